@@ -1,0 +1,128 @@
+// The whole job on a slow link, in one run: FIFO without partitioning, the default, and a tuned
+// configuration, round by round one after the other, and the bound T* of each round.
+//
+//   bin/overlap_benchmark [--link 500mbit | --link none] [--rounds 5] [--config JSON] [--
+//   GPT2-ARGUMENTS…]
+//
+// With --link none the ranks use the network as it is, for a link that the kernel shapes
+// (benchmarks/netns-overlap); the bound then needs --rate. Prints a line for each configuration:
+// median iteration time and spread over the rounds' medians, its ratio to FIFO, the bound's ratio
+// to it, and the overlap efficiency.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/json.h"
+#include "core/report.h"
+#include "core/schedule_config.h"
+#include "tuner/cancel.h"
+#include "tuner/process.h"
+#include "tuner/statistics.h"
+
+namespace hocket {
+namespace {
+
+struct Candidate {
+  std::string name;
+  ScheduleConfig config;
+  std::vector<double> iteration_ns, bound_ns, efficiency, exposed_ns;
+};
+
+Result<void> measure(Candidate& candidate, const std::vector<std::string>& command) {
+  const CancelToken cancel;
+  const SteadyClock clock;
+  ProcessOptions options;
+  options.argv = command;
+  options.environment["HOCKET_CONFIG"] = to_json(candidate.config).dump();
+  options.time_limit_ns = 300'000'000'000;
+  const auto process = run_process(options, clock, cancel);
+  if (!process) return failure(process.error());
+  if (!process->succeeded()) {
+    return failure(ErrorCode::unavailable, describe_end(*process) + ": " + process->stderr_text);
+  }
+  const auto report = parse_report(process->stdout_text);
+  if (!report) return failure(report.error());
+  const auto document = parse_object(process->stdout_text, "report").value();
+  std::vector<double> wall, exposed;
+  for (const Iteration& iteration : report->iterations) {
+    wall.push_back(static_cast<double>(iteration.wall_ns));
+    exposed.push_back(static_cast<double>(iteration.exposed_ns));
+  }
+  candidate.iteration_ns.push_back(median(wall));
+  candidate.exposed_ns.push_back(median(exposed));
+  candidate.bound_ns.push_back(document.value("bound_ns", 0.0));
+  candidate.efficiency.push_back(document.value("overlap_efficiency", 0.0));
+  return {};
+}
+
+void print(const Candidate& c, const Candidate& fifo) {
+  std::vector<double> speed_up, of_bound;
+  for (std::size_t i = 0; i < c.iteration_ns.size(); ++i) {
+    speed_up.push_back(fifo.iteration_ns[i] / c.iteration_ns[i]);
+    of_bound.push_back(c.bound_ns[i] / c.iteration_ns[i]);
+  }
+  std::printf(
+      "%-22s %8.1f ms ± %5.1f   exposed %7.1f ms   %5.2f× over FIFO ± %.2f   T* %7.1f ms, T*/T "
+      "%.3f ± %.3f   η %.3f\n",
+      c.name.c_str(), median(c.iteration_ns) / 1e6, spread(c.iteration_ns) / 1e6,
+      median(c.exposed_ns) / 1e6, median(speed_up), spread(speed_up), median(c.bound_ns) / 1e6,
+      median(of_bound), spread(of_bound), median(c.efficiency));
+}
+
+Result<void> run(int rounds, const std::string& link, const std::string& config_text,
+                 const std::vector<std::string>& arguments) {
+  const auto tuned = parse_schedule_config(config_text);
+  if (!tuned) return failure(tuned.error());
+  const std::string here = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
+  std::vector<std::string> command = {here + "/hocket", "run",   "--ranks", "2", "--",
+                                      here + "/gpt2",   "--json"};
+  if (link != "none") command.insert(command.end(), {"--link", link});
+  command.insert(command.end(), arguments.begin(), arguments.end());
+
+  // No partitioning: a part may be as large as any tensor, and all may be in flight.
+  ScheduleConfig unpartitioned;
+  unpartitioned.partition_bytes = 1 << 30;
+  unpartitioned.credit_bytes = std::int64_t{16} << 30;
+  std::vector<Candidate> candidates = {{"FIFO, unpartitioned", unpartitioned, {}, {}, {}, {}},
+                                       {"default", {}, {}, {}, {}, {}},
+                                       {"tuned", *tuned, {}, {}, {}, {}}};
+  for (int round = 0; round < rounds; ++round) {
+    for (Candidate& candidate : candidates) {
+      if (auto ok = measure(candidate, command); !ok) return ok;
+    }
+  }
+  std::printf("two ranks of gpt2 on %s, %d rounds, tuned = %s\n",
+              link == "none" ? "the network as it is" : ("an emulated link of " + link).c_str(),
+              rounds, to_json(*tuned).dump().c_str());
+  for (const Candidate& candidate : candidates) print(candidate, candidates.front());
+  return {};
+}
+
+}  // namespace
+}  // namespace hocket
+
+int main(int argc, char** argv) {
+  int rounds = 5;
+  std::string link = "1gbit";
+  hocket::ScheduleConfig usual;
+  usual.partition_bytes = 256 << 10;
+  usual.credit_bytes = 512 << 10;
+  usual.order = hocket::CollectiveOrder::priority;
+  std::string config = hocket::to_json(usual).dump();
+  std::vector<std::string> arguments;
+  CLI::App app(
+      "The GPT-2 job under FIFO, the default and a tuned configuration, against the bound");
+  app.add_option("--rounds", rounds)->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_option("--link", link, "Emulated link, or none")->capture_default_str();
+  app.add_option("--config", config, "Tuned configuration as JSON")->capture_default_str();
+  app.add_option("arguments", arguments, "Passed on to gpt2");
+  CLI11_PARSE(app, argc, argv);
+  const auto ok = hocket::run(rounds, link, config, arguments);
+  if (!ok) std::fprintf(stderr, "overlap_benchmark: %s\n", ok.error().message.c_str());
+  return ok ? 0 : 1;
+}

@@ -1,0 +1,95 @@
+#include "cli/application.h"
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <ostream>
+
+#include "cli/command_line.h"
+#include "cli/verb.h"
+#include "tuner/printable.h"
+
+namespace hocket {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  hocket tune -- hocket run --ranks 2 -- ./train     tune the schedule of a hocket job\n"
+    "  hocket tune --param THREADS=int:1..16 -- ./work    tune anything: {THREADS}, $THREADS\n"
+    "  hocket tune --resume                               go on with an interrupted sweep\n"
+    "  hocket fetch --workload train                      what was learned\n"
+    "`hocket VERB --help` says more.\n";
+
+constexpr std::size_t kErrorLimitBytes = 4000;
+
+int exit_status(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::interrupted:
+      return kInterrupted;
+    case ErrorCode::unavailable:
+      return kFailed;
+    default:
+      return kBadInput;
+  }
+}
+
+int report(std::ostream& err, const std::string& message, int status) {
+  err << "hocket: " << printable(message, kErrorLimitBytes) << std::endl;
+  return status;
+}
+
+int perform(const Action& action, Context& context) {
+  const auto status = action(context);
+  if (!status) return report(context.err, status.error().message, exit_status(status.error()));
+  if (!context.out.flush()) {
+    return report(context.err, "the results could not be written to standard output", kFailed);
+  }
+  return *status;
+}
+
+int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& out,
+                      std::ostream& err, int err_columns) {
+  CLI::App program("hocket: schedules, measures and tunes training jobs", "hocket");
+  program.set_version_flag("--version", "hocket " HOCKET_VERSION);
+  program.footer(kExamples);
+  program.require_subcommand(1);
+  Action action;
+  add_tune(program, action);
+  add_run(program, action);
+  add_studies(program, action);
+  add_trials(program, action);
+  add_best(program, action);
+  add_fetch(program, action);
+  add_topology(program, action);
+
+  auto [own, command] = split_command_line(arguments);
+  try {
+    program.parse(std::vector<std::string>(own.rbegin(), own.rend()));
+  } catch (const CLI::CallForVersion& version) {
+    out << version.what() << std::endl;
+    return kDone;
+  } catch (const CLI::Success&) {
+    out << program.help() << std::flush;
+    return kDone;
+  } catch (const CLI::ExtrasError& error) {
+    return report(err, std::string(error.what()) + "; a command to run goes behind \"--\"",
+                  kBadInput);
+  } catch (const CLI::ParseError& error) {
+    return report(err, std::string(error.what()) + "; `hocket --help` shows what there is",
+                  kBadInput);
+  }
+  Context context{out, err, err_columns, std::move(command)};
+  return perform(action, context);
+}
+
+}  // namespace
+
+int run_hocket(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
+               int err_columns) {
+  try {
+    return parse_and_perform(arguments, out, err, err_columns);
+  } catch (const std::exception& error) {
+    return report(err, error.what(), kFailed);
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,69 @@
+#include "cli/owner.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+namespace hocket {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id;
+}
+
+/// Fields 3 and 22 of /proc/PID/stat (proc(5)); field 2, in parentheses, may hold anything.
+std::optional<std::string> live_start_time(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream rest(text.substr(name_end + 1));
+  const std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
+  constexpr std::size_t kState = 0, kStartTime = 19;
+  if (fields.size() <= kStartTime) return std::nullopt;
+  // A zombie has ended; only its parent has not looked.
+  if (fields[kState] == "Z" || fields[kState] == "X") return std::nullopt;
+  return fields[kStartTime];
+}
+
+}  // namespace
+
+HostView this_host() {
+  return {host_name(), boot_id(), live_start_time};
+}
+
+std::string owner_text() {
+  const auto pid = std::to_string(getpid());
+  const HostView host = this_host();
+  return pid + "@" + host.name + " " + host.boot_id + "/" + host.start_time(pid).value_or("");
+}
+
+OwnerState owner_state(std::string_view owner, const HostView& host) {
+  const auto at = owner.find('@'), space = owner.rfind(' '), slash = owner.rfind('/');
+  if (at == std::string_view::npos || space == std::string_view::npos ||
+      slash == std::string_view::npos || at > space || space > slash) {
+    return OwnerState::unknown;
+  }
+  if (owner.substr(at + 1, space - at - 1) != host.name) return OwnerState::unknown;
+  if (owner.substr(space + 1, slash - space - 1) != host.boot_id) return OwnerState::gone;
+  const std::string pid(owner.substr(0, at));
+  if (pid.empty() || pid.find_first_not_of("0123456789") != std::string::npos) {
+    return OwnerState::unknown;
+  }
+  const auto start = host.start_time(pid);
+  return start && *start == owner.substr(slash + 1) ? OwnerState::alive : OwnerState::gone;
+}
+
+}  // namespace hocket

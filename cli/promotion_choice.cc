@@ -1,0 +1,142 @@
+#include "cli/promotion_choice.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cli/command_line.h"
+#include "cli/store_access.h"
+
+namespace hocket {
+namespace {
+
+template <class Row>
+const Row* find_row(const std::vector<Row>& rows, std::int64_t id) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.id == id; });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+bool is_workload(const WorkloadRow& workload, const std::string& selector) {
+  return workload.name == selector || workload.fingerprint.starts_with(selector);
+}
+
+bool matches(const Promoted& promoted, const PromotionChoice& choice, const Topology& host) {
+  const Topology& topology = promoted.topology;
+  if (!is_workload(promoted.workload, choice.workload)) return false;
+  if (choice.world_size && *choice.world_size != topology.world_size) return false;
+  if (!choice.link.empty() && topology.link != choice.link &&
+      topology.link != "emulated " + choice.link) {
+    return false;
+  }
+  if (!choice.topology.empty()) return promoted.topology_fingerprint.starts_with(choice.topology);
+  return same_hardware(topology, host);
+}
+
+Error none_matches(const std::vector<Promoted>& promoted, const PromotionChoice& choice) {
+  const std::string wanted =
+      "no configuration was promoted for workload " + shell_quoted(choice.workload);
+  std::string elsewhere;
+  std::set<std::string> names;
+  for (const auto& each : promoted) {
+    names.insert(each.workload.name);
+    if (!is_workload(each.workload, choice.workload)) continue;
+    elsewhere += (elsewhere.empty() ? "" : "; ") + std::string("--topology ") +
+                 each.topology_fingerprint.substr(0, 8) + " is " + place_text(each.topology);
+  }
+  if (!elsewhere.empty()) {
+    return {ErrorCode::not_found, wanted + " that fits; there are others: " + elsewhere};
+  }
+  std::string known;
+  for (const auto& name : names) known += (known.empty() ? "" : ", ") + shell_quoted(name);
+  return {ErrorCode::not_found, wanted + (known.empty() ? "; nothing was promoted yet, `hocket "
+                                                          "tune` does it"
+                                                        : "; there are " + known)};
+}
+
+Error several_match(const std::vector<Promoted>& found) {
+  std::string list;
+  for (const auto& each : found) {
+    list += (list.empty() ? "" : "; ") + std::string("--workload ") +
+            each.workload.fingerprint.substr(0, 8) + " --topology " +
+            each.topology_fingerprint.substr(0, 8) + " is " + each.workload.name + " on " +
+            place_text(each.topology);
+  }
+  return {ErrorCode::invalid_argument,
+          std::to_string(found.size()) +
+              " configurations match; choose one with --world-size, --link, --topology or a "
+              "fingerprint for --workload: " +
+              list};
+}
+
+}  // namespace
+
+Result<std::vector<Promoted>> current_promotions(Store& store) {
+  const auto topologies = store.topologies();
+  if (!topologies) return failure(topologies.error());
+  const auto workloads = store.workloads("");
+  if (!workloads) return failure(workloads.error());
+  const auto promotions = store.promotions({});
+  if (!promotions) return failure(promotions.error());
+  // The newest come last.
+  std::map<std::pair<std::int64_t, std::int64_t>, PromotionRow> current;
+  for (const auto& row : *promotions) current[{row.topology_id, row.workload_id}] = row;
+
+  std::vector<Promoted> found;
+  for (const auto& [ids, row] : current) {
+    const auto* topology = find_row(*topologies, row.topology_id);
+    const auto* workload = find_row(*workloads, row.workload_id);
+    // Promoted by another process since the lists were read.
+    if (!topology || !workload) continue;
+    const auto description = topology_from_json(topology->document);
+    if (!description) return failure(description.error().in("topology " + topology->name));
+    found.push_back({row, *workload, topology->fingerprint, *description});
+  }
+  return found;
+}
+
+bool same_hardware(const Topology& a, const Topology& b) {
+  return a.cpu_model == b.cpu_model && a.sockets == b.sockets && a.numa_nodes == b.numa_nodes &&
+         a.cores == b.cores && a.hardware_threads == b.hardware_threads &&
+         a.memory_gib == b.memory_gib;
+}
+
+std::vector<Promoted> matching(const std::vector<Promoted>& promoted, const PromotionChoice& choice,
+                               const Topology& host) {
+  std::vector<Promoted> found;
+  std::copy_if(promoted.begin(), promoted.end(), std::back_inserter(found),
+               [&](const Promoted& each) { return matches(each, choice, host); });
+  return found;
+}
+
+Result<Promoted> choose(const std::vector<Promoted>& promoted, const PromotionChoice& choice,
+                        const Topology& host) {
+  auto found = matching(promoted, choice, host);
+  if (found.empty()) return failure(none_matches(promoted, choice));
+  if (found.size() > 1) return failure(several_match(found));
+  return std::move(found.front());
+}
+
+std::vector<std::string> fetch_arguments(const std::vector<Promoted>& promoted,
+                                         const Promoted& wanted, const Topology& host) {
+  const Topology& topology = wanted.topology;
+  const std::string ranks = std::to_string(topology.world_size);
+  const std::string& name = wanted.workload.name;
+  const struct {
+    PromotionChoice choice;
+    std::vector<std::string> arguments;
+  } attempts[] = {
+      {{name, "", {}, ""}, {"--workload", name}},
+      {{name, "", topology.world_size, ""}, {"--workload", name, "--world-size", ranks}},
+      {{name, "", topology.world_size, topology.link},
+       {"--workload", name, "--world-size", ranks, "--link", topology.link}},
+  };
+  for (const auto& attempt : attempts) {
+    const auto found = matching(promoted, attempt.choice, host);
+    if (found.size() == 1 && found.front().promotion.id == wanted.promotion.id) {
+      return attempt.arguments;
+    }
+  }
+  return {"--workload", wanted.workload.fingerprint, "--topology", wanted.topology_fingerprint};
+}
+
+}  // namespace hocket

@@ -1,0 +1,112 @@
+#include "cli/study_record.h"
+
+#include <utility>
+
+#include "cli/result_view.h"
+#include "cli/store_access.h"
+#include "cli/sweep.h"
+#include "core/check.h"
+#include "tuner/schedule_space.h"
+
+namespace hocket {
+
+Result<nlohmann::json> promoted_config(const Params& params) {
+  bool has_knob = false;
+  for (const auto& [name, value] : params) has_knob = has_knob || is_knob(name);
+  auto document = to_json(params);
+  if (!has_knob) return document;
+  const auto config = schedule_config_for(params);
+  if (!config) return failure(config.error());
+  document.update(to_json(*config));
+  return document;
+}
+
+StudyRecord::StudyRecord(Store& store, StudyRow study, Topology topology, bool has_report,
+                         Progress& progress)
+    : store_(store),
+      study_(std::move(study)),
+      topology_(std::move(topology)),
+      has_report_(has_report),
+      progress_(progress) {}
+
+Result<void> StudyRecord::trial_started(std::int64_t number, TrialPhase phase,
+                                        const Params& params) {
+  progress_.started(phase, params);
+  const auto row = store_.start_trial({study_.id, phase, to_json(params)});
+  if (!row) return failure(as_bad_input(row.error()));
+  if (row->number != number + 1) {
+    return failure(ErrorCode::invalid_argument,
+                   "another process adds trials to study " + study_.name +
+                       "; let it go on, and start a study of your own");
+  }
+  running_trial_ = row->id;
+  return {};
+}
+
+Result<void> StudyRecord::trial_finished(const FinishedTrial& trial) {
+  HOCKET_CHECK(running_trial_, "a trial is started before it is finished");
+  const auto& outcome = trial.outcome;
+  TrialResult result{.state = outcome.state, .message = outcome.message};
+  result.measurements = outcome.metrics;
+  if (outcome.state == TrialState::complete) {
+    result.value = outcome.value;
+    result.spread = outcome.spread;
+    result.measurements[kSamplesMetric] = outcome.samples;
+  }
+  const auto kept = store_.finish_trial(*std::exchange(running_trial_, std::nullopt), result);
+  if (!kept) return failure(as_bad_input(kept.error()));
+  ++finished_trials_;
+  if (outcome.report && !has_report_) {
+    if (auto ok = describe(*outcome.report); !ok) return ok;
+  }
+  progress_.finished(trial, emulation_note(topology_));
+  return {};
+}
+
+Result<void> StudyRecord::describe(const RunReport& report) {
+  const auto topology = store_.upsert_topology(report.topology);
+  if (!topology) return failure(as_bad_input(topology.error()));
+  const auto workload = store_.upsert_workload(report.workload);
+  if (!workload) return failure(as_bad_input(workload.error()));
+  if (auto ok = update({.topology_id = *topology, .workload_id = *workload}); !ok) return ok;
+  study_.topology_id = *topology;
+  study_.workload_id = *workload;
+  topology_ = report.topology;
+  has_report_ = true;
+  return {};
+}
+
+Result<void> StudyRecord::update(StudyUpdate update) {
+  update.expected_owner = study_.owner;
+  auto ok = store_.update_study(study_.id, update);
+  if (!ok) return failure(as_bad_input(ok.error()));
+  return ok;
+}
+
+Result<void> StudyRecord::finish(const StudyResult& result) {
+  // In this order: of a process that dies between the two, the resumed study promotes again.
+  if (result.promoted) {
+    const auto config = promoted_config(result.best.params);
+    if (!config) return failure(config.error());
+    const double value = result.best.value.value_or(0);
+    const auto row =
+        store_.promote({.topology_id = study_.topology_id.value_or(0),
+                        .workload_id = study_.workload_id.value_or(0),
+                        .study_id = study_.id,
+                        .config = *config,
+                        .value = value,
+                        // A default that never worked has no value; then there is no gain either.
+                        .default_value = result.default_params.value.value_or(value),
+                        .gain = result.gain});
+    if (!row) return failure(as_bad_input(row.error()));
+  }
+  return update({.state = StudyState::finished, .result = to_json(result)});
+}
+
+Result<void> StudyRecord::stop(bool nothing_to_resume) {
+  const auto removed = store_.abandon_running_trials(study_.id);
+  if (!removed) return failure(as_bad_input(removed.error()));
+  return update({.state = nothing_to_resume ? StudyState::finished : StudyState::interrupted});
+}
+
+}  // namespace hocket

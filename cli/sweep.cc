@@ -1,0 +1,131 @@
+#include "cli/sweep.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/command_line.h"
+#include "cli/owner.h"
+#include "cli/store_access.h"
+#include "core/host/topology_probe.h"
+
+namespace hocket {
+namespace {
+
+Result<StudyRow> find_study(Store& store, const std::string& name) {
+  if (!name.empty()) return store.study(name);
+  auto latest = store.latest_unfinished_study();
+  if (!latest) return failure(latest.error());
+  if (*latest) return std::move(**latest);
+  return failure(ErrorCode::not_found,
+                 "there is no unfinished study to resume; `hocket studies` lists what there is");
+}
+
+Result<void> check_free(const StudyRow& study, bool take_over) {
+  if (study.state == StudyState::finished) {
+    return failure(ErrorCode::invalid_argument, "study " + study.name +
+                                                    " is finished; `hocket best " + study.name +
+                                                    "` shows what came of it");
+  }
+  if (study.state == StudyState::interrupted) return {};
+  const OwnerState owner = owner_state(study.owner, this_host());
+  if (owner == OwnerState::alive) {
+    return failure(ErrorCode::invalid_argument,
+                   "study " + study.name + " is being run by process " + study.owner +
+                       "; wait for it, or name another study with --study");
+  }
+  if (owner == OwnerState::unknown && !take_over) {
+    return failure(ErrorCode::invalid_argument,
+                   "study " + study.name + " is run by " + study.owner +
+                       ", and whether that is alive cannot be told from here; resume it there, or "
+                       "add --take-over once you know that it has ended");
+  }
+  return {};
+}
+
+Result<void> check_command(const StudyRow& study, const std::vector<std::string>& command) {
+  if (command.empty() || command == study.command) return {};
+  return failure(ErrorCode::invalid_argument,
+                 "study " + study.name + " tunes another command: " + shell_text(study.command) +
+                     "; leave the command out to resume it");
+}
+
+/// An objective of which the trials have shown what it means.
+Objective resolved(Objective objective, const std::vector<FinishedTrial>& history) {
+  if (objective.kind != ObjectiveKind::automatic) return objective;
+  const auto is_complete = [](const auto& t) { return t.outcome.state == TrialState::complete; };
+  const auto first = std::find_if(history.begin(), history.end(), is_complete);
+  if (first == history.end()) return objective;
+  objective.kind = has_report({*first}) ? ObjectiveKind::report : ObjectiveKind::wall;
+  return objective;
+}
+
+}  // namespace
+
+Result<Sweep> start_sweep(Store& store, const NewSweep& sweep) {
+  const auto topology = probe_topology();
+  if (!topology) return failure(topology.error());
+  const auto topology_id = store.upsert_topology(*topology);
+  if (!topology_id) return failure(as_bad_input(topology_id.error()));
+  const auto workload_id = store.upsert_workload({.name = sweep.workload, .tensors = {}});
+  if (!workload_id) return failure(as_bad_input(workload_id.error()));
+  auto study = store.create_study({.name = sweep.name,
+                                   .command = sweep.command,
+                                   .definition = to_json(sweep.definition),
+                                   .owner = owner_text(),
+                                   .topology_id = *topology_id,
+                                   .workload_id = *workload_id});
+  if (!study) return failure(as_bad_input(study.error()));
+  return Sweep{std::move(*study), sweep.definition, {}};
+}
+
+Result<Sweep> resume_sweep(Store& store, const ResumedSweep& sweep) {
+  auto study = find_study(store, sweep.name);
+  if (!study) return failure(study.error());
+  if (auto ok = check_free(*study, sweep.take_over); !ok) return failure(ok.error());
+  if (auto ok = check_command(*study, sweep.command); !ok) return failure(ok.error());
+  auto definition = study_definition_from_json(study->definition);
+  if (!definition) return failure(definition.error().in("study " + study->name));
+
+  const std::string owner = owner_text();
+  const auto taken = store.update_study(
+      study->id, {.state = StudyState::running, .owner = owner, .expected_owner = study->owner});
+  if (!taken) return failure(as_bad_input(taken.error()));
+  study->owner = owner;
+  study->state = StudyState::running;
+  const auto removed = store.abandon_running_trials(study->id);
+  if (!removed) return failure(as_bad_input(removed.error()));
+
+  const auto rows = store.trials(study->id, TrialDetail::with_measurements);
+  if (!rows) return failure(as_bad_input(rows.error()));
+  std::vector<FinishedTrial> history;
+  for (const auto& row : *rows) {
+    auto trial = finished_trial(row);
+    if (!trial) return failure(trial.error().in("study " + study->name));
+    history.push_back(std::move(*trial));
+  }
+  definition->objective = resolved(definition->objective, history);
+  return Sweep{std::move(*study), std::move(*definition), std::move(history)};
+}
+
+Result<FinishedTrial> finished_trial(const TrialRow& row) {
+  auto params = params_from_json(row.params);
+  if (!params) return failure(params.error().in("trial " + std::to_string(row.number)));
+  FinishedTrial trial{row.number - 1, row.phase, std::move(*params), {}};
+  trial.outcome.state = row.state;
+  trial.outcome.value = row.value.value_or(0);
+  trial.outcome.spread = row.spread.value_or(0);
+  trial.outcome.message = row.message;
+  trial.outcome.metrics = row.measurements;
+  if (auto samples = trial.outcome.metrics.extract(kSamplesMetric); !samples.empty()) {
+    trial.outcome.samples = std::move(samples.mapped());
+  }
+  return trial;
+}
+
+bool has_report(const std::vector<FinishedTrial>& trials) {
+  return std::any_of(trials.begin(), trials.end(), [](const auto& trial) {
+    return trial.outcome.metrics.contains("iteration_ns");
+  });
+}
+
+}  // namespace hocket

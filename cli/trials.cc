@@ -1,0 +1,54 @@
+// hocket trials: every trial of a study.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "cli/command_line.h"
+#include "cli/result_view.h"
+#include "cli/store_access.h"
+#include "cli/verb.h"
+
+namespace hocket {
+namespace {
+
+struct Options {
+  std::string study, store;
+  bool json = false;
+};
+
+Result<int> show_trials(const Options& options, Context& context) {
+  if (auto ok = no_command(context.command, "trials"); !ok) return failure(ok.error());
+  const auto store = open_for_reading(options.store);
+  if (!store) return failure(store.error());
+  const auto study = (*store)->study(options.study);
+  if (!study) return failure(study.error());
+  const auto view = study_view(**store, *study);
+  if (!view) return failure(view.error());
+  const auto trials = (*store)->trials(study->id, TrialDetail::summary);
+  if (!trials) return failure(trials.error());
+  if (options.json) {
+    auto document = to_json(*view);
+    document["trials"] = trials_json(*trials);
+    context.out << json_text(document) << '\n';
+    return kDone;
+  }
+  print_heading(context.out, *view);
+  print_trials(context.out, *trials, view->unit);
+  return kDone;
+}
+
+}  // namespace
+
+void add_trials(CLI::App& program, Action& action) {
+  auto options = std::make_shared<Options>();
+  auto* verb = program.add_subcommand("trials", "show every trial of a study");
+  verb->add_option("STUDY", options->study, "its name or number")->required();
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer("Example:\n  hocket trials gpt2-1\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return show_trials(*options, c); }; });
+}
+
+}  // namespace hocket

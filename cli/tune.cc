@@ -1,0 +1,291 @@
+// hocket tune: runs a command under many settings and keeps the best.
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+
+#include "cli/command_line.h"
+#include "cli/interrupt.h"
+#include "cli/promotion_choice.h"
+#include "cli/result_view.h"
+#include "cli/store_access.h"
+#include "cli/study_record.h"
+#include "cli/sweep.h"
+#include "cli/verb.h"
+#include "core/host/topology_probe.h"
+#include "tuner/command_runner.h"
+#include "tuner/parameter_text.h"
+#include "tuner/schedule_space.h"
+
+namespace hocket {
+namespace {
+
+struct Options {
+  std::vector<std::string> params, defaults;
+  std::string objective = "auto", timeout = "10m";
+  std::int64_t trials = 15, confirm = 3, skip = 0, seed = 1;
+  std::string study, workload, store;
+  bool resume = false, take_over = false, json = false;
+};
+
+constexpr const char* kFooter =
+    "hocket tune [options] -- COMMAND…\n"
+    "Runs COMMAND once for each trial. Parameters reach it as environment variables and as {NAME}\n"
+    "in its arguments; the scheduler's knobs, which are tuned when no --param is given, also as\n"
+    "HOCKET_CONFIG. Ends with 0 when the winner was promoted and 3 when the default stays.\n"
+    "Examples:\n"
+    "  hocket tune -- hocket run --ranks 2 -- ./train --steps 20\n"
+    "  hocket tune --param THREADS=int:1..16 --objective wall -- ./work --threads {THREADS}\n"
+    "  hocket tune --param B=int:64K..64M:log --objective 'regex:step_ms=([0-9.]+)' -- ./job {B}\n"
+    "  hocket tune --resume\n";
+
+Result<Space> make_space(const Options& options) {
+  std::vector<Parameter> parameters;
+  if (options.params.empty()) {
+    auto knobs = schedule_parameters();
+    if (!knobs) return failure(knobs.error());
+    parameters = std::move(*knobs);
+  }
+  for (const auto& text : options.params) {
+    auto parameter = parse_parameter(text);
+    if (!parameter) return failure(parameter.error());
+    parameters.push_back(std::move(*parameter));
+  }
+  for (const auto& text : options.defaults) {
+    if (auto ok = set_default(parameters, text); !ok) return failure(ok.error());
+  }
+  return Space::make(std::move(parameters));
+}
+
+Result<StudyDefinition> make_definition(const Options& options) {
+  auto space = make_space(options);
+  if (!space) return failure(space.error());
+  auto objective = parse_objective(options.objective);
+  if (!objective) return failure(objective.error());
+  const auto time_limit_ns = parse_duration(options.timeout);
+  if (!time_limit_ns) return failure(time_limit_ns.error().in("--timeout"));
+  std::error_code error;
+  const auto directory = std::filesystem::current_path(error);
+  if (error) {
+    return failure(ErrorCode::unavailable,
+                   "the working directory cannot be read: " + error.message());
+  }
+  StudyDefinition definition{std::move(*space), std::move(*objective), options.skip,
+                             options.seed,      options.trials,        options.confirm,
+                             *time_limit_ns,    directory.string()};
+  if (auto ok = validate(definition); !ok) return failure(ok.error());
+  return definition;
+}
+
+/// A new study, or the one to resume, checked before anything is written.
+Result<Sweep> open_sweep(const Options& options, const Context& context,
+                         std::unique_ptr<Store>& store) {
+  const auto open = [&]() -> Result<void> {
+    auto opened = open_for_writing(options.store);
+    if (!opened) return failure(opened.error());
+    store = std::move(*opened);
+    return {};
+  };
+  if (options.resume) {
+    if (auto ok = open(); !ok) return failure(ok.error());
+    return resume_sweep(*store, {.name = options.study,
+                                 .command = context.command.value_or(std::vector<std::string>()),
+                                 .take_over = options.take_over});
+  }
+  auto command = required_command(context.command, "tune");
+  if (!command) return failure(command.error());
+  auto definition = make_definition(options);
+  if (!definition) return failure(definition.error());
+  if (auto ok = open(); !ok) return failure(ok.error());
+  auto workload = options.workload.empty() ? command_name(*command) : options.workload;
+  return start_sweep(*store, {.definition = std::move(*definition),
+                              .command = std::move(*command),
+                              .name = options.study,
+                              .workload = std::move(workload)});
+}
+
+CommandOptions command_options(const Sweep& sweep) {
+  return {.command = sweep.study.command,
+          .objective = sweep.definition.objective,
+          .skip = static_cast<std::size_t>(sweep.definition.skip),
+          .working_directory = sweep.definition.working_directory,
+          .time_limit_ns = sweep.definition.time_limit_ns};
+}
+
+StudyOptions study_options(const StudyDefinition& definition) {
+  return {.space = definition.space,
+          .seed = static_cast<std::uint64_t>(definition.seed),
+          .trials = static_cast<int>(definition.trials),
+          .confirm_pairs = static_cast<int>(definition.confirm_pairs)};
+}
+
+/// " --store PATH" where that was given.
+std::string store_argument(const Options& options) {
+  return options.store.empty() ? "" : " --store " + shell_quoted(options.store);
+}
+
+/// `error` with how to go on, for a study that can be resumed.
+Error resumable(Error error, const Sweep& sweep, std::size_t kept, const Options& options) {
+  error.message += "; " + std::to_string(kept) + (kept == 1 ? " trial is" : " trials are") +
+                   " kept, go on with: hocket tune --resume --study " + sweep.study.name +
+                   store_argument(options);
+  return error;
+}
+
+/// Runs the study to its end and keeps what came of it.
+Result<StudyResult> run_sweep(const Options& options, const Context& context, Store& store,
+                              const Sweep& sweep) {
+  const auto topology = topology_of(store, sweep.study);
+  if (!topology) return failure(topology.error());
+  CancelToken cancel;
+  const InterruptGuard guard(cancel);
+  const SteadyClock clock;
+  Progress progress(context.err, context.err_columns, sweep.definition);
+  for (const auto& trial : sweep.history) progress.recall(trial);
+  StudyRecord record(store, sweep.study, *topology, has_report(sweep.history), progress);
+  auto runner = CommandRunner::make(command_options(sweep), clock, cancel);
+  const auto result =
+      !runner ? Result<StudyResult>(failure(runner.error()))
+              : run_study(study_options(sweep.definition), sweep.history, *runner, record, cancel);
+  if (result) {
+    if (auto ok = record.finish(*result); !ok) return failure(ok.error());
+    return result;
+  }
+  const auto kept = sweep.history.size() + static_cast<std::size_t>(record.finished_trials());
+  const bool nothing_to_resume = kept == 0 && result.error().code != ErrorCode::interrupted;
+  // When the store refuses this too, the study is found without an owner later: that is as good.
+  const auto stopped = record.stop(nothing_to_resume);
+  if (nothing_to_resume && stopped) return failure(result.error());
+  return failure(resumable(result.error(), sweep, kept, options));
+}
+
+/// The line that fetches what was promoted.
+Result<std::string> fetch_line(Store& store, const StudyRow& study, const Options& options) {
+  const auto host = probe_topology();
+  if (!host) return failure(host.error());
+  const auto promotions = current_promotions(store);
+  if (!promotions) return failure(promotions.error());
+  for (const auto& promoted : *promotions) {
+    if (promoted.promotion.study_id != study.id) continue;
+    return "hocket fetch " + shell_text(fetch_arguments(*promotions, promoted, *host)) +
+           store_argument(options);
+  }
+  return failure(ErrorCode::not_found, "the promotion of study " + study.name +
+                                           " was replaced by another at the same moment");
+}
+
+Result<void> show(const Options& options, Context& context, Store& store, std::int64_t study_id,
+                  const StudyResult& result) {
+  const auto study = store.study(std::to_string(study_id));
+  if (!study) return failure(study.error());
+  const auto view = study_view(store, *study);
+  if (!view) return failure(view.error());
+  const auto trials = store.trials(study_id, TrialDetail::summary);
+  if (!trials) return failure(trials.error());
+  std::string fetch;
+  if (result.promoted) {
+    auto line = fetch_line(store, *study, options);
+    if (!line) return failure(line.error());
+    fetch = std::move(*line);
+  }
+  if (options.json) {
+    auto document = to_json(*view);
+    document.update(to_json(result));
+    document["trials"] = trials_json(*trials);
+    document["fetch"] = fetch.empty() ? nlohmann::json() : nlohmann::json(fetch);
+    context.out << json_text(document) << '\n';
+    return {};
+  }
+  print_heading(context.out, *view);
+  print_trials(context.out, *trials, view->unit);
+  context.out << '\n';
+  print_result(context.out, result, view->unit);
+  if (!fetch.empty()) context.out << "fetch it with: " << fetch << '\n';
+  return {};
+}
+
+Result<int> tune(const Options& options, Context& context) {
+  std::unique_ptr<Store> store;
+  const auto sweep = open_sweep(options, context, store);
+  if (!sweep) return failure(sweep.error());
+  context.err << "study " << sweep->study.name << ": " << shell_text(sweep->study.command)
+              << std::endl;
+  const auto result = run_sweep(options, context, *store, *sweep);
+  if (!result) return failure(result.error());
+  if (auto ok = show(options, context, *store, sweep->study.id, *result); !ok) {
+    return failure(ok.error());
+  }
+  if (!result->best.value) {
+    return failure(ErrorCode::invalid_argument,
+                   result->reason + "; correct the command, its parameters or its limits");
+  }
+  return result->promoted ? kDone : kDefaultStays;
+}
+
+/// Declares the options; returns those that define a study, which --resume takes from the store.
+std::vector<CLI::Option*> add_options(CLI::App& verb, Options& options) {
+  std::vector<CLI::Option*> defining = {
+      verb.add_option("--param", options.params,
+                      "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log] or NAME=choice:A,B,C; "
+                      "repeat it (default: the scheduler's knobs)")
+          ->allow_extra_args(false),
+      verb.add_option("--default", options.defaults, "NAME=VALUE, the default of a parameter")
+          ->allow_extra_args(false),
+      verb.add_option("--trials", options.trials, "settings to try, the default included")
+          ->capture_default_str(),
+      verb.add_option("--confirm", options.confirm, "pairs of runs that confirm the winner")
+          ->capture_default_str(),
+      verb.add_option("--timeout", options.timeout, "limit of one trial: 90, 30s, 5m")
+          ->capture_default_str(),
+      verb.add_option("--objective", options.objective,
+                      "what to minimise: auto (the job's report, else wall), wall, report, "
+                      "regex:PATTERN or file:PATH")
+          ->capture_default_str(),
+      verb.add_option("--skip", options.skip, "matches of a regex to drop as warm-up")
+          ->capture_default_str(),
+      verb.add_option("--seed", options.seed, "seed of the search")->capture_default_str(),
+      verb.add_option("--workload", options.workload,
+                      "what the command is, when it writes no report (default: its name)")};
+  verb.add_option("--study", options.study, "name of the study");
+  verb.add_option("--store", options.store,
+                  "the store's file (default: $HOCKET_STORE, else "
+                  "$XDG_STATE_HOME/hocket/hocket.db)");
+  auto* resume = verb.add_flag("--resume", options.resume,
+                               "go on with --study, else with the latest unfinished one");
+  verb.add_flag("--take-over", options.take_over,
+                "with --resume: the study's owner on another host has ended")
+      ->needs(resume);
+  verb.add_flag("--json", options.json, "print the result as JSON");
+  return defining;
+}
+
+/// An error that names the first option that --resume does not go with.
+Result<void> check_resume(bool resume, const std::vector<CLI::Option*>& defining) {
+  for (const auto* option : defining) {
+    if (!resume || option->count() == 0) continue;
+    return failure(ErrorCode::invalid_argument,
+                   option->get_name() +
+                       " does not go with --resume: the stored study says what to run; leave it "
+                       "out, or start a new study without --resume");
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_tune(CLI::App& program, Action& action) {
+  auto options = std::make_shared<Options>();
+  auto* verb = program.add_subcommand("tune", "run a command under many settings, keep the best");
+  const auto defining = add_options(*verb, *options);
+  verb->footer(kFooter);
+  verb->callback([options, defining, &action] {
+    const auto allowed = check_resume(options->resume, defining);
+    action = [options, allowed](Context& c) -> Result<int> {
+      if (!allowed) return failure(allowed.error());
+      return tune(*options, c);
+    };
+  });
+}
+
+}  // namespace hocket

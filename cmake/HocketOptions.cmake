@@ -1,0 +1,64 @@
+# How every target is compiled: language, warnings, sanitizers, output folders.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+option(HOCKET_BENCHMARKS "Build the programs in benchmarks/" ON)
+set(HOCKET_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
+set(HOCKET_CUDA "AUTO" CACHE STRING
+    "CUDA parts: ON (required), OFF, or AUTO (if the toolkit is found)")
+set_property(CACHE HOCKET_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+find_program(HOCKET_CCACHE ccache)
+if(HOCKET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HOCKET_CCACHE})
+endif()
+
+add_library(hocket_options INTERFACE)
+target_include_directories(hocket_options INTERFACE ${PROJECT_SOURCE_DIR})
+# GCC 12 reports -Wrestrict falsely for std::string (GCC bug 105651).
+target_compile_options(hocket_options INTERFACE -Wall -Wextra -Wpedantic -Werror
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(HOCKET_SANITIZE)
+  target_compile_options(hocket_options INTERFACE
+    -fsanitize=${HOCKET_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(hocket_options INTERFACE -fsanitize=${HOCKET_SANITIZE})
+  target_compile_definitions(hocket_options INTERFACE HOCKET_SANITIZED)
+endif()
+
+# hocket_library(NAME SOURCES … LINK …): a static library with the project's options.
+function(hocket_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC hocket_options ${ARG_LINK})
+endfunction()
+
+# hocket_program(NAME SOURCES … LINK …): an executable in bin/.
+function(hocket_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE hocket_options ${ARG_LINK})
+endfunction()
+
+# hocket_test(NAME SOURCES … LINK … [LABEL unit|job] [TIMEOUT SECONDS]): a GoogleTest program. Tests
+# of label "unit" run under the sanitizers too; "job" tests start whole programs.
+function(hocket_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  if(HOCKET_SANITIZE AND NOT ARG_LABEL STREQUAL unit)
+    return()
+  endif()
+  hocket_program(${name} SOURCES ${ARG_SOURCES}
+                 LINK ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+                       PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,46 @@
+#pragma once
+
+// The seam to whatever moves data between ranks. Implementations: Gloo over TCP (core/host), ranks
+// that are threads of one process (in memory, for tests and single-process jobs), and decorators
+// that add a link's limits or faults.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace hocket {
+
+class Collective {
+ public:
+  virtual ~Collective() = default;
+
+  virtual int rank() const = 0;
+  virtual int world_size() const = 0;
+
+  /// Sums `values` over all ranks, in place. Blocks until done. May be called from several threads
+  /// at once with distinct `index`es; the same index means the same part on every rank. Every rank
+  /// must begin the parts in one order, since only a few can be under way at once. unavailable when
+  /// a peer is gone, timed_out when it did not take part in time.
+  virtual Result<void> all_reduce(std::span<float> values, std::uint64_t index) = 0;
+
+  /// Rank 0 tells all others something: messages of up to kMaxMessageBytes, received once each, in
+  /// order. One thread at a time.
+  virtual Result<void> tell(std::string_view message) = 0;
+
+  /// The next message of rank 0, on every other rank. Blocks; unavailable when rank 0 is gone,
+  /// timed_out when it is silent. One thread at a time.
+  virtual Result<std::string> hear() = 0;
+
+  /// How long a silent peer is waited for.
+  virtual std::int64_t timeout_ns() const = 0;
+
+  /// Makes every blocked and later call on this rank fail at once. Any thread.
+  virtual void abort() = 0;
+};
+
+inline constexpr std::int64_t kMaxMessageBytes = 16 << 20;
+
+}  // namespace hocket

@@ -1,0 +1,91 @@
+#pragma once
+
+// The seam between deciding and doing. A WorkSource (the scheduler) hands out work that may run
+// now; an Executor runs it and says when it is done. Executors pull, so a thread that finishes one
+// task goes on with the next without a hand-over.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "core/task.h"
+#include "core/task_body.h"
+#include "core/trace.h"
+
+namespace hocket {
+
+/// A compute task that may run now. `body` stays valid until the task is reported finished.
+struct ComputeWork {
+  TaskId task;
+  TaskBody* body = nullptr;
+  std::string_view name;
+  std::int64_t step = 0;
+};
+
+/// One part of a collective that may run now.
+struct PartWork {
+  TaskId task;
+  std::span<float> values;
+  /// Counts started parts, from 0; the same part has the same index on every rank.
+  std::uint64_t index = 0;
+  std::string_view name;
+  std::int64_t step = 0;
+};
+
+/// In place of a collective's number: nothing more will start.
+inline constexpr std::uint64_t kEndOfOrder = ~std::uint64_t{0};
+
+/// Thread-safe. A take that returns nothing makes the caller owe a sleep: it must wait until the
+/// executor's wake() gives it leave, then take again.
+class WorkSource {
+ public:
+  virtual ~WorkSource() = default;
+
+  /// Reports `finished` tasks, then moves up to `work.size()` ready tasks, most urgent first, to
+  /// `work`; returns how many. It gives fewer when other streams want a share.
+  virtual std::size_t take_compute(std::span<const TaskId> finished,
+                                   std::span<ComputeWork> work) = 0;
+
+  /// Reports the part `finished` (none if null), then takes the next one into `work`, which may be
+  /// the same object; false when there is none.
+  virtual bool take_part(const PartWork* finished, PartWork& work) = 0;
+
+  /// Whether the order of collectives is rank 0's, told to the others while they run. Set once,
+  /// before the executor starts.
+  virtual bool order_is_announced() const = 0;
+  /// On rank 0, blocks until parts have started since the last call, at most `timeout_ns`, and
+  /// gives their collectives in order, for the others; kEndOfOrder last when nothing more will
+  /// start. False after a failure: there is nothing to tell.
+  virtual bool wait_for_started(std::int64_t timeout_ns,
+                                std::vector<std::uint64_t>& collectives) = 0;
+  /// On the others: rank 0 started these.
+  virtual void announce(std::span<const std::uint64_t> collectives) = 0;
+
+  /// Something that cannot be carried out. The first error wins: nothing more is handed out, and
+  /// the submitter gets it.
+  virtual void fail(Error error) = 0;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// Begins to pull from `source`, which outlives the executor's work. Called once.
+  virtual void start(WorkSource& source, TraceSink* trace) = 0;
+
+  /// Lets that many sleeping streams and channels take again. Called without the source's lock.
+  virtual void wake(std::size_t streams, std::size_t channels) = 0;
+
+  /// Ends all threads, once what they are running is done. After a failure what is blocked is
+  /// aborted.
+  virtual void stop(bool failed) = 0;
+
+  /// This process's place among the ranks.
+  virtual int rank() const = 0;
+  virtual int world_size() const = 0;
+};
+
+}  // namespace hocket

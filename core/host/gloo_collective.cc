@@ -1,0 +1,317 @@
+#include "core/host/gloo_collective.h"
+
+#include <fcntl.h>
+#include <gloo/allreduce.h>
+#include <gloo/math.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/file_store.h>
+#include <gloo/rendezvous/prefix_store.h>
+#include <gloo/transport/tcp/device.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/host/tcp_store.h"
+
+namespace hocket {
+namespace {
+
+// Slots of rank 0's messages; below every prefix that Gloo's own collectives use.
+constexpr std::uint64_t kSizeSlot = 1, kMessageSlot = 2;
+
+Error lost_rank(const std::exception& e) {
+  const std::string what = e.what();
+  const bool silent =
+      what.find("imed out") != std::string::npos || what.find("imeout") != std::string::npos;
+  return {
+      silent ? ErrorCode::timed_out : ErrorCode::unavailable,
+      std::string(silent ? "another rank is silent" : "another rank is gone") + " (" + what + ")"};
+}
+
+/// Gloo writes to sockets in a way that raises SIGPIPE when the peer is gone, which would end the
+/// process. Threads that Gloo starts inside the scope keep it blocked.
+class BlockSigpipe {
+ public:
+  BlockSigpipe() {
+    sigemptyset(&sigpipe_);
+    sigaddset(&sigpipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
+  }
+  ~BlockSigpipe() {
+    if (sigismember(&before_, SIGPIPE)) return;
+    const timespec now{};
+    sigtimedwait(&sigpipe_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  BlockSigpipe(const BlockSigpipe&) = delete;
+  BlockSigpipe& operator=(const BlockSigpipe&) = delete;
+
+ private:
+  sigset_t sigpipe_, before_;
+};
+
+/// Gloo's view of our TcpStore: errors leave as Gloo's exceptions.
+class GlooTcpStore final : public gloo::rendezvous::Store {
+ public:
+  GlooTcpStore(TcpStoreClient& client, std::chrono::milliseconds timeout)
+      : client_(client), timeout_(timeout) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override {
+    if (const auto ok = client_.set(key, data); !ok) throw gloo::IoException(ok.error().message);
+  }
+  std::vector<char> get(const std::string& key) override { return fetch(key, timeout_); }
+  void wait(const std::vector<std::string>& keys) override { wait(keys, timeout_); }
+  void wait(const std::vector<std::string>& keys,
+            const std::chrono::milliseconds& timeout) override {
+    for (const auto& key : keys) fetch(key, timeout);
+  }
+
+ private:
+  std::vector<char> fetch(const std::string& key, std::chrono::milliseconds timeout) {
+    auto value = client_.get(key, timeout);
+    if (!value) throw gloo::IoException(value.error().message);
+    return std::move(*value);
+  }
+
+  TcpStoreClient& client_;
+  const std::chrono::milliseconds timeout_;
+};
+
+/// Second descriptors of this process's TCP sockets that were opened while Gloo connected. Gloo's
+/// own close must not race with its use of a socket; shutting the connection down may, and looks to
+/// Gloo like a peer that left, so that blocked calls end.
+class Sockets {
+ public:
+  /// The inodes of all sockets that are open now.
+  static std::set<std::string> open_now() {
+    std::set<std::string> inodes;
+    for_each([&](int, const std::string& inode) { inodes.insert(inode); });
+    return inodes;
+  }
+
+  /// Those that were not open `before`.
+  explicit Sockets(const std::set<std::string>& before = open_now()) {
+    for_each([&](int descriptor, const std::string& inode) {
+      sockaddr_storage peer{};
+      socklen_t length = sizeof(peer);
+      const bool connected =
+          getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &length) == 0;
+      if (!connected || (peer.ss_family != AF_INET && peer.ss_family != AF_INET6) ||
+          before.count(inode))
+        return;
+      if (const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0); copy >= 0)
+        descriptors_.push_back(copy);
+    });
+  }
+  Sockets(Sockets&& other) noexcept : descriptors_(std::exchange(other.descriptors_, {})) {}
+  ~Sockets() {
+    for (const int descriptor : descriptors_) close(descriptor);
+  }
+
+  void shut_down() const {
+    for (const int descriptor : descriptors_) shutdown(descriptor, SHUT_RDWR);
+  }
+
+ private:
+  static void for_each(const std::function<void(int, const std::string&)>& visit) {
+    std::error_code error;
+    std::vector<std::pair<int, std::string>> sockets;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
+      const std::string target = std::filesystem::read_symlink(entry, error).string();
+      if (!error && target.starts_with("socket:"))
+        sockets.emplace_back(std::stoi(entry.path().filename()), target);
+    }
+    for (const auto& [descriptor, inode] : sockets) visit(descriptor, inode);
+  }
+
+  std::vector<int> descriptors_;
+};
+
+/// Where the ranks meet, kept alive as long as a slow rank may still look there.
+struct Meeting {
+  std::unique_ptr<TcpStoreServer> server;
+  std::unique_ptr<TcpStoreClient> client;
+  std::unique_ptr<gloo::rendezvous::Store> store;
+  std::string local_address = "127.0.0.1";
+};
+
+class GlooCollective final : public Collective {
+ public:
+  GlooCollective(const GlooOptions& options, Meeting meeting,
+                 std::vector<std::shared_ptr<gloo::Context>> contexts, Sockets sockets)
+      : options_(options),
+        meeting_(std::move(meeting)),
+        contexts_(std::move(contexts)),
+        sockets_(std::move(sockets)) {}
+
+  int rank() const override { return options_.ranks.rank; }
+  int world_size() const override { return options_.ranks.world_size; }
+  std::int64_t timeout_ns() const override {
+    return std::chrono::nanoseconds(options_.timeout).count();
+  }
+
+  Result<void> all_reduce(std::span<float> values, std::uint64_t index) override {
+    if (values.empty() || world_size() == 1) return {};
+    const BlockSigpipe guard;
+    try {
+      gloo::AllreduceOptions options(contexts_[1 + index % (contexts_.size() - 1)]);
+      options.setOutput(values.data(), values.size());
+      options.setReduceFunction([](void* out, const void* a, const void* b, std::size_t n) {
+        gloo::sum<float>(out, a, b, n);
+      });
+      options.setTag(static_cast<std::uint32_t>(index));
+      options.setTimeout(options_.timeout);
+      gloo::allreduce(options);
+      return {};
+    } catch (const std::exception& e) {
+      return failure(lost_rank(e));
+    }
+  }
+
+  Result<void> tell(std::string_view message) override {
+    if (world_size() == 1) return {};
+    const BlockSigpipe guard;
+    try {
+      std::uint64_t size = message.size();
+      auto head = messages().createUnboundBuffer(&size, sizeof(size));
+      auto body = messages().createUnboundBuffer(const_cast<char*>(message.data()), message.size());
+      for (int other = 1; other < world_size(); ++other) {
+        head->send(other, kSizeSlot);
+        head->waitSend(options_.timeout);
+        if (size == 0) continue;
+        body->send(other, kMessageSlot);
+        body->waitSend(options_.timeout);
+      }
+      return {};
+    } catch (const std::exception& e) {
+      return failure(lost_rank(e));
+    }
+  }
+
+  Result<std::string> hear() override {
+    const BlockSigpipe guard;
+    try {
+      std::uint64_t size = 0;
+      auto head = messages().createUnboundBuffer(&size, sizeof(size));
+      head->recv(0, kSizeSlot);
+      head->waitRecv(options_.timeout);
+      if (size > static_cast<std::uint64_t>(kMaxMessageBytes)) {
+        return failure(ErrorCode::unavailable,
+                       "rank 0 sent a message of " + std::to_string(size) + " bytes");
+      }
+      std::string message(size, '\0');
+      if (size == 0) return message;
+      auto body = messages().createUnboundBuffer(message.data(), size);
+      body->recv(0, kMessageSlot);
+      body->waitRecv(options_.timeout);
+      return message;
+    } catch (const std::exception& e) {
+      return failure(lost_rank(e));
+    }
+  }
+
+  void abort() override { sockets_.shut_down(); }
+
+ private:
+  gloo::Context& messages() { return *contexts_[0]; }
+
+  const GlooOptions options_;
+  const Meeting meeting_;
+  // The first is for messages, the others for parts.
+  const std::vector<std::shared_ptr<gloo::Context>> contexts_;
+  const Sockets sockets_;
+};
+
+struct HostPort {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+std::optional<HostPort> parse_host_port(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return std::nullopt;
+  HostPort address{text.substr(0, colon), 0};
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, address.port);
+  if (error != std::errc() || rest != end || address.port == 0) return std::nullopt;
+  return address;
+}
+
+Result<Meeting> meet(const GlooOptions& options) {
+  const std::string& where = options.ranks.rendezvous;
+  Meeting meeting;
+  if (where.starts_with("file:") && where.size() > 5) {
+    const std::string folder = where.substr(5);
+    std::error_code error;
+    if (!std::filesystem::is_directory(folder, error)) {
+      return failure(ErrorCode::unavailable, "rendezvous " + where + ": there is no such folder");
+    }
+    meeting.store = std::make_unique<gloo::rendezvous::FileStore>(folder);
+    return meeting;
+  }
+  const auto address =
+      where.starts_with("tcp://") ? parse_host_port(where.substr(6)) : std::nullopt;
+  if (!address) {
+    return failure(ErrorCode::invalid_argument,
+                   "rendezvous \"" + where +
+                       "\": expected file:FOLDER or tcp://HOST:PORT with a port from 1 to 65535");
+  }
+  if (options.ranks.rank == 0) {
+    auto server = TcpStoreServer::listen(address->port);
+    if (!server) return failure(server.error().in("rendezvous " + where));
+    meeting.server = std::move(*server);
+  }
+  auto client = TcpStoreClient::connect(address->host, address->port, options.timeout);
+  if (!client) return failure(client.error().in("rendezvous " + where));
+  meeting.client = std::move(*client);
+  meeting.local_address = meeting.client->local_address();
+  meeting.store = std::make_unique<GlooTcpStore>(*meeting.client, options.timeout);
+  return meeting;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options) {
+  if (options.ranks.world_size == 1) {
+    return std::make_unique<GlooCollective>(
+        options, Meeting{}, std::vector<std::shared_ptr<gloo::Context>>{}, Sockets{});
+  }
+  const BlockSigpipe guard;
+  auto meeting = meet(options);
+  if (!meeting) return failure(meeting.error());
+  try {
+    gloo::transport::tcp::attr attributes;
+    if (options.interface.empty()) {
+      attributes.hostname = meeting->local_address;
+    } else {
+      attributes.iface = options.interface;
+    }
+    const auto before = Sockets::open_now();
+    auto device = gloo::transport::tcp::CreateDevice(attributes);
+    std::vector<std::shared_ptr<gloo::Context>> contexts;
+    for (int i = 0; i <= options.connections; ++i) {
+      gloo::rendezvous::PrefixStore store(std::to_string(i), *meeting->store);
+      auto context =
+          std::make_shared<gloo::rendezvous::Context>(options.ranks.rank, options.ranks.world_size);
+      context->setTimeout(options.timeout);
+      context->connectFullMesh(store, device);
+      contexts.push_back(std::move(context));
+    }
+    return std::make_unique<GlooCollective>(options, std::move(*meeting), std::move(contexts),
+                                            Sockets(before));
+  } catch (const std::exception& e) {
+    return failure(ErrorCode::timed_out, "rank " + std::to_string(options.ranks.rank) + " of " +
+                                             std::to_string(options.ranks.world_size) +
+                                             " could not connect to all others: " + e.what());
+  }
+}
+
+}  // namespace hocket

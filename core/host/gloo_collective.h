@@ -1,0 +1,30 @@
+#pragma once
+
+// Ranks that are processes on one or several hosts, over TCP with Gloo. The sole user of Gloo.
+
+#include <chrono>
+#include <memory>
+
+#include "core/collective.h"
+#include "core/host/rank_environment.h"
+#include "core/result.h"
+
+namespace hocket {
+
+struct GlooOptions {
+  RankEnvironment ranks;
+  /// A peer that is silent for this long counts as gone, while connecting too.
+  std::chrono::milliseconds timeout{30'000};
+  /// Network interface to listen on; empty: the one that reaches a tcp:// rendezvous, or loopback
+  /// for file:.
+  std::string interface = {};
+  /// Connections to each peer, used in turn by parts under way at once.
+  int connections = 2;
+};
+
+/// Meets all other ranks and connects to each. Blocks until all are there. invalid_argument for a
+/// rendezvous that is neither "file:FOLDER" nor "tcp://HOST:PORT", timed_out when a rank does not
+/// come.
+Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options);
+
+}  // namespace hocket

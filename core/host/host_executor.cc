@@ -1,0 +1,163 @@
+#include "core/host/host_executor.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "core/check.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kMaxBatch = 64;
+/// Tiny tasks are taken in batches of about this length, so that the lock is paid once a batch; a
+/// task longer than this is taken alone.
+constexpr std::int64_t kBatchNs = 10'000;
+
+/// The order of collectives as a message: their numbers, eight bytes each in the machine's byte
+/// order.
+std::string_view order_message(const std::vector<std::uint64_t>& collectives) {
+  return {reinterpret_cast<const char*>(collectives.data()),
+          collectives.size() * sizeof(std::uint64_t)};
+}
+
+std::vector<std::uint64_t> read_order_message(std::string_view message) {
+  std::vector<std::uint64_t> collectives(message.size() / sizeof(std::uint64_t));
+  std::memcpy(collectives.data(), message.data(), collectives.size() * sizeof(std::uint64_t));
+  return collectives;
+}
+
+}  // namespace
+
+void HostExecutor::Semaphore::acquire() {
+  while (sem_wait(&semaphore_) != 0) HOCKET_CHECK(errno == EINTR, "sem_wait");
+}
+
+void HostExecutor::Semaphore::release(std::size_t count) {
+  for (; count > 0; --count) sem_post(&semaphore_);
+}
+
+HostExecutor::HostExecutor(const HostExecutorOptions& options, Collective& collective,
+                           const Clock& clock)
+    : options_(options), collective_(collective), clock_(clock) {
+  HOCKET_CHECK(options.streams > 0 && options.channels > 0, "at least one stream and one channel");
+}
+
+HostExecutor::~HostExecutor() {
+  HOCKET_CHECK(threads_.empty(), "the scheduler must be gone first");
+}
+
+void HostExecutor::start(WorkSource& source, TraceSink* trace) {
+  HOCKET_CHECK(!source_, "an executor serves one scheduler");
+  source_ = &source;
+  trace_ = trace;
+  for (int lane = 0; lane < options_.streams; ++lane)
+    threads_.emplace_back([this, lane] { run_stream(lane); });
+  for (int lane = 0; lane < options_.channels; ++lane)
+    threads_.emplace_back([this, lane] { run_channel(lane); });
+  if (!source.order_is_announced()) return;
+  threads_.emplace_back([this] { rank() == 0 ? send_order() : follow_order(); });
+}
+
+void HostExecutor::wake(std::size_t streams, std::size_t channels) {
+  stream_leave_.release(streams);
+  channel_leave_.release(channels);
+}
+
+void HostExecutor::stop(bool failed) {
+  stopping_ = true;
+  if (failed) collective_.abort();
+  stream_leave_.release(static_cast<std::size_t>(options_.streams));
+  channel_leave_.release(static_cast<std::size_t>(options_.channels));
+  threads_.clear();
+}
+
+void HostExecutor::run_batch(std::span<ComputeWork> work, int lane) {
+  for (const ComputeWork& task : work) {
+    const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
+    try {
+      (*task.body)();
+    } catch (const std::exception& e) {
+      source_->fail(
+          {ErrorCode::unavailable, "task \"" + std::string(task.name) + "\" threw: " + e.what()});
+    }
+    if (trace_) {
+      trace_->record(
+          {TraceKind::compute, lane, task.name, task.step, begin_ns, clock_.now_ns(), 0});
+    }
+  }
+}
+
+void HostExecutor::run_stream(int lane) {
+  std::array<ComputeWork, kMaxBatch> work;
+  std::array<TaskId, kMaxBatch> finished;
+  std::size_t taken = 0, batch = 1;
+  for (;;) {
+    std::transform(work.begin(), work.begin() + taken, finished.begin(),
+                   [](const ComputeWork& w) { return w.task; });
+    taken = source_->take_compute({finished.data(), taken}, {work.data(), batch});
+    if (taken == 0) {
+      stream_leave_.acquire();
+      if (stopping_) return;
+      continue;
+    }
+    const std::int64_t begin_ns = clock_.now_ns();
+    run_batch({work.data(), taken}, lane);
+    const std::int64_t task_ns = (clock_.now_ns() - begin_ns) / static_cast<std::int64_t>(taken);
+    batch = static_cast<std::size_t>(std::clamp(kBatchNs / std::max(task_ns, std::int64_t{1}),
+                                                std::int64_t{1}, std::int64_t{kMaxBatch}));
+  }
+}
+
+void HostExecutor::run_channel(int lane) {
+  PartWork part;
+  bool taken = false;
+  for (;;) {
+    taken = source_->take_part(taken ? &part : nullptr, part);
+    if (!taken) {
+      channel_leave_.acquire();
+      if (stopping_) return;
+      continue;
+    }
+    const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
+    if (const auto done = collective_.all_reduce(part.values, part.index); !done) {
+      source_->fail(done.error().in("all-reduce of \"" + std::string(part.name) + "\" in step " +
+                                    std::to_string(part.step)));
+    }
+    if (trace_) {
+      trace_->record({TraceKind::communication, lane, part.name, part.step, begin_ns,
+                      clock_.now_ns(), static_cast<std::int64_t>(part.values.size_bytes())});
+    }
+  }
+}
+
+void HostExecutor::send_order() {
+  std::vector<std::uint64_t> collectives;
+  // An empty message after a quarter of the limit is the sign of life that the others wait for.
+  while (source_->wait_for_started(collective_.timeout_ns() / 4, collectives)) {
+    if (const auto sent = collective_.tell(order_message(collectives)); !sent) {
+      if (!stopping_) source_->fail(sent.error().in("telling the order of collectives"));
+      return;
+    }
+    if (!collectives.empty() && collectives.back() == kEndOfOrder) return;
+  }
+}
+
+void HostExecutor::follow_order() {
+  for (;;) {
+    const auto message = collective_.hear();
+    if (!message) {
+      if (!stopping_)
+        source_->fail(message.error().in("waiting for rank 0's order of collectives"));
+      return;
+    }
+    const auto order = read_order_message(*message);
+    if (!order.empty() && order.back() == kEndOfOrder) return;
+    source_->announce(order);
+  }
+}
+
+}  // namespace hocket

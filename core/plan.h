@@ -1,0 +1,125 @@
+#pragma once
+
+// What to run next: one deterministic state machine without threads, clocks or streams. The same
+// sequence of calls gives the same decisions, so a simulated, a real and a replayed run decide
+// alike. Not thread-safe.
+//
+// A compute task is handed out when all it depends on is finished, most urgent first. A collective
+// is cut into parts; parts start within the credit window in one of three orders:
+//  - fifo: the order of submission, so ranks that submit alike start alike;
+//  - priority: the most urgent collective that is ready, looked at anew for each part, so that a
+//  more urgent one
+//    overtakes at a part's boundary (ByteScheduler, SOSP 2019, section 4.2);
+//  - announced: as another rank decided, for ranks that follow one that uses priority.
+//
+// Invariants:
+//  1. in_flight_bytes() ≤ credit_bytes, except while a single part larger than the window is alone
+//  in flight;
+//  2. no collective starts before an earlier one of its order has handed out the part it is due;
+//  3. a part is handed out once; a collective is finished when all its parts are.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/bucket_queue.h"
+#include "core/dependency_graph.h"
+#include "core/task.h"
+
+namespace hocket {
+
+enum class PartOrder { fifo, priority, announced };
+
+struct PlanOptions {
+  std::int64_t partition_bytes = 0;  ///< > 0
+  std::int64_t credit_bytes = 0;     ///< > 0
+  PartOrder order = PartOrder::fifo;
+};
+
+/// One part of a collective, to be started now.
+struct PartDecision {
+  TaskId task;
+  /// Which collective, counted in order of submission from 0: the same number on every rank.
+  std::uint64_t collective = 0;
+  std::int64_t offset_bytes = 0;
+  std::int64_t bytes = 0;
+
+  bool operator==(const PartDecision&) const = default;
+};
+
+class Plan {
+ public:
+  explicit Plan(const PlanOptions& options);
+
+  DataId add_data() { return graph_.add_data(); }
+
+  TaskId submit_compute(std::uint32_t priority, std::span<const Access> accesses);
+  TaskId submit_collective(std::uint32_t priority, std::span<const Access> accesses,
+                           std::int64_t bytes);
+
+  /// The next compute task to run, or nothing.
+  std::optional<TaskId> next_compute();
+  /// The next part to start, or nothing: none is ready, the window is full, or it is not its turn.
+  std::optional<PartDecision> next_part();
+
+  void finish_compute(TaskId task);
+  /// A part of `bytes` is done and its credit returns; true when it was the collective's last.
+  bool finish_part(TaskId task, std::int64_t bytes);
+
+  /// For PartOrder::announced: the collectives whose parts start next, one entry a part.
+  void announce(std::span<const std::uint64_t> collectives);
+
+  std::size_t ready_computes() const { return ready_computes_.size(); }
+  std::int64_t in_flight_bytes() const { return in_flight_bytes_; }
+  /// Tasks submitted and not finished.
+  std::size_t unfinished() const { return graph_.live(); }
+
+ private:
+  static constexpr std::uint32_t kCompute = ~std::uint32_t{0};
+
+  /// Kept small: there are many, and most are compute tasks.
+  struct Task {
+    std::uint32_t priority = 0;
+    std::uint32_t collective = kCompute;  ///< index into collectives_, or kCompute
+  };
+  struct Collective {
+    std::uint64_t number = 0;
+    bool ready = false;
+    std::int64_t bytes = 0;
+    std::int64_t part_bytes = 0;
+    std::int64_t next_offset = 0;
+    std::int64_t parts_to_start = 0;
+    std::int64_t parts_unfinished = 0;
+  };
+
+  TaskId submit(const DependencyGraph::Added& added, const Task& task);
+  void became_ready(std::uint32_t slot);
+  Collective& collective(std::uint32_t slot) { return collectives_[tasks_[slot].collective]; }
+  /// The collective whose part is due, whether or not it may start yet.
+  std::optional<std::uint32_t> due_collective() const;
+  void part_was_taken(std::uint32_t slot);
+
+  PlanOptions options_;
+  DependencyGraph graph_;
+  std::vector<Task> tasks_;  // by slot
+  std::vector<Collective> collectives_;
+  std::vector<std::uint32_t> free_collectives_;
+  BucketQueue ready_computes_;
+  BucketQueue ready_collectives_;  // PartOrder::priority
+  // For fifo and announced: collectives from number first_waiting_ on. An exhausted one stays until
+  // those before it are exhausted too; its slot may then belong to another task.
+  struct Waiting {
+    std::uint32_t slot = 0;
+    bool exhausted = false;
+  };
+  std::deque<Waiting> waiting_;
+  std::uint64_t first_waiting_ = 0;
+  std::uint64_t submitted_collectives_ = 0;
+  std::deque<std::uint64_t> announced_;
+  std::int64_t in_flight_bytes_ = 0;
+  std::int64_t parts_in_flight_ = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,155 @@
+#pragma once
+
+// The front of the core: submit a step's tasks, wait for nothing. The scheduler finds the
+// dependencies in what tasks read and write, and an executor runs them as they become free.
+//
+//   Scheduler scheduler(config, executor);
+//   DataId x = scheduler.add_data(), gradient = scheduler.add_data();
+//   scheduler.compute({.name = "backward", .priority = 3}, {read(x), write(gradient)}, [&] { … });
+//   scheduler.all_reduce({.name = "gradient", .priority = 3}, gradient, values);
+//   auto ok = scheduler.end_step();   // next step may be submitted at once
+//
+// One thread submits. Tasks that touch the same data run as if one after the other in the order of
+// submission; all others may run at once. Every rank must submit the same collectives in the same
+// order.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/executor.h"
+#include "core/plan.h"
+#include "core/result.h"
+#include "core/schedule_config.h"
+#include "core/task.h"
+#include "core/task_body.h"
+#include "core/trace.h"
+
+namespace hocket {
+
+class Scheduler final : private WorkSource {
+ public:
+  /// Starts `executor`, which must outlive the scheduler. `config` must be valid and equal on all
+  /// ranks. `trace` (may be null) receives what ran and must outlive the scheduler.
+  Scheduler(const ScheduleConfig& config, Executor& executor, TraceSink* trace = nullptr);
+
+  /// Waits for everything submitted (or for the failure), then stops the executor.
+  ~Scheduler() override;
+
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  /// A new piece of data, not accessed yet.
+  DataId add_data();
+
+  /// Submits `body`, to run once after all earlier tasks that it conflicts with. An exception from
+  /// it fails the scheduler.
+  void compute(const TaskOptions& options, std::initializer_list<Access> accesses, TaskBody body) {
+    compute(options, std::span(accesses.begin(), accesses.size()), std::move(body));
+  }
+  void compute(const TaskOptions& options, std::span<const Access> accesses, TaskBody body);
+
+  /// Submits a sum of `values` over all ranks, in place; it updates `data`, which stands for them.
+  /// `values` must stay valid until the task has run.
+  void all_reduce(const TaskOptions& options, DataId data, std::span<float> values);
+
+  /// Ends the step. Returns at once unless more than kStepsAhead steps are unfinished. The error,
+  /// if any rank or task has failed; after that submissions are ignored.
+  Result<void> end_step();
+
+  /// Blocks until everything submitted is done. For the end of a job, not for use inside a step.
+  Result<void> synchronize();
+
+  int rank() const { return executor_.rank(); }
+  int world_size() const { return executor_.world_size(); }
+
+  /// Unfinished steps that end_step() lets run before it holds the submitter back.
+  static constexpr std::int64_t kStepsAhead = 1;
+
+ private:
+  /// A task on its way to the plan.
+  struct Submission {
+    TaskOptions options;
+    bool is_collective = false;
+    std::uint32_t accesses = 0;  ///< how many of submitted_accesses_ are its own
+    std::span<float> values;
+    TaskBody body;
+  };
+  /// What the plan does not need to know of a task.
+  struct Payload {
+    TaskBody body;
+    std::string_view name;
+    std::int64_t step = 0;
+    std::span<float> values;
+  };
+  /// A part handed to the executor's channels, and not taken yet.
+  struct StartedPart {
+    PartDecision part;
+    std::uint64_t index = 0;
+  };
+  /// What a change of state makes possible for sleeping streams and channels.
+  struct Wakes {
+    std::size_t streams = 0, channels = 0;
+  };
+
+  std::size_t take_compute(std::span<const TaskId> finished, std::span<ComputeWork> work) override;
+  bool take_part(const PartWork* finished, PartWork& work) override;
+  bool order_is_announced() const override;
+  bool wait_for_started(std::int64_t timeout_ns, std::vector<std::uint64_t>& collectives) override;
+  void announce(std::span<const std::uint64_t> collectives) override;
+  void fail(Error error) override;
+
+  Payload& payload(std::uint32_t slot) { return blocks_[slot / kBlock][slot % kBlock]; }
+  void submit(Submission submission, std::span<const Access> accesses);
+  void flush();
+  void flush_into_plan();
+  std::size_t take_ready(std::span<ComputeWork> work);
+  Payload& new_payload(TaskId task, const TaskOptions& options);
+  void task_finished(std::uint32_t slot);
+  bool drop_finished_steps();
+  void start_parts();
+  Wakes claim_sleepers();
+  void wake(const Wakes& wakes);
+
+  static constexpr std::size_t kBlock = 1024;
+  /// Submissions that wait for each other, so that the plan's lock is paid once for many.
+  static constexpr std::size_t kSubmissionBatch = 64;
+
+  Executor& executor_;
+  const bool announces_;
+  const std::int64_t streams_;
+
+  // Locked before mutex_ when both are. A stream that finds nothing to run looks here before it
+  // sleeps, so no submission is left behind.
+  std::mutex submit_mutex_;
+  // Guarded by submit_mutex_:
+  std::vector<Submission> submitted_;
+  std::vector<Access> submitted_accesses_;
+  bool stream_sleeps_ = false;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  Plan plan_;
+  std::vector<std::unique_ptr<Payload[]>> blocks_;  // by slot; never moves
+  std::deque<StartedPart> started_parts_;
+  std::uint64_t part_index_ = 0;
+  std::size_t sleeping_streams_ = 0, sleeping_channels_ = 0;
+  // Unfinished tasks of steps first_step_, first_step_ + 1, …; the last one is still being
+  // submitted.
+  std::deque<std::int64_t> unfinished_{0};
+  std::int64_t first_step_ = 0;
+  std::condition_variable step_finished_;
+  // Rank 0's decisions, on their way to the others.
+  std::vector<std::uint64_t> to_announce_;
+  std::condition_variable announcing_;
+  bool closed_ = false;
+  std::optional<Error> error_;
+};
+
+}  // namespace hocket

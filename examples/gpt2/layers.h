@@ -1,0 +1,67 @@
+#pragma once
+
+// Layers with parameters: each submits its operation as a task of the forward pass and as two of
+// the backward pass, one for its input's gradient and one for its parameters', which do not depend
+// on each other. Buffers and layers must keep their place until the tasks have run. One thread
+// submits.
+
+#include <cstddef>
+#include <string>
+
+#include "core/task.h"
+#include "examples/gpt2/ops.h"
+#include "examples/gpt2/parameters.h"
+#include "examples/gpt2/submitter.h"
+
+namespace hocket {
+
+/// Names of a layer's tasks, for traces.
+struct LayerNames {
+  explicit LayerNames(const std::string& name)
+      : forward(name), input_gradient(name + ".dx"), weight_gradient(name + ".dw") {}
+
+  std::string forward, input_gradient, weight_gradient;
+};
+
+class Linear {
+ public:
+  /// `weight` is the index of the weight in `group`; the bias follows it.
+  Linear(ParameterGroup& group, const std::string& name, std::size_t weight,
+         const LinearShape& shape);
+
+  void submit_forward(Submitter& submitter, const Buffer& x, Buffer& y) const;
+  void submit_backward_input(Submitter& submitter, const Buffer& dy, Buffer& dx) const;
+  /// `gradients` is the access to the group's gradients: the first writer in a step overwrites, the
+  /// others update.
+  void submit_backward_weight(Submitter& submitter, const Buffer& x, const Buffer& dy,
+                              Access gradients) const;
+
+ private:
+  ParameterGroup& group_;
+  LayerNames names_;
+  LinearShape shape_;
+  ConstFloats weight_, bias_;
+  Floats dweight_, dbias_;
+};
+
+class LayerNorm {
+ public:
+  /// Gain and bias are the first parameters of `group`.
+  LayerNorm(ParameterGroup& group, const LayerNormShape& shape);
+
+  void submit_forward(Submitter& submitter, const Buffer& x, Buffer& y, Buffer& statistics) const;
+  /// `skip` (may be null) is the gradient that reaches x around the norm.
+  void submit_backward_input(Submitter& submitter, const Buffer& x, const Buffer& statistics,
+                             const Buffer& dy, const Buffer* skip, Buffer& dx) const;
+  void submit_backward_weight(Submitter& submitter, const Buffer& x, const Buffer& statistics,
+                              const Buffer& dy, Access gradients) const;
+
+ private:
+  ParameterGroup& group_;
+  LayerNames names_;
+  LayerNormShape shape_;
+  ConstFloats gain_, bias_;
+  Floats dgain_, dbias_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,116 @@
+#pragma once
+
+// The model's parameters, in groups that are communicated together: token and position embedding,
+// the attention and the MLP half of each block, the final norm. A group's place is its index in
+// that order, in which the forward pass needs them. Not thread-safe by itself: tasks declare what
+// they touch.
+
+#include <boost/align/aligned_allocator.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/task.h"
+#include "examples/gpt2/config.h"
+#include "examples/gpt2/ops.h"
+#include "examples/gpt2/submitter.h"
+
+namespace hocket {
+
+/// Starts on a cache line, as wide vector instructions like it.
+using AlignedFloats = std::vector<float, boost::alignment::aligned_allocator<float, 64>>;
+
+/// Memory that tasks read and write under one name.
+struct Buffer {
+  explicit Buffer(std::size_t size) : values(size) {}
+
+  void attach(Submitter& submitter) { id = submitter.add_data(); }
+
+  DataId id;
+  AlignedFloats values;
+};
+
+struct ParameterSpec {
+  std::size_t size = 0;
+  float initial_mean = 0, initial_stddev = 0;
+  bool decay = false;  ///< weight decay: matrices, not biases, norms and positions
+};
+
+struct GroupSpec {
+  std::string name;
+  std::vector<ParameterSpec> parameters;
+
+  std::size_t size() const;
+};
+
+// Indices of parameters in their group.
+struct EmbeddingParameter {
+  enum : std::size_t { tokens, positions };
+};
+/// Of a block's attention (QKV, projection) and of its MLP (up, down); final_norm has the first
+/// two.
+struct BlockParameter {
+  enum : std::size_t { gain, bias, first_weight, first_bias, second_weight, second_bias };
+};
+
+/// By place. Initial values as in GPT-2: normal with deviation 0.02, 0.01 for positions (its
+/// released code); projections onto the residual stream scaled by 1/√(2·layers) (Radford et al.,
+/// 2019, section 2.3).
+std::vector<GroupSpec> parameter_groups(const Gpt2Config& config);
+
+/// How urgent a group's compute tasks are; lower is more urgent. The backward pass comes first,
+/// since it feeds the network: from the last group to the first, each with its weight gradients
+/// before the next group begins, so that gradients leave as early as they can; within a group the
+/// path to earlier groups comes first, for the weight gradients can run beside it. Then updates and
+/// the next forward pass, in forward order, which is the order in which the communication (by
+/// place) delivers.
+struct Priorities {
+  Priorities(std::uint32_t place, std::uint32_t groups)
+      : communication(place),
+        backward(2 * (groups - 1 - place)),
+        weight_gradient(backward + 1),
+        forward(2 * groups + place) {}
+
+  std::uint32_t communication, backward, weight_gradient;
+  std::uint32_t forward;  ///< of the update, too
+};
+
+class ParameterGroup {
+ public:
+  /// Allocates and initialises; equal on every rank for a seed. `groups` is the number of groups.
+  ParameterGroup(const GroupSpec& spec, std::size_t place, std::size_t groups, std::uint64_t seed);
+
+  ParameterGroup(const ParameterGroup&) = delete;
+  ParameterGroup& operator=(const ParameterGroup&) = delete;
+
+  const std::string& name() const { return spec_.name; }
+  const Priorities& priorities() const { return priorities_; }
+
+  /// One parameter, or its gradient: shapes as in ops.h.
+  ConstFloats values(std::size_t parameter) const;
+  Floats gradient(std::size_t parameter) { return slice(gradients_.values, parameter); }
+
+  Buffer& parameters() { return parameters_; }
+  const Buffer& parameters() const { return parameters_; }
+  Buffer& gradients() { return gradients_; }
+
+  void attach(Submitter& submitter);
+
+  /// Submits the sum of the gradients over ranks, then the update with their mean.
+  void submit_update(Submitter& submitter, const TrainingOptions& options, std::int64_t step);
+
+ private:
+  Floats slice(Floats all, std::size_t parameter) const;
+  void update(const TrainingOptions& options, std::int64_t step);
+
+  GroupSpec spec_;
+  std::string update_name_;
+  Priorities priorities_;
+  std::vector<std::size_t> offsets_;
+  Buffer parameters_, gradients_;
+  AlignedFloats first_moment_, second_moment_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,29 @@
+#pragma once
+
+// Submits a model's operations to the scheduler. Threading as in Scheduler.
+
+#include <utility>
+
+#include "core/scheduler.h"
+#include "examples/gpt2/submitter.h"
+
+namespace hocket {
+
+class SchedulerSubmitter final : public Submitter {
+ public:
+  explicit SchedulerSubmitter(Scheduler& scheduler) : scheduler_(scheduler) {}
+
+  DataId add_data() override { return scheduler_.add_data(); }
+  void compute(const TaskOptions& options, std::span<const Access> accesses,
+               TaskBody body) override {
+    scheduler_.compute(options, accesses, std::move(body));
+  }
+  void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) override {
+    scheduler_.all_reduce(options, data, values);
+  }
+
+ private:
+  Scheduler& scheduler_;
+};
+
+}  // namespace hocket

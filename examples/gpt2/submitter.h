@@ -1,0 +1,24 @@
+#pragma once
+
+// The seam between a model and what runs its operations: the scheduler in a job
+// (examples/gpt2/scheduler_submitter.h), loops of their own in tests. One thread submits.
+
+#include <span>
+
+#include "core/task.h"
+#include "core/task_body.h"
+
+namespace hocket {
+
+/// Methods as in Scheduler.
+class Submitter {
+ public:
+  virtual ~Submitter() = default;
+
+  virtual DataId add_data() = 0;
+  virtual void compute(const TaskOptions& options, std::span<const Access> accesses,
+                       TaskBody body) = 0;
+  virtual void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) = 0;
+};
+
+}  // namespace hocket

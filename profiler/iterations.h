@@ -1,0 +1,36 @@
+#pragma once
+
+// From what ran to what an iteration took. An iteration is the time from the start of a step's
+// first task to the start of the next step's first task: with the barrier between steps crossed,
+// work of two steps overlaps, and this period is what training costs.
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "core/report.h"
+#include "core/trace.h"
+
+namespace hocket {
+
+/// Collects a run's events. Thread-safe.
+class TraceRecorder final : public TraceSink {
+ public:
+  void record(const TraceEvent& event) override;
+
+  /// All events so far, in the order in which they ended.
+  std::vector<TraceEvent> events() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<TraceEvent> events_;
+};
+
+/// The iterations in `events`, in order, without the first `warmup` and without the last step,
+/// whose end nothing marks. Within each window: the union of compute intervals, the union of
+/// communication intervals, and the part of the latter outside the former (exposed communication;
+/// Holistic Trace Analysis calls the rest overlap).
+std::vector<Iteration> measure_iterations(const std::vector<TraceEvent>& events,
+                                          std::int64_t warmup);
+
+}  // namespace hocket

@@ -1,0 +1,64 @@
+#pragma once
+
+// What every implementation of Store accepts, refuses and generates: pure functions, so that all of
+// them agree to the letter. Thread-safe.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "store/store.h"
+
+namespace hocket::rules {
+
+/// The text of a JSON object that reads back as the same value. invalid_argument names `what`.
+Result<std::string> object_text(const nlohmann::json& value, std::string_view what);
+
+/// The command as a JSON array of strings.
+Result<std::string> command_text(const std::vector<std::string>& command);
+
+Result<void> check(const NewStudy& study);
+Result<void> check(const StudyUpdate& update);
+Result<void> check(const NewTrial& trial);
+Result<void> check(const NewPromotion& promotion);
+
+/// `result` without its empty metrics, or why it cannot be stored.
+Result<TrialResult> checked(TrialResult result);
+
+/// Refuses when `update` expects another owner than the study has.
+Result<void> check_owner(const StudyRow& study, const StudyUpdate& update);
+
+/// Changes what `update` says.
+void apply(StudyRow& study, const StudyUpdate& update);
+
+/// Whether a trial, as stored with its measurements, is to be ended with `result` now: false when
+/// it has already ended in just this way.
+Result<bool> must_end(const TrialRow& stored, const TrialResult& result);
+
+/// What a generated name starts with; a number follows.
+std::string name_stem(const std::vector<std::string>& command, std::string_view workload_name);
+
+/// The first of STEM-`number`, STEM-`number + 1`, … for which `taken` is false.
+template <class Taken>
+Result<std::string> generated_name(const std::string& stem, std::int64_t number, Taken&& taken) {
+  for (;; ++number) {
+    std::string name = stem + "-" + std::to_string(number);
+    const Result<bool> is_taken = taken(name);
+    if (!is_taken) return failure(is_taken.error());
+    if (!*is_taken) return name;
+  }
+}
+
+/// The id that `name_or_id` is, when it is one.
+std::optional<std::int64_t> parse_id(std::string_view name_or_id);
+
+bool matches(const WorkloadRow& workload, std::string_view selector);
+
+Error no_such(std::string_view kind, std::int64_t id);
+Error no_such_study(std::string_view name_or_id);
+Error name_taken(std::string_view name);
+
+}  // namespace hocket::rules

@@ -1,0 +1,244 @@
+#include "store/sqlite/connection.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/check.h"
+
+namespace hocket::sqlite {
+namespace {
+
+/// `path` as an SQLite URI (https://www.sqlite.org/uri.html) of a file that does not change.
+std::string immutable_uri(const std::string& path) {
+  std::string uri = "file://";
+  for (const char c : path) {
+    switch (c) {
+      case '%':
+        uri += "%25";
+        break;
+      case '?':
+        uri += "%3f";
+        break;
+      case '#':
+        uri += "%23";
+        break;
+      default:
+        uri += c;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+/// Text from a damaged file may hold anything; an error is one line.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  return text;
+}
+
+bool means_disk_full(int code, int system_errno) {
+  if ((code & 0xff) == SQLITE_FULL) return true;
+  return (code & 0xff) == SQLITE_IOERR &&
+         (system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG);
+}
+
+/// `code` is an extended result code, `detail` SQLite's words for it.
+Error describe(int code, int system_errno, const std::string& detail, const std::string& path,
+               int busy_timeout_ms) {
+  const std::string store = "store " + path;
+  const std::string because = system_errno != 0 ? std::strerror(system_errno) : detail;
+  if (means_disk_full(code, system_errno)) {
+    return {ErrorCode::unavailable, "disk full: " + store +
+                                        " could not be written; what was stored before is kept; "
+                                        "free some space and try again"};
+  }
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {ErrorCode::timed_out, store + " is locked by another process (waited " +
+                                        std::to_string(busy_timeout_ms) +
+                                        " ms); end that process or let it finish, then try again"};
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return read_only_error(path);
+    case SQLITE_CANTOPEN:
+      return {ErrorCode::unavailable, store + " cannot be opened: " + because +
+                                          "; check the path and its permissions, or " +
+                                          kNameAnother};
+    case SQLITE_IOERR:
+      return {ErrorCode::unavailable, store + " cannot be read or written: " + because};
+    case SQLITE_NOTADB:
+      return {ErrorCode::invalid_argument,
+              path + " is not a store: it is not an SQLite database; " + kNameAnother};
+    case SQLITE_CORRUPT:
+      return {ErrorCode::unavailable,
+              store + " is damaged (" + detail +
+                  "); save what is left with sqlite3's .recover command, or " + kNameAnother};
+    default:
+      return {ErrorCode::unavailable, store + ": " + detail};
+  }
+}
+
+}  // namespace
+
+Error read_only_error(const std::string& path) {
+  return {
+      ErrorCode::unavailable,
+      "store " + path + " is read-only; make the file and its folder writable, or " + kNameAnother};
+}
+
+void Connection::Close::operator()(sqlite3* db) const {
+  sqlite3_close_v2(db);
+}
+
+void Connection::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+Connection::Connection(sqlite3* db, std::string path, int busy_timeout_ms)
+    : db_(db), path_(std::move(path)), busy_timeout_ms_(busy_timeout_ms) {}
+
+Result<Connection> Connection::open(const std::string& path, Mode mode, int busy_timeout_ms) {
+  HOCKET_CHECK(path.starts_with('/'), "SQLite reads some relative paths as something else");
+  // Its own mutexes are not needed: one thread at a time is this class's rule.
+  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  flags |= mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  std::string name = path;
+  if (mode == Mode::immutable) {
+    flags |= SQLITE_OPEN_URI;
+    name = immutable_uri(path);
+  }
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
+  HOCKET_CHECK(handle != nullptr, "no memory for an SQLite connection");
+  Connection db(handle, path, busy_timeout_ms);
+  if (code != SQLITE_OK) return failure(db.error(code));
+  sqlite3_busy_timeout(handle, busy_timeout_ms);
+  return db;
+}
+
+Error Connection::error(int code) const {
+  // SQLite keeps the system's error, but for one at a commit.
+  const int last_errno = errno;
+  const int kept_errno = sqlite3_system_errno(db_.get());
+  return describe(code, kept_errno != 0 ? kept_errno : last_errno,
+                  one_line(sqlite3_errmsg(db_.get())), path_, busy_timeout_ms_);
+}
+
+Result<sqlite3_stmt*> Connection::prepared(std::string_view sql) {
+  auto& statement = statements_[sql];
+  if (!statement) {
+    sqlite3_stmt* compiled = nullptr;
+    const int code = sqlite3_prepare_v3(db_.get(), sql.data(), static_cast<int>(sql.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &compiled, nullptr);
+    if (code != SQLITE_OK) return failure(error(code));
+    statement.reset(compiled);
+  }
+  HOCKET_CHECK(sqlite3_stmt_busy(statement.get()) == 0, "a statement is used twice at once");
+  return statement.get();
+}
+
+Result<void> Connection::execute_script(const char* script) {
+  const int code = sqlite3_exec(db_.get(), script, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return failure(error(code));
+  return {};
+}
+
+std::int64_t Connection::last_insert_id() const {
+  return sqlite3_last_insert_rowid(db_.get());
+}
+
+std::int64_t Connection::changes() const {
+  return sqlite3_changes64(db_.get());
+}
+
+bool Connection::in_transaction() const {
+  return sqlite3_get_autocommit(db_.get()) == 0;
+}
+
+Query::Query(Connection& db, sqlite3_stmt* statement) : db_(&db), statement_(statement) {}
+
+Query::Query(Query&& other) noexcept
+    : db_(other.db_), statement_(std::exchange(other.statement_, nullptr)) {}
+
+Query::~Query() {
+  // Its result repeats that of the last step; a moved-from query holds null, which it accepts.
+  sqlite3_reset(statement_);
+}
+
+Result<bool> Query::next() {
+  errno = 0;  // for error(), which must not see an older one
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return failure(db_->error(code));
+}
+
+bool Query::is_null(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
+std::int64_t Query::integer(int column) const {
+  return sqlite3_column_int64(statement_, column);
+}
+
+double Query::real(int column) const {
+  return sqlite3_column_double(statement_, column);
+}
+
+std::string Query::text(int column) const {
+  // The pointer first: asking for it may convert the value, which changes its size.
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  if (bytes == nullptr) return {};
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+std::optional<std::int64_t> Query::optional_integer(int column) const {
+  return is_null(column) ? std::nullopt : std::optional(integer(column));
+}
+
+std::optional<double> Query::optional_real(int column) const {
+  return is_null(column) ? std::nullopt : std::optional(real(column));
+}
+
+int Query::bind(int index, std::int64_t value) {
+  return sqlite3_bind_int64(statement_, index, value);
+}
+
+int Query::bind(int index, double value) {
+  return sqlite3_bind_double(statement_, index, value);
+}
+
+int Query::bind(int index, std::string_view value) {
+  // A null pointer would bind NULL.
+  return sqlite3_bind_text64(statement_, index, value.empty() ? "" : value.data(), value.size(),
+                             SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+int Query::bind_null(int index) {
+  return sqlite3_bind_null(statement_, index);
+}
+
+Result<Transaction> Transaction::begin(Connection& db, Kind kind) {
+  const auto ok = db.execute(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
+  if (!ok) return failure(ok.error());
+  return Transaction(db);
+}
+
+Transaction::Transaction(Transaction&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
+
+Transaction::~Transaction() {
+  // SQLite has rolled back by itself after some errors, a full disk among them. If this fails the
+  // transaction dies with the connection.
+  if (db_ != nullptr && db_->in_transaction()) (void)db_->execute("ROLLBACK");
+}
+
+Result<void> Transaction::commit() {
+  return db_->execute("COMMIT");
+}
+
+}  // namespace hocket::sqlite

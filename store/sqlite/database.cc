@@ -1,0 +1,146 @@
+#include "store/sqlite/database.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "core/clock.h"
+#include "store/sqlite/schema.h"
+
+namespace hocket::sqlite {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::int64_t newest_version() {
+  return static_cast<std::int64_t>(migration_steps().size());
+}
+
+/// The version, read in one transaction. The first read of a connection: this is where a file that
+/// is no database, or cannot be read, shows.
+Result<std::int64_t> read_version(Connection& db) {
+  const auto transaction = Transaction::begin(db, Transaction::Kind::read);
+  if (!transaction) return failure(transaction.error());
+  return schema_version(db, newest_version());
+}
+
+/// Settings of a connection, not of the file. A file from elsewhere must not make SQLite run code
+/// that its schema names, nor believe in sizes that its pages claim.
+Result<void> configure(Connection& db) {
+  return db.execute_script(
+      "PRAGMA trusted_schema = OFF;"
+      "PRAGMA cell_size_check = ON;"
+      "PRAGMA foreign_keys = ON;"
+      // A trial that was told is kept across a power cut; the wait is nothing beside a trial.
+      "PRAGMA synchronous = FULL;");
+}
+
+/// In WAL mode readers never wait for a writer, nor a writer for readers. Two processes that switch
+/// a new file at once would deadlock, so SQLite refuses one of them without any wait.
+Result<void> switch_to_wal(Connection& db, int busy_timeout_ms) {
+  const SteadyClock clock;
+  const std::int64_t deadline_ns = clock.now_ns() + busy_timeout_ms * std::int64_t{1'000'000};
+  for (;;) {
+    auto ok = db.execute("PRAGMA journal_mode = WAL");
+    if (ok || ok.error().code != ErrorCode::timed_out || clock.now_ns() >= deadline_ns) return ok;
+    clock.sleep_until_ns(clock.now_ns() + 1'000'000);
+  }
+}
+
+bool may_write(const std::string& path) {
+  return access(path.c_str(), W_OK) == 0 && access(fs::path(path).parent_path().c_str(), W_OK) == 0;
+}
+
+Result<Connection> open_for_writing(const std::string& path, int busy_timeout_ms) {
+  std::error_code error;
+  const fs::path folder = fs::path(path).parent_path();
+  fs::create_directories(folder, error);
+  if (error) {
+    return failure(ErrorCode::unavailable, "cannot create the folder " + folder.string() +
+                                               " for the store: " + error.message() + "; " +
+                                               kNameAnother);
+  }
+  // SQLite would read it instead, silently, and leave files that keep its owner from writing.
+  if (fs::exists(path, error) && !may_write(path)) return failure(read_only_error(path));
+  auto db = Connection::open(path, Connection::Mode::create, busy_timeout_ms);
+  if (!db) return db;
+  if (auto ok = configure(*db); !ok) return failure(ok.error());
+  // Before anything is written: another program's file must stay as it is.
+  const auto version = read_version(*db);
+  if (!version) return failure(version.error());
+  if (auto ok = switch_to_wal(*db, busy_timeout_ms); !ok) return failure(ok.error());
+  if (*version < newest_version()) {
+    if (auto ok = migrate(*db, migration_steps()); !ok) return failure(ok.error());
+  }
+  return db;
+}
+
+Result<Connection> try_reading(const std::string& path, Connection::Mode mode,
+                               int busy_timeout_ms) {
+  auto db = Connection::open(path, mode, busy_timeout_ms);
+  if (!db) return db;
+  if (auto ok = configure(*db); !ok) return failure(ok.error());
+  const auto version = read_version(*db);
+  if (!version) return failure(version.error());
+  if (*version == 0) {
+    return failure(ErrorCode::not_found, "the store " + path + " is empty; `hocket tune` fills it");
+  }
+  if (*version < newest_version()) {
+    return failure(ErrorCode::invalid_argument,
+                   "store " + path + " has the older version " + std::to_string(*version) +
+                       "; `hocket tune` brings it to version " + std::to_string(newest_version()));
+  }
+  return db;
+}
+
+/// SQLite coordinates readers and writers in two files beside the database (-wal, -shm), which even
+/// a reader creates. One that may not write must not: in a read-only folder it cannot, and
+/// elsewhere its files would keep the owner from writing. Without a -wal no process has the
+/// database open and it is complete, so it is read as it is; with one, ignoring it would hide the
+/// latest trials.
+Result<Connection> open_for_reading(const std::string& path, int busy_timeout_ms) {
+  std::error_code error;
+  const bool has_index = fs::exists(path + "-shm", error);
+  const auto wal_bytes = fs::file_size(path + "-wal", error);
+  const bool has_wal = error != std::errc::no_such_file_or_directory;
+  const bool is_empty_wal = !error && wal_bytes == 0;
+  if (may_write(path) || (has_wal && has_index)) {
+    return try_reading(path, Connection::Mode::read, busy_timeout_ms);
+  }
+  if (!has_wal || is_empty_wal) {
+    return try_reading(path, Connection::Mode::immutable, busy_timeout_ms);
+  }
+  return failure(ErrorCode::unavailable,
+                 "the latest changes to store " + path + " are in " + path +
+                     "-wal, which cannot be read without permission to write; copy both files to "
+                     "a folder of your own, or let their owner run a hocket command on it");
+}
+
+}  // namespace
+
+Result<Connection> open_database(const std::string& path, bool read_only, int busy_timeout_ms) {
+  if (path.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "the store's path is empty; name a file with --store or HOCKET_STORE");
+  }
+  std::error_code error;
+  // As SQLite does, which keeps its other files beside the target of a link.
+  const std::string absolute = fs::weakly_canonical(fs::absolute(path, error), error).string();
+  if (error) {
+    return failure(ErrorCode::unavailable, "store " + path + ": " + error.message());
+  }
+  const auto status = fs::status(absolute, error);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    return failure(ErrorCode::invalid_argument,
+                   "store " + absolute + " is not a file; " + kNameAnother);
+  }
+  if (!read_only) return open_for_writing(absolute, busy_timeout_ms);
+  if (status.type() == fs::file_type::not_found) {
+    return failure(ErrorCode::not_found, "there is no store " + absolute +
+                                             "; `hocket tune` creates it, or " + kNameAnother);
+  }
+  return open_for_reading(absolute, busy_timeout_ms);
+}
+
+}  // namespace hocket::sqlite

@@ -1,0 +1,19 @@
+#pragma once
+
+// Rows of the tables as values. Each function expects the columns of its table in the schema's
+// order (SELECT *), to which a migration may only append. What is read may come from a damaged
+// file, so nothing in it is trusted. Not thread-safe.
+
+#include "core/result.h"
+#include "store/sqlite/connection.h"
+#include "store/store.h"
+
+namespace hocket::sqlite {
+
+Result<TopologyRow> read_topology(const Query& row);
+Result<WorkloadRow> read_workload(const Query& row);
+Result<StudyRow> read_study(const Query& row);
+Result<TrialRow> read_trial(const Query& row);
+Result<PromotionRow> read_promotion(const Query& row);
+
+}  // namespace hocket::sqlite

@@ -1,0 +1,136 @@
+#include "store/sqlite/schema.h"
+
+#include <array>
+#include <string>
+
+namespace hocket::sqlite {
+namespace {
+
+// JSON columns hold objects, but for `command`, which is an array of strings. Times are Unix time
+// in nanoseconds.
+constexpr const char* kVersion1 = R"sql(
+CREATE TABLE topologies (
+  id          INTEGER PRIMARY KEY,
+  fingerprint TEXT NOT NULL UNIQUE,
+  name        TEXT NOT NULL,
+  document    TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE workloads (
+  id          INTEGER PRIMARY KEY,
+  fingerprint TEXT NOT NULL UNIQUE,
+  name        TEXT NOT NULL,
+  document    TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE studies (
+  id            INTEGER PRIMARY KEY,
+  name          TEXT NOT NULL UNIQUE,
+  command       TEXT NOT NULL,
+  definition    TEXT NOT NULL,
+  state         TEXT NOT NULL CHECK (state IN ('running', 'finished', 'interrupted')),
+  owner         TEXT NOT NULL,
+  topology_id   INTEGER REFERENCES topologies (id),
+  workload_id   INTEGER REFERENCES workloads (id),
+  created_at_ns INTEGER NOT NULL,
+  updated_at_ns INTEGER NOT NULL,
+  result        TEXT
+) STRICT;
+
+-- AUTOINCREMENT: the id of a removed trial must not name a later one.
+CREATE TABLE trials (
+  id             INTEGER PRIMARY KEY AUTOINCREMENT,
+  study_id       INTEGER NOT NULL REFERENCES studies (id),
+  number         INTEGER NOT NULL,
+  phase          TEXT NOT NULL CHECK (phase IN ('search', 'confirm')),
+  state          TEXT NOT NULL CHECK (state IN ('running', 'complete', 'failed', 'timeout')),
+  params         TEXT NOT NULL,
+  value          REAL,
+  spread         REAL,
+  message        TEXT NOT NULL,
+  started_at_ns  INTEGER NOT NULL,
+  finished_at_ns INTEGER,
+  UNIQUE (study_id, number)
+) STRICT;
+
+CREATE TABLE measurements (
+  trial_id INTEGER NOT NULL REFERENCES trials (id) ON DELETE CASCADE,
+  metric   TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  value    REAL NOT NULL,
+  PRIMARY KEY (trial_id, metric, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE promotions (
+  id             INTEGER PRIMARY KEY,
+  topology_id    INTEGER NOT NULL REFERENCES topologies (id),
+  workload_id    INTEGER NOT NULL REFERENCES workloads (id),
+  study_id       INTEGER NOT NULL REFERENCES studies (id),
+  config         TEXT NOT NULL,
+  value          REAL NOT NULL,
+  default_value  REAL NOT NULL,
+  gain           REAL NOT NULL,
+  promoted_at_ns INTEGER NOT NULL
+) STRICT;
+CREATE INDEX promotions_by_key ON promotions (topology_id, workload_id, id);
+)sql";
+
+constexpr std::array<const char*, 1> kSteps = {kVersion1};
+
+/// Runs the step that the file is due for; returns the version it has then.
+Result<std::int64_t> migrate_once(Connection& db, std::span<const char* const> steps) {
+  const auto newest = static_cast<std::int64_t>(steps.size());
+  auto transaction = Transaction::begin(db, Transaction::Kind::write);
+  if (!transaction) return failure(transaction.error());
+  // Read under the write lock: another process may have migrated meanwhile.
+  const auto version = schema_version(db, newest);
+  if (!version) return failure(version.error());
+  if (*version == newest) return newest;
+  const std::string mark = "PRAGMA application_id = " + std::to_string(kApplicationId) +
+                           "; PRAGMA user_version = " + std::to_string(*version + 1);
+  if (auto ok = db.execute_script(steps[static_cast<std::size_t>(*version)]); !ok) {
+    return failure(ok.error());
+  }
+  if (auto ok = db.execute_script(mark.c_str()); !ok) return failure(ok.error());
+  if (auto ok = transaction->commit(); !ok) return failure(ok.error());
+  return *version + 1;
+}
+
+}  // namespace
+
+std::span<const char* const> migration_steps() {
+  return kSteps;
+}
+
+Result<std::int64_t> schema_version(Connection& db, std::int64_t newest) {
+  const auto application = db.integer("PRAGMA application_id");
+  if (!application) return failure(application.error());
+  const auto version = db.integer("PRAGMA user_version");
+  if (!version) return failure(version.error());
+  const auto objects = db.integer("SELECT count(*) FROM sqlite_schema");
+  if (!objects) return failure(objects.error());
+  const bool empty = *application == 0 && *version == 0 && *objects == 0;
+  if (*application != kApplicationId && !empty) {
+    return failure(
+        ErrorCode::invalid_argument,
+        db.path() + " is not a store: it is another program's SQLite database; " + kNameAnother);
+  }
+  const std::int64_t number = version->value_or(0);
+  if (number < 0 || number > newest) {
+    return failure(ErrorCode::invalid_argument,
+                   "store " + db.path() + " has version " + std::to_string(number) +
+                       ", this hocket knows versions up to " + std::to_string(newest) +
+                       "; use the newer hocket that wrote it, or " + kNameAnother);
+  }
+  return number;
+}
+
+Result<void> migrate(Connection& db, std::span<const char* const> steps) {
+  for (;;) {
+    const auto version = migrate_once(db, steps);
+    if (!version) return failure(version.error());
+    if (*version == static_cast<std::int64_t>(steps.size())) return {};
+  }
+}
+
+}  // namespace hocket::sqlite

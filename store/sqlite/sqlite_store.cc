@@ -1,0 +1,356 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include <utility>
+
+#include "store/rules/rules.h"
+#include "store/sqlite/rows.h"
+
+namespace hocket::sqlite {
+namespace {
+
+using Kind = Transaction::Kind;
+
+}  // namespace
+
+SqliteStore::SqliteStore(Connection db, WallClock now_unix_ns)
+    : now_unix_ns_(std::move(now_unix_ns)), db_(std::move(db)) {}
+
+template <class Body>
+auto SqliteStore::transact(Kind kind, Body&& body) -> decltype(body()) {
+  const std::lock_guard lock(mutex_);
+  auto transaction = Transaction::begin(db_, kind);
+  if (!transaction) return failure(transaction.error());
+  auto result = body();
+  if (!result) return result;
+  if (auto ok = transaction->commit(); !ok) return failure(ok.error());
+  return result;
+}
+
+template <class Row>
+Result<std::vector<Row>> SqliteStore::rows(Result<Query> query, Result<Row> (*read)(const Query&)) {
+  if (!query) return failure(query.error());
+  std::vector<Row> found;
+  for (;;) {
+    const auto more = query->next();
+    if (!more) return failure(more.error());
+    if (!*more) return found;
+    auto row = read(*query);
+    if (!row) {
+      return failure(ErrorCode::unavailable,
+                     "store " + db_.path() + " is damaged: " + row.error().message);
+    }
+    found.push_back(std::move(*row));
+  }
+}
+
+template <class Row>
+Result<std::optional<Row>> SqliteStore::first(Result<Query> query,
+                                              Result<Row> (*read)(const Query&)) {
+  auto found = rows(std::move(query), read);
+  if (!found) return failure(found.error());
+  if (found->empty()) return std::nullopt;
+  return std::move(found->front());
+}
+
+Result<std::int64_t> SqliteStore::upsert(std::string_view select, std::string_view insert,
+                                         const std::string& key, const std::string& name,
+                                         const nlohmann::json& document) {
+  const auto text = rules::object_text(document, "the description");
+  if (!text) return failure(text.error());
+  return transact(Kind::write, [&]() -> Result<std::int64_t> {
+    const auto known = db_.integer(select, key);
+    if (!known) return failure(known.error());
+    if (*known) return **known;
+    if (auto ok = db_.execute(insert, key, name, *text); !ok) return failure(ok.error());
+    return db_.last_insert_id();
+  });
+}
+
+Result<std::int64_t> SqliteStore::upsert_topology(const Topology& topology) {
+  return upsert("SELECT id FROM topologies WHERE fingerprint = ?1",
+                "INSERT INTO topologies (fingerprint, name, document) VALUES (?1, ?2, ?3)",
+                fingerprint(topology), readable_name(topology), to_json(topology));
+}
+
+Result<std::int64_t> SqliteStore::upsert_workload(const Workload& workload) {
+  return upsert("SELECT id FROM workloads WHERE fingerprint = ?1",
+                "INSERT INTO workloads (fingerprint, name, document) VALUES (?1, ?2, ?3)",
+                fingerprint(workload), workload.name, to_json(workload));
+}
+
+Result<std::vector<TopologyRow>> SqliteStore::topologies() {
+  return transact(Kind::read, [&] {
+    return rows(db_.query("SELECT * FROM topologies ORDER BY id"), read_topology);
+  });
+}
+
+Result<std::vector<WorkloadRow>> SqliteStore::workloads(std::string_view selector) {
+  auto found = transact(Kind::read, [&] {
+    return rows(db_.query("SELECT * FROM workloads ORDER BY id"), read_workload);
+  });
+  if (found) std::erase_if(*found, [&](const auto& row) { return !rules::matches(row, selector); });
+  return found;
+}
+
+Result<void> SqliteStore::check_references(std::optional<std::int64_t> topology_id,
+                                           std::optional<std::int64_t> workload_id) {
+  if (topology_id) {
+    const auto id = db_.integer("SELECT id FROM topologies WHERE id = ?1", *topology_id);
+    if (!id) return failure(id.error());
+    if (!*id) return failure(rules::no_such("topology", *topology_id));
+  }
+  if (workload_id) {
+    const auto id = db_.integer("SELECT id FROM workloads WHERE id = ?1", *workload_id);
+    if (!id) return failure(id.error());
+    if (!*id) return failure(rules::no_such("workload", *workload_id));
+  }
+  return {};
+}
+
+Result<std::string> SqliteStore::new_name(const NewStudy& study, std::int64_t id) {
+  const auto taken = [&](const std::string& name) {
+    return study_by_name(name).map([](const auto& row) { return row.has_value(); });
+  };
+  if (!study.name.empty()) {
+    const auto is_taken = taken(study.name);
+    if (!is_taken) return failure(is_taken.error());
+    if (*is_taken) return failure(rules::name_taken(study.name));
+    return study.name;
+  }
+  std::string workload_name;
+  if (study.workload_id) {
+    const auto workload = first(
+        db_.query("SELECT * FROM workloads WHERE id = ?1", *study.workload_id), read_workload);
+    if (!workload) return failure(workload.error());
+    if (*workload) workload_name = (*workload)->name;
+  }
+  return rules::generated_name(rules::name_stem(study.command, workload_name), id, taken);
+}
+
+Result<StudyRow> SqliteStore::create_study(const NewStudy& study) {
+  if (auto ok = rules::check(study); !ok) return failure(ok.error());
+  const auto command = rules::command_text(study.command);
+  if (!command) return failure(command.error());
+  const auto definition = rules::object_text(study.definition, "the study's definition");
+  if (!definition) return failure(definition.error());
+  return transact(Kind::write, [&]() -> Result<StudyRow> {
+    if (auto ok = check_references(study.topology_id, study.workload_id); !ok) {
+      return failure(ok.error());
+    }
+    const auto next = db_.integer("SELECT coalesce(max(id), 0) + 1 FROM studies");
+    if (!next) return failure(next.error());
+    const std::int64_t id = next->value_or(1);
+    const auto name = new_name(study, id);
+    if (!name) return failure(name.error());
+    const auto ok = db_.execute(
+        "INSERT INTO studies (id, name, command, definition, state, owner, topology_id, "
+        "workload_id, created_at_ns, updated_at_ns) "
+        "VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8, ?8)",
+        id, *name, *command, *definition, study.owner, study.topology_id, study.workload_id,
+        now_unix_ns_());
+    if (!ok) return failure(ok.error());
+    return study_by_id(id);
+  });
+}
+
+Result<void> SqliteStore::update_study(std::int64_t study_id, const StudyUpdate& update) {
+  if (auto ok = rules::check(update); !ok) return failure(ok.error());
+  return transact(Kind::write, [&]() -> Result<void> {
+    auto row = study_by_id(study_id);
+    if (!row) return failure(row.error());
+    if (auto ok = rules::check_owner(*row, update); !ok) return ok;
+    if (auto ok = check_references(update.topology_id, update.workload_id); !ok) return ok;
+    rules::apply(*row, update);
+    std::optional<std::string> result;
+    if (!row->result.is_null()) result = row->result.dump();
+    return db_.execute(
+        "UPDATE studies SET state = ?2, owner = ?3, topology_id = ?4, workload_id = ?5, "
+        "result = ?6, updated_at_ns = ?7 WHERE id = ?1",
+        study_id, to_string(row->state), row->owner, row->topology_id, row->workload_id, result,
+        now_unix_ns_());
+  });
+}
+
+Result<std::vector<StudyRow>> SqliteStore::studies() {
+  return transact(Kind::read,
+                  [&] { return rows(db_.query("SELECT * FROM studies ORDER BY id"), read_study); });
+}
+
+Result<std::optional<StudyRow>> SqliteStore::study_by_name(std::string_view name) {
+  return first(db_.query("SELECT * FROM studies WHERE name = ?1", name), read_study);
+}
+
+Result<StudyRow> SqliteStore::study_by_id(std::int64_t id) {
+  auto row = first(db_.query("SELECT * FROM studies WHERE id = ?1", id), read_study);
+  if (!row) return failure(row.error());
+  if (!*row) return failure(rules::no_such("study", id));
+  return std::move(**row);
+}
+
+Result<StudyRow> SqliteStore::study(std::string_view name_or_id) {
+  return transact(Kind::read, [&]() -> Result<StudyRow> {
+    const auto id = rules::parse_id(name_or_id);
+    auto row = id ? first(db_.query("SELECT * FROM studies WHERE id = ?1", *id), read_study)
+                  : study_by_name(name_or_id);
+    if (!row) return failure(row.error());
+    if (!*row) return failure(rules::no_such_study(name_or_id));
+    return std::move(**row);
+  });
+}
+
+Result<std::optional<StudyRow>> SqliteStore::latest_unfinished_study() {
+  return transact(Kind::read, [&] {
+    return first(
+        db_.query("SELECT * FROM studies WHERE state <> 'finished' ORDER BY id DESC LIMIT 1"),
+        read_study);
+  });
+}
+
+Result<void> SqliteStore::touch_study(std::int64_t study_id) {
+  return db_.execute("UPDATE studies SET updated_at_ns = ?2 WHERE id = ?1", study_id,
+                     now_unix_ns_());
+}
+
+Result<TrialRow> SqliteStore::start_trial(const NewTrial& trial) {
+  const auto params = rules::object_text(trial.params, "the trial's parameters");
+  if (!params) return failure(params.error());
+  return transact(Kind::write, [&]() -> Result<TrialRow> {
+    if (auto study = study_by_id(trial.study_id); !study) return failure(study.error());
+    const auto inserted = db_.execute(
+        "INSERT INTO trials (study_id, number, phase, state, params, message, started_at_ns) "
+        "SELECT ?1, coalesce(max(number), 0) + 1, ?2, 'running', ?3, '', ?4 "
+        "FROM trials WHERE study_id = ?1",
+        trial.study_id, to_string(trial.phase), *params, now_unix_ns_());
+    if (!inserted) return failure(inserted.error());
+    const std::int64_t id = db_.last_insert_id();
+    if (auto ok = touch_study(trial.study_id); !ok) return failure(ok.error());
+    auto row = first(db_.query("SELECT * FROM trials WHERE id = ?1", id), read_trial);
+    if (!row) return failure(row.error());
+    if (!*row) return failure(rules::no_such("trial", id));
+    return std::move(**row);
+  });
+}
+
+Result<void> SqliteStore::finish_trial(std::int64_t trial_id, const TrialResult& result) {
+  const auto told = rules::checked(result);
+  if (!told) return failure(told.error());
+  return transact(Kind::write, [&]() -> Result<void> {
+    auto stored = rows(db_.query("SELECT * FROM trials WHERE id = ?1", trial_id), read_trial);
+    if (!stored) return failure(stored.error());
+    if (stored->empty()) return failure(rules::no_such("trial", trial_id));
+    TrialRow& trial = stored->front();
+    if (trial.state != TrialState::running) {
+      if (auto ok = read_measurements(trial.study_id, *stored); !ok) return ok;
+    }
+    const auto must_end = rules::must_end(trial, *told);
+    if (!must_end) return failure(must_end.error());
+    if (!*must_end) return {};
+    if (auto ok = write_result(trial_id, *told); !ok) return ok;
+    return touch_study(trial.study_id);
+  });
+}
+
+Result<void> SqliteStore::write_result(std::int64_t trial_id, const TrialResult& result) {
+  auto ok = db_.execute(
+      "UPDATE trials SET state = ?2, value = ?3, spread = ?4, message = ?5, finished_at_ns = ?6 "
+      "WHERE id = ?1",
+      trial_id, to_string(result.state), result.value, result.spread, result.message,
+      now_unix_ns_());
+  if (!ok) return ok;
+  for (const auto& [metric, values] : result.measurements) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      auto inserted = db_.execute("INSERT INTO measurements VALUES (?1, ?2, ?3, ?4)", trial_id,
+                                  metric, static_cast<std::int64_t>(i), values[i]);
+      if (!inserted) return inserted;
+    }
+  }
+  return {};
+}
+
+Result<std::int64_t> SqliteStore::abandon_running_trials(std::int64_t study_id) {
+  return transact(Kind::write, [&]() -> Result<std::int64_t> {
+    if (auto study = study_by_id(study_id); !study) return failure(study.error());
+    const auto removed =
+        db_.execute("DELETE FROM trials WHERE study_id = ?1 AND state = 'running'", study_id);
+    if (!removed) return failure(removed.error());
+    const std::int64_t count = db_.changes();
+    if (auto ok = touch_study(study_id); !ok) return failure(ok.error());
+    return count;
+  });
+}
+
+Result<void> SqliteStore::read_measurements(std::int64_t study_id, std::vector<TrialRow>& trials) {
+  auto query = db_.query(
+      "SELECT trial_id, metric, measurements.value FROM measurements "
+      "JOIN trials ON trials.id = trial_id WHERE study_id = ?1 ORDER BY trial_id, metric, position",
+      study_id);
+  if (!query) return failure(query.error());
+  std::map<std::int64_t, Measurements*> by_trial;
+  for (auto& trial : trials) by_trial[trial.id] = &trial.measurements;
+  for (;;) {
+    const auto more = query->next();
+    if (!more) return failure(more.error());
+    if (!*more) return {};
+    const auto it = by_trial.find(query->integer(0));
+    if (it != by_trial.end()) (*it->second)[query->text(1)].push_back(query->real(2));
+  }
+}
+
+Result<std::vector<TrialRow>> SqliteStore::trials(std::int64_t study_id, TrialDetail detail) {
+  return transact(Kind::read, [&]() -> Result<std::vector<TrialRow>> {
+    if (auto study = study_by_id(study_id); !study) return failure(study.error());
+    auto found =
+        rows(db_.query("SELECT * FROM trials WHERE study_id = ?1 ORDER BY number", study_id),
+             read_trial);
+    if (!found || detail == TrialDetail::summary) return found;
+    if (auto ok = read_measurements(study_id, *found); !ok) return failure(ok.error());
+    return found;
+  });
+}
+
+Result<PromotionRow> SqliteStore::promote(const NewPromotion& promotion) {
+  if (auto ok = rules::check(promotion); !ok) return failure(ok.error());
+  const auto config = rules::object_text(promotion.config, "the promoted configuration");
+  if (!config) return failure(config.error());
+  return transact(Kind::write, [&]() -> Result<PromotionRow> {
+    if (auto ok = check_references(promotion.topology_id, promotion.workload_id); !ok) {
+      return failure(ok.error());
+    }
+    if (auto study = study_by_id(promotion.study_id); !study) return failure(study.error());
+    const std::int64_t now_ns = now_unix_ns_();
+    const auto ok = db_.execute(
+        "INSERT INTO promotions (topology_id, workload_id, study_id, config, value, "
+        "default_value, gain, promoted_at_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        promotion.topology_id, promotion.workload_id, promotion.study_id, *config, promotion.value,
+        promotion.default_value, promotion.gain, now_ns);
+    if (!ok) return failure(ok.error());
+    return PromotionRow{db_.last_insert_id(),    promotion.topology_id, promotion.workload_id,
+                        promotion.study_id,      promotion.config,      promotion.value,
+                        promotion.default_value, promotion.gain,        now_ns};
+  });
+}
+
+Result<std::optional<PromotionRow>> SqliteStore::current_promotion(
+    std::string_view topology_fingerprint, std::string_view workload_fingerprint) {
+  return transact(Kind::read, [&] {
+    return first(db_.query("SELECT promotions.* FROM promotions "
+                           "JOIN topologies ON topologies.id = topology_id "
+                           "JOIN workloads ON workloads.id = workload_id "
+                           "WHERE topologies.fingerprint = ?1 AND workloads.fingerprint = ?2 "
+                           "ORDER BY promotions.id DESC LIMIT 1",
+                           topology_fingerprint, workload_fingerprint),
+                 read_promotion);
+  });
+}
+
+Result<std::vector<PromotionRow>> SqliteStore::promotions(const PromotionFilter& filter) {
+  return transact(Kind::read, [&] {
+    return rows(db_.query("SELECT * FROM promotions WHERE (?1 IS NULL OR topology_id = ?1) "
+                          "AND (?2 IS NULL OR workload_id = ?2) AND (?3 IS NULL OR study_id = ?3) "
+                          "ORDER BY id",
+                          filter.topology_id, filter.workload_id, filter.study_id),
+                read_promotion);
+  });
+}
+
+}  // namespace hocket::sqlite

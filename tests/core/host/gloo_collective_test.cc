@@ -1,0 +1,178 @@
+#include "core/host/gloo_collective.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <numeric>
+#include <thread>
+
+#include "core/host/host_executor.h"
+#include "core/host/tcp_store.h"
+#include "core/scheduler.h"
+
+namespace hocket {
+namespace {
+
+using std::chrono::milliseconds;
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = testing::TempDir() + "/gloo_test_XXXXXX";
+    path_ = mkdtemp(name.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  std::string rendezvous() const { return "file:" + path_; }
+
+ private:
+  std::string path_;
+};
+
+GlooOptions options(int rank, int world_size, const std::string& rendezvous,
+                    milliseconds timeout = milliseconds(20'000)) {
+  return {.ranks = {rank, world_size, rendezvous}, .timeout = timeout};
+}
+
+/// Each rank on a thread of its own, as Gloo allows.
+void run_ranks(int world_size, const std::string& rendezvous,
+               const std::function<void(Collective&)>& body) {
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < world_size; ++rank) {
+    ranks.emplace_back([&, rank] {
+      auto collective = connect_gloo(options(rank, world_size, rendezvous));
+      ASSERT_TRUE(collective) << collective.error().message;
+      body(**collective);
+    });
+  }
+}
+
+void expect_sums_and_messages(Collective& collective) {
+  const int n = collective.world_size();
+  for (std::uint64_t index = 0; index < 8; ++index) {
+    std::vector<float> values(1 + 1000 * index);
+    std::iota(values.begin(), values.end(), static_cast<float>(collective.rank()));
+    ASSERT_TRUE(collective.all_reduce(values, index));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ASSERT_EQ(values[i], static_cast<float>(n * (n - 1) / 2) +
+                               static_cast<float>(n) * static_cast<float>(i));
+    }
+  }
+  for (const std::string& message :
+       {std::string("hello"), std::string(), std::string(100'000, 'x')}) {
+    if (collective.rank() == 0) {
+      ASSERT_TRUE(collective.tell(message));
+    } else {
+      EXPECT_EQ(collective.hear().value(), message);
+    }
+  }
+}
+
+TEST(GlooCollective, SumsAndMessagesThroughAFileRendezvous) {
+  for (int world_size : {2, 3}) {
+    TemporaryFolder folder;
+    run_ranks(world_size, folder.rendezvous(), expect_sums_and_messages);
+  }
+}
+
+TEST(GlooCollective, SumsAndMessagesThroughATcpRendezvous) {
+  std::uint16_t port = 0;
+  { port = TcpStoreServer::listen(0).value()->port(); }
+  run_ranks(2, "tcp://127.0.0.1:" + std::to_string(port), expect_sums_and_messages);
+}
+
+TEST(GlooCollective, ARankThatNeverComesIsATimeout) {
+  TemporaryFolder folder;
+  const auto alone = connect_gloo(options(0, 2, folder.rendezvous(), milliseconds(300)));
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().code, ErrorCode::timed_out);
+  EXPECT_THAT(alone.error().message,
+              testing::HasSubstr("rank 0 of 2 could not connect to all others"));
+}
+
+TEST(GlooCollective, ARendezvousThatCannotBeUsedIsRefusedByName) {
+  for (const char* wrong :
+       {"", "file:", "tcp://host", "tcp://host:0", "tcp://host:99999", "udp://a:1"}) {
+    EXPECT_EQ(connect_gloo(options(0, 2, wrong)).error().code, ErrorCode::invalid_argument)
+        << wrong;
+  }
+  EXPECT_THAT(connect_gloo(options(0, 2, "file:/no/such/folder")).error().message,
+              testing::HasSubstr("no such folder"));
+}
+
+/// Steps of one all-reduce each until an error or `steps`.
+Result<void> run_steps(Collective& collective, CollectiveOrder order, int steps,
+                       const std::function<void(int)>& before) {
+  SteadyClock clock;
+  HostExecutor executor({}, collective, clock);
+  std::vector<float> values(50'000, 1);
+  Scheduler scheduler({.partition_bytes = 65536, .order = order}, executor);
+  const DataId data = scheduler.add_data();
+  for (int step = 0; step < steps; ++step) {
+    before(step);
+    scheduler.all_reduce({.name = "values"}, data, values);
+    if (auto ok = scheduler.end_step(); !ok) return ok;
+  }
+  return scheduler.synchronize();
+}
+
+#ifndef HOCKET_SANITIZED  // forks while the sanitizers' own threads run
+TEST(GlooCollective, ARankThatDiesEndsTheOthersWithAReason) {
+  for (const auto order : {CollectiveOrder::fifo, CollectiveOrder::priority}) {
+    for (const int dying : {0, 2}) {
+      SCOPED_TRACE(testing::Message() << to_string(order) << ", rank " << dying << " dies");
+      TemporaryFolder folder;
+      std::vector<pid_t> ranks;
+      for (int rank = 0; rank < 3; ++rank) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+          auto collective = connect_gloo(options(rank, 3, folder.rendezvous()));
+          if (!collective) _exit(10);
+          const auto ok = run_steps(**collective, order, 1000, [&](int step) {
+            if (rank == dying && step == 20) _exit(20);
+          });
+          _exit(!ok && !ok.error().message.empty() ? 30 : 0);
+        }
+        ranks.push_back(pid);
+      }
+      for (int rank = 0; rank < 3; ++rank) {
+        int status = 0;
+        waitpid(ranks[static_cast<std::size_t>(rank)], &status, 0);
+        ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+        EXPECT_EQ(WEXITSTATUS(status), rank == dying ? 20 : 30) << "rank " << rank;
+      }
+    }
+  }
+}
+#endif
+
+TEST(GlooCollective, ASilentPeerIsATimeoutNotAHang) {
+  TemporaryFolder folder;
+  std::promise<void> done;
+  std::jthread silent([&, finished = done.get_future()]() mutable {
+    auto collective = connect_gloo(options(1, 2, folder.rendezvous()));
+    ASSERT_TRUE(collective);
+    finished.wait();
+  });
+  auto collective = connect_gloo(options(0, 2, folder.rendezvous(), milliseconds(300)));
+  ASSERT_TRUE(collective) << collective.error().message;
+  const auto ok = run_steps(**collective, CollectiveOrder::fifo, 3, [](int) {});
+  done.set_value();
+  ASSERT_FALSE(ok);
+  EXPECT_EQ(ok.error().code, ErrorCode::timed_out) << ok.error().message;
+}
+
+TEST(GlooCollective, ManyStepsInPriorityOrderEndWellOnEveryRank) {
+  TemporaryFolder folder;
+  run_ranks(3, folder.rendezvous(), [](Collective& collective) {
+    const auto ok = run_steps(collective, CollectiveOrder::priority, 200, [](int) {});
+    EXPECT_TRUE(ok) << ok.error().message;
+  });
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,56 @@
+#include "core/host/rank_environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace hocket {
+namespace {
+
+Result<RankEnvironment> read(const std::map<std::string, std::string>& variables) {
+  return read_rank_environment([&](const char* name) -> std::optional<std::string> {
+    const auto it = variables.find(name);
+    return it == variables.end() ? std::nullopt : std::optional(it->second);
+  });
+}
+
+TEST(RankEnvironment, WithoutALauncherThereIsOneRank) {
+  const auto environment = read({});
+  ASSERT_TRUE(environment);
+  EXPECT_EQ(environment->world_size, 1);
+}
+
+TEST(RankEnvironment, UnderstandsEachLauncher) {
+  const std::pair<const char*, const char*> launchers[] = {
+      {"RANK", "WORLD_SIZE"},
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+      {"PMI_RANK", "PMI_SIZE"},
+      {"SLURM_PROCID", "SLURM_NTASKS"}};
+  for (const auto& [rank, size] : launchers) {
+    const auto environment = read({{rank, "3"}, {size, "4"}, {"HOCKET_RENDEZVOUS", "tcp://a:1"}});
+    ASSERT_TRUE(environment) << rank;
+    EXPECT_EQ(environment->rank, 3);
+    EXPECT_EQ(environment->world_size, 4);
+    EXPECT_EQ(environment->rendezvous, "tcp://a:1");
+  }
+}
+
+TEST(RankEnvironment, TakesTheMasterAddressOfTorchrun) {
+  const auto environment =
+      read({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "host"}, {"MASTER_PORT", "29500"}});
+  ASSERT_TRUE(environment);
+  EXPECT_EQ(environment->rendezvous, "tcp://host:29501");
+}
+
+TEST(RankEnvironment, ErrorsNameTheVariable) {
+  EXPECT_THAT(read({{"RANK", "2"}, {"WORLD_SIZE", "2"}}).error().message,
+              testing::HasSubstr("RANK: expected an integer from 0 to 1, found \"2\""));
+  EXPECT_THAT(read({{"RANK", "0"}, {"WORLD_SIZE", "many"}}).error().message,
+              testing::HasSubstr("WORLD_SIZE"));
+  EXPECT_THAT(read({{"RANK", "0"}, {"WORLD_SIZE", "2"}}).error().message,
+              testing::HasSubstr("set HOCKET_RENDEZVOUS"));
+}
+
+}  // namespace
+}  // namespace hocket

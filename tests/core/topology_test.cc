@@ -1,0 +1,42 @@
+#include "core/topology.h"
+
+#include <gtest/gtest.h>
+
+#include "core/workload.h"
+
+namespace hocket {
+namespace {
+
+TEST(Topology, FingerprintsDifferInEveryFieldAndJsonRoundTrips) {
+  Topology base;
+  base.cpu_model = "CPU";
+  base.library_versions = {{"gloo", "1"}};
+  const auto changed = [&](auto change) {
+    Topology other = base;
+    change(other);
+    return fingerprint(other);
+  };
+  EXPECT_EQ(fingerprint(base), changed([](Topology&) {}));
+  EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.cpu_model = "CPU2"; }));
+  EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.world_size = 2; }));
+  EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.link = "tcp"; }));
+  EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.memory_gib = 2; }));
+  EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.library_versions["gloo"] = "2"; }));
+  EXPECT_EQ(topology_from_json(to_json(base)).value(), base);
+}
+
+TEST(Topology, TheFingerprintOfAKnownTopologyNeverChanges) {
+  // Stored configurations are found by it: a change here makes every store forget.
+  EXPECT_EQ(fingerprint(Topology{}), "344bd5a7-4b57-5024-bd4a-d62d42a90734");
+  EXPECT_EQ(fingerprint(Workload{"w", {{"t", 4}}}), "3017ca7d-964f-539c-a327-ca7a698b711a");
+}
+
+TEST(Workload, BytesAreSummedAndNamesMatter) {
+  const Workload a{"w", {{"t", 4}, {"u", 8}}};
+  EXPECT_EQ(a.bytes(), 12);
+  EXPECT_NE(fingerprint(a), fingerprint(Workload{"w", {{"u", 8}, {"t", 4}}}));
+  EXPECT_EQ(workload_from_json(to_json(a)).value(), a);
+}
+
+}  // namespace
+}  // namespace hocket

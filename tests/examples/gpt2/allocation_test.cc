@@ -1,0 +1,47 @@
+// Nothing is allocated inside a step.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "examples/gpt2/model.h"
+#include "tests/examples/gpt2/submitters.h"
+
+namespace {
+std::atomic<long> allocations = 0;
+}
+
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace hocket {
+namespace {
+
+TEST(Gpt2Model, AllocatesNothingInAStep) {
+  const Text text(std::string(200, 'a'));
+  auto model = Gpt2::create({.layers = 2, .heads = 2, .d_model = 32, .sequence = 16, .batch = 2},
+                            {.steps = 4}, text);
+  ASSERT_TRUE(model) << model.error().message;
+  ImmediateSubmitter submitter;
+  (*model)->attach(submitter);
+  (*model)->submit_step(0);  // BLAS makes its buffers in the first product
+  const long before = allocations;
+  for (int step = 1; step < 4; ++step) (*model)->submit_step(step);
+  EXPECT_EQ(allocations, before);
+  EXPECT_GT(before, 0);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,264 @@
+#include "examples/gpt2/model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "examples/gpt2/random.h"
+#include "tests/examples/gpt2/finite_difference.h"
+#include "tests/examples/gpt2/submitters.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Gpt2Config kTiny{
+    .layers = 2, .heads = 2, .d_model = 8, .sequence = 5, .batch = 2, .vocabulary = 11};
+constexpr Gpt2Config kSmall{.layers = 2, .heads = 4, .d_model = 32, .sequence = 16, .batch = 4};
+
+/// Random bytes below `vocabulary`.
+Text random_text(std::size_t size, int vocabulary, std::uint64_t key = 7) {
+  std::string bytes;
+  for (std::size_t i = 0; i < size; ++i)
+    bytes.push_back(static_cast<char>(random_bits(key, i) % vocabulary));
+  return Text(bytes);
+}
+
+Text prose() {
+  std::string bytes;
+  for (int i = 0; i < 40; ++i)
+    bytes += "one voice sounds while the other rests, and then the other way round. ";
+  return Text(bytes);
+}
+
+std::unique_ptr<Gpt2> create(const Gpt2Config& config, const TrainingOptions& options,
+                             const Text& text) {
+  auto model = Gpt2::create(config, options, text);
+  EXPECT_TRUE(model) << model.error().message;
+  return std::move(*model);
+}
+
+std::vector<std::uint32_t> bits(std::span<const float> values) {
+  std::vector<std::uint32_t> result;
+  for (const float value : values) result.push_back(std::bit_cast<std::uint32_t>(value));
+  return result;
+}
+
+struct Trained {
+  std::vector<float> losses;
+  std::uint64_t hash = 0;
+};
+
+Trained train(const Gpt2Config& config, const TrainingOptions& options, const Text& text,
+              const Sum& sum = {}) {
+  ImmediateSubmitter submitter;
+  submitter.sum = sum;
+  const auto model = create(config, options, text);
+  model->attach(submitter);
+  for (std::int64_t step = 0; step < options.steps; ++step) model->submit_step(step);
+  return {{model->losses().begin(), model->losses().end()}, model->parameters_hash()};
+}
+
+TEST(Gpt2Model, RefusesWhatDoesNotFit) {
+  const Text text = random_text(100, 11);
+  const auto bad_config = Gpt2::create({.layers = 0}, {}, text);
+  ASSERT_FALSE(bad_config);
+  EXPECT_THAT(bad_config.error().message, HasSubstr("layers is 0, allowed are 1 to"));
+
+  const auto bad_options = Gpt2::create(kTiny, {.rank = 1}, text);
+  ASSERT_FALSE(bad_options);
+  EXPECT_THAT(bad_options.error().message, HasSubstr("rank is 1, allowed are 0 to 0"));
+
+  const auto short_text = Gpt2::create(kTiny, {}, random_text(5, 11));
+  ASSERT_FALSE(short_text);
+  EXPECT_EQ(short_text.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(short_text.error().message, HasSubstr("sequence is 5, but the text has 5 bytes"));
+  EXPECT_TRUE(Gpt2::create(kTiny, {}, random_text(6, 11)));
+
+  const auto large_byte = Gpt2::create(kTiny, {}, Text("\1\2\3\4\5\6\7\13"));
+  ASSERT_FALSE(large_byte);
+  EXPECT_THAT(large_byte.error().message,
+              HasSubstr("vocabulary is 11, but the text has the byte 11"));
+}
+
+TEST(Gpt2Model, RefusesWhatDoesNotFitIntoMemory) {
+  const auto huge = Gpt2::create({.layers = 512, .heads = 64, .d_model = 16384}, {}, prose());
+  ASSERT_FALSE(huge);
+  EXPECT_EQ(huge.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(huge.error().message, HasSubstr("gpt2-512x16384-s64-b4 takes about"));
+}
+
+TEST(Gpt2Model, StartsAsGpt2) {
+  const Text text = random_text(100, 256);
+  const auto model = create({.layers = 2, .d_model = 64}, {}, text);
+  const auto deviation = [](ConstFloats values, double mean) {
+    double squares = 0;
+    for (const float value : values) squares += (value - mean) * (value - mean);
+    return std::sqrt(squares / static_cast<double>(values.size()));
+  };
+  ParameterGroup& embedding = model->groups()[0];
+  EXPECT_NEAR(deviation(embedding.values(EmbeddingParameter::tokens), 0), 0.02, 0.001);
+  EXPECT_NEAR(deviation(embedding.values(EmbeddingParameter::positions), 0), 0.01, 0.001);
+  for (const std::size_t place : {1, 2, 3, 4}) {
+    ParameterGroup& group = model->groups()[place];
+    EXPECT_EQ(deviation(group.values(BlockParameter::gain), 1), 0);
+    EXPECT_EQ(deviation(group.values(BlockParameter::bias), 0), 0);
+    EXPECT_NEAR(deviation(group.values(BlockParameter::first_weight), 0), 0.02, 0.001);
+    EXPECT_EQ(deviation(group.values(BlockParameter::first_bias), 0), 0);
+    EXPECT_NEAR(deviation(group.values(BlockParameter::second_weight), 0), 0.01, 0.0005);
+    EXPECT_EQ(deviation(group.values(BlockParameter::second_bias), 0), 0);
+  }
+  EXPECT_NE(model->groups()[1].values(BlockParameter::first_weight)[0],
+            model->groups()[3].values(BlockParameter::first_weight)[0]);
+}
+
+TEST(Gpt2Model, BeginsWithTheLossOfAGuess) {
+  const Trained trained = train(kSmall, {.steps = 1}, prose());
+  EXPECT_NEAR(trained.losses[0], std::log(256.0), 0.1);
+}
+
+TEST(Gpt2Model, BuffersStartOnCacheLines) {
+  const Text text = random_text(100, 11);
+  const auto model = create(kTiny, {}, text);
+  for (ParameterGroup& group : model->groups()) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(group.parameters().values.data()) % 64, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(group.gradients().values.data()) % 64, 0u);
+  }
+}
+
+// Every parameter of every group; with three layers, too, so that both sets of block gradients
+// and a block between others are seen.
+TEST(Gpt2Model, GradientsAreTheDerivativesOfTheLoss) {
+  for (const int layers : {1, 3}) {
+    SCOPED_TRACE(testing::Message() << layers << " layers");
+    Gpt2Config config = kTiny;
+    config.layers = layers;
+    const Text text = random_text(100, config.vocabulary);
+    const auto model = create(config, {.seed = static_cast<std::uint64_t>(layers)}, text);
+    ImmediateSubmitter submitter;
+    submitter.updates = false;
+    model->attach(submitter);
+    // Away from the small initial values, with which most gradients are next to nothing.
+    for (ParameterGroup& group : model->groups()) {
+      for (std::size_t i = 0; i < group.parameters().values.size(); ++i) {
+        group.parameters().values[i] += 0.3f * random_normal(group.priorities().forward, i);
+      }
+    }
+    const auto loss = [&] {
+      model->submit_step(0);
+      return static_cast<double>(model->losses()[0]);
+    };
+    for (ParameterGroup& group : model->groups()) {
+      SCOPED_TRACE(group.name());
+      loss();  // the last differences have left their gradients
+      const std::vector<float> gradient(group.gradients().values.begin(),
+                                        group.gradients().values.end());
+      expect_gradient(group.parameters().values, gradient, loss);
+    }
+  }
+}
+
+TEST(Gpt2Model, LossFalls) {
+  const Trained trained = train(kSmall, {.steps = 60, .adamw = {.learning_rate = 3e-3}}, prose());
+  const auto mean = [&](int first) {
+    return std::accumulate(trained.losses.begin() + first, trained.losses.begin() + first + 5,
+                           0.0) /
+           5;
+  };
+  EXPECT_LT(mean(55), 0.6 * mean(0));
+  EXPECT_LT(mean(55), mean(25));
+}
+
+TEST(Gpt2Model, IsAFunctionOfTheSeed) {
+  const Text text = prose();
+  const Trained first = train(kSmall, {.seed = 5, .steps = 8}, text);
+  const Trained again = train(kSmall, {.seed = 5, .steps = 8}, text);
+  const Trained other = train(kSmall, {.seed = 6, .steps = 8}, text);
+  EXPECT_EQ(bits(first.losses), bits(again.losses));
+  EXPECT_EQ(first.hash, again.hash);
+  EXPECT_NE(bits(first.losses), bits(other.losses));
+  EXPECT_NE(first.hash, other.hash);
+}
+
+TEST(Gpt2Model, RanksStartAlikeAndDrawDifferentBatches) {
+  const Text text = prose();
+  const auto zero = create(kSmall, {.rank = 0, .world_size = 2}, text);
+  const auto one = create(kSmall, {.rank = 1, .world_size = 2}, text);
+  EXPECT_EQ(zero->parameters_hash(), one->parameters_hash());
+  EXPECT_NE(train(kSmall, {.steps = 1, .rank = 0, .world_size = 2}, text).losses,
+            train(kSmall, {.steps = 1, .rank = 1, .world_size = 2}, text).losses);
+}
+
+TEST(Gpt2Model, OnlyMatricesDecay) {
+  const Text text = prose();
+  ImmediateSubmitter submitter;
+  std::vector<std::unique_ptr<Gpt2>> models;
+  for (const double weight_decay : {0.0, 0.5}) {
+    models.push_back(create(kSmall, {.adamw = {.weight_decay = weight_decay}}, text));
+    models.back()->attach(submitter);
+    models.back()->submit_step(0);
+  }
+  const auto specs = parameter_groups(kSmall);
+  for (std::size_t place = 0; place < specs.size(); ++place) {
+    for (std::size_t i = 0; i < specs[place].parameters.size(); ++i) {
+      const bool matrix =
+          place == 0 ? i == EmbeddingParameter::tokens
+                     : i == BlockParameter::first_weight || i == BlockParameter::second_weight;
+      const bool same =
+          bits(models[0]->groups()[place].values(i)) == bits(models[1]->groups()[place].values(i));
+      EXPECT_EQ(same, !matrix) << specs[place].name << " " << i;
+    }
+  }
+}
+
+// As many ranks with the same gradient, a power of two for exact arithmetic, change nothing.
+TEST(Gpt2Model, UpdatesWithTheMeanOverRanks) {
+  const Text text = prose();
+  const Sum four_times = [](std::span<float> values) {
+    for (float& value : values) value *= 4;
+  };
+  const Trained alone = train(kSmall, {.steps = 6}, text);
+  const Trained four = train(kSmall, {.steps = 6, .world_size = 4}, text, four_times);
+  EXPECT_EQ(bits(alone.losses), bits(four.losses));
+  EXPECT_EQ(alone.hash, four.hash);
+}
+
+// A text of one window, so that both models see the same one but for its byte `changed`.
+TEST(Gpt2Model, LaterTokensDoNotChangeEarlierLogits) {
+  Gpt2Config config = kSmall;
+  config.batch = 1;
+  const auto logits = [&](const std::string& bytes) {
+    const Text text(bytes);
+    const auto model = create(config, {}, text);
+    ImmediateSubmitter submitter;
+    model->attach(submitter);
+    model->submit_step(0);
+    return bits(model->logits());
+  };
+  const std::string bytes = "a window of text.";
+  ASSERT_EQ(bytes.size(), static_cast<std::size_t>(config.sequence) + 1);
+  const auto before = logits(bytes);
+  for (int changed = 0; changed < config.sequence; ++changed) {
+    std::string other = bytes;
+    other[changed] = '#';
+    const auto after = logits(other);
+    for (int t = 0; t < config.sequence; ++t) {
+      const auto begin = static_cast<std::size_t>(t) * config.vocabulary;
+      const bool same =
+          std::equal(before.begin() + begin, before.begin() + begin + config.vocabulary,
+                     after.begin() + begin);
+      EXPECT_EQ(same, t < changed)
+          << "logits of token " << t << ", token " << changed << " changed";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hocket

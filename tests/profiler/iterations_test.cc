@@ -1,0 +1,37 @@
+#include "profiler/iterations.h"
+
+#include <gtest/gtest.h>
+
+namespace hocket {
+namespace {
+
+TraceEvent event(TraceKind kind, std::int64_t step, std::int64_t begin_ns, std::int64_t end_ns) {
+  return {kind, 0, {}, step, begin_ns, end_ns, 0};
+}
+
+TEST(Iterations, AHandComputedTimeline) {
+  constexpr auto compute = TraceKind::compute, communication = TraceKind::communication;
+  // Steps start at 0, 100, 180; communication of step 0 runs into step 1.
+  const std::vector<TraceEvent> events = {
+      event(compute, 0, 0, 60),         event(communication, 0, 50, 90),
+      event(communication, 0, 80, 120), event(compute, 1, 100, 150),
+      event(compute, 1, 110, 130),      event(communication, 1, 140, 170),
+      event(compute, 2, 180, 200),
+  };
+  EXPECT_EQ(measure_iterations(events, 0),
+            (std::vector<Iteration>{{100, 60, 50, 40}, {80, 50, 50, 20}}));
+  EXPECT_EQ(measure_iterations(events, 1), (std::vector<Iteration>{{80, 50, 50, 20}}));
+  EXPECT_TRUE(measure_iterations(events, 9).empty());
+  EXPECT_TRUE(measure_iterations({}, 0).empty());
+}
+
+TEST(Iterations, TheRecorderKeepsEverything) {
+  TraceRecorder recorder;
+  for (int step = 0; step < 5; ++step)
+    recorder.record(event(TraceKind::compute, step, step * 10, step * 10 + 4));
+  EXPECT_EQ(recorder.events().size(), 5u);
+  EXPECT_EQ(measure_iterations(recorder.events(), 0).size(), 4u);
+}
+
+}  // namespace
+}  // namespace hocket

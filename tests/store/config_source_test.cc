@@ -1,0 +1,91 @@
+#include "store/config_source.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "store/open.h"
+#include "store/sqlite/connection.h"
+#include "tests/store/fixtures.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kMinuteNs = 60'000'000'000;
+
+class ConfigSourceTest : public testing::Test {
+ protected:
+  void promote(const nlohmann::json& config) {
+    const auto store =
+        must(open_store(path_, {.now_unix_ns = [] { return 1'795'219'200'000'000'000; }}));
+    const auto topology = must(store->upsert_topology(sample_topology()));
+    const auto workload = must(store->upsert_workload(sample_workload()));
+    const auto study = must(store->create_study(sample_study()));
+    must(store->promote({topology, workload, study.id, config, 1, 2, 0.5}));
+  }
+
+  Result<std::optional<StoredConfig>> find(std::int64_t timeout_ns = kMinuteNs) {
+    return open_config_source(path_)->find(sample_topology(), sample_workload(), timeout_ns);
+  }
+
+  TempDir folder_;
+  std::string path_ = folder_.file("store.db");
+};
+
+TEST_F(ConfigSourceTest, FindsTheCurrentPromotionOfExactlyThisJob) {
+  ScheduleConfig config;
+  config.streams = 2;
+  promote(to_json(config));
+  config.streams = 3;
+  promote(to_json(config));
+  const auto found = must(find());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->config, config);
+  EXPECT_EQ(found->origin, "study train-2, 2026-11-21");
+  EXPECT_TRUE(must(find(std::numeric_limits<std::int64_t>::max())));
+
+  const auto source = open_config_source(path_);
+  EXPECT_FALSE(must(source->find(sample_topology(8), sample_workload(), kMinuteNs)));
+  EXPECT_FALSE(must(source->find(sample_topology(), sample_workload("other"), kMinuteNs)));
+}
+
+TEST_F(ConfigSourceTest, AMissingStoreHoldsNothingAndStaysMissing) {
+  EXPECT_FALSE(must(find()));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(ConfigSourceTest, SeesWhatWasPromotedAfterItWasOpened) {
+  const auto source = open_config_source(path_);
+  promote(to_json(ScheduleConfig()));
+  EXPECT_TRUE(must(source->find(sample_topology(), sample_workload(), kMinuteNs)));
+}
+
+TEST_F(ConfigSourceTest, AConfigurationThatIsNoneIsAnError) {
+  promote({{"format", "hocket-schedule"}, {"version", 1}, {"streams", -1}});
+  EXPECT_THAT(message_of(find()), testing::AllOf(HasSubstr("train-1"), HasSubstr("streams")));
+}
+
+TEST_F(ConfigSourceTest, AFileThatIsNoStoreIsAnError) {
+  write_bytes(path_, "text");
+  EXPECT_THAT(message_of(find()), HasSubstr("not an SQLite database"));
+}
+
+TEST_F(ConfigSourceTest, ALockedStoreIsGivenUpInTime) {
+  promote(to_json(ScheduleConfig()));
+  {
+    auto other = must(sqlite::Connection::open(path_, sqlite::Connection::Mode::create, 0));
+    must(other.execute_script("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE"));
+    for (const std::int64_t timeout_ns : {-1, 0, 20'000'000}) {
+      const auto found = find(timeout_ns);
+      EXPECT_EQ(code_of(found), ErrorCode::timed_out);
+      EXPECT_THAT(message_of(found), HasSubstr(path_));
+    }
+  }
+  EXPECT_TRUE(must(find()));
+}
+
+}  // namespace
+}  // namespace hocket

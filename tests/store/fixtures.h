@@ -1,0 +1,120 @@
+#pragma once
+
+// What the store's tests share: a folder of their own, a clock that they set, sample values.
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "store/open.h"
+
+namespace hocket {
+
+/// A fresh folder, removed at the end.
+class TempDir {
+ public:
+  TempDir() {
+    std::string pattern = std::filesystem::temp_directory_path() / "hocket-store-XXXXXX";
+    if (mkdtemp(pattern.data()) == nullptr) abort();
+    path_ = pattern;
+  }
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  ~TempDir() {
+    // A test may have made it read-only.
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+    // A look-up that its caller gave up may still be creating a file in it.
+    std::error_code error;
+    do {
+      std::filesystem::remove_all(path_, error);
+    } while (error == std::errc::directory_not_empty);
+  }
+
+  std::string file(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Ends the test at once when there is no value.
+template <class T>
+T must(Result<T> result) {
+  if (!result) {
+    ADD_FAILURE() << result.error().message;
+    throw std::runtime_error(result.error().message);
+  }
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+template <class T>
+ErrorCode code_of(const Result<T>& result) {
+  EXPECT_FALSE(result.has_value());
+  return result ? ErrorCode::interrupted : result.error().code;
+}
+
+/// The message, once it is known to be one line without a trailing period.
+template <class T>
+std::string message_of(const Result<T>& result) {
+  if (result) {
+    ADD_FAILURE() << "expected an error";
+    return {};
+  }
+  const std::string& message = result.error().message;
+  EXPECT_FALSE(message.empty());
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  EXPECT_FALSE(message.ends_with('.')) << message;
+  return message;
+}
+
+inline Topology sample_topology(int world_size = 2) {
+  Topology topology;
+  topology.cpu_model = "Test CPU";
+  topology.cores = 4;
+  topology.memory_gib = 16;
+  topology.link = "tcp";
+  topology.world_size = world_size;
+  topology.library_versions = {{"gloo", "1"}};
+  return topology;
+}
+
+inline Workload sample_workload(const std::string& name = "gpt2", std::int64_t bytes = 1024) {
+  return Workload{name, {{"wte", bytes}, {"h0", 64}}};
+}
+
+inline NewStudy sample_study(const std::string& name = "") {
+  NewStudy study;
+  study.name = name;
+  study.command = {"/usr/bin/train", "--steps", "10"};
+  study.definition = {{"seed", 7}, {"budget", 20}};
+  study.owner = "host:1";
+  return study;
+}
+
+inline TrialResult sample_result(double value) {
+  return {TrialState::complete,
+          value,
+          value / 100,
+          "",
+          {{"wall_ns", {value, value + 1, value - 1}}, {"exposed_ns", {0.5}}}};
+}
+
+inline std::string read_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_bytes(const std::string& path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+}  // namespace hocket

@@ -1,0 +1,369 @@
+// Several processes on one store, processes that are killed, and users who may not write.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+#include "store/open.h"
+#include "store/sqlite/connection.h"
+#include "tests/store/fixtures.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+/// Generous: the machine may be busy, and no test waits for it.
+constexpr int kBusyTimeoutMs = 60'000;
+
+/// A pipe; both ends close with it.
+struct Pipe {
+  Pipe() {
+    if (pipe2(ends, O_CLOEXEC) != 0) abort();
+  }
+  ~Pipe() {
+    close_read();
+    close_write();
+  }
+  void close_read() { close_end(0); }
+  void close_write() { close_end(1); }
+  void close_end(int i) {
+    if (ends[i] >= 0) close(ends[i]);
+    ends[i] = -1;
+  }
+  int ends[2];
+};
+
+/// Runs `body` in a forked process, which ends with its return value. What the body's expectations
+/// print goes to stderr; `body` returns 0 only when it is content.
+template <class Body>
+pid_t start_process(Body&& body) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) abort();
+  if (child == 0) {
+    int status = 99;
+    try {
+      status = body();
+    } catch (...) {
+    }
+    _exit(status);
+  }
+  return child;
+}
+
+int exit_status(pid_t child) {
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// Prints why and fails the child's check.
+bool complain(const std::string& why) {
+  std::fprintf(stderr, "in the child: %s\n", why.c_str());
+  return false;
+}
+
+template <class T>
+bool worked(const Result<T>& result) {
+  return result ? true : complain(result.error().message);
+}
+
+template <class T>
+bool is_told(const Result<T>& result, std::string_view part) {
+  if (result) return complain("expected an error");
+  return result.error().message.find(part) != std::string::npos || complain(result.error().message);
+}
+
+TEST(StoreProcesses, ManyOpenANewStoreAtOnce) {
+  for (int round = 0; round < 10; ++round) {
+    TempDir folder;
+    Pipe gate;
+    std::vector<pid_t> children;
+    for (int i = 0; i < 6; ++i) {
+      children.push_back(start_process([&] {
+        gate.close_write();
+        char byte;
+        (void)!read(gate.ends[0], &byte, 1);  // until the parent opens the gate
+        const auto store = open_store(folder.file("store.db"), {.busy_timeout_ms = kBusyTimeoutMs});
+        return worked(store) && worked((*store)->create_study(sample_study())) ? 0 : 1;
+      }));
+    }
+    gate.close_write();
+    for (const pid_t child : children) EXPECT_EQ(exit_status(child), 0);
+    EXPECT_EQ(must(must(open_store(folder.file("store.db")))->studies()).size(), 6u);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(StoreProcesses, SweepsShareAStoreAndNothingIsLost) {
+  constexpr int kProcesses = 4, kTrials = 15;
+  TempDir folder;
+  const std::string path = folder.file("store.db");
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    children.push_back(start_process([&] {
+      const auto store = open_store(path, {.busy_timeout_ms = kBusyTimeoutMs});
+      if (!worked(store)) return 1;
+      const auto study = (*store)->create_study(sample_study());
+      if (!worked(study)) return 2;
+      for (int t = 0; t < kTrials; ++t) {
+        const auto trial = (*store)->start_trial({study->id, {}, {{"pid", getpid()}}});
+        if (!worked(trial)) return 3;
+        if (!worked((*store)->finish_trial(trial->id, sample_result(t)))) return 4;
+      }
+      return 0;
+    }));
+  }
+  for (const pid_t child : children) EXPECT_EQ(exit_status(child), 0);
+  const auto store = must(open_store(path));
+  const auto studies = must(store->studies());
+  ASSERT_EQ(studies.size(), static_cast<std::size_t>(kProcesses));
+  std::set<std::string> names;
+  for (const auto& study : studies) {
+    names.insert(study.name);
+    const auto trials = must(store->trials(study.id, TrialDetail::with_measurements));
+    ASSERT_EQ(trials.size(), static_cast<std::size_t>(kTrials));
+    for (int t = 0; t < kTrials; ++t) {
+      const auto& trial = trials[static_cast<std::size_t>(t)];
+      EXPECT_EQ(trial.number, t + 1);
+      EXPECT_EQ(trial.measurements, sample_result(t).measurements);
+      EXPECT_EQ(trial.params, trials[0].params) << "trials stay in their study";
+    }
+  }
+  EXPECT_EQ(names.size(), studies.size());
+}
+
+/// Tells trials of study 1 for ever; writes each id to `acknowledgements` once it is told.
+int tell_for_ever(const std::string& path, int acknowledgements) {
+  const auto store = open_store(path, {.busy_timeout_ms = kBusyTimeoutMs});
+  if (!worked(store)) return 1;
+  for (;;) {
+    const auto trial = (*store)->start_trial({1, {}, nlohmann::json::object()});
+    if (!worked(trial)) return 2;
+    TrialResult result = sample_result(static_cast<double>(trial->id));
+    result.measurements["many"] = std::vector<double>(200, 1);
+    if (!worked((*store)->finish_trial(trial->id, result))) return 3;
+    if (write(acknowledgements, &trial->id, sizeof trial->id) != sizeof trial->id) return 4;
+  }
+}
+
+/// Kills a process that tells trials once it has told `count`; returns those that it told.
+std::set<std::int64_t> kill_after(const std::string& path, int count) {
+  Pipe pipe;
+  const pid_t child = start_process([&] { return tell_for_ever(path, pipe.ends[1]); });
+  pipe.close_write();
+  std::set<std::int64_t> told;
+  std::int64_t id = 0;
+  while (read(pipe.ends[0], &id, sizeof id) == sizeof id) {
+    told.insert(id);
+    // It goes on telling meanwhile, and the pipe keeps what it had acknowledged before it died.
+    if (static_cast<int>(told.size()) == count) kill(child, SIGKILL);
+  }
+  EXPECT_EQ(exit_status(child), 128 + SIGKILL);
+  return told;
+}
+
+TEST(StoreProcesses, AKilledWriterLosesNoTrialThatItTold) {
+  TempDir folder;
+  const std::string path = folder.file("store.db");
+  must(must(open_store(path))->create_study(sample_study()));
+  std::set<std::int64_t> told;
+  for (int round = 0; round < 10; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    told.merge(kill_after(path, 3 * round + 1));
+    {
+      auto db = must(sqlite::Connection::open(path, sqlite::Connection::Mode::create, 5000));
+      auto check = must(db.query("PRAGMA integrity_check"));
+      ASSERT_TRUE(must(check.next()));
+      EXPECT_EQ(check.text(0), "ok");
+    }
+    const auto store = must(open_store(path));
+    must(store->abandon_running_trials(1));
+    std::set<std::int64_t> found;
+    for (const auto& trial : must(store->trials(1, TrialDetail::with_measurements))) {
+      found.insert(trial.id);
+      EXPECT_EQ(trial.state, TrialState::complete);
+      EXPECT_EQ(trial.value, static_cast<double>(trial.id));
+      EXPECT_EQ(trial.measurements.at("many").size(), 200u);
+    }
+    for (const std::int64_t id : told) EXPECT_TRUE(found.contains(id)) << id;
+  }
+}
+
+TEST(StoreProcesses, AFileThatMayNotGrowIsAFullDisk) {
+  TempDir folder;
+  const std::string path = folder.file("store.db");
+  must(must(open_store(path))->create_study(sample_study()));
+  Pipe pipe;
+  const pid_t child = start_process([&] {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{200'000, 200'000};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    const auto store = must(open_store(path));
+    for (;;) {
+      const auto trial = store->start_trial({1, {}, nlohmann::json::object()});
+      const auto ended = trial ? store->finish_trial(trial->id, sample_result(1))
+                               : Result<void>(failure(trial.error()));
+      if (!ended) return is_told(ended, "disk full") ? 0 : 2;
+      if (write(pipe.ends[1], &trial->id, sizeof trial->id) != sizeof trial->id) return 3;
+    }
+  });
+  pipe.close_write();
+  std::set<std::int64_t> told;
+  std::int64_t id = 0;
+  while (read(pipe.ends[0], &id, sizeof id) == sizeof id) told.insert(id);
+  EXPECT_EQ(exit_status(child), 0);
+  EXPECT_FALSE(told.empty());
+  const auto store = must(open_store(path));
+  for (const auto& trial : must(store->trials(1, TrialDetail::summary))) {
+    EXPECT_EQ(told.erase(trial.id) == 1, trial.state == TrialState::complete);
+  }
+  EXPECT_TRUE(told.empty());
+}
+
+/// Runs `body` as somebody who owns nothing here (root may write anywhere).
+template <class Body>
+int as_stranger(Body&& body) {
+  return exit_status(start_process([&] {
+    constexpr unsigned kNobody = 65534;
+    if (geteuid() == 0 &&
+        (setgroups(0, nullptr) != 0 || setgid(kNobody) != 0 || setuid(kNobody) != 0)) {
+      return 98;
+    }
+    return body();
+  }));
+}
+
+/// A folder that can be read but not written, with a store in it.
+class ReadOnlyFolder : public testing::Test {
+ protected:
+  ReadOnlyFolder() {
+    const auto store = must(open_store(path_));
+    const auto study = must(store->create_study(sample_study("kept")));
+    const auto trial = must(store->start_trial({study.id, {}, nlohmann::json::object()}));
+    must(store->finish_trial(trial.id, sample_result(1)));
+  }
+
+  void make_read_only() {
+    constexpr auto kRead = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
+    constexpr auto kEnter = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+    for (const auto& file : fs::directory_iterator(folder_.path())) {
+      fs::permissions(file.path(), kRead);
+    }
+    fs::permissions(folder_.path(), kRead | kEnter);
+  }
+
+  /// How many trials of study 1 a stranger sees, or 100 and a complaint on stderr.
+  static int trials_seen(const std::string& path) {
+    return as_stranger([&] {
+      const auto store = open_store(path, {.read_only = true});
+      if (!worked(store)) return 100;
+      const auto trials = (*store)->trials(1, TrialDetail::with_measurements);
+      return worked(trials) ? static_cast<int>(trials->size()) : 100;
+    });
+  }
+
+  TempDir folder_;
+  std::string path_ = folder_.file("s?t#o%23re.db");
+};
+
+TEST_F(ReadOnlyFolder, CanBeRead) {
+  make_read_only();
+  EXPECT_EQ(trials_seen(path_), 1);
+}
+
+TEST_F(ReadOnlyFolder, CanBeReadAfterAWriterWasKilled) {
+  const auto told = kill_after(path_, 5);
+  ASSERT_TRUE(fs::exists(path_ + "-wal"));
+  make_read_only();
+  EXPECT_GT(trials_seen(path_), static_cast<int>(told.size()));
+  EXPECT_LT(trials_seen(path_), 100);
+  TempDir other;
+  fs::permissions(other.path(), fs::perms::all);
+  fs::create_symlink(path_, other.path() / "link.db");
+  EXPECT_EQ(trials_seen(other.file("link.db")), trials_seen(path_));
+}
+
+TEST_F(ReadOnlyFolder, CanBeReadWhileItsOwnerWrites) {
+  const auto store = must(open_store(path_));
+  must(store->start_trial({1, {}, nlohmann::json::object()}));
+  make_read_only();
+  EXPECT_EQ(trials_seen(path_), 2);
+}
+
+TEST_F(ReadOnlyFolder, ChangesThatCannotBeReadAreNotHidden) {
+  (void)kill_after(path_, 5);
+  fs::remove(path_ + "-shm");
+  make_read_only();
+  EXPECT_EQ(as_stranger([&] {
+              const auto store = open_store(path_, {.read_only = true});
+              if (store) return (*store)->trials(1, TrialDetail::summary)->size() > 5 ? 0 : 1;
+              const std::string& message = store.error().message;
+              return message.find("-wal, which cannot be read without") != message.npos ? 0 : 2;
+            }),
+            0);
+}
+
+TEST_F(ReadOnlyFolder, AWriterIsToldSo) {
+  make_read_only();
+  EXPECT_EQ(as_stranger([&] {
+              const auto store = open_store(path_);
+              if (store) return 1;
+              if (store.error().code != ErrorCode::unavailable) return 2;
+              return store.error().message.find("is read-only") != std::string::npos ? 0 : 3;
+            }),
+            0);
+  EXPECT_EQ(as_stranger([&] {
+              const auto store = open_store(folder_.file("new.db"));
+              if (store) return 1;
+              return store.error().message.find("cannot be opened") != std::string::npos ? 0 : 2;
+            }),
+            0);
+  EXPECT_EQ(
+      as_stranger([&] {
+        const auto store = open_store(folder_.file("new/store.db"));
+        if (store) return 1;
+        return store.error().message.find("cannot create the folder") != std::string::npos ? 0 : 2;
+      }),
+      0);
+}
+
+TEST_F(ReadOnlyFolder, AFileThatMayNotBeReadIsReported) {
+  make_read_only();
+  fs::permissions(path_, fs::perms::none);
+  EXPECT_EQ(as_stranger([&] {
+              const auto store = open_store(path_, {.read_only = true});
+              if (store) return 1;
+              return store.error().message.find("cannot be opened") != std::string::npos ? 0 : 2;
+            }),
+            0);
+}
+
+TEST_F(ReadOnlyFolder, AReadOnlyFileInAWritableFolderIsReadAndNotWritten) {
+  constexpr auto kRead = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
+  fs::permissions(path_, kRead);
+  fs::permissions(folder_.path(), fs::perms::all);
+  EXPECT_EQ(trials_seen(path_), 1);
+  EXPECT_EQ(as_stranger([&] {
+              const auto store = open_store(path_);
+              if (store) return 1;
+              return store.error().message.find("is read-only") != std::string::npos ? 0 : 2;
+            }),
+            0);
+  // What the reader leaves beside the file must not keep its owner from writing again.
+  fs::permissions(path_, kRead | fs::perms::owner_write);
+  EXPECT_TRUE(must(open_store(path_))->create_study(sample_study()));
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,151 @@
+// Random sequences of calls: the store in a file answers like the one in memory.
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "store/open.h"
+#include "tests/store/fixtures.h"
+
+namespace hocket {
+namespace {
+
+/// Makes the same call on both stores and compares what they return.
+class TwinStores {
+ public:
+  TwinStores(unsigned seed, const std::string& path)
+      : random_(seed),
+        file_(must(open_store(path, {.now_unix_ns = [this] { return now_ns_; }}))),
+        memory_(make_memory_store([this] { return now_ns_; })) {}
+
+  void step() {
+    ++now_ns_;
+    switch (below(12)) {
+      case 0:
+        return compare(
+            [&, n = below(3)](Store& s) { return s.upsert_topology(sample_topology(n + 1)); });
+      case 1:
+        return compare([&, n = below(3)](Store& s) {
+          return s.upsert_workload(sample_workload("w" + std::to_string(n)));
+        });
+      case 2:
+        return compare([study = new_study()](Store& s) { return s.create_study(study); });
+      case 3:
+        return compare(
+            [update = update(), id = id(4)](Store& s) { return s.update_study(id, update); });
+      case 4:
+      case 5:
+      case 6:
+        return compare([trial = NewTrial{id(4), phase(), params()}](Store& s) {
+          return s.start_trial(trial);
+        });
+      case 7:
+      case 8:
+      case 9:
+        return compare(
+            [result = result(), id = id(12)](Store& s) { return s.finish_trial(id, result); });
+      case 10:
+        return compare([id = id(4)](Store& s) { return s.abandon_running_trials(id); });
+      default:
+        return compare([promotion = NewPromotion{id(3), id(3), id(4), params(), 1. + below(9), 9,
+                                                 1}](Store& s) { return s.promote(promotion); });
+    }
+  }
+
+  void compare_everything() {
+    compare([](Store& s) { return s.topologies(); });
+    compare([](Store& s) { return s.workloads(""); });
+    compare([](Store& s) { return s.workloads("w1"); });
+    compare([](Store& s) { return s.studies(); });
+    compare([](Store& s) { return s.latest_unfinished_study(); });
+    compare([](Store& s) { return s.promotions({}); });
+    compare([filter = PromotionFilter{maybe_id(3), maybe_id(3), maybe_id(4)}](Store& s) {
+      return s.promotions(filter);
+    });
+    for (int i = 0; i < 5; ++i) {
+      compare([i](Store& s) { return s.study(std::to_string(i)); });
+      compare([i](Store& s) { return s.study("name" + std::to_string(i)); });
+      compare([i](Store& s) { return s.trials(i, TrialDetail::summary); });
+      compare([i](Store& s) { return s.trials(i, TrialDetail::with_measurements); });
+      compare([i](Store& s) {
+        return s.current_promotion(fingerprint(sample_topology(i % 3 + 1)),
+                                   fingerprint(sample_workload("w" + std::to_string(i / 2))));
+      });
+    }
+  }
+
+ private:
+  template <class Call>
+  void compare(const Call& call) {
+    const auto a = call(*file_);
+    const auto b = call(*memory_);
+    ASSERT_EQ(a.has_value(), b.has_value()) << (a ? b : a).error().message;
+    if (!a) {
+      EXPECT_EQ(a.error().code, b.error().code);
+      EXPECT_EQ(a.error().message, b.error().message);
+    } else if constexpr (!std::is_void_v<typename std::decay_t<decltype(a)>::value_type>) {
+      EXPECT_TRUE(*a == *b);
+    }
+  }
+
+  int below(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
+  bool coin() { return below(2) == 0; }
+  /// From 1; sometimes one that does not exist.
+  std::int64_t id(int last) { return 1 + below(last + 1); }
+  std::optional<std::int64_t> maybe_id(int last) {
+    return coin() ? std::nullopt : std::optional(id(last));
+  }
+  TrialPhase phase() { return coin() ? TrialPhase::search : TrialPhase::confirm; }
+  nlohmann::json params() {
+    if (below(10) == 0) return nlohmann::json::array({1});
+    return {{"x", below(100)}, {"y", below(100) / 7.0}, {"z", {{"name", "\xc3\xa9"}}}};
+  }
+  NewStudy new_study() {
+    NewStudy study = sample_study(coin() ? "" : "name" + std::to_string(below(5)));
+    if (coin()) study.command.clear();
+    study.definition = params();
+    study.topology_id = maybe_id(3);
+    study.workload_id = maybe_id(3);
+    return study;
+  }
+  StudyUpdate update() {
+    StudyUpdate update;
+    if (coin()) update.state = static_cast<StudyState>(below(3));
+    if (coin()) update.owner = "owner" + std::to_string(below(2));
+    if (coin()) update.result = params();
+    if (coin()) update.expected_owner = "owner" + std::to_string(below(2));
+    update.topology_id = below(4) == 0 ? maybe_id(3) : std::nullopt;
+    update.workload_id = below(4) == 0 ? maybe_id(3) : std::nullopt;
+    return update;
+  }
+  TrialResult result() {
+    TrialResult result = sample_result(below(3));
+    result.state = static_cast<TrialState>(below(8) == 0 ? 0 : 1 + below(3));
+    if (coin()) result.value.reset();
+    if (coin()) result.spread.reset();
+    if (coin()) result.message = "message";
+    if (coin())
+      result.measurements["m"] = std::vector<double>(static_cast<std::size_t>(below(3)), 1);
+    return result;
+  }
+
+  std::mt19937 random_;
+  std::int64_t now_ns_ = 0;
+  std::unique_ptr<Store> file_, memory_;
+};
+
+TEST(StoreRandom, FileAndMemoryAgree) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    TempDir folder;
+    TwinStores stores(seed, folder.file("store.db"));
+    for (int i = 0; i < 120; ++i) {
+      stores.step();
+      if (i % 20 == 19) stores.compare_everything();
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hocket

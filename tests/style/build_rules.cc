@@ -1,0 +1,115 @@
+#include "tests/style/build_rules.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+namespace hocket::style {
+namespace {
+
+using Words = std::set<std::string, std::less<>>;
+
+constexpr std::string_view kTestEnd = "_test.cc";
+
+/// What a CMakeLists.txt names, its comments left out.
+Words words_of(std::string_view cmake) {
+  Words words;
+  for (std::string_view line : lines_of(cmake)) {
+    line = line.substr(0, line.find('#'));
+    constexpr std::string_view separators = " ()\"";
+    for (auto begin = line.find_first_not_of(separators); begin != std::string_view::npos;
+         begin = line.find_first_not_of(separators)) {
+      line.remove_prefix(begin);
+      const auto end = std::min(line.find_first_of(separators), line.size());
+      words.emplace(line.substr(0, end));
+      line.remove_prefix(end);
+    }
+  }
+  return words;
+}
+
+/// By folder.
+std::map<std::string_view, Words> named_sources(const std::vector<SourceFile>& tree) {
+  std::map<std::string_view, Words> named;
+  for (const SourceFile& file : tree) {
+    if (name_of(file.path) == "CMakeLists.txt") named[folder_of(file.path)] = words_of(file.text);
+  }
+  return named;
+}
+
+bool is_named(std::string_view path, const std::map<std::string_view, Words>& named) {
+  for (std::string_view folder = folder_of(path); !folder.empty(); folder = folder_of(folder)) {
+    const auto list = named.find(folder);
+    if (list != named.end() && list->second.contains(path.substr(folder.size() + 1))) return true;
+  }
+  return false;
+}
+
+/// "core" of "core/host/link.h".
+std::string_view top_of(std::string_view path) {
+  return path.substr(0, path.find('/'));
+}
+
+/// "link" of "core/host/link.h".
+std::string_view stem_of(std::string_view path) {
+  const std::string_view name = name_of(path);
+  return name.substr(0, name.rfind('.'));
+}
+
+/// Tests of the whole project rather than of one folder.
+bool stands_alone(std::string_view path) {
+  const std::string_view top = top_of(path);
+  return top == "style" || top == "fault" || top == "sim";
+}
+
+}  // namespace
+
+Problems check_sources_are_built(const std::vector<SourceFile>& tree) {
+  const auto named = named_sources(tree);
+  Problems problems;
+  for (const SourceFile& file : tree) {
+    if (!file.path.ends_with(".cc") && !file.path.ends_with(".cu")) continue;
+    if (!is_named(file.path, named)) {
+      problems.push_back(file.path + ": no CMakeLists.txt of its folders names it");
+    }
+  }
+  return problems;
+}
+
+Problems check_tests_mirror_sources(const std::vector<SourceFile>& tree) {
+  std::set<std::string_view> folders;
+  std::multimap<std::string_view, std::string_view> by_stem;
+  for (const SourceFile& file : tree) {
+    if (file.kind != FileKind::cpp || file.path.starts_with("tests/")) continue;
+    folders.insert(folder_of(file.path));
+    by_stem.emplace(stem_of(file.path), folder_of(file.path));
+  }
+
+  Problems problems;
+  for (const SourceFile& file : tree) {
+    if (!file.path.ends_with(kTestEnd)) continue;
+    if (!file.path.starts_with("tests/")) {
+      problems.push_back(file.path + ": a test outside tests/");
+      continue;
+    }
+    const std::string_view mirrored = std::string_view(file.path).substr(6);
+    if (stands_alone(mirrored)) continue;
+    const std::string_view folder = folder_of(mirrored);
+    if (!folders.contains(folder)) {
+      problems.push_back(file.path + ": mirrors no folder");
+      continue;
+    }
+    const std::string_view name = name_of(mirrored);
+    const auto [begin, end] = by_stem.equal_range(name.substr(0, name.size() - kTestEnd.size()));
+    const bool found = std::any_of(begin, end, [&](auto& e) { return e.second == folder; });
+    const auto elsewhere =
+        std::find_if(begin, end, [&](auto& e) { return top_of(e.second) == top_of(folder); });
+    if (!found && elsewhere != end) {
+      problems.push_back(file.path + ": its source is in " + std::string(elsewhere->second) + "/");
+    }
+  }
+  return problems;
+}
+
+}  // namespace hocket::style

@@ -1,0 +1,70 @@
+// Sources are as clang-format leaves them.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "tests/style/source_tree.h"
+#include "tuner/process.h"
+
+namespace hocket::style {
+namespace {
+
+/// Debian 12's; other versions lay some code out differently.
+constexpr const char* kVersion = "version 14.";
+
+ProcessResult run(std::vector<std::string> argv) {
+  ProcessOptions options;
+  options.argv = std::move(argv);
+  auto result = run_process(options, SteadyClock(), CancelToken());
+  if (result) return std::move(*result);
+  ProcessResult failed;
+  failed.exit_status = 127;
+  failed.stderr_text = result.error().message;
+  return failed;
+}
+
+/// The result of looking for files that clang-format would change.
+ProcessResult check_format(const std::vector<std::string>& paths) {
+  std::vector<std::string> argv = {"clang-format", "--dry-run", "-Werror",
+                                   "--style=file:" HOCKET_SOURCE_DIR "/.clang-format"};
+  argv.insert(argv.end(), paths.begin(), paths.end());
+  return run(std::move(argv));
+}
+
+class Format : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string version = run({"clang-format", "--version"}).stdout_text;
+    if (version.find(kVersion) == std::string::npos) {
+      GTEST_SKIP() << "this needs clang-format " << kVersion
+                   << "x, found: " << (version.empty() ? "none" : version);
+    }
+  }
+};
+
+TEST_F(Format, SeesABadlyFormattedFile) {
+  const std::string path = testing::TempDir() + "hocket_format_sample.cc";
+  std::ofstream(path) << "int  x ;\n";
+  EXPECT_NE(check_format({path}).exit_status, 0);
+  std::ofstream(path) << "int x;\n";
+  EXPECT_EQ(check_format({path}).exit_status, 0);
+  std::filesystem::remove(path);
+}
+
+TEST_F(Format, HoldsInThisTree) {
+  std::vector<std::string> paths;
+  for (const SourceFile& file : this_tree()) {
+    if (file.kind == FileKind::cpp) paths.push_back(HOCKET_SOURCE_DIR "/" + file.path);
+  }
+  const ProcessResult result = check_format(paths);
+  EXPECT_EQ(result.exit_status, 0) << result.stderr_text.substr(0, 8000);
+}
+
+}  // namespace
+}  // namespace hocket::style

@@ -1,0 +1,120 @@
+#include "tuner/client/client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "core/json.h"
+#include "tests/core/host/ranks.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+
+class FixedSource final : public ConfigSource {
+ public:
+  explicit FixedSource(Result<std::optional<StoredConfig>> answer) : answer_(std::move(answer)) {}
+  Result<std::optional<StoredConfig>> find(const Topology&, const Workload&,
+                                           std::int64_t) override {
+    ++asked;
+    return answer_;
+  }
+  int asked = 0;
+
+ private:
+  Result<std::optional<StoredConfig>> answer_;
+};
+
+Environment environment(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const char* name) -> std::optional<std::string> {
+    const auto it = variables.find(name);
+    return it == variables.end() ? std::nullopt : std::optional(it->second);
+  };
+}
+
+Result<FetchedConfig> fetch_alone(ConfigSource* source,
+                                  const Environment& variables = environment({})) {
+  LocalGroup group(1);
+  return fetch_config({}, {}, source, *group.join(0), variables);
+}
+
+StoredConfig three_streams() {
+  ScheduleConfig config;
+  config.streams = 3;
+  return {config, "study s"};
+}
+
+TEST(Client, ATrialsConfigurationComesFirstThenTheStoreThenTheDefault) {
+  FixedSource full(three_streams()), empty(std::optional<StoredConfig>{});
+  ScheduleConfig two;
+  two.streams = 2;
+  const auto trial =
+      fetch_alone(&full, environment({{"HOCKET_CONFIG", to_json(two).dump()}})).value();
+  EXPECT_EQ(trial.config.streams, 2);
+  EXPECT_EQ(trial.source, "trial");
+  EXPECT_EQ(full.asked, 0);
+
+  const auto stored = fetch_alone(&full).value();
+  EXPECT_EQ(stored.config.streams, 3);
+  EXPECT_EQ(stored.source, "store");
+  EXPECT_EQ(stored.detail, "study s");
+
+  EXPECT_EQ(fetch_alone(&empty).value().source, "default");
+  EXPECT_EQ(fetch_alone(nullptr).value().config, ScheduleConfig{});
+}
+
+TEST(Client, AStoreThatFailsOrHoldsNonsenseMeansTheDefaultAndAWarning) {
+  FixedSource broken(failure(ErrorCode::unavailable, "disk on fire"));
+  const auto fetched = fetch_alone(&broken).value();
+  EXPECT_EQ(fetched.source, "default");
+  ASSERT_EQ(fetched.warnings.size(), 1u);
+  EXPECT_THAT(fetched.warnings[0], HasSubstr("disk on fire"));
+
+  auto nonsense = three_streams();
+  nonsense.config.streams = 1000;
+  FixedSource invalid(nonsense);
+  const auto refused = fetch_alone(&invalid).value();
+  EXPECT_EQ(refused.config, ScheduleConfig{});
+  EXPECT_THAT(refused.detail, HasSubstr("from 1 to 64, found 1000"));
+}
+
+TEST(Client, ATrialWithABadConfigurationIsAnErrorSinceItWouldMeasureSomethingElse) {
+  const auto fetched = fetch_alone(nullptr, environment({{"HOCKET_CONFIG", R"({"streams":2})"}}));
+  ASSERT_FALSE(fetched);
+  EXPECT_EQ(fetched.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(fetched.error().message, HasSubstr("HOCKET_CONFIG: field \"format\" is missing"));
+}
+
+TEST(Client, EveryRankGetsWhatRankZeroFetched) {
+  run_local_ranks(3, [](int rank, Collective& collective) {
+    FixedSource source(three_streams());
+    // Another environment on the others must not matter.
+    const auto fetched = fetch_config(
+        {}, {}, &source, collective,
+        environment(rank == 0 ? std::map<std::string, std::string>{}
+                              : std::map<std::string, std::string>{{"HOCKET_CONFIG", "{"}}));
+    ASSERT_TRUE(fetched) << fetched.error().message;
+    EXPECT_EQ(fetched->config.streams, 3);
+    EXPECT_EQ(source.asked, rank == 0 ? 1 : 0);
+  });
+}
+
+TEST(Client, TheReportIsWrittenWholeWhereTheSweepWantsIt) {
+  const std::string path = testing::TempDir() + "/client_test_report";
+  RunReport report;
+  report.config_source = "trial";
+  report.iterations = {{5, 4, 3, 2}};
+  ASSERT_TRUE(write_report(report, environment({{"HOCKET_REPORT", path}})));
+  EXPECT_EQ(parse_report(read_file(path).value()).value(), report);
+  EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+  std::filesystem::remove(path);
+
+  EXPECT_TRUE(write_report(report, environment({})));
+  EXPECT_FALSE(write_report(report, environment({{"HOCKET_REPORT", "/no/such/folder/report"}})));
+}
+
+}  // namespace
+}  // namespace hocket

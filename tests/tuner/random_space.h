@@ -1,0 +1,87 @@
+#pragma once
+
+// Random search spaces and points for property tests.
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tuner/space.h"
+
+namespace hocket::testing {
+
+using Random = std::mt19937_64;
+
+inline std::int64_t pick(Random& random, std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+}
+
+inline std::string numbered(const char* name, std::int64_t number) {
+  std::string text = name;
+  text += std::to_string(number);
+  return text;
+}
+
+inline Domain random_domain(Random& random) {
+  switch (pick(random, 0, 5)) {
+    case 0: {
+      const std::int64_t low = pick(random, -1000, 1000);
+      return IntegerRange{low, low + pick(random, 0, 20), false};
+    }
+    case 1: {
+      const std::int64_t low = pick(random, 1, 1 << 20);
+      return IntegerRange{low, low + pick(random, 0, std::int64_t{1} << 36), true};
+    }
+    case 2:
+      return IntegerRange{INT64_MIN, INT64_MAX, false};
+    case 3: {
+      const double low = static_cast<double>(pick(random, -1000, 1000)) / 7;
+      return RealRange{low, low + static_cast<double>(pick(random, 0, 100)), false};
+    }
+    case 4:
+      return RealRange{1e-300, 1e300, true};
+    default: {
+      Choices choices;
+      const auto count = pick(random, 1, 5);
+      for (std::int64_t i = 0; i < count; ++i) choices.names.push_back(numbered("c", i));
+      return choices;
+    }
+  }
+}
+
+inline double random_unit(Random& random) {
+  return std::uniform_real_distribution<double>(0, 1)(random);
+}
+
+inline Space random_space(Random& random) {
+  std::vector<Parameter> parameters;
+  const auto count = pick(random, 1, 5);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Domain domain = random_domain(random);
+    auto value = decode(domain, random_unit(random));
+    parameters.push_back({numbered("p", i), std::move(domain), std::move(value)});
+  }
+  return Space::make(std::move(parameters)).value();
+}
+
+/// `text` with a few bytes changed, removed or put in.
+inline std::string mutated(std::string text, Random& random) {
+  for (auto changes = pick(random, 1, 4); changes > 0; --changes) {
+    const auto at =
+        static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(text.size())));
+    const char byte = static_cast<char>(pick(random, 0, 255));
+    switch (pick(random, 0, 2)) {
+      case 0:
+        text.insert(at, 1, byte);
+        break;
+      case 1:
+        if (at < text.size()) text[at] = byte;
+        break;
+      default:
+        text.erase(at, 1);
+    }
+  }
+  return text;
+}
+
+}  // namespace hocket::testing

@@ -1,0 +1,66 @@
+#include "tuner/schedule_space.h"
+
+#include <gtest/gtest.h>
+
+namespace hocket {
+namespace {
+
+TEST(ScheduleSpace, HoldsEveryKnobWithItsDefault) {
+  const auto parameters = schedule_parameters();
+  ASSERT_TRUE(parameters) << parameters.error().message;
+  ASSERT_EQ(parameters->size(), schedule_knobs().size());
+  const auto space = Space::make(*parameters);
+  ASSERT_TRUE(space) << space.error().message;
+  ASSERT_TRUE(check_knobs(*space));
+  EXPECT_EQ(schedule_config_for(space->defaults()).value(), ScheduleConfig{});
+}
+
+TEST(ScheduleSpace, CornersMakeValidConfigurations) {
+  const auto space = Space::make(*schedule_parameters()).value();
+  for (const double unit : {0.0, 1.0}) {
+    const auto params = space.decode(UnitPoint(space.parameters().size(), unit));
+    const auto config = schedule_config_for(params);
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->partition_bytes, std::get<std::int64_t>(params.at("partition_bytes")));
+    EXPECT_EQ(to_string(config->order), std::get<std::string>(params.at("order")));
+    EXPECT_TRUE(validate(*config));
+  }
+}
+
+TEST(ScheduleSpace, TakesASubset) {
+  const std::vector<std::string> names{"streams", "partition_bytes"};
+  const auto parameters = schedule_parameters(names);
+  ASSERT_TRUE(parameters);
+  ASSERT_EQ(parameters->size(), 2u);
+  EXPECT_EQ((*parameters)[0].name, "partition_bytes");
+  const std::vector<std::string> wrong{"stream"};
+  EXPECT_EQ(schedule_parameters(wrong).error().message,
+            "no knob is named \"stream\"; there are partition_bytes, credit_bytes, streams, order");
+}
+
+TEST(ScheduleSpace, OtherParametersHaveNoEffect) {
+  const auto config = schedule_config_for({{"streams", std::int64_t{3}}, {"batch", 2.5}});
+  ASSERT_TRUE(config);
+  ScheduleConfig expected;
+  expected.streams = 3;
+  EXPECT_EQ(*config, expected);
+}
+
+TEST(ScheduleSpace, RefusesWhatAKnobCannotHold) {
+  const auto problem = [](Parameter parameter) {
+    const auto ok = check_knobs(Space::make({std::move(parameter)}).value());
+    return ok ? std::string("accepted") : ok.error().message;
+  };
+  EXPECT_EQ(problem({"streams", IntegerRange{0, 4}, std::int64_t{1}}),
+            "parameter streams is a knob of the scheduler: expected an integer from 1 to 64, found "
+            "an integer from 0 to 4");
+  EXPECT_EQ(problem({"order", Choices{{"fifo", "random"}}, std::string("fifo")}),
+            "parameter order is a knob of the scheduler: expected one of fifo, priority, found one "
+            "of fifo, random");
+  EXPECT_NE(problem({"streams", RealRange{1, 4}, 2.0}), "accepted");
+  EXPECT_EQ(problem({"batch", RealRange{1, 4}, 2.0}), "accepted");
+  EXPECT_FALSE(schedule_config_for({{"streams", std::int64_t{0}}}));
+}
+
+}  // namespace
+}  // namespace hocket

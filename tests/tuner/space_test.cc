@@ -1,0 +1,143 @@
+#include "tuner/space.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/tuner/random_space.h"
+
+namespace hocket {
+namespace {
+
+const Parameter kCount{"count", IntegerRange{1, 3}, std::int64_t{2}};
+const Parameter kRate{"rate", RealRange{0, 1}, 0.5};
+const Parameter kOrder{"order", Choices{{"fifo", "priority"}}, std::string("fifo")};
+
+std::string problem(std::vector<Parameter> parameters) {
+  const auto space = Space::make(std::move(parameters));
+  return space ? "accepted" : space.error().message;
+}
+
+TEST(Space, RefusesWhatCannotBeSearched) {
+  EXPECT_EQ(problem({}), "the search space has no parameter; give at least one");
+  EXPECT_EQ(problem({kCount, kRate, kCount}), "parameter count is there twice");
+  EXPECT_EQ(problem({Parameter{"a", IntegerRange{2, 1}, std::int64_t{1}}}),
+            "parameter a: low 2 is above high 1");
+  std::vector<Parameter> many;
+  for (int i = 0; i < 65; ++i)
+    many.push_back({testing::numbered("p", i), IntegerRange{0, 1}, std::int64_t{0}});
+  EXPECT_EQ(problem(many), "the search space has 65 parameters; at most 64 can be searched");
+}
+
+TEST(Space, RefusesToSearchASinglePoint) {
+  const auto point = Space::make({{"a", IntegerRange{3, 3}, std::int64_t{3}},
+                                  {"b", RealRange{1, 1}, 1.0},
+                                  {"c", Choices{{"x"}}, std::string("x")}});
+  ASSERT_TRUE(point);
+  EXPECT_EQ(check_searchable(*point).error().message,
+            "the search space has a single point, so there is nothing to choose; widen a range or "
+            "add a choice");
+  EXPECT_TRUE(check_searchable(Space::make({kOrder}).value()));
+}
+
+TEST(Space, AdmitsCompleteParamsInsideOnly) {
+  const auto space = Space::make({kCount, kRate, kOrder}).value();
+  Params params = space.defaults();
+  params["rate"] = std::int64_t{1};
+  ASSERT_TRUE(space.admit(params));
+  EXPECT_EQ(space.admit(params)->at("rate"), ParameterValue(1.0));
+
+  const auto refused = [&](auto change) {
+    Params changed = space.defaults();
+    change(changed);
+    const auto admitted = space.admit(changed);
+    return admitted ? std::string("accepted") : admitted.error().message;
+  };
+  EXPECT_EQ(refused([](Params& p) { p.erase("rate"); }), "parameter rate has no value");
+  EXPECT_EQ(refused([](Params& p) { p["more"] = 1.0; }), "the space has no parameter \"more\"");
+  EXPECT_EQ(refused([](Params& p) { p["count"] = std::int64_t{4}; }),
+            "parameter count: expected an integer from 1 to 3, found 4");
+}
+
+TEST(Space, CountsAndEnumeratesItsPoints) {
+  const auto space = Space::make({kCount, kOrder, {"x", RealRange{2, 2}, 2.0}}).value();
+  EXPECT_EQ(space.size(), 6u);
+  std::set<Params> points;
+  for (std::uint64_t i = 0; i < space.size(); ++i) {
+    points.insert(space.point_at(i));
+    EXPECT_TRUE(space.admit(space.point_at(i)));
+  }
+  EXPECT_EQ(points.size(), 6u);
+
+  const Parameter wide{"w", IntegerRange{0, INT64_MAX}, std::int64_t{0}};
+  Parameter wider = wide;
+  wider.name = "v";
+  EXPECT_EQ(Space::make({wide, wider}).value().size(), UINT64_MAX);
+  EXPECT_EQ(Space::make({wide}).value().size(), std::uint64_t{1} << 63);
+}
+
+TEST(Space, DecodedPointsAreInsideAndSnappingSettles) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    testing::Random random(seed);
+    const Space space = testing::random_space(random);
+    UnitPoint unit;
+    for (std::size_t i = 0; i < space.parameters().size(); ++i) {
+      unit.push_back(testing::random_unit(random));
+    }
+    const Params params = space.decode(unit);
+    ASSERT_TRUE(space.admit(params));
+    ASSERT_EQ(*space.admit(params), params);
+    ASSERT_EQ(space.snap(unit), space.encode(params));
+  }
+}
+
+TEST(Space, JsonComesBack) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE(seed);
+    testing::Random random(seed);
+    const Space space = testing::random_space(random);
+    const auto read = space_from_json(nlohmann::json::parse(to_json(space).dump()));
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(*read, space);
+  }
+}
+
+TEST(Space, JsonErrorsNameTheField) {
+  auto document = to_json(Space::make({kCount, kOrder}).value());
+  const auto refused = [&](auto change) {
+    auto changed = document;
+    change(changed);
+    const auto read = space_from_json(changed);
+    return read ? std::string("accepted") : read.error().message;
+  };
+  EXPECT_EQ(refused([](auto& d) { d["parameters"][0]["type"] = "bool"; }),
+            "search space: parameter count: field \"type\": expected one of int, float, choice, "
+            "found \"bool\"");
+  EXPECT_EQ(refused([](auto& d) { d["parameters"][0].erase("log"); }),
+            "search space: parameter count: field \"log\": expected true or false");
+  EXPECT_EQ(refused([](auto& d) { d["parameters"][1].erase("default"); }),
+            "search space: parameter order has no default");
+  EXPECT_EQ(refused([](auto& d) { d["parameters"][0]["default"] = 9; }),
+            "parameter count, default: expected an integer from 1 to 3, found 9");
+  EXPECT_EQ(refused([](auto& d) { d["version"] = 2; }),
+            "search space: field \"version\": this program reads versions 1 to 1, found 2; use a "
+            "newer hocket");
+}
+
+TEST(Space, MutatedJsonNeverYieldsABadSpace) {
+  const std::string valid = to_json(Space::make({kCount, kRate, kOrder}).value()).dump();
+  for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
+    SCOPED_TRACE(seed);
+    testing::Random random(seed);
+    const auto document = nlohmann::json::parse(testing::mutated(valid, random), nullptr, false);
+    if (document.is_discarded()) continue;
+    const auto space = space_from_json(document);
+    if (space) {
+      ASSERT_TRUE(space->admit(space->defaults()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,106 @@
+#include "tuner/client/client.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "core/json.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::int64_t kFetchTimeoutNs = 2'000'000'000;
+
+/// `fetched` with its default configuration, because of `why`.
+FetchedConfig defaulted(FetchedConfig fetched, std::string why) {
+  fetched.config = ScheduleConfig{};
+  fetched.source = "default";
+  fetched.detail = why;
+  fetched.warnings.push_back(std::move(why));
+  return fetched;
+}
+
+Result<FetchedConfig> ask(const Topology& topology, const Workload& workload, ConfigSource* source,
+                          const Environment& environment) {
+  FetchedConfig fetched;
+  if (const auto text = environment("HOCKET_CONFIG")) {
+    const auto config = parse_schedule_config(*text, &fetched.warnings);
+    if (!config) return failure(config.error().in("HOCKET_CONFIG"));
+    return FetchedConfig{*config, "trial", "HOCKET_CONFIG", std::move(fetched.warnings)};
+  }
+  if (!source) {
+    fetched.detail = "no store was given";
+    return fetched;
+  }
+  const auto stored = source->find(topology, workload, kFetchTimeoutNs);
+  if (!stored) return defaulted(fetched, "the store could not be asked: " + stored.error().message);
+  if (!*stored) {
+    fetched.detail = "nothing is stored for this topology and workload";
+    return fetched;
+  }
+  if (const auto valid = validate((*stored)->config); !valid) {
+    return defaulted(fetched, "the stored configuration is not valid: " + valid.error().message);
+  }
+  return FetchedConfig{(*stored)->config, "store", (*stored)->origin, {}};
+}
+
+std::string to_message(const FetchedConfig& fetched) {
+  return nlohmann::json{
+      {"config", to_json(fetched.config)}, {"source", fetched.source}, {"detail", fetched.detail}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<FetchedConfig> from_message(const std::string& message) {
+  const auto document = parse_object(message, "rank 0's configuration");
+  if (!document) return failure(document.error());
+  const auto object = read_object(*document, "config");
+  if (!object) return failure(object.error());
+  const auto config = schedule_config_from_json(*object);
+  if (!config) return failure(config.error());
+  const auto source = read_string(*document, "source");
+  const auto detail = read_string(*document, "detail");
+  if (!source || !detail) return failure(source ? detail.error() : source.error());
+  return FetchedConfig{*config, *source, *detail, {}};
+}
+
+}  // namespace
+
+std::optional<std::string> process_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& workload,
+                                   ConfigSource* source, Collective& collective,
+                                   const Environment& environment) {
+  if (collective.rank() != 0) {
+    const auto message = collective.hear();
+    if (!message) return failure(message.error().in("waiting for rank 0's configuration"));
+    return from_message(*message);
+  }
+  auto fetched = ask(topology, workload, source, environment);
+  if (!fetched) return fetched;
+  if (const auto told = collective.tell(to_message(*fetched)); !told) return failure(told.error());
+  return fetched;
+}
+
+Result<void> write_report(const RunReport& report, const Environment& environment) {
+  const auto path = environment("HOCKET_REPORT");
+  if (!path) return {};
+  const std::string unfinished = *path + ".part";
+  {
+    std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
+    file << to_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    file.close();
+    if (!file) return failure(ErrorCode::unavailable, "HOCKET_REPORT: cannot write " + unfinished);
+  }
+  std::error_code error;
+  std::filesystem::rename(unfinished, *path, error);
+  if (error)
+    return failure(ErrorCode::unavailable,
+                   "HOCKET_REPORT: cannot write " + *path + ": " + error.message());
+  return {};
+}
+
+}  // namespace hocket

@@ -1,0 +1,54 @@
+#pragma once
+
+// Gaussian process regression with a Matérn-5/2 kernel, one length scale a dimension (Rasmussen and
+// Williams, Gaussian Processes for Machine Learning, sections 2.2 and 4.2). Immutable once fitted;
+// thread-safe. Deterministic.
+//
+// A categorical dimension contributes distance 0 between equal coordinates and 1 between others.
+// Hyperparameters are the maximum a posteriori under priors meant for standardised values on the
+// unit cube: log p(q) = −0.1 (q + 1/q) for each inverse squared length scale q, Gamma(2, 1) on the
+// signal variance, Gamma(1.1, 30) on the noise variance.
+
+#include <Eigen/Core>
+#include <vector>
+
+namespace hocket {
+
+class GaussianProcess {
+ public:
+  /// What the model believes of the noise-free function.
+  struct Prediction {
+    Eigen::VectorXd mean;
+    Eigen::VectorXd deviation;  ///< standard deviation, > 0
+  };
+
+  struct Hyperparameters {
+    Eigen::VectorXd inverse_squared_scales;
+    double signal_variance = 1;
+    double noise_variance = 0.01;
+  };
+
+  /// Fits `values` (standardised, finite) at the rows of `points` (at least one). Points may
+  /// repeat.
+  static GaussianProcess fit(Eigen::MatrixXd points, const Eigen::VectorXd& values,
+                             std::vector<bool> categorical);
+
+  /// For each row of `points`.
+  Prediction predict(const Eigen::MatrixXd& points) const;
+
+  const Hyperparameters& hyperparameters() const { return hyperparameters_; }
+
+ private:
+  GaussianProcess() = default;
+
+  /// Prior covariance of the function at the fitted points (rows) with it at `points` (columns).
+  Eigen::MatrixXd covariance_with(const Eigen::MatrixXd& points) const;
+
+  Eigen::MatrixXd points_;
+  std::vector<bool> categorical_;
+  Hyperparameters hyperparameters_;
+  Eigen::MatrixXd factor_;   ///< lower Cholesky factor of the covariance of the values
+  Eigen::VectorXd weights_;  ///< inverse covariance times values
+};
+
+}  // namespace hocket

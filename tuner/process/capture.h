@@ -1,0 +1,26 @@
+#pragma once
+
+// What a command wrote, up to a limit: the first half and the last half. One thread at a time.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace hocket {
+
+class Capture {
+ public:
+  explicit Capture(std::size_t limit_bytes) : half_(limit_bytes / 2) {}
+
+  void append(std::string_view bytes);
+
+  /// All of it, or both halves with a line between them that says how much is left out.
+  std::string text() const;
+
+ private:
+  std::size_t half_;
+  std::string head_, tail_;
+  std::size_t left_out_ = 0;
+};
+
+}  // namespace hocket

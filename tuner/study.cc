@@ -1,0 +1,282 @@
+#include "tuner/study.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "tuner/optimizer.h"
+#include "tuner/promotion.h"
+#include "tuner/statistics.h"
+
+namespace hocket {
+namespace {
+
+bool is_complete(const FinishedTrial& trial) {
+  return trial.outcome.state == TrialState::complete;
+}
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
+  return text;
+}
+
+/// The lowest value of the search, the earliest of equals; null when nothing completed.
+const FinishedTrial* search_winner(const std::vector<FinishedTrial>& trials) {
+  const FinishedTrial* winner = nullptr;
+  for (const auto& trial : trials) {
+    if (trial.phase != TrialPhase::search || !is_complete(trial)) continue;
+    if (!winner || trial.outcome.value < winner->outcome.value) winner = &trial;
+  }
+  return winner;
+}
+
+class Study {
+ public:
+  Study(const StudyOptions& options, TrialRunner& runner, StudyObserver& observer,
+        const CancelToken& cancel)
+      : options_(options),
+        runner_(runner),
+        observer_(observer),
+        cancel_(cancel),
+        optimizer_(options.space, options.seed) {}
+
+  Result<void> replay(std::vector<FinishedTrial> history);
+  Result<void> search();
+  Result<void> confirm();
+  StudyResult conclude();
+
+ private:
+  bool default_failed() const { return !is_complete(trials_.front()); }
+  std::size_t count(TrialPhase phase) const;
+  /// What the confirmation runs: nothing when there is no winner other than the default.
+  std::vector<Params> confirmation_plan() const;
+  /// The confirmation runs of `params`, in order.
+  std::vector<const FinishedTrial*> confirmations(const Params& params) const;
+  bool confirmation_failed() const;
+
+  Result<void> run_one(TrialPhase phase, const Params& params);
+  Result<void> add(FinishedTrial trial);
+  MeasuredParams measured(const Params& params, const TrialOutcome& in_search) const;
+  void decide(const FinishedTrial& winner, StudyResult& result) const;
+  void decide_over_failed_default(StudyResult& result) const;
+  void decide_by_pairs(const FinishedTrial& winner, StudyResult& result) const;
+
+  const StudyOptions& options_;
+  TrialRunner& runner_;
+  StudyObserver& observer_;
+  const CancelToken& cancel_;
+  Optimizer optimizer_;
+  std::vector<FinishedTrial> trials_;
+};
+
+std::size_t Study::count(TrialPhase phase) const {
+  return static_cast<std::size_t>(std::count_if(
+      trials_.begin(), trials_.end(), [&](const auto& trial) { return trial.phase == phase; }));
+}
+
+Result<void> Study::add(FinishedTrial trial) {
+  if (trial.phase == TrialPhase::search) {
+    auto told = is_complete(trial) ? optimizer_.tell(trial.params, trial.outcome.value)
+                                   : optimizer_.tell_failure(trial.params);
+    if (!told) return told;
+  }
+  trials_.push_back(std::move(trial));
+  return {};
+}
+
+Result<void> Study::replay(std::vector<FinishedTrial> history) {
+  const auto refuse = [](std::size_t number, const std::string& why) {
+    return failure(ErrorCode::invalid_argument, "trial " + std::to_string(number) +
+                                                    " of the stored study: " + why +
+                                                    "; it belongs to another study");
+  };
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    auto& trial = history[i];
+    auto params = options_.space.admit(trial.params);
+    if (!params) return refuse(i, params.error().message);
+    trial.params = std::move(*params);
+    if (trial.number != static_cast<std::int64_t>(i)) {
+      return refuse(i, "its number is " + std::to_string(trial.number));
+    }
+    if (trial.outcome.state == TrialState::running) return refuse(i, "it has not finished");
+    if (i == 0 && trial.params != options_.space.defaults()) return refuse(i, "not the default");
+    if (trial.phase == TrialPhase::search) {
+      if (count(TrialPhase::confirm) > 0) return refuse(i, "a search after a confirmation");
+    } else {
+      const auto plan = confirmation_plan();
+      const std::size_t done = count(TrialPhase::confirm);
+      if (done >= plan.size() || confirmation_failed() || plan[done] != trial.params) {
+        return refuse(i, "a confirmation that was not due");
+      }
+    }
+    if (auto ok = add(std::move(trial)); !ok) return refuse(i, ok.error().message);
+  }
+  return {};
+}
+
+Result<void> Study::run_one(TrialPhase phase, const Params& params) {
+  if (cancel_.cancelled()) return failure(ErrorCode::interrupted, "the study was interrupted");
+  const auto number = static_cast<std::int64_t>(trials_.size());
+  if (auto ok = observer_.trial_started(number, phase, params); !ok) return ok;
+  auto outcome = runner_.run(params);
+  if (!outcome) return failure(outcome.error());
+  if (outcome->state == TrialState::complete && !std::isfinite(outcome->value)) {
+    outcome->state = TrialState::failed;
+    outcome->message = "expected a finite value, found " + to_text(outcome->value);
+  }
+  FinishedTrial trial{number, phase, params, std::move(*outcome)};
+  if (auto ok = observer_.trial_finished(trial); !ok) return ok;
+  return add(std::move(trial));
+}
+
+Result<void> Study::search() {
+  while (count(TrialPhase::confirm) == 0 &&
+         count(TrialPhase::search) < static_cast<std::size_t>(options_.trials)) {
+    const auto params = optimizer_.ask();
+    if (!params) break;
+    if (auto ok = run_one(TrialPhase::search, *params); !ok) return ok;
+  }
+  return {};
+}
+
+std::vector<Params> Study::confirmation_plan() const {
+  const auto* winner = search_winner(trials_);
+  if (!winner || winner == &trials_.front()) return {};
+  std::vector<Params> plan;
+  for (int pair = 0; pair < options_.confirm_pairs; ++pair) {
+    if (!default_failed()) plan.push_back(options_.space.defaults());
+    plan.push_back(winner->params);
+    // The order alternates, so that a slow drift of the machine favours neither.
+    if (!default_failed() && pair % 2 == 1) std::swap(plan[plan.size() - 1], plan[plan.size() - 2]);
+  }
+  return plan;
+}
+
+bool Study::confirmation_failed() const {
+  return std::any_of(trials_.begin(), trials_.end(), [](const auto& trial) {
+    return trial.phase == TrialPhase::confirm && !is_complete(trial);
+  });
+}
+
+Result<void> Study::confirm() {
+  const auto plan = confirmation_plan();
+  for (std::size_t i = count(TrialPhase::confirm); i < plan.size() && !confirmation_failed(); ++i) {
+    if (auto ok = run_one(TrialPhase::confirm, plan[i]); !ok) return ok;
+  }
+  return {};
+}
+
+std::vector<const FinishedTrial*> Study::confirmations(const Params& params) const {
+  std::vector<const FinishedTrial*> runs;
+  for (const auto& trial : trials_) {
+    if (trial.phase == TrialPhase::confirm && trial.params == params) runs.push_back(&trial);
+  }
+  return runs;
+}
+
+MeasuredParams Study::measured(const Params& params, const TrialOutcome& in_search) const {
+  MeasuredParams result{params, std::nullopt, 0};
+  std::vector<double> values;
+  for (const auto* run : confirmations(params)) {
+    if (!is_complete(*run)) continue;
+    values.push_back(run->outcome.value);
+    result.spread = run->outcome.spread;
+  }
+  if (values.empty()) {
+    if (in_search.state != TrialState::complete) return result;
+    result.value = in_search.value;
+    result.spread = in_search.spread;
+    return result;
+  }
+  if (values.size() > 1) result.spread = spread(values);
+  result.value = median(std::move(values));
+  return result;
+}
+
+void Study::decide_over_failed_default(StudyResult& result) const {
+  result.promoted = true;
+  result.reason = "the default failed (" + trials_.front().outcome.message + "); the winner works";
+  const auto runs = confirmations(result.best.params).size();
+  if (runs > 0) result.reason += " in " + std::to_string(runs) + " more runs";
+}
+
+void Study::decide_by_pairs(const FinishedTrial& winner, StudyResult& result) const {
+  const auto runs_of = [&](const Params& params) {
+    std::vector<ConfirmationRun> runs;
+    for (const auto* trial : confirmations(params)) {
+      const auto& outcome = trial->outcome;
+      runs.push_back({outcome.value, outcome.spread, outcome.samples.size()});
+    }
+    return runs;
+  };
+  const auto default_runs = runs_of(options_.space.defaults());
+  if (default_runs.size() < 2) {
+    result.reason = "the winner is not confirmed: that takes at least 2 pairs of runs, not " +
+                    std::to_string(default_runs.size());
+    return;
+  }
+  const Verdict verdict = compare(default_runs, runs_of(winner.params));
+  result.promoted = verdict.better;
+  result.gain = verdict.gain;
+  result.noise = verdict.noise;
+  result.reason = percent(std::abs(verdict.gain)) + (verdict.gain >= 0 ? " better" : " worse") +
+                  " than the default in " + std::to_string(default_runs.size()) +
+                  " pairs of runs, where " + (verdict.better ? "more than " : "a gain of up to ") +
+                  percent(verdict.noise) + (verdict.better ? " was needed" : " may be noise");
+}
+
+void Study::decide(const FinishedTrial& winner, StudyResult& result) const {
+  if (&winner == &trials_.front()) {
+    result.reason = "the default is best";
+  } else if (confirmation_failed()) {
+    const bool of_winner = trials_.back().params == winner.params;
+    result.reason = std::string("a confirmation run of the ") + (of_winner ? "winner" : "default") +
+                    " did not complete: " + trials_.back().outcome.message;
+  } else if (default_failed()) {
+    decide_over_failed_default(result);
+  } else {
+    decide_by_pairs(winner, result);
+  }
+}
+
+StudyResult Study::conclude() {
+  StudyResult result;
+  const Params defaults = options_.space.defaults();
+  result.default_params = measured(defaults, trials_.front().outcome);
+  const auto* winner = search_winner(trials_);
+  if (winner) {
+    result.best = measured(winner->params, winner->outcome);
+    decide(*winner, result);
+  } else {
+    result.best = result.default_params;
+    result.reason = "none of " + std::to_string(trials_.size()) +
+                    " trials completed; the first one: " + trials_.front().outcome.message;
+  }
+  result.trials = std::move(trials_);
+  return result;
+}
+
+}  // namespace
+
+Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,
+                              TrialRunner& runner, StudyObserver& observer,
+                              const CancelToken& cancel) {
+  if (auto ok = check_searchable(options.space); !ok) return failure(ok.error());
+  if (options.trials < 1) {
+    return failure(ErrorCode::invalid_argument,
+                   "trials: expected at least 1, found " + std::to_string(options.trials));
+  }
+  if (options.confirm_pairs < 0) {
+    return failure(ErrorCode::invalid_argument, "confirmation pairs: expected at least 0, found " +
+                                                    std::to_string(options.confirm_pairs));
+  }
+  Study study(options, runner, observer, cancel);
+  if (auto ok = study.replay(std::move(history)); !ok) return failure(ok.error());
+  if (auto ok = study.search(); !ok) return failure(ok.error());
+  if (auto ok = study.confirm(); !ok) return failure(ok.error());
+  return study.conclude();
+}
+
+}  // namespace hocket

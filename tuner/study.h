@@ -1,0 +1,81 @@
+#pragma once
+
+// One study: search, confirm, decide. Deterministic: what is run next depends on the options and on
+// the outcomes so far, never on a clock. One thread at a time.
+//
+// The search runs the default first and then what the optimizer asks for, `trials` in all, fewer
+// when the space holds no more points. The winner has the lowest value. Winner and default then run
+// again in the order default, winner, winner, default, default, …, and the winner is promoted by
+// the rule of tuner/promotion.h. When the default failed in the search, the winner runs alone and
+// is promoted when every run completes. A confirmation run that does not complete ends the
+// confirmation, and nothing is promoted.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "tuner/cancel.h"
+#include "tuner/space.h"
+#include "tuner/trial.h"
+
+namespace hocket {
+
+struct FinishedTrial {
+  std::int64_t number = 0;  ///< from 0, in the order in which trials were run
+  TrialPhase phase = TrialPhase::search;
+  Params params;
+  TrialOutcome outcome;  ///< complete, failed or timeout
+
+  bool operator==(const FinishedTrial&) const = default;
+};
+
+struct StudyOptions {
+  Space space;
+  std::uint64_t seed = 0;
+  int trials = 30;        ///< of the search, the default included; at least 1
+  int confirm_pairs = 3;  ///< at least 0; fewer than 2 cannot promote over a working default
+};
+
+/// Told of everything as it happens, to keep it. An error ends the study with that error.
+class StudyObserver {
+ public:
+  virtual ~StudyObserver() = default;
+  virtual Result<void> trial_started(std::int64_t number, TrialPhase phase,
+                                     const Params& params) = 0;
+  virtual Result<void> trial_finished(const FinishedTrial& trial) = 0;
+};
+
+/// A setting and what was measured of it.
+struct MeasuredParams {
+  Params params;
+  /// Median over its confirmation runs where there are any, else its value in the search; nothing
+  /// when it never completed.
+  std::optional<double> value;
+  /// Half interquartile range over the same runs; within the run when it is one.
+  double spread = 0;
+};
+
+struct StudyResult {
+  MeasuredParams default_params;
+  MeasuredParams best;  ///< the winner, promoted or not; the default when nothing beat it
+  bool promoted = false;
+  double gain = 0;     ///< share of the default's value that the winner saves (Verdict)
+  double noise = 0;    ///< the gain that has to be exceeded (Verdict)
+  std::string reason;  ///< why promoted or not, one line
+  std::vector<FinishedTrial> trials;
+};
+
+/// Goes on after `history`, the finished trials of the same study in order, exactly as an
+/// uninterrupted run would with those outcomes; a trial that was started and not finished runs
+/// again under its number. A history that has begun to confirm ends the search, whatever `trials`
+/// says. Errors: invalid_argument for a space of one point, fewer than 1 trial, or a history of
+/// another study; interrupted; and those of the runner and the observer. Nothing is lost by an
+/// error: the observer knows every finished trial.
+Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,
+                              TrialRunner& runner, StudyObserver& observer,
+                              const CancelToken& cancel);
+
+}  // namespace hocket
