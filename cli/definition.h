@@ -22,7 +22,7 @@ struct StudyDefinition {
   std::int64_t trials = 15;                      ///< of the search, the default included
   std::int64_t confirm_pairs = 3;                ///< of winner and default, after the search
   std::int64_t time_limit_ns = 600'000'000'000;  ///< of one trial
-  std::string working_directory;                 ///< absolute
+  std::string working_directory = {};            ///< absolute
 
   bool operator==(const StudyDefinition&) const = default;
 };

@@ -36,6 +36,16 @@ nlohmann::json promoted_json(const Promoted& promoted, const StudyRow& study) {
           {"promoted_at", time_text(promotion.promoted_at_ns)}};
 }
 
+/// Where a configuration comes from, for people.
+std::string origin_text(const Promoted& promoted, const StudyRow& study) {
+  const double gain = promoted.promotion.gain;
+  // Without pairs there is no gain: the default did not work.
+  const std::string why =
+      gain > 0 ? percent_text(gain) + " better than the default" : "the default failed";
+  return "promoted by study " + study.name + " on " + time_text(promoted.promotion.promoted_at_ns) +
+         ", " + why + ", for " + promoted.workload.name + " on " + place_text(promoted.topology);
+}
+
 Result<int> fetch(const Options& options, Context& context) {
   if (auto ok = no_command(context.command, "fetch"); !ok) return failure(ok.error());
   if (options.choice.workload.empty()) {
@@ -56,10 +66,7 @@ Result<int> fetch(const Options& options, Context& context) {
     return kDone;
   }
   context.out << json_text(chosen->promotion.config) << '\n' << std::flush;
-  context.err << "promoted by study " << study->name << " on "
-              << time_text(chosen->promotion.promoted_at_ns) << ", "
-              << percent_text(chosen->promotion.gain) << " better than the default, for "
-              << chosen->workload.name << " on " << place_text(chosen->topology) << std::endl;
+  context.err << origin_text(*chosen, *study) << std::endl;
   return kDone;
 }
 

@@ -22,10 +22,11 @@ struct Promoted {
 
 /// What a user says; what is empty matches everything.
 struct PromotionChoice {
-  std::string workload;  ///< name, or the start of the fingerprint
-  std::string topology;  ///< start of the fingerprint; without it, this host's hardware is meant
-  std::optional<int> world_size;
-  std::string link;  ///< as in the topology; "emulated" may be left out
+  std::string workload = {};  ///< name, or the start of the fingerprint
+  std::string topology =
+      {};  ///< start of the fingerprint; without it, this host's hardware is meant
+  std::optional<int> world_size = {};
+  std::string link = {};  ///< as in the topology; "emulated" may be left out
 };
 
 Result<std::vector<Promoted>> current_promotions(Store& store);

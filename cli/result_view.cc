@@ -13,7 +13,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kMessageLimitBytes = 60;
+constexpr std::size_t kMessageLimitBytes = 80;
 
 nlohmann::json number_or_null(std::optional<double> number) {
   return number ? nlohmann::json(*number) : nlohmann::json();
@@ -159,9 +159,11 @@ void print_result(std::ostream& out, const StudyResult& result, Unit unit) {
   };
   line("default  ", result.default_params);
   line("best     ", result.best);
-  out << "gain     " << percent_text(result.gain) << ", noise " << percent_text(result.noise)
-      << '\n'
-      << (result.promoted ? "promoted: " : "the default stays: ") << result.reason << '\n';
+  if (result.default_params.value) {
+    out << "gain     " << percent_text(result.gain) << ", noise " << percent_text(result.noise)
+        << '\n';
+  }
+  out << (result.promoted ? "promoted: " : "not promoted: ") << result.reason << '\n';
 }
 
 }  // namespace hocket

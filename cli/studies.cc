@@ -49,12 +49,13 @@ std::string state_text(const StudyRow& study, const HostView& host) {
   return std::string(to_string(is_orphan ? StudyState::interrupted : study.state));
 }
 
-/// "19.8 % promoted", "default stays"; empty when there is no result.
+/// "19.8 % better", "default stays"; empty when there is no result.
 std::string outcome_text(const StudyRow& study) {
   const auto result = study_result_from_json(study.result);
   if (!result) return {};
+  if (!result->best.value) return "no trial completed";
   if (!result->promoted) return "default stays";
-  return percent_text(result->gain) + " better";
+  return result->gain > 0 ? percent_text(result->gain) + " better" : "default failed";
 }
 
 nlohmann::json line_json(const Line& line, const HostView& host) {

@@ -31,9 +31,9 @@ struct NewSweep {
 Result<Sweep> start_sweep(Store& store, const NewSweep& sweep);
 
 struct ResumedSweep {
-  std::string name;                  ///< empty: the latest that is not finished
-  std::vector<std::string> command;  ///< must be the study's, when there is one
-  bool take_over = false;            ///< from an owner of which nobody here knows whether it lives
+  std::string name = {};                  ///< empty: the latest that is not finished
+  std::vector<std::string> command = {};  ///< must be the study's, when there is one
+  bool take_over = false;  ///< from an owner of which nobody here knows whether it lives
 };
 
 /// Refuses a study that is finished, whose owner is alive, or whose command is another. The trial

@@ -2,6 +2,7 @@
 
 #include <gloo/config.h>
 #include <hwloc.h>
+#include <unistd.h>
 
 #include <memory>
 
@@ -21,9 +22,10 @@ Result<Topology> probe_topology() {
   topology.numa_nodes = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_NUMANODE);
   topology.cores = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE);
   topology.hardware_threads = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_PU);
-  constexpr std::uint64_t GiB = 1 << 30;
-  topology.memory_gib =
-      static_cast<std::int64_t>((hwloc_get_root_obj(raw)->total_memory + GiB / 2) / GiB);
+  // Not hwloc's sum over NUMA nodes: a virtual machine's kernel may report less there than it has.
+  const double memory_bytes =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  topology.memory_gib = static_cast<std::int64_t>(memory_bytes / (1 << 30) + 0.5);
   const hwloc_obj_t package = hwloc_get_obj_by_type(raw, HWLOC_OBJ_PACKAGE, 0);
   const char* model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : nullptr;
   topology.cpu_model = model ? model : "unknown CPU";

@@ -1,0 +1,105 @@
+#include "cli/application.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/verb.h"
+#include "tests/tuner/temporary_folder.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Answer {
+  int status;
+  std::string out, err;
+};
+
+Answer ask(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  const int status = run_hocket(arguments, out, err, 0);
+  return {status, out.str(), err.str()};
+}
+
+TEST(Application, HelpsAndSaysItsVersionOnStdout) {
+  const auto help = ask({"--help"});
+  EXPECT_EQ(help.status, kDone);
+  for (const char* verb :
+       {"tune", "run", "studies", "trials", "best", "fetch", "topology", "Examples"}) {
+    EXPECT_THAT(help.out, HasSubstr(verb));
+  }
+  EXPECT_EQ(help.err, "");
+  const auto version = ask({"--version"});
+  EXPECT_EQ(version.status, kDone);
+  EXPECT_THAT(version.out, ::testing::StartsWith("hocket "));
+  for (const char* verb : {"tune", "run", "studies", "trials", "best", "fetch", "topology"}) {
+    const auto of_verb = ask({verb, "--help"});
+    EXPECT_EQ(of_verb.status, kDone) << verb;
+    EXPECT_THAT(of_verb.out, HasSubstr("--json")) << verb;
+    EXPECT_THAT(of_verb.out, HasSubstr("Example")) << verb;
+  }
+}
+
+TEST(Application, AnswersMisuseWithOneLineAndTwo) {
+  const std::vector<std::vector<std::string>> misuses = {
+      {},
+      {"dance"},
+      {"--json"},
+      {"trials"},
+      {"trials", "a", "b"},
+      {"fetch"},
+      {"fetch", "--workload", ""},
+      {"fetch", "--workload", "x", "--world-size", "0"},
+      {"best", "--no-such"},
+      {"studies", "--", "ls"},
+      {"topology", "--"},
+      {"run", "--ranks", "two", "--", "ls"},
+      {"tune", "--param"},
+  };
+  for (const auto& arguments : misuses) {
+    const auto answer = ask(arguments);
+    SCOPED_TRACE(arguments.empty() ? "" : arguments.back());
+    EXPECT_EQ(answer.status, kBadInput);
+    EXPECT_EQ(answer.out, "");
+    EXPECT_THAT(answer.err, ::testing::StartsWith("hocket: "));
+    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1);
+  }
+}
+
+TEST(Application, ReadsNoStoreThatIsNotThere) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.file("none.db");
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"studies"}, {"best"}, {"trials", "1"}, {"fetch", "--workload", "x"}}) {
+    auto with_store = arguments;
+    with_store.insert(with_store.end(), {"--store", path});
+    const auto answer = ask(with_store);
+    EXPECT_EQ(answer.status, kBadInput);
+    EXPECT_THAT(answer.err, HasSubstr("nothing is tuned yet"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(Application, ShowsThisHost) {
+  const auto answer = ask({"topology", "--json"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto document = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(document.at("fingerprint").get<std::string>().size(), 36U);
+  EXPECT_GT(document.at("topology").at("hardware_threads"), 0);
+  EXPECT_THAT(ask({"topology"}).out, HasSubstr(document.at("fingerprint").get<std::string>()));
+}
+
+TEST(Application, ResultsThatCannotBeWrittenAreAFailure) {
+  std::ostringstream out, err;
+  out.setstate(std::ios::badbit);
+  EXPECT_EQ(run_hocket({"topology"}, out, err, 0), kFailed);
+  EXPECT_THAT(err.str(), HasSubstr("standard output"));
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,139 @@
+#include "cli/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/owner.h"
+#include "store/open.h"
+#include "tests/store/faulty_store.h"
+#include "tuner/parameter_text.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+
+StudyDefinition definition() {
+  return {.space = *Space::make({*parse_parameter("X=int:1..9")}),
+          .objective = *parse_objective("auto"),
+          .working_directory = "/"};
+}
+
+class SweepTest : public ::testing::Test {
+ protected:
+  Result<Sweep> start(Store& store, const std::string& name = "") {
+    return start_sweep(
+        store,
+        {.definition = definition(), .command = {"job", "-x"}, .name = name, .workload = "work"});
+  }
+
+  void set(const std::string& study, StudyState state, const std::string& owner) {
+    const auto row = store_->study(study);
+    ASSERT_TRUE(store_->update_study(row->id, {.state = state, .owner = owner}));
+  }
+
+  std::int64_t add_trial(std::int64_t study_id) {
+    return store_->start_trial({.study_id = study_id, .params = {{"X", 5}}})->id;
+  }
+
+  std::string refusal(const ResumedSweep& sweep) {
+    const auto resumed = resume_sweep(*store_, sweep);
+    return resumed ? "" : resumed.error().message;
+  }
+
+  std::string gone_owner() { return "1@" + this_host().name + " another-boot/1"; }
+
+  std::unique_ptr<Store> store_ = make_memory_store();
+};
+
+TEST_F(SweepTest, StartsOwnedWithAPlaceAndAWorkload) {
+  const auto sweep = start(*store_);
+  ASSERT_TRUE(sweep) << sweep.error().message;
+  EXPECT_EQ(sweep->study.name, "work-1");
+  EXPECT_EQ(owner_state(sweep->study.owner, this_host()), OwnerState::alive);
+  EXPECT_TRUE(sweep->study.topology_id && sweep->study.workload_id);
+  EXPECT_TRUE(sweep->history.empty());
+}
+
+TEST_F(SweepTest, ResumesWithEveryFinishedTrial) {
+  const auto sweep = start(*store_);
+  const auto id = sweep->study.id;
+  ASSERT_TRUE(store_->finish_trial(add_trial(id),
+                                   {.state = TrialState::complete,
+                                    .value = 3,
+                                    .spread = 1,
+                                    .measurements = {{"objective", {2, 3, 4}}, {"wall_ns", {9}}}}));
+  ASSERT_TRUE(store_->finish_trial(add_trial(id), {.state = TrialState::failed, .message = "no"}));
+  add_trial(id);
+  set("work-1", StudyState::running, gone_owner());
+
+  const auto resumed = resume_sweep(*store_, {});
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  EXPECT_EQ(resumed->study.command, sweep->study.command);
+  ASSERT_EQ(resumed->history.size(), 2U);
+  const auto& first = resumed->history[0];
+  EXPECT_EQ(first.number, 0);
+  EXPECT_EQ(first.params, (Params{{"X", std::int64_t{5}}}));
+  EXPECT_EQ(first.outcome.samples, (std::vector<double>{2, 3, 4}));
+  EXPECT_EQ(first.outcome.value, 3);
+  EXPECT_EQ(first.outcome.metrics, (Measurements{{"wall_ns", {9}}}));
+  EXPECT_EQ(resumed->history[1].outcome.state, TrialState::failed);
+  EXPECT_EQ(resumed->history[1].outcome.message, "no");
+  // What ran when the owner died is gone; the owner is this process.
+  EXPECT_EQ(store_->trials(id, TrialDetail::summary)->size(), 2U);
+  EXPECT_EQ(owner_state(store_->study("work-1")->owner, this_host()), OwnerState::alive);
+}
+
+TEST_F(SweepTest, AnAutomaticObjectiveStaysWhatItHadBecome) {
+  for (const bool reports : {true, false}) {
+    const auto id = start(*store_)->study.id;
+    TrialResult result{.state = TrialState::complete, .value = 3};
+    result.measurements = {{"objective", {3}}, {reports ? "iteration_ns" : "wall_ns", {3}}};
+    ASSERT_TRUE(store_->finish_trial(add_trial(id), result));
+    set(std::to_string(id), StudyState::interrupted, "");
+    const auto resumed = resume_sweep(*store_, {});
+    ASSERT_TRUE(resumed);
+    EXPECT_EQ(resumed->definition.objective.kind,
+              reports ? ObjectiveKind::report : ObjectiveKind::wall);
+    EXPECT_EQ(has_report(resumed->history), reports);
+    set(std::to_string(id), StudyState::finished, "");
+  }
+}
+
+TEST_F(SweepTest, TakesOverOnlyWhatNobodyRuns) {
+  EXPECT_THAT(refusal({}), HasSubstr("no unfinished study"));
+  ASSERT_TRUE(start(*store_, "s"));
+  EXPECT_THAT(refusal({.name = "s", .take_over = true}), HasSubstr("is being run by process"));
+  set("s", StudyState::running, "1@elsewhere b/1");
+  EXPECT_THAT(refusal({.name = "s"}), HasSubstr("--take-over"));
+  EXPECT_EQ(refusal({.name = "s", .take_over = true}), "");
+  set("s", StudyState::interrupted, "1@elsewhere b/1");
+  EXPECT_EQ(refusal({.name = "s"}), "");
+  set("s", StudyState::running, gone_owner());
+  EXPECT_THAT(refusal({.name = "s", .command = {"job"}}), HasSubstr("another command: job -x"));
+  EXPECT_EQ(refusal({.name = "s", .command = {"job", "-x"}}), "");
+  set("s", StudyState::finished, gone_owner());
+  EXPECT_THAT(refusal({.name = "s"}), HasSubstr("is finished"));
+  EXPECT_THAT(refusal({.name = "t"}), HasSubstr("no study"));
+}
+
+TEST_F(SweepTest, PassesOnWhateverTheStoreRefuses) {
+  for (int call = 1; call <= 3; ++call) {
+    FaultyStore faulty(*store_, call);
+    const auto sweep = start(faulty);
+    ASSERT_FALSE(sweep) << call;
+    EXPECT_EQ(sweep.error().code, ErrorCode::invalid_argument);
+    EXPECT_EQ(sweep.error().message, FaultyStore::fault().message);
+  }
+  ASSERT_TRUE(start(*store_, "s"));
+  for (int call = 1; call <= 4; ++call) {
+    set("s", StudyState::interrupted, "");
+    FaultyStore faulty(*store_, call);
+    EXPECT_FALSE(resume_sweep(faulty, {.name = "s"})) << call;
+  }
+  set("s", StudyState::interrupted, "");
+  EXPECT_EQ(refusal({.name = "s"}), "");
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,157 @@
+// A sweep that is stopped on its way, and goes on.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/cli/program.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::TemporaryFolder;
+
+/// Counts its runs in a file; the third one tells its process ids, its own and a child's in another
+/// session, and stays. As long as the file "go" is there, none stays.
+constexpr const char* kScript = R"(
+echo run >>runs
+if [ $(wc -l <runs) = 3 ] && [ ! -e go ]; then
+  exec 3>pids
+  setsid sh -c 'echo $$ >&3; exec sleep 1000' &
+  echo $$ >&3
+  wait
+fi
+echo t=$(( (X - 20) * (X - 20) + 100 ))
+)";
+
+std::vector<std::string> tune() {
+  return {"tune",   "--param", "X=int:1..64", "--trials", "6",  "--objective", "regex:t=([0-9]+)",
+          "--json", "--study", "long",        "--",       "sh", "-c",          kScript};
+}
+
+class TuneInterrupted : public ::testing::Test {
+ protected:
+  /// Stops the sweep in its third trial.
+  Ended stop(int signal) {
+    Fifo fifo(folder_.file("pids"));
+    Program program(folder_, tune());
+    const auto pids = fifo.read_pids(2);
+    EXPECT_EQ(pids.size(), 2U);
+    program.signal(signal);
+    auto ended = program.wait();
+    fifo.wait_for_end();
+    // After SIGKILL its supervisor, which outlives it, ends the trial and then itself.
+    if (signal != SIGKILL) {
+      for (const pid_t pid : pids) EXPECT_FALSE(is_alive(pid)) << pid;
+    }
+    folder_.write("go", "");
+    return ended;
+  }
+
+  nlohmann::json trials() const {
+    return hocket_run(folder_, {"trials", "long", "--json"}).json().at("trials");
+  }
+
+  /// What a sweep with the same options does that nobody stops.
+  static nlohmann::json undisturbed() {
+    const TemporaryFolder folder;
+    folder.write("go", "");
+    return hocket_run(folder, tune()).json();
+  }
+
+  static nlohmann::json params_of(const nlohmann::json& trials) {
+    auto list = nlohmann::json::array();
+    for (const auto& trial : trials) list.push_back({trial.at("params"), trial.at("value")});
+    return list;
+  }
+
+  void expect_resumed_as_if_never_stopped(const nlohmann::json& kept) {
+    const auto resumed = hocket_run(folder_, {"tune", "--resume", "--json"});
+    ASSERT_EQ(resumed.status, 0) << resumed.err;
+    const auto document = resumed.json();
+    ASSERT_GE(document.at("trials").size(), kept.size());
+    for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(document.at("trials")[i], kept[i]);
+    const auto expected = undisturbed();
+    EXPECT_EQ(params_of(document.at("trials")), params_of(expected.at("trials")));
+    EXPECT_EQ(document.at("best"), expected.at("best"));
+    EXPECT_EQ(document.at("promoted"), true);
+    EXPECT_EQ(document.at("gain"), expected.at("gain"));
+    EXPECT_EQ(document.at("noise"), expected.at("noise"));
+    for (std::size_t i = 0; i < document.at("trials").size(); ++i) {
+      EXPECT_EQ(document.at("trials")[i].at("number"), i + 1);
+    }
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(TuneInterrupted, CtrlCEndsTheTrialAndSaysHowToGoOn) {
+  const auto ended = stop(SIGINT);
+  EXPECT_EQ(ended.status, 130);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr("2 trials are kept"));
+  EXPECT_THAT(ended.err, HasSubstr("hocket tune --resume --study long\n"));
+  EXPECT_EQ(hocket_run(folder_, {"studies", "--json"}).json().at("studies")[0].at("state"),
+            "interrupted");
+  const auto kept = trials();
+  ASSERT_EQ(kept.size(), 2U);
+  expect_resumed_as_if_never_stopped(kept);
+}
+
+TEST_F(TuneInterrupted, SigtermDoesTheSame) {
+  EXPECT_EQ(stop(SIGTERM).status, 130);
+  EXPECT_EQ(trials().size(), 2U);
+}
+
+TEST_F(TuneInterrupted, SigkillLosesNoFinishedTrial) {
+  EXPECT_EQ(stop(SIGKILL).status, 128 + SIGKILL);
+  // It could not say so itself.
+  EXPECT_EQ(hocket_run(folder_, {"studies", "--json"}).json().at("studies")[0].at("state"),
+            "interrupted");
+  auto kept = trials();
+  ASSERT_EQ(kept.size(), 3U);
+  EXPECT_EQ(kept[2].at("state"), "running");
+  kept.erase(2);
+  expect_resumed_as_if_never_stopped(kept);
+}
+
+TEST_F(TuneInterrupted, ResumeRefusesAnotherCommandAndAFinishedStudy) {
+  stop(SIGTERM);
+  const auto other = hocket_run(folder_, {"tune", "--resume", "--", "sh", "-c", "echo t=1"});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("another command"));
+  const auto same =
+      hocket_run(folder_, {"tune", "--resume", "--study", "long", "--", "sh", "-c", kScript});
+  EXPECT_EQ(same.status, 0) << same.err;
+  const auto finished = hocket_run(folder_, {"tune", "--resume", "--study", "long"});
+  EXPECT_EQ(finished.status, 2);
+  EXPECT_THAT(finished.err, HasSubstr("finished"));
+  EXPECT_EQ(hocket_run(folder_, {"tune", "--resume", "--trials", "3"}).status, 2);
+}
+
+TEST_F(TuneInterrupted, ResumeRunsInTheFolderOfTheStudy) {
+  stop(SIGTERM);
+  const TemporaryFolder elsewhere;
+  const auto resumed = hocket_run(elsewhere, {"tune", "--resume", "--json"},
+                                  {{"HOCKET_STORE", folder_.file("store.db")}});
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_FALSE(std::filesystem::exists(elsewhere.file("runs")));
+}
+
+TEST_F(TuneInterrupted, ResumeRefusesAStudyWhoseOwnerIsAlive) {
+  Fifo fifo(folder_.file("pids"));
+  Program program(folder_, tune());
+  EXPECT_EQ(fifo.read_pids(2).size(), 2U);
+  const TemporaryFolder elsewhere;
+  const auto refused = hocket_run(elsewhere, {"tune", "--resume", "--take-over"},
+                                  {{"HOCKET_STORE", folder_.file("store.db")}});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("is being run by process " + std::to_string(program.pid())));
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait().status, 130);
+}
+
+}  // namespace
+}  // namespace hocket
