@@ -1,8 +1,8 @@
 // What the scheduling core costs: bin/core_benchmark [--benchmark_filter=…]
 //
-// Tasks: 1e5 empty tasks over 1,024 items, each reading one and updating one, both drawn at random
-// with a fixed seed. Deriving the dependencies is part of what is measured, as it is for libgomp's
-// `depend` clauses.
+// Tasks: 1e5 (1e6) empty tasks over 1,024 items, each reading one and updating one, both drawn at
+// random with a fixed seed. Deriving the dependencies is part of what is measured, as it is for
+// libgomp's `depend` clauses.
 
 #include <benchmark/benchmark.h>
 #include <omp.h>
@@ -23,75 +23,128 @@
 namespace hocket {
 namespace {
 
-constexpr int kTasks = 100'000;
 constexpr std::uint32_t kItems = 1024;
 
 struct Pair {
   std::uint32_t read, updated;
 };
 
-const std::vector<Pair>& task_pairs() {
-  static const std::vector<Pair> pairs = [] {
-    std::mt19937 random(7);
-    const auto item = [&] { return static_cast<std::uint32_t>(random() % kItems); };
-    std::vector<Pair> made(kTasks);
-    for (auto& pair : made) pair = {item(), item()};
-    return made;
-  }();
-  return pairs;
+std::vector<Pair> task_pairs(std::int64_t tasks) {
+  std::mt19937 random(7);
+  const auto item = [&] { return static_cast<std::uint32_t>(random() % kItems); };
+  std::vector<Pair> made(static_cast<std::size_t>(tasks));
+  for (auto& pair : made) pair = {item(), item()};
+  return made;
 }
 
 void report_per_task(benchmark::State& state) {
-  state.counters["ns_per_task"] =
-      benchmark::Counter(static_cast<double>(state.iterations()) * kTasks * 1e-9,
-                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns_per_task"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * static_cast<double>(state.range(0)) * 1e-9,
+      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// Scheduler and host executor: submit, derive, run on `streams` threads, wait for the last.
-void BM_Scheduler(benchmark::State& state) {
-  const int streams = static_cast<int>(state.range(0));
-  SteadyClock clock;
-  LocalGroup group(1);
-  const auto collective = group.join(0);
-  HostExecutor executor({.streams = streams, .channels = 1}, *collective, clock);
-  {
-    Scheduler scheduler({.streams = streams}, executor);
-    std::vector<DataId> items(kItems);
+/// A scheduler with `streams` streams and kItems items.
+struct Rig {
+  explicit Rig(int streams)
+      : executor({.streams = streams, .channels = 1}, *collective, clock),
+        scheduler({.streams = streams}, executor) {
     for (auto& item : items) item = scheduler.add_data();
-    for (auto _ : state) {
-      for (const auto& [r, u] : task_pairs())
-        scheduler.compute({}, {read(items[r]), update(items[u])}, [] {});
-      benchmark::DoNotOptimize(scheduler.synchronize());
-    }
+  }
+  void submit(const std::vector<Pair>& pairs) {
+    for (const auto& [r, u] : pairs)
+      scheduler.compute({}, {read(items[r]), update(items[u])}, [] {});
+  }
+
+  SteadyClock clock;
+  LocalGroup group{1};
+  std::unique_ptr<Collective> collective = group.join(0);
+  HostExecutor executor;
+  Scheduler scheduler;
+  std::vector<DataId> items = std::vector<DataId>(kItems);
+};
+
+/// Scheduler and host executor: submit, derive, run on so many threads, wait for the last.
+void BM_Scheduler(benchmark::State& state) {
+  const auto pairs = task_pairs(state.range(0));
+  Rig rig(static_cast<int>(state.range(1)));
+  for (auto _ : state) {
+    rig.submit(pairs);
+    benchmark::DoNotOptimize(rig.scheduler.synchronize());
   }
   report_per_task(state);
 }
-BENCHMARK(BM_Scheduler)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Scheduler)
+    ->Args({100'000, 1})
+    ->Args({100'000, 2})
+    ->Args({1'000'000, 1})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
-/// The decisions alone, on one thread.
+/// The same tasks captured once and replayed.
+void BM_SchedulerReplay(benchmark::State& state) {
+  const auto pairs = task_pairs(state.range(0));
+  Rig rig(static_cast<int>(state.range(1)));
+  rig.scheduler.begin_capture();
+  rig.submit(pairs);
+  const auto step = rig.scheduler.end_capture();
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(rig.scheduler.replay(step));
+    benchmark::DoNotOptimize(rig.scheduler.synchronize());
+  }
+  report_per_task(state);
+}
+BENCHMARK(BM_SchedulerReplay)
+    ->Args({100'000, 1})
+    ->Args({100'000, 2})
+    ->Args({1'000'000, 1})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+/// The decisions alone, on one thread: all submitted, then all run.
 void BM_Plan(benchmark::State& state) {
+  const auto pairs = task_pairs(state.range(0));
   Plan plan({.partition_bytes = 1 << 20, .credit_bytes = 1 << 20});
   std::vector<DataId> items(kItems);
   for (auto& item : items) item = plan.add_data();
   for (auto _ : state) {
-    for (const auto& [r, u] : task_pairs()) {
+    for (const auto& [r, u] : pairs) {
       const Access accesses[] = {read(items[r]), update(items[u])};
-      plan.submit_compute(0, accesses);
+      plan.submit_compute({}, accesses);
     }
     while (const auto task = plan.next_compute()) plan.finish_compute(*task);
   }
   report_per_task(state);
 }
-BENCHMARK(BM_Plan)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Plan)->Arg(100'000)->Arg(1'000'000)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+/// The decisions alone, of a captured step.
+void BM_PlanReplay(benchmark::State& state) {
+  std::vector<CapturedStep::Task> tasks;
+  for (const auto& [r, u] : task_pairs(state.range(0)))
+    tasks.push_back({"", 0, false, 0, {read(DataId{r}), update(DataId{u})}});
+  const auto step = std::make_shared<const CapturedStep>(std::move(tasks));
+  Plan plan({.partition_bytes = 1 << 20, .credit_bytes = 1 << 20});
+  for (auto _ : state) {
+    plan.launch(step);
+    while (const auto task = plan.next_compute()) plan.finish_compute(*task);
+  }
+  report_per_task(state);
+}
+BENCHMARK(BM_PlanReplay)
+    ->Arg(100'000)
+    ->Arg(1'000'000)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 /// The same graph as OpenMP tasks.
 void BM_LibgompDepend(benchmark::State& state) {
+  const auto pairs = task_pairs(state.range(0));
   std::vector<char> items(kItems);
   char* item = items.data();
   for (auto _ : state) {
-#pragma omp parallel num_threads(static_cast <int>(state.range(0)))
+#pragma omp parallel num_threads(static_cast <int>(state.range(1)))
 #pragma omp single
-    for (const auto& [r, u] : task_pairs()) {
+    for (const auto& [r, u] : pairs) {
       // libgomp treats the same address in two clauses as one dependence, so r == u is fine.
 #pragma omp task depend(in : item[r]) depend(inout : item[u]) default(none) firstprivate(item)
       benchmark::DoNotOptimize(item);
@@ -99,7 +152,11 @@ void BM_LibgompDepend(benchmark::State& state) {
   }
   report_per_task(state);
 }
-BENCHMARK(BM_LibgompDepend)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_LibgompDepend)
+    ->Args({100'000, 1})
+    ->Args({100'000, 2})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 constexpr std::uint32_t kQueued = 100'000;
 constexpr std::uint32_t kPriorities = 1024;
@@ -108,11 +165,17 @@ constexpr std::uint32_t kPriorities = 1024;
 void BM_BucketQueue(benchmark::State& state) {
   std::mt19937 random(7);
   BucketQueue queue;
-  for (std::uint32_t slot = 0; slot < kQueued; ++slot) queue.push(random() % kPriorities, slot);
+  std::vector<std::uint32_t> links(kQueued);
+  const auto next = [&](std::uint32_t slot) -> std::uint32_t& { return links[slot]; };
+  for (std::uint32_t slot = 0; slot < kQueued; ++slot)
+    queue.push(random() % kPriorities, slot, next);
   std::vector<std::uint32_t> priorities(1 << 16);
   for (auto& priority : priorities) priority = random() % kPriorities;
   std::size_t i = 0;
-  for (auto _ : state) queue.push(priorities[i++ % priorities.size()], queue.pop());
+  for (auto _ : state) {
+    const std::uint32_t slot = queue.pop(next);
+    queue.push(priorities[i++ % priorities.size()], slot, next);
+  }
 }
 BENCHMARK(BM_BucketQueue);
 

@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   hocket::ScheduleConfig usual;
   usual.partition_bytes = 2 << 20;
   usual.credit_bytes = 4 << 20;
-  usual.order = hocket::CollectiveOrder::priority;
+  usual.order = hocket::CollectiveOrder::negotiated;
   std::string config = hocket::to_json(usual).dump();
   std::vector<std::string> arguments;
   CLI::App app(

@@ -17,6 +17,7 @@ constexpr const char* kExamples =
     "  hocket tune --param THREADS=int:1..16 -- ./work    tune anything: {THREADS}, $THREADS\n"
     "  hocket tune --resume                               go on with an interrupted sweep\n"
     "  hocket fetch --workload train                      what was learned\n"
+    "  hocket simulate step.json --sweep order=fifo,static   predict a step without running it\n"
     "`hocket VERB --help` says more.\n";
 
 constexpr std::size_t kErrorLimitBytes = 4000;
@@ -59,6 +60,8 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_trials(program, action);
   add_best(program, action);
   add_fetch(program, action);
+  add_simulate(program, action);
+  add_tape(program, action);
   add_topology(program, action);
 
   auto [own, command] = split_command_line(arguments);

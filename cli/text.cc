@@ -19,6 +19,21 @@ constexpr std::array<TimeUnit, 6> kTimeUnits = {
     {{"h", 3600e9}, {"m", 60e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}}};
 constexpr double kLongestNs = 30.0 * 24 * 3600e9;
 
+struct SizeUnit {
+  std::string_view name, other_name;
+  std::int64_t bytes;
+};
+
+constexpr std::array<SizeUnit, 9> kSizeUnits = {{{"", "B", 1},
+                                                 {"KiB", "K", std::int64_t{1} << 10},
+                                                 {"MiB", "M", std::int64_t{1} << 20},
+                                                 {"GiB", "G", std::int64_t{1} << 30},
+                                                 {"TiB", "T", std::int64_t{1} << 40},
+                                                 {"kB", "KB", 1'000},
+                                                 {"MB", "MB", 1'000'000},
+                                                 {"GB", "GB", 1'000'000'000},
+                                                 {"TB", "TB", 1'000'000'000'000}}};
+
 std::string number_text(double value, int digits) {
   char text[40];
   std::snprintf(text, sizeof text, "%.*g", digits, value);
@@ -50,6 +65,25 @@ Result<std::int64_t> parse_duration(std::string_view text) {
     const double ns = number * unit.ns;
     if (!(ns >= 1 && ns <= kLongestNs)) return refuse();
     return static_cast<std::int64_t>(std::llround(ns));
+  }
+  return refuse();
+}
+
+Result<std::int64_t> parse_size(std::string_view text) {
+  const auto refuse = [&] {
+    return failure(
+        ErrorCode::invalid_argument,
+        "expected a size such as 65536, 4MiB, 256KiB or 1MB, found \"" + std::string(text) + "\"");
+  };
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0) return refuse();
+  const std::string_view name = text.substr(static_cast<std::size_t>(end - text.data()));
+  for (const auto& unit : kSizeUnits) {
+    if (unit.name != name && unit.other_name != name) continue;
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(number, unit.bytes, &bytes)) return refuse();
+    return bytes;
   }
   return refuse();
 }

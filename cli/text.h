@@ -27,6 +27,10 @@ Unit unit_of(const Objective& objective);
 /// and at most 30 days.
 Result<std::int64_t> parse_duration(std::string_view text);
 
+/// Reads a whole number of bytes (or of anything), at least 0: plain, with K, M, G, T or KiB, MiB,
+/// GiB, TiB for powers of 1024, or with kB, MB, GB, TB for powers of 1000.
+Result<std::int64_t> parse_size(std::string_view text);
+
 /// "411.2 ms", or the plain number; four significant digits, six of a plain number.
 std::string value_text(double value, Unit unit);
 

@@ -9,6 +9,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 option(HOCKET_BENCHMARKS "Build the programs in benchmarks/" ON)
 set(HOCKET_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
+option(HOCKET_FUZZ "Build the fuzz targets in tests/fuzz/ in place of the tests; needs clang" OFF)
 set(HOCKET_CUDA "AUTO" CACHE STRING
     "CUDA parts: ON (required), OFF, or AUTO (if the toolkit is found)")
 set_property(CACHE HOCKET_CUDA PROPERTY STRINGS AUTO ON OFF)

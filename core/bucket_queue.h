@@ -17,7 +17,9 @@
 
 namespace hocket {
 
-/// Holds indices of slots (any small dense integers), each at most once.
+/// Holds indices of slots, each at most once. The lists run through the slots themselves: `next` is
+/// a callable that gives the link (a std::uint32_t&) of a slot, which belongs to the queue while
+/// the slot is in it.
 class BucketQueue {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -25,17 +27,17 @@ class BucketQueue {
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
-  void push(std::uint32_t priority, std::uint32_t slot) {
+  template <class Next>
+  void push(std::uint32_t priority, std::uint32_t slot, Next&& next) {
     HOCKET_CHECK(priority < kPriorityLevels, "priority out of range");
     if (priority >= lists_.size()) grow_lists(priority);
-    if (slot >= next_.size()) next_.resize(slot + slot / 2 + 16, kNone);
-    next_[slot] = kNone;
+    next(slot) = kNone;
     List& list = lists_[priority];
     if (list.first == kNone) {
       list.first = slot;
       mark(priority);
     } else {
-      next_[list.last] = slot;
+      next(list.last) = slot;
     }
     list.last = slot;
     ++size_;
@@ -44,11 +46,12 @@ class BucketQueue {
   /// The most urgent slot; the queue must not be empty.
   std::uint32_t front() const { return lists_[first_priority()].first; }
 
-  std::uint32_t pop() {
+  template <class Next>
+  std::uint32_t pop(Next&& next) {
     const std::uint32_t priority = first_priority();
     List& list = lists_[priority];
     const std::uint32_t slot = list.first;
-    list.first = next_[slot];
+    list.first = next(slot);
     if (list.first == kNone) unmark(priority);
     --size_;
     return slot;
@@ -85,7 +88,6 @@ class BucketQueue {
   }
 
   std::vector<List> lists_;
-  std::vector<std::uint32_t> next_;
   std::vector<std::uint64_t> words_;
   std::uint64_t middle_[64] = {};
   std::uint64_t top_ = 0;

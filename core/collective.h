@@ -21,9 +21,10 @@ class Collective {
   virtual int world_size() const = 0;
 
   /// Sums `values` over all ranks, in place. Blocks until done. May be called from several threads
-  /// at once with distinct `index`es; the same index means the same part on every rank. Every rank
-  /// must begin the parts in one order, since only a few can be under way at once. unavailable when
-  /// a peer is gone, timed_out when it did not take part in time.
+  /// at once with distinct `index`es; the same index means the same part on every rank, and may
+  /// come again once it has returned. Every rank must begin the parts in one order, since only a
+  /// few can be under way at once. unavailable when a peer is gone, timed_out when it did not take
+  /// part in time.
   virtual Result<void> all_reduce(std::span<float> values, std::uint64_t index) = 0;
 
   /// Rank 0 tells all others something: messages of up to kMaxMessageBytes, received once each, in

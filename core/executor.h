@@ -21,7 +21,7 @@ namespace hocket {
 struct ComputeWork {
   TaskId task;
   TaskBody* body = nullptr;
-  std::string_view name;
+  const std::string_view* name = nullptr;  ///< valid as long
   std::int64_t step = 0;
 };
 

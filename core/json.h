@@ -13,9 +13,13 @@
 
 namespace hocket {
 
-/// Parses `text`, at most `max_depth` levels deep, which must be a JSON object. `what` names the
-/// document in errors ("configuration", "report"). Numbers that overflow and invalid UTF-8 are
-/// errors.
+inline constexpr std::int64_t kMaxJsonDepth = 64;
+inline constexpr std::int64_t kMaxJsonElements = 1'000'000;  ///< of one array
+inline constexpr std::int64_t kMaxJsonValues = 16'777'216;   ///< of a document
+
+/// Parses `text`, which must be a JSON object, within the limits above. `what` names the document
+/// in errors ("configuration", "report"); the field that was read last is named, too. Numbers that
+/// overflow and invalid UTF-8 are errors.
 Result<nlohmann::json> parse_object(std::string_view text, std::string_view what);
 
 /// Reads the whole of a file; unavailable when that cannot be done, or it is larger than
@@ -30,6 +34,15 @@ Result<std::int64_t> read_integer(const nlohmann::json& object, const char* fiel
 Result<double> read_number(const nlohmann::json& object, const char* field,
                            double low = std::numeric_limits<double>::lowest(),
                            double high = std::numeric_limits<double>::max());
+
+/// The same of a value whose field is known by the path to it ("layers[3].forward_ns").
+Result<std::int64_t> integer_of(const nlohmann::json& value, std::string_view path,
+                                std::int64_t low, std::int64_t high);
+Result<double> number_of(const nlohmann::json& value, std::string_view path, double low,
+                         double high);
+
+/// "field \"path\": expected …, found …".
+Error wrong_field(std::string_view path, std::string_view expected, const nlohmann::json& found);
 
 Result<std::string> read_string(const nlohmann::json& object, const char* field);
 

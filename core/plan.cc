@@ -11,26 +11,46 @@ Plan::Plan(const PlanOptions& options) : options_(options) {
                "validate the configuration first");
 }
 
-TaskId Plan::submit(const DependencyGraph::Added& added, const Task& task) {
-  if (added.task.slot >= tasks_.size()) tasks_.resize(added.task.slot + 1);
-  tasks_[added.task.slot] = task;
-  if (added.ready) became_ready(added.task.slot);
+TaskId Plan::submit_compute(const TaskOptions& options, std::span<const Access> accesses) {
+  return submit(options, accesses, std::nullopt);
+}
+
+TaskId Plan::submit_collective(const TaskOptions& options, std::span<const Access> accesses,
+                               std::int64_t bytes) {
+  HOCKET_CHECK(bytes >= 0, "a collective of negative size");
+  return submit(options, accesses, bytes);
+}
+
+TaskId Plan::submit(const TaskOptions& options, std::span<const Access> accesses,
+                    std::optional<std::int64_t> collective_bytes) {
+  if (replay_) {
+    HOCKET_CHECK(replay_->live() == 0, "a launch of a captured step is still under way");
+    replay_.reset();
+    collectives_.clear();
+  }
+  const auto added = graph_.add(accesses);
+  const std::uint32_t slot = added.task.slot;
+  Task& task = graph_.fields(slot);
+  task = {options.priority, kCompute, 0};
+  if (collective_bytes) {
+    if (free_collectives_.empty()) {
+      free_collectives_.push_back(static_cast<std::uint32_t>(collectives_.size()));
+      collectives_.emplace_back();
+    }
+    task.collective = free_collectives_.back();
+    free_collectives_.pop_back();
+    reset_collective(task.collective, *collective_bytes);
+    if (options_.order != PartOrder::priority) waiting_.push_back({slot});
+  }
+  if (observer_) {
+    observer_->submitted({added.task, options.name, options.priority, accesses,
+                          collective_bytes.has_value(), collective_bytes.value_or(0)});
+  }
+  if (added.ready) became_ready(slot);
   return added.task;
 }
 
-TaskId Plan::submit_compute(std::uint32_t priority, std::span<const Access> accesses) {
-  return submit(graph_.add(accesses), {priority, kCompute});
-}
-
-TaskId Plan::submit_collective(std::uint32_t priority, std::span<const Access> accesses,
-                               std::int64_t bytes) {
-  HOCKET_CHECK(bytes >= 0, "a collective of negative size");
-  if (free_collectives_.empty()) {
-    free_collectives_.push_back(static_cast<std::uint32_t>(collectives_.size()));
-    collectives_.emplace_back();
-  }
-  const std::uint32_t index = free_collectives_.back();
-  free_collectives_.pop_back();
+void Plan::reset_collective(std::uint32_t index, std::int64_t bytes) {
   const std::int64_t parts = part_count(bytes, options_.partition_bytes);
   collectives_[index] = {.number = submitted_collectives_++,
                          .ready = false,
@@ -39,24 +59,56 @@ TaskId Plan::submit_collective(std::uint32_t priority, std::span<const Access> a
                          .next_offset = 0,
                          .parts_to_start = parts,
                          .parts_unfinished = parts};
-  const auto added = graph_.add(accesses);
-  if (options_.order != PartOrder::priority) waiting_.push_back({added.task.slot});
-  return submit(added, {priority, index});
+}
+
+bool Plan::may_launch(const CapturedStep& step) const {
+  if (replay_ && &replay_->step() == &step) return replay_->may_launch();
+  return unfinished() == 0;
+}
+
+void Plan::begin_replay(const std::shared_ptr<const CapturedStep>& step) {
+  HOCKET_CHECK(unfinished() == 0, "what was submitted before a captured step is still under way");
+  replay_.emplace(step);
+  free_collectives_.clear();
+  collectives_.assign(2 * step->collectives(), {});
+  std::uint32_t collective = 0, slot = 0;
+  for (int half = 0; half < 2; ++half) {
+    for (const CapturedStep::Task& task : step->tasks()) {
+      replay_->fields(slot++) = {task.priority, task.is_collective ? collective++ : kCompute, 0};
+    }
+  }
+}
+
+TaskId Plan::launch(const std::shared_ptr<const CapturedStep>& step) {
+  if (!replay_ || &replay_->step() != step.get()) begin_replay(step);
+  const TaskId first = replay_->next_first();
+  if (observer_) observer_->launched(*step, first);
+  for (std::uint32_t i = 0; i < step->size(); ++i) {
+    if (!step->task(i).is_collective) continue;
+    reset_collective(task(first.slot + i).collective, step->task(i).bytes);
+    if (options_.order != PartOrder::priority) waiting_.push_back({first.slot + i});
+  }
+  replay_->launch([this](std::uint32_t slot) { became_ready(slot); });
+  return first;
 }
 
 void Plan::became_ready(std::uint32_t slot) {
-  const Task task = tasks_[slot];
-  if (task.collective == kCompute) {
-    ready_computes_.push(task.priority, slot);
+  if (observer_) observer_->ready(id_of(slot));
+  const Task& ready = task(slot);
+  if (ready.collective == kCompute) {
+    ready_computes_.push(ready.priority, slot, next_ready());
     return;
   }
-  collective(slot).ready = true;
-  if (options_.order == PartOrder::priority) ready_collectives_.push(task.priority, slot);
+  collectives_[ready.collective].ready = true;
+  if (options_.order == PartOrder::priority)
+    ready_collectives_.push(ready.priority, slot, next_ready());
 }
 
 std::optional<TaskId> Plan::next_compute() {
   if (ready_computes_.empty()) return std::nullopt;
-  return graph_.id_of(ready_computes_.pop());
+  const TaskId task = id_of(ready_computes_.pop(next_ready()));
+  if (observer_) observer_->started(task);
+  return task;
 }
 
 std::optional<std::uint32_t> Plan::due_collective() const {
@@ -88,12 +140,13 @@ std::optional<PartDecision> Plan::next_part() {
   const std::int64_t bytes = std::min(due.part_bytes, due.bytes - due.next_offset);
   if (parts_in_flight_ > 0 && in_flight_bytes_ + bytes > options_.credit_bytes) return std::nullopt;
 
-  const PartDecision part{graph_.id_of(*slot), due.number, due.next_offset, bytes};
+  const PartDecision part{id_of(*slot), due.number, due.next_offset, bytes};
   in_flight_bytes_ += bytes;
   ++parts_in_flight_;
   due.next_offset += bytes;
   --due.parts_to_start;
   part_was_taken(*slot);
+  if (observer_) observer_->started_part(part.task, part.offset_bytes, part.bytes);
   return part;
 }
 
@@ -101,7 +154,7 @@ void Plan::part_was_taken(std::uint32_t slot) {
   const Collective& taken = collective(slot);
   const bool exhausted = taken.parts_to_start == 0;
   if (options_.order == PartOrder::priority) {
-    if (exhausted) ready_collectives_.pop();
+    if (exhausted) ready_collectives_.pop(next_ready());
     return;
   }
   if (options_.order == PartOrder::announced) announced_.pop_front();
@@ -112,24 +165,32 @@ void Plan::part_was_taken(std::uint32_t slot) {
   }
 }
 
+void Plan::finish(TaskId task) {
+  const auto on_ready = [this](std::uint32_t slot) { became_ready(slot); };
+  replay_ ? replay_->finish(task, on_ready) : graph_.finish(task, on_ready);
+}
+
 void Plan::finish_compute(TaskId task) {
-  graph_.finish(task, [this](std::uint32_t slot) { became_ready(slot); });
+  if (observer_) observer_->finished(task);
+  finish(task);
 }
 
 bool Plan::finish_part(TaskId id, std::int64_t bytes) {
-  HOCKET_CHECK(graph_.is_live(id), "a part of no live collective was finished");
+  HOCKET_CHECK(is_live(id), "a part of no live collective was finished");
   HOCKET_CHECK(parts_in_flight_ > 0 && in_flight_bytes_ >= bytes,
                "more parts finished than started");
+  if (observer_) observer_->finished_part(id, bytes);
   in_flight_bytes_ -= bytes;
   --parts_in_flight_;
   if (--collective(id.slot).parts_unfinished > 0) return false;
-  free_collectives_.push_back(tasks_[id.slot].collective);
-  graph_.finish(id, [this](std::uint32_t slot) { became_ready(slot); });
+  if (!replay_) free_collectives_.push_back(task(id.slot).collective);
+  finish(id);
   return true;
 }
 
 void Plan::announce(std::span<const std::uint64_t> collectives) {
   HOCKET_CHECK(options_.order == PartOrder::announced, "this plan decides its own order");
+  if (observer_) observer_->announced(collectives);
   announced_.insert(announced_.end(), collectives.begin(), collectives.end());
 }
 

@@ -8,9 +8,12 @@
 // is cut into parts; parts start within the credit window in one of three orders:
 //  - fifo: the order of submission, so ranks that submit alike start alike;
 //  - priority: the most urgent collective that is ready, looked at anew for each part, so that a
-//  more urgent one
-//    overtakes at a part's boundary (ByteScheduler, SOSP 2019, section 4.2);
-//  - announced: as another rank decided, for ranks that follow one that uses priority.
+//    more urgent one overtakes at a part's boundary (ByteScheduler, SOSP 2019, section 4.2);
+//  - announced: as told by announce(): what another rank decided, or an order made before.
+//
+// A step that repeats can be captured and launched: the same decisions without deriving its
+// dependencies again. Launches of a captured step and single submissions do not mix: each begins
+// when the other is finished.
 //
 // Invariants:
 //  1. in_flight_bytes() ≤ credit_bytes, except while a single part larger than the window is alone
@@ -20,12 +23,16 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/bucket_queue.h"
+#include "core/captured_step.h"
 #include "core/dependency_graph.h"
+#include "core/plan_observer.h"
+#include "core/step_replay.h"
 #include "core/task.h"
 
 namespace hocket {
@@ -36,6 +43,8 @@ struct PlanOptions {
   std::int64_t partition_bytes = 0;  ///< > 0
   std::int64_t credit_bytes = 0;     ///< > 0
   PartOrder order = PartOrder::fifo;
+
+  bool operator==(const PlanOptions&) const = default;
 };
 
 /// One part of a collective, to be started now.
@@ -55,9 +64,19 @@ class Plan {
 
   DataId add_data() { return graph_.add_data(); }
 
-  TaskId submit_compute(std::uint32_t priority, std::span<const Access> accesses);
-  TaskId submit_collective(std::uint32_t priority, std::span<const Access> accesses,
+  /// Tells `observer` (null: nobody) what this plan is told and decides from now on.
+  void observe(PlanObserver* observer) { observer_ = observer; }
+
+  TaskId submit_compute(const TaskOptions& options, std::span<const Access> accesses);
+  TaskId submit_collective(const TaskOptions& options, std::span<const Access> accesses,
                            std::int64_t bytes);
+
+  /// Whether launch(step) may be called: nothing that was submitted or launched otherwise is
+  /// unfinished, and at most one launch of this step is.
+  bool may_launch(const CapturedStep& step) const;
+  /// Submits all tasks of `step`, in its order; task i gets the id {slot + i, generation} of the
+  /// result.
+  TaskId launch(const std::shared_ptr<const CapturedStep>& step);
 
   /// The next compute task to run, or nothing.
   std::optional<TaskId> next_compute();
@@ -68,13 +87,17 @@ class Plan {
   /// A part of `bytes` is done and its credit returns; true when it was the collective's last.
   bool finish_part(TaskId task, std::int64_t bytes);
 
-  /// For PartOrder::announced: the collectives whose parts start next, one entry a part.
+  /// For PartOrder::announced: the collectives whose parts start next, one entry a part. They may
+  /// be announced before they are submitted.
   void announce(std::span<const std::uint64_t> collectives);
 
   std::size_t ready_computes() const { return ready_computes_.size(); }
   std::int64_t in_flight_bytes() const { return in_flight_bytes_; }
   /// Tasks submitted and not finished.
-  std::size_t unfinished() const { return graph_.live(); }
+  std::size_t unfinished() const { return replay_ ? replay_->live() : graph_.live(); }
+  /// Collectives submitted so far, which is the number that the next one gets.
+  std::uint64_t submitted_collectives() const { return submitted_collectives_; }
+  std::int64_t parts_in_flight() const { return parts_in_flight_; }
 
  private:
   static constexpr std::uint32_t kCompute = ~std::uint32_t{0};
@@ -83,6 +106,7 @@ class Plan {
   struct Task {
     std::uint32_t priority = 0;
     std::uint32_t collective = kCompute;  ///< index into collectives_, or kCompute
+    std::uint32_t next_ready = 0;         ///< the ready queue's
   };
   struct Collective {
     std::uint64_t number = 0;
@@ -94,16 +118,33 @@ class Plan {
     std::int64_t parts_unfinished = 0;
   };
 
-  TaskId submit(const DependencyGraph::Added& added, const Task& task);
+  TaskId submit(const TaskOptions& options, std::span<const Access> accesses,
+                std::optional<std::int64_t> collective_bytes);
+  void begin_replay(const std::shared_ptr<const CapturedStep>& step);
+  void reset_collective(std::uint32_t index, std::int64_t bytes);
+  TaskId id_of(std::uint32_t slot) const {
+    return replay_ ? replay_->id_of(slot) : graph_.id_of(slot);
+  }
+  bool is_live(TaskId task) const {
+    return replay_ ? replay_->is_live(task) : graph_.is_live(task);
+  }
+  void finish(TaskId task);
+  /// The links of the ready queues.
+  auto next_ready() {
+    return [this](std::uint32_t slot) -> std::uint32_t& { return task(slot).next_ready; };
+  }
   void became_ready(std::uint32_t slot);
-  Collective& collective(std::uint32_t slot) { return collectives_[tasks_[slot].collective]; }
+  Task& task(std::uint32_t slot) { return replay_ ? replay_->fields(slot) : graph_.fields(slot); }
+  Collective& collective(std::uint32_t slot) { return collectives_[task(slot).collective]; }
   /// The collective whose part is due, whether or not it may start yet.
   std::optional<std::uint32_t> due_collective() const;
   void part_was_taken(std::uint32_t slot);
 
   PlanOptions options_;
-  DependencyGraph graph_;
-  std::vector<Task> tasks_;  // by slot
+  PlanObserver* observer_ = nullptr;
+  DependencyGraph<Task> graph_;
+  // While there is one, slots are its slots and the graph is empty.
+  std::optional<StepReplay<Task>> replay_;
   std::vector<Collective> collectives_;
   std::vector<std::uint32_t> free_collectives_;
   BucketQueue ready_computes_;

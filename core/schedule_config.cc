@@ -39,33 +39,46 @@ Result<void> read_knob(const nlohmann::json& object, const char* name, T& target
 Result<CollectiveOrder> read_order(const nlohmann::json& object) {
   const auto text = read_string(object, "order");
   if (!text) return failure(text.error());
-  for (const auto order : {CollectiveOrder::fifo, CollectiveOrder::priority}) {
+  for (const auto order :
+       {CollectiveOrder::fifo, CollectiveOrder::static_order, CollectiveOrder::negotiated}) {
     if (*text == to_string(order)) return order;
   }
-  return failure(ErrorCode::invalid_argument,
-                 "field \"order\": expected one of fifo, priority, found \"" + *text + "\"");
+  if (*text == "priority") return CollectiveOrder::negotiated;
+  return failure(
+      ErrorCode::invalid_argument,
+      "field \"order\": expected one of fifo, static, negotiated, found \"" + *text + "\"");
 }
 
 }  // namespace
 
 std::span<const Knob> schedule_knobs() {
-  static const std::array<Knob, 4> knobs{{
-      {"partition_bytes", 4 * KiB, 1024 * MiB, 64 * KiB, 64 * MiB, true, {}},
-      {"credit_bytes", 4 * KiB, 16384 * MiB, 64 * KiB, 256 * MiB, true, {}},
-      {"streams", 1, 64, 1, 4, false, {}},
-      {"order", 0, 0, 0, 0, false, {"fifo", "priority"}},
+  static const std::array<Knob, 5> knobs{{
+      {"partition_bytes", 4 * KiB, 1024 * MiB, 64 * KiB, 64 * MiB, true, {}, {}},
+      {"credit_bytes", 4 * KiB, 16384 * MiB, 64 * KiB, 256 * MiB, true, {}, {}},
+      {"streams", 1, 64, 1, 4, false, {}, {}},
+      {"comm_channels", 1, 16, 1, 8, true, {}, {}},
+      {"order", 0, 0, 0, 0, false, {"fifo", "static", "negotiated"}, {"priority"}},
   }};
   return knobs;
 }
 
 std::string_view to_string(CollectiveOrder order) {
-  return order == CollectiveOrder::fifo ? "fifo" : "priority";
+  switch (order) {
+    case CollectiveOrder::fifo:
+      return "fifo";
+    case CollectiveOrder::static_order:
+      return "static";
+    case CollectiveOrder::negotiated:
+      return "negotiated";
+  }
+  return "";
 }
 
 Result<void> validate(const ScheduleConfig& config) {
   if (auto ok = check_range("partition_bytes", config.partition_bytes); !ok) return ok;
   if (auto ok = check_range("credit_bytes", config.credit_bytes); !ok) return ok;
-  return check_range("streams", config.streams);
+  if (auto ok = check_range("streams", config.streams); !ok) return ok;
+  return check_range("comm_channels", config.comm_channels);
 }
 
 nlohmann::json to_json(const ScheduleConfig& config) {
@@ -75,6 +88,7 @@ nlohmann::json to_json(const ScheduleConfig& config) {
   document["partition_bytes"] = config.partition_bytes;
   document["credit_bytes"] = config.credit_bytes;
   document["streams"] = config.streams;
+  document["comm_channels"] = config.comm_channels;
   document["order"] = to_string(config.order);
   return document;
 }
@@ -99,6 +113,8 @@ Result<ScheduleConfig> schedule_config_from_json(const nlohmann::json& document,
   if (auto ok = read_knob(document, "credit_bytes", config.credit_bytes); !ok)
     return failure(ok.error());
   if (auto ok = read_knob(document, "streams", config.streams); !ok) return failure(ok.error());
+  if (auto ok = read_knob(document, "comm_channels", config.comm_channels); !ok)
+    return failure(ok.error());
   if (document.contains("order")) {
     const auto order = read_order(document);
     if (!order) return failure(order.error());
@@ -106,9 +122,9 @@ Result<ScheduleConfig> schedule_config_from_json(const nlohmann::json& document,
   }
   for (const auto& [name, value] : document.items()) {
     const auto knobs = schedule_knobs();
-    const bool known =
-        name == "format" || name == "version" ||
-        std::any_of(knobs.begin(), knobs.end(), [&](const Knob& k) { return k.name == name; });
+    const bool known = name == "format" || name == "version" ||
+                       std::any_of(knobs.begin(), knobs.end(),
+                                   [&name = name](const Knob& k) { return k.name == name; });
     if (known) continue;
     config.unknown_fields[name] = value;
     if (warnings)

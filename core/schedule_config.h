@@ -16,8 +16,10 @@ namespace hocket {
 
 /// The order in which collectives start; the same on every rank.
 enum class CollectiveOrder {
-  fifo,      ///< in the order of submission, which is that of the backward pass
-  priority,  ///< most urgent ready part first (ByteScheduler, SOSP 2019, section 4)
+  fifo,          ///< in the order of submission, which is that of the backward pass
+  static_order,  ///< as computed before the job from a step description; "static" in JSON
+  negotiated,    ///< most urgent ready part first, as rank 0 sees it and tells the others
+                 ///< (ByteScheduler, SOSP 2019, section 4); "priority" is read as this, too
 };
 
 struct ScheduleConfig {
@@ -27,6 +29,8 @@ struct ScheduleConfig {
   std::int64_t credit_bytes = 16 << 20;
   /// Independent compute tasks run at once on this many streams.
   int streams = 1;
+  /// Parts within the window that are on the wire at once; they share its bandwidth.
+  int comm_channels = 1;
   CollectiveOrder order = CollectiveOrder::fifo;
 
   /// Fields of a newer version: kept and written back, without effect here.
@@ -45,6 +49,8 @@ struct Knob {
   bool log = false;
   /// Non-empty for a knob with named values.
   std::vector<std::string_view> choices;
+  /// What is read as one of them, too.
+  std::vector<std::string_view> other_spellings;
 };
 
 /// Every knob, in the order of the struct.

@@ -1,27 +1,56 @@
 #include "core/scheduler.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <string>
 #include <utility>
+
+#include "core/check.h"
+#include "core/partition.h"
 
 namespace hocket {
 namespace {
 
-PartOrder part_order(const ScheduleConfig& config, const Executor& executor) {
+PartOrder part_order(const ScheduleConfig& config, bool is_static, int rank) {
+  if (is_static) return PartOrder::announced;
   if (config.order == CollectiveOrder::fifo) return PartOrder::fifo;
-  return executor.rank() == 0 ? PartOrder::priority : PartOrder::announced;
+  return rank == 0 ? PartOrder::priority : PartOrder::announced;
+}
+
+/// How often each collective is in `order`.
+std::vector<std::int64_t> count_parts(const std::vector<std::uint32_t>& order) {
+  std::vector<std::int64_t> parts;
+  for (const std::uint32_t collective : order) {
+    if (collective >= parts.size()) parts.resize(collective + 1);
+    ++parts[collective];
+  }
+  return parts;
 }
 
 }  // namespace
 
-Scheduler::Scheduler(const ScheduleConfig& config, Executor& executor, TraceSink* trace)
+/// A captured step: the structure, which plans share, and its bodies.
+class Scheduler::Capture {
+ public:
+  std::vector<CapturedStep::Task> tasks;  // until it is captured
+  std::shared_ptr<const CapturedStep> step;
+  std::vector<Payload> payloads;
+};
+
+Scheduler::Scheduler(const ScheduleConfig& config, Executor& executor, SchedulerOptions options)
     : executor_(executor),
-      announces_(config.order == CollectiveOrder::priority && executor.world_size() > 1),
-      streams_(config.streams),
+      config_(config),
+      static_order_(config.order == CollectiveOrder::static_order ? std::move(options.static_order)
+                                                                  : std::vector<std::uint32_t>()),
+      static_parts_(count_parts(static_order_)),
+      announces_(config.order != CollectiveOrder::fifo && static_order_.empty() &&
+                 executor.world_size() > 1),
       plan_({.partition_bytes = config.partition_bytes,
              .credit_bytes = config.credit_bytes,
-             .order = part_order(config, executor)}) {
-  executor_.start(*this, trace);
+             .order = part_order(config, !static_order_.empty(), executor.rank())}) {
+  plan_.observe(options.observer);
+  executor_.start(*this, options.trace);
 }
 
 Scheduler::~Scheduler() {
@@ -65,7 +94,24 @@ void Scheduler::all_reduce(const TaskOptions& options, DataId data, std::span<fl
          {&access, 1});
 }
 
+Scheduler::Payload& Scheduler::replayed_payload(std::uint32_t slot) {
+  const std::size_t size = replayed_->payloads.size();
+  return replayed_->payloads[slot < size ? slot : slot - size];
+}
+
 void Scheduler::submit(Submission submission, std::span<const Access> accesses) {
+  if (capturing_) {
+    const auto bytes = static_cast<std::int64_t>(submission.values.size_bytes());
+    capturing_->tasks.push_back({std::string(submission.options.name),
+                                 submission.options.priority,
+                                 submission.is_collective,
+                                 bytes,
+                                 {accesses.begin(), accesses.end()}});
+    capturing_->payloads.push_back(
+        {std::move(submission.body), submission.options.name, 0, submission.values});
+    return;
+  }
+  if (replaying_) leave_replay();
   std::lock_guard lock(submit_mutex_);
   // A collective goes on at once: it may be what the other ranks wait for.
   const bool urgent = submission.is_collective || stream_sleeps_;
@@ -89,21 +135,45 @@ void Scheduler::flush_into_plan() {
       const std::span<const Access> own(accesses, s.accesses);
       accesses += s.accesses;
       if (s.is_collective) {
-        const auto bytes = static_cast<std::int64_t>(s.values.size_bytes());
-        new_payload(plan_.submit_collective(s.options.priority, own, bytes), s.options).values =
-            s.values;
+        submit_collective(s, own);
       } else {
-        new_payload(plan_.submit_compute(s.options.priority, own), s.options).body =
-            std::move(s.body);
+        new_payload(plan_.submit_compute(s.options, own), s.options).body = std::move(s.body);
       }
     }
-    if (!error_) start_parts();
+    settle();
+    offer_ready();
     wakes = claim_sleepers();
     stream_sleeps_ = sleeping_streams_ > 0;
   }
   submitted_.clear();
   submitted_accesses_.clear();
   wake(wakes);
+}
+
+void Scheduler::submit_collective(const Submission& s, std::span<const Access> accesses) {
+  const auto bytes = static_cast<std::int64_t>(s.values.size_bytes());
+  if (auto error = follow_static_order(bytes)) return fail_locked(std::move(*error));
+  new_payload(plan_.submit_collective(s.options, accesses, bytes), s.options).values = s.values;
+}
+
+std::optional<Error> Scheduler::follow_static_order(std::int64_t bytes) {
+  if (static_order_.empty()) return std::nullopt;
+  if (step_collectives_ == 0) {
+    std::vector<std::uint64_t> order;
+    order.reserve(static_order_.size());
+    for (const std::uint32_t collective : static_order_)
+      order.push_back(plan_.submitted_collectives() + collective);
+    plan_.announce(order);
+  }
+  const std::size_t index = step_collectives_++;
+  const std::int64_t parts = part_count(bytes, config_.partition_bytes);
+  const std::int64_t expected = index < static_parts_.size() ? static_parts_[index] : 0;
+  if (parts == expected) return std::nullopt;
+  return Error{ErrorCode::invalid_argument,
+               "order=static: collective " + std::to_string(index) + " of the step has " +
+                   std::to_string(parts) + " parts, " + std::to_string(expected) +
+                   " in the order; the order was made for another step, make it again from a "
+                   "description of this one"};
 }
 
 void Scheduler::start_parts() {
@@ -120,7 +190,7 @@ void Scheduler::start_parts() {
 
 Scheduler::Wakes Scheduler::claim_sleepers() {
   if (error_) return {};
-  const Wakes wakes{std::min(sleeping_streams_, plan_.ready_computes()),
+  const Wakes wakes{std::min(sleeping_streams_, plan_.ready_computes() + exchange_.ready()),
                     std::min(sleeping_channels_, started_parts_.size())};
   sleeping_streams_ -= wakes.streams;
   sleeping_channels_ -= wakes.channels;
@@ -131,10 +201,9 @@ void Scheduler::wake(const Wakes& wakes) {
   if (wakes.streams + wakes.channels > 0) executor_.wake(wakes.streams, wakes.channels);
 }
 
-void Scheduler::task_finished(std::uint32_t slot) {
-  Payload& p = payload(slot);
-  p.body.reset();
-  --unfinished_[static_cast<std::size_t>(p.step - first_step_)];
+void Scheduler::task_finished(TaskId task) {
+  if (!replayed_) payload(task.slot).body.reset();
+  --unfinished_[static_cast<std::size_t>(step_of(task) - first_step_)];
   if (drop_finished_steps() || plan_.unfinished() == 0) step_finished_.notify_all();
 }
 
@@ -148,31 +217,52 @@ bool Scheduler::drop_finished_steps() {
 }
 
 std::size_t Scheduler::take_ready(std::span<ComputeWork> work) {
-  if (error_) return 0;
-  // A long queue is shared out in batches, each stream leaving something for the others.
-  const std::size_t share = plan_.ready_computes() / static_cast<std::size_t>(2 * streams_);
-  const std::size_t limit = std::min(work.size(), std::max(share, std::size_t{1}));
   std::size_t taken = 0;
-  for (; taken < limit; ++taken) {
+  for (; taken < work.size(); ++taken) {
     const auto task = plan_.next_compute();
     if (!task) break;
     Payload& p = payload(task->slot);
-    work[taken] = {*task, &p.body, p.name, p.step};
+    work[taken] = {*task, &p.body, &p.name, step_of(*task)};
   }
   return taken;
 }
 
+void Scheduler::settle() {
+  exchange_.collect(finished_);
+  for (const TaskId task : finished_) {
+    plan_.finish_compute(task);
+    task_finished(task);
+  }
+  finished_.clear();
+  if (!error_) start_parts();
+}
+
+void Scheduler::offer_ready() {
+  // A task that is not tiny is chosen when a stream is free for it: by then a more urgent one may
+  // be ready.
+  if (batch_ == 1 || error_ || exchange_.ready() > 0) return;
+  std::array<ComputeWork, kSubmissionBatch> work;
+  exchange_.offer({work.data(), take_ready({work.data(), std::min(batch_, work.size())})});
+}
+
 std::size_t Scheduler::take_compute(std::span<const TaskId> finished, std::span<ComputeWork> work) {
+  if (const std::size_t taken = exchange_.exchange(finished, work); taken > 0) return taken;
+  const auto take = [&]() -> std::size_t {
+    if (error_) return 0;
+    if (const std::size_t taken = exchange_.exchange({}, work); taken > 0) return taken;
+    // A long queue is shared out in batches, each stream leaving something for the others.
+    const std::size_t share =
+        plan_.ready_computes() / static_cast<std::size_t>(2 * config_.streams);
+    return take_ready(work.first(std::min(work.size(), std::max(share, std::size_t{1}))));
+  };
   Wakes wakes;
   std::size_t taken = 0;
   {
     std::lock_guard lock(mutex_);
-    for (const TaskId task : finished) {
-      plan_.finish_compute(task);
-      task_finished(task.slot);
-    }
-    if (!error_) start_parts();
-    taken = take_ready(work);
+    batch_ = work.size();
+    settle();
+    taken = take();
+    if (taken > 0) offer_ready();
     wakes = claim_sleepers();
   }
   wake(wakes);
@@ -181,7 +271,7 @@ std::size_t Scheduler::take_compute(std::span<const TaskId> finished, std::span<
   std::lock_guard submit_lock(submit_mutex_);
   if (!submitted_.empty()) flush_into_plan();
   std::lock_guard lock(mutex_);
-  taken = take_ready(work);
+  taken = take();
   if (taken == 0) {
     ++sleeping_streams_;
     stream_sleeps_ = true;
@@ -196,7 +286,7 @@ bool Scheduler::take_part(const PartWork* finished, PartWork& work) {
     std::lock_guard lock(mutex_);
     if (finished && plan_.finish_part(finished->task,
                                       static_cast<std::int64_t>(finished->values.size_bytes()))) {
-      task_finished(finished->task.slot);
+      task_finished(finished->task);
     }
     if (!error_) {
       start_parts();
@@ -209,7 +299,7 @@ bool Scheduler::take_part(const PartWork* finished, PartWork& work) {
       work = {next.part.task,
               p.values.subspan(static_cast<std::size_t>(next.part.offset_bytes) / sizeof(float),
                                static_cast<std::size_t>(next.part.bytes) / sizeof(float)),
-              next.index, p.name, p.step};
+              next.index, p.name, step_of(next.part.task)};
     } else {
       ++sleeping_channels_;
     }
@@ -246,19 +336,35 @@ void Scheduler::announce(std::span<const std::uint64_t> collectives) {
 }
 
 void Scheduler::fail(Error error) {
-  {
-    std::lock_guard lock(mutex_);
-    if (error_) return;
-    error_ = std::move(error);
-    started_parts_.clear();
-  }
+  std::lock_guard lock(mutex_);
+  fail_locked(std::move(error));
+}
+
+void Scheduler::fail_locked(Error error) {
+  if (error_) return;
+  error_ = std::move(error);
+  exchange_.withdraw();
+  started_parts_.clear();
   step_finished_.notify_all();
   announcing_.notify_all();
 }
 
 Result<void> Scheduler::end_step() {
+  HOCKET_CHECK(!capturing_, "a step cannot end while it is captured");
   flush();
   std::unique_lock lock(mutex_);
+  return finish_submitting_step(lock);
+}
+
+Result<void> Scheduler::finish_submitting_step(std::unique_lock<std::mutex>& lock) {
+  if (step_collectives_ > 0 && step_collectives_ < static_parts_.size()) {
+    fail_locked({ErrorCode::invalid_argument,
+                 "order=static: the step has " + std::to_string(step_collectives_) +
+                     " collectives, the order was made for " +
+                     std::to_string(static_parts_.size()) +
+                     "; make it again from a description of this step"});
+  }
+  step_collectives_ = 0;
   unfinished_.push_back(0);
   drop_finished_steps();
   const auto unfinished_steps = [this] {
@@ -267,6 +373,54 @@ Result<void> Scheduler::end_step() {
   step_finished_.wait(lock, [&] { return error_ || unfinished_steps() <= kStepsAhead; });
   if (error_) return failure(*error_);
   return {};
+}
+
+void Scheduler::begin_capture() {
+  HOCKET_CHECK(!capturing_, "a step is being captured already");
+  capturing_ = std::make_shared<Capture>();
+}
+
+std::shared_ptr<Scheduler::Capture> Scheduler::end_capture() {
+  HOCKET_CHECK(capturing_ && !capturing_->tasks.empty(), "nothing was captured");
+  auto captured = std::exchange(capturing_, nullptr);
+  captured->step = std::make_shared<const CapturedStep>(std::move(captured->tasks));
+  return captured;
+}
+
+Result<void> Scheduler::replay(const std::shared_ptr<Capture>& step) {
+  HOCKET_CHECK(!capturing_, "a step cannot be replayed while one is captured");
+  flush();
+  Wakes wakes;
+  std::unique_lock lock(mutex_);
+  step_finished_.wait(lock, [&] { return error_ || plan_.may_launch(*step->step); });
+  if (error_) return failure(*error_);
+  for (const CapturedStep::Task& task : step->step->tasks()) {
+    if (!task.is_collective) continue;
+    if (auto error = follow_static_order(task.bytes)) {
+      fail_locked(std::move(*error));
+      return failure(*error_);
+    }
+  }
+  unfinished_.back() += step->step->size();
+  const TaskId first = plan_.launch(step->step);
+  const std::int64_t present_step = first_step_ + static_cast<std::int64_t>(unfinished_.size()) - 1;
+  replayed_ = step;
+  replaying_ = true;
+  replayed_from_step_ = present_step - first.generation;
+  start_parts();
+  wakes = claim_sleepers();
+  lock.unlock();
+  wake(wakes);
+  lock.lock();
+  return finish_submitting_step(lock);
+}
+
+void Scheduler::leave_replay() {
+  std::unique_lock lock(mutex_);
+  step_finished_.wait(lock, [&] { return error_ || plan_.unfinished() == 0; });
+  if (error_) return;
+  replayed_ = nullptr;
+  replaying_ = false;
 }
 
 Result<void> Scheduler::synchronize() {

@@ -9,6 +9,13 @@
 //   scheduler.all_reduce({.name = "gradient", .priority = 3}, gradient, values);
 //   auto ok = scheduler.end_step();   // next step may be submitted at once
 //
+// A step that repeats can be captured once and replayed, which derives nothing again:
+//
+//   scheduler.begin_capture();
+//   … submit the step …
+//   auto step = scheduler.end_capture();
+//   for (…) auto ok = scheduler.replay(step);
+//
 // One thread submits. Tasks that touch the same data run as if one after the other in the order of
 // submission; all others may run at once. Every rank must submit the same collectives in the same
 // order.
@@ -30,14 +37,26 @@
 #include "core/task.h"
 #include "core/task_body.h"
 #include "core/trace.h"
+#include "core/work_exchange.h"
 
 namespace hocket {
 
+struct SchedulerOptions {
+  /// Receives what ran, if not null.
+  TraceSink* trace = nullptr;
+  /// Receives what was decided, if not null; called under the scheduler's lock.
+  PlanObserver* observer = nullptr;
+  /// For order=static: the collectives of a step, one entry a part, in the order in which their
+  /// parts start, the same on every rank (core/sim/simulator.h, static_order()). When it is empty,
+  /// order=static is order=negotiated.
+  std::vector<std::uint32_t> static_order = {};
+};
+
 class Scheduler final : private WorkSource {
  public:
-  /// Starts `executor`, which must outlive the scheduler. `config` must be valid and equal on all
-  /// ranks. `trace` (may be null) receives what ran and must outlive the scheduler.
-  Scheduler(const ScheduleConfig& config, Executor& executor, TraceSink* trace = nullptr);
+  /// Starts `executor`. `config` must be valid and equal on all ranks. The executor and what
+  /// `options` points to must outlive the scheduler.
+  Scheduler(const ScheduleConfig& config, Executor& executor, SchedulerOptions options = {});
 
   /// Waits for everything submitted (or for the failure), then stops the executor.
   ~Scheduler() override;
@@ -63,6 +82,16 @@ class Scheduler final : private WorkSource {
   /// if any rank or task has failed; after that submissions are ignored.
   Result<void> end_step();
 
+  /// What is submitted until end_capture() is kept instead of run. Nothing ends a step meanwhile.
+  void begin_capture();
+  class Capture;
+  std::shared_ptr<Capture> end_capture();
+
+  /// Submits a captured step again, as a step of its own, and ends it like end_step(). Its bodies
+  /// run once each time; two runs of a body that only reads may overlap. What was submitted in
+  /// another way before is waited for.
+  Result<void> replay(const std::shared_ptr<Capture>& step);
+
   /// Blocks until everything submitted is done. For the end of a job, not for use inside a step.
   Result<void> synchronize();
 
@@ -85,7 +114,7 @@ class Scheduler final : private WorkSource {
   struct Payload {
     TaskBody body;
     std::string_view name;
-    std::int64_t step = 0;
+    std::int64_t step = 0;  ///< of a task submitted by itself
     std::span<float> values;
   };
   /// A part handed to the executor's channels, and not taken yet.
@@ -105,13 +134,30 @@ class Scheduler final : private WorkSource {
   void announce(std::span<const std::uint64_t> collectives) override;
   void fail(Error error) override;
 
-  Payload& payload(std::uint32_t slot) { return blocks_[slot / kBlock][slot % kBlock]; }
+  Payload& payload(std::uint32_t slot) {
+    return replayed_ ? replayed_payload(slot) : blocks_[slot / kBlock][slot % kBlock];
+  }
+  Payload& replayed_payload(std::uint32_t slot);
+  std::int64_t step_of(TaskId task) {
+    return replayed_ ? replayed_from_step_ + task.generation : payload(task.slot).step;
+  }
   void submit(Submission submission, std::span<const Access> accesses);
+  void leave_replay();
+  void submit_collective(const Submission& submission, std::span<const Access> accesses);
+  /// The error that `parts` of the step's next collective are not what the static order has.
+  std::optional<Error> follow_static_order(std::int64_t bytes);
+  Result<void> finish_submitting_step(std::unique_lock<std::mutex>& lock);
+  void fail_locked(Error error);
   void flush();
   void flush_into_plan();
+  /// Moves ready tasks to `work`, up to `limit`.
   std::size_t take_ready(std::span<ComputeWork> work);
+  /// Tells the plan what streams have finished since the last call, and starts what that allows.
+  void settle();
+  /// Puts ready tasks where streams find them without the plan.
+  void offer_ready();
   Payload& new_payload(TaskId task, const TaskOptions& options);
-  void task_finished(std::uint32_t slot);
+  void task_finished(TaskId task);
   bool drop_finished_steps();
   void start_parts();
   Wakes claim_sleepers();
@@ -122,8 +168,14 @@ class Scheduler final : private WorkSource {
   static constexpr std::size_t kSubmissionBatch = 64;
 
   Executor& executor_;
+  const ScheduleConfig config_;
+  const std::vector<std::uint32_t> static_order_;
+  const std::vector<std::int64_t> static_parts_;  // of each collective of a step
   const bool announces_;
-  const std::int64_t streams_;
+
+  // The submitter's own:
+  std::shared_ptr<Capture> capturing_;
+  bool replaying_ = false;
 
   // Locked before mutex_ when both are. A stream that finds nothing to run looks here before it
   // sleeps, so no submission is left behind.
@@ -133,12 +185,19 @@ class Scheduler final : private WorkSource {
   std::vector<Access> submitted_accesses_;
   bool stream_sleeps_ = false;
 
+  WorkExchange exchange_;
+
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   Plan plan_;
   std::vector<std::unique_ptr<Payload[]>> blocks_;  // by slot; never moves
+  std::shared_ptr<Capture> replayed_;
+  std::int64_t replayed_from_step_ = 0;
+  std::size_t step_collectives_ = 0;  // submitted in the present step
   std::deque<StartedPart> started_parts_;
   std::uint64_t part_index_ = 0;
+  std::vector<TaskId> finished_;  // settle()'s; empty otherwise
+  std::size_t batch_ = 1;  // tasks that a stream wants at once: more than one when they are tiny
   std::size_t sleeping_streams_ = 0, sleeping_channels_ = 0;
   // Unfinished tasks of steps first_step_, first_step_ + 1, …; the last one is still being
   // submitted.

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/task.h"
+
 namespace hocket {
 
 enum class TraceKind : std::uint8_t {
@@ -24,6 +26,8 @@ struct TraceEvent {
   std::int64_t begin_ns = 0, end_ns = 0;
   /// Bytes of the part; 0 for compute.
   std::int64_t bytes = 0;
+  /// Which task it was, or whose part.
+  TaskId task = {};
 };
 
 /// Receives events as they end, from any thread, at most one call a lane at a time.

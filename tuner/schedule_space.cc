@@ -22,8 +22,12 @@ bool fits(const Domain& domain, const Knob& knob) {
     return admit(limits, range->low) && admit(limits, range->high);
   }
   const auto* choices = std::get_if<Choices>(&domain);
-  return choices && std::all_of(choices->names.begin(), choices->names.end(),
-                                [&](const auto& name) { return bool(admit(limits, name)); });
+  return choices &&
+         std::all_of(choices->names.begin(), choices->names.end(), [&](const auto& name) {
+           const auto& others = knob.other_spellings;
+           return std::find(others.begin(), others.end(), name) != others.end() ||
+                  bool(admit(limits, name));
+         });
 }
 
 }  // namespace

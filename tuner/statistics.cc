@@ -55,4 +55,19 @@ double student_t_quantile(double p, double degrees) {
   return boost::math::quantile(boost::math::students_t(degrees), p);
 }
 
+double kendall_tau_b(std::span<const double> a, std::span<const double> b) {
+  HOCKET_CHECK(a.size() == b.size(), "pairs of values");
+  const auto order = [](double x, double y) { return (x > y) - (x < y); };
+  double agreement = 0, untied_a = 0, untied_b = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const int in_a = order(a[i], a[j]), in_b = order(b[i], b[j]);
+      agreement += in_a * in_b;
+      untied_a += in_a != 0;
+      untied_b += in_b != 0;
+    }
+  }
+  return agreement == 0 ? 0 : agreement / std::sqrt(untied_a * untied_b);
+}
+
 }  // namespace hocket

@@ -30,4 +30,9 @@ double standard_deviation(std::span<const double> values);
 /// The p-quantile of Student's t with `degrees` > 0 degrees of freedom.
 double student_t_quantile(double p, double degrees);
 
+/// Kendall's rank correlation with ties accounted for, τ-b (Kendall, Rank Correlation Methods,
+/// 1948): from −1 (opposite order) to 1 (the same). 0 when all values on one side are equal.
+/// Requires as many `a` as `b`.
+double kendall_tau_b(std::span<const double> a, std::span<const double> b);
+
 }  // namespace hocket

@@ -8,7 +8,7 @@
 
 #include "core/clock.h"
 #include "core/collective.h"
-#include "core/host/link.h"
+#include "core/link.h"
 
 namespace hocket {
 

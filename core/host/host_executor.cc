@@ -82,11 +82,11 @@ void HostExecutor::run_batch(std::span<ComputeWork> work, int lane) {
       (*task.body)();
     } catch (const std::exception& e) {
       source_->fail(
-          {ErrorCode::unavailable, "task \"" + std::string(task.name) + "\" threw: " + e.what()});
+          {ErrorCode::unavailable, "task \"" + std::string(*task.name) + "\" threw: " + e.what()});
     }
     if (trace_) {
-      trace_->record(
-          {TraceKind::compute, lane, task.name, task.step, begin_ns, clock_.now_ns(), 0});
+      trace_->record({TraceKind::compute, lane, *task.name, task.step, begin_ns, clock_.now_ns(), 0,
+                      task.task});
     }
   }
 }
@@ -129,7 +129,8 @@ void HostExecutor::run_channel(int lane) {
     }
     if (trace_) {
       trace_->record({TraceKind::communication, lane, part.name, part.step, begin_ns,
-                      clock_.now_ns(), static_cast<std::int64_t>(part.values.size_bytes())});
+                      clock_.now_ns(), static_cast<std::int64_t>(part.values.size_bytes()),
+                      part.task});
     }
   }
 }

@@ -78,6 +78,12 @@ void LocalGroup::reduce(Meeting& meeting) {
 
 Result<void> LocalGroup::all_reduce(int rank, std::span<float> values, std::uint64_t index) {
   std::unique_lock lock(mutex_);
+  // Indices may come again, even while a slow rank has not left the part that had this one before.
+  const auto left = [&] {
+    const auto before = meetings_.find(index);
+    return before == meetings_.end() || before->second.arrived < world_size_;
+  };
+  if (const auto ok = wait(lock, left, "waiting for the other ranks to leave"); !ok) return ok;
   Meeting& meeting = meetings_[index];
   meeting.values.resize(static_cast<std::size_t>(world_size_));
   meeting.values[static_cast<std::size_t>(rank)] = values;
@@ -89,7 +95,10 @@ Result<void> LocalGroup::all_reduce(int rank, std::span<float> values, std::uint
       lock, [&] { return meeting.arrived == world_size_; }, "meeting the other ranks");
   if (!met) return met;
   const bool mismatch = meeting.mismatch;
-  if (++meeting.left == world_size_) meetings_.erase(index);
+  if (++meeting.left == world_size_) {
+    meetings_.erase(index);
+    changed_.notify_all();
+  }
   if (mismatch) {
     return failure(ErrorCode::invalid_argument,
                    "ranks disagree on the size of part " + std::to_string(index) +

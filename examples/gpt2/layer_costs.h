@@ -5,10 +5,10 @@
 
 #include <vector>
 
-#include "core/host/link.h"
+#include "core/link.h"
+#include "core/overlap_bound.h"
 #include "core/trace.h"
 #include "core/workload.h"
-#include "profiler/overlap_bound.h"
 
 namespace hocket {
 

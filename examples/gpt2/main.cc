@@ -3,6 +3,10 @@
 //   bin/gpt2 --steps 20                                         one rank
 //   bin/hocket run --ranks 2 -- bin/gpt2 --link 500mbit         two ranks, emulated link
 //   bin/hocket tune -- bin/hocket run --ranks 2 -- bin/gpt2     tuned
+//   bin/hocket run --ranks 2 -- bin/gpt2 --profile step.json    what a step costs, for hocket
+//                                                               simulate and order=static
+//   HOCKET_STEP=step.json bin/hocket run --ranks 2 -- bin/gpt2  order=static follows it
+//   bin/hocket run --ranks 2 -- bin/gpt2 --record run.tape      decisions, for hocket tape
 //
 // Prints, on rank 0:
 //
@@ -19,11 +23,11 @@
 
 #include "core/host/emulated_link.h"
 #include "core/host/gloo_collective.h"
-#include "core/host/host_executor.h"
 #include "core/host/topology_probe.h"
 #include "examples/gpt2/layer_costs.h"
 #include "examples/gpt2/model.h"
-#include "examples/gpt2/scheduler_submitter.h"
+#include "examples/gpt2/profiling.h"
+#include "examples/gpt2/training.h"
 #include "profiler/iterations.h"
 #include "store/config_source.h"
 #include "store/open.h"
@@ -43,6 +47,9 @@ struct Options {
   std::string link;
   std::int64_t timeout_seconds = 30;
   bool json = false;
+  std::string profile;
+  std::string step = process_environment("HOCKET_STEP").value_or("");
+  std::string record;
 };
 
 /// The collective that tasks use, and what it stands on.
@@ -100,24 +107,49 @@ Result<FetchedConfig> fetch(const Topology& topology, const Workload& workload,
   return fetch_config(topology, workload, source.get(), collective);
 }
 
-/// Trains all steps; the trace of what ran is in `recorder`.
-Result<void> train(const Options& options, const ScheduleConfig& config, Gpt2& model,
-                   Collective& collective, const Clock& clock, TraceRecorder& recorder) {
-  HostExecutor executor({.streams = config.streams}, collective, clock);
-  Scheduler scheduler(config, executor, &recorder);
-  SchedulerSubmitter submitter(scheduler);
-  model.attach(submitter);
-  for (std::int64_t step = 0; step < options.training.steps; ++step) {
-    model.submit_step(step);
-    if (auto ok = scheduler.end_step(); !ok) return ok;
-    // end_step lets one step run ahead, so the one before the last is done.
-    const std::int64_t done = step - Scheduler::kStepsAhead;
-    if (done >= 0 && collective.rank() == 0 && !options.json) {
-      std::printf("step %lld: loss %.4f\n", static_cast<long long>(done),
-                  static_cast<double>(model.losses()[static_cast<std::size_t>(done)]));
-    }
+void warn(const std::string& message) {
+  std::fprintf(stderr, "gpt2: warning: %s\n", message.c_str());
+}
+
+struct Measured {
+  std::vector<TraceEvent> events;
+  std::int64_t warmup = 0;  ///< steps in `events` that are not measured
+};
+
+/// Trains all steps.
+Result<Measured> train(const Options& options, const ScheduleConfig& config,
+                       const Training& training) {
+  Phase phase{config, 0, options.training.steps, {}, false};
+  std::int64_t warmup = options.warmup;
+  if (config.order == CollectiveOrder::static_order) {
+    auto order = find_static_order(training, config, options.step, options.warmup, warn);
+    if (!order) return failure(order.error());
+    phase.options.static_order = std::move(order->parts);
+    phase.first_step = order->from_step;
+    // A new phase begins with nothing under way.
+    const std::int64_t left = phase.end_step - phase.first_step;
+    if (phase.first_step > 0) warmup = left > 2 ? 1 : 0;
   }
-  return scheduler.synchronize();
+  TraceRecorder recorder;
+  phase.options.trace = &recorder;
+  const auto trained = options.record.empty() ? run_phase(training, phase)
+                                              : run_recorded_phase(training, phase, options.record);
+  if (!trained) return failure(trained.error());
+  return Measured{recorder.events(), warmup};
+}
+
+/// Trains all steps for a profile, which rank 0 writes.
+Result<void> profile(const Options& options, const RunReport& report, const Training& training) {
+  auto description = profile_step(training, report.config, options.training.steps);
+  if (!description) return failure(description.error());
+  if (training.collective.rank() != 0) return {};
+  description->name = report.workload.name;
+  description->source = "profile of " + std::to_string(options.training.steps) +
+                        " steps of examples/gpt2, batch " + std::to_string(options.model.batch) +
+                        ", sequence " + std::to_string(options.model.sequence) + ", " +
+                        std::to_string(training.collective.world_size()) +
+                        " ranks, link: " + report.topology.link;
+  return write_step(*description, options.profile);
 }
 
 void print_summary(const Options& options, const RunReport& report, const Gpt2& model,
@@ -153,7 +185,13 @@ void print_summary(const Options& options, const RunReport& report, const Gpt2& 
                   : report.topology.link.c_str());
 }
 
-Result<void> run(Options options) {
+Result<void> check_steps(const Options& options) {
+  if (!options.profile.empty() && options.training.steps < kMinProfiledSteps) {
+    return failure(ErrorCode::invalid_argument,
+                   "--steps: " + std::to_string(options.training.steps) +
+                       " steps are too few for a profile; ask for at least " +
+                       std::to_string(kMinProfiledSteps));
+  }
   if (options.training.steps < options.warmup + 2) {
     return failure(ErrorCode::invalid_argument,
                    "--steps: " + std::to_string(options.training.steps) +
@@ -161,6 +199,11 @@ Result<void> run(Options options) {
                        " of warm-up and the last; ask for at least " +
                        std::to_string(options.warmup + 2));
   }
+  return {};
+}
+
+Result<void> run(Options options) {
+  if (auto ok = check_steps(options); !ok) return ok;
   if (auto ok = validate(options.model); !ok) return ok;
   const auto text = Text::load(options.text, static_cast<std::size_t>(options.model.sequence) + 1);
   if (!text) return failure(text.error());
@@ -186,8 +229,7 @@ Result<void> run(Options options) {
   report.config = fetched->config;
   report.config_source = fetched->source;
   if (collective.rank() == 0) {
-    for (const auto& warning : fetched->warnings)
-      std::fprintf(stderr, "gpt2: warning: %s\n", warning.c_str());
+    for (const auto& warning : fetched->warnings) warn(warning);
     std::fprintf(
         stderr, "configuration from %s (%s): partition %lld B, credit %lld B, %d stream%s, %s\n",
         fetched->source.c_str(), fetched->detail.c_str(),
@@ -196,13 +238,20 @@ Result<void> run(Options options) {
         report.config.streams == 1 ? "" : "s", std::string(to_string(report.config.order)).c_str());
   }
 
-  TraceRecorder recorder;
-  if (auto ok = train(options, report.config, **model, collective, clock, recorder); !ok) return ok;
+  const Training training{**model, collective, clock, [&](std::int64_t step) {
+                            if (collective.rank() != 0 || options.json) return;
+                            const auto loss = (*model)->losses()[static_cast<std::size_t>(step)];
+                            std::printf("step %lld: loss %.4f\n", static_cast<long long>(step),
+                                        static_cast<double>(loss));
+                          }};
+  if (!options.profile.empty()) return profile(options, report, training);
+  const auto measured = train(options, report.config, training);
+  if (!measured) return failure(measured.error());
   if (collective.rank() != 0) return {};
-  report.iterations = measure_iterations(recorder.events(), options.warmup);
+  report.iterations = measure_iterations(measured->events, measured->warmup);
   std::vector<LayerCost> layers;
   if (network->emulated) {
-    layers = layer_costs(recorder.events(), options.warmup, report.workload,
+    layers = layer_costs(measured->events, measured->warmup, report.workload,
                          collective.world_size(), *network->emulated);
   }
   print_summary(options, report, **model, layers);
@@ -236,6 +285,15 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 86'400));
   app.add_flag("--json", options.json,
                "Print one JSON object with iterations, losses and the overlap bound");
+  auto* profile = app.add_option(
+      "--profile", options.profile,
+      "Train to profile a step, and write its description to this file; nothing else is printed");
+  app.add_option("--step", options.step,
+                 "Step description that order=static follows (or HOCKET_STEP); without one it "
+                 "profiles the warm-up");
+  app.add_option("--record", options.record,
+                 "Write what the scheduler decides to this tape, on rank r > 0 to FILE.r")
+      ->excludes(profile);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -86,7 +86,6 @@ EmbeddingShape Gpt2::embedding_shape() const {
 }
 
 void Gpt2::attach(Submitter& submitter) {
-  HOCKET_CHECK(!submitter_, "the model is attached already");
   submitter_ = &submitter;
   batch_id_ = submitter.add_data();
   for (ParameterGroup& group : groups_) group.attach(submitter);

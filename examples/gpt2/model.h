@@ -40,7 +40,8 @@ class Gpt2 {
   Gpt2(const Gpt2&) = delete;
   Gpt2& operator=(const Gpt2&) = delete;
 
-  /// Gives the model's data to `submitter`, which gets all steps from then on. Once.
+  /// Gives the model's data to `submitter`, which gets all steps from then on. Again only when all
+  /// that the one before got is finished.
   void attach(Submitter& submitter);
 
   /// Submits one step: batch, forward, backward, all-reduces, updates. Steps come in order, from 0.

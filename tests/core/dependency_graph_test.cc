@@ -9,6 +9,9 @@
 namespace hocket {
 namespace {
 
+struct NoFields {};
+using Graph = DependencyGraph<NoFields>;
+
 bool conflict(const std::vector<Access>& a, const std::vector<Access>& b) {
   for (const Access& x : a) {
     for (const Access& y : b) {
@@ -48,7 +51,7 @@ TEST(DependencyGraph, ATaskIsReadyExactlyWhenNoEarlierConflictingTaskIsUnfinishe
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    DependencyGraph graph;
+    Graph graph;
     std::vector<DataId> data(1 + random() % 6);
     for (auto& d : data) d = graph.add_data();
     std::vector<Submitted> tasks;
@@ -84,7 +87,7 @@ TEST(DependencyGraph, ATaskIsReadyExactlyWhenNoEarlierConflictingTaskIsUnfinishe
 }
 
 TEST(DependencyGraph, ManyReadersOfDataThatIsNeverWrittenStayCheapAndCorrect) {
-  DependencyGraph graph;
+  Graph graph;
   const DataId constant = graph.add_data();
   const auto first = graph.add(std::vector<Access>{write(constant)});
   graph.finish(first.task, [](std::uint32_t) {});
@@ -103,7 +106,7 @@ TEST(DependencyGraph, ManyReadersOfDataThatIsNeverWrittenStayCheapAndCorrect) {
 }
 
 TEST(DependencyGraphDeathTest, RefusesToFinishATaskTwice) {
-  DependencyGraph graph;
+  Graph graph;
   const auto task = graph.add({});
   graph.finish(task.task, [](std::uint32_t) {});
   EXPECT_DEATH(graph.finish(task.task, [](std::uint32_t) {}), "finished twice");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -16,11 +17,13 @@ std::vector<Access> updates(DataId data) {
 
 TEST(Plan, AMoreUrgentCollectiveOvertakesAtAPartsBoundary) {
   Plan plan({.partition_bytes = 64, .credit_bytes = 64, .order = PartOrder::priority});
-  const TaskId slow = plan.submit_collective(9, updates(plan.add_data()), 192);
+  const TaskId slow =
+      plan.submit_collective({.name = {}, .priority = 9}, updates(plan.add_data()), 192);
   const auto first = plan.next_part();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->task, slow);
-  const TaskId urgent = plan.submit_collective(1, updates(plan.add_data()), 64);
+  const TaskId urgent =
+      plan.submit_collective({.name = {}, .priority = 1}, updates(plan.add_data()), 64);
   EXPECT_FALSE(plan.next_part()) << "the window is full";
   plan.finish_part(slow, first->bytes);
   EXPECT_EQ(plan.next_part()->task, urgent);
@@ -29,9 +32,9 @@ TEST(Plan, AMoreUrgentCollectiveOvertakesAtAPartsBoundary) {
 TEST(Plan, FifoKeepsTheOrderOfSubmissionEvenWhenALaterOneIsReadyFirst) {
   Plan plan({.partition_bytes = 1 << 20, .credit_bytes = 1 << 20, .order = PartOrder::fifo});
   const DataId gradient = plan.add_data();
-  plan.submit_compute(0, updates(gradient));
-  const TaskId first = plan.submit_collective(9, updates(gradient), 64);
-  plan.submit_collective(1, updates(plan.add_data()), 64);
+  plan.submit_compute({.name = {}, .priority = 0}, updates(gradient));
+  const TaskId first = plan.submit_collective({.name = {}, .priority = 9}, updates(gradient), 64);
+  plan.submit_collective({.name = {}, .priority = 1}, updates(plan.add_data()), 64);
   EXPECT_FALSE(plan.next_part())
       << "the first collective waits for its data, the second for its turn";
   plan.finish_compute(*plan.next_compute());
@@ -40,8 +43,10 @@ TEST(Plan, FifoKeepsTheOrderOfSubmissionEvenWhenALaterOneIsReadyFirst) {
 
 TEST(Plan, APartLargerThanTheWindowGoesAlone) {
   Plan plan({.partition_bytes = 1 << 20, .credit_bytes = 4096, .order = PartOrder::priority});
-  const TaskId small = plan.submit_collective(0, updates(plan.add_data()), 64);
-  const TaskId large = plan.submit_collective(1, updates(plan.add_data()), 8192);
+  const TaskId small =
+      plan.submit_collective({.name = {}, .priority = 0}, updates(plan.add_data()), 64);
+  const TaskId large =
+      plan.submit_collective({.name = {}, .priority = 1}, updates(plan.add_data()), 8192);
   ASSERT_EQ(plan.next_part()->task, small);
   EXPECT_FALSE(plan.next_part());
   plan.finish_part(small, 64);
@@ -51,7 +56,8 @@ TEST(Plan, APartLargerThanTheWindowGoesAlone) {
 
 TEST(Plan, AnEmptyCollectiveIsOnePartOfNoBytes) {
   Plan plan({.partition_bytes = 64, .credit_bytes = 64});
-  const TaskId empty = plan.submit_collective(0, updates(plan.add_data()), 0);
+  const TaskId empty =
+      plan.submit_collective({.name = {}, .priority = 0}, updates(plan.add_data()), 0);
   const auto part = plan.next_part();
   ASSERT_TRUE(part);
   EXPECT_EQ(part->bytes, 0);
@@ -98,10 +104,10 @@ class RandomRun {
     }
     const auto priority = static_cast<std::uint32_t>(submissions_() % 5);
     if (submissions_() % 2) {
-      plan_.submit_compute(priority, accesses);
+      plan_.submit_compute({.name = {}, .priority = priority}, accesses);
     } else {
       const auto bytes = static_cast<std::int64_t>(submissions_() % 1000);
-      plan_.submit_collective(priority, accesses, bytes);
+      plan_.submit_collective({.name = {}, .priority = priority}, accesses, bytes);
       bytes_[bytes_.size()] = bytes;
     }
   }
@@ -181,6 +187,106 @@ TEST(Plan, AFollowerStartsPartsInTheAnnouncedOrderWhateverItsTiming) {
     follower.announce(leader.started());
     ASSERT_NO_FATAL_FAILURE(follower.run());
     ASSERT_EQ(follower.started(), leader.started());
+  }
+}
+
+/// Runs `launches` of a random step, each derived anew or all from one capture, with random timing;
+/// gives the order in which tasks ended, as indices counted over all launches.
+std::vector<std::uint64_t> order_of_ends(std::uint64_t seed, const PlanOptions& options,
+                                         const std::vector<CapturedStep::Task>& tasks, int launches,
+                                         bool replayed) {
+  std::mt19937_64 random(seed);
+  Plan plan(options);
+  const auto step = std::make_shared<const CapturedStep>(tasks);
+  for (int i = 0; i < 8; ++i) plan.add_data();
+  const auto n = static_cast<std::uint64_t>(tasks.size());
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> number_of;
+  std::uint64_t submitted = 0, finished = 0;
+  std::vector<std::uint64_t> ends;
+  std::vector<TaskId> running;
+  std::vector<PartDecision> in_flight;
+  const auto submit = [&] {
+    if (replayed && !plan.may_launch(*step)) return;
+    // A launch may run one ahead, as a scheduler lets it.
+    if (!replayed && submitted - finished > n) return;
+    TaskId first = replayed ? plan.launch(step) : TaskId{};
+    for (const auto& task : tasks) {
+      const TaskOptions of_task{.name = task.name, .priority = task.priority};
+      const TaskId id = replayed ? first
+                        : task.is_collective
+                            ? plan.submit_collective(of_task, task.accesses, task.bytes)
+                            : plan.submit_compute(of_task, task.accesses);
+      number_of[{id.slot, id.generation}] = submitted++;
+      ++first.slot;
+    }
+  };
+  const auto end = [&](TaskId id) {
+    ends.push_back(number_of.at({id.slot, id.generation}));
+    ++finished;
+  };
+  const std::uint64_t all = n * static_cast<std::uint64_t>(launches);
+  for (int idle = 0; finished < all; ++idle) {
+    EXPECT_LT(idle, 100'000) << "deadlock";
+    if (idle >= 100'000) break;
+    if (submitted < all && random() % 8 == 0) submit();
+    if (const auto task = plan.next_compute()) running.push_back(*task);
+    if (const auto part = plan.next_part()) in_flight.push_back(*part);
+    if (!running.empty() && random() % 2) {
+      std::swap(running[random() % running.size()], running.back());
+      plan.finish_compute(running.back());
+      end(running.back());
+      running.pop_back();
+    }
+    if (!in_flight.empty() && random() % 2) {
+      std::swap(in_flight[random() % in_flight.size()], in_flight.back());
+      const PartDecision part = in_flight.back();
+      if (plan.finish_part(part.task, part.bytes)) end(part.task);
+      in_flight.pop_back();
+    }
+  }
+  return ends;
+}
+
+TEST(Plan, ALaunchedStepKeepsTheOrderOfConflictingAccesses) {
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    std::vector<CapturedStep::Task> tasks(1 + random() % 12);
+    for (auto& task : tasks) {
+      task.priority = static_cast<std::uint32_t>(random() % 4);
+      task.is_collective = random() % 3 == 0;
+      task.bytes = task.is_collective ? static_cast<std::int64_t>(random() % 900) : 0;
+      for (auto n = random() % 4; n > 0; --n) {
+        task.accesses.push_back({DataId{static_cast<std::uint32_t>(random() % 5)},
+                                 static_cast<AccessMode>(random() % 3)});
+      }
+    }
+    const auto options = random_options(seed, seed % 2 ? PartOrder::fifo : PartOrder::priority);
+    const bool replayed = seed % 3 != 0;
+    const auto ends = order_of_ends(seed, options, tasks, 6, replayed);
+    const auto n = tasks.size();
+    ASSERT_EQ(ends.size(), 6 * n);
+    std::vector<std::size_t> place(ends.size(), ~std::size_t{0});
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      ASSERT_EQ(place[ends[i]], ~std::size_t{0}) << "a task ended twice";
+      place[ends[i]] = i;
+    }
+    const auto conflict = [&](std::size_t a, std::size_t b) {
+      for (const Access& x : tasks[a % n].accesses) {
+        for (const Access& y : tasks[b % n].accesses) {
+          if (x.data == y.data && (x.mode != AccessMode::read || y.mode != AccessMode::read))
+            return true;
+        }
+      }
+      return false;
+    };
+    for (std::size_t a = 0; a < ends.size(); ++a) {
+      for (std::size_t b = a + 1; b < ends.size(); ++b) {
+        if (conflict(a, b)) {
+          ASSERT_LT(place[a], place[b]) << a << " before " << b;
+        }
+      }
+    }
   }
 }
 

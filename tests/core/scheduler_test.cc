@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <mutex>
 #include <random>
 #include <stdexcept>
 #include <thread>
 
+#include "core/partition.h"
 #include "tests/core/host/ranks.h"
 
 namespace hocket {
@@ -22,7 +25,7 @@ ScheduleConfig random_config(std::mt19937_64& random) {
   config.partition_bytes = std::int64_t{4096} << random() % 6;
   config.credit_bytes = std::int64_t{4096} << random() % 8;
   config.streams = 1 + static_cast<int>(random() % 4);
-  config.order = random() % 2 ? CollectiveOrder::fifo : CollectiveOrder::priority;
+  config.order = static_cast<CollectiveOrder>(random() % 3);
   return config;
 }
 
@@ -37,6 +40,12 @@ struct LayeredJob {
   int layers = 6, steps = 5;
   std::size_t values = 3000;
   std::uint64_t timing_seed = 0;
+  /// For order=static.
+  std::vector<std::uint32_t> static_order = {};
+  /// Derives the step once and replays it.
+  bool replays = false;
+  /// Delays are sleeps of up to this long, so that others run meanwhile; 0: short spins.
+  std::int64_t sleep_us = 0;
 
   std::vector<std::vector<float>> run(const ScheduleConfig& config, Collective& collective,
                                       int channels, Result<void>* outcome = nullptr) const {
@@ -47,13 +56,18 @@ struct LayeredJob {
     HostExecutor executor({.streams = config.streams, .channels = channels}, collective, clock);
     std::atomic<std::uint64_t> timing = timing_seed;
     // Other delays at every call, on every rank.
-    const auto dawdle = [&timing] { spin(std::mt19937_64(timing++)() % 20'000); };
-    Scheduler scheduler(config, executor);
+    const auto dawdle = [&timing, sleep_us = sleep_us] {
+      const std::uint64_t drawn = std::mt19937_64(timing++)();
+      if (sleep_us == 0) return spin(drawn % 20'000);
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(drawn % static_cast<std::uint64_t>(sleep_us)));
+    };
+    Scheduler scheduler(config, executor,
+                        {.trace = nullptr, .observer = nullptr, .static_order = static_order});
     std::vector<DataId> p(n), g(n);
     for (std::size_t i = 0; i < n; ++i) p[i] = scheduler.add_data(), g[i] = scheduler.add_data();
     const DataId activation = scheduler.add_data();
-    Result<void> ok;
-    for (int step = 0; step < steps && ok; ++step) {
+    const auto submit_step = [&] {
       for (std::size_t i = 0; i < n; ++i) {
         scheduler.compute({.name = "forward", .priority = static_cast<std::uint32_t>(i)},
                           {read(p[i]), update(activation)}, dawdle);
@@ -73,13 +87,38 @@ struct LayeredJob {
                               parameters[i][v] += gradients[i][v] * 0.125f;
                           });
       }
-      ok = scheduler.end_step();
+    };
+    Result<void> ok;
+    if (replays) {
+      scheduler.begin_capture();
+      submit_step();
+      const auto captured = scheduler.end_capture();
+      for (int step = 0; step < steps && ok; ++step) ok = scheduler.replay(captured);
+    } else {
+      for (int step = 0; step < steps && ok; ++step) {
+        submit_step();
+        ok = scheduler.end_step();
+      }
     }
     if (ok) ok = scheduler.synchronize();
     if (outcome) *outcome = ok;
     return parameters;
   }
 };
+
+/// An order in which the parts of LayeredJob's gradients can start: any, as long as each
+/// collective has all its parts.
+std::vector<std::uint32_t> random_order(std::mt19937_64& random, std::int64_t partition_bytes) {
+  const LayeredJob job;
+  const auto bytes = static_cast<std::int64_t>(job.values * sizeof(float));
+  std::vector<std::uint32_t> order;
+  for (int layer = 0; layer < job.layers; ++layer) {
+    order.insert(order.end(), static_cast<std::size_t>(part_count(bytes, partition_bytes)),
+                 static_cast<std::uint32_t>(layer));
+  }
+  std::shuffle(order.begin(), order.end(), random);
+  return order;
+}
 
 TEST(Scheduler, ConflictingTasksRunInTheOrderOfSubmission) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
@@ -129,8 +168,11 @@ TEST(Scheduler, EveryRankGetsTheSameResultUnderEveryScheduleAndTiming) {
     std::mt19937_64 random(seed);
     const auto config = random_config(random);
     const int channels = 1 + static_cast<int>(random() % 3);
+    const auto order = random_order(random, config.partition_bytes);
     run_local_ranks(2, [&](int rank, Collective& collective) {
       LayeredJob timed = job;
+      timed.static_order = order;
+      timed.replays = seed % 3 == 0;
       timed.timing_seed = 1000 * seed + static_cast<std::uint64_t>(rank);
       EXPECT_EQ(timed.run(config, collective, channels), expected) << to_json(config);
     });
@@ -142,12 +184,16 @@ TEST(Scheduler, PartsBeginInOneOrderOnEveryRank) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     auto config = random_config(random);
-    config.order = seed % 4 == 0 ? CollectiveOrder::fifo : CollectiveOrder::priority;
+    config.order = static_cast<CollectiveOrder>(seed % 3);
+    const auto order = random_order(random, config.partition_bytes);
     std::vector<std::vector<std::pair<std::uint64_t, std::size_t>>> begun(3);
     run_local_ranks(3, [&](int rank, Collective& collective) {
       ObservedCollective observed(collective);
       LayeredJob job;
       job.timing_seed = 77 * seed + static_cast<std::uint64_t>(rank);
+      job.static_order = order;
+      job.replays = seed % 2 == 1;
+      job.sleep_us = seed % 4 == 2 ? 1000 : 0;
       Result<void> outcome;
       job.run(config, observed, 1, &outcome);
       EXPECT_TRUE(outcome);
@@ -160,6 +206,91 @@ TEST(Scheduler, PartsBeginInOneOrderOnEveryRank) {
   }
 }
 
+TEST(Scheduler, AStaticOrderIsFollowedStepAfterStep) {
+  std::mt19937_64 random(3);
+  const ScheduleConfig config{.partition_bytes = 4096,
+                              .credit_bytes = 1 << 20,
+                              .streams = 2,
+                              .comm_channels = 1,
+                              .order = CollectiveOrder::static_order,
+                              .unknown_fields = nlohmann::json::object()};
+  for (const bool replays : {false, true}) {
+    const auto order = random_order(random, config.partition_bytes);
+    run_local_ranks(2, [&](int rank, Collective& collective) {
+      ObservedCollective observed(collective);
+      LayeredJob job;
+      job.timing_seed = static_cast<std::uint64_t>(rank);
+      job.static_order = order;
+      job.replays = replays;
+      Result<void> outcome;
+      job.run(config, observed, 1, &outcome);
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      ASSERT_EQ(observed.parts().size(), order.size() * static_cast<std::size_t>(job.steps));
+      // Which collective a part is of, by where its values lie: first seen in the first step.
+      std::vector<std::vector<const float*>> starts(static_cast<std::size_t>(job.layers));
+      for (std::size_t i = 0; i < order.size(); ++i)
+        starts[order[i]].push_back(observed.parts()[i].begin);
+      for (const auto& of_layer : starts)
+        EXPECT_TRUE(std::is_sorted(of_layer.begin(), of_layer.end()));
+      for (std::size_t i = 0; i < observed.parts().size(); ++i)
+        EXPECT_EQ(observed.parts()[i].begin, observed.parts()[i % order.size()].begin);
+    });
+  }
+}
+
+TEST(Scheduler, AStaticOrderForAnotherStepIsRefusedOnEveryRank) {
+  std::mt19937_64 random(5);
+  const ScheduleConfig config{.order = CollectiveOrder::static_order};
+  auto fewer = random_order(random, config.partition_bytes);
+  std::erase(fewer, 5u);
+  auto more = random_order(random, config.partition_bytes);
+  more.push_back(6);
+  auto other_parts = random_order(random, config.partition_bytes / 1024);
+  for (const auto& order : {fewer, more, other_parts}) {
+    for (const bool replays : {false, true}) {
+      run_local_ranks(2, [&](int, Collective& collective) {
+        LayeredJob job;
+        job.static_order = order;
+        job.replays = replays;
+        Result<void> outcome;
+        job.run(config, collective, 1, &outcome);
+        ASSERT_FALSE(outcome);
+        EXPECT_THAT(outcome.error().message, HasSubstr("order=static"));
+      });
+    }
+  }
+}
+
+TEST(Scheduler, ReplaysAndSubmissionsMayAlternate) {
+  SteadyClock clock;
+  LocalGroup group(1);
+  const auto collective = group.join(0);
+  HostExecutor executor({.streams = 2}, *collective, clock);
+  std::vector<int> log;
+  {
+    Scheduler scheduler({.streams = 2}, executor);
+    const DataId data = scheduler.add_data();
+    const auto add = [&](int value) {
+      scheduler.compute({}, {update(data)}, [&log, value] { log.push_back(value); });
+    };
+    scheduler.begin_capture();
+    add(1), add(2);
+    const auto first = scheduler.end_capture();
+    scheduler.begin_capture();
+    add(3);
+    const auto second = scheduler.end_capture();
+    add(0);
+    ASSERT_TRUE(scheduler.replay(first));
+    ASSERT_TRUE(scheduler.replay(first));
+    ASSERT_TRUE(scheduler.replay(second));
+    add(4);
+    ASSERT_TRUE(scheduler.end_step());
+    ASSERT_TRUE(scheduler.replay(first));
+    ASSERT_TRUE(scheduler.synchronize());
+  }
+  EXPECT_THAT(log, testing::ElementsAre(0, 1, 2, 1, 2, 3, 4, 1, 2));
+}
+
 TEST(Scheduler, TheForwardPassOfTheNextStepWaitsForItsOwnLayerAlone) {
   // The last layer's sum never completes until the next step's first forward has run.
   run_local_ranks(2, [&](int rank, Collective& collective) {
@@ -169,7 +300,8 @@ TEST(Scheduler, TheForwardPassOfTheNextStepWaitsForItsOwnLayerAlone) {
     std::promise<void> next_forward_ran;
     bool ran_early = false;
     {
-      Scheduler scheduler({.credit_bytes = 1 << 20, .order = CollectiveOrder::priority}, executor);
+      Scheduler scheduler({.credit_bytes = 1 << 20, .order = CollectiveOrder::negotiated},
+                          executor);
       const DataId g0 = scheduler.add_data(), g1 = scheduler.add_data();
       scheduler.all_reduce({.priority = 0}, g0, first);
       if (rank == 1) {
@@ -215,7 +347,7 @@ TEST(Scheduler, AStepAheadIsAllowedAndNoMore) {
 }
 
 TEST(Scheduler, AFailingCollectiveEndsEveryRankWithItsReason) {
-  for (const auto order : {CollectiveOrder::fifo, CollectiveOrder::priority}) {
+  for (const auto order : {CollectiveOrder::fifo, CollectiveOrder::negotiated}) {
     run_local_ranks(3, [&](int rank, Collective& collective) {
       ObservedCollective faulty(collective, rank == 1 ? 4 : ~std::uint64_t{0});
       Result<void> outcome;
@@ -266,7 +398,7 @@ TEST(Scheduler, TheTraceHoldsEveryTaskAndPart) {
   CountingSink sink;
   std::vector<float> values(10'000);
   {
-    Scheduler scheduler({.partition_bytes = 4096}, executor, &sink);
+    Scheduler scheduler({.partition_bytes = 4096}, executor, {.trace = &sink});
     const DataId data = scheduler.add_data();
     for (int i = 0; i < 10; ++i) scheduler.compute({}, {update(data)}, [] {});
     scheduler.all_reduce({}, data, values);

@@ -10,8 +10,9 @@ namespace {
 
 using Rooms = std::set<std::string_view>;
 
-const Rooms kLibraries = {"core",  "core/host", "core/cuda",    "core/sim",    "profiler",
-                          "store", "tuner",     "tuner/client", "tuner/daemon"};
+const Rooms kLibraries = {"core",         "core/host",       "core/cuda", "core/sim",
+                          "profiler",     "profiler/export", "store",     "tuner",
+                          "tuner/client", "tuner/daemon"};
 
 /// Each folder of the table, and the others that it may include.
 const std::map<std::string_view, Rooms>& table() {
@@ -24,6 +25,7 @@ const std::map<std::string_view, Rooms>& table() {
         {"core/cuda", {"core"}},
         {"core/sim", {"core"}},
         {"profiler", {"core"}},
+        {"profiler/export", {"core"}},
         {"store", {"core"}},
         {"tuner", {"core"}},
         {"tuner/client", {"core"}},

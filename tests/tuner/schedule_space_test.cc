@@ -35,7 +35,8 @@ TEST(ScheduleSpace, TakesASubset) {
   EXPECT_EQ((*parameters)[0].name, "partition_bytes");
   const std::vector<std::string> wrong{"stream"};
   EXPECT_EQ(schedule_parameters(wrong).error().message,
-            "no knob is named \"stream\"; there are partition_bytes, credit_bytes, streams, order");
+            "no knob is named \"stream\"; there are partition_bytes, credit_bytes, streams, "
+            "comm_channels, order");
 }
 
 TEST(ScheduleSpace, OtherParametersHaveNoEffect) {
@@ -55,8 +56,9 @@ TEST(ScheduleSpace, RefusesWhatAKnobCannotHold) {
             "parameter streams is a knob of the scheduler: expected an integer from 1 to 64, found "
             "an integer from 0 to 4");
   EXPECT_EQ(problem({"order", Choices{{"fifo", "random"}}, std::string("fifo")}),
-            "parameter order is a knob of the scheduler: expected one of fifo, priority, found one "
-            "of fifo, random");
+            "parameter order is a knob of the scheduler: expected one of fifo, static, negotiated, "
+            "found one of fifo, random");
+  EXPECT_EQ(problem({"order", Choices{{"fifo", "priority"}}, std::string("fifo")}), "accepted");
   EXPECT_NE(problem({"streams", RealRange{1, 4}, 2.0}), "accepted");
   EXPECT_EQ(problem({"batch", RealRange{1, 4}, 2.0}), "accepted");
   EXPECT_FALSE(schedule_config_for({{"streams", std::int64_t{0}}}));

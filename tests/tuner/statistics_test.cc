@@ -55,5 +55,16 @@ TEST(Statistics, StandardDeviation) {
   EXPECT_EQ(standard_deviation(std::vector<double>{3}), 0);
 }
 
+TEST(Statistics, KendallRankCorrelation) {
+  const std::vector<double> up{1, 2, 3, 4}, down{9, 7, 5, 1}, equal{3, 3, 3, 3};
+  EXPECT_DOUBLE_EQ(kendall_tau_b(up, up), 1);
+  EXPECT_DOUBLE_EQ(kendall_tau_b(up, down), -1);
+  EXPECT_EQ(kendall_tau_b(up, equal), 0);
+  // Five pairs agree, one is tied in b: 5 / √(6·5).
+  EXPECT_DOUBLE_EQ(kendall_tau_b(up, std::vector<double>{1, 2, 2, 3}), 5 / std::sqrt(30.0));
+  // Of six pairs four agree and two do not.
+  EXPECT_DOUBLE_EQ(kendall_tau_b(up, std::vector<double>{2, 1, 4, 3}), 2.0 / 6);
+}
+
 }  // namespace
 }  // namespace hocket

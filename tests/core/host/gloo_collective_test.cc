@@ -122,7 +122,7 @@ Result<void> run_steps(Collective& collective, CollectiveOrder order, int steps,
 
 #ifndef HOCKET_SANITIZED  // forks while the sanitizers' own threads run
 TEST(GlooCollective, ARankThatDiesEndsTheOthersWithAReason) {
-  for (const auto order : {CollectiveOrder::fifo, CollectiveOrder::priority}) {
+  for (const auto order : {CollectiveOrder::fifo, CollectiveOrder::negotiated}) {
     for (const int dying : {0, 2}) {
       SCOPED_TRACE(testing::Message() << to_string(order) << ", rank " << dying << " dies");
       TemporaryFolder folder;
@@ -169,7 +169,7 @@ TEST(GlooCollective, ASilentPeerIsATimeoutNotAHang) {
 TEST(GlooCollective, ManyStepsInPriorityOrderEndWellOnEveryRank) {
   TemporaryFolder folder;
   run_ranks(3, folder.rendezvous(), [](Collective& collective) {
-    const auto ok = run_steps(collective, CollectiveOrder::priority, 200, [](int) {});
+    const auto ok = run_steps(collective, CollectiveOrder::negotiated, 200, [](int) {});
     EXPECT_TRUE(ok) << ok.error().message;
   });
 }

@@ -1,4 +1,4 @@
-#include "core/host/link.h"
+#include "core/link.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

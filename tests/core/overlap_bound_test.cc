@@ -1,4 +1,4 @@
-#include "profiler/overlap_bound.h"
+#include "core/overlap_bound.h"
 
 #include <gtest/gtest.h>
 

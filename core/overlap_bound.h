@@ -27,6 +27,8 @@ std::int64_t overlap_bound_ns(const std::vector<LayerCost>& layers);
 
 /// η = (C + M − T) / (C + M − T*): 1 when an iteration of `iteration_ns` reaches the bound, 0 when
 /// nothing overlaps. 1 when there is nothing to overlap.
+double overlap_efficiency(std::int64_t compute_ns, std::int64_t communication_ns,
+                          std::int64_t bound_ns, std::int64_t iteration_ns);
 double overlap_efficiency(const std::vector<LayerCost>& layers, std::int64_t iteration_ns);
 
 }  // namespace hocket

@@ -1,4 +1,4 @@
-#include "profiler/overlap_bound.h"
+#include "core/overlap_bound.h"
 
 #include <algorithm>
 
@@ -17,14 +17,21 @@ std::int64_t overlap_bound_ns(const std::vector<LayerCost>& layers) {
   return bound;
 }
 
-double overlap_efficiency(const std::vector<LayerCost>& layers, std::int64_t iteration_ns) {
-  std::int64_t serial_ns = 0;
-  for (const LayerCost& layer : layers) {
-    serial_ns += layer.forward_ns + layer.backward_ns + layer.communication_ns;
-  }
-  const std::int64_t hideable_ns = serial_ns - overlap_bound_ns(layers);
+double overlap_efficiency(std::int64_t compute_ns, std::int64_t communication_ns,
+                          std::int64_t bound_ns, std::int64_t iteration_ns) {
+  const std::int64_t serial_ns = compute_ns + communication_ns;
+  const std::int64_t hideable_ns = serial_ns - bound_ns;
   if (hideable_ns <= 0) return 1;
   return static_cast<double>(serial_ns - iteration_ns) / static_cast<double>(hideable_ns);
+}
+
+double overlap_efficiency(const std::vector<LayerCost>& layers, std::int64_t iteration_ns) {
+  std::int64_t compute_ns = 0, communication_ns = 0;
+  for (const LayerCost& layer : layers) {
+    compute_ns += layer.forward_ns + layer.backward_ns;
+    communication_ns += layer.communication_ns;
+  }
+  return overlap_efficiency(compute_ns, communication_ns, overlap_bound_ns(layers), iteration_ns);
 }
 
 }  // namespace hocket

@@ -1,4 +1,4 @@
-#include "core/host/link.h"
+#include "core/link.h"
 
 #include <algorithm>
 #include <array>

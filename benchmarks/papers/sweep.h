@@ -1,0 +1,31 @@
+#pragma once
+
+// The best of a grid of partition and credit sizes on the simulator. Pure.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/schedule_config.h"
+#include "core/step_description.h"
+
+namespace hocket {
+
+/// The predicted time of an iteration. `step` and `config` are valid.
+std::int64_t iteration_ns(const StepDescription& step, const ScheduleConfig& config);
+
+/// Every partition with credit for so many parts of it, the most urgent first.
+std::vector<ScheduleConfig> partition_and_credit_grid(
+    const std::vector<std::int64_t>& partitions_bytes,
+    const std::vector<std::int64_t>& credit_parts);
+
+struct Tuned {
+  ScheduleConfig config;
+  std::int64_t iteration_ns = 0;
+};
+
+/// The first of the fastest of `configs`, each run on `step_under(config)`.
+Tuned fastest(const std::vector<ScheduleConfig>& configs,
+              const std::function<StepDescription(const ScheduleConfig&)>& step_under);
+
+}  // namespace hocket

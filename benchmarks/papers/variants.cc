@@ -1,0 +1,70 @@
+#include "benchmarks/papers/variants.h"
+
+#include <functional>
+
+#include "core/check.h"
+
+namespace hocket {
+namespace {
+
+using Layers = std::vector<StepLayer>;
+using StepOn = std::function<StepDescription(const Layers&, double bytes_per_second)>;
+
+StepDescription duplex(const Layers& layers, double bytes_per_second) {
+  return fifo_step(layers, bytes_per_second, {});
+}
+
+/// The first forward waits for the parameters of all.
+StepDescription duplex_with_barrier(const Layers& layers, double bytes_per_second) {
+  StepDescription step = duplex(layers, bytes_per_second);
+  std::vector<Access>& first = step.tasks.front().accesses;
+  const DataId own = first.front().data;
+  for (const StepTask& task : step.tasks) {
+    for (const Access& access : task.accesses) {
+      const bool pulled = access.mode == AccessMode::write && task.name.starts_with("pull");
+      if (pulled && access.data != own) first.push_back(read(access.data));
+    }
+  }
+  return step;
+}
+
+StepDescription one_transfer(const Layers& layers, double bytes_per_second) {
+  StepDescription step;
+  step.layers = layers;
+  step.collective.beta_ns_per_byte = 1e9 / bytes_per_second;
+  return step;
+}
+
+std::array<double, 3> errors(const Layers& layers, const PublishedModel& published,
+                             const StepOn& baseline, bool duplex_parts) {
+  std::array<double, 3> errors{};
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const PublishedPoint& point = published.points[i];
+    const auto bandwidth = fit_bandwidth(
+        point, [&](double bytes_per_second) { return baseline(layers, bytes_per_second); });
+    HOCKET_CHECK(bandwidth, "no bandwidth fits the baseline");
+    const Tuned tuned = duplex_parts ? tuned_schedule(layers, *bandwidth, {})
+                                     : fastest(tuning_grid(), [&](const ScheduleConfig&) {
+                                         return one_transfer(layers, *bandwidth);
+                                       });
+    errors[i] =
+        point.step_ns(point.scheduled_images_per_second) / static_cast<double>(tuned.iteration_ns) -
+        1;
+  }
+  return errors;
+}
+
+}  // namespace
+
+std::vector<Variant> vary_baseline(const Layers& vgg16, const Layers& resnet50) {
+  const auto variant = [&](std::string_view name, const StepOn& baseline, bool duplex_parts) {
+    return Variant{.name = name,
+                   .vgg16 = errors(vgg16, kVgg16, baseline, duplex_parts),
+                   .resnet50 = errors(resnet50, kResNet50, baseline, duplex_parts)};
+  };
+  return {variant("pull after push, both ways at once", duplex, true),
+          variant("the same, and a barrier", duplex_with_barrier, true),
+          variant("push and pull as one transfer", one_transfer, false)};
+}
+
+}  // namespace hocket

@@ -1,0 +1,103 @@
+// What simulating costs: bin/simulator_benchmark [--benchmark_filter=…]
+//
+// `events` counts ends of tasks, beginnings and ends of transfers and ends of parts over all
+// simulated ranks; `ns_per_event` is real time over that.
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "core/json.h"
+#include "core/sim/simulator.h"
+
+namespace hocket {
+namespace {
+
+void run(benchmark::State& state, const StepDescription& step, const SimulationOptions& options) {
+  std::int64_t events = 0;
+  for (auto _ : state) {
+    const auto result = simulate(step, options);
+    if (!result) return state.SkipWithError(result.error().message.c_str());
+    events += result->events;
+  }
+  state.counters["events"] = static_cast<double>(events) / static_cast<double>(state.iterations());
+  state.counters["ns_per_event"] =
+      benchmark::Counter(static_cast<double>(events) * 1e-9,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+/// Layers that each compute and communicate for about as long.
+StepDescription chain(std::int64_t layers) {
+  StepDescription step;
+  for (std::int64_t i = 0; i < layers; ++i)
+    step.layers.push_back({"layer", 1 << 20, 40'000, 80'000});
+  step.collective = {2000, 0.1, 5000};
+  return step;
+}
+
+/// So many parts in four iterations that there are about range(0) events.
+void BM_Events(benchmark::State& state) {
+  constexpr std::int64_t kLayers = 10, kIterations = 4, kEventsAPart = 3;
+  auto step = chain(kLayers);
+  const std::int64_t parts = state.range(0) / (kEventsAPart * kIterations * kLayers);
+  SimulationOptions options;
+  options.iterations = kIterations;
+  options.config.partition_bytes = 65'536;
+  options.config.credit_bytes = 1 << 20;
+  options.config.order = CollectiveOrder::negotiated;
+  for (StepLayer& layer : step.layers) layer.parameter_bytes = parts * 65'536;
+  run(state, step, options);
+}
+BENCHMARK(BM_Events)
+    ->RangeMultiplier(10)
+    ->Range(1000, 10'000'000)
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
+
+/// Steps of range(0) computations alone.
+void BM_Computations(benchmark::State& state) {
+  StepDescription step;
+  for (std::int64_t i = 0; i < state.range(0) / 2; ++i)
+    step.layers.push_back({"layer", 0, 1000, 2000});
+  run(state, step, {});
+}
+BENCHMARK(BM_Computations)->Arg(1000)->Arg(100'000)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+/// VGG16 of examples/steps on range(0) equal ranks.
+void BM_FoldedVgg16(benchmark::State& state) {
+  const auto text = read_file(HOCKET_STEPS "/vgg16.json");
+  if (!text) return state.SkipWithError(text.error().message.c_str());
+  auto step = parse_step_description(*text);
+  if (!step) return state.SkipWithError(step.error().message.c_str());
+  step->ranks = state.range(0);
+  step->ranks_per_host = 8;
+  step->cluster = Cluster{{3e10, 2000}, {1.25e9, 10'000}, CollectiveAlgorithm::automatic};
+  SimulationOptions options;
+  options.config.order = CollectiveOrder::negotiated;
+  run(state, *step, options);
+}
+BENCHMARK(BM_FoldedVgg16)->Arg(16)->Arg(65'536)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+/// range(0) ranks that all differ, 8,000 operations each: 3,500 forwards, 3,500 backwards and 1,000
+/// all-reduces.
+void BM_HeterogeneousRanks(benchmark::State& state) {
+  StepDescription step;
+  for (int i = 0; i < 3500; ++i)
+    step.layers.push_back({"layer", i % 7 < 2 ? 1 << 20 : 0, 100'000, 200'000});
+  step.collective = {1000, 0.1, 500};
+  step.ranks = state.range(0);
+  for (std::int64_t rank = 0; rank < step.ranks; ++rank) {
+    // Spread over the ranks in no order: 7 and 1,024 have no common factor.
+    step.rank_compute_scale.push_back(1 + 1e-4 * static_cast<double>(rank * 7 % step.ranks));
+  }
+  run(state, step, {});
+}
+BENCHMARK(BM_HeterogeneousRanks)
+    ->Arg(16)
+    ->Arg(1024)
+    ->Iterations(1)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace hocket

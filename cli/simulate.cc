@@ -1,0 +1,215 @@
+// hocket simulate: predicts a step without running it.
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <span>
+
+#include "cli/command_line.h"
+#include "cli/knob_text.h"
+#include "cli/simulation_record.h"
+#include "cli/simulation_view.h"
+#include "cli/step_source.h"
+#include "cli/text.h"
+#include "cli/verb.h"
+#include "core/json.h"
+#include "core/sim/simulator.h"
+
+namespace hocket {
+namespace {
+
+struct Options {
+  std::string step, config;
+  std::vector<std::string> set, sweep;
+  StepChanges changes;
+  std::int64_t iterations = 0, rank = 0;
+  std::string trace, record;
+  bool json = false;
+};
+
+constexpr std::int64_t kMaxIterations = 1'000'000;
+
+constexpr const char* kFooter =
+    "STEP is a step description in JSON (docs/formats/step.md); - reads standard input.\n"
+    "Examples:\n"
+    "  hocket simulate vgg16.json --set partition_bytes=4MiB --set order=static\n"
+    "  hocket simulate vgg16.json --ranks 64 --ranks-per-host 8 \\\n"
+    "      --link host=300gbit,5us --link network=25gbit,20us\n"
+    "  hocket simulate vgg16.json --sweep partition_bytes=1MiB,4MiB --sweep order=fifo,static\n"
+    "  hocket simulate vgg16.json --trace out.json       open it at https://ui.perfetto.dev\n";
+
+tl::unexpected<Error> invalid(std::string message) {
+  return failure(ErrorCode::invalid_argument, std::move(message));
+}
+
+/// --config and --set.
+Result<ScheduleConfig> make_config(const Options& options, std::ostream& err) {
+  ScheduleConfig config;
+  if (!options.config.empty()) {
+    const auto begin = options.config.find_first_not_of(" \t\n");
+    const bool is_json = begin != std::string::npos && options.config[begin] == '{';
+    const auto text = is_json ? options.config : read_file(options.config);
+    if (!text) return invalid(text.error().in("--config").message);
+    std::vector<std::string> warnings;
+    auto parsed = parse_schedule_config(*text, &warnings);
+    if (!parsed) return failure(parsed.error().in("--config"));
+    for (const auto& warning : warnings) err << "hocket: --config: " << warning << std::endl;
+    config = std::move(*parsed);
+  }
+  for (const auto& assignment : options.set) {
+    if (auto ok = set_knob(config, assignment); !ok) return failure(ok.error().in("--set"));
+  }
+  return config;
+}
+
+/// The description as it is to be simulated.
+Result<StepDescription> make_step(const Options& options, std::ostream& err) {
+  auto step = read_step(options.step);
+  if (!step) return step;
+  if (auto ok = change_step(*step, options.changes); !ok) return failure(ok.error());
+  if (options.changes.ranks && !step->cluster) {
+    err << "hocket: alpha and beta are kept as given; --link TIER=RATE,LATENCY costs collectives "
+           "by the number of ranks"
+        << std::endl;
+  }
+  return step;
+}
+
+Result<void> check(const Options& options, const StepDescription& step) {
+  if (options.iterations < 0 || options.iterations > kMaxIterations) {
+    return invalid("--iterations: expected a number from 1 to " + std::to_string(kMaxIterations) +
+                   " (0: until the period repeats), found " + std::to_string(options.iterations));
+  }
+  if (options.rank < 0 || options.rank >= step.ranks) {
+    return invalid("--rank: expected a number from 0 to " + std::to_string(step.ranks - 1) +
+                   ", found " + std::to_string(options.rank));
+  }
+  if (!options.sweep.empty() && !(options.trace.empty() && options.record.empty())) {
+    return invalid("--trace and --record are of one configuration, --sweep has many");
+  }
+  return {};
+}
+
+SimulationOptions simulation_options(const ScheduleConfig& config, const Options& options) {
+  SimulationOptions simulation;
+  simulation.config = config;
+  simulation.iterations = options.iterations;
+  return simulation;
+}
+
+Result<void> simulate_once(const Options& options, const StepDescription& step,
+                           const ScheduleConfig& config, std::ostream& out) {
+  auto record = SimulationRecord::create(options.trace, options.record, step, config, options.rank);
+  if (!record) return failure(record.error());
+  auto simulation_of = simulation_options(config, options);
+  (*record)->attach(simulation_of);
+  auto simulation = simulate(step, simulation_of);
+  if (!simulation) return failure(simulation.error());
+  if (auto ok = (*record)->finish(); !ok) return ok;
+  const Prediction prediction{config, std::move(*simulation)};
+  if (options.json) {
+    out << json_text(prediction_json(step, prediction)) << '\n';
+  } else {
+    print_prediction(out, step, prediction);
+  }
+  return {};
+}
+
+Result<SweepRow> sweep_row(const Options& options, const StepDescription& step,
+                           ScheduleConfig config, std::span<const KnobSweep> sweeps,
+                           std::vector<std::string> values) {
+  std::string text;
+  for (std::size_t i = 0; i < sweeps.size(); ++i) {
+    const std::string assignment = sweeps[i].name + "=" + values[i];
+    text += (text.empty() ? "" : " ") + assignment;
+    if (auto ok = set_knob(config, assignment); !ok) return failure(ok.error().in("--sweep"));
+  }
+  auto simulation = simulate(step, simulation_options(config, options));
+  if (!simulation) return failure(simulation.error().in(text));
+  // Large, and no row shows it.
+  simulation->part_order = {};
+  return SweepRow{std::move(values), {std::move(config), std::move(*simulation)}};
+}
+
+Result<void> simulate_sweep(const Options& options, const StepDescription& step,
+                            const ScheduleConfig& config, std::ostream& out) {
+  std::vector<KnobSweep> sweeps;
+  for (const auto& text : options.sweep) {
+    auto sweep = parse_knob_sweep(text);
+    if (!sweep) return failure(sweep.error().in("--sweep"));
+    sweeps.push_back(std::move(*sweep));
+  }
+  const auto all = combinations(sweeps);
+  if (!all) return failure(all.error().in("--sweep"));
+  std::vector<SweepRow> rows;
+  for (const auto& values : *all) {
+    auto row = sweep_row(options, step, config, sweeps, values);
+    if (!row) return failure(row.error());
+    rows.push_back(std::move(*row));
+  }
+  if (options.json) {
+    out << json_text(sweep_json(step, rows)) << '\n';
+  } else {
+    print_sweep(out, sweeps, rows);
+  }
+  return {};
+}
+
+Result<int> simulate_verb(const Options& options, Context& context) {
+  if (auto ok = no_command(context.command, "simulate"); !ok) return failure(ok.error());
+  const auto config = make_config(options, context.err);
+  if (!config) return failure(config.error());
+  const auto step = make_step(options, context.err);
+  if (!step) return failure(step.error());
+  if (auto ok = check(options, *step); !ok) return failure(ok.error());
+  const auto run = options.sweep.empty() ? simulate_once : simulate_sweep;
+  if (auto ok = run(options, *step, *config, context.out); !ok) return failure(ok.error());
+  return kDone;
+}
+
+const std::map<std::string, CollectiveAlgorithm> kAlgorithms = {
+    {"automatic", CollectiveAlgorithm::automatic},
+    {"ring", CollectiveAlgorithm::ring},
+    {"tree", CollectiveAlgorithm::tree}};
+
+void add_step_options(CLI::App& verb, Options& options) {
+  verb.add_option("STEP", options.step, "the step description; - for standard input")->required();
+  verb.add_option("--ranks", options.changes.ranks, "how many ranks train");
+  verb.add_option("--ranks-per-host", options.changes.ranks_per_host, "how many of them on a host");
+  verb.add_option("--link", options.changes.links,
+                  "host=RATE[,LATENCY] or network=RATE[,LATENCY], such as network=10gbit,20us; "
+                  "repeat it")
+      ->allow_extra_args(false);
+  verb.add_option("--algorithm", options.changes.algorithm, "of an all-reduce over links")
+      ->transform(CLI::CheckedTransformer(kAlgorithms, CLI::ignore_case)
+                      .description("automatic, ring or tree"));
+  verb.add_option("--seed", options.changes.seed, "of the jitter");
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& program, Action& action) {
+  auto options = std::make_shared<Options>();
+  auto* verb = program.add_subcommand("simulate", "predict a training step without running it");
+  add_step_options(*verb, *options);
+  verb->add_option("--config", options->config,
+                   "a configuration: a file, or the JSON itself (default: the defaults)");
+  verb->add_option("--set", options->set, "KNOB=VALUE, over --config; repeat it")
+      ->allow_extra_args(false);
+  verb->add_option("--sweep", options->sweep,
+                   "KNOB=A,B,C: a row for each value; repeat it for all combinations")
+      ->allow_extra_args(false);
+  verb->add_option("--iterations", options->iterations,
+                   "how many to simulate (default: until the period repeats)");
+  verb->add_option("--trace", options->trace, "write the timeline to this file");
+  verb->add_option("--record", options->record, "write the tape of decisions to this file");
+  verb->add_option("--rank", options->rank, "whose timeline and tape")->capture_default_str();
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer(kFooter);
+  verb->callback([options, &action] {
+    action = [options](Context& c) { return simulate_verb(*options, c); };
+  });
+}
+
+}  // namespace hocket

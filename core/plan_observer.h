@@ -1,0 +1,46 @@
+#pragma once
+
+// Watches a Plan: what it was told and what it decided, in order. The tape (core/tape.h) writes it
+// down, a replay compares it.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/task.h"
+
+namespace hocket {
+
+class CapturedStep;
+
+/// A task as it was submitted.
+struct SubmittedTask {
+  TaskId id;
+  std::string_view name;
+  std::uint32_t priority = 0;
+  std::span<const Access> accesses;
+  bool is_collective = false;
+  std::int64_t bytes = 0;  ///< of a collective
+};
+
+/// Called by a Plan, never at once from two threads.
+class PlanObserver {
+ public:
+  virtual ~PlanObserver() = default;
+
+  virtual void submitted(const SubmittedTask& task) = 0;
+  /// A captured step was submitted once more; its task i has the id {first_slot + i, generation}.
+  virtual void launched(const CapturedStep& step, TaskId first) = 0;
+  /// These collectives' parts start next.
+  virtual void announced(std::span<const std::uint64_t> collectives) = 0;
+  /// All that the task depends on is finished.
+  virtual void ready(TaskId task) = 0;
+  /// A compute task was handed out.
+  virtual void started(TaskId task) = 0;
+  /// A part of a collective was handed out.
+  virtual void started_part(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) = 0;
+  virtual void finished(TaskId task) = 0;
+  virtual void finished_part(TaskId task, std::int64_t bytes) = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,19 @@
+#pragma once
+
+// What a collective costs on a cluster, by the formulas with which NCCL chooses its algorithms
+// (NCCL 2.28.9, src/graph/tuning.cc, protocol Simple). Pure.
+
+#include <cstdint>
+
+#include "core/collective_kind.h"
+#include "core/step_description.h"
+
+namespace hocket {
+
+/// The cost of one part of `bytes` of a collective of `kind` over `ranks` ranks, `ranks_per_host`
+/// on a host: alpha is NCCL's latency, beta the inverse of its algorithm bandwidth. One rank costs
+/// nothing.
+PartCost collective_cost(CollectiveKind kind, std::int64_t bytes, std::int64_t ranks,
+                         std::int64_t ranks_per_host, const Cluster& cluster);
+
+}  // namespace hocket

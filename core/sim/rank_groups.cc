@@ -1,0 +1,44 @@
+#include "core/sim/rank_groups.h"
+
+#include <algorithm>
+#include <map>
+
+namespace hocket {
+namespace {
+
+double scale_of(const StepDescription& step, std::int64_t rank) {
+  return step.rank_compute_scale.empty() ? 1
+                                         : step.rank_compute_scale[static_cast<std::size_t>(rank)];
+}
+
+}  // namespace
+
+std::vector<RankGroup> rank_groups(const StepDescription& step) {
+  if (step.jitter.kind != JitterKind::none) {
+    std::vector<RankGroup> groups;
+    for (std::int64_t rank = 0; rank < step.ranks; ++rank)
+      groups.push_back({rank, 1, scale_of(step, rank)});
+    return groups;
+  }
+  if (step.rank_compute_scale.empty()) return {{0, step.ranks, 1}};
+  std::vector<RankGroup> groups;
+  std::map<double, std::size_t> group_of_scale;
+  for (std::int64_t rank = 0; rank < step.ranks; ++rank) {
+    const double scale = scale_of(step, rank);
+    const auto [found, is_new] = group_of_scale.emplace(scale, groups.size());
+    if (is_new) groups.push_back({rank, 0, scale});
+    ++groups[found->second].ranks;
+  }
+  return groups;
+}
+
+std::size_t group_of(const StepDescription& step, const std::vector<RankGroup>& groups,
+                     std::int64_t rank) {
+  if (step.jitter.kind != JitterKind::none) return static_cast<std::size_t>(rank);
+  const double scale = scale_of(step, rank);
+  const auto found = std::find_if(groups.begin(), groups.end(),
+                                  [&](const RankGroup& g) { return g.compute_scale == scale; });
+  return static_cast<std::size_t>(found - groups.begin());
+}
+
+}  // namespace hocket

@@ -1,0 +1,64 @@
+#pragma once
+
+// One simulated rank: its plan, what runs on its streams, and how long it computed and
+// communicated. Whoever drives it says what time it is. Not thread-safe.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/plan.h"
+#include "core/sim/rank_groups.h"
+
+namespace hocket {
+
+class SimulatedRank {
+ public:
+  /// A task on a stream.
+  struct Running {
+    TaskId task;
+    std::int64_t begin_ns = 0;
+    double left_ns = 0;  ///< of undisturbed computation, at since_ns
+    std::int64_t since_ns = 0;
+    std::uint32_t ticket = 0;  ///< of the one event that may end it
+    bool busy = false;
+  };
+  struct BusyTimes {
+    std::int64_t compute_ns = 0, communication_ns = 0, exposed_ns = 0;
+  };
+
+  SimulatedRank(const PlanOptions& options, const RankGroup& group, int streams, int channels)
+      : plan(options),
+        group(group),
+        running(static_cast<std::size_t>(streams)),
+        free_channels(channels) {
+    for (std::uint32_t stream = static_cast<std::uint32_t>(streams); stream > 0; --stream)
+      free_streams.push_back(stream - 1);
+  }
+
+  /// Books the time since the last call under what was going on; before anything changes.
+  void account(std::int64_t now_ns) {
+    const std::int64_t passed_ns = now_ns - accounted_ns_;
+    accounted_ns_ = now_ns;
+    const bool computes =
+        free_streams.size()<running.size(), communicates = plan.parts_in_flight()> 0;
+    if (computes) busy.compute_ns += passed_ns;
+    if (communicates) busy.communication_ns += passed_ns;
+    if (communicates && !computes) busy.exposed_ns += passed_ns;
+  }
+
+  Plan plan;
+  const RankGroup group;
+  std::vector<Running> running;  // by stream
+  std::vector<std::uint32_t> free_streams;
+  bool slowed = false;  // a part is in flight, as of the last look
+  int free_channels = 0;
+  std::uint64_t started_parts = 0;  // handed out by the plan
+  std::uint64_t taken_parts = 0;    // of these, have or had a channel
+  std::uint32_t launches = 0;
+  BusyTimes busy;
+
+ private:
+  std::int64_t accounted_ns_ = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,307 @@
+#include "core/sim/simulation_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/check.h"
+#include "core/sim/jitter.h"
+
+namespace hocket {
+namespace {
+
+/// Longer than any simulation that means something, and far from overflow.
+constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
+/// A task's time after all factors; so that a time plus it does not overflow.
+constexpr double kMaxTaskNs = 0x1p60;
+
+PlanOptions plan_options(const SimulationSetup& setup, std::size_t group) {
+  PlanOptions options = setup.plan;
+  if (!setup.static_order.empty() || (setup.negotiated && group > 0))
+    options.order = PartOrder::announced;
+  return options;
+}
+
+std::int64_t rounded(double ns) {
+  return std::llround(std::min(ns, kMaxTaskNs));
+}
+
+}  // namespace
+
+SimulationRun::SimulationRun(SimulationSetup setup, const SimulationOptions& options)
+    : setup_(std::move(setup)), trace_(options.trace), clock_(options.clock) {
+  ranks_.reserve(setup_.groups.size());
+  for (std::size_t group = 0; group < setup_.groups.size(); ++group) {
+    ranks_.emplace_back(plan_options(setup_, group), setup_.groups[group], setup_.streams,
+                        setup_.comm_channels);
+  }
+  ranks_[setup_.watched_group].plan.observe(options.observer);
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) pump(rank);
+}
+
+Result<SimulationRun::Finished> SimulationRun::next_finished() {
+  while (finished_.empty()) {
+    HOCKET_CHECK(!events_to_come_.empty(), "a simulated step waits for what never happens");
+    const auto event = events_to_come_.pop();
+    if (event.time_ns > kMaxTimeNs) {
+      return failure(ErrorCode::invalid_argument,
+                     "the simulated time overflows; the step's times, its jitter or its "
+                     "slow-down are too large");
+    }
+    now_ns_ = event.time_ns;
+    if (clock_) clock_->set_ns(now_ns_);
+    handle(event.payload);
+  }
+  const Finished next = finished_.front();
+  finished_.pop_front();
+  return next;
+}
+
+SimulatedRank::BusyTimes SimulationRun::mean_busy_times() {
+  double ranks = 0, compute_ns = 0, communication_ns = 0, exposed_ns = 0;
+  for (SimulatedRank& rank : ranks_) {
+    rank.account(now_ns_);
+    const auto weight = static_cast<double>(rank.group.ranks);
+    ranks += weight;
+    compute_ns += weight * static_cast<double>(rank.busy.compute_ns);
+    communication_ns += weight * static_cast<double>(rank.busy.communication_ns);
+    exposed_ns += weight * static_cast<double>(rank.busy.exposed_ns);
+  }
+  return {std::llround(compute_ns / ranks), std::llround(communication_ns / ranks),
+          std::llround(exposed_ns / ranks)};
+}
+
+void SimulationRun::handle(const EventData& event) {
+  switch (event.kind) {
+    case EventKind::compute_end:
+      return end_compute(event.rank, static_cast<std::uint32_t>(event.value),
+                         static_cast<std::uint32_t>(event.value >> 32));
+    case EventKind::on_link: {
+      const PartCost& cost = cost_of(part(event.value));
+      const auto bytes = static_cast<double>(part(event.value).decision.bytes);
+      link_.begin(event.value, std::min(cost.beta_ns_per_byte * bytes, kMaxTaskNs), now_ns_);
+      return reschedule_link();
+    }
+    case EventKind::link_end:
+      if (event.value == link_ticket_) end_transfer();
+      return;
+    case EventKind::part_done:
+      return end_part(event.value);
+    case EventKind::announce:
+      return announce_to_others(event.value);
+  }
+}
+
+void SimulationRun::launch_steps(std::uint32_t rank) {
+  SimulatedRank& r = ranks_[rank];
+  while (r.plan.may_launch(*setup_.captured)) {
+    if (!setup_.static_order.empty()) {
+      std::vector<std::uint64_t> order;
+      for (const std::uint32_t collective : setup_.static_order)
+        order.push_back(r.plan.submitted_collectives() + collective);
+      r.plan.announce(order);
+    }
+    r.plan.launch(setup_.captured);
+    if (++r.launches - finished_launches_ > launches_.size()) {
+      launches_.push_back({tasks(), 0, {}});
+    }
+  }
+}
+
+void SimulationRun::pump(std::uint32_t rank) {
+  ranks_[rank].account(now_ns_);
+  launch_steps(rank);
+  start_parts(rank);
+  take_channels(rank);
+  follow_slowdown(rank);
+  start_computes(rank);
+}
+
+void SimulationRun::start_parts(std::uint32_t rank) {
+  SimulatedRank& r = ranks_[rank];
+  while (const auto decision = r.plan.next_part()) {
+    const std::uint64_t index = r.started_parts++;
+    if (index == first_part_ + parts_.size()) {
+      parts_.push_back({.decision = *decision,
+                        .collective = static_cast<std::uint32_t>(decision->collective %
+                                                                 setup_.captured->collectives()),
+                        .arrived = 0,
+                        .not_before_ns = now_ns_,
+                        .taken_ns = 0,
+                        .lane = 0,
+                        .done = false});
+    }
+    Part& started = part(index);
+    HOCKET_CHECK(started.decision == *decision, "two ranks start their parts in different orders");
+    if (rank != 0) continue;
+    launches_[decision->task.generation - finished_launches_].part_order.push_back(
+        started.collective);
+    if (!setup_.negotiated) continue;
+    started.not_before_ns = now_ns_ + setup_.announce_ns;
+    if (ranks_.size() > 1) {
+      events_to_come_.push(started.not_before_ns, {EventKind::announce, 0, decision->collective});
+    }
+  }
+}
+
+void SimulationRun::take_channels(std::uint32_t rank) {
+  SimulatedRank& r = ranks_[rank];
+  for (; r.free_channels > 0 && r.taken_parts < r.started_parts; --r.free_channels) {
+    const std::uint64_t index = r.taken_parts++;
+    Part& taken = part(index);
+    if (watched(rank) && trace_) {
+      taken.taken_ns = now_ns_;
+      taken.lane = take_part_lane();
+    }
+    if (++taken.arrived == ranks_.size()) begin_transfer(index);
+  }
+}
+
+void SimulationRun::begin_transfer(std::uint64_t index) {
+  const Part& beginning = part(index);
+  const std::int64_t begin_ns = std::max(now_ns_, beginning.not_before_ns);
+  ++events_;
+  events_to_come_.push(begin_ns + rounded(cost_of(beginning).alpha_ns),
+                       {EventKind::on_link, 0, index});
+}
+
+const PartCost& SimulationRun::cost_of(const Part& of) const {
+  const std::int64_t end_bytes = of.decision.offset_bytes + of.decision.bytes;
+  const bool last = end_bytes == task_of(of.decision.task).bytes;
+  return (last ? setup_.last_part : setup_.full_part)[of.collective];
+}
+
+void SimulationRun::reschedule_link() {
+  const auto end = link_.next_end();
+  ++link_ticket_;
+  if (end) events_to_come_.push(end->time_ns, {EventKind::link_end, 0, link_ticket_});
+}
+
+void SimulationRun::end_transfer() {
+  const std::uint64_t index = link_.next_end()->transfer;
+  link_.end_next(now_ns_);
+  reschedule_link();
+  ++events_;
+  events_to_come_.push(now_ns_ + rounded(cost_of(part(index)).latency_ns),
+                       {EventKind::part_done, 0, index});
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    ++ranks_[rank].free_channels;
+    take_channels(rank);
+  }
+}
+
+std::int32_t SimulationRun::take_part_lane() {
+  const auto free = std::find(part_lanes_.begin(), part_lanes_.end(), false);
+  const auto lane = free - part_lanes_.begin();
+  free == part_lanes_.end() ? part_lanes_.push_back(true) : void(*free = true);
+  return static_cast<std::int32_t>(lane);
+}
+
+void SimulationRun::end_part(std::uint64_t index) {
+  part(index).done = true;
+  const Part done = part(index);
+  // With several channels parts may end out of order; they leave from the front.
+  for (; !parts_.empty() && parts_.front().done; ++first_part_) parts_.pop_front();
+
+  const TaskId task = done.decision.task;
+  if (trace_) {
+    part_lanes_[static_cast<std::size_t>(done.lane)] = false;
+    trace_->record({TraceKind::communication, done.lane, task_of(task).name, task.generation,
+                    done.taken_ns, now_ns_, done.decision.bytes, task});
+  }
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    ranks_[rank].account(now_ns_);
+    ++events_;
+    if (ranks_[rank].plan.finish_part(task, done.decision.bytes)) task_finished(task);
+    pump(rank);
+  }
+}
+
+void SimulationRun::announce_to_others(std::uint64_t collective) {
+  for (std::uint32_t rank = 1; rank < ranks_.size(); ++rank) {
+    ranks_[rank].plan.announce({&collective, 1});
+    pump(rank);
+  }
+}
+
+void SimulationRun::start_computes(std::uint32_t rank) {
+  SimulatedRank& r = ranks_[rank];
+  while (!r.free_streams.empty()) {
+    const auto task = r.plan.next_compute();
+    if (!task) return;
+    const std::uint32_t stream = r.free_streams.back();
+    r.free_streams.pop_back();
+    const std::uint32_t index = task->slot % setup_.captured->size();
+    double duration_ns = static_cast<double>(setup_.durations_ns[index]) * r.group.compute_scale;
+    if (setup_.jitter.kind != JitterKind::none) {
+      duration_ns *= jitter_factor(setup_.jitter, r.group.first_rank, task->generation, index);
+    }
+    SimulatedRank::Running& running = r.running[stream];
+    running.task = *task;
+    running.begin_ns = now_ns_;
+    running.left_ns = duration_ns;
+    running.since_ns = now_ns_;
+    running.busy = true;
+    schedule_end(rank, stream);
+  }
+}
+
+void SimulationRun::schedule_end(std::uint32_t rank, std::uint32_t stream) {
+  SimulatedRank& r = ranks_[rank];
+  SimulatedRank::Running& running = r.running[stream];
+  const double factor = r.slowed ? 1 + setup_.compute_slowdown : 1;
+  ++running.ticket;
+  events_to_come_.push(
+      now_ns_ + rounded(running.left_ns * factor),
+      {EventKind::compute_end, rank, std::uint64_t{running.ticket} << 32 | stream});
+}
+
+void SimulationRun::follow_slowdown(std::uint32_t rank) {
+  SimulatedRank& r = ranks_[rank];
+  const bool slows = setup_.compute_slowdown > 0 && r.plan.parts_in_flight() > 0;
+  if (slows == r.slowed) return;
+  const double factor = r.slowed ? 1 + setup_.compute_slowdown : 1;
+  r.slowed = slows;
+  for (std::uint32_t stream = 0; stream < r.running.size(); ++stream) {
+    SimulatedRank::Running& running = r.running[stream];
+    if (!running.busy) continue;
+    const auto passed_ns = static_cast<double>(now_ns_ - running.since_ns);
+    running.left_ns = std::max(0.0, running.left_ns - passed_ns / factor);
+    running.since_ns = now_ns_;
+    schedule_end(rank, stream);
+  }
+}
+
+void SimulationRun::end_compute(std::uint32_t rank, std::uint32_t stream, std::uint32_t ticket) {
+  SimulatedRank& r = ranks_[rank];
+  SimulatedRank::Running& running = r.running[stream];
+  if (running.ticket != ticket) return;
+  r.account(now_ns_);
+  ++events_;
+  running.busy = false;
+  r.free_streams.push_back(stream);
+  const TaskId task = running.task;
+  if (watched(rank) && trace_) {
+    trace_->record({TraceKind::compute, static_cast<std::int32_t>(stream), task_of(task).name,
+                    task.generation, running.begin_ns, now_ns_, 0, task});
+  }
+  r.plan.finish_compute(task);
+  task_finished(task);
+  pump(rank);
+}
+
+void SimulationRun::task_finished(TaskId task) {
+  // The generation of a captured task is its launch.
+  Launch& launch = launches_[task.generation - finished_launches_];
+  --launch.unfinished;
+  launch.ends_ns += static_cast<std::uint64_t>(now_ns_);
+  while (!launches_.empty() && launches_.front().unfinished == 0) {
+    const auto all_ns = static_cast<std::uint64_t>(now_ns_) * static_cast<std::uint64_t>(tasks());
+    finished_.push_back({now_ns_, mean_busy_times(), all_ns - launches_.front().ends_ns});
+    part_order_ = std::move(launches_.front().part_order);
+    launches_.pop_front();
+    ++finished_launches_;
+  }
+}
+
+}  // namespace hocket

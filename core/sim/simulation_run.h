@@ -1,0 +1,134 @@
+#pragma once
+
+// The loop behind simulate(): executes one step description, launch after launch, until told to
+// stop. Not thread-safe.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/captured_step.h"
+#include "core/sim/event_queue.h"
+#include "core/sim/rank_groups.h"
+#include "core/sim/shared_link.h"
+#include "core/sim/simulated_rank.h"
+#include "core/sim/simulator.h"
+#include "core/step_description.h"
+
+namespace hocket {
+
+/// What a simulation is made of, all of it derived from a description and a configuration.
+struct SimulationSetup {
+  std::shared_ptr<const CapturedStep> captured;
+  std::vector<std::int64_t> durations_ns;  ///< by task; 0 for collectives
+  /// By collective: the cost of its full parts and of its last one.
+  std::vector<PartCost> full_part, last_part;
+  std::vector<RankGroup> groups;
+  PlanOptions plan;
+  int streams = 1;
+  int comm_channels = 1;
+  double compute_slowdown = 0;
+  Jitter jitter;
+  /// When each launch begins these are announced: collectives of a step by part (order=static).
+  std::vector<std::uint32_t> static_order;
+  /// Ranks other than 0 hear of a part this much later than rank 0 starts it (order=negotiated).
+  std::int64_t announce_ns = 0;
+  bool negotiated = false;
+  std::size_t watched_group = 0;
+};
+
+class SimulationRun {
+ public:
+  /// A launch that every rank has finished.
+  struct Finished {
+    std::int64_t time_ns = 0;
+    SimulatedRank::BusyTimes busy;  ///< until then, mean over the ranks
+    /// How long before time_ns its tasks ended, summed over tasks and simulated ranks, modulo 2^64.
+    std::uint64_t lag_ns = 0;
+  };
+
+  /// `trace`, `observer` and `clock` of `options` are used; the rest is in `setup`.
+  SimulationRun(SimulationSetup setup, const SimulationOptions& options);
+
+  /// Goes on until one more launch is finished. invalid_argument when virtual time overflows.
+  Result<Finished> next_finished();
+
+  std::int64_t events() const { return events_; }
+  /// Of the last finished launch: the collective of each part, in the order of their starts.
+  const std::vector<std::uint32_t>& part_order() const { return part_order_; }
+  const SimulationSetup& setup() const { return setup_; }
+  /// Tasks of a launch over all simulated ranks.
+  std::int64_t tasks() const {
+    return static_cast<std::int64_t>(setup_.captured->size()) *
+           static_cast<std::int64_t>(ranks_.size());
+  }
+
+ private:
+  enum class EventKind : std::uint8_t { compute_end, on_link, link_end, part_done, announce };
+  struct EventData {
+    EventKind kind = EventKind::compute_end;
+    std::uint32_t rank = 0;
+    std::uint64_t value = 0;  ///< which part, or the stream and a ticket
+  };
+  /// A part between its start on the first rank and its end on all.
+  struct Part {
+    PartDecision decision;
+    std::uint32_t collective = 0;  ///< within the step
+    std::size_t arrived = 0;       ///< ranks that gave it a channel
+    std::int64_t not_before_ns = 0;
+    std::int64_t taken_ns = 0;  ///< by the watched rank
+    std::int32_t lane = 0;      ///< in its trace
+    bool done = false;
+  };
+  /// A launch that some rank has not finished.
+  struct Launch {
+    std::int64_t unfinished = 0;  ///< tasks, over all simulated ranks
+    std::uint64_t ends_ns = 0;    ///< of those that are finished, summed
+    std::vector<std::uint32_t> part_order;
+  };
+
+  void handle(const EventData& event);
+  void launch_steps(std::uint32_t rank);
+  /// Lets `rank` start all that it can.
+  void pump(std::uint32_t rank);
+  void start_parts(std::uint32_t rank);
+  void take_channels(std::uint32_t rank);
+  void start_computes(std::uint32_t rank);
+  void follow_slowdown(std::uint32_t rank);
+  void schedule_end(std::uint32_t rank, std::uint32_t stream);
+  void end_compute(std::uint32_t rank, std::uint32_t stream, std::uint32_t ticket);
+  void begin_transfer(std::uint64_t part);
+  void reschedule_link();
+  void end_transfer();
+  void end_part(std::uint64_t part);
+  void announce_to_others(std::uint64_t collective);
+  void task_finished(TaskId task);
+  SimulatedRank::BusyTimes mean_busy_times();
+  Part& part(std::uint64_t index) { return parts_[index - first_part_]; }
+  const PartCost& cost_of(const Part& part) const;
+  bool watched(std::uint32_t rank) const { return rank == setup_.watched_group; }
+  std::int32_t take_part_lane();
+  const CapturedStep::Task& task_of(TaskId id) const {
+    return setup_.captured->task(id.slot % setup_.captured->size());
+  }
+
+  SimulationSetup setup_;
+  TraceSink* const trace_;
+  SimulationClock* const clock_;
+  std::vector<SimulatedRank> ranks_;
+  EventQueue<EventData> events_to_come_;
+  SharedLink link_;
+  std::uint64_t link_ticket_ = 0;
+  std::deque<Part> parts_;
+  std::uint64_t first_part_ = 0;
+  std::vector<bool> part_lanes_;  // of the watched rank; true while busy
+  std::deque<Launch> launches_;   // from finished_launches_ on
+  std::uint32_t finished_launches_ = 0;
+  std::vector<std::uint32_t> part_order_;
+  std::deque<Finished> finished_;  // not asked for yet
+  std::int64_t now_ns_ = 0;
+  std::int64_t events_ = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,87 @@
+#pragma once
+
+// Predicts a training step: runs the scheduler's own Plan on a virtual clock, with streams,
+// channels and links that take the time that a step description says. A pure function of its input:
+// equal times are ordered by the sequence in which they were scheduled, and random draws depend on
+// the description's seed alone.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/captured_step.h"
+#include "core/clock.h"
+#include "core/plan_observer.h"
+#include "core/result.h"
+#include "core/schedule_config.h"
+#include "core/step_description.h"
+#include "core/trace.h"
+
+namespace hocket {
+
+/// The simulation's virtual time, for what its observer writes down.
+class SimulationClock final : public Clock {
+ public:
+  std::int64_t now_ns() const override { return now_ns_; }
+  /// Never waits: virtual time passes between events, not while one is handled.
+  void sleep_until_ns(std::int64_t) const override {}
+  void set_ns(std::int64_t now_ns) { now_ns_ = now_ns; }
+
+ private:
+  std::int64_t now_ns_ = 0;
+};
+
+struct SimulationOptions {
+  ScheduleConfig config;
+  /// How many iterations to simulate. 0: until the period repeats; with jitter kJitterIterations.
+  std::int64_t iterations = 0;
+  /// Receives what one simulated rank does, if not null. A part's interval lasts from when it takes
+  /// a channel until it is done; lanes are chosen so that intervals of one lane never overlap.
+  TraceSink* trace = nullptr;
+  /// Receives the decisions of that rank's plan, at virtual times, if not null.
+  PlanObserver* observer = nullptr;
+  /// Set to the virtual time before each event, if not null.
+  SimulationClock* clock = nullptr;
+  /// Which rank `trace` and `observer` watch.
+  std::int64_t watched_rank = 0;
+};
+
+inline constexpr std::int64_t kJitterIterations = 32;
+
+/// Times of one steady iteration; busy times are means over the ranks.
+struct Simulation {
+  std::int64_t iteration_ns = 0;      ///< steady period between iterations
+  std::int64_t compute_ns = 0;        ///< at least one compute task was running
+  std::int64_t communication_ns = 0;  ///< at least one part held a channel or was not done
+  std::int64_t exposed_ns = 0;        ///< of that, while no compute task was running
+  /// T*: no schedule on these streams and links is faster. For the simple form as in
+  /// core/overlap_bound.h, for the general form the largest of: computation divided by streams,
+  /// communication free of overhead, and the period with unlimited streams and channels.
+  std::int64_t bound_ns = 0;
+  /// η = (C + M − T) / (C + M − T*), see core/overlap_bound.h.
+  double efficiency = 1;
+  /// Each simulated iteration, from the first.
+  std::vector<std::int64_t> iterations_ns;
+  std::int64_t parts = 0;  ///< a step's parts
+  /// Ends of tasks, beginnings and ends of transfers, ends of parts, over all simulated ranks.
+  std::int64_t events = 0;
+  std::int64_t simulated_ranks = 0;  ///< after folding identical ones
+  /// Of the last iteration: the collective (counted from 0 in the step) of each part, in the order
+  /// in which they started. What order=static repeats.
+  std::vector<std::uint32_t> part_order;
+  /// Keeps the names in trace events valid.
+  std::shared_ptr<const CapturedStep> names;
+};
+
+/// Simulates `step` under `options.config`. invalid_argument when `step` or the configuration does
+/// not validate, or the two make more work than kMaxStepParts parts a step.
+Result<Simulation> simulate(const StepDescription& step, const SimulationOptions& options);
+
+/// The order in which the parts of `step` start when the most urgent goes first, without jitter:
+/// what every rank repeats under order=static.
+Result<std::vector<std::uint32_t>> static_order(const StepDescription& step,
+                                                const ScheduleConfig& config);
+
+inline constexpr std::int64_t kMaxStepParts = 20'000'000;
+
+}  // namespace hocket

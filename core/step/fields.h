@@ -1,0 +1,95 @@
+#pragma once
+
+// The fields of a step description, said once for those who check, read and write them. A visitor
+// has text(), integer(), time(), number() and choice(), each given a field's name, its value and
+// what it may hold. Pure.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/step_description.h"
+
+namespace hocket::step {
+
+/// One of the words that a field may hold.
+template <class T>
+struct Word {
+  std::string_view word;
+  T value;
+};
+
+inline constexpr std::array<Word<CollectiveAlgorithm>, 3> kAlgorithms{
+    {{"automatic", CollectiveAlgorithm::automatic},
+     {"ring", CollectiveAlgorithm::ring},
+     {"tree", CollectiveAlgorithm::tree}}};
+inline constexpr std::array<Word<JitterKind>, 5> kJitterKinds{
+    {{"none", JitterKind::none},
+     {"uniform", JitterKind::uniform},
+     {"normal", JitterKind::normal},
+     {"lognormal", JitterKind::lognormal},
+     {"exponential", JitterKind::exponential}}};
+
+/// Largest integer that every JSON reader keeps exactly.
+inline constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
+/// As parse_link allows.
+inline constexpr double kMinBytesPerSecond = 125, kMaxBytesPerSecond = 1.25e12;
+inline constexpr std::int64_t kMaxLatencyNs = 10'000'000'000;
+
+inline constexpr double kMaxRankComputeScale = 1000;
+
+// `T` is the visited type, or the same const. What integers are when they are absent comes last.
+
+template <class Visitor, class T>
+void visit_layer(Visitor& visitor, T& layer) {
+  visitor.text("name", layer.name);
+  visitor.integer("parameter_bytes", layer.parameter_bytes, 0, kMaxStepTaskBytes, 0);
+  visitor.time("forward_ns", layer.forward_ns, kMaxStepTaskNs);
+  visitor.time("backward_ns", layer.backward_ns, kMaxStepTaskNs);
+}
+
+/// All but the kind and the accesses.
+template <class Visitor, class T>
+void visit_task(Visitor& visitor, T& task) {
+  visitor.text("name", task.name);
+  if (task.collective) {
+    visitor.integer("bytes", task.bytes, 1, kMaxStepTaskBytes, 0);
+  } else {
+    visitor.time("duration_ns", task.duration_ns, kMaxStepTaskNs);
+  }
+  visitor.integer("priority", task.priority, 0, kPriorityLevels - 1, 0);
+}
+
+template <class Visitor, class T>
+void visit_collective(Visitor& visitor, T& cost) {
+  constexpr double max_ns = kMaxLatencyNs;
+  visitor.number("alpha_ns", cost.alpha_ns, 0, max_ns);
+  visitor.number("beta_ns_per_byte", cost.beta_ns_per_byte, 0, 1e9 / kMinBytesPerSecond);
+  visitor.number("latency_ns", cost.latency_ns, 0, max_ns);
+}
+
+template <class Visitor, class T>
+void visit_link(Visitor& visitor, T& link) {
+  visitor.number("bandwidth_bytes_per_second", link.bytes_per_second, kMinBytesPerSecond,
+                 kMaxBytesPerSecond);
+  visitor.time("latency_ns", link.latency_ns, kMaxLatencyNs);
+}
+
+template <class Visitor, class T>
+void visit_jitter(Visitor& visitor, T& jitter) {
+  visitor.choice("distribution", jitter.kind, kJitterKinds);
+  visitor.number("scale", jitter.scale, 0, 10);
+  visitor.integer("seed", jitter.seed, 0, kMaxSeed, 1);
+}
+
+/// The fields at the top that hold one value.
+template <class Visitor, class T>
+void visit_step(Visitor& visitor, T& step) {
+  visitor.text("name", step.name);
+  visitor.text("source", step.source);
+  visitor.integer("ranks", step.ranks, 1, kMaxStepRanks, 1);
+  visitor.integer("ranks_per_host", step.ranks_per_host, 1, kMaxStepRanks, 1);
+  visitor.number("compute_slowdown", step.compute_slowdown, 0, 100);
+}
+
+}  // namespace hocket::step

@@ -1,0 +1,105 @@
+#pragma once
+
+// The launches of a captured step that are under way: counts down what each task waits for, along
+// edges that were derived once. The counterpart of DependencyGraph for steps that repeat. Not
+// thread-safe.
+//
+// Invariants:
+//  1. at most two launches are live, in the two halves of the slots; a task's slot is its index
+//  plus, in every second launch, size();
+//  2. waiting_for_ of a task is the number of its unfinished predecessors, plus one until its
+//  launch;
+//  3. a finished task has the count of the launch after the next at once: all that could lower it
+//  comes later, since it waits for this task.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/captured_step.h"
+#include "core/check.h"
+#include "core/task.h"
+
+namespace hocket {
+
+/// `Fields` is what the user keeps beside each slot; it lies in the same cache line.
+template <class Fields>
+class StepReplay {
+ public:
+  explicit StepReplay(std::shared_ptr<const CapturedStep> step)
+      : step_(std::move(step)), slots_(2 * step_->size()) {
+    for (std::uint32_t i = 0; i < step_->size(); ++i) {
+      slots_[i].waiting_for = 1 + step_->waits_within(i);  // nothing is before the first launch
+      slots_[step_->size() + i].waiting_for = full_count(i);
+    }
+  }
+
+  const CapturedStep& step() const { return *step_; }
+  /// Whether the launch before the last is finished.
+  bool may_launch() const { return unfinished_[launches_ % 2] == 0; }
+  std::uint32_t launches() const { return launches_; }
+  /// Unfinished tasks.
+  std::size_t live() const { return unfinished_[0] + unfinished_[1]; }
+
+  /// The id that the first task of the next launch will have.
+  TaskId next_first() const { return {launches_ % 2 * step_->size(), launches_}; }
+  TaskId id_of(std::uint32_t slot) const {
+    const std::uint32_t half = slot < step_->size() ? 0 : 1;
+    return {slot, launches_ - 1 - (launches_ - 1 + half) % 2};
+  }
+  bool is_live(TaskId task) const {
+    return task.slot < slots_.size() && launches_ > 0 && id_of(task.slot) == task;
+  }
+
+  Fields& fields(std::uint32_t slot) { return slots_[slot].fields; }
+  const Fields& fields(std::uint32_t slot) const { return slots_[slot].fields; }
+
+  /// Submits the step again and calls `on_ready(slot)` for each task that waits for nothing, in
+  /// order.
+  template <class OnReady>
+  void launch(OnReady&& on_ready) {
+    HOCKET_CHECK(may_launch(), "two launches of a captured step are still under way");
+    const std::uint32_t half = launches_++ % 2;
+    unfinished_[half] = step_->size();
+    const std::uint32_t begin = half * step_->size();
+    for (std::uint32_t slot = begin; slot < begin + step_->size(); ++slot)
+      if (--slots_[slot].waiting_for == 0) on_ready(slot);
+  }
+
+  /// Ends `task` and calls `on_ready(slot)` for each task that this frees.
+  template <class OnReady>
+  void finish(TaskId task, OnReady&& on_ready) {
+    HOCKET_CHECK(is_live(task) && slots_[task.slot].waiting_for == 0,
+                 "a task was finished twice, or before what it depends on");
+    const std::uint32_t size = step_->size();
+    const std::uint32_t half = task.slot < size ? 0 : 1;
+    const std::uint32_t index = task.slot - half * size;
+    slots_[task.slot].waiting_for = full_count(index);
+    --unfinished_[half];
+    for (const std::uint32_t successor : step_->successors(index)) {
+      // In the first half successors follow as they are; from the second, this launch is the second
+      // half and the next the first.
+      std::uint32_t slot = successor + half * size;
+      if (slot >= 2 * size) slot -= 2 * size;
+      if (--slots_[slot].waiting_for == 0) on_ready(slot);
+    }
+  }
+
+ private:
+  struct alignas(16) Slot {
+    std::uint32_t waiting_for = 0;
+    Fields fields;
+  };
+
+  std::uint32_t full_count(std::uint32_t index) const {
+    return 1 + step_->waits_within(index) + step_->waits_before(index);
+  }
+
+  std::shared_ptr<const CapturedStep> step_;
+  std::vector<Slot> slots_;
+  std::uint32_t unfinished_[2] = {0, 0};
+  std::uint32_t launches_ = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,163 @@
+#include "examples/gpt2/profiling.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "core/json.h"
+#include "core/sim/simulator.h"
+#include "profiler/step_profile.h"
+
+namespace hocket {
+namespace {
+
+/// The other size of parts in a profile.
+constexpr std::int64_t kSmallPartBytes = 256 << 10;
+
+/// Runs nothing, and keeps the sizes of the collectives.
+class CollectiveSizes final : public Submitter {
+ public:
+  DataId add_data() override { return {data_++}; }
+  void compute(const TaskOptions&, std::span<const Access>, TaskBody) override {}
+  void all_reduce(const TaskOptions&, DataId, std::span<float> values) override {
+    bytes.push_back(static_cast<std::int64_t>(values.size_bytes()));
+  }
+
+  std::vector<std::int64_t> bytes;
+
+ private:
+  std::uint32_t data_ = 0;
+};
+
+/// Runs `phase` and adds its steps to `profiled`, without the first.
+Result<void> run_profiled(const Training& training, Phase phase,
+                          std::vector<ProfiledStep>& profiled) {
+  StepProfile profile;
+  phase.options.trace = &profile;
+  phase.options.observer = &profile;
+  if (auto ok = run_phase(training, phase); !ok) return ok;
+  std::ranges::move(profile.steps(1), std::back_inserter(profiled));
+  return {};
+}
+
+Result<StepDescription> read_step(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) return failure(text.error());
+  auto step = parse_step_description(*text);
+  if (!step) return failure(step.error().in(path));
+  return step;
+}
+
+Result<void> check_fits(const Training& training, const StepDescription& description) {
+  CollectiveSizes of_job;
+  training.model.attach(of_job);
+  training.model.submit_step(0);
+  std::vector<std::int64_t> described;
+  for (const StepTask& task : expand(description).tasks) {
+    if (task.collective) described.push_back(task.bytes);
+  }
+  if (described == of_job.bytes) return {};
+  return failure(ErrorCode::invalid_argument,
+                 "the description is of another step: its " + std::to_string(described.size()) +
+                     " collectives are not the job's " + std::to_string(of_job.bytes.size()) +
+                     ", or not of the same sizes; profile this job");
+}
+
+Result<std::vector<std::uint32_t>> compute_order(const Training& training,
+                                                 const ScheduleConfig& config,
+                                                 const Result<StepDescription>& description) {
+  if (!description) return failure(description.error());
+  if (auto ok = check_fits(training, *description); !ok) return failure(ok.error());
+  auto order = static_order(*description, config);
+  if (order && nlohmann::json(*order).dump().size() > std::size_t{kMaxMessageBytes}) {
+    return failure(ErrorCode::invalid_argument,
+                   "an order of " + std::to_string(order->size()) +
+                       " parts is too long to tell the other ranks; raise partition_bytes");
+  }
+  return order;
+}
+
+/// Rank 0's `message` on every rank.
+Result<nlohmann::json> broadcast(Collective& collective, nlohmann::json message) {
+  if (collective.rank() == 0) {
+    if (auto ok = collective.tell(message.dump()); !ok) return failure(ok.error());
+    return message;
+  }
+  const auto heard = collective.hear();
+  if (!heard) return failure(heard.error().in("waiting for rank 0's order of collectives"));
+  return nlohmann::json::parse(*heard);
+}
+
+}  // namespace
+
+Result<StepDescription> profile_step(const Training& training, const ScheduleConfig& config,
+                                     std::int64_t steps) {
+  struct Kind {
+    bool serial;
+    std::int64_t partition_bytes;
+  };
+  const Kind kinds[] = {{true, config.partition_bytes},
+                        {true, kSmallPartBytes},
+                        {false, config.partition_bytes},
+                        {false, kSmallPartBytes}};
+  std::vector<ProfiledStep> profiled;
+  std::int64_t step = 0;
+  for (std::int64_t i = 0; i < std::ssize(kinds); ++i) {
+    Phase phase{config, step, steps * (i + 1) / std::ssize(kinds), {}, kinds[i].serial};
+    phase.config.partition_bytes = kinds[i].partition_bytes;
+    phase.config.comm_channels = 1;
+    if (auto ok = run_profiled(training, phase, profiled); !ok) return failure(ok.error());
+    step = phase.end_step;
+  }
+  auto description = describe_step(profiled);
+  if (description) description->ranks = training.collective.world_size();
+  return description;
+}
+
+Result<void> write_step(const StepDescription& description, const std::string& path) {
+  const std::string unfinished = path + ".part";
+  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
+  file << to_json(description).dump(1) << '\n';
+  file.close();
+  if (!file) return failure(ErrorCode::unavailable, "cannot write " + unfinished);
+  std::error_code error;
+  std::filesystem::rename(unfinished, path, error);
+  if (!error) return {};
+  return failure(ErrorCode::unavailable, "cannot write " + path + ": " + error.message());
+}
+
+Result<StaticOrder> find_static_order(const Training& training, const ScheduleConfig& config,
+                                      const std::string& step_path, std::int64_t warmup,
+                                      const std::function<void(const std::string&)>& warn) {
+  Collective& collective = training.collective;
+  // Only rank 0 looks, so it says what the others do.
+  const auto profiles = broadcast(collective, step_path.empty());
+  if (!profiles) return failure(profiles.error());
+  StaticOrder result;
+  std::vector<ProfiledStep> profiled;
+  if (*profiles == true) {
+    Phase phase{config, 0, warmup, {}, false};
+    phase.config.order = CollectiveOrder::negotiated;
+    if (auto ok = run_profiled(training, phase, profiled); !ok) return failure(ok.error());
+    result.from_step = warmup;
+  }
+  if (collective.rank() == 0) {
+    auto order = compute_order(training, config,
+                               step_path.empty() ? describe_step(profiled) : read_step(step_path));
+    if (order) {
+      result.parts = std::move(*order);
+    } else {
+      warn("order=static: " + order.error().message + "; the order is negotiated");
+    }
+  }
+  const auto order = broadcast(collective, result.parts);
+  if (!order) return failure(order.error());
+  result.parts = order->get<std::vector<std::uint32_t>>();
+  return result;
+}
+
+}  // namespace hocket

@@ -1,0 +1,96 @@
+#include "examples/gpt2/training.h"
+
+#include <fstream>
+#include <utility>
+
+#include "core/host/host_executor.h"
+#include "core/tape.h"
+#include "examples/gpt2/scheduler_submitter.h"
+
+namespace hocket {
+namespace {
+
+/// Lets each collective run alone.
+class SerialSubmitter final : public Submitter {
+ public:
+  explicit SerialSubmitter(Scheduler& scheduler) : scheduler_(scheduler), submitter_(scheduler) {}
+
+  DataId add_data() override { return submitter_.add_data(); }
+  void compute(const TaskOptions& options, std::span<const Access> accesses,
+               TaskBody body) override {
+    submitter_.compute(options, accesses, std::move(body));
+  }
+  void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) override {
+    // A failure is the scheduler's, and end_step() returns it.
+    (void)scheduler_.synchronize();
+    submitter_.all_reduce(options, data, values);
+    (void)scheduler_.synchronize();
+  }
+
+ private:
+  Scheduler& scheduler_;
+  SchedulerSubmitter submitter_;
+};
+
+Result<void> run_steps(const Training& training, const Phase& phase, Scheduler& scheduler,
+                       Submitter& submitter) {
+  training.model.attach(submitter);
+  // end_step() lets some steps run ahead.
+  std::int64_t done = phase.first_step;
+  for (std::int64_t step = phase.first_step; step < phase.end_step; ++step) {
+    training.model.submit_step(step);
+    if (auto ok = scheduler.end_step(); !ok) return ok;
+    for (; done <= step - Scheduler::kStepsAhead; ++done) training.step_done(done);
+  }
+  if (auto ok = scheduler.synchronize(); !ok) return ok;
+  for (; done < phase.end_step; ++done) training.step_done(done);
+  return {};
+}
+
+PartOrder part_order(const Phase& phase, int rank) {
+  const CollectiveOrder order = phase.config.order;
+  if (order == CollectiveOrder::fifo) return PartOrder::fifo;
+  const bool is_told =
+      rank > 0 || (order == CollectiveOrder::static_order && !phase.options.static_order.empty());
+  return is_told ? PartOrder::announced : PartOrder::priority;
+}
+
+}  // namespace
+
+Result<void> run_phase(const Training& training, const Phase& phase) {
+  HostExecutor executor({.streams = phase.config.streams, .channels = phase.config.comm_channels},
+                        training.collective, training.clock);
+  Scheduler scheduler(phase.config, executor, phase.options);
+  if (phase.serial) {
+    SerialSubmitter submitter(scheduler);
+    return run_steps(training, phase, scheduler, submitter);
+  }
+  SchedulerSubmitter submitter(scheduler);
+  return run_steps(training, phase, scheduler, submitter);
+}
+
+Result<void> run_recorded_phase(const Training& training, Phase phase, const std::string& path) {
+  const int rank = training.collective.rank();
+  const std::string file = rank == 0 ? path : path + "." + std::to_string(rank);
+  std::ofstream output(file, std::ios::binary);
+  const TapeHeader header{.plan = {.partition_bytes = phase.config.partition_bytes,
+                                   .credit_bytes = phase.config.credit_bytes,
+                                   .order = part_order(phase, rank)},
+                          .rank = rank,
+                          .ranks = training.collective.world_size(),
+                          .virtual_time = false,
+                          .name = "gpt2"};
+  Result<void> trained;
+  {
+    TapeWriter tape(header, training.clock, [&output](std::string_view bytes) {
+      output.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    });
+    phase.options.observer = &tape;
+    trained = run_phase(training, phase);
+  }
+  output.close();
+  if (trained && !output) return failure(ErrorCode::unavailable, "cannot write the tape " + file);
+  return trained;
+}
+
+}  // namespace hocket

@@ -1,0 +1,43 @@
+#pragma once
+
+// Trains a model in phases: each is a run of steps on a scheduler of its own, over one model and
+// one connection. Every rank calls the same functions in the same order, from one thread.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/clock.h"
+#include "core/collective.h"
+#include "core/result.h"
+#include "core/schedule_config.h"
+#include "core/scheduler.h"
+#include "examples/gpt2/model.h"
+
+namespace hocket {
+
+/// What all phases share.
+struct Training {
+  Gpt2& model;
+  Collective& collective;
+  const Clock& clock;
+  /// Called for each step that is done.
+  std::function<void(std::int64_t)> step_done = [](std::int64_t) {};
+};
+
+struct Phase {
+  ScheduleConfig config;
+  std::int64_t first_step = 0, end_step = 0;
+  SchedulerOptions options = {};
+  /// No computation beside communication: a collective waits for all that was submitted before it,
+  /// and all after it waits for it.
+  bool serial = false;
+};
+
+Result<void> run_phase(const Training& training, const Phase& phase);
+
+/// As run_phase, and writes what the plan decides to the file `path` (on rank r > 0: `path`.r).
+/// unavailable when the file cannot be written.
+Result<void> run_recorded_phase(const Training& training, Phase phase, const std::string& path);
+
+}  // namespace hocket

@@ -1,0 +1,286 @@
+#include "profiler/step_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/captured_step.h"
+#include "core/check.h"
+#include "profiler/intervals.h"
+
+namespace hocket {
+namespace {
+
+/// Computation that stands still beside communication would be slowed without end.
+constexpr double kMaxLostShare = 0.95;
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+std::uint64_t key_of(TaskId task) {
+  return std::uint64_t{task.slot} << 32 | task.generation;
+}
+
+struct Weighted {
+  double value = 0;
+  double weight = 1;
+};
+
+/// The middle of the values that have half of the weight on each side; 0 of none.
+double weighted_median(std::vector<Weighted> values) {
+  std::erase_if(values, [](const Weighted& v) { return v.weight <= 0; });
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end(),
+            [](const Weighted& a, const Weighted& b) { return a.value < b.value; });
+  double total = 0;
+  for (const Weighted& v : values) total += v.weight;
+  double below = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    below += values[i].weight;
+    if (2 * below > total) return values[i].value;
+    if (2 * below == total) return (values[i].value + values[i + 1].value) / 2;
+  }
+  return values.back().value;
+}
+
+/// Data numbered anew, in the order of their first access.
+void renumber_data(std::vector<ProfiledTask>& tasks) {
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers;
+  for (ProfiledTask& task : tasks) {
+    for (Access& access : task.accesses) {
+      const auto next = static_cast<std::uint32_t>(numbers.size());
+      access.data.index = numbers.emplace(access.data.index, next).first->second;
+    }
+  }
+}
+
+bool same_task(const ProfiledTask& a, const ProfiledTask& b) {
+  return a.name == b.name && a.priority == b.priority && a.is_collective == b.is_collective &&
+         a.bytes == b.bytes &&
+         std::equal(
+             a.accesses.begin(), a.accesses.end(), b.accesses.begin(), b.accesses.end(),
+             [](const Access& x, const Access& y) { return x.data == y.data && x.mode == y.mode; });
+}
+
+Result<void> check_equal(const ProfiledStep& first, const ProfiledStep& other) {
+  const std::string advice = "; profile steps that repeat";
+  if (first.tasks.size() != other.tasks.size()) {
+    return failure(ErrorCode::invalid_argument,
+                   "profile: one step has " + std::to_string(first.tasks.size()) +
+                       " tasks, another " + std::to_string(other.tasks.size()) + advice);
+  }
+  for (std::size_t i = 0; i < first.tasks.size(); ++i) {
+    if (same_task(first.tasks[i], other.tasks[i])) continue;
+    return failure(ErrorCode::invalid_argument,
+                   "profile: task " + std::to_string(i) + " of a step is \"" + first.tasks[i].name +
+                       "\" in one and \"" + other.tasks[i].name +
+                       "\" in another, or differs in priority, bytes or accesses" + advice);
+  }
+  return {};
+}
+
+std::int64_t shared_ns(const Interval& interval, const std::vector<Interval>& set) {
+  auto from = std::partition_point(set.begin(), set.end(), [&](const Interval& other) {
+    return other.end_ns <= interval.begin_ns;
+  });
+  std::int64_t shared = 0;
+  for (; from != set.end() && from->begin_ns < interval.end_ns; ++from)
+    shared += std::min(from->end_ns, interval.end_ns) - std::max(from->begin_ns, interval.begin_ns);
+  return shared;
+}
+
+std::int64_t beside_ns(const ProfiledStep& step) {
+  std::int64_t sum = 0;
+  for (const ProfiledTask& task : step.tasks) sum += task.beside_ns;
+  return sum;
+}
+
+/// Of each task, over `steps`; 0 for collectives.
+std::vector<double> median_durations(const std::vector<const ProfiledStep*>& steps) {
+  std::vector<double> durations;
+  for (std::size_t i = 0; i < steps.front()->tasks.size(); ++i) {
+    std::vector<Weighted> values;
+    for (const ProfiledStep* step : steps)
+      values.push_back({static_cast<double>(step->tasks[i].duration_ns)});
+    durations.push_back(weighted_median(std::move(values)));
+  }
+  return durations;
+}
+
+/// From how much longer tasks took than `undisturbed_ns`. What rare delays add counts, so the sum
+/// over a step is looked at, not single tasks.
+double fit_slowdown(const std::vector<const ProfiledStep*>& overlapped,
+                    const std::vector<double>& undisturbed_ns) {
+  std::vector<Weighted> lost_shares;
+  for (const ProfiledStep* step : overlapped) {
+    double lost_ns = 0, beside_ns = 0;
+    for (std::size_t i = 0; i < step->tasks.size(); ++i) {
+      const ProfiledTask& task = step->tasks[i];
+      if (task.beside_ns == 0) continue;
+      lost_ns += static_cast<double>(task.duration_ns) - undisturbed_ns[i];
+      beside_ns += static_cast<double>(task.beside_ns);
+    }
+    lost_shares.push_back({lost_ns / beside_ns});
+  }
+  const double lost = std::clamp(weighted_median(std::move(lost_shares)), 0.0, kMaxLostShare);
+  return lost / (1 - lost);
+}
+
+PartCost fit_part_cost(std::span<const ProfiledStep> steps) {
+  std::map<std::int64_t, std::vector<Weighted>> by_size;
+  std::vector<Weighted> ratios;
+  for (const ProfiledStep& step : steps) {
+    for (const ProfiledPart& part : step.parts) {
+      const auto bytes = static_cast<double>(part.bytes);
+      const auto duration_ns = static_cast<double>(part.duration_ns);
+      by_size[part.bytes].push_back({duration_ns});
+      if (part.bytes > 0) ratios.push_back({duration_ns / bytes, bytes});
+    }
+  }
+  struct Size {
+    double bytes, duration_ns, parts;
+  };
+  std::vector<Size> sizes;
+  for (auto& [bytes, durations] : by_size) {
+    const auto parts = static_cast<double>(durations.size());
+    sizes.push_back({static_cast<double>(bytes), weighted_median(std::move(durations)), parts});
+  }
+
+  std::vector<Weighted> slopes, intercepts;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const double distance = sizes[i].bytes - sizes[j].bytes;
+      slopes.push_back({(sizes[i].duration_ns - sizes[j].duration_ns) / distance,
+                        distance * std::min(sizes[i].parts, sizes[j].parts)});
+    }
+  }
+  PartCost cost{0, weighted_median(std::move(slopes)), 0};
+  for (const Size& size : sizes)
+    intercepts.push_back({size.duration_ns - cost.beta_ns_per_byte * size.bytes, size.parts});
+  cost.alpha_ns = weighted_median(intercepts);
+  // Two sizes make a line, and a line that costs nothing somewhere is not one of parts.
+  if (sizes.size() < 2 || cost.alpha_ns < 0) return {0, weighted_median(std::move(ratios)), 0};
+  if (cost.beta_ns_per_byte >= 0) return cost;
+  for (std::size_t i = 0; i < sizes.size(); ++i) intercepts[i].value = sizes[i].duration_ns;
+  return {weighted_median(std::move(intercepts)), 0, 0};
+}
+
+/// `name`, or with the first number that makes it new.
+std::string unique_name(const std::string& name, std::set<std::string>& taken) {
+  std::string unique = name;
+  for (int number = 2; !taken.insert(unique).second; ++number)
+    unique = name + " #" + std::to_string(number);
+  return unique;
+}
+
+StepDescription structure_of(const ProfiledStep& step) {
+  StepDescription description;
+  std::set<std::string> names;
+  std::uint32_t data = 0;
+  for (const ProfiledTask& task : step.tasks) {
+    description.tasks.push_back(
+        {unique_name(task.name, names),
+         task.is_collective ? std::optional(CollectiveKind::all_reduce) : std::nullopt, 0,
+         task.bytes, task.priority, task.accesses});
+    for (const Access& access : task.accesses) data = std::max(data, access.data.index + 1);
+  }
+  for (std::uint32_t i = 0; i < data; ++i) description.data.push_back("d" + std::to_string(i));
+  return description;
+}
+
+}  // namespace
+
+void StepProfile::add(ProfiledTask task, TaskId id) {
+  index_of_[key_of(id)] = tasks_.size();
+  tasks_.push_back({std::move(task), -1, 0, {}});
+}
+
+void StepProfile::submitted(const SubmittedTask& task) {
+  std::lock_guard lock(mutex_);
+  add({std::string(task.name),
+       task.priority,
+       {task.accesses.begin(), task.accesses.end()},
+       task.is_collective,
+       task.bytes,
+       0,
+       0},
+      task.id);
+}
+
+void StepProfile::launched(const CapturedStep& step, TaskId first) {
+  std::lock_guard lock(mutex_);
+  for (std::uint32_t i = 0; i < step.size(); ++i) {
+    const CapturedStep::Task& task = step.task(i);
+    add({task.name, task.priority, task.accesses, task.is_collective, task.bytes, 0, 0},
+        {first.slot + i, first.generation});
+  }
+}
+
+void StepProfile::record(const TraceEvent& event) {
+  std::lock_guard lock(mutex_);
+  const auto found = index_of_.find(key_of(event.task));
+  HOCKET_CHECK(found != index_of_.end(), "watch a scheduler from its first task on");
+  Task& task = tasks_[found->second];
+  task.step = event.step;
+  task.traced_bytes += event.bytes;
+  task.events.push_back(event);
+}
+
+std::vector<ProfiledStep> StepProfile::steps(std::int64_t warmup) const {
+  std::lock_guard lock(mutex_);
+  std::vector<Interval> parts;
+  std::int64_t step = 0, whole_steps = kNoLimit;
+  for (const Task& task : tasks_) {
+    step = std::max(step, task.step);
+    if (!has_ended(task)) whole_steps = std::min(whole_steps, step);
+    if (!task.profiled.is_collective) continue;
+    for (const TraceEvent& part : task.events) parts.push_back({part.begin_ns, part.end_ns});
+  }
+  const std::vector<Interval> communication = union_of(std::move(parts));
+
+  std::vector<ProfiledStep> steps;
+  step = -1;
+  for (const Task& task : tasks_) {
+    if (!has_ended(task) || task.step < warmup || task.step >= whole_steps) continue;
+    if (task.step != std::exchange(step, task.step)) steps.emplace_back();
+    ProfiledTask profiled = task.profiled;
+    for (const TraceEvent& event : task.events) {
+      const Interval interval{event.begin_ns, event.end_ns};
+      if (profiled.is_collective) {
+        steps.back().parts.push_back({event.bytes, interval.end_ns - interval.begin_ns});
+      } else {
+        profiled.duration_ns = interval.end_ns - interval.begin_ns;
+        profiled.beside_ns = shared_ns(interval, communication);
+      }
+    }
+    steps.back().tasks.push_back(std::move(profiled));
+  }
+  for (ProfiledStep& whole : steps) renumber_data(whole.tasks);
+  return steps;
+}
+
+Result<StepDescription> describe_step(std::span<const ProfiledStep> steps) {
+  if (steps.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "profile: no step is whole; let a step end after the warm-up");
+  }
+  std::vector<const ProfiledStep*> serial, overlapped;
+  for (const ProfiledStep& step : steps) {
+    if (auto ok = check_equal(steps.front(), step); !ok) return failure(ok.error());
+    (beside_ns(step) == 0 ? serial : overlapped).push_back(&step);
+  }
+  const auto durations_ns = median_durations(serial.empty() ? overlapped : serial);
+  StepDescription description = structure_of(steps.front());
+  for (std::size_t i = 0; i < durations_ns.size(); ++i)
+    description.tasks[i].duration_ns = std::llround(durations_ns[i]);
+  description.collective = fit_part_cost(steps);
+  if (!serial.empty() && !overlapped.empty())
+    description.compute_slowdown = fit_slowdown(overlapped, durations_ns);
+  if (auto ok = validate(description); !ok) return failure(ok.error().in("profile"));
+  return description;
+}
+
+}  // namespace hocket

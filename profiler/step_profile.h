@@ -1,0 +1,100 @@
+#pragma once
+
+// From some profiled steps to a step description: what a job submits, how long its tasks take, what
+// its communication costs and how much that slows its computation.
+//
+//   StepProfile profile;
+//   Scheduler scheduler(config, executor, {.trace = &profile, .observer = &profile, …});
+//   … some steps, scheduler.synchronize() …
+//   auto description = describe_step(profile.steps(1));
+//
+// A StepProfile is thread-safe as PlanObserver and TraceSink ask for; the functions are pure.
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/plan_observer.h"
+#include "core/result.h"
+#include "core/step_description.h"
+#include "core/trace.h"
+
+namespace hocket {
+
+/// A task of one step.
+struct ProfiledTask {
+  std::string name;
+  std::uint32_t priority = 0;
+  /// Data are numbered by the profile, from 0, in the order in which the step names them.
+  std::vector<Access> accesses;
+  bool is_collective = false;
+  std::int64_t bytes = 0;        ///< of a collective
+  std::int64_t duration_ns = 0;  ///< of a compute task
+  std::int64_t beside_ns = 0;    ///< of that, while a part was on a channel
+};
+
+struct ProfiledPart {
+  std::int64_t bytes = 0;
+  std::int64_t duration_ns = 0;  ///< on its channel
+};
+
+struct ProfiledStep {
+  std::vector<ProfiledTask> tasks;  ///< in the order of submission
+  std::vector<ProfiledPart> parts;
+};
+
+/// Watches one scheduler, from its first task on.
+class StepProfile final : public PlanObserver, public TraceSink {
+ public:
+  void submitted(const SubmittedTask& task) override;
+  void launched(const CapturedStep& step, TaskId first) override;
+  void announced(std::span<const std::uint64_t>) override {}
+  void ready(TaskId) override {}
+  void started(TaskId) override {}
+  void started_part(TaskId, std::int64_t, std::int64_t) override {}
+  void finished(TaskId) override {}
+  void finished_part(TaskId, std::int64_t) override {}
+  void record(const TraceEvent& event) override;
+
+  /// The steps that have ended, with all before them, in order, without the first `warmup`.
+  std::vector<ProfiledStep> steps(std::int64_t warmup) const;
+
+ private:
+  /// A task and what it ran as: once on a stream, or in parts.
+  struct Task {
+    ProfiledTask profiled;
+    std::int64_t step = -1;  ///< unknown until something of it has ended
+    std::int64_t traced_bytes = 0;
+    std::vector<TraceEvent> events;
+  };
+
+  void add(ProfiledTask task, TaskId id);
+  static bool has_ended(const Task& task) {
+    return !task.events.empty() && task.traced_bytes >= task.profiled.bytes;
+  }
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  std::vector<Task> tasks_;                                  // in the order of submission
+  std::unordered_map<std::uint64_t, std::size_t> index_of_;  // by id
+};
+
+/// The general form of the step that `steps` repeat, possibly of several profiles of one job.
+///
+/// With steps in which nothing ran beside communication, durations are the medians over those and
+/// the slow-down is such that a task slows by it while a part is on a channel: the median over the
+/// other steps of the time that computation lost there, in relation to what was left. Without such
+/// steps the slow-down is 0 and durations are as they were.
+///
+/// A part's cost is a straight line through the medians of the parts of each size, as Theil and Sen
+/// fit it (Sen, JASA 1968), pairs weighted by how much they tell. With a single size all of it is
+/// beta.
+///
+/// invalid_argument when there is no step, when the steps differ in more than times, or when the
+/// description would be out of its ranges.
+Result<StepDescription> describe_step(std::span<const ProfiledStep> steps);
+
+}  // namespace hocket

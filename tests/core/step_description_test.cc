@@ -1,0 +1,400 @@
+#include "core/step_description.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+#include <set>
+
+#include "tests/mutate.h"
+
+namespace hocket {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kSimple =
+    R"({"format":"hocket-step","version":1,"layers":[{"name":"conv","parameter_bytes":7000,)"
+    R"("forward_ns":5000,"backward_ns":9000},{"name":"fc6","parameter_bytes":411060000,)"
+    R"("forward_ns":2900000,"backward_ns":4600000}],"collective":{"alpha_ns":40000,)"
+    R"("beta_ns_per_byte":0.14,"latency_ns":300000},"compute_slowdown":0.01})";
+
+/// A document with these fields besides the format.
+std::string document(const std::string& fields) {
+  return R"({"format":"hocket-step","version":1,)" + fields + "}";
+}
+std::string with_layer(const std::string& fields) {
+  return document(R"("collective":{},"layers":[{},{)" + fields + "}]");
+}
+std::string with_tasks(const std::string& tasks) {
+  return document(R"("collective":{},"tasks":[)" + tasks + "]");
+}
+std::string with_top(const std::string& fields) {
+  return document(R"("collective":{},"layers":[{"forward_ns":1}],)" + fields);
+}
+
+StepDescription parsed(const std::string& text) {
+  auto step = parse_step_description(text);
+  EXPECT_TRUE(step) << (step ? "" : step.error().message) << "\n" << text;
+  return step ? std::move(*step) : StepDescription{};
+}
+
+std::string error_of(const std::string& text) {
+  const auto step = parse_step_description(text);
+  if (step) return "no error";
+  EXPECT_EQ(step.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(step.error().message.find('\n'), std::string::npos);
+  EXPECT_LT(step.error().message.size(), 500u);
+  return step.error().message;
+}
+
+std::string validation_of(const StepDescription& step) {
+  const auto ok = validate(step);
+  return ok ? "no error" : ok.error().message;
+}
+
+/// `name mode` of each access.
+std::vector<std::string> accesses_of(const StepDescription& step, const StepTask& task) {
+  constexpr const char* modes[] = {"reads ", "writes ", "updates "};
+  std::vector<std::string> accesses;
+  for (const Access& access : task.accesses)
+    accesses.push_back(modes[static_cast<int>(access.mode)] + step.data[access.data.index]);
+  return accesses;
+}
+
+TEST(StepDescription, ReadsTheSimpleForm) {
+  const StepDescription step = parsed(kSimple);
+  ASSERT_EQ(step.layers.size(), 2u);
+  EXPECT_EQ(step.layers[1], (StepLayer{"fc6", 411'060'000, 2'900'000, 4'600'000}));
+  EXPECT_EQ(step.collective, (PartCost{40'000, 0.14, 300'000}));
+  EXPECT_EQ(step.compute_slowdown, 0.01);
+  EXPECT_EQ(step.ranks, 1);
+  EXPECT_FALSE(step.cluster);
+}
+
+TEST(StepDescription, AllButLayersAndCollectiveIsOptional) {
+  EXPECT_EQ(parsed(document(R"("layers":[{}],"collective":{})")).layers[0], StepLayer{});
+  EXPECT_EQ(parsed(document(R"("layers":[{"forward_ns":7}])")).layers[0].forward_ns, 7);
+  EXPECT_THAT(error_of(document(R"("layers":[{"parameter_bytes":7}])")),
+              HasSubstr(R"(field "collective" is missing)"));
+  EXPECT_THAT(error_of(document(R"("collective":{})")), HasSubstr(R"("layers" and "tasks")"));
+}
+
+TEST(StepDescription, TimesAreRoundedToNanoseconds) {
+  const StepDescription step = parsed(with_layer(R"("forward_ns":1.5,"backward_ns":2.4e3)"));
+  EXPECT_EQ(step.layers[1].forward_ns, 2);
+  EXPECT_EQ(step.layers[1].backward_ns, 2400);
+}
+
+TEST(StepDescription, ReadsTheGeneralForm) {
+  const StepDescription step = parsed(
+      with_tasks(R"({"name":"a","duration_ns":5,"writes":["x"]},)"
+                 R"({"name":"b","kind":"reduce_scatter","bytes":64,"priority":3,"updates":["x"],)"
+                 R"("after":["a"]},)"
+                 R"({"name":"c","kind":"compute","reads":["x","y"],"after":["a","b"]})"));
+  EXPECT_THAT(step.data, ElementsAre("x", "after:a", "after:b", "y"));
+  ASSERT_EQ(step.tasks.size(), 3u);
+  EXPECT_EQ(step.tasks[0].duration_ns, 5);
+  EXPECT_FALSE(step.tasks[0].collective);
+  EXPECT_EQ(step.tasks[1].collective, CollectiveKind::reduce_scatter);
+  EXPECT_EQ(step.tasks[1].bytes, 64);
+  EXPECT_EQ(step.tasks[1].priority, 3u);
+  EXPECT_THAT(accesses_of(step, step.tasks[0]), ElementsAre("writes x", "writes after:a"));
+  EXPECT_THAT(accesses_of(step, step.tasks[1]),
+              ElementsAre("reads after:a", "writes after:b", "updates x"));
+  EXPECT_THAT(accesses_of(step, step.tasks[2]),
+              ElementsAre("reads x", "reads y", "reads after:a", "reads after:b"));
+  EXPECT_EQ(parsed(to_json(step).dump()), step);
+}
+
+TEST(StepDescription, ReadsLinksAsTextOrFields) {
+  const StepDescription text = parsed(with_top(
+      R"("links":{"host":"100gbit,2us","network":"10gbit,20us"},"algorithm":"tree","ranks":16)"));
+  ASSERT_TRUE(text.cluster);
+  EXPECT_EQ(text.cluster->host_link, (LinkSpec{12.5e9, 2000}));
+  EXPECT_EQ(text.cluster->network_link, (LinkSpec{1.25e9, 20'000}));
+  EXPECT_EQ(text.cluster->algorithm, CollectiveAlgorithm::tree);
+  const StepDescription fields =
+      parsed(with_top(R"("links":{"host":{"bandwidth_bytes_per_second":12.5e9,"latency_ns":2000},)"
+                      R"("network":{"bandwidth_bytes_per_second":1250000000,"latency_ns":2e4}},)"
+                      R"("algorithm":"tree","ranks":16)"));
+  EXPECT_EQ(fields, text);
+  const StepDescription one = parsed(with_top(R"("links":{"network":"10gbit"})"));
+  EXPECT_EQ(one.cluster->host_link, one.cluster->network_link);
+}
+
+TEST(StepDescription, ErrorsNameTheFieldWhatWasFoundAndTheRange) {
+  EXPECT_THAT(error_of(with_layer(R"("forward_ns":-1)")),
+              AllOf(HasSubstr(R"(field "layers[1].forward_ns")"), HasSubstr("found -1"),
+                    HasSubstr("3600000000000")));
+  EXPECT_THAT(error_of(with_layer(R"("forward_ns":NaN)")), HasSubstr("layers[1].forward_ns"));
+  EXPECT_THAT(error_of(with_layer(R"("backward_ns":1e999)")), HasSubstr("layers[1].backward_ns"));
+  EXPECT_THAT(error_of(with_layer(R"("backward_ns":1e18)")), HasSubstr("layers[1].backward_ns"));
+  EXPECT_THAT(error_of(with_layer(R"("backward_ns":"3")")), HasSubstr("layers[1].backward_ns"));
+  EXPECT_THAT(error_of(with_layer(R"("parameter_bytes":18446744073709551616)")),
+              HasSubstr("layers[1].parameter_bytes"));
+  EXPECT_THAT(error_of(with_layer(R"("parameter_bytes":1.5)")), HasSubstr("an integer from 0 to"));
+  EXPECT_THAT(error_of(with_layer(R"("name":3)")), HasSubstr("layers[1].name"));
+  EXPECT_THAT(error_of(with_top(R"("ranks":0)")),
+              HasSubstr(R"(field "ranks": expected an integer from 1 to 16777216, found 0)"));
+  EXPECT_THAT(error_of(with_top(R"("ranks_per_host":0)")), HasSubstr("ranks_per_host"));
+  EXPECT_THAT(error_of(with_top(R"("compute_slowdown":101)")), HasSubstr("compute_slowdown"));
+  EXPECT_THAT(error_of(with_top(R"("compute_slowdown":-0.1)")), HasSubstr("compute_slowdown"));
+  EXPECT_THAT(error_of(with_top(R"("links":{})")), HasSubstr(R"(field "links")"));
+  EXPECT_THAT(error_of(with_top(R"("links":{"host":"fast"})")), HasSubstr("links.host"));
+  EXPECT_THAT(error_of(with_top(R"("links":{"host":{"latency_ns":1}})")),
+              HasSubstr("links.host.bandwidth_bytes_per_second"));
+  EXPECT_THAT(error_of(with_top(R"("algorithm":"ring")")), HasSubstr(R"("algorithm")"));
+  EXPECT_THAT(error_of(with_top(R"("links":{"host":"1gbit"},"algorithm":"star")")),
+              HasSubstr("one of automatic, ring, tree, found \"star\""));
+  EXPECT_THAT(error_of(with_top(R"("jitter":{"distribution":"cauchy"})")),
+              HasSubstr("jitter.distribution"));
+  EXPECT_THAT(error_of(with_top(R"("jitter":{"scale":-1})")), HasSubstr("jitter.scale"));
+  EXPECT_THAT(error_of(with_top(R"("ranks":2,"rank_compute_scale":[1])")),
+              HasSubstr("one number for each of the 2 ranks"));
+  EXPECT_THAT(error_of(with_top(R"("rank_compute_scale":[0])")),
+              HasSubstr("rank_compute_scale[0]"));
+  EXPECT_THAT(error_of(document(R"("layers":[{}],"collective":{"alpha_ns":-5})")),
+              HasSubstr("collective.alpha_ns"));
+  EXPECT_THAT(error_of(document(R"("layers":{})")), HasSubstr("expected an array"));
+  EXPECT_THAT(error_of(document(R"("layers":[3])")), HasSubstr("layers[0]"));
+  EXPECT_THAT(error_of(with_top(R"("tasks":[{}])")), HasSubstr("found both"));
+  EXPECT_THAT(error_of(R"({"format":"hocket-step","version":2})"), HasSubstr("newer hocket"));
+  EXPECT_THAT(error_of(R"({"format":"hocket-tape","version":1})"), HasSubstr("hocket-step"));
+}
+
+TEST(StepDescription, UnknownFieldsAreErrorsThatNameTheNearest) {
+  EXPECT_THAT(
+      error_of(with_layer(R"("foward_ns":1)")),
+      HasSubstr(R"(field "layers[1].foward_ns" is not known here; did you mean "forward_ns")"));
+  EXPECT_THAT(error_of(with_top(R"("compute_slow_down":0)")),
+              HasSubstr(R"(did you mean "compute_slowdown")"));
+  EXPECT_THAT(error_of(with_top(R"("quux":0)")),
+              AllOf(HasSubstr(R"(field "quux" is not known)"), Not(HasSubstr("did you mean"))));
+  EXPECT_THAT(error_of(document(R"("layers":[{}],"collective":{"alpha":1})")),
+              HasSubstr(R"("collective.alpha" is not known)"));
+  EXPECT_THAT(error_of(with_top(R"("jitter":{"sede":1})")), HasSubstr(R"(did you mean "seed")"));
+  EXPECT_THAT(error_of(with_top(R"("links":{"hosts":"1gbit"})")), HasSubstr("links"));
+  EXPECT_THAT(error_of(with_tasks(R"({"name":"a","bytes":3})")), HasSubstr("tasks[0].bytes"));
+  EXPECT_THAT(error_of(with_tasks(R"({"kind":"all_reduce","bytes":3,"duration_ns":1})")),
+              HasSubstr("tasks[0].duration_ns"));
+}
+
+TEST(StepDescription, ATaskWaitsForEarlierOnesAlone) {
+  for (const char* tasks :
+       {R"({"name":"a"},{"name":"b","after":["b"]})", R"({"name":"a"},{"after":[""]})",
+        R"({"name":"a"},{"after":["c"]},{"name":"c"})", R"({"name":"a"},{"after":["nobody"]})"}) {
+    EXPECT_THAT(error_of(with_tasks(tasks)),
+                AllOf(HasSubstr(R"(field "tasks[1].after[0]")"), HasSubstr("would be a cycle")))
+        << tasks;
+  }
+}
+
+TEST(StepDescription, TasksAreCheckedOneByOne) {
+  EXPECT_THAT(error_of(with_tasks(R"({"name":"a"},{"name":"a"})")), HasSubstr("tasks[1].name"));
+  EXPECT_EQ(parsed(with_tasks("{},{}")).tasks.size(), 2u);
+  EXPECT_THAT(error_of(with_tasks(R"({"kind":"gather"})")),
+              HasSubstr("one of compute, all_reduce, reduce_scatter, all_gather, broadcast"));
+  EXPECT_THAT(error_of(with_tasks(R"({"kind":"broadcast"})")),
+              HasSubstr(R"(field "tasks[0].bytes": expected an integer from 1)"));
+  EXPECT_THAT(error_of(with_tasks(R"({"priority":262144})")), HasSubstr("tasks[0].priority"));
+  EXPECT_THAT(error_of(with_tasks(R"({"reads":["x"],"writes":["x"]})")),
+              HasSubstr(R"(field "tasks[0]": expected each of its data once)"));
+  EXPECT_THAT(error_of(with_tasks(R"({"reads":[3]})")), HasSubstr("tasks[0].reads[0]"));
+  EXPECT_THAT(error_of(with_tasks(R"({"reads":"x"})")), HasSubstr("tasks[0].reads"));
+}
+
+TEST(StepDescription, SumsAreBounded) {
+  StepDescription step;
+  step.layers.assign(300, {"", kMaxStepTaskBytes, 0, 0});
+  EXPECT_THAT(validation_of(step),
+              HasSubstr(R"(field "layers": expected at most 1125899906842624)"));
+  step.layers.assign(200, {"", 0, kMaxStepTaskNs, kMaxStepTaskNs});
+  EXPECT_THAT(validation_of(step), HasSubstr(R"(field "layers")"));
+  step.layers.resize(100);
+  EXPECT_EQ(validation_of(step), "no error");
+  step.compute_slowdown = 100;
+  EXPECT_THAT(validation_of(step), HasSubstr("on the slowest rank"));
+
+  step = StepDescription{};
+  step.layers.assign(256, {"", kMaxStepTaskBytes, 0, 0});
+  EXPECT_EQ(validation_of(step), "no error");
+  step.collective.beta_ns_per_byte = 1;
+  EXPECT_THAT(validation_of(step), HasSubstr("collective.beta_ns_per_byte"));
+  step.collective.beta_ns_per_byte = 0;
+  step.cluster = Cluster{{1e9, 0}, {1e12, 0}, CollectiveAlgorithm::automatic};
+  EXPECT_THAT(validation_of(step), HasSubstr(R"(field "links")"));
+  step.cluster = Cluster{{1e12, 0}, {1e12, 1'000'000}, CollectiveAlgorithm::automatic};
+  step.layers.resize(1);
+  EXPECT_EQ(validation_of(step), "no error");
+  step.ranks = kMaxStepRanks;
+  EXPECT_THAT(validation_of(step), HasSubstr("latencies"));
+}
+
+TEST(StepDescription, ValuesThatNoTextGaveAreChecked) {
+  StepDescription step = parsed(kSimple);
+  step.layers[0].forward_ns = -1;
+  EXPECT_THAT(validation_of(step), HasSubstr("layers[0].forward_ns"));
+  step = parsed(kSimple);
+  step.collective.alpha_ns = std::nan("");
+  EXPECT_THAT(validation_of(step), HasSubstr("collective.alpha_ns"));
+  step = parsed(kSimple);
+  step.jitter.scale = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(validation_of(step), HasSubstr("jitter.scale"));
+  step = parsed(with_tasks("{}"));
+  step.tasks[0].accesses = {read(DataId{0})};
+  EXPECT_THAT(validation_of(step), HasSubstr("tasks[0]"));
+  EXPECT_THAT(validation_of(StepDescription{}), HasSubstr("found none"));
+}
+
+TEST(StepDescription, HugeAndDeepDocumentsAreRefused) {
+  const auto repeated = [](const std::string& piece, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += piece;
+    return text + "{}";
+  };
+  EXPECT_THAT(error_of(document(R"("layers":[)" + repeated("{},", 10'000'000) + "]")),
+              HasSubstr(R"(more than 1000000 elements in field "layers")"));
+  EXPECT_THAT(error_of(document(R"("layers":[)" + repeated("{},", 100'000) + "]")),
+              HasSubstr(R"(field "layers": expected at most 100000 elements, found 100001)"));
+  EXPECT_THAT(error_of(document(R"("layers":)" + std::string(1'000'000, '['))),
+              HasSubstr("nested more than 64 levels deep"));
+  EXPECT_THAT(error_of(""), HasSubstr("not valid JSON"));
+  EXPECT_THAT(error_of(std::string("\xff\xfe", 2)), HasSubstr("not valid JSON"));
+}
+
+/// A description in the order in which reading makes it.
+class RandomStep {
+ public:
+  explicit RandomStep(std::uint64_t seed) : random_(seed) {}
+
+  StepDescription make() {
+    step_.name = text();
+    step_.source = text();
+    step_.ranks = 1 + below(8);
+    step_.ranks_per_host = 1 + below(8);
+    step_.collective = {number(1e6), number(5), number(1e6)};
+    step_.compute_slowdown = number(100);
+    if (below(2)) step_.cluster = Cluster{link(), link(), CollectiveAlgorithm(below(3))};
+    if (below(2))
+      for (int i = 0; i < step_.ranks; ++i) step_.rank_compute_scale.push_back(0.1 + number(9));
+    if (below(2))
+      step_.jitter = {JitterKind(below(5)), number(1), static_cast<std::uint64_t>(below(1 << 30))};
+    const auto count = 1 + below(20);
+    const bool simple = below(2);
+    for (int i = 0; i < count; ++i) simple ? add_layer() : add_task(i);
+    return step_;
+  }
+
+ private:
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n));
+  }
+  double number(double high) {
+    return below(4) ? std::uniform_real_distribution<double>(0, high)(random_) : 0;
+  }
+  LinkSpec link() { return {1e6 + number(1e11), below(1'000'000)}; }
+  std::string text() {
+    static const std::vector<std::string> texts{"", "x", "a \"b\"\n", "é\u2028", "after:1"};
+    return texts[static_cast<std::size_t>(below(5))];
+  }
+
+  void add_layer() {
+    step_.layers.push_back({text(), below(1 << 30), below(1'000'000'000), below(1'000'000'000)});
+  }
+
+  void add_task(int index) {
+    StepTask task;
+    if (below(3)) task.name = std::to_string(index);
+    task.priority = static_cast<std::uint32_t>(below(kPriorityLevels));
+    if (below(2)) {
+      task.collective = kCollectiveKinds[static_cast<std::size_t>(below(4))];
+      task.bytes = 1 + below(1 << 30);
+    } else {
+      task.duration_ns = below(1'000'000'000);
+    }
+    std::set<std::int64_t> used;
+    for (const auto mode : {AccessMode::read, AccessMode::write, AccessMode::update}) {
+      for (auto left = below(3); left > 0; --left) {
+        const auto which = below(12);
+        if (used.insert(which).second)
+          task.accesses.push_back({data("data " + std::to_string(which)), mode});
+      }
+    }
+    step_.tasks.push_back(std::move(task));
+  }
+
+  DataId data(const std::string& name) {
+    const auto [at, is_new] =
+        indices_.try_emplace(name, static_cast<std::uint32_t>(step_.data.size()));
+    if (is_new) step_.data.push_back(name);
+    return {at->second};
+  }
+
+  std::mt19937_64 random_;
+  StepDescription step_;
+  std::map<std::string, std::uint32_t> indices_;
+};
+
+TEST(StepDescription, WhatIsWrittenIsReadBack) {
+  for (std::uint64_t seed = 0; seed < 5000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const StepDescription step = RandomStep(seed).make();
+    const auto read_back = parse_step_description(to_json(step).dump());
+    ASSERT_TRUE(read_back) << read_back.error().message;
+    ASSERT_EQ(*read_back, step) << to_json(step).dump(1) << to_json(*read_back).dump(1);
+  }
+}
+
+TEST(StepDescription, DamagedTextIsRefusedOrGivesAValidDescription) {
+  int refused = 0;
+  for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
+    std::mt19937_64 random(seed);
+    const std::string text = mutate(to_json(RandomStep(seed % 50).make()).dump(), random);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text);
+    const auto step = parse_step_description(text);
+    refused += !step;
+    if (!step) {
+      ASSERT_EQ(step.error().code, ErrorCode::invalid_argument);
+      continue;
+    }
+    ASSERT_TRUE(validate(*step));
+    ASSERT_TRUE(validate(expand(*step)));
+    const auto again = parse_step_description(to_json(*step).dump());
+    ASSERT_TRUE(again) << again.error().message;
+    ASSERT_EQ(*again, *step);
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(StepDescription, ExpandingChainsComputationAndCommunicatesEachLayerOnItsOwn) {
+  StepDescription simple = parsed(kSimple);
+  simple.layers[0].parameter_bytes = 0;
+  const StepDescription step = expand(simple);
+  ASSERT_TRUE(validate(step)) << validation_of(step);
+  EXPECT_TRUE(step.layers.empty());
+  std::vector<std::string> tasks;
+  for (const StepTask& task : step.tasks) tasks.push_back(task.name);
+  EXPECT_THAT(tasks, ElementsAre("forward 0 conv", "forward 1 fc6", "backward 1 fc6",
+                                 "all_reduce 1 fc6", "backward 0 conv"));
+  EXPECT_THAT(accesses_of(step, step.tasks[1]),
+              ElementsAre("reads parameters 1 fc6", "updates activations"));
+  EXPECT_THAT(accesses_of(step, step.tasks[2]),
+              ElementsAre("writes parameters 1 fc6", "updates activations"));
+  EXPECT_THAT(accesses_of(step, step.tasks[3]), ElementsAre("updates parameters 1 fc6"));
+  EXPECT_EQ(step.tasks[3].collective, CollectiveKind::all_reduce);
+  EXPECT_EQ(step.tasks[3].bytes, 411'060'000);
+  EXPECT_EQ(step.tasks[3].priority, 1u);
+  EXPECT_EQ(step.tasks[2].duration_ns, 4'600'000);
+  EXPECT_EQ(expand(step), step);
+  EXPECT_EQ(parsed(to_json(step).dump()).tasks.size(), step.tasks.size());
+}
+
+}  // namespace
+}  // namespace hocket
