@@ -32,7 +32,7 @@ struct Options {
   int rounds = 3;
   int steps = 12;
   int profile_steps = 48;
-  std::string link = "500mbit";
+  std::string link = "500mbit,500us";
   std::string step = "simulator_accuracy-step.json";
   bool json = false;
   std::vector<std::string> arguments;
@@ -46,20 +46,24 @@ struct Case {
   double error() const { return predicted_ns / median(measured_ns) - 1; }
 };
 
-/// From parts that are mostly overhead to none that is cut, each under every order and number of
-/// channels; the window is one, two or four parts a channel.
+/// Parts that are mostly overhead to gradients that are not cut at all (the model's largest have 2
+/// MiB), in windows of one part a channel to one that holds half a step; each under every order and
+/// number of channels.
 std::vector<Case> cases() {
-  constexpr std::int64_t kPartitions[] = {256 << 10, 512 << 10, 1 << 20, 16 << 20};
+  struct Size {
+    std::int64_t partition_bytes, credit_bytes_a_channel;
+  };
+  constexpr Size kSizes[] = {
+      {256 << 10, 256 << 10}, {512 << 10, 4 << 20}, {1 << 20, 1 << 20}, {16 << 20, 2 << 20}};
   constexpr CollectiveOrder kOrders[] = {CollectiveOrder::fifo, CollectiveOrder::static_order,
                                          CollectiveOrder::negotiated};
   std::vector<Case> cases;
-  for (const std::int64_t partition_bytes : kPartitions) {
+  for (const Size& size : kSizes) {
     for (const CollectiveOrder order : kOrders) {
       for (const int channels : {1, 2}) {
-        const std::int64_t window = std::int64_t{channels} << cases.size() / 2 % 3;
         Case& added = cases.emplace_back();
-        added.config.partition_bytes = partition_bytes;
-        added.config.credit_bytes = partition_bytes * window;
+        added.config.partition_bytes = size.partition_bytes;
+        added.config.credit_bytes = size.credit_bytes_a_channel * channels;
         added.config.comm_channels = channels;
         added.config.order = order;
       }

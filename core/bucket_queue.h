@@ -52,7 +52,7 @@ class BucketQueue {
     List& list = lists_[priority];
     const std::uint32_t slot = list.first;
     list.first = next(slot);
-    if (list.first == kNone) unmark(priority);
+    list.first == kNone ? unmark(priority) : __builtin_prefetch(&next(list.first));
     --size_;
     return slot;
   }

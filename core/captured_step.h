@@ -38,6 +38,15 @@ class CapturedStep {
     return {successors_.data() + edges_[index].first_successor,
             successors_.data() + edges_[index + 1].first_successor};
   }
+  /// Brings what successors() reads closer, in two steps. Inlined, since GCC drops calls of
+  /// functions that only prefetch.
+  [[gnu::always_inline]] void prefetch(std::uint32_t index) const {
+    __builtin_prefetch(&edges_[index]);
+  }
+  [[gnu::always_inline]] void prefetch_successors(std::uint32_t index) const {
+    __builtin_prefetch(successors_.data() + edges_[index].first_successor);
+  }
+
   /// How many tasks of the same launch, and of the one before, task `index` waits for.
   std::uint32_t waits_within(std::uint32_t index) const { return edges_[index].waits_within; }
   std::uint32_t waits_before(std::uint32_t index) const { return edges_[index].waits_before; }

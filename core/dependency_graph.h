@@ -44,6 +44,20 @@ class DependencyGraph {
     return {task, nodes_[task.slot].waiting_for == 0};
   }
 
+  /// Brings what finish() will need closer: for many tasks, whose memory is far apart, waiting for
+  /// it once instead of once a task.
+  [[gnu::always_inline]] void prefetch(std::span<const TaskId> tasks) const {
+    for (const TaskId& task : tasks) __builtin_prefetch(&nodes_[task.slot]);
+    for (const TaskId& task : tasks) {
+      const std::uint32_t edge = nodes_[task.slot].first_edge;
+      if (edge != kNone) __builtin_prefetch(&edges_[edge]);
+    }
+    for (const TaskId& task : tasks) {
+      const std::uint32_t edge = nodes_[task.slot].first_edge;
+      if (edge != kNone) __builtin_prefetch(&nodes_[edges_[edge].successor]);
+    }
+  }
+
   /// Ends `task`, which must be live and ready, and calls `on_ready(slot)` for each task that this
   /// frees, in the order of submission.
   template <class OnReady>

@@ -23,6 +23,8 @@ struct ComputeWork {
   TaskBody* body = nullptr;
   const std::string_view* name = nullptr;  ///< valid as long
   std::int64_t step = 0;
+  /// The task will not run again: its body is to be destroyed when it has run.
+  bool once = true;
 };
 
 /// One part of a collective that may run now.

@@ -1,6 +1,5 @@
 #include "core/link.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -71,19 +70,6 @@ std::string to_string(const LinkSpec& link) {
   if (link.latency_ns > 0)
     text += "," + quantity_text(static_cast<double>(link.latency_ns), descending);
   return text;
-}
-
-TokenBucket::TokenBucket(double bytes_per_second, std::int64_t burst_bytes)
-    : ns_per_byte_(1e9 / bytes_per_second),
-      burst_ns_(static_cast<double>(burst_bytes) * 1e9 / bytes_per_second) {}
-
-std::int64_t TokenBucket::send(double bytes, std::int64_t now_ns) {
-  // The bucket as a virtual line (GCRA, ITU-T I.371): it may be ahead of real time by the burst.
-  const double now = static_cast<double>(now_ns);
-  busy_until_ns_ =
-      (used_ ? std::max(busy_until_ns_, now - burst_ns_) : now - burst_ns_) + bytes * ns_per_byte_;
-  used_ = true;
-  return std::max(now_ns, static_cast<std::int64_t>(std::ceil(busy_until_ns_)));
 }
 
 }  // namespace hocket

@@ -1,7 +1,6 @@
 #pragma once
 
-// A link as people write it ("500mbit", "10gbit,20us"), and the token bucket that paces bytes like
-// one. Pure: time is an argument.
+// A link as people write it ("500mbit", "10gbit,20us"). Plain values and pure functions.
 
 #include <cstdint>
 #include <string>
@@ -24,20 +23,5 @@ Result<LinkSpec> parse_link(std::string_view text);
 
 /// "500mbit,50us".
 std::string to_string(const LinkSpec& link);
-
-/// Lets `burst_bytes` through at once and the rest at the rate. Not thread-safe.
-class TokenBucket {
- public:
-  TokenBucket(double bytes_per_second, std::int64_t burst_bytes);
-
-  /// Queues `bytes` behind what was queued before; the time at which the last of them has left.
-  std::int64_t send(double bytes, std::int64_t now_ns);
-
- private:
-  double ns_per_byte_;
-  double burst_ns_;
-  double busy_until_ns_ = 0;
-  bool used_ = false;
-};
 
 }  // namespace hocket

@@ -175,6 +175,11 @@ void Plan::finish_compute(TaskId task) {
   finish(task);
 }
 
+void Plan::finish_computes(std::span<const TaskId> tasks) {
+  replay_ ? replay_->prefetch(tasks) : graph_.prefetch(tasks);
+  for (const TaskId task : tasks) finish_compute(task);
+}
+
 bool Plan::finish_part(TaskId id, std::int64_t bytes) {
   HOCKET_CHECK(is_live(id), "a part of no live collective was finished");
   HOCKET_CHECK(parts_in_flight_ > 0 && in_flight_bytes_ >= bytes,

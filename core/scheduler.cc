@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "core/partition.h"
+#include "core/spin.h"
 
 namespace hocket {
 namespace {
@@ -113,6 +114,7 @@ void Scheduler::submit(Submission submission, std::span<const Access> accesses) 
   }
   if (replaying_) leave_replay();
   std::lock_guard lock(submit_mutex_);
+  submitting_.store(true, std::memory_order_relaxed);
   // A collective goes on at once: it may be what the other ranks wait for.
   const bool urgent = submission.is_collective || stream_sleeps_;
   submitted_.push_back(std::move(submission));
@@ -121,6 +123,7 @@ void Scheduler::submit(Submission submission, std::span<const Access> accesses) 
 }
 
 void Scheduler::flush() {
+  submitting_.store(false, std::memory_order_relaxed);
   std::lock_guard lock(submit_mutex_);
   flush_into_plan();
 }
@@ -128,7 +131,7 @@ void Scheduler::flush() {
 void Scheduler::flush_into_plan() {
   Wakes wakes;
   {
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_spinning(mutex_);
     const Access* accesses = submitted_accesses_.data();
     for (Submission& s : submitted_) {
       if (error_) break;
@@ -201,9 +204,9 @@ void Scheduler::wake(const Wakes& wakes) {
   if (wakes.streams + wakes.channels > 0) executor_.wake(wakes.streams, wakes.channels);
 }
 
-void Scheduler::task_finished(TaskId task) {
-  if (!replayed_) payload(task.slot).body.reset();
-  --unfinished_[static_cast<std::size_t>(step_of(task) - first_step_)];
+void Scheduler::tasks_finished(std::span<const TaskId> tasks) {
+  for (const TaskId task : tasks)
+    --unfinished_[static_cast<std::size_t>(step_of(task) - first_step_)];
   if (drop_finished_steps() || plan_.unfinished() == 0) step_finished_.notify_all();
 }
 
@@ -222,17 +225,16 @@ std::size_t Scheduler::take_ready(std::span<ComputeWork> work) {
     const auto task = plan_.next_compute();
     if (!task) break;
     Payload& p = payload(task->slot);
-    work[taken] = {*task, &p.body, &p.name, step_of(*task)};
+    __builtin_prefetch(&p.body);
+    work[taken] = {*task, &p.body, &p.name, step_of(*task), !replayed_};
   }
   return taken;
 }
 
 void Scheduler::settle() {
   exchange_.collect(finished_);
-  for (const TaskId task : finished_) {
-    plan_.finish_compute(task);
-    task_finished(task);
-  }
+  plan_.finish_computes(finished_);
+  tasks_finished(finished_);
   finished_.clear();
   if (!error_) start_parts();
 }
@@ -255,10 +257,18 @@ std::size_t Scheduler::take_compute(std::span<const TaskId> finished, std::span<
         plan_.ready_computes() / static_cast<std::size_t>(2 * config_.streams);
     return take_ready(work.first(std::min(work.size(), std::max(share, std::size_t{1}))));
   };
+  // Where tasks are tiny, more of them are about to be offered by whoever submits them.
+  const auto take_offered = [&](int looks) -> std::size_t {
+    return work.size() > 1 && exchange_.wait_briefly(looks) ? exchange_.exchange({}, work) : 0;
+  };
+  constexpr int kMomentLooks = 256, kBeforeSleepLooks = 2048;
+  if (submitting_.load(std::memory_order_relaxed)) {
+    if (const std::size_t offered = take_offered(kMomentLooks); offered > 0) return offered;
+  }
   Wakes wakes;
   std::size_t taken = 0;
   {
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_spinning(mutex_);
     batch_ = work.size();
     settle();
     taken = take();
@@ -268,6 +278,7 @@ std::size_t Scheduler::take_compute(std::span<const TaskId> finished, std::span<
   wake(wakes);
   if (taken > 0) return taken;
 
+  if (const std::size_t offered = take_offered(kBeforeSleepLooks); offered > 0) return offered;
   std::lock_guard submit_lock(submit_mutex_);
   if (!submitted_.empty()) flush_into_plan();
   std::lock_guard lock(mutex_);
@@ -286,7 +297,7 @@ bool Scheduler::take_part(const PartWork* finished, PartWork& work) {
     std::lock_guard lock(mutex_);
     if (finished && plan_.finish_part(finished->task,
                                       static_cast<std::int64_t>(finished->values.size_bytes()))) {
-      task_finished(finished->task);
+      tasks_finished({&finished->task, 1});
     }
     if (!error_) {
       start_parts();

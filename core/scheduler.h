@@ -20,6 +20,7 @@
 // submission; all others may run at once. Every rank must submit the same collectives in the same
 // order.
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -111,8 +112,8 @@ class Scheduler final : private WorkSource {
     TaskBody body;
   };
   /// What the plan does not need to know of a task.
-  struct Payload {
-    TaskBody body;
+  struct alignas(64) Payload {
+    TaskBody body;  // in a cache line of its own: the rest stays with the plan
     std::string_view name;
     std::int64_t step = 0;  ///< of a task submitted by itself
     std::span<float> values;
@@ -157,7 +158,7 @@ class Scheduler final : private WorkSource {
   /// Puts ready tasks where streams find them without the plan.
   void offer_ready();
   Payload& new_payload(TaskId task, const TaskOptions& options);
-  void task_finished(TaskId task);
+  void tasks_finished(std::span<const TaskId> tasks);
   bool drop_finished_steps();
   void start_parts();
   Wakes claim_sleepers();
@@ -184,6 +185,8 @@ class Scheduler final : private WorkSource {
   std::vector<Submission> submitted_;
   std::vector<Access> submitted_accesses_;
   bool stream_sleeps_ = false;
+
+  std::atomic<bool> submitting_ = false;  // the submitter does not wait for what it submitted
 
   WorkExchange exchange_;
 

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -67,21 +68,27 @@ class StepReplay {
       if (--slots_[slot].waiting_for == 0) on_ready(slot);
   }
 
+  /// Brings what finish() will need closer: for many tasks, whose memory is far apart, waiting for
+  /// it once instead of once a task.
+  [[gnu::always_inline]] void prefetch(std::span<const TaskId> tasks) const {
+    for (const TaskId& task : tasks) step_->prefetch(index_of(task.slot));
+    for (const TaskId& task : tasks) step_->prefetch_successors(index_of(task.slot));
+    for (const TaskId& task : tasks) {
+      for (const std::uint32_t successor : step_->successors(index_of(task.slot)))
+        __builtin_prefetch(&slots_[slot_of(successor, task.slot)]);
+    }
+  }
+
   /// Ends `task` and calls `on_ready(slot)` for each task that this frees.
   template <class OnReady>
   void finish(TaskId task, OnReady&& on_ready) {
     HOCKET_CHECK(is_live(task) && slots_[task.slot].waiting_for == 0,
                  "a task was finished twice, or before what it depends on");
-    const std::uint32_t size = step_->size();
-    const std::uint32_t half = task.slot < size ? 0 : 1;
-    const std::uint32_t index = task.slot - half * size;
+    const std::uint32_t index = index_of(task.slot);
     slots_[task.slot].waiting_for = full_count(index);
-    --unfinished_[half];
+    --unfinished_[task.slot < step_->size() ? 0 : 1];
     for (const std::uint32_t successor : step_->successors(index)) {
-      // In the first half successors follow as they are; from the second, this launch is the second
-      // half and the next the first.
-      std::uint32_t slot = successor + half * size;
-      if (slot >= 2 * size) slot -= 2 * size;
+      const std::uint32_t slot = slot_of(successor, task.slot);
       if (--slots_[slot].waiting_for == 0) on_ready(slot);
     }
   }
@@ -92,6 +99,16 @@ class StepReplay {
     Fields fields;
   };
 
+  std::uint32_t index_of(std::uint32_t slot) const {
+    return slot < step_->size() ? slot : slot - step_->size();
+  }
+  /// The slot of a successor (as CapturedStep counts them) of the task in `slot`: seen from the
+  /// second half, this launch is the second half and the next the first.
+  std::uint32_t slot_of(std::uint32_t successor, std::uint32_t slot) const {
+    const std::uint32_t size = step_->size();
+    if (slot < size) return successor;
+    return successor < size ? successor + size : successor - size;
+  }
   std::uint32_t full_count(std::uint32_t index) const {
     return 1 + step_->waits_within(index) + step_->waits_before(index);
   }

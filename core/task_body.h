@@ -4,6 +4,7 @@
 // task allocates nothing.
 
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -52,34 +53,45 @@ class TaskBody {
   explicit operator bool() const { return operations_ != nullptr; }
 
   void reset() {
-    if (operations_) operations_->destroy(storage_);
+    if (operations_ && operations_->destroy) operations_->destroy(storage_);
     operations_ = nullptr;
   }
 
  private:
   struct Operations {
     void (*call)(void*);
-    void (*move)(void* from, void* to);
-    void (*destroy)(void*);
+    void (*move)(void* from, void* to);  ///< null: copy the bytes
+    void (*destroy)(void*);              ///< null: nothing to do
   };
 
   template <class F>
-  static constexpr Operations kInline{[](void* p) { (*static_cast<F*>(p))(); },
-                                      [](void* from, void* to) {
-                                        ::new (to) F(std::move(*static_cast<F*>(from)));
-                                        static_cast<F*>(from)->~F();
-                                      },
-                                      [](void* p) { static_cast<F*>(p)->~F(); }};
+  static constexpr Operations inline_operations() {
+    Operations operations{[](void* p) { (*static_cast<F*>(p))(); }, nullptr, nullptr};
+    if constexpr (!std::is_trivially_copyable_v<F>) {
+      operations.move = [](void* from, void* to) {
+        ::new (to) F(std::move(*static_cast<F*>(from)));
+        static_cast<F*>(from)->~F();
+      };
+      operations.destroy = [](void* p) { static_cast<F*>(p)->~F(); };
+    }
+    return operations;
+  }
+  template <class F>
+  static constexpr Operations kInline = inline_operations<F>();
 
   template <class F>
-  static constexpr Operations kHeap{
-      [](void* p) { (**static_cast<F**>(p))(); },
-      [](void* from, void* to) { ::new (to) F*(*static_cast<F**>(from)); },
-      [](void* p) { delete *static_cast<F**>(p); }};
+  static constexpr Operations kHeap{[](void* p) { (**static_cast<F**>(p))(); }, nullptr,
+                                    [](void* p) { delete *static_cast<F**>(p); }};
 
   void take(TaskBody& other) {
     operations_ = std::exchange(other.operations_, nullptr);
-    if (operations_) operations_->move(other.storage_, storage_);
+    if (!operations_) return;
+    if (operations_->move) return operations_->move(other.storage_, storage_);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+    // All of it, whatever the callable's size, so that the compiler copies three vectors.
+    std::memcpy(storage_, other.storage_, kInlineBytes);
+#pragma GCC diagnostic pop
   }
 
   const Operations* operations_ = nullptr;

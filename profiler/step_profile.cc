@@ -98,15 +98,26 @@ std::int64_t beside_ns(const ProfiledStep& step) {
   return sum;
 }
 
-/// Of each task, over `steps`; 0 for collectives.
+/// Of each task, over `steps`; 0 for collectives. Scaled so that they add up to the median step,
+/// since a median of each alone leaves out what rare delays add.
 std::vector<double> median_durations(const std::vector<const ProfiledStep*>& steps) {
   std::vector<double> durations;
+  double sum = 0;
   for (std::size_t i = 0; i < steps.front()->tasks.size(); ++i) {
     std::vector<Weighted> values;
     for (const ProfiledStep* step : steps)
       values.push_back({static_cast<double>(step->tasks[i].duration_ns)});
-    durations.push_back(weighted_median(std::move(values)));
+    sum += durations.emplace_back(weighted_median(std::move(values)));
   }
+  std::vector<Weighted> sums;
+  for (const ProfiledStep* step : steps) {
+    Weighted& of_step = sums.emplace_back(Weighted{0});
+    for (const ProfiledTask& task : step->tasks)
+      of_step.value += static_cast<double>(task.duration_ns);
+  }
+  if (sum == 0) return durations;
+  const double scale = weighted_median(std::move(sums)) / sum;
+  for (double& duration : durations) duration *= scale;
   return durations;
 }
 
@@ -129,26 +140,34 @@ double fit_slowdown(const std::vector<const ProfiledStep*>& overlapped,
   return lost / (1 - lost);
 }
 
-PartCost fit_part_cost(std::span<const ProfiledStep> steps) {
-  std::map<std::int64_t, std::vector<Weighted>> by_size;
-  std::vector<Weighted> ratios;
-  for (const ProfiledStep& step : steps) {
-    for (const ProfiledPart& part : step.parts) {
-      const auto bytes = static_cast<double>(part.bytes);
-      const auto duration_ns = static_cast<double>(part.duration_ns);
-      by_size[part.bytes].push_back({duration_ns});
-      if (part.bytes > 0) ratios.push_back({duration_ns / bytes, bytes});
-    }
-  }
-  struct Size {
-    double bytes, duration_ns, parts;
-  };
-  std::vector<Size> sizes;
-  for (auto& [bytes, durations] : by_size) {
-    const auto parts = static_cast<double>(durations.size());
-    sizes.push_back({static_cast<double>(bytes), weighted_median(std::move(durations)), parts});
-  }
+/// Parts of one size: the median over the steps of a step's mean, in which rare delays count.
+struct SizedParts {
+  double bytes = 0, duration_ns = 0, parts = 0;
+};
 
+std::vector<SizedParts> parts_by_size(const std::vector<const ProfiledStep*>& steps) {
+  std::map<std::int64_t, std::vector<Weighted>> means;
+  for (const ProfiledStep* step : steps) {
+    std::map<std::int64_t, Weighted> of_step;
+    for (const ProfiledPart& part : step->parts) {
+      Weighted& sum = of_step.try_emplace(part.bytes, Weighted{0, 0}).first->second;
+      sum.value += static_cast<double>(part.duration_ns);
+      sum.weight += 1;
+    }
+    for (const auto& [bytes, sum] : of_step)
+      means[bytes].push_back({sum.value / sum.weight, sum.weight});
+  }
+  std::vector<SizedParts> sizes;
+  for (auto& [bytes, values] : means) {
+    double parts = 0;
+    for (const Weighted& value : values) parts += value.weight;
+    sizes.push_back({static_cast<double>(bytes), weighted_median(std::move(values)), parts});
+  }
+  return sizes;
+}
+
+PartCost fit_part_cost(const std::vector<const ProfiledStep*>& steps) {
+  const std::vector<SizedParts> sizes = parts_by_size(steps);
   std::vector<Weighted> slopes, intercepts;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -158,31 +177,43 @@ PartCost fit_part_cost(std::span<const ProfiledStep> steps) {
     }
   }
   PartCost cost{0, weighted_median(std::move(slopes)), 0};
-  for (const Size& size : sizes)
+  for (const SizedParts& size : sizes)
     intercepts.push_back({size.duration_ns - cost.beta_ns_per_byte * size.bytes, size.parts});
   cost.alpha_ns = weighted_median(intercepts);
-  // Two sizes make a line, and a line that costs nothing somewhere is not one of parts.
-  if (sizes.size() < 2 || cost.alpha_ns < 0) return {0, weighted_median(std::move(ratios)), 0};
+  if (sizes.size() < 2 || cost.alpha_ns < 0) {
+    std::vector<Weighted> ratios;
+    for (const SizedParts& size : sizes) {
+      if (size.bytes > 0)
+        ratios.push_back({size.duration_ns / size.bytes, size.bytes * size.parts});
+    }
+    return {0, weighted_median(std::move(ratios)), 0};
+  }
   if (cost.beta_ns_per_byte >= 0) return cost;
   for (std::size_t i = 0; i < sizes.size(); ++i) intercepts[i].value = sizes[i].duration_ns;
   return {weighted_median(std::move(intercepts)), 0, 0};
 }
 
-/// `name`, or with the first number that makes it new.
-std::string unique_name(const std::string& name, std::set<std::string>& taken) {
-  std::string unique = name;
-  for (int number = 2; !taken.insert(unique).second; ++number)
-    unique = name + " #" + std::to_string(number);
-  return unique;
-}
+/// Gives each name once: those that come again get a number.
+class UniqueNames {
+ public:
+  std::string next(const std::string& name) {
+    std::string unique = name;
+    while (!taken_.insert(unique).second) unique = name + " #" + std::to_string(++numbers_[name]);
+    return unique;
+  }
+
+ private:
+  std::set<std::string> taken_;
+  std::map<std::string, int> numbers_;
+};
 
 StepDescription structure_of(const ProfiledStep& step) {
   StepDescription description;
-  std::set<std::string> names;
+  UniqueNames names;
   std::uint32_t data = 0;
   for (const ProfiledTask& task : step.tasks) {
     description.tasks.push_back(
-        {unique_name(task.name, names),
+        {names.next(task.name),
          task.is_collective ? std::optional(CollectiveKind::all_reduce) : std::nullopt, 0,
          task.bytes, task.priority, task.accesses});
     for (const Access& access : task.accesses) data = std::max(data, access.data.index + 1);
@@ -272,13 +303,16 @@ Result<StepDescription> describe_step(std::span<const ProfiledStep> steps) {
     if (auto ok = check_equal(steps.front(), step); !ok) return failure(ok.error());
     (beside_ns(step) == 0 ? serial : overlapped).push_back(&step);
   }
-  const auto durations_ns = median_durations(serial.empty() ? overlapped : serial);
   StepDescription description = structure_of(steps.front());
+  auto durations_ns = median_durations(serial.empty() ? overlapped : serial);
+  if (!serial.empty() && !overlapped.empty()) {
+    description.compute_slowdown = fit_slowdown(overlapped, durations_ns);
+    // Communication does not speed computation up: something else disturbed the serial steps.
+    if (description.compute_slowdown == 0) durations_ns = median_durations(overlapped);
+  }
   for (std::size_t i = 0; i < durations_ns.size(); ++i)
     description.tasks[i].duration_ns = std::llround(durations_ns[i]);
-  description.collective = fit_part_cost(steps);
-  if (!serial.empty() && !overlapped.empty())
-    description.compute_slowdown = fit_slowdown(overlapped, durations_ns);
+  description.collective = fit_part_cost(overlapped.empty() ? serial : overlapped);
   if (auto ok = validate(description); !ok) return failure(ok.error().in("profile"));
   return description;
 }

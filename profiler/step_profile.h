@@ -84,14 +84,17 @@ class StepProfile final : public PlanObserver, public TraceSink {
 
 /// The general form of the step that `steps` repeat, possibly of several profiles of one job.
 ///
-/// With steps in which nothing ran beside communication, durations are the medians over those and
-/// the slow-down is such that a task slows by it while a part is on a channel: the median over the
-/// other steps of the time that computation lost there, in relation to what was left. Without such
-/// steps the slow-down is 0 and durations are as they were.
+/// With serial steps, in which nothing ran beside communication, durations are medians over those
+/// and the slow-down is such that a task slows by it while a part is on a channel: the median over
+/// the other steps of the time that computation lost there, in relation to what was left. Without
+/// serial steps, or when tasks took no longer beside communication, the slow-down is 0 and
+/// durations are the medians over the other steps.
 ///
-/// A part's cost is a straight line through the medians of the parts of each size, as Theil and Sen
-/// fit it (Sen, JASA 1968), pairs weighted by how much they tell. With a single size all of it is
-/// beta.
+/// A part's cost is that beside computation, if there was any: threads that communicate then wait
+/// for a core, too. It is a straight line through the times of each size, as Theil and Sen fit it
+/// (Sen, JASA 1968), pairs weighted by how much they tell. With a single size all of it is beta.
+///
+/// One wild step changes nothing, but what delays a few tasks or parts of every step counts.
 ///
 /// invalid_argument when there is no step, when the steps differ in more than times, or when the
 /// description would be out of its ranges.

@@ -84,6 +84,7 @@ void HostExecutor::run_batch(std::span<ComputeWork> work, int lane) {
       source_->fail(
           {ErrorCode::unavailable, "task \"" + std::string(*task.name) + "\" threw: " + e.what()});
     }
+    if (task.once) task.body->reset();
     if (trace_) {
       trace_->record({TraceKind::compute, lane, *task.name, task.step, begin_ns, clock_.now_ns(), 0,
                       task.task});

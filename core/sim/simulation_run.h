@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/captured_step.h"
+#include "core/shared_link.h"
 #include "core/sim/event_queue.h"
 #include "core/sim/rank_groups.h"
-#include "core/sim/shared_link.h"
 #include "core/sim/simulated_rank.h"
 #include "core/sim/simulator.h"
 #include "core/step_description.h"

@@ -33,10 +33,12 @@ class CollectiveSizes final : public Submitter {
   std::uint32_t data_ = 0;
 };
 
-/// Runs `phase` and adds its steps to `profiled`, without the first.
+/// Runs `phase` and adds its steps to `profiled`, without the first. One channel carries all parts,
+/// so that a part's time is its own.
 Result<void> run_profiled(const Training& training, Phase phase,
                           std::vector<ProfiledStep>& profiled) {
   StepProfile profile;
+  phase.config.comm_channels = 1;
   phase.options.trace = &profile;
   phase.options.observer = &profile;
   if (auto ok = run_phase(training, phase); !ok) return ok;
@@ -109,7 +111,6 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
   for (std::int64_t i = 0; i < std::ssize(kinds); ++i) {
     Phase phase{config, step, steps * (i + 1) / std::ssize(kinds), {}, kinds[i].serial};
     phase.config.partition_bytes = kinds[i].partition_bytes;
-    phase.config.comm_channels = 1;
     if (auto ok = run_profiled(training, phase, profiled); !ok) return failure(ok.error());
     step = phase.end_step;
   }
@@ -121,7 +122,7 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
 Result<void> write_step(const StepDescription& description, const std::string& path) {
   const std::string unfinished = path + ".part";
   std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-  file << to_json(description).dump(1) << '\n';
+  file << to_json(description).dump(2) << '\n';
   file.close();
   if (!file) return failure(ErrorCode::unavailable, "cannot write " + unfinished);
   std::error_code error;

@@ -16,7 +16,7 @@
 namespace hocket {
 
 /// Trains steps 0 to `steps` to describe one: serial steps, then overlapped ones with `config`,
-/// both with parts of two sizes. One channel carries them, so that a part's time is its own.
+/// both with parts of two sizes, and all on one channel.
 Result<StepDescription> profile_step(const Training& training, const ScheduleConfig& config,
                                      std::int64_t steps);
 

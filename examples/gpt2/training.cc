@@ -73,6 +73,8 @@ Result<void> run_recorded_phase(const Training& training, Phase phase, const std
   const int rank = training.collective.rank();
   const std::string file = rank == 0 ? path : path + "." + std::to_string(rank);
   std::ofstream output(file, std::ios::binary);
+  const Error cannot_write{ErrorCode::unavailable, "cannot write the tape " + file};
+  if (!output) return failure(cannot_write);
   const TapeHeader header{.plan = {.partition_bytes = phase.config.partition_bytes,
                                    .credit_bytes = phase.config.credit_bytes,
                                    .order = part_order(phase, rank)},
@@ -89,7 +91,7 @@ Result<void> run_recorded_phase(const Training& training, Phase phase, const std
     trained = run_phase(training, phase);
   }
   output.close();
-  if (trained && !output) return failure(ErrorCode::unavailable, "cannot write the tape " + file);
+  if (trained && !output) return failure(cannot_write);
   return trained;
 }
 

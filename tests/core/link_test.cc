@@ -37,37 +37,5 @@ TEST(Link, DamagedTextNeverCrashes) {
   }
 }
 
-TEST(TokenBucket, NeverLetsMoreThanRateTimesTimePlusBurstThrough) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937_64 random(seed);
-    const double rate = 1e6 * static_cast<double>(1 + random() % 1000);
-    const auto burst = static_cast<std::int64_t>(random() % 100'000);
-    TokenBucket bucket(rate, burst);
-    std::int64_t now = static_cast<std::int64_t>(random() % 1'000'000);
-    const std::int64_t begin = now;
-    double bytes = 0;
-    std::int64_t last_sent = 0;
-    for (int i = 0; i < 100; ++i) {
-      const auto size = static_cast<double>(random() % 200'000);
-      const std::int64_t sent = bucket.send(size, now);
-      bytes += size;
-      ASSERT_GE(sent, now);
-      ASSERT_GE(sent, last_sent) << "first in, first out";
-      ASSERT_LE(bytes,
-                rate * static_cast<double>(sent - begin) * 1e-9 + static_cast<double>(burst) + 1);
-      last_sent = sent;
-      now += static_cast<std::int64_t>(random() % 1'000'000);
-    }
-  }
-}
-
-TEST(TokenBucket, ABusyLinkIsUsedToTheFull) {
-  TokenBucket bucket(1e9, 0);
-  EXPECT_EQ(bucket.send(1000, 0), 1000);
-  EXPECT_EQ(bucket.send(1000, 10), 2000);
-  EXPECT_EQ(bucket.send(1000, 5000), 6000) << "idle time is not saved up";
-}
-
 }  // namespace
 }  // namespace hocket

@@ -45,15 +45,26 @@ Result<FetchedConfig> ask(const Topology& topology, const Workload& workload, Co
   return FetchedConfig{(*stored)->config, "store", (*stored)->origin, {}};
 }
 
-std::string to_message(const FetchedConfig& fetched) {
-  return nlohmann::json{
-      {"config", to_json(fetched.config)}, {"source", fetched.source}, {"detail", fetched.detail}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+/// An error is told too: a rank that waits would end for a reason of its own.
+std::string to_message(const Result<FetchedConfig>& fetched) {
+  nlohmann::json message;
+  if (fetched) {
+    message["config"] = to_json(fetched->config);
+    message["source"] = fetched->source;
+    message["detail"] = fetched->detail;
+  } else {
+    message["error"] = fetched.error().message;
+  }
+  return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Result<FetchedConfig> from_message(const std::string& message) {
   const auto document = parse_object(message, "rank 0's configuration");
   if (!document) return failure(document.error());
+  if (document->contains("error")) {
+    const auto error = read_string(*document, "error");
+    return failure(error ? Error{ErrorCode::invalid_argument, *error} : error.error());
+  }
   const auto object = read_object(*document, "config");
   if (!object) return failure(object.error());
   const auto config = schedule_config_from_json(*object);
@@ -80,8 +91,7 @@ Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& wor
     return from_message(*message);
   }
   auto fetched = ask(topology, workload, source, environment);
-  if (!fetched) return fetched;
-  if (const auto told = collective.tell(to_message(*fetched)); !told) return failure(told.error());
+  if (const auto told = collective.tell(to_message(fetched)); !told) return failure(told.error());
   return fetched;
 }
 

@@ -33,8 +33,9 @@ std::optional<std::string> process_environment(const char* name);
 
 /// Asks the environment, then `source` (may be null) for at most two seconds, then takes the
 /// default. Rank 0 alone asks; it tells the others, so that all ranks hold the same. Every rank
-/// must call it. invalid_argument for a HOCKET_CONFIG that is not valid, since a sweep must not
-/// measure something else than it asked for; otherwise an error only when rank 0 cannot be heard.
+/// must call it. invalid_argument, on every rank, for a HOCKET_CONFIG of rank 0 that is not valid,
+/// since a sweep must not measure something else than it asked for; otherwise an error only when
+/// rank 0 cannot be heard.
 Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& workload,
                                    ConfigSource* source, Collective& collective,
                                    const Environment& environment = process_environment);

@@ -111,7 +111,7 @@ TEST_F(Gpt2JobFiles, EveryOrderGivesTheSameLossesAndAProfileFindsOne) {
   EXPECT_FALSE(step->name.empty());
   EXPECT_FALSE(step->source.empty());
   EXPECT_EQ(step->ranks, 2);
-  EXPECT_GT(step->collective.beta_ns_per_byte, 0);
+  EXPECT_GT(step->collective.alpha_ns + step->collective.beta_ns_per_byte, 0);
   const auto simulation = simulate(*step, {.config = small_parts(CollectiveOrder::static_order)});
   ASSERT_TRUE(simulation) << simulation.error().message;
   EXPECT_GT(simulation->iteration_ns, 0);

@@ -102,6 +102,18 @@ TEST(Client, EveryRankGetsWhatRankZeroFetched) {
   });
 }
 
+TEST(Client, EveryRankSaysWhatIsWrongWithRankZerosConfiguration) {
+  run_local_ranks(3, [](int rank, Collective& collective) {
+    const auto fetched = fetch_config(
+        {}, {}, nullptr, collective,
+        environment(rank == 0 ? std::map<std::string, std::string>{{"HOCKET_CONFIG", "{}"}}
+                              : std::map<std::string, std::string>{}));
+    ASSERT_FALSE(fetched);
+    EXPECT_EQ(fetched.error().code, ErrorCode::invalid_argument);
+    EXPECT_THAT(fetched.error().message, HasSubstr("HOCKET_CONFIG: field \"format\" is missing"));
+  });
+}
+
 TEST(Client, TheReportIsWrittenWholeWhereTheSweepWantsIt) {
   const std::string path = testing::TempDir() + "/client_test_report";
   RunReport report;

@@ -1,4 +1,4 @@
-#include "core/sim/shared_link.h"
+#include "core/shared_link.h"
 
 #include <gtest/gtest.h>
 

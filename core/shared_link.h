@@ -7,6 +7,7 @@
 // real time while k transfers share the link; a transfer that begins at virtual time v ends at v +
 // its work.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
