@@ -2,6 +2,10 @@
 
 // A step whose dependencies were derived once, to be launched many times: the edges within it, and
 // those from one launch to the next. Immutable, so many plans may share one.
+//
+// Tasks are numbered as they are submitted, but lie in slots in the order in which they become
+// ready when each takes equally long: what runs one after another then lies side by side, so a
+// large step is replayed from the cache.
 
 #include <cstdint>
 #include <span>
@@ -27,38 +31,42 @@ class CapturedStep {
   /// the one before.
   explicit CapturedStep(std::vector<Task> tasks);
 
-  std::uint32_t size() const { return static_cast<std::uint32_t>(tasks_.size()); }
+  std::uint32_t size() const { return size_; }
   std::span<const Task> tasks() const { return tasks_; }
   const Task& task(std::uint32_t index) const { return tasks_[index]; }
   std::uint32_t collectives() const { return collectives_; }
 
-  /// The tasks that wait for task `index`: a value below size() is one of the same launch, value −
-  /// size() one of the next.
-  std::span<const std::uint32_t> successors(std::uint32_t index) const {
-    return {successors_.data() + edges_[index].first_successor,
-            successors_.data() + edges_[index + 1].first_successor};
+  /// Where task `index` lies, from 0 to size() − 1; and the reverse.
+  std::uint32_t slot_of(std::uint32_t index) const { return slots_[index]; }
+  std::uint32_t index_in(std::uint32_t slot) const { return indices_[slot]; }
+  /// The id of task `index` in the launch whose first slot has the id `first`; and the reverse.
+  TaskId id_of(std::uint32_t index, TaskId first) const {
+    return {first.slot + slots_[index], first.generation};
   }
-  /// Brings what successors() reads closer, in two steps. Inlined, since GCC drops calls of
-  /// functions that only prefetch.
-  [[gnu::always_inline]] void prefetch(std::uint32_t index) const {
-    __builtin_prefetch(&edges_[index]);
-  }
-  [[gnu::always_inline]] void prefetch_successors(std::uint32_t index) const {
-    __builtin_prefetch(successors_.data() + edges_[index].first_successor);
+  std::uint32_t index_of(TaskId task) const {
+    return indices_[task.slot < size() ? task.slot : task.slot - size()];
   }
 
-  /// How many tasks of the same launch, and of the one before, task `index` waits for.
-  std::uint32_t waits_within(std::uint32_t index) const { return edges_[index].waits_within; }
-  std::uint32_t waits_before(std::uint32_t index) const { return edges_[index].waits_before; }
+  /// The slots that wait for the task in `slot`: a value below size() is in the same launch,
+  /// value − size() in the next.
+  std::span<const std::uint32_t> successors(std::uint32_t slot) const {
+    return {successors_.data() + edges_[slot].first_successor,
+            successors_.data() + edges_[slot + 1].first_successor};
+  }
+  /// How many tasks of the same launch, and of the one before, the task in `slot` waits for.
+  std::uint32_t waits_within(std::uint32_t slot) const { return edges_[slot].waits_within; }
+  std::uint32_t waits_before(std::uint32_t slot) const { return edges_[slot].waits_before; }
 
  private:
   std::vector<Task> tasks_;
+  std::uint32_t size_ = 0;
   std::uint32_t collectives_ = 0;
+  std::vector<std::uint32_t> slots_, indices_;
   struct Edges {
-    std::uint32_t first_successor = 0;  ///< in successors_; they end where the next task's begin
+    std::uint32_t first_successor = 0;  ///< in successors_; they end where the next slot's begin
     std::uint32_t waits_within = 0, waits_before = 0;
   };
-  std::vector<Edges> edges_;  // by task, and one for the end
+  std::vector<Edges> edges_;  // by slot, and one for the end
   std::vector<std::uint32_t> successors_;
 };
 

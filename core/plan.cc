@@ -71,10 +71,12 @@ void Plan::begin_replay(const std::shared_ptr<const CapturedStep>& step) {
   replay_.emplace(step);
   free_collectives_.clear();
   collectives_.assign(2 * step->collectives(), {});
-  std::uint32_t collective = 0, slot = 0;
-  for (int half = 0; half < 2; ++half) {
-    for (const CapturedStep::Task& task : step->tasks()) {
-      replay_->fields(slot++) = {task.priority, task.is_collective ? collective++ : kCompute, 0};
+  std::uint32_t collective = 0;
+  for (const std::uint32_t half : {0u, step->size()}) {
+    for (std::uint32_t slot = 0; slot < step->size(); ++slot) {
+      const CapturedStep::Task& task = step->task(step->index_in(slot));
+      replay_->fields(half + slot) = {task.priority, task.is_collective ? collective++ : kCompute,
+                                      0};
     }
   }
 }
@@ -85,8 +87,9 @@ TaskId Plan::launch(const std::shared_ptr<const CapturedStep>& step) {
   if (observer_) observer_->launched(*step, first);
   for (std::uint32_t i = 0; i < step->size(); ++i) {
     if (!step->task(i).is_collective) continue;
-    reset_collective(task(first.slot + i).collective, step->task(i).bytes);
-    if (options_.order != PartOrder::priority) waiting_.push_back({first.slot + i});
+    const std::uint32_t slot = step->id_of(i, first).slot;
+    reset_collective(task(slot).collective, step->task(i).bytes);
+    if (options_.order != PartOrder::priority) waiting_.push_back({slot});
   }
   replay_->launch([this](std::uint32_t slot) { became_ready(slot); });
   return first;
@@ -167,7 +170,7 @@ void Plan::part_was_taken(std::uint32_t slot) {
 
 void Plan::finish(TaskId task) {
   const auto on_ready = [this](std::uint32_t slot) { became_ready(slot); };
-  replay_ ? replay_->finish(task, on_ready) : graph_.finish(task, on_ready);
+  replay_ ? replay_->finish({&task, 1}, on_ready) : graph_.finish(task, on_ready);
 }
 
 void Plan::finish_compute(TaskId task) {
@@ -176,7 +179,9 @@ void Plan::finish_compute(TaskId task) {
 }
 
 void Plan::finish_computes(std::span<const TaskId> tasks) {
-  replay_ ? replay_->prefetch(tasks) : graph_.prefetch(tasks);
+  if (replay_ && !observer_)
+    return replay_->finish(tasks, [this](std::uint32_t slot) { became_ready(slot); });
+  if (!replay_) graph_.prefetch(tasks);
   for (const TaskId task : tasks) finish_compute(task);
 }
 

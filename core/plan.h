@@ -74,8 +74,7 @@ class Plan {
   /// Whether launch(step) may be called: nothing that was submitted or launched otherwise is
   /// unfinished, and at most one launch of this step is.
   bool may_launch(const CapturedStep& step) const;
-  /// Submits all tasks of `step`, in its order; task i gets the id {slot + i, generation} of the
-  /// result.
+  /// Submits all tasks of `step`, in its order; task i gets the id step->id_of(i, result).
   TaskId launch(const std::shared_ptr<const CapturedStep>& step);
 
   /// The next compute task to run, or nothing.

@@ -29,7 +29,7 @@ class PlanObserver {
   virtual ~PlanObserver() = default;
 
   virtual void submitted(const SubmittedTask& task) = 0;
-  /// A captured step was submitted once more; its task i has the id {first_slot + i, generation}.
+  /// A captured step was submitted once more; its task i has the id step.id_of(i, first).
   virtual void launched(const CapturedStep& step, TaskId first) = 0;
   /// These collectives' parts start next.
   virtual void announced(std::span<const std::uint64_t> collectives) = 0;

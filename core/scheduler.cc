@@ -36,7 +36,7 @@ class Scheduler::Capture {
  public:
   std::vector<CapturedStep::Task> tasks;  // until it is captured
   std::shared_ptr<const CapturedStep> step;
-  std::vector<Payload> payloads;
+  std::vector<Payload> payloads;  // as submitted until it is captured, then by slot
 };
 
 Scheduler::Scheduler(const ScheduleConfig& config, Executor& executor, SchedulerOptions options)
@@ -395,6 +395,11 @@ std::shared_ptr<Scheduler::Capture> Scheduler::end_capture() {
   HOCKET_CHECK(capturing_ && !capturing_->tasks.empty(), "nothing was captured");
   auto captured = std::exchange(capturing_, nullptr);
   captured->step = std::make_shared<const CapturedStep>(std::move(captured->tasks));
+  std::vector<Payload> by_slot;
+  by_slot.reserve(captured->payloads.size());
+  for (std::uint32_t slot = 0; slot < captured->step->size(); ++slot)
+    by_slot.push_back(std::move(captured->payloads[captured->step->index_in(slot)]));
+  captured->payloads = std::move(by_slot);
   return captured;
 }
 

@@ -5,8 +5,8 @@
 // thread-safe.
 //
 // Invariants:
-//  1. at most two launches are live, in the two halves of the slots; a task's slot is its index
-//  plus, in every second launch, size();
+//  1. at most two launches are live, in the two halves of the slots; a task's slot is the
+//  step's plus, in every second launch, size();
 //  2. waiting_for_ of a task is the number of its unfinished predecessors, plus one until its
 //  launch;
 //  3. a finished task has the count of the launch after the next at once: all that could lower it
@@ -29,7 +29,7 @@ template <class Fields>
 class StepReplay {
  public:
   explicit StepReplay(std::shared_ptr<const CapturedStep> step)
-      : step_(std::move(step)), slots_(2 * step_->size()) {
+      : step_(std::move(step)), slots_(2 * step_->size()), freed_(slots_.size() + 1) {
     for (std::uint32_t i = 0; i < step_->size(); ++i) {
       slots_[i].waiting_for = 1 + step_->waits_within(i);  // nothing is before the first launch
       slots_[step_->size() + i].waiting_for = full_count(i);
@@ -43,7 +43,7 @@ class StepReplay {
   /// Unfinished tasks.
   std::size_t live() const { return unfinished_[0] + unfinished_[1]; }
 
-  /// The id that the first task of the next launch will have.
+  /// The id of the first slot of the next launch.
   TaskId next_first() const { return {launches_ % 2 * step_->size(), launches_}; }
   TaskId id_of(std::uint32_t slot) const {
     const std::uint32_t half = slot < step_->size() ? 0 : 1;
@@ -57,7 +57,7 @@ class StepReplay {
   const Fields& fields(std::uint32_t slot) const { return slots_[slot].fields; }
 
   /// Submits the step again and calls `on_ready(slot)` for each task that waits for nothing, in
-  /// order.
+  /// the order of submission, since those that wait for nothing within a launch come first.
   template <class OnReady>
   void launch(OnReady&& on_ready) {
     HOCKET_CHECK(may_launch(), "two launches of a captured step are still under way");
@@ -68,29 +68,24 @@ class StepReplay {
       if (--slots_[slot].waiting_for == 0) on_ready(slot);
   }
 
-  /// Brings what finish() will need closer: for many tasks, whose memory is far apart, waiting for
-  /// it once instead of once a task.
-  [[gnu::always_inline]] void prefetch(std::span<const TaskId> tasks) const {
-    for (const TaskId& task : tasks) step_->prefetch(index_of(task.slot));
-    for (const TaskId& task : tasks) step_->prefetch_successors(index_of(task.slot));
-    for (const TaskId& task : tasks) {
-      for (const std::uint32_t successor : step_->successors(index_of(task.slot)))
-        __builtin_prefetch(&slots_[slot_of(successor, task.slot)]);
-    }
-  }
-
-  /// Ends `task` and calls `on_ready(slot)` for each task that this frees.
+  /// Ends `tasks` and calls `on_ready(slot)` for each task that this frees, in order.
   template <class OnReady>
-  void finish(TaskId task, OnReady&& on_ready) {
-    HOCKET_CHECK(is_live(task) && slots_[task.slot].waiting_for == 0,
-                 "a task was finished twice, or before what it depends on");
-    const std::uint32_t index = index_of(task.slot);
-    slots_[task.slot].waiting_for = full_count(index);
-    --unfinished_[task.slot < step_->size() ? 0 : 1];
-    for (const std::uint32_t successor : step_->successors(index)) {
-      const std::uint32_t slot = slot_of(successor, task.slot);
-      if (--slots_[slot].waiting_for == 0) on_ready(slot);
+  void finish(std::span<const TaskId> tasks, OnReady&& on_ready) {
+    // Whether a count comes down to zero is hard to foresee, so nothing branches on it.
+    std::size_t freed = 0;
+    for (const TaskId task : tasks) {
+      HOCKET_CHECK(is_live(task) && slots_[task.slot].waiting_for == 0,
+                   "a task was finished twice, or before what it depends on");
+      const std::uint32_t step_slot = this->step_slot(task.slot);
+      slots_[task.slot].waiting_for = full_count(step_slot);
+      --unfinished_[task.slot < step_->size() ? 0 : 1];
+      for (const std::uint32_t successor : step_->successors(step_slot)) {
+        const std::uint32_t slot = slot_of(successor, task.slot);
+        freed_[freed] = slot;
+        freed += --slots_[slot].waiting_for == 0;
+      }
     }
+    for (std::size_t i = 0; i < freed; ++i) on_ready(freed_[i]);
   }
 
  private:
@@ -99,7 +94,7 @@ class StepReplay {
     Fields fields;
   };
 
-  std::uint32_t index_of(std::uint32_t slot) const {
+  std::uint32_t step_slot(std::uint32_t slot) const {
     return slot < step_->size() ? slot : slot - step_->size();
   }
   /// The slot of a successor (as CapturedStep counts them) of the task in `slot`: seen from the
@@ -109,12 +104,13 @@ class StepReplay {
     if (slot < size) return successor;
     return successor < size ? successor + size : successor - size;
   }
-  std::uint32_t full_count(std::uint32_t index) const {
-    return 1 + step_->waits_within(index) + step_->waits_before(index);
+  std::uint32_t full_count(std::uint32_t step_slot) const {
+    return 1 + step_->waits_within(step_slot) + step_->waits_before(step_slot);
   }
 
   std::shared_ptr<const CapturedStep> step_;
   std::vector<Slot> slots_;
+  std::vector<std::uint32_t> freed_;  // scratch of finish(): each slot once, and the one after
   std::uint32_t unfinished_[2] = {0, 0};
   std::uint32_t launches_ = 0;
 };

@@ -99,7 +99,7 @@ void TapeWriter::launched(const CapturedStep& step, TaskId first) {
   begin(TapeKind::launched);
   append_varint(buffer_, last_captured_);
   end();
-  for (std::uint32_t i = 0; i < step.size(); ++i) add_task(first.slot + i);
+  for (std::uint32_t i = 0; i < step.size(); ++i) add_task(step.id_of(i, first).slot);
 }
 
 void TapeWriter::announced(std::span<const std::uint64_t> collectives) {

@@ -246,7 +246,7 @@ void StepProfile::launched(const CapturedStep& step, TaskId first) {
   for (std::uint32_t i = 0; i < step.size(); ++i) {
     const CapturedStep::Task& task = step.task(i);
     add({task.name, task.priority, task.accesses, task.is_collective, task.bytes, 0, 0},
-        {first.slot + i, first.generation});
+        step.id_of(i, first));
   }
 }
 

@@ -231,7 +231,7 @@ void SimulationRun::start_computes(std::uint32_t rank) {
     if (!task) return;
     const std::uint32_t stream = r.free_streams.back();
     r.free_streams.pop_back();
-    const std::uint32_t index = task->slot % setup_.captured->size();
+    const std::uint32_t index = setup_.captured->index_of(*task);
     double duration_ns = static_cast<double>(setup_.durations_ns[index]) * r.group.compute_scale;
     if (setup_.jitter.kind != JitterKind::none) {
       duration_ns *= jitter_factor(setup_.jitter, r.group.first_rank, task->generation, index);

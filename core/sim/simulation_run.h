@@ -110,7 +110,7 @@ class SimulationRun {
   bool watched(std::uint32_t rank) const { return rank == setup_.watched_group; }
   std::int32_t take_part_lane();
   const CapturedStep::Task& task_of(TaskId id) const {
-    return setup_.captured->task(id.slot % setup_.captured->size());
+    return setup_.captured->task(setup_.captured->index_of(id));
   }
 
   SimulationSetup setup_;

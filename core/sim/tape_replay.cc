@@ -293,7 +293,7 @@ void Replay::add_task(TaskId id, bool is_collective) {
 
 void Replay::launched(const CapturedStep& step, TaskId first) {
   for (std::uint32_t i = 0; i < step.size(); ++i)
-    add_task({first.slot + i, first.generation}, step.task(i).is_collective);
+    add_task(step.id_of(i, first), step.task(i).is_collective);
 }
 
 void Replay::started(TaskId task) {

@@ -209,15 +209,15 @@ std::vector<std::uint64_t> order_of_ends(std::uint64_t seed, const PlanOptions& 
     if (replayed && !plan.may_launch(*step)) return;
     // A launch may run one ahead, as a scheduler lets it.
     if (!replayed && submitted - finished > n) return;
-    TaskId first = replayed ? plan.launch(step) : TaskId{};
-    for (const auto& task : tasks) {
+    const TaskId first = replayed ? plan.launch(step) : TaskId{};
+    for (std::uint32_t i = 0; i < tasks.size(); ++i) {
+      const auto& task = tasks[i];
       const TaskOptions of_task{.name = task.name, .priority = task.priority};
-      const TaskId id = replayed ? first
+      const TaskId id = replayed ? step->id_of(i, first)
                         : task.is_collective
                             ? plan.submit_collective(of_task, task.accesses, task.bytes)
                             : plan.submit_compute(of_task, task.accesses);
       number_of[{id.slot, id.generation}] = submitted++;
-      ++first.slot;
     }
   };
   const auto end = [&](TaskId id) {

@@ -228,17 +228,18 @@ inline std::string tape_of(const TapeHeader& header, const std::vector<TapeRecor
   SetClock clock;
   TapeWriter writer(header, clock, [&tape](std::string_view bytes) { tape += bytes; });
   std::vector<std::unique_ptr<const CapturedStep>> steps;
-  std::uint32_t tasks = 0;  // a task's slot is its number
-  const auto id = [](std::uint64_t number) {
-    return TaskId{static_cast<std::uint32_t>(number), 0};
-  };
+  std::vector<TaskId> ids;  // by number
+  // A damaged tape may name tasks that nobody submitted.
+  const auto id = [&ids](std::uint64_t number) { return ids.at(number); };
+  const auto next_id = [&ids] { return TaskId{static_cast<std::uint32_t>(ids.size()), 0}; };
   for (const TapeRecord& record : records) {
     clock.set_ns(record.time_ns);
     switch (record.kind) {
       case TapeKind::submitted: {
         const TapeTask& task = record.tasks.front();
+        ids.push_back(next_id());
         writer.submitted(
-            {id(tasks++), task.name, task.priority, task.accesses, task.is_collective, task.bytes});
+            {ids.back(), task.name, task.priority, task.accesses, task.is_collective, task.bytes});
         break;
       }
       case TapeKind::captured: {
@@ -249,10 +250,13 @@ inline std::string tape_of(const TapeHeader& header, const std::vector<TapeRecor
         steps.push_back(std::make_unique<const CapturedStep>(std::move(step)));
         break;
       }
-      case TapeKind::launched:
-        writer.launched(*steps[record.number], id(tasks));
-        tasks += steps[record.number]->size();
+      case TapeKind::launched: {
+        const CapturedStep& step = *steps[record.number];
+        const TaskId first = next_id();
+        for (std::uint32_t i = 0; i < step.size(); ++i) ids.push_back(step.id_of(i, first));
+        writer.launched(step, first);
         break;
+      }
       case TapeKind::announced:
         writer.announced(record.collectives);
         break;

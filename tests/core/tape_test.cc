@@ -49,7 +49,7 @@ class Witness final : public PlanObserver {
     record.number = number;
     record.first_task = tasks_;
     for (std::uint32_t i = 0; i < step.size(); ++i) {
-      numbers_[key({first.slot + i, first.generation})] = tasks_++;
+      numbers_[key(step.id_of(i, first))] = tasks_++;
     }
     next_.launched(step, first);
   }

@@ -123,7 +123,8 @@ class LawObserver final : public PlanObserver {
   void launched(const CapturedStep& step, TaskId first) override {
     for (std::uint32_t i = 0; i < step.size(); ++i) {
       Task task{&step.task(i), false, false, 0, 0};
-      number_of_[{first.slot + i, first.generation}] = tasks_.size();
+      const TaskId id = step.id_of(i, first);
+      number_of_[{id.slot, id.generation}] = tasks_.size();
       tasks_.push_back(task);
     }
   }
