@@ -106,9 +106,10 @@ int main(int argc, char** argv) {
   int rounds = 5;
   std::string link = "500mbit";
   hocket::ScheduleConfig usual;
-  usual.partition_bytes = 2 << 20;
+  usual.partition_bytes = 1 << 20;
   usual.credit_bytes = 4 << 20;
-  usual.order = hocket::CollectiveOrder::negotiated;
+  usual.comm_channels = 2;
+  usual.order = hocket::CollectiveOrder::static_order;
   std::string config = hocket::to_json(usual).dump();
   std::vector<std::string> arguments;
   CLI::App app(
