@@ -1,11 +1,11 @@
 #pragma once
 
-// A link whose bandwidth is shared equally by the transfers on it (processor sharing). Pure: time
-// is an argument.
+// A link whose bandwidth is shared equally by the transfers on it (processor sharing), or divided
+// among channels for good, or something between. Pure: time is an argument.
 //
-// Each transfer is measured in the time that it would take alone. A virtual clock runs at 1/k of
-// real time while k transfers share the link; a transfer that begins at virtual time v ends at v +
-// its work.
+// Each transfer is measured in the time that it would take on the whole link. A virtual clock runs
+// at 1/d of real time while d transfers share the link; a transfer that begins at virtual time v
+// ends at v + its work. With k transfers on c channels d = k + split · (c − k).
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +19,11 @@ namespace hocket {
 
 class SharedLink {
  public:
+  SharedLink() = default;
+  /// `split` is the share of the bandwidth, 0 to 1, that belongs to the `channels` alike, whether
+  /// they are used or not.
+  SharedLink(int channels, double split) : channels_(channels), split_(split) {}
+
   struct End {
     std::int64_t time_ns = 0;
     std::uint64_t transfer = 0;
@@ -34,7 +39,7 @@ class SharedLink {
   std::optional<End> next_end() const {
     if (under_way_.empty()) return std::nullopt;
     const Transfer& first = under_way_[first_to_end()];
-    const double left_ns = (first.ends_at - virtual_ns_) * static_cast<double>(under_way_.size());
+    const double left_ns = (first.ends_at - virtual_ns_) * divisor();
     return End{now_ns_ + std::max<std::int64_t>(0, std::llround(left_ns)), first.transfer};
   }
 
@@ -56,11 +61,16 @@ class SharedLink {
 
   void advance(std::int64_t now_ns) {
     if (!under_way_.empty()) {
-      virtual_ns_ += static_cast<double>(now_ns - now_ns_) / static_cast<double>(under_way_.size());
+      virtual_ns_ += static_cast<double>(now_ns - now_ns_) / divisor();
     } else {
       virtual_ns_ = 0;  // keeps the double's precision over a long simulation
     }
     now_ns_ = now_ns;
+  }
+
+  double divisor() const {
+    const auto used = static_cast<double>(under_way_.size());
+    return used + split_ * std::max(0.0, channels_ - used);
   }
 
   std::size_t first_to_end() const {
@@ -70,6 +80,8 @@ class SharedLink {
     return first;
   }
 
+  int channels_ = 1;
+  double split_ = 0;
   std::vector<Transfer> under_way_;  // as many as channels
   double virtual_ns_ = 0;
   std::int64_t now_ns_ = 0;

@@ -35,7 +35,7 @@ class Checker {
   void time(const char* name, std::int64_t value, std::int64_t high) {
     integer(name, value, 0, high, 0);
   }
-  void number(const char* name, double value, double low, double high) {
+  void number(const char* name, double value, double low, double high, double = 0) {
     if (low <= value && value <= high) return;
     note(number_of(nlohmann::json(value), path_of(name), low, high));
   }

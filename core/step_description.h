@@ -96,8 +96,15 @@ struct StepDescription {
   PartCost collective;
   std::optional<Cluster> cluster;
 
-  /// The share by which computation on a rank slows while one of its parts is in flight.
+  /// The share of the bandwidth that the channels divide among them for good, whether they are used
+  /// or not; the parts under way share the rest.
+  double channel_split = 1;
+
+  /// The share by which computation on a rank slows while one of its parts is in flight, and what
+  /// each further channel in use and each byte in flight adds to it.
   double compute_slowdown = 0;
+  double compute_slowdown_per_channel = 0;
+  double compute_slowdown_per_byte = 0;
   /// Factor on the compute times of each rank; empty: 1 for all.
   std::vector<double> rank_compute_scale;
   Jitter jitter;

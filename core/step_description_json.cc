@@ -187,8 +187,8 @@ class Writer {
   void time(const char* name, std::int64_t value, std::int64_t) {
     if (value != 0) object_[name] = value;
   }
-  void number(const char* name, double value, double, double) {
-    if (value != 0) object_[name] = value;
+  void number(const char* name, double value, double, double, double absent = 0) {
+    if (value != absent) object_[name] = value;
   }
   template <class T, std::size_t N>
   void choice(const char* name, T value, const std::array<step::Word<T>, N>& words) {

@@ -50,7 +50,7 @@ class SimulatedRank {
   const RankGroup group;
   std::vector<Running> running;  // by stream
   std::vector<std::uint32_t> free_streams;
-  bool slowed = false;  // a part is in flight, as of the last look
+  double slowdown = 0;  // of computation, as of the last look
   int free_channels = 0;
   std::uint64_t started_parts = 0;  // handed out by the plan
   std::uint64_t taken_parts = 0;    // of these, have or had a channel

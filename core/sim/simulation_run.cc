@@ -29,7 +29,10 @@ std::int64_t rounded(double ns) {
 }  // namespace
 
 SimulationRun::SimulationRun(SimulationSetup setup, const SimulationOptions& options)
-    : setup_(std::move(setup)), trace_(options.trace), clock_(options.clock) {
+    : setup_(std::move(setup)),
+      trace_(options.trace),
+      clock_(options.clock),
+      link_(setup_.comm_channels, setup_.channel_split) {
   ranks_.reserve(setup_.groups.size());
   for (std::size_t group = 0; group < setup_.groups.size(); ++group) {
     ranks_.emplace_back(plan_options(setup_, group), setup_.groups[group], setup_.streams,
@@ -187,6 +190,7 @@ void SimulationRun::end_transfer() {
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     ++ranks_[rank].free_channels;
     take_channels(rank);
+    follow_slowdown(rank);
   }
 }
 
@@ -249,19 +253,25 @@ void SimulationRun::start_computes(std::uint32_t rank) {
 void SimulationRun::schedule_end(std::uint32_t rank, std::uint32_t stream) {
   SimulatedRank& r = ranks_[rank];
   SimulatedRank::Running& running = r.running[stream];
-  const double factor = r.slowed ? 1 + setup_.compute_slowdown : 1;
   ++running.ticket;
   events_to_come_.push(
-      now_ns_ + rounded(running.left_ns * factor),
+      now_ns_ + rounded(running.left_ns * (1 + r.slowdown)),
       {EventKind::compute_end, rank, std::uint64_t{running.ticket} << 32 | stream});
+}
+
+double SimulationRun::slowdown(const SimulatedRank& rank) const {
+  if (rank.plan.parts_in_flight() == 0) return 0;
+  const int further_channels = std::max(0, setup_.comm_channels - rank.free_channels - 1);
+  return setup_.compute_slowdown + setup_.compute_slowdown_per_channel * further_channels +
+         setup_.compute_slowdown_per_byte * static_cast<double>(rank.plan.in_flight_bytes());
 }
 
 void SimulationRun::follow_slowdown(std::uint32_t rank) {
   SimulatedRank& r = ranks_[rank];
-  const bool slows = setup_.compute_slowdown > 0 && r.plan.parts_in_flight() > 0;
-  if (slows == r.slowed) return;
-  const double factor = r.slowed ? 1 + setup_.compute_slowdown : 1;
-  r.slowed = slows;
+  const double slowdown = this->slowdown(r);
+  if (slowdown == r.slowdown) return;
+  const double factor = 1 + r.slowdown;
+  r.slowdown = slowdown;
   for (std::uint32_t stream = 0; stream < r.running.size(); ++stream) {
     SimulatedRank::Running& running = r.running[stream];
     if (!running.busy) continue;

@@ -28,7 +28,8 @@ struct SimulationSetup {
   PlanOptions plan;
   int streams = 1;
   int comm_channels = 1;
-  double compute_slowdown = 0;
+  double channel_split = 0;
+  double compute_slowdown = 0, compute_slowdown_per_channel = 0, compute_slowdown_per_byte = 0;
   Jitter jitter;
   /// When each launch begins these are announced: collectives of a step by part (order=static).
   std::vector<std::uint32_t> static_order;
@@ -95,6 +96,7 @@ class SimulationRun {
   void start_parts(std::uint32_t rank);
   void take_channels(std::uint32_t rank);
   void start_computes(std::uint32_t rank);
+  double slowdown(const SimulatedRank& rank) const;
   void follow_slowdown(std::uint32_t rank);
   void schedule_end(std::uint32_t rank, std::uint32_t stream);
   void end_compute(std::uint32_t rank, std::uint32_t stream, std::uint32_t ticket);

@@ -86,7 +86,10 @@ Result<SimulationSetup> simulation_setup(const StepDescription& description,
                 .order = setup.negotiated ? PartOrder::priority : PartOrder::fifo};
   setup.streams = config.streams;
   setup.comm_channels = config.comm_channels;
+  setup.channel_split = step.channel_split;
   setup.compute_slowdown = step.compute_slowdown;
+  setup.compute_slowdown_per_channel = step.compute_slowdown_per_channel;
+  setup.compute_slowdown_per_byte = step.compute_slowdown_per_byte;
   setup.jitter = step.jitter;
   setup.announce_ns = setup.negotiated ? announce_ns(step) : 0;
   return setup;

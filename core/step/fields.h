@@ -38,7 +38,8 @@ inline constexpr std::int64_t kMaxLatencyNs = 10'000'000'000;
 
 inline constexpr double kMaxRankComputeScale = 1000;
 
-// `T` is the visited type, or the same const. What integers are when they are absent comes last.
+// `T` is the visited type, or the same const. What integers are when they are absent comes last,
+// and what numbers are if it is not 0.
 
 template <class Visitor, class T>
 void visit_layer(Visitor& visitor, T& layer) {
@@ -89,7 +90,10 @@ void visit_step(Visitor& visitor, T& step) {
   visitor.text("source", step.source);
   visitor.integer("ranks", step.ranks, 1, kMaxStepRanks, 1);
   visitor.integer("ranks_per_host", step.ranks_per_host, 1, kMaxStepRanks, 1);
+  visitor.number("channel_split", step.channel_split, 0, 1, 1);
   visitor.number("compute_slowdown", step.compute_slowdown, 0, 100);
+  visitor.number("compute_slowdown_per_channel", step.compute_slowdown_per_channel, 0, 10);
+  visitor.number("compute_slowdown_per_byte", step.compute_slowdown_per_byte, 0, 1e-3);
 }
 
 }  // namespace hocket::step

@@ -45,7 +45,7 @@ class Reader {
     number(name, ns, 0, static_cast<double>(high));
     value = std::llround(ns);
   }
-  void number(const char* name, double& value, double low, double high) {
+  void number(const char* name, double& value, double low, double high, double = 0) {
     const nlohmann::json* const found = find(name);
     if (found == nullptr) return;
     if (const auto read = take(number_of(*found, path_of(name), low, high))) value = *read;

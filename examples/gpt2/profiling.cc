@@ -115,7 +115,10 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
     step = phase.end_step;
   }
   auto description = describe_step(profiled);
-  if (description) description->ranks = training.collective.world_size();
+  if (description) {
+    description->ranks = training.collective.world_size();
+    description->channel_split = 0;  // TCP connections share a link
+  }
   return description;
 }
 

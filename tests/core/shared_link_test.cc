@@ -30,6 +30,14 @@ TEST(SharedLink, TwoTransfersShareWhileBothAreThere) {
   EXPECT_EQ(link.next_end()->time_ns, 2000);
 }
 
+TEST(SharedLink, WhatIsSplitIsNotShared) {
+  SharedLink link(4, 0.5);
+  link.begin(1, 1000, 0);
+  EXPECT_EQ(link.next_end()->time_ns, 2500) << "1 + 3 / 2";
+  link.begin(2, 1000, 1250);
+  EXPECT_EQ(link.next_end()->time_ns, 1250 + 1500) << "half is left, at 2 + 2 / 2";
+}
+
 TEST(SharedLink, IsBusyForTheSumOfItsWorkWhateverTheOrder) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);

@@ -42,6 +42,12 @@ StepDescription one_layer(const PartCost& collective) {
   return step;
 }
 
+class Events final : public TraceSink {
+ public:
+  void record(const TraceEvent& event) override { events.push_back(event); }
+  std::vector<TraceEvent> events;
+};
+
 TEST(Simulator, APartHoldsTheChannelForAlphaAndItsBytesAndIsDoneALatencyLater) {
   const auto step = one_layer({100, 1, 50});
   EXPECT_EQ(simulated(step, schedule(8192, 8192)).iteration_ns, 3000 + 100 + 8192 + 50);
@@ -58,6 +64,17 @@ TEST(Simulator, SeveralChannelsHideOverheadAndShareTheBandwidth) {
   EXPECT_EQ(simulated(step, config).iteration_ns, 3000 + 100 + 8192);
 }
 
+TEST(Simulator, AChannelsShareIsItsOwnAsFarAsTheBandwidthIsSplit) {
+  auto step = one_layer({100, 1, 0});
+  auto config = schedule(8192, 8192);  // one part: the other channels stay idle
+  config.comm_channels = 4;
+  EXPECT_EQ(simulated(step, config).iteration_ns, 3000 + 100 + 4 * 8192);
+  step.channel_split = 0;
+  EXPECT_EQ(simulated(step, config).iteration_ns, 3000 + 100 + 8192);
+  step.channel_split = 0.5;
+  EXPECT_EQ(simulated(step, config).iteration_ns, 3000 + 100 + 20'480);
+}
+
 TEST(Simulator, ComputationSlowsWhileAPartIsInFlight) {
   // Backward of the first layer, 10,000 ns, runs beside 4,096 ns of communication of the second: it
   // gets 4,096 / 1.25 of its work done meanwhile.
@@ -70,6 +87,31 @@ TEST(Simulator, ComputationSlowsWhileAPartIsInFlight) {
   EXPECT_EQ(result.exposed_ns, 0);
   EXPECT_EQ(result.communication_ns, 4096);
   EXPECT_EQ(result.compute_ns, result.iteration_ns);
+}
+
+TEST(Simulator, FurtherChannelsAndBytesInFlightSlowComputationMore) {
+  // The second layer's parts are under way during all of the first one's backward.
+  StepDescription step;
+  step.layers = {{"first", 0, 1000, 10'000}, {"second", 40'960, 1000, 1000}};
+  step.collective = {0, 1, 0};
+  auto config = schedule(20'480, 40'960);
+  config.comm_channels = 2;
+  const auto backward_ns = [&] {
+    std::int64_t longest_ns = 0;
+    Events trace;
+    EXPECT_TRUE(simulate(step, {.config = config, .trace = &trace}));
+    for (const TraceEvent& event : trace.events)
+      if (event.kind == TraceKind::compute)
+        longest_ns = std::max(longest_ns, event.end_ns - event.begin_ns);
+    return longest_ns;
+  };
+  EXPECT_EQ(backward_ns(), 10'000);
+  step.compute_slowdown_per_channel = 0.5;
+  EXPECT_EQ(backward_ns(), 15'000) << "one channel more than one";
+  step.compute_slowdown_per_byte = 1.0 / 40'960;
+  EXPECT_EQ(backward_ns(), 25'000);
+  config.credit_bytes = 20'480;
+  EXPECT_EQ(backward_ns(), 15'000) << "one part in flight, on one channel";
 }
 
 TEST(Simulator, TheMostUrgentPartOvertakes) {
@@ -292,12 +334,6 @@ TEST(Simulator, AStaticOrderIsAsFastAsTheOneItWasMadeFrom) {
                 static_cast<double>(negotiated.iteration_ns), 4);
   }
 }
-
-class Events final : public TraceSink {
- public:
-  void record(const TraceEvent& event) override { events.push_back(event); }
-  std::vector<TraceEvent> events;
-};
 
 TEST(Simulator, TheTraceHasEachTaskAndPartOnALaneOfItsOwn) {
   std::mt19937_64 random(8);
