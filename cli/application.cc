@@ -61,6 +61,7 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_best(program, action);
   add_fetch(program, action);
   add_simulate(program, action);
+  add_replay(program, action);
   add_tape(program, action);
   add_topology(program, action);
 

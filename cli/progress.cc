@@ -12,7 +12,7 @@ constexpr std::size_t kLineLimitBytes = 400;
 
 std::int64_t search_total(const StudyDefinition& definition) {
   const auto trials = static_cast<std::uint64_t>(definition.trials);
-  return static_cast<std::int64_t>(std::min(trials, definition.space.size()));
+  return static_cast<std::int64_t>(std::min(trials, definition.space.allowed_size()));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cli/store_access.h"
 #include "cli/table.h"
 #include "core/json.h"
+#include "tuner/csv.h"
 #include "tuner/printable.h"
 
 namespace hocket {
@@ -62,8 +63,12 @@ Result<StudyView> study_view(Store& store, const StudyRow& study) {
   if (!topology) return failure(topology.error().in(where));
   auto workload = workload_of(store, study);
   if (!workload) return failure(workload.error().in(where));
-  return StudyView{study.name, unit_of(definition->objective), to_text(definition->objective),
-                   std::move(*topology), std::move(workload->name)};
+  StudyView view{study.name, unit_of(definition->objective), to_text(definition->objective),
+                 std::move(*topology), std::move(workload->name)};
+  for (const auto& constraint : definition->space.constraints()) {
+    view.constraints.push_back(constraint.text());
+  }
+  return view;
 }
 
 nlohmann::json to_json(const StudyView& view) {
@@ -73,7 +78,8 @@ nlohmann::json to_json(const StudyView& view) {
           {"workload", view.workload},
           {"topology", readable_name(view.topology)},
           {"link", view.topology.link},
-          {"emulated_link", !emulation_note(view.topology).empty()}};
+          {"emulated_link", !emulation_note(view.topology).empty()},
+          {"constraints", view.constraints}};
 }
 
 nlohmann::json to_json(const StudyResult& result) {
@@ -124,6 +130,29 @@ nlohmann::json trials_json(std::span<const TrialRow> trials) {
   return list;
 }
 
+void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials) {
+  std::vector<const TrialRow*> finished;
+  std::set<std::string> names;
+  for (const auto& trial : trials) {
+    if (trial.phase != TrialPhase::search || trial.state == TrialState::running) continue;
+    finished.push_back(&trial);
+    for (const auto& [name, value] : trial.params.items()) names.insert(name);
+  }
+  std::string objective = "value";
+  while (names.contains(objective)) objective += '_';
+  for (const auto& name : names) out << csv_cell(name) << ',';
+  out << objective << '\n';
+  for (const TrialRow* trial : finished) {
+    for (const auto& name : names) {
+      const auto value = trial->params.value(name, nlohmann::json(""));
+      out << csv_cell(value.is_string() ? value.get<std::string>() : json_text(value));
+      out << ',';
+    }
+    const bool has_value = trial->state == TrialState::complete && trial->value;
+    out << (has_value ? to_text(ParameterValue(*trial->value)) : "") << '\n';
+  }
+}
+
 void print_trials(std::ostream& out, std::span<const TrialRow> trials, Unit unit) {
   std::set<std::string> names;
   for (const auto& trial : trials) {
@@ -150,6 +179,10 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, Unit unit
 void print_heading(std::ostream& out, const StudyView& view) {
   out << "study " << view.name << ": " << view.workload << " on " << place_text(view.topology)
       << '\n';
+  for (std::size_t i = 0; i < view.constraints.size(); ++i) {
+    out << (i == 0 ? "required " : ", ") << printable(view.constraints[i], kMessageLimitBytes);
+  }
+  if (!view.constraints.empty()) out << '\n';
 }
 
 void print_result(std::ostream& out, const StudyResult& result, Unit unit) {

@@ -20,12 +20,14 @@ struct StudyView {
   std::string objective;
   Topology topology;
   std::string workload;
+  std::vector<std::string> constraints = {};  ///< that every setting satisfies
 };
 
 /// Reads what describes `study` from its row and the store.
 Result<StudyView> study_view(Store& store, const StudyRow& study);
 
-/// `{"study":…,"objective":…,"workload":…,"topology":…,"link":…,"emulated_link":false}`
+/// `{"study":…,"objective":…,"workload":…,"topology":…,"link":…,"emulated_link":false,
+/// "constraints":[]}`
 nlohmann::json to_json(const StudyView& view);
 
 /// `{"default":{"params":…,"value":…,"spread":…},"best":…,"promoted":…,"gain":…,"noise":…,
@@ -40,7 +42,13 @@ nlohmann::json trials_json(std::span<const TrialRow> trials);
 /// A table, one column a parameter.
 void print_trials(std::ostream& out, std::span<const TrialRow> trials, Unit unit);
 
-/// "study NAME: WORKLOAD on TOPOLOGY (emulated link: …)"
+/// The finished trials of the search as a recorded sweep (docs/formats/table.md): a column a
+/// parameter, then "value", which is empty for a failed trial and has "_" behind it where a
+/// parameter has that name.
+void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials);
+
+/// "study NAME: WORKLOAD on TOPOLOGY (emulated link: …)", and "required CONSTRAINT, …" where there
+/// are some.
 void print_heading(std::ostream& out, const StudyView& view);
 
 /// The winner against the default, the noise beside the gain, and the decision.

@@ -330,7 +330,7 @@ void add_diff(CLI::App& tape, Action& action) {
   });
 }
 
-void add_replay(CLI::App& tape, Action& action) {
+void add_tape_replay(CLI::App& tape, Action& action) {
   auto file = std::make_shared<std::string>();
   auto* verb = tape.add_subcommand("replay", "decide again, and compare each decision");
   verb->add_option("FILE", *file, "the tape")->required();
@@ -350,7 +350,7 @@ void add_tape(CLI::App& program, Action& action) {
   verb->footer("Example:\n  hocket tape show job.tape --json\n");
   add_show(*verb, action);
   add_diff(*verb, action);
-  add_replay(*verb, action);
+  add_tape_replay(*verb, action);
 }
 
 }  // namespace hocket

@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   std::string study, store;
-  bool json = false;
+  bool json = false, csv = false;
 };
 
 Result<int> show_trials(const Options& options, Context& context) {
@@ -27,6 +27,10 @@ Result<int> show_trials(const Options& options, Context& context) {
   if (!view) return failure(view.error());
   const auto trials = (*store)->trials(study->id, TrialDetail::summary);
   if (!trials) return failure(trials.error());
+  if (options.csv) {
+    print_trials_csv(context.out, *trials);
+    return kDone;
+  }
   if (options.json) {
     auto document = to_json(*view);
     document["trials"] = trials_json(*trials);
@@ -45,8 +49,13 @@ void add_trials(CLI::App& program, Action& action) {
   auto* verb = program.add_subcommand("trials", "show every trial of a study");
   verb->add_option("STUDY", options->study, "its name or number")->required();
   verb->add_option("--store", options->store, "the store's file");
-  verb->add_flag("--json", options->json, "print JSON");
-  verb->footer("Example:\n  hocket trials gpt2-1\n");
+  auto* json = verb->add_flag("--json", options->json, "print JSON");
+  verb->add_flag("--csv", options->csv,
+                 "print the finished trials of the search as a table that `hocket replay` reads")
+      ->excludes(json);
+  verb->footer(
+      "Examples:\n  hocket trials gpt2-1\n"
+      "  hocket trials gpt2-1 --csv > gpt2-1.csv\n");
   verb->callback(
       [options, &action] { action = [options](Context& c) { return show_trials(*options, c); }; });
 }

@@ -22,7 +22,7 @@ namespace hocket {
 namespace {
 
 struct Options {
-  std::vector<std::string> params, defaults;
+  std::vector<std::string> params, defaults, constraints;
   std::string objective = "auto", timeout = "10m";
   std::int64_t trials = 15, confirm = 3, skip = 0, seed = 1;
   std::string study, workload, store;
@@ -34,10 +34,16 @@ constexpr const char* kFooter =
     "Runs COMMAND once for each trial. Parameters reach it as environment variables and as {NAME}\n"
     "in its arguments; the scheduler's knobs, which are tuned when no --param is given, also as\n"
     "HOCKET_CONFIG. Ends with 0 when the winner was promoted and 3 when the default stays.\n"
+    "Settings that fail a --require are never tried: + - * / and brackets over parameters and\n"
+    "numbers (K, M and G are powers of 1024), and one of <= < >= > == !=.\n"
     "Examples:\n"
     "  hocket tune -- hocket run --ranks 2 -- ./train --steps 20\n"
     "  hocket tune --param THREADS=int:1..16 --objective wall -- ./work --threads {THREADS}\n"
     "  hocket tune --param B=int:64K..64M:log --objective 'regex:step_ms=([0-9.]+)' -- ./job {B}\n"
+    "  hocket tune --require 'credit_bytes>=partition_bytes' -- ./train\n"
+    "  hocket tune --param BATCH=levels:8,16,32 --param LEN=int:64..1K --require 'BATCH*LEN<=16K' "
+    "\\\n"
+    "      -- ./job\n"
     "  hocket tune --resume\n";
 
 Result<Space> make_space(const Options& options) {
@@ -55,7 +61,7 @@ Result<Space> make_space(const Options& options) {
   for (const auto& text : options.defaults) {
     if (auto ok = set_default(parameters, text); !ok) return failure(ok.error());
   }
-  return Space::make(std::move(parameters));
+  return Space::make(std::move(parameters), options.constraints);
 }
 
 Result<StudyDefinition> make_definition(const Options& options) {
@@ -227,10 +233,14 @@ Result<int> tune(const Options& options, Context& context) {
 std::vector<CLI::Option*> add_options(CLI::App& verb, Options& options) {
   std::vector<CLI::Option*> defining = {
       verb.add_option("--param", options.params,
-                      "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log] or NAME=choice:A,B,C; "
-                      "repeat it (default: the scheduler's knobs)")
+                      "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
+                      "NAME=choice:A,B,C; repeat it (default: the scheduler's knobs)")
           ->allow_extra_args(false),
       verb.add_option("--default", options.defaults, "NAME=VALUE, the default of a parameter")
+          ->allow_extra_args(false),
+      verb.add_option("--require", options.constraints,
+                      "what a setting must satisfy to be tried: A>=B, A*B*4096<=8G, C!=word; "
+                      "repeat it")
           ->allow_extra_args(false),
       verb.add_option("--trials", options.trials, "settings to try, the default included")
           ->capture_default_str(),

@@ -2,149 +2,260 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstdio>
 #include <string>
+#include <utility>
 
 #include "core/check.h"
 #include "tuner/acquisition.h"
-#include "tuner/gaussian_process.h"
-#include "tuner/statistics.h"
+#include "tuner/gaussian_surrogate.h"
+#include "tuner/step_surrogate.h"
 
 namespace hocket {
 namespace {
 
+/// How many deviations below the mean a simulated point is scored, when the step was described and
+/// when it is nominal.
+constexpr double kOptimism = 1, kNominalOptimism = 2;
+/// And how many above it for a recommendation.
+constexpr double kCaution = 1;
+/// What a trial that fails for sure costs, as a share of the iteration time, when it is simulated.
+constexpr double kFailureCost = 0.3;
+/// Points that are less likely to complete are asked last, and not recommended.
+constexpr double kUnlikely = 0.7, kAskedLast = 1e6;
 /// Best observed points from which the acquisition is climbed as well.
-constexpr std::size_t kKnownStarts = 2;
+constexpr std::size_t kKnownStarts = 3;
 
-Eigen::MatrixXd rows(std::span<const UnitPoint> points) {
-  const auto dimensions = static_cast<Eigen::Index>(points.front().size());
-  Eigen::MatrixXd matrix(static_cast<Eigen::Index>(points.size()), dimensions);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    matrix.row(static_cast<Eigen::Index>(i)) =
-        Eigen::Map<const Eigen::RowVectorXd>(points[i].data(), dimensions);
-  }
-  return matrix;
+std::unique_ptr<Surrogate> make_surrogate(const Space& space, std::optional<StepDescription> step) {
+  if (auto model = StepModel::make(space, std::move(step)))
+    return std::make_unique<StepSurrogate>(space, std::move(*model));
+  return std::make_unique<GaussianSurrogate>(space);
 }
 
-/// Mean 0 and standard deviation 1; zeros where all values are equal.
-void standardise(std::vector<double>& values) {
-  // Scaled first, so that sums of huge values stay finite.
-  double largest = 0;
-  for (const double value : values) largest = std::max(largest, std::abs(value));
-  if (largest == 0) return;
-  for (double& value : values) value /= largest;
-  const double centre = mean(values);
-  const double deviation = standard_deviation(values);
-  for (double& value : values) value = deviation > 1e-14 ? (value - centre) / deviation : 0;
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
+  return text;
 }
 
 }  // namespace
 
-Optimizer::Optimizer(Space space, std::uint64_t seed)
-    : space_(std::move(space)), seed_(seed), design_(space_, seed), candidates_(space_) {}
+Optimizer::Optimizer(Space space, SearchOptions options)
+    : space_(std::move(space)),
+      seed_(options.seed),
+      design_(space_, seed_),
+      candidates_(space_),
+      feasibility_(space_),
+      step_is_described_(options.step.has_value()),
+      surrogate_(make_surrogate(space_, std::move(options.step))) {}
 
-std::optional<Params> Optimizer::ask() {
-  if (asked_.size() >= space_.size()) return std::nullopt;
-  const bool has_value = std::any_of(observations_.begin(), observations_.end(),
-                                     [](const Observation& o) { return o.value.has_value(); });
-  auto params = has_value && asked_.size() >= design_.size() ? next_of_model() : next_of_design();
-  if (params) asked_.insert(*params);
-  return params;
+bool Optimizer::uses_simulator() const {
+  return dynamic_cast<const StepSurrogate*>(surrogate_.get()) != nullptr;
 }
 
-Result<void> Optimizer::tell(const Params& params, double value) {
-  if (!std::isfinite(value)) {
-    return failure(ErrorCode::invalid_argument, "expected a finite value, found " + to_text(value));
+std::optional<Suggestion> Optimizer::ask() {
+  if (asked_.size() >= space_.allowed_size()) return std::nullopt;
+  const bool has_model = values_ > 0 && (uses_simulator() || asked_.size() >= design_.size());
+  auto suggestion = has_model ? next_of_model() : next_of_design();
+  if (!suggestion) return suggestion;
+  asked_.insert(suggestion->params);
+  return suggestion;
+}
+
+Result<void> Optimizer::tell(const Evaluation& evaluation) {
+  const auto invalid = [](std::string message) {
+    return failure(ErrorCode::invalid_argument, std::move(message));
+  };
+  if (evaluation.value && !std::isfinite(*evaluation.value))
+    return invalid("expected a finite value, found " + to_text(*evaluation.value));
+  if (!(evaluation.standard_error >= 0) || !std::isfinite(evaluation.standard_error)) {
+    return invalid("expected a standard error of at least 0, found " +
+                   to_text(evaluation.standard_error));
   }
-  return record(params, value);
-}
-
-Result<void> Optimizer::tell_failure(const Params& params) {
-  return record(params, std::nullopt);
-}
-
-Result<void> Optimizer::record(const Params& params, std::optional<double> value) {
-  const auto admitted = space_.admit(params);
-  if (!admitted) return failure(admitted.error());
-  asked_.insert(*admitted);
-  observations_.push_back({space_.encode(*admitted), value});
+  const auto params = space_.admit(evaluation.params);
+  if (!params) return failure(params.error());
+  asked_.insert(*params);
+  pending_.erase(*params);
+  const UnitPoint point = space_.encode(*params);
+  told_.push_back({*params, point, evaluation.value, evaluation.standard_error});
+  feasibility_.tell(point, evaluation.value.has_value());
+  if (evaluation.value) {
+    ++values_;
+    // Only times have logarithms, and only times can be simulated.
+    if (*evaluation.value <= 0 && positive_) {
+      positive_ = false;
+      pending_.clear();
+      surrogate_ = std::make_unique<GaussianSurrogate>(space_);
+    }
+  }
+  survey_.reset();
   return {};
 }
 
-Params Optimizer::first_unasked() const {
-  // One of the first asked_.size() + 1 points is new, so no larger space is ever walked through.
-  for (std::uint64_t index = 0;; ++index) {
-    Params params = space_.point_at(index);
-    if (!asked_.contains(params)) return params;
+std::vector<Observation> Optimizer::observed() const {
+  std::vector<Observation> observations;
+  for (const Told& told : told_) {
+    if (!told.value) continue;
+    observations.push_back(positive_ ? Observation{told.point, std::log(*told.value),
+                                                   std::min(1.0, told.standard_error / *told.value)}
+                                     : Observation{told.point, *told.value, told.standard_error});
   }
+  return observations;
 }
 
-std::optional<Params> Optimizer::next_of_design() const {
+std::vector<UnitPoint> Optimizer::best_told() const {
+  std::vector<const Told*> told;
+  for (const Told& t : told_)
+    if (t.value) told.push_back(&t);
+  std::ranges::stable_sort(told, {}, [](const Told* t) { return *t->value; });
+  std::vector<UnitPoint> points;
+  for (const Told* t : told) {
+    if (points.size() == kKnownStarts) break;
+    if (std::ranges::find(points, t->point) == points.end()) points.push_back(t->point);
+  }
+  return points;
+}
+
+const Optimizer::Survey& Optimizer::survey() const {
+  if (survey_) return *survey_;
+  std::vector<Observation> pending;
+  for (const auto& [params, believed] : pending_) pending.push_back(believed);
+  surrogate_->fit(observed(), pending);
+  Survey survey;
+  if (uses_simulator()) {
+    survey.points = candidates_.survey(best_told(), seed_);
+  } else {
+    for (const Told& told : told_)
+      if (told.value) survey.points.push_back(told.point);
+  }
+  survey.belief = surrogate_->believe(survey.points);
+  return survey_.emplace(std::move(survey));
+}
+
+std::string Optimizer::describe(double mean, double deviation) const {
+  if (!positive_) return to_text(mean) + " ± " + to_text(deviation);
+  char text[64];
+  std::snprintf(text, sizeof text, "%.4g ± ", std::exp(mean));
+  return text + percent(deviation);
+}
+
+std::optional<Params> Optimizer::first_unasked() const {
+  // Without constraints one of the first asked_.size() + 1 points is new.
+  const std::uint64_t limit =
+      space_.constraints().empty() ? asked_.size() + 1 : Space::kLatticeLimit;
+  for (std::uint64_t index = 0; index < std::min(limit, space_.size()); ++index) {
+    Params params = space_.point_at(index);
+    if (space_.allows(params) && !asked_.contains(params)) return params;
+  }
+  return std::nullopt;
+}
+
+std::optional<Suggestion> Optimizer::next_of_design() const {
   // Coarse spaces repeat points; after this many the rest is better found by counting.
   const std::uint64_t limit = asked_.size() + 256;
   for (std::uint64_t index = 0; index < limit; ++index) {
     Params params = design_.point(index);
-    if (!asked_.contains(params)) return params;
+    if (asked_.contains(params)) continue;
+    return Suggestion{std::move(params),
+                      index == 0 ? "the default" : "fills the space, before there is a model"};
   }
   // A real range with no other number left in it counts as endless all the same.
   if (space_.size() == UINT64_MAX) return std::nullopt;
-  return first_unasked();
+  auto params = first_unasked();
+  if (!params) return std::nullopt;
+  return Suggestion{std::move(*params), "the first that was not tried"};
 }
 
-std::vector<double> Optimizer::modelled_values() const {
-  const bool positive = std::all_of(observations_.begin(), observations_.end(),
-                                    [](const Observation& o) { return !o.value || *o.value > 0; });
-  const auto scaled = [&](double value) { return positive ? std::log(value) : value; };
-  double worst = std::numeric_limits<double>::lowest();
-  for (const auto& observation : observations_) {
-    if (observation.value) worst = std::max(worst, scaled(*observation.value));
-  }
-  std::vector<double> values;
-  for (const auto& observation : observations_) {
-    values.push_back(observation.value ? scaled(*observation.value) : worst);
-  }
-  standardise(values);
-  return values;
+std::optional<Suggestion> Optimizer::suggest(const UnitPoint& point, double mean,
+                                             double deviation) {
+  Params params = space_.decode(point);
+  std::string reason = surrogate_->basis() + " expects " + describe(mean, deviation);
+  // A belief in its own right: its doubt beside the noise, which all measurements have.
+  pending_[params] = {point, mean, deviation};
+  survey_.reset();
+  return Suggestion{std::move(params), std::move(reason)};
 }
 
-std::optional<Params> Optimizer::next_of_model() const {
-  std::vector<bool> categorical;
-  for (const auto& parameter : space_.parameters()) {
-    categorical.push_back(std::holds_alternative<Choices>(parameter.domain));
-  }
-  std::vector<UnitPoint> points;
-  for (const auto& observation : observations_) points.push_back(observation.point);
-  const auto values = modelled_values();
-  const auto process = GaussianProcess::fit(
-      rows(points),
-      Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size())),
-      std::move(categorical));
+std::optional<Suggestion> Optimizer::next_of_model() {
+  return uses_simulator() ? next_of_simulator() : next_of_process();
+}
 
+std::optional<Suggestion> Optimizer::next_of_simulator() {
+  const Survey& looked = survey();
+  const double optimism = step_is_described_ ? kOptimism : kNominalOptimism;
+  std::optional<std::size_t> best;
+  double best_score = 0;
+  for (std::size_t i = 0; i < looked.points.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    const double completes = feasibility_.probability(looked.points[i]);
+    double score = looked.belief.mean[row] - optimism * looked.belief.deviation[row] -
+                   kFailureCost * std::log(completes);
+    if (completes < kUnlikely) score += kAskedLast;
+    if (best && !(score < best_score)) continue;
+    if (asked_.contains(space_.decode(looked.points[i]))) continue;
+    best = i;
+    best_score = score;
+  }
+  if (!best) return next_of_design();
+  const auto row = static_cast<Eigen::Index>(*best);
+  return suggest(UnitPoint(looked.points[*best]), looked.belief.mean[row],
+                 looked.belief.deviation[row]);
+}
+
+std::optional<Suggestion> Optimizer::next_of_process() {
   // The incumbent is what the model believes, not the luckiest sample.
-  const Eigen::VectorXd believed = process.predict(rows(points)).mean;
-  const double best = believed.minCoeff();
-  const auto score = [&](std::span<const UnitPoint> candidates) {
-    const auto [mean, deviation] = process.predict(rows(candidates));
+  const double incumbent = survey().belief.mean.minCoeff();
+  const auto score = [&](std::span<const UnitPoint> points) {
+    const Belief belief = surrogate_->believe(points);
     std::vector<double> scores;
-    for (Eigen::Index i = 0; i < mean.size(); ++i) {
-      scores.push_back(log_expected_improvement(mean[i], deviation[i], best));
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const auto row = static_cast<Eigen::Index>(i);
+      const double completes = feasibility_.probability(points[i]);
+      scores.push_back(
+          log_expected_improvement(belief.mean[row], belief.deviation[row], incumbent) +
+          std::log(completes) - (completes < kUnlikely ? kAskedLast : 0));
     }
     return scores;
   };
-  std::vector<std::size_t> order(points.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return believed[static_cast<Eigen::Index>(a)] < believed[static_cast<Eigen::Index>(b)];
-  });
-  std::vector<UnitPoint> known;
-  for (std::size_t i = 0; i < std::min(kKnownStarts, order.size()); ++i) {
-    known.push_back(points[order[i]]);
-  }
-  for (const auto& point : candidates_.ranked(score, known, seed_ + asked_.size())) {
-    Params params = space_.decode(point);
-    if (!asked_.contains(params)) return params;
+  for (const auto& point :
+       candidates_.ranked(score, best_told(), seed_ + asked_.size(), asked_.size() + 1)) {
+    if (asked_.contains(space_.decode(point))) continue;
+    const Belief belief = surrogate_->believe({&point, 1});
+    return suggest(point, belief.mean[0], belief.deviation[0]);
   }
   return next_of_design();
+}
+
+std::optional<Recommendation> Optimizer::recommend() const {
+  if (values_ == 0) return std::nullopt;
+  const Survey& looked = survey();
+  std::optional<std::size_t> best;
+  bool best_completes = false;
+  std::set<UnitPoint> completed;
+  for (const Told& told : told_)
+    if (told.value) completed.insert(told.point);
+  double best_score = 0;
+  for (std::size_t i = 0; i < looked.points.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    const bool completes = completed.contains(looked.points[i]) ||
+                           feasibility_.probability(looked.points[i]) >= kUnlikely;
+    // What is uncertain may be worth a trial, but is not worth betting a training run on.
+    const double score = looked.belief.mean[row] + kCaution * looked.belief.deviation[row];
+    if (best && std::pair(!completes, score) >= std::pair(!best_completes, best_score)) continue;
+    best_score = score;
+    best = i;
+    best_completes = completes;
+  }
+  HOCKET_CHECK(best.has_value(), "a survey holds what was told");
+  const auto row = static_cast<Eigen::Index>(*best);
+  const double mean = looked.belief.mean[row], deviation = looked.belief.deviation[row];
+  Recommendation recommendation{space_.decode(looked.points[*best]), mean, deviation,
+                                surrogate_->basis() + " expects " + describe(mean, deviation)};
+  if (positive_) {
+    recommendation.expected = std::exp(mean);
+    recommendation.deviation = deviation * recommendation.expected;
+  }
+  return recommendation;
 }
 
 }  // namespace hocket

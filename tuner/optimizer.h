@@ -1,63 +1,81 @@
 #pragma once
 
-// Ask/tell search for the setting with the lowest value: a Gaussian process on the unit cube with
-// expected improvement (Jones et al., J. Global Optimization 1998). One thread at a time.
+// The model-based search: a surrogate says what to believe of each point, an acquisition what is
+// worth trying.
 //
-// What ask() returns depends on the space, the seed and what has been asked and told, in order, and
-// on nothing else; a new Optimizer that is told the same history goes on in the same way.
+// Where the space holds the scheduler's knobs the surrogate is the simulator, calibrated on what
+// was measured (tuner/step_surrogate.h): from the first trial on, with the described step or a
+// nominal one. Otherwise it is a Gaussian process (tuner/gaussian_surrogate.h) after a start that
+// fills the space. Failed trials say where trials fail (tuner/feasibility.h), not how slow they
+// are. Settings that were asked and not told yet count as measured at their believed values, with
+// that belief's doubt.
 
-#include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include "core/result.h"
 #include "tuner/candidates.h"
+#include "tuner/feasibility.h"
 #include "tuner/initial_design.h"
-#include "tuner/space.h"
+#include "tuner/search.h"
+#include "tuner/surrogate.h"
 
 namespace hocket {
 
-class Optimizer {
+class Optimizer final : public Search {
  public:
-  Optimizer(Space space, std::uint64_t seed);
+  /// `step` of the options must validate.
+  Optimizer(Space space, SearchOptions options);
 
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// The next setting to try: the default first, then a quasi-random start, then where the model
-  /// expects most. Never one that was asked or told before; nothing once every point of the space
-  /// has been.
-  std::optional<Params> ask();
-
-  /// The value measured at `params`, lower is better; any finite number. Params that were never
-  /// asked, or told before, count too. Refuses params outside the space and values not finite.
-  Result<void> tell(const Params& params, double value);
-
-  /// `params` gave no value. The model takes the worst value told so far in its place.
-  Result<void> tell_failure(const Params& params);
+  std::optional<Suggestion> ask() override;
+  Result<void> tell(const Evaluation& evaluation) override;
+  std::optional<Recommendation> recommend() const override;
 
  private:
-  struct Observation {
+  struct Told {
+    Params params;
     UnitPoint point;
     std::optional<double> value;
+    double standard_error = 0;
+  };
+  /// What is believed of the points that were looked at, after all that was told.
+  struct Survey {
+    std::vector<UnitPoint> points;
+    Belief belief;
   };
 
-  Result<void> record(const Params& params, std::optional<double> value);
-  std::optional<Params> next_of_design() const;
-  std::optional<Params> next_of_model() const;
-  /// A point not asked so far, the first in the space's own order. Requires that there is one.
-  Params first_unasked() const;
-  /// One value an observation, standardised, lower is better: logarithms where all values are
-  /// positive, the worst for a failure. Requires at least one value.
-  std::vector<double> modelled_values() const;
+  bool uses_simulator() const;
+  std::vector<Observation> observed() const;
+  std::vector<UnitPoint> best_told() const;
+  /// Learns from all that was told and is pending. Requires a value.
+  const Survey& survey() const;
+  std::optional<Suggestion> next_of_design() const;
+  std::optional<Suggestion> next_of_model();
+  std::optional<Suggestion> next_of_simulator();
+  std::optional<Suggestion> next_of_process();
+  std::optional<Suggestion> suggest(const UnitPoint& point, double mean, double deviation);
+  std::optional<Params> first_unasked() const;
+  std::string describe(double mean, double deviation) const;
 
   const Space space_;
   const std::uint64_t seed_;
   const InitialDesign design_;
   const Candidates candidates_;
+  Feasibility feasibility_;
+  const bool step_is_described_;
   std::set<Params> asked_;
-  std::vector<Observation> observations_;
+  std::map<Params, Observation> pending_;  ///< as believed when they were asked
+  std::vector<Told> told_;
+  std::size_t values_ = 0;  ///< of told_, those with a value
+  bool positive_ = true;    ///< all values; they are then modelled by their logarithms
+  /// Learns when it is needed, and what it says is kept until something changes.
+  mutable std::unique_ptr<Surrogate> surrogate_;
+  mutable std::optional<Survey> survey_;
 };
 
 }  // namespace hocket

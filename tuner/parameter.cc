@@ -70,10 +70,27 @@ double decode_real(const RealRange& range, double unit) {
   return std::clamp(value, range.low, range.high);
 }
 
-std::size_t choice_index(const Choices& choices, const std::string& name) {
-  const auto it = std::find(choices.names.begin(), choices.names.end(), name);
-  HOCKET_CHECK(it != choices.names.end(), "only a value inside can be encoded");
-  return static_cast<std::size_t>(it - choices.names.begin());
+/// The place of `value`, or the number of values when it is none of them.
+std::size_t index_of(const Choices& choices, const std::string& value) {
+  const auto& names = choices.names;
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), value) - names.begin());
+}
+
+std::size_t index_of(const Levels& levels, const ParameterValue& value) {
+  const auto& values = levels.values;
+  const auto it = std::lower_bound(values.begin(), values.end(), value);
+  if (it == values.end() || *it != value) return values.size();
+  return static_cast<std::size_t>(it - values.begin());
+}
+
+/// The middle of one of `count` equal bins.
+double encode_index(std::size_t index, std::size_t count) {
+  HOCKET_CHECK(index < count, "only a value inside can be encoded");
+  return (static_cast<double>(index) + 0.5) / static_cast<double>(count);
+}
+
+std::size_t decode_index(std::size_t count, double unit) {
+  return std::min(static_cast<std::size_t>(unit * static_cast<double>(count)), count - 1);
 }
 
 tl::unexpected<Error> invalid(std::string message) {
@@ -126,6 +143,36 @@ Result<void> validate_choices(const Choices& choices) {
   return {};
 }
 
+Result<void> validate_levels(const Levels& levels) {
+  if (levels.values.empty()) return invalid("expected at least one level");
+  for (const auto& value : levels.values) {
+    if (std::holds_alternative<std::string>(value)) {
+      return invalid("expected levels that are numbers, found \"" + to_text(value) + "\"");
+    }
+    if (value.index() != levels.values.front().index()) {
+      return invalid("levels must be all integers or all reals");
+    }
+    if (const auto* real = std::get_if<double>(&value); real && !std::isfinite(*real)) {
+      return invalid("levels must be finite, found " + to_text(value));
+    }
+  }
+  for (std::size_t i = 1; i < levels.values.size(); ++i) {
+    if (levels.values[i - 1] < levels.values[i]) continue;
+    return invalid("levels must rise: " + to_text(levels.values[i]) + " comes after " +
+                   to_text(levels.values[i - 1]));
+  }
+  return {};
+}
+
+template <class Values>
+std::string one_of(const Values& values) {
+  std::string text = "one of ";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + to_text(values[i]);
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<void> validate_domain(const Parameter& parameter) {
@@ -138,7 +185,8 @@ Result<void> validate_domain(const Parameter& parameter) {
                               }
                               return validate_range(range);
                             },
-                            [](const Choices& choices) { return validate_choices(choices); }},
+                            [](const Choices& choices) { return validate_choices(choices); },
+                            [](const Levels& levels) { return validate_levels(levels); }},
                  parameter.domain);
   if (!ok) return failure(ok.error().in("parameter " + parameter.name));
   return {};
@@ -153,17 +201,19 @@ Result<void> validate(const Parameter& parameter) {
 
 ParameterValue middle(const Domain& domain) {
   return std::visit(
-      Overloaded{[](const IntegerRange& range) -> ParameterValue {
-                   if (!range.log) return offset_from(range, width(range) / 2);
-                   const double root = std::sqrt(static_cast<double>(range.low)) *
-                                       std::sqrt(static_cast<double>(range.high));
-                   // Square roots of powers of two may fall a bit short of an integer.
-                   const double offset = root * (1 + 1e-12) - static_cast<double>(range.low);
-                   if (offset >= static_cast<double>(width(range))) return range.high;
-                   return offset_from(range, static_cast<std::uint64_t>(std::max(offset, 0.0)));
-                 },
-                 [](const RealRange& range) -> ParameterValue { return decode_real(range, 0.5); },
-                 [](const Choices& choices) -> ParameterValue { return choices.names.front(); }},
+      Overloaded{
+          [](const IntegerRange& range) -> ParameterValue {
+            if (!range.log) return offset_from(range, width(range) / 2);
+            const double root = std::sqrt(static_cast<double>(range.low)) *
+                                std::sqrt(static_cast<double>(range.high));
+            // Square roots of powers of two may fall a bit short of an integer.
+            const double offset = root * (1 + 1e-12) - static_cast<double>(range.low);
+            if (offset >= static_cast<double>(width(range))) return range.high;
+            return offset_from(range, static_cast<std::uint64_t>(std::max(offset, 0.0)));
+          },
+          [](const RealRange& range) -> ParameterValue { return decode_real(range, 0.5); },
+          [](const Choices& choices) -> ParameterValue { return choices.names.front(); },
+          [](const Levels& levels) { return levels.values[(levels.values.size() - 1) / 2]; }},
       domain);
 }
 
@@ -173,7 +223,8 @@ std::uint64_t size(const Domain& domain) {
       Overloaded{
           [](const IntegerRange& range) { return width(range) == most ? most : width(range) + 1; },
           [](const RealRange& range) { return range.low == range.high ? 1 : most; },
-          [](const Choices& choices) -> std::uint64_t { return choices.names.size(); }},
+          [](const Choices& choices) -> std::uint64_t { return choices.names.size(); },
+          [](const Levels& levels) -> std::uint64_t { return levels.values.size(); }},
       domain);
 }
 
@@ -186,9 +237,13 @@ Result<ParameterValue> admit(const Domain& domain, const ParameterValue& value) 
   } else if (const auto* range = std::get_if<RealRange>(&domain)) {
     const double number = integer ? static_cast<double>(*integer) : real ? *real : NAN;
     if (number >= range->low && number <= range->high) return number;
+  } else if (const auto* levels = std::get_if<Levels>(&domain)) {
+    const bool widens = integer && std::holds_alternative<double>(levels->values.front());
+    const ParameterValue held = widens ? static_cast<double>(*integer) : value;
+    if (index_of(*levels, held) < levels->values.size()) return held;
   } else if (text) {
-    const auto& names = std::get<Choices>(domain).names;
-    if (std::find(names.begin(), names.end(), *text) != names.end()) return value;
+    const auto& choices = std::get<Choices>(domain);
+    if (index_of(choices, *text) < choices.names.size()) return value;
   }
   return invalid("expected " + describe(domain) + ", found " +
                  (text ? "\"" + *text + "\"" : to_text(value)));
@@ -202,8 +257,11 @@ double encode(const Domain& domain, const ParameterValue& value) {
           },
           [&](const RealRange& range) { return encode_real(range, std::get<double>(value)); },
           [&](const Choices& choices) {
-            const auto index = choice_index(choices, std::get<std::string>(value));
-            return (static_cast<double>(index) + 0.5) / static_cast<double>(choices.names.size());
+            return encode_index(index_of(choices, std::get<std::string>(value)),
+                                choices.names.size());
+          },
+          [&](const Levels& levels) {
+            return encode_index(index_of(levels, value), levels.values.size());
           }},
       domain);
 }
@@ -215,9 +273,10 @@ ParameterValue decode(const Domain& domain, double unit) {
           [&](const IntegerRange& range) -> ParameterValue { return decode_integer(range, unit); },
           [&](const RealRange& range) -> ParameterValue { return decode_real(range, unit); },
           [&](const Choices& choices) -> ParameterValue {
-            const auto index =
-                static_cast<std::size_t>(unit * static_cast<double>(choices.names.size()));
-            return choices.names[std::min(index, choices.names.size() - 1)];
+            return choices.names[decode_index(choices.names.size(), unit)];
+          },
+          [&](const Levels& levels) {
+            return levels.values[decode_index(levels.values.size(), unit)];
           }},
       domain);
 }
@@ -227,7 +286,8 @@ ParameterValue value_at(const Domain& domain, std::uint64_t index) {
       Overloaded{
           [&](const IntegerRange& range) -> ParameterValue { return offset_from(range, index); },
           [&](const RealRange& range) -> ParameterValue { return range.low; },
-          [&](const Choices& choices) -> ParameterValue { return choices.names.at(index); }},
+          [&](const Choices& choices) -> ParameterValue { return choices.names.at(index); },
+          [&](const Levels& levels) { return levels.values.at(index); }},
       domain);
 }
 
@@ -239,13 +299,8 @@ std::string describe(const Domain& domain) {
                  [](const RealRange& range) {
                    return "a number from " + to_text(range.low) + " to " + to_text(range.high);
                  },
-                 [](const Choices& choices) {
-                   std::string text = "one of ";
-                   for (std::size_t i = 0; i < choices.names.size(); ++i) {
-                     text += (i == 0 ? "" : ", ") + choices.names[i];
-                   }
-                   return text;
-                 }},
+                 [](const Choices& choices) { return one_of(choices.names); },
+                 [](const Levels& levels) { return one_of(levels.values); }},
       domain);
 }
 

@@ -10,7 +10,8 @@ namespace hocket {
 namespace {
 
 constexpr std::string_view kGrammar =
-    "expected NAME=int:LO..HI[:log], NAME=float:LO..HI[:log] or NAME=choice:A,B,C";
+    "expected NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
+    "NAME=choice:A,B,C";
 
 tl::unexpected<Error> invalid(std::string message) {
   return failure(ErrorCode::invalid_argument, std::move(message));
@@ -77,36 +78,60 @@ Result<Domain> parse_range(std::string_view text, auto parse_number) {
   return range;
 }
 
-Domain parse_choices(std::string_view text) {
-  Choices choices;
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> parts;
   for (;;) {
     const auto comma = text.find(',');
-    choices.names.emplace_back(text.substr(0, comma));
-    if (comma == std::string_view::npos) return choices;
+    parts.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
     text.remove_prefix(comma + 1);
   }
+}
+
+Result<Domain> parse_levels(std::string_view text) {
+  const auto parts = split_at_commas(text);
+  const bool integers = std::all_of(parts.begin(), parts.end(),
+                                    [](const auto& part) { return bool(parse_integer(part)); });
+  Levels levels;
+  for (const auto& part : parts) {
+    if (integers) {
+      levels.values.emplace_back(*parse_integer(part));
+      continue;
+    }
+    const auto real = parse_real(part);
+    if (!real) {
+      return invalid("levels: expected integers, with K, M or G for powers of 1024, or finite " +
+                     std::string("numbers, found ") + quoted(std::string_view(part)));
+    }
+    levels.values.emplace_back(*real);
+  }
+  return levels;
 }
 
 Result<Domain> parse_domain(std::string_view text) {
   const auto colon = text.find(':');
   const auto type = text.substr(0, colon);
-  const bool known = type == "int" || type == "float" || type == "choice";
+  const bool known = type == "int" || type == "float" || type == "levels" || type == "choice";
   if (colon == std::string_view::npos || !known) {
     return invalid(std::string(kGrammar) + ", found " + quoted(text));
   }
   text.remove_prefix(colon + 1);
   if (type == "int") return parse_range<IntegerRange>(text, parse_integer);
   if (type == "float") return parse_range<RealRange>(text, parse_real);
-  return parse_choices(text);
+  if (type == "levels") return parse_levels(text);
+  return Choices{split_at_commas(text)};
 }
 
 Result<ParameterValue> parse_value(const Domain& domain, std::string_view text) {
-  if (std::holds_alternative<IntegerRange>(domain)) {
+  const auto* levels = std::get_if<Levels>(&domain);
+  const bool integers = std::holds_alternative<IntegerRange>(domain) ||
+                        (levels && std::holds_alternative<std::int64_t>(levels->values.front()));
+  if (integers) {
     const auto number = parse_integer(text);
     if (!number) return failure(number.error());
     return *number;
   }
-  if (std::holds_alternative<RealRange>(domain)) {
+  if (levels || std::holds_alternative<RealRange>(domain)) {
     const auto number = parse_real(text);
     if (!number) return failure(number.error());
     return *number;

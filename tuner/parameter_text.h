@@ -10,8 +10,9 @@
 
 namespace hocket {
 
-/// Reads "NAME=int:LO..HI[:log]", "NAME=float:LO..HI[:log]" or "NAME=choice:A,B,C". Integers take
-/// the suffixes K, M and G (powers of 1024). The default is middle(domain).
+/// Reads "NAME=int:LO..HI[:log]", "NAME=float:LO..HI[:log]", "NAME=levels:1,2,4" or
+/// "NAME=choice:A,B,C". Integers take the suffixes K, M and G (powers of 1024). Levels are integers
+/// where all of them are, else reals. The default is middle(domain).
 Result<Parameter> parse_parameter(std::string_view text);
 
 /// Reads "NAME=VALUE" and sets that default; NAME must be among `parameters`.

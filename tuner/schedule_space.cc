@@ -21,6 +21,10 @@ bool fits(const Domain& domain, const Knob& knob) {
   if (const auto* range = std::get_if<IntegerRange>(&domain)) {
     return admit(limits, range->low) && admit(limits, range->high);
   }
+  if (const auto* levels = std::get_if<Levels>(&domain)) {
+    return std::all_of(levels->values.begin(), levels->values.end(),
+                       [&](const auto& value) { return bool(admit(limits, value)); });
+  }
   const auto* choices = std::get_if<Choices>(&domain);
   return choices &&
          std::all_of(choices->names.begin(), choices->names.end(), [&](const auto& name) {

@@ -14,7 +14,12 @@ nlohmann::json range_json(const char* type, const auto& range) {
 nlohmann::json domain_json(const Domain& domain) {
   if (const auto* range = std::get_if<IntegerRange>(&domain)) return range_json("int", *range);
   if (const auto* range = std::get_if<RealRange>(&domain)) return range_json("float", *range);
-  return {{"type", "choice"}, {"choices", std::get<Choices>(domain).names}};
+  if (const auto* choices = std::get_if<Choices>(&domain)) {
+    return {{"type", "choice"}, {"choices", choices->names}};
+  }
+  auto values = nlohmann::json::array();
+  for (const auto& value : std::get<Levels>(domain).values) values.push_back(to_json(value));
+  return {{"type", "levels"}, {"levels", std::move(values)}};
 }
 
 Result<bool> read_log(const nlohmann::json& object) {
@@ -56,14 +61,28 @@ Result<Domain> choices(const nlohmann::json& object) {
   return choices;
 }
 
+Result<Domain> levels(const nlohmann::json& object) {
+  const auto values = read_array(object, "levels");
+  if (!values) return failure(values.error());
+  Levels levels;
+  for (const auto& value : *values) {
+    auto read = params_from_json({{"levels", value}});
+    if (!read) return failure(read.error());
+    levels.values.push_back(std::move(read->at("levels")));
+  }
+  return levels;
+}
+
 Result<Domain> domain_from_json(const nlohmann::json& object) {
   const auto type = read_string(object, "type");
   if (!type) return failure(type.error());
   if (*type == "int") return integer_range(object);
   if (*type == "float") return real_range(object);
   if (*type == "choice") return choices(object);
-  return failure(ErrorCode::invalid_argument,
-                 "field \"type\": expected one of int, float, choice, found \"" + *type + "\"");
+  if (*type == "levels") return levels(object);
+  return failure(
+      ErrorCode::invalid_argument,
+      "field \"type\": expected one of int, float, choice, levels, found \"" + *type + "\"");
 }
 
 Result<Parameter> parameter_from_json(const nlohmann::json& object) {
@@ -80,6 +99,20 @@ Result<Parameter> parameter_from_json(const nlohmann::json& object) {
   return Parameter{std::move(*name), std::move(*domain), std::move(params->at("default"))};
 }
 
+Result<std::vector<std::string>> constraints(const nlohmann::json& document) {
+  std::vector<std::string> texts;
+  if (!document.contains("constraints")) return texts;
+  const auto entries = read_array(document, "constraints");
+  if (!entries) return failure(entries.error());
+  for (const auto& entry : *entries) {
+    if (!entry.is_string()) {
+      return failure(ErrorCode::invalid_argument, "field \"constraints\": expected strings");
+    }
+    texts.push_back(entry.get<std::string>());
+  }
+  return texts;
+}
+
 }  // namespace
 
 nlohmann::json to_json(const Space& space) {
@@ -90,7 +123,12 @@ nlohmann::json to_json(const Space& space) {
     entry["default"] = to_json(parameter.default_value);
     parameters.push_back(std::move(entry));
   }
-  return {{"format", kFormat}, {"version", kVersion}, {"parameters", std::move(parameters)}};
+  nlohmann::json document = {
+      {"format", kFormat}, {"version", kVersion}, {"parameters", std::move(parameters)}};
+  for (const auto& constraint : space.constraints()) {
+    document["constraints"].push_back(constraint.text());
+  }
+  return document;
 }
 
 Result<Space> space_from_json(const nlohmann::json& document) {
@@ -105,7 +143,9 @@ Result<Space> space_from_json(const nlohmann::json& document) {
     if (!parameter) return failure(parameter.error().in("search space"));
     parameters.push_back(std::move(*parameter));
   }
-  return Space::make(std::move(parameters));
+  const auto texts = constraints(document);
+  if (!texts) return failure(texts.error().in("search space"));
+  return Space::make(std::move(parameters), *texts);
 }
 
 }  // namespace hocket

@@ -40,7 +40,8 @@ class Study {
         runner_(runner),
         observer_(observer),
         cancel_(cancel),
-        optimizer_(options.space, options.seed) {}
+        optimizer_(options.space,
+                   {.method = SearchMethod::model, .seed = options.seed, .step = options.step}) {}
 
   Result<void> replay(std::vector<FinishedTrial> history);
   Result<void> search();
@@ -78,9 +79,13 @@ std::size_t Study::count(TrialPhase phase) const {
 
 Result<void> Study::add(FinishedTrial trial) {
   if (trial.phase == TrialPhase::search) {
-    auto told = is_complete(trial) ? optimizer_.tell(trial.params, trial.outcome.value)
-                                   : optimizer_.tell_failure(trial.params);
-    if (!told) return told;
+    Evaluation evaluation{trial.params, std::nullopt, 0};
+    if (is_complete(trial)) {
+      evaluation.value = trial.outcome.value;
+      evaluation.standard_error =
+          median_standard_error(trial.outcome.spread, trial.outcome.samples.size());
+    }
+    if (auto told = optimizer_.tell(evaluation); !told) return told;
   }
   trials_.push_back(std::move(trial));
   return {};
@@ -104,6 +109,8 @@ Result<void> Study::replay(std::vector<FinishedTrial> history) {
     if (i == 0 && trial.params != options_.space.defaults()) return refuse(i, "not the default");
     if (trial.phase == TrialPhase::search) {
       if (count(TrialPhase::confirm) > 0) return refuse(i, "a search after a confirmation");
+      // What is asked next depends on what was asked before, too.
+      static_cast<void>(optimizer_.ask());
     } else {
       const auto plan = confirmation_plan();
       const std::size_t done = count(TrialPhase::confirm);
@@ -134,9 +141,9 @@ Result<void> Study::run_one(TrialPhase phase, const Params& params) {
 Result<void> Study::search() {
   while (count(TrialPhase::confirm) == 0 &&
          count(TrialPhase::search) < static_cast<std::size_t>(options_.trials)) {
-    const auto params = optimizer_.ask();
-    if (!params) break;
-    if (auto ok = run_one(TrialPhase::search, *params); !ok) return ok;
+    const auto suggestion = optimizer_.ask();
+    if (!suggestion) break;
+    if (auto ok = run_one(TrialPhase::search, suggestion->params); !ok) return ok;
   }
   return {};
 }

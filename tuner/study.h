@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "core/step_description.h"
 #include "tuner/cancel.h"
 #include "tuner/space.h"
 #include "tuner/trial.h"
@@ -37,6 +38,7 @@ struct StudyOptions {
   std::uint64_t seed = 0;
   int trials = 30;        ///< of the search, the default included; at least 1
   int confirm_pairs = 3;  ///< at least 0; fewer than 2 cannot promote over a working default
+  std::optional<StepDescription> step = {};  ///< of the default, for the search's model
 };
 
 /// Told of everything as it happens, to keep it. An error ends the study with that error.

@@ -27,7 +27,7 @@ const std::map<std::string_view, Rooms>& table() {
         {"profiler", {"core"}},
         {"profiler/export", {"core"}},
         {"store", {"core"}},
-        {"tuner", {"core"}},
+        {"tuner", {"core", "core/sim"}},
         {"tuner/client", {"core"}},
         {"tuner/daemon", {"core", "profiler", "store", "tuner"}},
         {"cli", kLibraries},

@@ -64,14 +64,73 @@ TEST(Candidates, StartsFromKnownPointsToo) {
   EXPECT_NEAR(best[0], peak[0], 1e-3);
 }
 
-TEST(Candidates, AreAlwaysPointsOfTheSpace) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+TEST(Candidates, ScoresAHundredThousandPointsOneByOne) {
+  const auto space = Space::make({{"a", IntegerRange{1, 1000}, std::int64_t{1}},
+                                  {"b", IntegerRange{1, 100}, std::int64_t{1}}},
+                                 {"a>=b"})
+                         .value();
+  const Candidates candidates(space);
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    SCOPED_TRACE(seed);
+    testing::Random random(seed);
+    const Params hidden = space.decode({0.5 + testing::random_unit(random) / 2, 0.3});
+    const UnitPoint peak = space.encode(hidden);
+    std::size_t asked = 0;
+    const Score spike = [&](std::span<const UnitPoint> points) {
+      asked += points.size();
+      std::vector<double> scores;
+      for (const auto& point : points) scores.push_back(point == peak ? 1 : 0);
+      return scores;
+    };
+    const auto ranked = candidates.ranked(spike, {}, seed, 3);
+    ASSERT_EQ(ranked.size(), 3u);
+    EXPECT_EQ(space.decode(ranked.front()), hidden);
+    EXPECT_EQ(asked, space.allowed_size());
+  }
+}
+
+TEST(Candidates, TheFirstAreTheSameHoweverManyAreWanted) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
     testing::Random random(seed);
     const Space space = testing::random_space(random);
     const UnitPoint peak(space.parameters().size(), testing::random_unit(random));
-    for (const auto& point : Candidates(space).ranked(towards(peak), {}, seed)) {
-      ASSERT_TRUE(space.admit(space.decode(point)));
+    const Candidates candidates(space);
+    auto all = candidates.ranked(towards(peak), {}, seed);
+    const auto few = candidates.ranked(towards(peak), {}, seed, 5);
+    ASSERT_EQ(few.size(), std::min<std::size_t>(all.size(), 5));
+    all.resize(few.size());
+    ASSERT_EQ(few, all);
+  }
+}
+
+TEST(Candidates, ClimbsWithinTheConstraints) {
+  const auto space =
+      Space::make({{"a", RealRange{0, 1}, 0.1}, {"b", RealRange{0, 1}, 0.1}}, {"a+b<=1"}).value();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    // The peak is excluded; the nearest allowed point to it is the middle of the edge.
+    const auto best = Candidates(space).ranked(towards({1, 1}), {}, seed).front();
+    EXPECT_GT(best[0] + best[1], 0.98);
+    EXPECT_NEAR(best[0], 0.5, 0.1);
+  }
+}
+
+TEST(Candidates, AreAlwaysAllowedPointsOfTheSpace) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    testing::Random random(seed);
+    const auto space = testing::random_constrained_space(random);
+    if (!space) continue;
+    const UnitPoint peak(space->parameters().size(), testing::random_unit(random));
+    const bool has_scores = testing::pick(random, 0, 3) > 0;
+    const Score score = [&](std::span<const UnitPoint> points) {
+      for (const auto& point : points) EXPECT_TRUE(space->allows(point));
+      return has_scores ? towards(peak)(points) : std::vector<double>(points.size(), NAN);
+    };
+    const std::vector<UnitPoint> known{space->encode(space->defaults())};
+    for (const auto& point : Candidates(*space).ranked(score, known, seed)) {
+      ASSERT_TRUE(space->admit(space->decode(point)));
     }
   }
 }

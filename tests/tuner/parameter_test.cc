@@ -48,6 +48,41 @@ TEST(Parameter, RefusesBadDomains) {
             "parameter a: a choice holds a zero byte");
 }
 
+TEST(Parameter, RefusesBadLevels) {
+  const auto of = [](std::vector<ParameterValue> values) {
+    return problem({"a", Levels{std::move(values)}, std::int64_t{1}});
+  };
+  EXPECT_EQ(of({}), "parameter a: expected at least one level");
+  EXPECT_EQ(of({std::int64_t{1}, 2.0}), "parameter a: levels must be all integers or all reals");
+  EXPECT_EQ(of({std::string("x")}), "parameter a: expected levels that are numbers, found \"x\"");
+  EXPECT_EQ(of({1.0, INFINITY}), "parameter a: levels must be finite, found inf");
+  EXPECT_EQ(of({1.0, NAN}), "parameter a: levels must be finite, found nan");
+  EXPECT_EQ(of({std::int64_t{4}, std::int64_t{2}}),
+            "parameter a: levels must rise: 2 comes after 4");
+  EXPECT_EQ(of({1.0, 1.0}), "parameter a: levels must rise: 1 comes after 1");
+  EXPECT_EQ(of({std::int64_t{2}, std::int64_t{4}}),
+            "parameter a, default: expected one of 2, 4, found 1");
+  EXPECT_EQ(of({std::int64_t{1}}), "");
+}
+
+TEST(Parameter, LevelsTakeIntegersOfTheSameValue) {
+  const Domain reals = Levels{{0.5, 2.0, 3.0}};
+  EXPECT_EQ(admit(reals, std::int64_t{2}).value(), ParameterValue(2.0));
+  EXPECT_FALSE(admit(reals, std::int64_t{1}));
+  EXPECT_FALSE(admit(reals, NAN));
+  const Domain integers = Levels{{std::int64_t{1}, std::int64_t{2}}};
+  EXPECT_EQ(admit(integers, std::int64_t{2}).value(), ParameterValue(std::int64_t{2}));
+  EXPECT_FALSE(admit(integers, 2.0));
+  EXPECT_FALSE(admit(integers, std::string("2")));
+}
+
+TEST(Parameter, LevelsAreEquallyFarApart) {
+  const Domain domain = Levels{{std::int64_t{1}, std::int64_t{10}, std::int64_t{1000}}};
+  EXPECT_DOUBLE_EQ(encode(domain, std::int64_t{1}), 0.5 / 3);
+  EXPECT_DOUBLE_EQ(encode(domain, std::int64_t{10}), 1.5 / 3);
+  EXPECT_DOUBLE_EQ(encode(domain, std::int64_t{1000}), 2.5 / 3);
+}
+
 TEST(Parameter, RefusesADefaultOutside) {
   EXPECT_EQ(problem({"a", IntegerRange{1, 4}, std::int64_t{5}}),
             "parameter a, default: expected an integer from 1 to 4, found 5");
@@ -68,6 +103,7 @@ TEST(Parameter, MiddleIsInTheMiddle) {
   EXPECT_EQ(middle(RealRange{1, 3}), ParameterValue(2.0));
   EXPECT_NEAR(std::get<double>(middle(RealRange{1e-4, 1e2, true})), 0.1, 1e-12);
   EXPECT_EQ(middle(Choices{{"b", "a"}}), ParameterValue(std::string("b")));
+  EXPECT_EQ(middle(Levels{{1.0, 2.0, 8.0, 9.0}}), ParameterValue(2.0));
 }
 
 TEST(Parameter, DecodedValuesAreInsideAndTheirCodesComeBack) {
@@ -95,7 +131,7 @@ TEST(Parameter, EveryLevelHasACodeOfItsOwn) {
   const std::vector<Domain> domains{
       IntegerRange{-3, 9}, IntegerRange{1, 64, true},
       IntegerRange{(std::int64_t{1} << 60), (std::int64_t{1} << 60) + 5, true},
-      Choices{{"a", "b", "c"}}};
+      Choices{{"a", "b", "c"}}, Levels{{-0.5, 0.0, 1e300}}};
   for (const auto& domain : domains) {
     SCOPED_TRACE(describe(domain));
     double last = -1;
@@ -129,6 +165,7 @@ TEST(Parameter, SizeCountsAndSaturates) {
   EXPECT_EQ(size(RealRange{1, 1}), 1u);
   EXPECT_EQ(size(RealRange{1, 2}), UINT64_MAX);
   EXPECT_EQ(size(Choices{{"a", "b"}}), 2u);
+  EXPECT_EQ(size(Levels{{1.0, 2.0, 4.0}}), 3u);
 }
 
 }  // namespace

@@ -30,13 +30,22 @@ TEST(ParameterText, ReadsEachKind) {
   EXPECT_EQ(parsed("a=float:-1.5e2..3").domain, Domain(RealRange{-150, 3}));
   EXPECT_EQ(parsed("a=float:1e-3..1e3:log").domain, Domain(RealRange{1e-3, 1e3, true}));
   EXPECT_EQ(parsed("a=float:0...5").domain, Domain(RealRange{0, 0.5}));
+  EXPECT_EQ(parsed("a=levels:1,2K,1M"),
+            (Parameter{"a", Levels{{std::int64_t{1}, std::int64_t{2048}, std::int64_t{1 << 20}}},
+                       std::int64_t{2048}}));
+  EXPECT_EQ(parsed("a=levels:-1,0.5,2"), (Parameter{"a", Levels{{-1.0, 0.5, 2.0}}, 0.5}));
+  EXPECT_EQ(parsed("a=levels:7"), (Parameter{"a", Levels{{std::int64_t{7}}}, std::int64_t{7}}));
   EXPECT_EQ(parsed("a=choice:x,y=1,z:2"),
             (Parameter{"a", Choices{{"x", "y=1", "z:2"}}, std::string("x")}));
 }
 
 TEST(ParameterText, SaysWhatIsWrong) {
   const std::string grammar =
-      "expected NAME=int:LO..HI[:log], NAME=float:LO..HI[:log] or NAME=choice:A,B,C, found ";
+      "expected NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
+      "NAME=choice:A,B,C, found ";
+  const std::string level =
+      "parameter a: levels: expected integers, with K, M or G for powers of 1024, or finite "
+      "numbers, found ";
   const std::string integer =
       "parameter a: expected an integer within 64 bits, with K, M or G for powers of 1024, found ";
   const std::pair<const char*, std::string> cases[] = {
@@ -62,6 +71,11 @@ TEST(ParameterText, SaysWhatIsWrong) {
       {"a=float:nan..1", "parameter a: expected a finite number, found \"nan\""},
       {"a=float:0..1e999", "parameter a: expected a finite number, found \"1e999\""},
       {"a=float:0..1K", "parameter a: expected a finite number, found \"1K\""},
+      {"a=levels:", level + "\"\""},
+      {"a=levels:1,,2", level + "\"\""},
+      {"a=levels:1K,2.5", level + "\"1K\""},
+      {"a=levels:1,inf", level + "\"inf\""},
+      {"a=levels:2,1", "parameter a: levels must rise: 1 comes after 2"},
       {"a=choice:", "parameter a: a choice is empty"},
       {"a=choice:x,,y", "parameter a: a choice is empty"},
       {"a=choice:x,x", "parameter a: choice \"x\" is there twice"},
@@ -73,33 +87,42 @@ TEST(ParameterText, SaysWhatIsWrong) {
 
 TEST(ParameterText, SetsDefaults) {
   std::vector<Parameter> parameters{parsed("a=int:1..4M"), parsed("b=float:0..1"),
-                                    parsed("c=choice:x,y")};
+                                    parsed("c=choice:x,y"), parsed("d=levels:1K,2K"),
+                                    parsed("e=levels:0.5,2")};
   EXPECT_TRUE(set_default(parameters, "a=2K"));
   EXPECT_TRUE(set_default(parameters, "b=1"));
   EXPECT_TRUE(set_default(parameters, "c=y"));
+  EXPECT_TRUE(set_default(parameters, "d=2K"));
+  EXPECT_TRUE(set_default(parameters, "e=2"));
   EXPECT_EQ(parameters[0].default_value, ParameterValue(std::int64_t{2048}));
   EXPECT_EQ(parameters[1].default_value, ParameterValue(1.0));
   EXPECT_EQ(parameters[2].default_value, ParameterValue(std::string("y")));
+  EXPECT_EQ(parameters[3].default_value, ParameterValue(std::int64_t{2048}));
+  EXPECT_EQ(parameters[4].default_value, ParameterValue(2.0));
 
   const auto problem_of = [&](const char* text) {
     return set_default(parameters, text).error().message;
   };
   EXPECT_EQ(problem_of("a"), "default: expected NAME=VALUE, found \"a\"");
-  EXPECT_EQ(problem_of("d=1"), "default: no parameter is named \"d\"; there are a, b, c");
+  EXPECT_EQ(problem_of("f=1"), "default: no parameter is named \"f\"; there are a, b, c, d, e");
+  EXPECT_EQ(problem_of("d=3K"), "default of d: expected one of 1024, 2048, found 3072");
   EXPECT_EQ(problem_of("a=5M"),
             "default of a: expected an integer from 1 to 4194304, found 5242880");
   EXPECT_EQ(problem_of("c=z"), "default of c: expected one of x, y, found \"z\"");
 }
 
 TEST(ParameterText, MutatedTextNeverYieldsABadParameter) {
-  const char* valid[] = {"size=int:64K..64M:log", "a=int:-9223372036854775808..9223372036854775807",
-                         "x=float:-1e308..1.5e308", "x=float:1e-300..1e300:log",
-                         "order=choice:fifo,priority"};
+  const char* valid[] = {
+      "size=int:64K..64M:log",      "a=int:-9223372036854775808..9223372036854775807",
+      "x=float:-1e308..1.5e308",    "x=float:1e-300..1e300:log",
+      "order=choice:fifo,priority", "n=levels:1,2,4,8K",
+      "r=levels:0.5,1,2e3"};
   int accepted = 0;
   for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
     SCOPED_TRACE(seed);
     testing::Random random(seed);
-    const auto parameter = parse_parameter(testing::mutated(valid[seed % 5], random));
+    const auto parameter =
+        parse_parameter(testing::mutated(valid[seed % std::size(valid)], random));
     if (!parameter) continue;
     ++accepted;
     ASSERT_TRUE(validate(*parameter));

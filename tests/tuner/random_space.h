@@ -23,7 +23,7 @@ inline std::string numbered(const char* name, std::int64_t number) {
 }
 
 inline Domain random_domain(Random& random) {
-  switch (pick(random, 0, 5)) {
+  switch (pick(random, 0, 7)) {
     case 0: {
       const std::int64_t low = pick(random, -1000, 1000);
       return IntegerRange{low, low + pick(random, 0, 20), false};
@@ -40,6 +40,21 @@ inline Domain random_domain(Random& random) {
     }
     case 4:
       return RealRange{1e-300, 1e300, true};
+    case 5:
+    case 6: {
+      Levels levels;
+      const bool integers = pick(random, 0, 1) == 0;
+      std::int64_t level = pick(random, -100, 100);
+      for (auto count = pick(random, 1, 9); count > 0; --count) {
+        level += pick(random, 1, 1 << 20);
+        if (integers) {
+          levels.values.emplace_back(level);
+        } else {
+          levels.values.emplace_back(static_cast<double>(level) / 3);
+        }
+      }
+      return levels;
+    }
     default: {
       Choices choices;
       const auto count = pick(random, 1, 5);
@@ -53,7 +68,7 @@ inline double random_unit(Random& random) {
   return std::uniform_real_distribution<double>(0, 1)(random);
 }
 
-inline Space random_space(Random& random) {
+inline std::vector<Parameter> random_parameters(Random& random) {
   std::vector<Parameter> parameters;
   const auto count = pick(random, 1, 5);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -61,7 +76,51 @@ inline Space random_space(Random& random) {
     auto value = decode(domain, random_unit(random));
     parameters.push_back({numbered("p", i), std::move(domain), std::move(value)});
   }
-  return Space::make(std::move(parameters)).value();
+  return parameters;
+}
+
+inline Space random_space(Random& random) {
+  return Space::make(random_parameters(random)).value();
+}
+
+/// A constraint on one or two of `parameters`, which some of their points meet, most often.
+inline std::string random_constraint(const std::vector<Parameter>& parameters, Random& random) {
+  const auto any = [&]() -> const Parameter& {
+    return parameters[static_cast<std::size_t>(
+        pick(random, 0, static_cast<std::int64_t>(parameters.size()) - 1))];
+  };
+  const auto& first = any();
+  const auto& second = any();
+  const auto value = [&](const Parameter& parameter) {
+    const auto text = to_text(decode(parameter.domain, random_unit(random)));
+    return std::holds_alternative<Choices>(parameter.domain) ? text : "(" + text + ")";
+  };
+  if (std::holds_alternative<Choices>(first.domain)) {
+    return first.name + (pick(random, 0, 1) == 0 ? "==" : "!=") + value(first);
+  }
+  const char* signs[] = {"<=", "<", ">=", ">", "==", "!="};
+  const std::string sign = signs[pick(random, 0, 5)];
+  if (std::holds_alternative<Choices>(second.domain)) return first.name + sign + value(first);
+  switch (pick(random, 0, 3)) {
+    case 0:
+      return first.name + sign + second.name;
+    case 1:
+      return first.name + "+2*" + second.name + sign + value(first) + "+2*" + value(second);
+    case 2:
+      return first.name + "*" + second.name + sign + value(first) + "*" + value(second);
+    default:
+      return first.name + sign + value(first);
+  }
+}
+
+/// None to three constraints, which may contradict one another or exclude the default: an error.
+inline Result<Space> random_constrained_space(Random& random) {
+  auto parameters = random_parameters(random);
+  std::vector<std::string> constraints;
+  for (auto count = pick(random, 0, 3); count > 0; --count) {
+    constraints.push_back(random_constraint(parameters, random));
+  }
+  return Space::make(std::move(parameters), constraints);
 }
 
 /// `text` with a few bytes changed, removed or put in.

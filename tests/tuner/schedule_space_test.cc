@@ -58,6 +58,11 @@ TEST(ScheduleSpace, RefusesWhatAKnobCannotHold) {
   EXPECT_EQ(problem({"order", Choices{{"fifo", "random"}}, std::string("fifo")}),
             "parameter order is a knob of the scheduler: expected one of fifo, static, negotiated, "
             "found one of fifo, random");
+  EXPECT_EQ(problem({"streams", Levels{{std::int64_t{1}, std::int64_t{65}}}, std::int64_t{1}}),
+            "parameter streams is a knob of the scheduler: expected an integer from 1 to 64, found "
+            "one of 1, 65");
+  EXPECT_EQ(problem({"streams", Levels{{std::int64_t{1}, std::int64_t{8}}}, std::int64_t{1}}),
+            "accepted");
   EXPECT_EQ(problem({"order", Choices{{"fifo", "priority"}}, std::string("fifo")}), "accepted");
   EXPECT_NE(problem({"streams", RealRange{1, 4}, 2.0}), "accepted");
   EXPECT_EQ(problem({"batch", RealRange{1, 4}, 2.0}), "accepted");

@@ -12,6 +12,7 @@ namespace {
 const Parameter kCount{"count", IntegerRange{1, 3}, std::int64_t{2}};
 const Parameter kRate{"rate", RealRange{0, 1}, 0.5};
 const Parameter kOrder{"order", Choices{{"fifo", "priority"}}, std::string("fifo")};
+const Parameter kBatch{"batch", Levels{{std::int64_t{1}, std::int64_t{4}}}, std::int64_t{4}};
 
 std::string problem(std::vector<Parameter> parameters) {
   const auto space = Space::make(std::move(parameters));
@@ -76,6 +77,86 @@ TEST(Space, CountsAndEnumeratesItsPoints) {
   EXPECT_EQ(Space::make({wide}).value().size(), std::uint64_t{1} << 63);
 }
 
+std::string problem(std::vector<Parameter> parameters,
+                    const std::vector<std::string>& constraints) {
+  const auto space = Space::make(std::move(parameters), constraints);
+  return space ? "accepted" : space.error().message;
+}
+
+TEST(Space, ConstraintsExcludePoints) {
+  const auto space = Space::make({kCount, kOrder, kBatch}, {"count*batch<=8", "order==fifo"});
+  ASSERT_TRUE(space) << space.error().message;
+  EXPECT_EQ(space->size(), 12u);
+  EXPECT_EQ(space->allowed_size(), 5u);
+  Params params = space->defaults();
+  params["count"] = std::int64_t{3};
+  EXPECT_FALSE(space->allows(params));
+  EXPECT_FALSE(space->allows(space->encode(params)));
+  EXPECT_EQ(space->admit(params).error().message,
+            "constraint count*batch<=8 excludes count=3, batch=4");
+  params["batch"] = std::int64_t{1};
+  EXPECT_TRUE(space->allows(params));
+  EXPECT_TRUE(space->admit(params));
+  params["order"] = std::string("priority");
+  EXPECT_EQ(space->admit(params).error().message, "constraint order==fifo excludes order=priority");
+}
+
+TEST(Space, RefusesConstraintsThatLeaveNoChoice) {
+  EXPECT_EQ(problem({kCount}, {"counts<=2"}),
+            "constraint \"counts<=2\": no parameter is named \"counts\"; there are count");
+  EXPECT_EQ(problem({kCount}, {"count!=2"}),
+            "the default is excluded; change it or relax the constraint: constraint count!=2 "
+            "excludes count=2");
+  EXPECT_EQ(problem({kCount}, {"count>=2", "count<=2"}),
+            "the constraints leave a single point of 3; relax count>=2, without which there would "
+            "be 2");
+  EXPECT_EQ(problem({kCount, kBatch}, {"count<=2", "batch>4", "count>=1"}),
+            "the constraints leave no point of 6; relax batch>4, without which there would be 4");
+  EXPECT_EQ(problem({kCount}, {"count>7", "count>8"}),
+            "the constraints leave no point of 3; relax count>7, which excludes 3, and at least "
+            "one other");
+  EXPECT_EQ(problem({kCount}, std::vector<std::string>(65, "count<=2")),
+            "the search space has 65 constraints; at most 64 are kept");
+  // One point that the constraints do not cut down is check_searchable's business.
+  EXPECT_EQ(problem({{"a", IntegerRange{3, 3}, std::int64_t{3}}}, {"a<=3"}), "accepted");
+}
+
+TEST(Space, AllowsWhatItsConstraintsDo) {
+  int accepted = 0, refused = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    testing::Random random(seed);
+    const auto space = testing::random_constrained_space(random);
+    if (!space) {
+      ++refused;
+      ASSERT_NE(space.error().message, "");
+      continue;
+    }
+    ++accepted;
+    ASSERT_TRUE(space->admit(space->defaults()));
+    UnitPoint unit;
+    for (std::size_t i = 0; i < space->parameters().size(); ++i) {
+      unit.push_back(testing::random_unit(random));
+    }
+    const bool allows = space->allows(unit);
+    ASSERT_EQ(space->allows(space->decode(unit)), allows);
+    ASSERT_EQ(bool(space->admit(space->decode(unit))), allows);
+    if (const auto near = space->snap_allowed(unit)) {
+      ASSERT_TRUE(space->admit(space->decode(*near)));
+      ASSERT_TRUE(!space->allows(space->snap(unit)) || *near == space->snap(unit));
+    }
+    if (space->size() > 3000) continue;
+    std::vector<std::uint64_t> indices;
+    for (std::uint64_t i = 0; i < space->size(); ++i) {
+      if (space->admit(space->point_at(i))) indices.push_back(i);
+    }
+    ASSERT_EQ(space->allowed_indices(), indices);
+    ASSERT_EQ(space->allowed_size(), indices.size());
+  }
+  EXPECT_GT(accepted, 500);
+  EXPECT_GT(refused, 100);
+}
+
 TEST(Space, DecodedPointsAreInsideAndSnappingSettles) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
@@ -96,7 +177,10 @@ TEST(Space, JsonComesBack) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(seed);
     testing::Random random(seed);
-    const Space space = testing::random_space(random);
+    const auto made = testing::random_constrained_space(random);
+    if (!made) continue;
+    const Space& space = *made;
+    ASSERT_EQ(to_json(space).contains("constraints"), !space.constraints().empty());
     const auto read = space_from_json(nlohmann::json::parse(to_json(space).dump()));
     ASSERT_TRUE(read) << read.error().message;
     ASSERT_EQ(*read, space);
@@ -104,7 +188,7 @@ TEST(Space, JsonComesBack) {
 }
 
 TEST(Space, JsonErrorsNameTheField) {
-  auto document = to_json(Space::make({kCount, kOrder}).value());
+  auto document = to_json(Space::make({kCount, kOrder, kBatch}).value());
   const auto refused = [&](auto change) {
     auto changed = document;
     change(changed);
@@ -113,20 +197,34 @@ TEST(Space, JsonErrorsNameTheField) {
   };
   EXPECT_EQ(refused([](auto& d) { d["parameters"][0]["type"] = "bool"; }),
             "search space: parameter count: field \"type\": expected one of int, float, choice, "
-            "found \"bool\"");
+            "levels, found \"bool\"");
   EXPECT_EQ(refused([](auto& d) { d["parameters"][0].erase("log"); }),
             "search space: parameter count: field \"log\": expected true or false");
   EXPECT_EQ(refused([](auto& d) { d["parameters"][1].erase("default"); }),
             "search space: parameter order has no default");
   EXPECT_EQ(refused([](auto& d) { d["parameters"][0]["default"] = 9; }),
             "parameter count, default: expected an integer from 1 to 3, found 9");
+  EXPECT_EQ(refused([](auto& d) {
+              d["parameters"][2]["levels"] = {1, 4.5};
+            }),
+            "parameter batch: levels must be all integers or all reals");
+  EXPECT_EQ(refused([](auto& d) { d["parameters"][2]["levels"] = {true}; }),
+            "search space: parameter batch: parameters: field \"levels\": expected a number or a "
+            "string, found boolean");
+  EXPECT_EQ(refused([](auto& d) { d["constraints"] = {1}; }),
+            "search space: field \"constraints\": expected strings");
+  EXPECT_EQ(refused([](auto& d) { d["constraints"] = {"count<="}; }),
+            "constraint \"count<=\": expected a parameter, a number or (, found the end");
   EXPECT_EQ(refused([](auto& d) { d["version"] = 2; }),
             "search space: field \"version\": this program reads versions 1 to 1, found 2; use a "
             "newer hocket");
 }
 
 TEST(Space, MutatedJsonNeverYieldsABadSpace) {
-  const std::string valid = to_json(Space::make({kCount, kRate, kOrder}).value()).dump();
+  const std::string valid =
+      to_json(Space::make({kCount, kRate, kOrder, kBatch}, {"count<=batch", "order!='priority'"})
+                  .value())
+          .dump();
   for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
     SCOPED_TRACE(seed);
     testing::Random random(seed);

@@ -1,0 +1,183 @@
+// The search methods against one another on recorded sweeps: the true regret of what they recommend
+// after 5, 8, 10, 15, 20 and 30 trials.
+//
+//   bin/tuner_benchmark [TABLE.csv …] [--functions] [--methods model,tpe,random] [--seeds 24]
+//       [--trials 30] [--objective-column NAME] [--default a=1,b=2] [--json]
+//
+// The truth of TABLE.csv is TABLE.truth.csv beside it, where there is one, else the mean of what
+// was measured. With a step description TABLE.step.json beside it the method model runs a second
+// time, as model+step, with that as its prior. Each cell is the mean over the seeds of truth /
+// least truth − 1 in percent, its standard error, and the share of the seeds within 2 % of the
+// least.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "benchmarks/tuner/functions.h"
+#include "benchmarks/tuner/problem.h"
+#include "core/json.h"
+
+namespace hocket {
+namespace {
+
+struct Options {
+  std::vector<std::string> tables;
+  std::vector<std::string> methods = {"model", "tpe", "random", "sobol", "grid"};
+  std::size_t seeds = 24, trials = 30;
+  std::string step_suffix = ".step.json", truth_suffix = ".truth.csv";
+  RecordedTableOptions columns;
+  bool functions = false, json = false;
+};
+
+struct Line {
+  std::string problem, method;
+  std::vector<Checkpoint> checkpoints;
+};
+
+constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 30;
+
+Result<RecordedTable> read_table(const std::string& path, const RecordedTableOptions& columns) {
+  const auto text = read_file(path, kMaxTableBytes);
+  if (!text) return failure(text.error());
+  auto table = RecordedTable::parse(*text, columns);
+  if (!table) return failure(table.error().in(path));
+  return table;
+}
+
+Result<Problem> read_problem(const std::string& path, const Options& options) {
+  auto table = read_table(path, options.columns);
+  if (!table) return failure(table.error());
+  const std::string stem = std::filesystem::path(path).replace_extension().string();
+  std::optional<RecordedTable> truth;
+  if (std::filesystem::exists(stem + options.truth_suffix)) {
+    auto read = read_table(stem + options.truth_suffix, options.columns);
+    if (!read) return failure(read.error());
+    truth = std::move(*read);
+  }
+  const auto name = std::filesystem::path(stem).filename().string();
+  auto problem = make_problem(name, std::move(*table), truth);
+  if (!problem || !std::filesystem::exists(stem + options.step_suffix)) return problem;
+  const auto text = read_file(stem + options.step_suffix);
+  if (!text) return failure(text.error());
+  auto step = parse_step_description(*text);
+  if (!step) return failure(step.error().in(stem + options.step_suffix));
+  problem->step = std::move(*step);
+  return problem;
+}
+
+void print_heading(const Options& options) {
+  std::printf("%-16s %-11s", "table", "method");
+  for (const std::size_t count : kCheckpoints) {
+    if (count <= options.trials) std::printf("  after %-2zu             ", count);
+  }
+  std::printf("\n");
+}
+
+void print_line(const Line& line) {
+  std::printf("%-16s %-11s", line.problem.c_str(), line.method.c_str());
+  for (const auto& [trials, mean, error, close] : line.checkpoints) {
+    std::printf("  %6.2f ± %-5.2f %3.0f %%   ", 100 * mean, 100 * error, 100 * close);
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+nlohmann::json line_json(const Line& line) {
+  auto checkpoints = nlohmann::json::array();
+  for (const auto& [trials, mean, error, close] : line.checkpoints) {
+    checkpoints.push_back({{"trials", trials},
+                           {"mean_regret", mean},
+                           {"standard_error", error},
+                           {"within_2_percent", close}});
+  }
+  return {{"table", line.problem}, {"method", line.method}, {"regret", std::move(checkpoints)}};
+}
+
+Result<void> compare(const Options& options, const Problem& problem, nlohmann::json& lines) {
+  for (const auto& name : options.methods) {
+    const auto method = parse_search_method(name);
+    if (!method) return failure(method.error().in("--methods"));
+    for (const bool with_step : {false, true}) {
+      if (with_step && (!problem.step || *method != SearchMethod::model)) continue;
+      auto checkpoints = measure(problem, *method, with_step, options.seeds, options.trials);
+      if (!checkpoints) return failure(checkpoints.error());
+      const Line line{problem.name, name + (with_step ? "+step" : ""), std::move(*checkpoints)};
+      if (options.json) {
+        lines.push_back(line_json(line));
+      } else {
+        print_line(line);
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> run(const Options& options) {
+  for (const auto& name : options.methods) {
+    if (auto method = parse_search_method(name); !method) {
+      return failure(method.error().in("--methods"));
+    }
+  }
+  std::vector<Problem> problems;
+  for (const auto& path : options.tables) {
+    auto problem = read_problem(path, options);
+    if (!problem) return failure(problem.error());
+    problems.push_back(std::move(*problem));
+  }
+  if (options.functions) {
+    auto functions = function_problems();
+    if (!functions) return failure(functions.error());
+    for (auto& problem : *functions) problems.push_back(std::move(problem));
+  }
+  if (problems.empty()) {
+    return failure(ErrorCode::invalid_argument, "name a table, or give --functions");
+  }
+  auto lines = nlohmann::json::array();
+  if (!options.json) print_heading(options);
+  for (const Problem& problem : problems) {
+    if (auto ok = compare(options, problem, lines); !ok) return ok;
+  }
+  if (options.json) std::printf("%s\n", lines.dump().c_str());
+  return {};
+}
+
+int benchmark_main(int argc, char** argv) {
+  Options options;
+  options.columns.objective_column = "iteration_ns";
+  CLI::App program("the search methods against one another on recorded sweeps");
+  program.add_option("TABLE", options.tables, "recorded sweeps (docs/formats/table.md)");
+  program.add_flag("--functions", options.functions, "test functions of the literature, too");
+  program.add_option("--methods", options.methods, "model, random, sobol, tpe, grid")
+      ->delimiter(',')
+      ->capture_default_str();
+  program.add_option("--seeds", options.seeds, "searches of each table and method")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  program.add_option("--trials", options.trials, "of each search")
+      ->check(CLI::Range(5, 10'000))
+      ->capture_default_str();
+  program.add_option("--step-suffix", options.step_suffix, "in place of .csv")
+      ->capture_default_str();
+  program.add_option("--truth-suffix", options.truth_suffix, "in place of .csv")
+      ->capture_default_str();
+  program.add_option("--objective-column", options.columns.objective_column, "of the tables")
+      ->capture_default_str();
+  program.add_option("--default", options.columns.default_setting, "COLUMN=VALUE,… of the tables");
+  program.add_flag("--json", options.json, "print JSON");
+  CLI11_PARSE(program, argc, argv);
+  const auto ok = run(options);
+  if (ok) return 0;
+  std::fprintf(stderr, "tuner_benchmark: %s\n", ok.error().message.c_str());
+  return 2;
+}
+
+}  // namespace
+}  // namespace hocket
+
+int main(int argc, char** argv) {
+  return hocket::benchmark_main(argc, argv);
+}

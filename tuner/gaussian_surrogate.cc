@@ -1,0 +1,93 @@
+#include "tuner/gaussian_surrogate.h"
+
+#include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <cmath>
+
+#include "core/check.h"
+#include "tuner/statistics.h"
+
+namespace hocket {
+namespace {
+
+Eigen::MatrixXd rows(std::span<const UnitPoint> points) {
+  const auto dimensions = static_cast<Eigen::Index>(points.front().size());
+  Eigen::MatrixXd matrix(static_cast<Eigen::Index>(points.size()), dimensions);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    matrix.row(static_cast<Eigen::Index>(i)) =
+        Eigen::Map<const Eigen::RowVectorXd>(points[i].data(), dimensions);
+  }
+  return matrix;
+}
+
+}  // namespace
+
+std::vector<double> half_rank_warped(std::vector<double> values) {
+  if (values.size() < 3) return values;
+  std::vector<double> sorted = values;
+  std::ranges::sort(sorted);
+  const double middle = median(values);
+  // Of the better half alone, as if the worse were its mirror image.
+  double squares = 0;
+  std::size_t better = 0;
+  for (const double value : sorted) {
+    if (value > middle) continue;
+    squares += (middle - value) * (middle - value);
+    ++better;
+  }
+  const double deviation = std::sqrt(squares / static_cast<double>(better));
+  if (!(deviation > 0) || !std::isfinite(deviation)) return values;
+  const boost::math::normal normal;
+  for (double& value : values) {
+    if (value <= middle) continue;
+    // The middle of the ranks that equal values share.
+    const auto [first, last] = std::ranges::equal_range(sorted, value);
+    const double rank =
+        (static_cast<double>(first - sorted.begin()) + static_cast<double>(last - sorted.begin())) /
+        2 / static_cast<double>(sorted.size());
+    value = middle + deviation * std::max(0.0, boost::math::quantile(normal, rank));
+  }
+  return values;
+}
+
+GaussianSurrogate::GaussianSurrogate(const Space& space) {
+  for (const auto& parameter : space.parameters())
+    categorical_.push_back(std::holds_alternative<Choices>(parameter.domain));
+}
+
+void GaussianSurrogate::fit(std::span<const Observation> told,
+                            std::span<const Observation> pending) {
+  HOCKET_CHECK(!told.empty(), "nothing to learn from");
+  std::vector<UnitPoint> points;
+  std::vector<double> values;
+  for (const auto& observations : {told, pending}) {
+    for (const Observation& observation : observations) {
+      points.push_back(observation.point);
+      values.push_back(observation.value);
+    }
+  }
+  values = half_rank_warped(std::move(values));
+  // Scaled first, so that sums of huge values stay finite.
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  if (largest == 0) largest = 1;
+  for (double& value : values) value /= largest;
+  const double centre = mean(values);
+  double deviation = standard_deviation(values);
+  if (!(deviation > 1e-14)) deviation = 1;
+  for (double& value : values) value = (value - centre) / deviation;
+  centre_ = centre * largest;
+  scale_ = deviation * largest;
+  process_ = GaussianProcess::fit(
+      rows(points),
+      Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size())),
+      categorical_);
+}
+
+Belief GaussianSurrogate::believe(std::span<const UnitPoint> points) {
+  HOCKET_CHECK(process_.has_value(), "fit first");
+  auto [mean, deviation] = process_->predict(rows(points));
+  return {(mean.array() * scale_ + centre_).matrix(), deviation * scale_};
+}
+
+}  // namespace hocket

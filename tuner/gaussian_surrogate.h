@@ -1,0 +1,35 @@
+#pragma once
+
+// A Gaussian process alone as a surrogate (tuner/gaussian_process.h), for spaces of which nothing
+// is known. Values are warped before: the worse half keeps its ranks and loses its distances
+// (half-rank warping, Song et al., "The Vizier Gaussian Process Bandit Algorithm", 2024, section
+// 4.2), since how bad a bad point is says little about where the best one lies.
+
+#include <optional>
+#include <vector>
+
+#include "tuner/gaussian_process.h"
+#include "tuner/surrogate.h"
+
+namespace hocket {
+
+class GaussianSurrogate final : public Surrogate {
+ public:
+  explicit GaussianSurrogate(const Space& space);
+
+  void fit(std::span<const Observation> told, std::span<const Observation> pending) override;
+  Belief believe(std::span<const UnitPoint> points) override;
+  std::string basis() const override { return "a Gaussian process"; }
+
+ private:
+  std::vector<bool> categorical_;
+  std::optional<GaussianProcess> process_;
+  double centre_ = 0, scale_ = 1;  ///< of the values, which the process knows standardised
+};
+
+/// `values` with the worse (larger) half replaced by normal quantiles of their ranks, scaled so
+/// that the better half, whose values stay, has the spread that a normal distribution would give
+/// it. Equal values stay equal.
+std::vector<double> half_rank_warped(std::vector<double> values);
+
+}  // namespace hocket

@@ -1,0 +1,75 @@
+#pragma once
+
+// A way to look for the setting with the lowest value, one noisy measurement at a time: what
+// `--method` names. Several asks may be outstanding. One thread at a time.
+//
+// What ask() and recommend() return depends on the space, the options and what has been asked and
+// told, in order, and on nothing else; a new Search that goes through the same history goes on in
+// the same way.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "core/step_description.h"
+#include "tuner/space.h"
+
+namespace hocket {
+
+struct Suggestion {
+  Params params;
+  std::string reason;  ///< why this one, one line
+};
+
+/// One measurement of one setting.
+struct Evaluation {
+  Params params;
+  /// Lower is better; nothing when the trial failed.
+  std::optional<double> value;
+  /// Of `value`, from the scatter within the trial; 0: not known.
+  double standard_error = 0;
+};
+
+/// The setting that is believed to be best, measured or not.
+struct Recommendation {
+  Params params;
+  double expected = 0;   ///< its value, as believed
+  double deviation = 0;  ///< of that belief; 0: the method has none
+  std::string reason;    ///< one line
+};
+
+class Search {
+ public:
+  virtual ~Search() = default;
+
+  /// The next setting to try, the default first; nothing once every point of the space was asked.
+  virtual std::optional<Suggestion> ask() = 0;
+
+  /// Settings that were never asked, or told before, count too. Refuses params outside the space
+  /// and values that are not finite.
+  virtual Result<void> tell(const Evaluation& evaluation) = 0;
+
+  /// Nothing before the first value was told.
+  virtual std::optional<Recommendation> recommend() const = 0;
+};
+
+enum class SearchMethod { model, random, sobol, tpe, grid };
+
+std::string_view to_string(SearchMethod method);
+/// "model", "random", "sobol", "tpe", "grid"; an error lists them.
+Result<SearchMethod> parse_search_method(std::string_view text);
+
+struct SearchOptions {
+  SearchMethod method = SearchMethod::model;
+  std::uint64_t seed = 0;
+  /// What a profile of the default said of the step; only `model` looks at it.
+  std::optional<StepDescription> step;
+};
+
+/// invalid_argument for a space of one point, or a step that does not validate.
+Result<std::unique_ptr<Search>> make_search(Space space, SearchOptions options);
+
+}  // namespace hocket

@@ -1,0 +1,14 @@
+#pragma once
+
+// Points of a shifted Sobol sequence (tuner/sobol.h), in its order: they fill the space evenly.
+
+#include <cstdint>
+#include <memory>
+
+#include "tuner/search.h"
+
+namespace hocket {
+
+std::unique_ptr<Search> make_sobol_search(Space space, std::uint64_t seed);
+
+}  // namespace hocket
