@@ -116,6 +116,7 @@ void StepSurrogate::fit(std::span<const Observation> told, std::span<const Obser
   HOCKET_CHECK(!told.empty() && told.size() >= told_, "what was told stays told");
   observations_.resize(told_);
   configs_.resize(told_);
+  kernel_.conservativeResize(static_cast<Eigen::Index>(told_), static_cast<Eigen::Index>(told_));
   // One by one, whenever it is asked for: what is learned depends on what was told alone.
   for (; told_ < told.size(); ++told_) {
     add(told[told_]);
