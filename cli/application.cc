@@ -62,6 +62,8 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_fetch(program, action);
   add_simulate(program, action);
   add_replay(program, action);
+  add_explain(program, action);
+  add_plot(program, action);
   add_tape(program, action);
   add_topology(program, action);
 

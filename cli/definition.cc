@@ -21,6 +21,15 @@ Result<void> check_range(const char* what, std::int64_t value, std::int64_t low,
                      std::to_string(high) + ", found " + std::to_string(value));
 }
 
+Result<void> read_step(const nlohmann::json& document, std::optional<StepDescription>& target) {
+  const auto found = document.find("step");
+  if (found == document.end()) return {};
+  auto step = parse_step_description(found->dump());
+  if (!step) return failure(step.error().in("field \"step\""));
+  target = std::move(*step);
+  return {};
+}
+
 }  // namespace
 
 Result<void> validate(const StudyDefinition& definition) {
@@ -34,16 +43,19 @@ Result<void> validate(const StudyDefinition& definition) {
 }
 
 nlohmann::json to_json(const StudyDefinition& definition) {
-  return {{"format", kFormat},
-          {"version", kVersion},
-          {"space", to_json(definition.space)},
-          {"objective", to_text(definition.objective)},
-          {"skip", definition.skip},
-          {"seed", definition.seed},
-          {"trials", definition.trials},
-          {"confirm_pairs", definition.confirm_pairs},
-          {"time_limit_ns", definition.time_limit_ns},
-          {"working_directory", definition.working_directory}};
+  nlohmann::json document = {{"format", kFormat},
+                             {"version", kVersion},
+                             {"space", to_json(definition.space)},
+                             {"objective", to_text(definition.objective)},
+                             {"skip", definition.skip},
+                             {"seed", definition.seed},
+                             {"trials", definition.trials},
+                             {"confirm_pairs", definition.confirm_pairs},
+                             {"time_limit_ns", definition.time_limit_ns},
+                             {"working_directory", definition.working_directory}};
+  if (definition.stop_early) document["stop_early"] = true;
+  if (definition.step) document["step"] = to_json(*definition.step);
+  return document;
 }
 
 Result<StudyDefinition> study_definition_from_json(const nlohmann::json& document) {
@@ -74,6 +86,13 @@ Result<StudyDefinition> study_definition_from_json(const nlohmann::json& documen
         read("time_limit_ns", definition.time_limit_ns)}) {
     if (!ok) return failure(ok.error());
   }
+  const auto stop_early = document.find("stop_early");
+  if (stop_early != document.end()) {
+    if (!stop_early->is_boolean())
+      return failure(ErrorCode::invalid_argument, "field \"stop_early\": expected true or false");
+    definition.stop_early = stop_early->get<bool>();
+  }
+  if (auto ok = read_step(document, definition.step); !ok) return failure(ok.error());
   if (auto ok = validate(definition); !ok) return failure(ok.error());
   return definition;
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/result.h"
+#include "core/step_description.h"
 #include "tuner/objective.h"
 #include "tuner/space.h"
 
@@ -23,6 +24,8 @@ struct StudyDefinition {
   std::int64_t confirm_pairs = 3;                ///< of winner and default, after the search
   std::int64_t time_limit_ns = 600'000'000'000;  ///< of one trial
   std::string working_directory = {};            ///< absolute
+  bool stop_early = false;                       ///< by the rules of tuner/stop_rule.h
+  std::optional<StepDescription> step = {};      ///< of the default, for the search's model
 
   bool operator==(const StudyDefinition&) const = default;
 };
@@ -32,7 +35,8 @@ struct StudyDefinition {
 Result<void> validate(const StudyDefinition& definition);
 
 /// `{"format":"hocket-study","version":1,"space":…,"objective":"auto","skip":0,"seed":1,
-/// "trials":15,"confirm_pairs":3,"time_limit_ns":…,"working_directory":"/…"}`.
+/// "trials":15,"confirm_pairs":3,"time_limit_ns":…,"working_directory":"/…","stop_early":true,
+/// "step":{…}}`; the last two may be absent.
 nlohmann::json to_json(const StudyDefinition& definition);
 
 /// Reads and validates the JSON form.

@@ -88,7 +88,8 @@ nlohmann::json to_json(const StudyResult& result) {
           {"promoted", result.promoted},
           {"gain", result.gain},
           {"noise", result.noise},
-          {"reason", result.reason}};
+          {"reason", result.reason},
+          {"stopped", result.stopped}};
 }
 
 Result<StudyResult> study_result_from_json(const nlohmann::json& document) {
@@ -105,12 +106,16 @@ Result<StudyResult> study_result_from_json(const nlohmann::json& document) {
   if (promoted == document.end() || !promoted->is_boolean()) {
     return failure(ErrorCode::invalid_argument, "field \"promoted\": expected true or false");
   }
+  const auto stopped = document.find("stopped");
   return StudyResult{.default_params = std::move(*default_params),
                      .best = std::move(*best),
                      .promoted = promoted->get<bool>(),
                      .gain = *gain,
                      .noise = *noise,
                      .reason = std::move(*reason),
+                     .stopped = stopped == document.end() || !stopped->is_string()
+                                    ? ""
+                                    : stopped->get<std::string>(),
                      .trials = {}};
 }
 
@@ -196,6 +201,7 @@ void print_result(std::ostream& out, const StudyResult& result, Unit unit) {
     out << "gain     " << percent_text(result.gain) << ", noise " << percent_text(result.noise)
         << '\n';
   }
+  if (!result.stopped.empty()) out << "stopped: " << result.stopped << '\n';
   out << (result.promoted ? "promoted: " : "not promoted: ") << result.reason << '\n';
 }
 

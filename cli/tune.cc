@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/promotion_choice.h"
 #include "cli/result_view.h"
+#include "cli/step_source.h"
 #include "cli/store_access.h"
 #include "cli/study_record.h"
 #include "cli/sweep.h"
@@ -26,7 +27,8 @@ struct Options {
   std::string objective = "auto", timeout = "10m";
   std::int64_t trials = 15, confirm = 3, skip = 0, seed = 1;
   std::string study, workload, store;
-  bool resume = false, take_over = false, json = false;
+  std::string step;
+  bool all_trials = false, resume = false, take_over = false, json = false;
 };
 
 constexpr const char* kFooter =
@@ -79,7 +81,12 @@ Result<StudyDefinition> make_definition(const Options& options) {
   }
   StudyDefinition definition{std::move(*space), std::move(*objective), options.skip,
                              options.seed,      options.trials,        options.confirm,
-                             *time_limit_ns,    directory.string()};
+                             *time_limit_ns,    directory.string(),    !options.all_trials};
+  if (!options.step.empty()) {
+    auto step = read_step(options.step);
+    if (!step) return failure(step.error().in("--step"));
+    definition.step = std::move(*step);
+  }
   if (auto ok = validate(definition); !ok) return failure(ok.error());
   return definition;
 }
@@ -123,7 +130,9 @@ StudyOptions study_options(const StudyDefinition& definition) {
   return {.space = definition.space,
           .seed = static_cast<std::uint64_t>(definition.seed),
           .trials = static_cast<int>(definition.trials),
-          .confirm_pairs = static_cast<int>(definition.confirm_pairs)};
+          .confirm_pairs = static_cast<int>(definition.confirm_pairs),
+          .stop_early = definition.stop_early,
+          .step = definition.step};
 }
 
 /// " --store PATH" where that was given.
@@ -244,6 +253,10 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, Options& options) {
           ->allow_extra_args(false),
       verb.add_option("--trials", options.trials, "settings to try, the default included")
           ->capture_default_str(),
+      verb.add_flag("--all-trials", options.all_trials,
+                    "do not stop before, when little is left to gain"),
+      verb.add_option("--step", options.step,
+                      "what a profile says of the default's step (hocket simulate), to start from"),
       verb.add_option("--confirm", options.confirm, "pairs of runs that confirm the winner")
           ->capture_default_str(),
       verb.add_option("--timeout", options.timeout, "limit of one trial: 90, 30s, 5m")

@@ -43,6 +43,8 @@ void add_best(CLI::App& program, Action& action);
 void add_fetch(CLI::App& program, Action& action);
 void add_simulate(CLI::App& program, Action& action);
 void add_replay(CLI::App& program, Action& action);
+void add_explain(CLI::App& program, Action& action);
+void add_plot(CLI::App& program, Action& action);
 void add_tape(CLI::App& program, Action& action);
 void add_topology(CLI::App& program, Action& action);
 

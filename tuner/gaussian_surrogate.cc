@@ -50,7 +50,7 @@ std::vector<double> half_rank_warped(std::vector<double> values) {
   return values;
 }
 
-GaussianSurrogate::GaussianSurrogate(const Space& space) {
+GaussianSurrogate::GaussianSurrogate(const Space& space, Warp warp) : warp_(warp) {
   for (const auto& parameter : space.parameters())
     categorical_.push_back(std::holds_alternative<Choices>(parameter.domain));
 }
@@ -66,7 +66,7 @@ void GaussianSurrogate::fit(std::span<const Observation> told,
       values.push_back(observation.value);
     }
   }
-  values = half_rank_warped(std::move(values));
+  if (warp_ == Warp::worse_half) values = half_rank_warped(std::move(values));
   // Scaled first, so that sums of huge values stay finite.
   double largest = 0;
   for (const double value : values) largest = std::max(largest, std::abs(value));
@@ -88,6 +88,11 @@ Belief GaussianSurrogate::believe(std::span<const UnitPoint> points) {
   HOCKET_CHECK(process_.has_value(), "fit first");
   auto [mean, deviation] = process_->predict(rows(points));
   return {(mean.array() * scale_ + centre_).matrix(), deviation * scale_};
+}
+
+double GaussianSurrogate::noise() const {
+  HOCKET_CHECK(process_.has_value(), "fit first");
+  return std::sqrt(process_->hyperparameters().noise_variance) * scale_;
 }
 
 }  // namespace hocket

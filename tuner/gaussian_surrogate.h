@@ -13,15 +13,21 @@
 
 namespace hocket {
 
+/// What becomes of the values before they are modelled. A search warps; who asks how well every
+/// value is predicted does not.
+enum class Warp { none, worse_half };
+
 class GaussianSurrogate final : public Surrogate {
  public:
-  explicit GaussianSurrogate(const Space& space);
+  explicit GaussianSurrogate(const Space& space, Warp warp = Warp::worse_half);
 
   void fit(std::span<const Observation> told, std::span<const Observation> pending) override;
   Belief believe(std::span<const UnitPoint> points) override;
+  double noise() const override;
   std::string basis() const override { return "a Gaussian process"; }
 
  private:
+  const Warp warp_;
   std::vector<bool> categorical_;
   std::optional<GaussianProcess> process_;
   double centre_ = 0, scale_ = 1;  ///< of the values, which the process knows standardised

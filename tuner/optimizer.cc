@@ -19,6 +19,8 @@ namespace {
 constexpr double kOptimism = 1, kNominalOptimism = 2;
 /// And how many above it for a recommendation.
 constexpr double kCaution = 1;
+/// Of the bounds between which values are believed to lie.
+constexpr double kRegretDeviations = 2;
 /// What a trial that fails for sure costs, as a share of the iteration time, when it is simulated.
 constexpr double kFailureCost = 0.3;
 /// Points that are less likely to complete are asked last, and not recommended.
@@ -166,14 +168,22 @@ std::optional<Suggestion> Optimizer::next_of_design() const {
   return Suggestion{std::move(*params), "the first that was not tried"};
 }
 
-std::optional<Suggestion> Optimizer::suggest(const UnitPoint& point, double mean,
-                                             double deviation) {
+std::optional<Suggestion> Optimizer::suggest(const UnitPoint& point, double mean, double deviation,
+                                             double incumbent) {
   Params params = space_.decode(point);
   std::string reason = surrogate_->basis() + " expects " + describe(mean, deviation);
   // A belief in its own right: its doubt beside the noise, which all measurements have.
   pending_[params] = {point, mean, deviation};
   survey_.reset();
-  return Suggestion{std::move(params), std::move(reason)};
+  Suggestion suggestion{std::move(params), std::move(reason)};
+  // A difference of logarithms is a share.
+  const double gain = std::exp(log_expected_improvement(mean, deviation, incumbent));
+  if (positive_) {
+    suggestion.expected_improvement = gain;
+  } else if (incumbent != 0) {
+    suggestion.expected_improvement = gain / std::abs(incumbent);
+  }
+  return suggestion;
 }
 
 std::optional<Suggestion> Optimizer::next_of_model() {
@@ -199,7 +209,18 @@ std::optional<Suggestion> Optimizer::next_of_simulator() {
   if (!best) return next_of_design();
   const auto row = static_cast<Eigen::Index>(*best);
   return suggest(UnitPoint(looked.points[*best]), looked.belief.mean[row],
-                 looked.belief.deviation[row]);
+                 looked.belief.deviation[row], believed_of_best_told(looked));
+}
+
+double Optimizer::believed_of_best_told(const Survey& looked) const {
+  double best = INFINITY;
+  for (const Told& told : told_) {
+    if (!told.value) continue;
+    const auto at = std::ranges::find(looked.points, told.point);
+    if (at != looked.points.end())
+      best = std::min(best, looked.belief.mean[at - looked.points.begin()]);
+  }
+  return std::isfinite(best) ? best : looked.belief.mean.minCoeff();
 }
 
 std::optional<Suggestion> Optimizer::next_of_process() {
@@ -221,7 +242,7 @@ std::optional<Suggestion> Optimizer::next_of_process() {
        candidates_.ranked(score, best_told(), seed_ + asked_.size(), asked_.size() + 1)) {
     if (asked_.contains(space_.decode(point))) continue;
     const Belief belief = surrogate_->believe({&point, 1});
-    return suggest(point, belief.mean[0], belief.deviation[0]);
+    return suggest(point, belief.mean[0], belief.deviation[0], incumbent);
   }
   return next_of_design();
 }
@@ -251,6 +272,10 @@ std::optional<Recommendation> Optimizer::recommend() const {
   const double mean = looked.belief.mean[row], deviation = looked.belief.deviation[row];
   Recommendation recommendation{space_.decode(looked.points[*best]), mean, deviation,
                                 surrogate_->basis() + " expects " + describe(mean, deviation)};
+  const double least =
+      (looked.belief.mean - kRegretDeviations * looked.belief.deviation).minCoeff();
+  const double bound = mean + kRegretDeviations * deviation - least;
+  if (uses_simulator()) recommendation.regret_bound = bound;
   if (positive_) {
     recommendation.expected = std::exp(mean);
     recommendation.deviation = deviation * recommendation.expected;

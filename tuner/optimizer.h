@@ -58,7 +58,9 @@ class Optimizer final : public Search {
   std::optional<Suggestion> next_of_model();
   std::optional<Suggestion> next_of_simulator();
   std::optional<Suggestion> next_of_process();
-  std::optional<Suggestion> suggest(const UnitPoint& point, double mean, double deviation);
+  std::optional<Suggestion> suggest(const UnitPoint& point, double mean, double deviation,
+                                    double incumbent);
+  double believed_of_best_told(const Survey& looked) const;
   std::optional<Params> first_unasked() const;
   std::string describe(double mean, double deviation) const;
 

@@ -22,6 +22,8 @@ namespace hocket {
 struct Suggestion {
   Params params;
   std::string reason;  ///< why this one, one line
+  /// The share of the best value that the model expects to gain; nothing without a model.
+  std::optional<double> expected_improvement = {};
 };
 
 /// One measurement of one setting.
@@ -39,6 +41,8 @@ struct Recommendation {
   double expected = 0;   ///< its value, as believed
   double deviation = 0;  ///< of that belief; 0: the method has none
   std::string reason;    ///< one line
+  /// The share by which it is worse than the best of the space, at most, as believed.
+  std::optional<double> regret_bound = {};
 };
 
 class Search {

@@ -8,6 +8,7 @@
 #include "tuner/optimizer.h"
 #include "tuner/promotion.h"
 #include "tuner/statistics.h"
+#include "tuner/stop_rule.h"
 
 namespace hocket {
 namespace {
@@ -23,13 +24,19 @@ std::string percent(double share) {
 }
 
 /// The lowest value of the search, the earliest of equals; null when nothing completed.
-const FinishedTrial* search_winner(const std::vector<FinishedTrial>& trials) {
+const FinishedTrial* lowest(const std::vector<FinishedTrial>& trials) {
   const FinishedTrial* winner = nullptr;
   for (const auto& trial : trials) {
     if (trial.phase != TrialPhase::search || !is_complete(trial)) continue;
     if (!winner || trial.outcome.value < winner->outcome.value) winner = &trial;
   }
   return winner;
+}
+
+std::optional<double> median_of(const TrialOutcome& outcome, const char* metric) {
+  const auto found = outcome.metrics.find(metric);
+  if (found == outcome.metrics.end() || found->second.empty()) return std::nullopt;
+  return median(found->second);
 }
 
 class Study {
@@ -57,6 +64,10 @@ class Study {
   std::vector<const FinishedTrial*> confirmations(const Params& params) const;
   bool confirmation_failed() const;
 
+  /// What the search runs next; nothing when it is over.
+  std::optional<Params> next_of_search();
+  const FinishedTrial* search_winner() const;
+  std::optional<std::string> reason_to_stop() const;
   Result<void> run_one(TrialPhase phase, const Params& params);
   Result<void> add(FinishedTrial trial);
   MeasuredParams measured(const Params& params, const TrialOutcome& in_search) const;
@@ -69,7 +80,9 @@ class Study {
   StudyObserver& observer_;
   const CancelToken& cancel_;
   Optimizer optimizer_;
+  std::vector<double> expected_improvements_;
   std::vector<FinishedTrial> trials_;
+  std::string stopped_;
 };
 
 std::size_t Study::count(TrialPhase phase) const {
@@ -110,7 +123,7 @@ Result<void> Study::replay(std::vector<FinishedTrial> history) {
     if (trial.phase == TrialPhase::search) {
       if (count(TrialPhase::confirm) > 0) return refuse(i, "a search after a confirmation");
       // What is asked next depends on what was asked before, too.
-      static_cast<void>(optimizer_.ask());
+      static_cast<void>(next_of_search());
     } else {
       const auto plan = confirmation_plan();
       const std::size_t done = count(TrialPhase::confirm);
@@ -138,18 +151,83 @@ Result<void> Study::run_one(TrialPhase phase, const Params& params) {
   return add(std::move(trial));
 }
 
+std::optional<Params> Study::next_of_search() {
+  const auto trials = static_cast<std::size_t>(options_.trials);
+  if (trials > 1 && count(TrialPhase::search) + 1 == trials) {
+    const auto recommended = optimizer_.recommend();
+    const bool tried = recommended && std::ranges::any_of(trials_, [&](const FinishedTrial& trial) {
+                         return trial.params == recommended->params;
+                       });
+    if (recommended && !tried) return recommended->params;
+  }
+  auto suggestion = optimizer_.ask();
+  if (!suggestion) return std::nullopt;
+  if (suggestion->expected_improvement)
+    expected_improvements_.push_back(*suggestion->expected_improvement);
+  return std::move(suggestion->params);
+}
+
+std::optional<std::string> Study::reason_to_stop() const {
+  if (!options_.stop_early || count(TrialPhase::search) < kLeastTrials) return std::nullopt;
+  SearchProgress progress{.expected_improvements = expected_improvements_,
+                          .regret_bound = {},
+                          .noise = {},
+                          .exposed = {}};
+  if (const auto recommended = optimizer_.recommend())
+    progress.regret_bound = recommended->regret_bound;
+  std::vector<double> noises;
+  for (const FinishedTrial& trial : trials_) {
+    const TrialOutcome& outcome = trial.outcome;
+    if (!is_complete(trial) || outcome.samples.size() < 2 || !(outcome.value > 0)) continue;
+    noises.push_back(median_standard_error(outcome.spread, outcome.samples.size()) / outcome.value);
+  }
+  if (!noises.empty()) progress.noise = median(noises);
+  if (const FinishedTrial* best = lowest(trials_)) {
+    const auto exposed_ns = median_of(best->outcome, "exposed_ns");
+    const auto iteration_ns = median_of(best->outcome, "iteration_ns");
+    if (exposed_ns && iteration_ns && *iteration_ns > 0)
+      progress.exposed = *exposed_ns / *iteration_ns;
+  }
+  for (const auto& rule : stop_rules())
+    if (auto reason = rule->reason(progress)) return reason;
+  return std::nullopt;
+}
+
 Result<void> Study::search() {
   while (count(TrialPhase::confirm) == 0 &&
          count(TrialPhase::search) < static_cast<std::size_t>(options_.trials)) {
-    const auto suggestion = optimizer_.ask();
-    if (!suggestion) break;
-    if (auto ok = run_one(TrialPhase::search, suggestion->params); !ok) return ok;
+    if (auto reason = reason_to_stop()) {
+      stopped_ = std::move(*reason);
+      break;
+    }
+    const auto params = next_of_search();
+    if (!params) break;
+    if (auto ok = run_one(TrialPhase::search, *params); !ok) return ok;
   }
   return {};
 }
 
+const FinishedTrial* Study::search_winner() const {
+  const FinishedTrial* winner = lowest(trials_);
+  if (!winner) return nullptr;
+  const auto recommended = optimizer_.recommend();
+  // Believed to be no better than the default was: nothing to confirm.
+  const double by_default = trials_.front().outcome.value;
+  if (recommended && !default_failed() &&
+      recommended->expected >= by_default - 1e-9 * std::abs(by_default)) {
+    return &trials_.front();
+  }
+  for (const FinishedTrial& trial : trials_) {
+    if (recommended && trial.phase == TrialPhase::search && is_complete(trial) &&
+        trial.params == recommended->params) {
+      return &trial;
+    }
+  }
+  return winner;
+}
+
 std::vector<Params> Study::confirmation_plan() const {
-  const auto* winner = search_winner(trials_);
+  const auto* winner = search_winner();
   if (!winner || winner == &trials_.front()) return {};
   std::vector<Params> plan;
   for (int pair = 0; pair < options_.confirm_pairs; ++pair) {
@@ -252,7 +330,7 @@ StudyResult Study::conclude() {
   StudyResult result;
   const Params defaults = options_.space.defaults();
   result.default_params = measured(defaults, trials_.front().outcome);
-  const auto* winner = search_winner(trials_);
+  const auto* winner = search_winner();
   if (winner) {
     result.best = measured(winner->params, winner->outcome);
     decide(*winner, result);
@@ -261,6 +339,7 @@ StudyResult Study::conclude() {
     result.reason = "none of " + std::to_string(trials_.size()) +
                     " trials completed; the first one: " + trials_.front().outcome.message;
   }
+  result.stopped = std::move(stopped_);
   result.trials = std::move(trials_);
   return result;
 }

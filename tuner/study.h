@@ -4,7 +4,9 @@
 // the outcomes so far, never on a clock. One thread at a time.
 //
 // The search runs the default first and then what the optimizer asks for, `trials` in all, fewer
-// when the space holds no more points. The winner has the lowest value. Winner and default then run
+// when the space holds no more points or a rule of tuner/stop_rule.h ends it. The last trial is of
+// the setting that is recommended, if that was not tried. The winner is what is recommended in the
+// end if it completed, else the lowest value. Winner and default then run
 // again in the order default, winner, winner, default, default, …, and the winner is promoted by
 // the rule of tuner/promotion.h. When the default failed in the search, the winner runs alone and
 // is promoted when every run completes. A confirmation run that does not complete ends the
@@ -36,10 +38,14 @@ struct FinishedTrial {
 struct StudyOptions {
   Space space;
   std::uint64_t seed = 0;
-  int trials = 30;        ///< of the search, the default included; at least 1
-  int confirm_pairs = 3;  ///< at least 0; fewer than 2 cannot promote over a working default
+  int trials = 30;          ///< of the search, the default included; at least 1
+  int confirm_pairs = 3;    ///< at least 0; fewer than 2 cannot promote over a working default
+  bool stop_early = false;  ///< by the rules of tuner/stop_rule.h, after kLeastTrials
   std::optional<StepDescription> step = {};  ///< of the default, for the search's model
 };
+
+/// No rule ends a search before so many trials.
+inline constexpr int kLeastTrials = 6;
 
 /// Told of everything as it happens, to keep it. An error ends the study with that error.
 class StudyObserver {
@@ -67,6 +73,8 @@ struct StudyResult {
   double gain = 0;     ///< share of the default's value that the winner saves (Verdict)
   double noise = 0;    ///< the gain that has to be exceeded (Verdict)
   std::string reason;  ///< why promoted or not, one line
+  /// Why the search ended before its trials were used up; empty: it did not.
+  std::string stopped = {};
   std::vector<FinishedTrial> trials;
 };
 

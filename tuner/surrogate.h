@@ -37,6 +37,10 @@ class Surrogate {
   /// One row a point. Requires fit().
   virtual Belief believe(std::span<const UnitPoint> points) = 0;
 
+  /// Standard deviation of measurements of one point, which a Belief leaves out; 0: not known.
+  /// Requires fit().
+  virtual double noise() const { return 0; }
+
   /// What the belief rests on, a few words for people.
   virtual std::string basis() const = 0;
 };

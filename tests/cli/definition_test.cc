@@ -50,6 +50,21 @@ TEST(StudyDefinition, RefusesWhatNoStudyCanUse) {
   EXPECT_TRUE(refused([](StudyDefinition& d) { d = definition_of({"streams=int:1..100000"}); }));
 }
 
+TEST(StudyDefinition, KeepsTheStepAndWhetherItStopsEarly) {
+  StudyDefinition definition = some_definition();
+  definition.stop_early = true;
+  definition.step.emplace();
+  definition.step->layers = {{"layer", 1000, 2000, 3000}};
+  definition.step->collective = {10, 0.5, 20};
+  const auto read = study_definition_from_json(to_json(definition));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, definition);
+  auto damaged = to_json(definition);
+  damaged["step"]["layers"][0]["forward_ns"] = -1;
+  EXPECT_NE(study_definition_from_json(damaged).error().message.find("layers[0]"),
+            std::string::npos);
+}
+
 TEST(StudyDefinition, EachMissingFieldIsNamed) {
   const auto complete = to_json(some_definition());
   for (const auto& [field, value] : complete.items()) {

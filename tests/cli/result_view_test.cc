@@ -17,6 +17,7 @@ StudyResult some_result() {
           .gain = 0.5,
           .noise = 0.01,
           .reason = "it is better",
+          .stopped = "little is left to gain",
           .trials = {}};
 }
 
@@ -51,6 +52,7 @@ TEST(ResultView, ShowsTheWinnerAgainstTheDefaultWithTheNoise) {
             "default  2 ms ± 1 us  X=4\n"
             "best     1 ms ± 2 us  X=8\n"
             "gain     50.0 %, noise 1.0 %\n"
+            "stopped: little is left to gain\n"
             "promoted: it is better\n");
 }
 

@@ -117,7 +117,8 @@ TEST_F(TuneStore, ItsFolderCannotBeMade) {
 TEST_F(TuneStore, AFullDiskEndsTheSweepAndLosesNothing) {
   // A limit on the size of files stands for the disk's.
   const std::string script = std::string("trap '' XFSZ; ulimit -f 600; exec ") + HOCKET_PROGRAM +
-                             " tune --study full --param X=int:1..999 --trials 150 --confirm 0 "
+                             " tune --study full --param X=int:1..999 --trials 150 "
+                             "--all-trials --confirm 0 "
                              "--objective 'regex:t=(.*)' -- sh -c 'echo t=$X'";
   const auto full = hocket_run(folder_, {"run", "--ranks", "1", "--", "sh", "-c", script});
   EXPECT_EQ(full.status, 2) << full.err;

@@ -1,0 +1,146 @@
+#include "cli/explanation_source.h"
+
+#include <utility>
+
+#include "cli/definition.h"
+#include "cli/sweep.h"
+#include "core/json.h"
+#include "tuner/gaussian_surrogate.h"
+#include "tuner/printable.h"
+#include "tuner/search.h"
+#include "tuner/statistics.h"
+#include "tuner/step_surrogate.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 30;
+constexpr std::size_t kMaxTrials = 100'000;
+constexpr std::size_t kTitleLimitBytes = 100;
+
+tl::unexpected<Error> invalid(std::string message) {
+  return failure(ErrorCode::invalid_argument, std::move(message));
+}
+
+using MakeSurrogate = std::function<std::unique_ptr<Surrogate>()>;
+
+/// `space` must outlive what is returned.
+Result<MakeSurrogate> maker_of(const std::string& model, const Space& space,
+                               const std::vector<SearchTrial>& trials,
+                               const std::optional<StepDescription>& step) {
+  if (model == "process") {
+    return [&space] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
+  }
+  if (model != "simulator") {
+    return invalid("--model: expected process or simulator, found \"" + model + "\"");
+  }
+  auto simulator = StepModel::make(space, step);
+  if (!simulator) {
+    return invalid(
+        "--model simulator: no parameter is a knob that the simulator knows; use --model process");
+  }
+  for (const auto& trial : trials) {
+    if (trial.evaluation.value && *trial.evaluation.value <= 0) {
+      return invalid("--model simulator: trial " + std::to_string(trial.number) +
+                     " has a value that is no time; use --model process");
+    }
+  }
+  return [&space, simulator = std::move(*simulator)] {
+    return std::make_unique<StepSurrogate>(space, simulator);
+  };
+}
+
+Result<std::vector<SearchTrial>> search_trials(Store& store, const StudyRow& study) {
+  const auto rows = store.trials(study.id, TrialDetail::with_measurements);
+  if (!rows) return failure(rows.error());
+  std::vector<SearchTrial> trials;
+  for (const auto& row : *rows) {
+    if (row.phase != TrialPhase::search || row.state == TrialState::running) continue;
+    auto trial = finished_trial(row);
+    if (!trial) return failure(trial.error());
+    SearchTrial found;
+    found.number = row.number;
+    found.evaluation.params = std::move(trial->params);
+    found.message = row.message;
+    if (row.state == TrialState::complete) {
+      const TrialOutcome& outcome = trial->outcome;
+      found.evaluation.value = outcome.value;
+      found.evaluation.standard_error =
+          median_standard_error(outcome.spread, outcome.samples.size());
+    }
+    if (found.message.empty() && !found.evaluation.value) found.message = to_string(row.state);
+    trials.push_back(std::move(found));
+  }
+  return trials;
+}
+
+}  // namespace
+
+Result<Explained> explain_study(Store& store, const std::string& name, const std::string& model) {
+  const auto study = store.study(name);
+  if (!study) return failure(study.error());
+  const std::string title = "study " + study->name;
+  auto definition = study_definition_from_json(study->definition);
+  if (!definition) return failure(definition.error().in(title));
+  auto trials = search_trials(store, *study);
+  if (!trials) return failure(trials.error().in(title));
+
+  const auto seed = static_cast<std::uint64_t>(definition->seed);
+  const auto search = make_search(definition->space, {.seed = seed, .step = definition->step});
+  if (!search) return failure(search.error().in(title));
+  auto retraced = retrace(**search, *trials, static_cast<std::size_t>(definition->trials));
+  if (!retraced) return failure(retraced.error().in(title));
+
+  auto maker = maker_of(model, definition->space, *trials, definition->step);
+  if (!maker) return failure(maker.error());
+  auto explanation = explain(definition->space, *trials,
+                             {.make_surrogate = std::move(*maker),
+                              .seed = seed,
+                              .recommendation = std::move(retraced->recommendation)});
+  if (!explanation) return failure(explanation.error().in(title));
+  return Explained{title,
+                   to_text(definition->objective),
+                   unit_of(definition->objective),
+                   std::move(definition->space),
+                   std::move(*trials),
+                   std::move(retraced->reasons),
+                   std::move(*explanation)};
+}
+
+Result<Explained> explain_table(const std::string& path, const RecordedTableOptions& columns,
+                                const std::string& model) {
+  const auto text = read_file(path, kMaxTableBytes);
+  if (!text) return invalid(text.error().message);
+  const auto table = RecordedTable::parse(*text, columns);
+  if (!table) return failure(table.error().in(path));
+  std::vector<SearchTrial> trials;
+  table->for_each([&](const Params& params, const RecordedTable::Measurements& measurements) {
+    for (const auto& value : measurements) {
+      SearchTrial trial;
+      trial.number = static_cast<std::int64_t>(trials.size()) + 1;
+      trial.evaluation.params = params;
+      trial.evaluation.value = value;
+      if (!value) trial.message = "no value was recorded";
+      trials.push_back(std::move(trial));
+    }
+  });
+  if (trials.size() > kMaxTrials) {
+    return invalid(path + ": expected at most " + std::to_string(kMaxTrials) +
+                   " rows to explain, found " + std::to_string(trials.size()));
+  }
+  auto maker = maker_of(model, table->space(), trials, std::nullopt);
+  if (!maker) return failure(maker.error());
+  auto explanation =
+      explain(table->space(), trials, {.make_surrogate = std::move(*maker), .seed = 0});
+  if (!explanation) return failure(explanation.error().in(path));
+  const bool is_time = columns.objective_column.ends_with("_ns");
+  return Explained{printable(path, kTitleLimitBytes),
+                   columns.objective_column,
+                   is_time ? Unit::nanoseconds : Unit::none,
+                   table->space(),
+                   std::move(trials),
+                   {},
+                   std::move(*explanation)};
+}
+
+}  // namespace hocket

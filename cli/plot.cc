@@ -1,0 +1,129 @@
+// hocket plot: a study as drawings.
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <ostream>
+#include <system_error>
+
+#include "cli/command_line.h"
+#include "cli/explanation_source.h"
+#include "cli/store_access.h"
+#include "cli/verb.h"
+#include "tuner/svg_plot.h"
+
+namespace hocket {
+namespace {
+
+struct Options {
+  std::string study, store, folder, model = "process";
+  bool json = false;
+};
+
+struct Plot {
+  std::string name, document;
+};
+
+std::vector<Plot> plots_of(const Explained& explained) {
+  const Unit unit = explained.unit;
+  const std::string objective = unit == Unit::nanoseconds ? "time" : "value";
+  const PlotLabels labels{explained.title, objective + " (" + explained.objective + ")",
+                          [unit](double value) { return value_text(value, unit); }};
+  const auto& [space, trials] = std::tie(explained.space, explained.trials);
+  const Explanation& explanation = explained.explanation;
+  return {{"convergence.svg", convergence_svg(trials, labels)},
+          {"slices.svg", slices_svg(space, trials, explanation, labels)},
+          {"contour.svg", contour_svg(space, trials, explanation, labels)},
+          {"parallel.svg", parallel_svg(space, trials, labels)}};
+}
+
+tl::unexpected<Error> cannot_write(const std::filesystem::path& path, const std::string& why) {
+  return failure(ErrorCode::unavailable, path.string() + " cannot be written: " + why +
+                                             "; name a folder that can be with -o");
+}
+
+std::filesystem::path unfinished(const std::filesystem::path& folder, const Plot& plot) {
+  return folder / ("." + plot.name + ".unfinished");
+}
+
+Result<void> write_unfinished(const std::filesystem::path& folder, const std::vector<Plot>& plots) {
+  for (const Plot& plot : plots) {
+    const auto path = unfinished(folder, plot);
+    std::ofstream file(path, std::ios::binary);
+    file << plot.document;
+    file.close();
+    if (!file) return cannot_write(path, "no file can be made there, or the disk is full");
+  }
+  return {};
+}
+
+Result<void> rename_finished(const std::filesystem::path& folder, const std::vector<Plot>& plots) {
+  std::error_code error;
+  for (const Plot& plot : plots) {
+    // A rename onto a folder is what fails most likely; so none is begun before that is known.
+    if (std::filesystem::is_directory(folder / plot.name, error)) {
+      return cannot_write(folder / plot.name, "it is a folder");
+    }
+  }
+  for (const Plot& plot : plots) {
+    std::filesystem::rename(unfinished(folder, plot), folder / plot.name, error);
+    if (error) return cannot_write(folder / plot.name, error.message());
+  }
+  return {};
+}
+
+Result<void> write_plots(const std::filesystem::path& folder, const std::vector<Plot>& plots) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return cannot_write(folder, error.message());
+  auto written = write_unfinished(folder, plots);
+  if (written) written = rename_finished(folder, plots);
+  if (!written) {
+    for (const Plot& plot : plots) std::filesystem::remove(unfinished(folder, plot), error);
+  }
+  return written;
+}
+
+Result<int> plot_verb(const Options& options, Context& context) {
+  if (auto ok = no_command(context.command, "plot"); !ok) return failure(ok.error());
+  if (options.folder.empty()) {
+    return failure(ErrorCode::invalid_argument, "-o: expected the name of a folder");
+  }
+  const auto store = open_for_reading(options.store);
+  if (!store) return failure(store.error());
+  const auto explained = explain_study(**store, options.study, options.model);
+  if (!explained) return failure(explained.error());
+  const auto plots = plots_of(*explained);
+  const std::filesystem::path folder(options.folder);
+  if (auto ok = write_plots(folder, plots); !ok) return failure(ok.error());
+  if (options.json) {
+    auto written = nlohmann::json::array();
+    for (const Plot& plot : plots) written.push_back((folder / plot.name).string());
+    context.out << json_text({{"written", std::move(written)}}) << '\n';
+  } else {
+    for (const Plot& plot : plots) context.out << "wrote " << (folder / plot.name).string() << '\n';
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_plot(CLI::App& program, Action& action) {
+  auto options = std::make_shared<Options>();
+  auto* verb = program.add_subcommand("plot", "draw a study: four SVG files");
+  verb->add_option("STUDY", options->study, "its name or number")->required();
+  verb->add_option("-o,--output", options->folder, "the folder to write to; it is made")
+      ->required();
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_option("--model", options->model, "process or simulator, as for `hocket explain`")
+      ->capture_default_str();
+  verb->add_flag("--json", options->json, "print what was written as JSON");
+  verb->footer(
+      "Writes convergence.svg, slices.svg, contour.svg and parallel.svg.\n"
+      "Example:\n  hocket plot gpt2-1 -o plots\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return plot_verb(*options, c); }; });
+}
+
+}  // namespace hocket
