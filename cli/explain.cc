@@ -13,7 +13,7 @@ namespace hocket {
 namespace {
 
 struct Options {
-  std::string study, store, table, model = "process";
+  std::string study, store, table;
   RecordedTableOptions columns;
   bool json = false;
 };
@@ -31,10 +31,10 @@ Result<Explained> explanation_of(const Options& options) {
                    "explain: expected either a study or --table TABLE; `hocket studies` lists the "
                    "studies");
   }
-  if (!options.table.empty()) return explain_table(options.table, options.columns, options.model);
+  if (!options.table.empty()) return explain_table(options.table, options.columns);
   const auto store = open_for_reading(options.store);
   if (!store) return failure(store.error());
-  return explain_study(**store, options.study, options.model);
+  return explain_study(**store, options.study);
 }
 
 Result<int> explain_verb(const Options& options, Context& context) {
@@ -64,10 +64,6 @@ void add_explain(CLI::App& program, Action& action) {
   verb->add_option("--ignore-column", options->columns.ignored_columns,
                    "a column that is no parameter; repeat it")
       ->allow_extra_args(false);
-  verb->add_option("--model", options->model,
-                   "process: a Gaussian process; simulator: the simulator, calibrated, where "
-                   "parameters are the scheduler's knobs")
-      ->capture_default_str();
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(kFooter);
   verb->callback(

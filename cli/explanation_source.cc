@@ -9,7 +9,6 @@
 #include "tuner/printable.h"
 #include "tuner/search.h"
 #include "tuner/statistics.h"
-#include "tuner/step_surrogate.h"
 
 namespace hocket {
 namespace {
@@ -22,32 +21,10 @@ tl::unexpected<Error> invalid(std::string message) {
   return failure(ErrorCode::invalid_argument, std::move(message));
 }
 
-using MakeSurrogate = std::function<std::unique_ptr<Surrogate>()>;
-
-/// `space` must outlive what is returned.
-Result<MakeSurrogate> maker_of(const std::string& model, const Space& space,
-                               const std::vector<SearchTrial>& trials,
-                               const std::optional<StepDescription>& step) {
-  if (model == "process") {
-    return [&space] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
-  }
-  if (model != "simulator") {
-    return invalid("--model: expected process or simulator, found \"" + model + "\"");
-  }
-  auto simulator = StepModel::make(space, step);
-  if (!simulator) {
-    return invalid(
-        "--model simulator: no parameter is a knob that the simulator knows; use --model process");
-  }
-  for (const auto& trial : trials) {
-    if (trial.evaluation.value && *trial.evaluation.value <= 0) {
-      return invalid("--model simulator: trial " + std::to_string(trial.number) +
-                     " has a value that is no time; use --model process");
-    }
-  }
-  return [&space, simulator = std::move(*simulator)] {
-    return std::make_unique<StepSurrogate>(space, simulator);
-  };
+/// `space` must outlive what is returned. A Gaussian process even where the search simulates: it
+/// believes of every point alike, while the simulator settles for bounds away from the best.
+std::function<std::unique_ptr<Surrogate>()> maker_of(const Space& space) {
+  return [&space] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
 }
 
 Result<std::vector<SearchTrial>> search_trials(Store& store, const StudyRow& study) {
@@ -76,7 +53,7 @@ Result<std::vector<SearchTrial>> search_trials(Store& store, const StudyRow& stu
 
 }  // namespace
 
-Result<Explained> explain_study(Store& store, const std::string& name, const std::string& model) {
+Result<Explained> explain_study(Store& store, const std::string& name) {
   const auto study = store.study(name);
   if (!study) return failure(study.error());
   const std::string title = "study " + study->name;
@@ -91,10 +68,8 @@ Result<Explained> explain_study(Store& store, const std::string& name, const std
   auto retraced = retrace(**search, *trials, static_cast<std::size_t>(definition->trials));
   if (!retraced) return failure(retraced.error().in(title));
 
-  auto maker = maker_of(model, definition->space, *trials, definition->step);
-  if (!maker) return failure(maker.error());
   auto explanation = explain(definition->space, *trials,
-                             {.make_surrogate = std::move(*maker),
+                             {.make_surrogate = maker_of(definition->space),
                               .seed = seed,
                               .recommendation = std::move(retraced->recommendation)});
   if (!explanation) return failure(explanation.error().in(title));
@@ -107,8 +82,7 @@ Result<Explained> explain_study(Store& store, const std::string& name, const std
                    std::move(*explanation)};
 }
 
-Result<Explained> explain_table(const std::string& path, const RecordedTableOptions& columns,
-                                const std::string& model) {
+Result<Explained> explain_table(const std::string& path, const RecordedTableOptions& columns) {
   const auto text = read_file(path, kMaxTableBytes);
   if (!text) return invalid(text.error().message);
   const auto table = RecordedTable::parse(*text, columns);
@@ -128,10 +102,8 @@ Result<Explained> explain_table(const std::string& path, const RecordedTableOpti
     return invalid(path + ": expected at most " + std::to_string(kMaxTrials) +
                    " rows to explain, found " + std::to_string(trials.size()));
   }
-  auto maker = maker_of(model, table->space(), trials, std::nullopt);
-  if (!maker) return failure(maker.error());
   auto explanation =
-      explain(table->space(), trials, {.make_surrogate = std::move(*maker), .seed = 0});
+      explain(table->space(), trials, {.make_surrogate = maker_of(table->space()), .seed = 0});
   if (!explanation) return failure(explanation.error().in(path));
   const bool is_time = columns.objective_column.ends_with("_ns");
   return Explained{printable(path, kTitleLimitBytes),

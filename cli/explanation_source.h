@@ -23,9 +23,7 @@ struct Explained {
   Explanation explanation;
 };
 
-/// `model` is "process" or "simulator": what the beliefs rest on.
-Result<Explained> explain_study(Store& store, const std::string& study, const std::string& model);
-Result<Explained> explain_table(const std::string& path, const RecordedTableOptions& columns,
-                                const std::string& model);
+Result<Explained> explain_study(Store& store, const std::string& study);
+Result<Explained> explain_table(const std::string& path, const RecordedTableOptions& columns);
 
 }  // namespace hocket

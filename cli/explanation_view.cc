@@ -11,7 +11,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kReasonLimitBytes = 110, kNameLimitBytes = 60, kParamsLimitBytes = 200;
+constexpr std::size_t kReasonLimitBytes = 160, kNameLimitBytes = 60, kParamsLimitBytes = 200;
 /// Lines of a table in plain text; JSON has them all.
 constexpr std::size_t kMostSliceLines = 9, kMostTrialLines = 60;
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <ostream>
 #include <system_error>
+#include <tuple>
 
 #include "cli/command_line.h"
 #include "cli/explanation_source.h"
@@ -17,7 +18,7 @@ namespace hocket {
 namespace {
 
 struct Options {
-  std::string study, store, folder, model = "process";
+  std::string study, store, folder;
   bool json = false;
 };
 
@@ -92,7 +93,7 @@ Result<int> plot_verb(const Options& options, Context& context) {
   }
   const auto store = open_for_reading(options.store);
   if (!store) return failure(store.error());
-  const auto explained = explain_study(**store, options.study, options.model);
+  const auto explained = explain_study(**store, options.study);
   if (!explained) return failure(explained.error());
   const auto plots = plots_of(*explained);
   const std::filesystem::path folder(options.folder);
@@ -116,8 +117,6 @@ void add_plot(CLI::App& program, Action& action) {
   verb->add_option("-o,--output", options->folder, "the folder to write to; it is made")
       ->required();
   verb->add_option("--store", options->store, "the store's file");
-  verb->add_option("--model", options->model, "process or simulator, as for `hocket explain`")
-      ->capture_default_str();
   verb->add_flag("--json", options->json, "print what was written as JSON");
   verb->footer(
       "Writes convergence.svg, slices.svg, contour.svg and parallel.svg.\n"

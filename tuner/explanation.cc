@@ -23,8 +23,6 @@ constexpr std::size_t kBelievedAtOnce = 1024;
 constexpr std::size_t kSlicePoints = 41, kSurfacePoints = 25;
 /// Of a normal distribution: 90 % lie within so many deviations.
 constexpr double kWithin90 = 1.6449;
-/// Points that are less likely to complete are asked last (tuner/optimizer.cc).
-constexpr double kUnlikely = 0.7;
 /// Deviations above the mean, for a recommendation.
 constexpr double kCaution = 1;
 

@@ -11,6 +11,9 @@
 
 namespace hocket {
 
+/// A point that completes less likely is tried last, and not recommended.
+inline constexpr double kUnlikely = 0.7;
+
 class Feasibility {
  public:
   /// `space` must outlive this.

@@ -23,8 +23,8 @@ constexpr double kCaution = 1;
 constexpr double kRegretDeviations = 2;
 /// What a trial that fails for sure costs, as a share of the iteration time, when it is simulated.
 constexpr double kFailureCost = 0.3;
-/// Points that are less likely to complete are asked last, and not recommended.
-constexpr double kUnlikely = 0.7, kAskedLast = 1e6;
+/// Worse than any score, for points that are unlikely to complete.
+constexpr double kAskedLast = 1e6;
 /// Best observed points from which the acquisition is climbed as well.
 constexpr std::size_t kKnownStarts = 3;
 

@@ -32,6 +32,7 @@ class StepSurrogate final : public Surrogate {
 
   void fit(std::span<const Observation> told, std::span<const Observation> pending) override;
   Belief believe(std::span<const UnitPoint> points) override;
+  double noise() const override { return hyper_.noise; }
   std::string basis() const override;
 
  private:

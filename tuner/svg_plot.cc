@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "tuner/svg.h"
@@ -80,20 +81,23 @@ class ValueScale {
   bool empty_ = true;
 };
 
+std::string digits(double value, int count) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*g", count, value);
+  return text;
+}
+
 std::string label_of(const Parameter& parameter, const ParameterValue& value) {
   const auto* integer = std::get_if<std::int64_t>(&value);
-  if (integer && *integer != 0 && parameter.name.ends_with("_bytes")) {
-    constexpr std::pair<int, const char*> kUnits[] = {{30, " GiB"}, {20, " MiB"}, {10, " KiB"}};
-    for (const auto& [bits, unit] : kUnits) {
-      const std::int64_t size = std::int64_t{1} << bits;
-      if (*integer % size == 0) return std::to_string(*integer / size) + unit;
+  if (integer && parameter.name.ends_with("_bytes")) {
+    constexpr std::pair<double, const char*> kUnits[] = {
+        {0x1p30, " GiB"}, {0x1p20, " MiB"}, {0x1p10, " KiB"}};
+    const auto bytes = static_cast<double>(*integer);
+    for (const auto& [size, unit] : kUnits) {
+      if (bytes >= size) return digits(bytes / size, 4) + unit;
     }
   }
-  if (const auto* real = std::get_if<double>(&value)) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", *real);
-    return text;
-  }
+  if (const auto* real = std::get_if<double>(&value)) return digits(*real, 4);
   const std::string text = to_text(value);
   return text.size() <= 14 ? text : text.substr(0, 12) + "…";
 }

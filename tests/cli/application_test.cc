@@ -29,16 +29,16 @@ Answer ask(const std::vector<std::string>& arguments) {
 TEST(Application, HelpsAndSaysItsVersionOnStdout) {
   const auto help = ask({"--help"});
   EXPECT_EQ(help.status, kDone);
-  for (const char* verb : {"tune", "run", "simulate", "replay", "tape", "studies", "trials", "best",
-                           "fetch", "topology", "Examples"}) {
+  for (const char* verb : {"tune", "run", "simulate", "replay", "explain", "plot", "tape",
+                           "studies", "trials", "best", "fetch", "topology", "Examples"}) {
     EXPECT_THAT(help.out, HasSubstr(verb));
   }
   EXPECT_EQ(help.err, "");
   const auto version = ask({"--version"});
   EXPECT_EQ(version.status, kDone);
   EXPECT_THAT(version.out, ::testing::StartsWith("hocket "));
-  for (const char* verb : {"tune", "run", "simulate", "replay", "tape", "studies", "trials", "best",
-                           "fetch", "topology"}) {
+  for (const char* verb : {"tune", "run", "simulate", "replay", "explain", "plot", "tape",
+                           "studies", "trials", "best", "fetch", "topology"}) {
     const auto of_verb = ask({verb, "--help"});
     EXPECT_EQ(of_verb.status, kDone) << verb;
     EXPECT_THAT(of_verb.out, HasSubstr("--json")) << verb;

@@ -1,0 +1,234 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/application.h"
+#include "cli/store_access.h"
+#include "cli/study_record.h"
+#include "cli/sweep.h"
+#include "cli/verb.h"
+#include "core/json.h"
+#include "store/open.h"
+#include "tests/tuner/temporary_folder.h"
+#include "tests/tuner/well_formed.h"
+#include "tuner/parameter_text.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Answer {
+  int status;
+  std::string out, err;
+
+  nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
+};
+
+class Explain : public ::testing::Test {
+ protected:
+  Answer ask(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"--store", store_});
+    return ask_as_it_is(arguments);
+  }
+  static Answer ask_as_it_is(const std::vector<std::string>& arguments) {
+    std::ostringstream out, err;
+    const int status = run_hocket(arguments, out, err, 0);
+    return {status, out.str(), err.str()};
+  }
+
+  /// Keeps a study whose trials are what `function` says.
+  void keep(const std::string& name, int trials, const std::vector<std::string>& parameters,
+            const FunctionRunner::Function& function) const {
+    std::vector<Parameter> parsed;
+    for (const auto& text : parameters) parsed.push_back(parse_parameter(text).value());
+    const auto store = open_store(store_).value();
+    const StudyDefinition definition{.space = Space::make(std::move(parsed)).value(),
+                                     .objective = parse_objective("wall").value(),
+                                     .trials = trials,
+                                     .working_directory = "/"};
+    const auto sweep = start_sweep(*store, {definition, {"job"}, name, "work"}).value();
+    std::ostringstream err;
+    Progress progress(err, 0, definition);
+    StudyRecord record(*store, sweep.study, topology_of(*store, sweep.study).value(), false,
+                       progress);
+    FunctionRunner runner(function);
+    const StudyOptions options{.space = definition.space,
+                               .seed = static_cast<std::uint64_t>(definition.seed),
+                               .trials = trials};
+    const auto result = run_study(options, {}, runner, record, {});
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_TRUE(record.finish(*result));
+  }
+
+  /// A parabola in X; Y does not matter, and trials with a large X fail.
+  void keep_parabola(int trials = 14) const {
+    keep("parabola", trials, {"X=int:1..40", "Y=choice:a,b"}, [](const Params& params) {
+      const auto x = static_cast<double>(std::get<std::int64_t>(params.at("X")));
+      if (x <= 35) return Result<TrialOutcome>(complete_trial({1e6 * (100 + std::pow(x - 12, 2))}));
+      TrialOutcome failed;
+      failed.message = "out of <memory>";
+      return Result<TrialOutcome>(std::move(failed));
+    });
+  }
+
+  testing::TemporaryFolder folder_;
+  const std::string store_ = folder_.file("store.db");
+};
+
+TEST_F(Explain, AStudyAsJson) {
+  keep_parabola();
+  const auto answer = ask({"explain", "parabola", "--json"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto document = answer.json();
+  EXPECT_EQ(document.at("of"), "study parabola");
+  EXPECT_EQ(document.at("unit"), "ns");
+  EXPECT_EQ(document.at("completed").get<int>() + document.at("failed").get<int>(), 14);
+  EXPECT_GT(document.at("failed"), 0);
+  EXPECT_EQ(document.at("importance").size(), 2U);
+  EXPECT_EQ(document.at("importance")[0].at("parameter"), "X");
+  EXPECT_GT(document.at("importance")[0].at("alone"), 0.8);
+  EXPECT_EQ(document.at("calibration").at("trials").size(),
+            document.at("completed").get<std::size_t>());
+  EXPECT_NEAR(document.at("recommended").at("params").at("X").get<double>(), 12, 3);
+  EXPECT_EQ(document.at("slices")[0].at("points").size(), 40U);
+  EXPECT_EQ(document.at("surface").at("x"), "X");
+  EXPECT_GT(document.at("rejected"), 0);
+
+  const auto stored = ask({"trials", "parabola", "--json"}).json().at("trials");
+  const auto& trials = document.at("trials");
+  ASSERT_EQ(trials.size(), 14U);
+  EXPECT_EQ(trials[0].at("reason"), "the default");
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    EXPECT_EQ(trials[i].at("number"), stored[i].at("number"));
+    EXPECT_EQ(trials[i].at("params"), stored[i].at("params"));
+    EXPECT_EQ(trials[i].at("value"), stored[i].at("value"));
+    EXPECT_EQ(trials[i].at("message"), stored[i].at("message"));
+    // The search, run again, asks for the same.
+    EXPECT_THAT(trials[i].at("reason").get<std::string>(), Not(HasSubstr("another setting")));
+  }
+}
+
+TEST_F(Explain, AStudyAsText) {
+  keep_parabola();
+  const auto answer = ask({"explain", "parabola"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  EXPECT_EQ(answer.err, "");
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("importance"), HasSubstr("90 % interval"),
+                                HasSubstr("recommended: X="), HasSubstr("why each trial was run"),
+                                HasSubstr("the default"), HasSubstr("rejected: "),
+                                HasSubstr("out of <memory>"), HasSubstr(" ms")));
+  EXPECT_EQ(ask({"explain", "parabola"}).out, answer.out);
+}
+
+TEST_F(Explain, ATable) {
+  std::string text = "a b,c,iteration_ns\n";
+  for (int a = 1; a <= 6; ++a)
+    for (int c = 1; c <= 3; ++c)
+      text += std::to_string(a) + "," + std::to_string(c) + "," + std::to_string(1000 * a) + "\n";
+  text += "6,3,oom\n";
+  const std::string path = folder_.write("table.csv", text);
+  const auto answer =
+      ask_as_it_is({"explain", "--table", path, "--objective-column", "iteration_ns", "--json"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto document = answer.json();
+  EXPECT_EQ(document.at("completed"), 18);
+  EXPECT_EQ(document.at("failed"), 1);
+  EXPECT_EQ(document.at("unit"), "ns");
+  EXPECT_EQ(document.at("importance")[0].at("parameter"), "a_b");
+  EXPECT_LT(document.at("importance")[1].at("total"), 0.05);
+  EXPECT_EQ(document.at("recommended").at("params").at("a_b"), 1);
+  EXPECT_EQ(document.at("trials")[0].at("reason"), nullptr);
+  const auto plain =
+      ask_as_it_is({"explain", "--table", path, "--objective-column", "iteration_ns"});
+  EXPECT_THAT(plain.out, Not(HasSubstr("why each trial was run")));
+}
+
+TEST_F(Explain, PlotsAreWrittenWhole) {
+  keep_parabola();
+  const auto target = folder_.file("deep/plots");
+  const auto answer = ask({"plot", "parabola", "-o", target});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(target))
+    names.push_back(entry.path().filename());
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("convergence.svg", "slices.svg", "contour.svg",
+                                                     "parallel.svg"));
+  for (const auto& name : names) {
+    EXPECT_THAT(answer.out, HasSubstr("wrote " + target + "/" + name + "\n"));
+    const auto document = read_file(target + "/" + name);
+    ASSERT_TRUE(document);
+    EXPECT_EQ(testing::xml_complaint(*document), "") << name;
+    EXPECT_THAT(*document, HasSubstr("study parabola"));
+  }
+  // Again, over what is there.
+  const auto again = ask({"plot", "parabola", "-o", target, "--json"});
+  EXPECT_EQ(again.json().at("written").size(), 4U);
+}
+
+TEST_F(Explain, PlotsThatCannotBeWrittenLeaveNothing) {
+  keep_parabola();
+  const std::string file = folder_.write("file", "");
+  const auto under_a_file = ask({"plot", "parabola", "-o", file + "/plots"});
+  EXPECT_EQ(under_a_file.status, kFailed);
+  EXPECT_THAT(under_a_file.err, AllOf(HasSubstr("cannot be written"), HasSubstr(file)));
+  EXPECT_EQ(ask({"plot", "parabola", "-o", file}).status, kFailed);
+  EXPECT_EQ(ask({"plot", "parabola", "-o", ""}).status, kBadInput);
+
+  const auto blocked = folder_.file("blocked");
+  std::filesystem::create_directories(blocked + "/parallel.svg");
+  const auto answer = ask({"plot", "parabola", "-o", blocked});
+  EXPECT_EQ(answer.status, kFailed);
+  EXPECT_THAT(answer.err, HasSubstr("parallel.svg"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(blocked), {}), 1);
+}
+
+TEST_F(Explain, SaysWhatItCannotExplain) {
+  keep_parabola(1);
+  keep("broken", 4, {"X=int:1..40"}, [](const Params&) { return TrialOutcome{}; });
+  const std::string one = folder_.write("one.csv", "a,value\n1,4\n2,oom\n");
+  const std::string text = folder_.write("text.csv", "a\n1\n");
+  struct Misuse {
+    std::vector<std::string> arguments;
+    std::string named;
+  };
+  for (const auto& [arguments, named] : std::vector<Misuse>{
+           {{"explain", "none"}, "none"},
+           {{"plot", "none", "-o", folder_.file("p")}, "none"},
+           {{"explain", "parabola"}, "study parabola: 1 of 1 trials"},
+           {{"plot", "parabola", "-o", folder_.file("p")}, "at least 2"},
+           {{"explain", "broken"}, "study broken: 0 of 4 trials"},
+           {{"explain"}, "--table TABLE"},
+           {{"explain", "parabola", "--table", one}, "--table TABLE"},
+           {{"explain", "--table", one}, "1 of 2 trials"},
+           {{"explain", "--table", text}, "no column \"value\""},
+           {{"explain", "--table", folder_.file("none.csv")}, "none.csv"},
+       }) {
+    SCOPED_TRACE(named);
+    const auto answer = ask(arguments);
+    EXPECT_EQ(answer.status, kBadInput);
+    EXPECT_EQ(answer.out, "");
+    EXPECT_THAT(answer.err, AllOf(::testing::StartsWith("hocket: "), HasSubstr(named)));
+    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("p")));
+}
+
+TEST_F(Explain, EqualValuesShowNoEffect) {
+  keep("flat", 6, {"X=int:1..40", "Y=float:0..1"},
+       [](const Params&) { return complete_trial({5}); });
+  const auto answer = ask({"explain", "flat"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("no parameter shows an effect"));
+  EXPECT_EQ(ask({"plot", "flat", "-o", folder_.file("flat")}).status, kDone);
+}
+
+}  // namespace
+}  // namespace hocket
