@@ -23,7 +23,8 @@ add_library(hocket_options INTERFACE)
 target_include_directories(hocket_options INTERFACE ${PROJECT_SOURCE_DIR})
 # GCC 12 reports -Wrestrict falsely for std::string (GCC bug 105651).
 target_compile_options(hocket_options INTERFACE -Wall -Wextra -Wpedantic -Werror
-                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+                       $<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option>)
 if(HOCKET_SANITIZE)
   target_compile_options(hocket_options INTERFACE
     -fsanitize=${HOCKET_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

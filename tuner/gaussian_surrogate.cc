@@ -41,7 +41,7 @@ std::vector<double> half_rank_warped(std::vector<double> values) {
   for (double& value : values) {
     if (value <= middle) continue;
     // The middle of the ranks that equal values share.
-    const auto [first, last] = std::ranges::equal_range(sorted, value);
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), value);
     const double rank =
         (static_cast<double>(first - sorted.begin()) + static_cast<double>(last - sorted.begin())) /
         2 / static_cast<double>(sorted.size());
