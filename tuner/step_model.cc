@@ -125,6 +125,8 @@ std::optional<StepModel> StepModel::make(const Space& space, std::optional<StepD
     model.deviation_[i] = model.nominal_ ? doubt.of_nominal : doubt.of_profile;
     model.difference_[i] = doubt.difference * (model.nominal_ ? 2 : 1);
   }
+  // A description says which it is, but seldom from having seen several channels.
+  if (!model.nominal_) model.expected_[kSplit] = std::clamp(model.step_.channel_split, 0.1, 0.8);
   return model;
 }
 

@@ -94,6 +94,22 @@ TEST(StepModel, AsExpectedItIsTheDescribedStepButForTheSplit) {
   }
 }
 
+TEST(StepModel, ADescriptionSaysHowChannelsShare) {
+  StepDescription step;
+  step.layers = {{"layer", 1'000'000, 1000, 1000}};
+  ScheduleConfig one_part;
+  one_part.partition_bytes = one_part.credit_bytes = 1 << 28;
+  one_part.comm_channels = 4;
+  const auto time = [&] {
+    const auto model = StepModel::make(knobs(), step).value();
+    return model.log_time(one_part, model.expected());
+  };
+  step.collective = {0, 10, 0};
+  const double split = time();
+  step.channel_split = 0;
+  EXPECT_LT(time(), split - 0.5) << "a part alone has about the whole link";
+}
+
 TEST(StepModel, TheBoundIsNeverAboveTheTime) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
