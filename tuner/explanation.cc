@@ -23,8 +23,6 @@ constexpr std::size_t kBelievedAtOnce = 1024;
 constexpr std::size_t kSlicePoints = 41, kSurfacePoints = 25;
 /// Of a normal distribution: 90 % lie within so many deviations.
 constexpr double kWithin90 = 1.6449;
-/// Deviations above the mean, for a recommendation.
-constexpr double kCaution = 1;
 
 /// What lies outside the numbers becomes the last of them.
 double finite(double value) {

@@ -17,8 +17,6 @@ namespace {
 /// How many deviations below the mean a simulated point is scored, when the step was described and
 /// when it is nominal.
 constexpr double kOptimism = 1, kNominalOptimism = 2;
-/// And how many above it for a recommendation.
-constexpr double kCaution = 1;
 /// Of the bounds between which values are believed to lie.
 constexpr double kRegretDeviations = 2;
 /// What a trial that fails for sure costs, as a share of the iteration time, when it is simulated.
@@ -28,10 +26,11 @@ constexpr double kAskedLast = 1e6;
 /// Best observed points from which the acquisition is climbed as well.
 constexpr std::size_t kKnownStarts = 3;
 
-std::unique_ptr<Surrogate> make_surrogate(const Space& space, std::optional<StepDescription> step) {
+/// Null where the simulator knows nothing of the space.
+std::unique_ptr<Surrogate> make_simulator(const Space& space, std::optional<StepDescription> step) {
   if (auto model = StepModel::make(space, std::move(step)))
     return std::make_unique<StepSurrogate>(space, std::move(*model));
-  return std::make_unique<GaussianSurrogate>(space);
+  return nullptr;
 }
 
 std::string percent(double share) {
@@ -49,15 +48,14 @@ Optimizer::Optimizer(Space space, SearchOptions options)
       candidates_(space_),
       feasibility_(space_),
       step_is_described_(options.step.has_value()),
-      surrogate_(make_surrogate(space_, std::move(options.step))) {}
-
-bool Optimizer::uses_simulator() const {
-  return dynamic_cast<const StepSurrogate*>(surrogate_.get()) != nullptr;
+      surrogate_(make_simulator(space_, std::move(options.step))),
+      uses_simulator_(surrogate_ != nullptr) {
+  if (!uses_simulator_) surrogate_ = std::make_unique<GaussianSurrogate>(space_);
 }
 
 std::optional<Suggestion> Optimizer::ask() {
   if (asked_.size() >= space_.allowed_size()) return std::nullopt;
-  const bool has_model = values_ > 0 && (uses_simulator() || asked_.size() >= design_.size());
+  const bool has_model = values_ > 0 && (uses_simulator_ || asked_.size() >= design_.size());
   auto suggestion = has_model ? next_of_model() : next_of_design();
   if (!suggestion) return suggestion;
   asked_.insert(suggestion->params);
@@ -88,6 +86,7 @@ Result<void> Optimizer::tell(const Evaluation& evaluation) {
       positive_ = false;
       pending_.clear();
       surrogate_ = std::make_unique<GaussianSurrogate>(space_);
+      uses_simulator_ = false;
     }
   }
   survey_.reset();
@@ -124,7 +123,7 @@ const Optimizer::Survey& Optimizer::survey() const {
   for (const auto& [params, believed] : pending_) pending.push_back(believed);
   surrogate_->fit(observed(), pending);
   Survey survey;
-  if (uses_simulator()) {
+  if (uses_simulator_) {
     survey.points = candidates_.survey(best_told(), seed_);
   } else {
     for (const Told& told : told_)
@@ -187,7 +186,7 @@ std::optional<Suggestion> Optimizer::suggest(const UnitPoint& point, double mean
 }
 
 std::optional<Suggestion> Optimizer::next_of_model() {
-  return uses_simulator() ? next_of_simulator() : next_of_process();
+  return uses_simulator_ ? next_of_simulator() : next_of_process();
 }
 
 std::optional<Suggestion> Optimizer::next_of_simulator() {
@@ -260,7 +259,6 @@ std::optional<Recommendation> Optimizer::recommend() const {
     const auto row = static_cast<Eigen::Index>(i);
     const bool completes = completed.contains(looked.points[i]) ||
                            feasibility_.probability(looked.points[i]) >= kUnlikely;
-    // What is uncertain may be worth a trial, but is not worth betting a training run on.
     const double score = looked.belief.mean[row] + kCaution * looked.belief.deviation[row];
     if (best && std::pair(!completes, score) >= std::pair(!best_completes, best_score)) continue;
     best_score = score;
@@ -275,7 +273,7 @@ std::optional<Recommendation> Optimizer::recommend() const {
   const double least =
       (looked.belief.mean - kRegretDeviations * looked.belief.deviation).minCoeff();
   const double bound = mean + kRegretDeviations * deviation - least;
-  if (uses_simulator()) recommendation.regret_bound = bound;
+  if (uses_simulator_) recommendation.regret_bound = bound;
   if (positive_) {
     recommendation.expected = std::exp(mean);
     recommendation.deviation = deviation * recommendation.expected;

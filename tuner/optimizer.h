@@ -49,7 +49,6 @@ class Optimizer final : public Search {
     Belief belief;
   };
 
-  bool uses_simulator() const;
   std::vector<Observation> observed() const;
   std::vector<UnitPoint> best_told() const;
   /// Learns from all that was told and is pending. Requires a value.
@@ -77,6 +76,7 @@ class Optimizer final : public Search {
   bool positive_ = true;    ///< all values; they are then modelled by their logarithms
   /// Learns when it is needed, and what it says is kept until something changes.
   mutable std::unique_ptr<Surrogate> surrogate_;
+  bool uses_simulator_;
   mutable std::optional<Survey> survey_;
 };
 

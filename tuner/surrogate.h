@@ -19,6 +19,10 @@ struct Observation {
   double standard_error = 0;  ///< of `value`, beside the noise between trials; 0: not known
 };
 
+/// A recommendation is the point whose mean plus so many deviations is lowest: what is uncertain
+/// may be worth a trial, but is not worth betting a training run on.
+inline constexpr double kCaution = 1;
+
 /// Of the noise-free objective.
 struct Belief {
   Eigen::VectorXd mean;
