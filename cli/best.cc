@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "cli/command_line.h"
+#include "cli/front_view.h"
 #include "cli/result_view.h"
 #include "cli/store_access.h"
 #include "cli/verb.h"
@@ -56,7 +57,11 @@ Result<int> show_best(const Options& options, Context& context) {
     return kDone;
   }
   print_heading(context.out, *view);
-  print_result(context.out, *result, view->unit);
+  if (result->front.empty()) {
+    print_result(context.out, *result, view->unit);
+  } else {
+    print_front(context.out, *result, *view, study->command);
+  }
   return kDone;
 }
 

@@ -1,14 +1,17 @@
 #include "cli/explanation_source.h"
 
+#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "cli/definition.h"
+#include "cli/store_access.h"
 #include "cli/sweep.h"
 #include "core/json.h"
 #include "tuner/gaussian_surrogate.h"
 #include "tuner/printable.h"
+#include "tuner/retrace.h"
 #include "tuner/search.h"
-#include "tuner/statistics.h"
+#include "tuner/step_calibration.h"
 
 namespace hocket {
 namespace {
@@ -37,21 +40,13 @@ Result<std::vector<SearchTrial>> search_trials(Store& store, const StudyRow& stu
     if (!trial) return failure(trial.error());
     SearchTrial found;
     found.number = row.number;
-    found.evaluation.params = std::move(trial->params);
+    found.evaluation = evaluation_of(*trial);
     found.message = row.message;
-    if (row.state == TrialState::complete) {
-      const TrialOutcome& outcome = trial->outcome;
-      found.evaluation.value = outcome.value;
-      found.evaluation.standard_error =
-          median_standard_error(outcome.spread, outcome.samples.size());
-    }
     if (found.message.empty() && !found.evaluation.value) found.message = to_string(row.state);
     trials.push_back(std::move(found));
   }
   return trials;
 }
-
-}  // namespace
 
 Result<Explained> explain_study(Store& store, const std::string& name) {
   const auto study = store.study(name);
@@ -63,7 +58,8 @@ Result<Explained> explain_study(Store& store, const std::string& name) {
   if (!trials) return failure(trials.error().in(title));
 
   const auto seed = static_cast<std::uint64_t>(definition->seed);
-  const auto search = make_search(definition->space, {.seed = seed, .step = definition->step});
+  const SearchOptions options = search_options(study_options(*definition));
+  const auto search = make_search(definition->space, options);
   if (!search) return failure(search.error().in(title));
   auto retraced = retrace(**search, *trials, static_cast<std::size_t>(definition->trials));
   if (!retraced) return failure(retraced.error().in(title));
@@ -73,13 +69,18 @@ Result<Explained> explain_study(Store& store, const std::string& name) {
                               .seed = seed,
                               .recommendation = std::move(retraced->recommendation)});
   if (!explanation) return failure(explanation.error().in(title));
+  std::optional<StepCalibration> simulator;
+  if (options.method == SearchMethod::model && options.simulate && options.objectives == 1)
+    simulator = calibrate_step(definition->space, std::move(definition->step), *trials);
   return Explained{title,
                    to_text(definition->objective),
                    unit_of(definition->objective),
+                   std::move(definition->other_objectives),
                    std::move(definition->space),
                    std::move(*trials),
                    std::move(retraced->reasons),
-                   std::move(*explanation)};
+                   std::move(*explanation),
+                   std::move(simulator)};
 }
 
 Result<Explained> explain_table(const std::string& path, const RecordedTableOptions& columns) {
@@ -109,10 +110,37 @@ Result<Explained> explain_table(const std::string& path, const RecordedTableOpti
   return Explained{printable(path, kTitleLimitBytes),
                    columns.objective_column,
                    is_time ? Unit::nanoseconds : Unit::none,
+                   {},
                    table->space(),
                    std::move(trials),
                    {},
                    std::move(*explanation)};
+}
+
+}  // namespace
+
+void add_source(CLI::App& verb, ExplanationSource& source) {
+  verb.add_option("STUDY", source.study, "its name or number");
+  verb.add_option("--store", source.store, "the store's file");
+  verb.add_option("--table", source.table, "a recorded sweep instead of a study");
+  verb.add_option("--objective-column", source.columns.objective_column,
+                  "the column of the table that was minimised")
+      ->capture_default_str();
+  verb.add_option("--ignore-column", source.columns.ignored_columns,
+                  "a column that is no parameter; repeat it")
+      ->allow_extra_args(false);
+}
+
+Result<Explained> explain_source(const ExplanationSource& source, const std::string& verb) {
+  if (source.study.empty() == source.table.empty()) {
+    return invalid(verb +
+                   ": expected either a study or --table TABLE; `hocket studies` lists the "
+                   "studies");
+  }
+  if (!source.table.empty()) return explain_table(source.table, source.columns);
+  const auto store = open_for_reading(source.store);
+  if (!store) return failure(store.error());
+  return explain_study(**store, source.study);
 }
 
 }  // namespace hocket

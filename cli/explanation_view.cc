@@ -33,6 +33,24 @@ nlohmann::json calibration_json(const Calibration& calibration) {
           {"trials", std::move(trials)}};
 }
 
+nlohmann::json simulator_json(const StepCalibration& calibration) {
+  auto constants = nlohmann::json::array();
+  for (const CalibratedConstant& constant : calibration.constants) {
+    constants.push_back({{"constant", constant.name},
+                         {"meaning", constant.meaning},
+                         {"is_factor", constant.is_factor},
+                         {"expected", constant.expected},
+                         {"expected_deviation", constant.expected_deviation},
+                         {"calibrated", constant.calibrated},
+                         {"deviation", constant.deviation}});
+  }
+  return {{"constants", std::move(constants)},
+          {"expected_noise", calibration.expected_noise},
+          {"noise", calibration.noise},
+          {"expected_discrepancy", calibration.expected_discrepancy},
+          {"discrepancy", calibration.discrepancy}};
+}
+
 nlohmann::json slice_json(const Slice& slice) {
   auto points = nlohmann::json::array();
   for (const BelievedPoint& point : slice.points) {
@@ -79,6 +97,14 @@ nlohmann::json trials_json(const Explained& explained) {
   return trials;
 }
 
+void print_others(std::ostream& out, const std::vector<Objective>& others) {
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    out << (i == 0 ? "explains the first objective, not " : ", ")
+        << printable(to_text(others[i]), kNameLimitBytes);
+  }
+  if (!others.empty()) out << '\n';
+}
+
 void print_importance(std::ostream& out, const Explained& explained) {
   const Explanation& explanation = explained.explanation;
   out << "importance: shares of what the model varies by over the space, "
@@ -114,6 +140,39 @@ void print_calibration(std::ostream& out, const Explained& explained) {
                value_text(trial.low, explained.unit) + " to " +
                    value_text(trial.high, explained.unit) + (inside ? "" : "  outside")});
   }
+  table.print(out);
+}
+
+/// "× 1.25 (1.1 to 1.4)" of a factor, else the number: with a deviation to either side.
+std::string constant_text(double mean, double deviation, bool is_factor) {
+  const auto shown = [&](double value) { return is_factor ? std::exp(value) : value; };
+  char text[96];
+  std::snprintf(text, sizeof text, "%s%.3g (%.3g to %.3g)", is_factor ? "× " : "", shown(mean),
+                shown(mean - deviation), shown(mean + deviation));
+  return text;
+}
+
+const char* moved_text(const CalibratedConstant& constant) {
+  const double moved = (constant.calibrated - constant.expected) / constant.expected_deviation;
+  if (std::abs(moved) >= 2)
+    return moved > 0 ? "much higher than expected" : "much lower than expected";
+  if (std::abs(moved) >= 0.5) return moved > 0 ? "higher than expected" : "lower than expected";
+  return constant.deviation > 0.8 * constant.expected_deviation ? "little learned" : "as expected";
+}
+
+void print_simulator(std::ostream& out, const StepCalibration& calibration) {
+  out << "\nthe simulator that the search calibrated (one deviation to either side)\n";
+  Table table({"constant", "before the trials", "after them", ""});
+  for (const CalibratedConstant& constant : calibration.constants) {
+    table.add({constant.meaning,
+               constant_text(constant.expected, constant.expected_deviation, constant.is_factor),
+               constant_text(constant.calibrated, constant.deviation, constant.is_factor),
+               moved_text(constant)});
+  }
+  table.add({"noise between trials", percent_text(calibration.expected_noise),
+             percent_text(calibration.noise), ""});
+  table.add({"what the simulator gets wrong", percent_text(calibration.expected_discrepancy),
+             percent_text(calibration.discrepancy), ""});
   table.print(out);
 }
 
@@ -182,9 +241,13 @@ nlohmann::json to_json(const Explained& explained) {
   for (const Slice& slice : explanation.slices) slices.push_back(slice_json(slice));
   const auto& calibration = explanation.calibration;
   const auto& surface = explanation.surface;
+  const auto& simulator = explained.simulator;
+  auto others = nlohmann::json::array();
+  for (const Objective& other : explained.others) others.push_back(to_text(other));
   return {{"of", explained.title},
           {"objective", explained.objective},
-          {"unit", explained.unit == Unit::nanoseconds ? "ns" : ""},
+          {"unit", to_string(explained.unit)},
+          {"other_objectives", std::move(others)},
           {"model", explanation.basis},
           {"completed", explanation.completed},
           {"failed", explanation.failed},
@@ -201,6 +264,7 @@ nlohmann::json to_json(const Explained& explained) {
           {"slices", std::move(slices)},
           {"surface", surface ? surface_json(*surface) : nlohmann::json()},
           {"rejected", explanation.rejected},
+          {"simulator", simulator ? simulator_json(*simulator) : nlohmann::json()},
           {"trials", trials_json(explained)}};
 }
 
@@ -211,7 +275,9 @@ void print_explanation(std::ostream& out, const Explained& explained) {
   if (explanation.modelled < explanation.completed) {
     out << ", fitted to " << explanation.modelled << " of them";
   }
-  out << "\n\n";
+  out << '\n';
+  print_others(out, explained.others);
+  out << '\n';
   print_importance(out, explained);
   out << '\n';
   print_calibration(out, explained);
@@ -221,6 +287,7 @@ void print_explanation(std::ostream& out, const Explained& explained) {
       << ": " << printable(recommended.reason, kReasonLimitBytes)
       << "\n\nalong each parameter, the others as recommended\n";
   for (const Slice& slice : explanation.slices) print_slice(out, slice, explained.unit);
+  if (explained.simulator) print_simulator(out, *explained.simulator);
   print_reasons(out, explained);
   print_rejected(out, explained);
 }

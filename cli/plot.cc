@@ -1,4 +1,4 @@
-// hocket plot: a study as drawings.
+// hocket plot: what a search learned as drawings.
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -10,7 +10,6 @@
 
 #include "cli/command_line.h"
 #include "cli/explanation_source.h"
-#include "cli/store_access.h"
 #include "cli/verb.h"
 #include "tuner/svg_plot.h"
 
@@ -18,7 +17,8 @@ namespace hocket {
 namespace {
 
 struct Options {
-  std::string study, store, folder;
+  ExplanationSource source;
+  std::string folder;
   bool json = false;
 };
 
@@ -26,17 +26,26 @@ struct Plot {
   std::string name, document;
 };
 
+PlotLabels labels_of(const Explained& explained, const std::string& objective, Unit unit) {
+  const std::string kind = unit == Unit::nanoseconds ? "time" : "value";
+  return {explained.title, kind + " (" + objective + ")",
+          [unit](double value) { return value_text(value, unit); }};
+}
+
 std::vector<Plot> plots_of(const Explained& explained) {
-  const Unit unit = explained.unit;
-  const std::string objective = unit == Unit::nanoseconds ? "time" : "value";
-  const PlotLabels labels{explained.title, objective + " (" + explained.objective + ")",
-                          [unit](double value) { return value_text(value, unit); }};
+  const PlotLabels labels = labels_of(explained, explained.objective, explained.unit);
   const auto& [space, trials] = std::tie(explained.space, explained.trials);
   const Explanation& explanation = explained.explanation;
-  return {{"convergence.svg", convergence_svg(trials, labels)},
-          {"slices.svg", slices_svg(space, trials, explanation, labels)},
-          {"contour.svg", contour_svg(space, trials, explanation, labels)},
-          {"parallel.svg", parallel_svg(space, trials, labels)}};
+  std::vector<Plot> plots = {{"convergence.svg", convergence_svg(trials, labels)},
+                             {"slices.svg", slices_svg(space, trials, explanation, labels)},
+                             {"contour.svg", contour_svg(space, trials, explanation, labels)},
+                             {"parallel.svg", parallel_svg(space, trials, labels)}};
+  if (!explained.others.empty()) {
+    const Objective& other = explained.others.front();
+    const PlotLabels up = labels_of(explained, to_text(other), unit_of(other));
+    plots.push_back({"front.svg", front_svg(trials, labels, up)});
+  }
+  return plots;
 }
 
 tl::unexpected<Error> cannot_write(const std::filesystem::path& path, const std::string& why) {
@@ -91,9 +100,7 @@ Result<int> plot_verb(const Options& options, Context& context) {
   if (options.folder.empty()) {
     return failure(ErrorCode::invalid_argument, "-o: expected the name of a folder");
   }
-  const auto store = open_for_reading(options.store);
-  if (!store) return failure(store.error());
-  const auto explained = explain_study(**store, options.study);
+  const auto explained = explain_source(options.source, "plot");
   if (!explained) return failure(explained.error());
   const auto plots = plots_of(*explained);
   const std::filesystem::path folder(options.folder);
@@ -112,15 +119,17 @@ Result<int> plot_verb(const Options& options, Context& context) {
 
 void add_plot(CLI::App& program, Action& action) {
   auto options = std::make_shared<Options>();
-  auto* verb = program.add_subcommand("plot", "draw a study: four SVG files");
-  verb->add_option("STUDY", options->study, "its name or number")->required();
+  auto* verb = program.add_subcommand("plot", "draw what a search learned: SVG files");
+  add_source(*verb, options->source);
   verb->add_option("-o,--output", options->folder, "the folder to write to; it is made")
       ->required();
-  verb->add_option("--store", options->store, "the store's file");
   verb->add_flag("--json", options->json, "print what was written as JSON");
   verb->footer(
-      "Writes convergence.svg, slices.svg, contour.svg and parallel.svg.\n"
-      "Example:\n  hocket plot gpt2-1 -o plots\n");
+      "Writes convergence.svg, slices.svg, contour.svg and parallel.svg, which show the first\n"
+      "objective, and front.svg, with the second one, where there are several.\n"
+      "Examples:\n"
+      "  hocket plot gpt2-1 -o plots\n"
+      "  hocket plot --table sweep.csv --objective-column iteration_ns -o plots\n");
   verb->callback(
       [options, &action] { action = [options](Context& c) { return plot_verb(*options, c); }; });
 }

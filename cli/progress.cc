@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "tuner/printable.h"
+#include "tuner/promotion.h"
 
 namespace hocket {
 namespace {
@@ -21,6 +22,7 @@ Progress::Progress(std::ostream& err, int columns, const StudyDefinition& defini
     : err_(err),
       columns_(columns),
       unit_(unit_of(definition.objective)),
+      others_(definition.other_objectives),
       search_total_(search_total(definition)),
       confirm_pairs_(definition.confirm_pairs) {}
 
@@ -32,7 +34,8 @@ std::string Progress::label(TrialPhase phase, std::int64_t ordinal) const {
   if (phase == TrialPhase::search) {
     return "trial " + std::to_string(ordinal) + "/" + std::to_string(search_total_);
   }
-  const std::int64_t total = confirm_pairs_ * (default_works_ ? 2 : 1);
+  const std::int64_t total =
+      default_works_ ? 2 * confirm_pairs_ : std::min<std::int64_t>(confirm_pairs_, kFewestPairs);
   return "confirmation " + std::to_string(ordinal) + "/" + std::to_string(total);
 }
 
@@ -69,6 +72,10 @@ void Progress::finished(const FinishedTrial& trial, const std::string& note) {
   std::string ending = outcome.state == TrialState::complete
                            ? measured_text(outcome.value, outcome.spread, unit_)
                            : std::string(to_string(outcome.state));
+  if (outcome.state == TrialState::complete) {
+    for (std::size_t i = 0; i < std::min(others_.size(), outcome.others.size()); ++i)
+      ending += ", " + value_text(outcome.others[i], unit_of(others_[i]));
+  }
   if (!note.empty()) ending += " (" + note + ")";
   last_ = "  last " + ending;
   const std::int64_t ordinal = trial.phase == TrialPhase::search ? searched_ : confirmed_;

@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/definition.h"
 #include "cli/text.h"
@@ -32,7 +33,7 @@ class Progress {
   void finished(const FinishedTrial& trial, const std::string& note);
 
  private:
-  /// "trial 3/15", "confirmation 2/6"
+  /// "trial 3/15", "confirmation 2/6": so many at most
   std::string label(TrialPhase phase, std::int64_t ordinal) const;
   std::string best_text() const;
   void rewrite(const std::string& line);
@@ -40,6 +41,7 @@ class Progress {
   std::ostream& err_;
   const int columns_;
   const Unit unit_;
+  const std::vector<Objective> others_;
   const std::int64_t search_total_, confirm_pairs_;
   std::int64_t searched_ = 0, confirmed_ = 0;
   bool default_works_ = true;

@@ -1,6 +1,7 @@
 // hocket replay: a search on a recorded sweep instead of a running job.
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <ostream>
 
@@ -14,6 +15,7 @@
 #include "tuner/recorded_table.h"
 #include "tuner/search.h"
 #include "tuner/table_replay.h"
+#include "tuner/transfer.h"
 
 namespace hocket {
 namespace {
@@ -22,7 +24,7 @@ struct Options {
   std::string table;
   RecordedTableOptions columns;
   std::int64_t trials = 20, seed = 0;
-  std::string step, method = "model";
+  std::string step, method = "model", transfer;
   bool json = false;
 };
 
@@ -56,6 +58,8 @@ Result<SearchOptions> search_options(const Options& options) {
   const auto method = parse_search_method(options.method);
   if (!method) return failure(method.error().in("--method"));
   search.method = *method;
+  if (search.method != SearchMethod::model && !options.transfer.empty())
+    return invalid("--transfer: only the method model starts from another table");
   if (!options.step.empty()) {
     auto step = read_step(options.step);
     if (!step) return failure(step.error().in("--step"));
@@ -70,6 +74,35 @@ Result<RecordedTable> read_table(const Options& options) {
   auto table = RecordedTable::parse(*text, options.columns);
   if (!table) return failure(table.error().in(options.table));
   return table;
+}
+
+/// Another table of the same columns, as an earlier study of the same parameters.
+Result<Donor> read_donor(const Options& options, const RecordedTable& table) {
+  Options other = options;
+  other.table = options.transfer;
+  other.columns.default_setting.clear();
+  const auto recorded = read_table(other);
+  if (!recorded) return failure(recorded.error());
+  std::map<std::string, std::string> own_names;
+  for (std::size_t i = 0; i < table.columns().size(); ++i)
+    own_names[table.columns()[i]] = table.space().parameters()[i].name;
+  for (const auto& column : recorded->columns()) {
+    if (own_names.contains(column) && recorded->columns().size() == own_names.size()) continue;
+    return invalid(options.transfer + ": expected the columns of " + options.table);
+  }
+  Donor donor{.study = options.transfer};
+  recorded->for_each([&](const Params& params, const RecordedTable::Measurements& measurements) {
+    Params own;
+    for (std::size_t i = 0; i < recorded->columns().size(); ++i) {
+      own[own_names.at(recorded->columns()[i])] = params.at(recorded->space().parameters()[i].name);
+    }
+    donor.evaluations.push_back({std::move(own), mean_value(measurements), 0});
+  });
+  donor = adapted(donor, table.space());
+  if (donor.evaluations.empty())
+    return invalid(options.transfer + ": no setting in it has values that " + options.table +
+                   " has, too");
+  return donor;
 }
 
 /// By the names that the table has.
@@ -127,10 +160,15 @@ void print_replay(std::ostream& out, const Options& options, const RecordedTable
 
 Result<int> replay_verb(const Options& options, Context& context) {
   if (auto ok = no_command(context.command, "replay"); !ok) return failure(ok.error());
-  const auto search_of = search_options(options);
+  auto search_of = search_options(options);
   if (!search_of) return failure(search_of.error());
   const auto table = read_table(options);
   if (!table) return failure(table.error());
+  if (!options.transfer.empty()) {
+    auto donor = read_donor(options, *table);
+    if (!donor) return failure(donor.error().in("--transfer"));
+    search_of->donor = std::move(*donor);
+  }
   const auto search = make_search(table->space(), *search_of);
   if (!search) return failure(search.error().in(options.table));
   const auto trials = static_cast<std::size_t>(options.trials);
@@ -170,6 +208,8 @@ void add_replay(CLI::App& program, Action& action) {
                    "the step description that a profile of the default gave, for the method model");
   verb->add_option("--method", options->method, "model, random, sobol, tpe or grid")
       ->capture_default_str();
+  verb->add_option("--transfer", options->transfer,
+                   "another recorded sweep of the same columns, to start from");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(kFooter);
   verb->callback(

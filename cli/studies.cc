@@ -54,6 +54,7 @@ std::string outcome_text(const StudyRow& study) {
   const auto result = study_result_from_json(study.result);
   if (!result) return {};
   if (!result->best.value) return "no trial completed";
+  if (!result->front.empty()) return "a front of " + std::to_string(result->front.size());
   if (!result->promoted) return "default stays";
   return result->gain > 0 ? percent_text(result->gain) + " better" : "default failed";
 }

@@ -49,16 +49,6 @@ Result<void> check_command(const StudyRow& study, const std::vector<std::string>
                      "; leave the command out to resume it");
 }
 
-/// An objective of which the trials have shown what it means.
-Objective resolved(Objective objective, const std::vector<FinishedTrial>& history) {
-  if (objective.kind != ObjectiveKind::automatic) return objective;
-  const auto is_complete = [](const auto& t) { return t.outcome.state == TrialState::complete; };
-  const auto first = std::find_if(history.begin(), history.end(), is_complete);
-  if (first == history.end()) return objective;
-  objective.kind = has_report({*first}) ? ObjectiveKind::report : ObjectiveKind::wall;
-  return objective;
-}
-
 }  // namespace
 
 Result<Sweep> start_sweep(Store& store, const NewSweep& sweep) {
@@ -95,16 +85,10 @@ Result<Sweep> resume_sweep(Store& store, const ResumedSweep& sweep) {
   const auto removed = store.abandon_running_trials(study->id);
   if (!removed) return failure(as_bad_input(removed.error()));
 
-  const auto rows = store.trials(study->id, TrialDetail::with_measurements);
-  if (!rows) return failure(as_bad_input(rows.error()));
-  std::vector<FinishedTrial> history;
-  for (const auto& row : *rows) {
-    auto trial = finished_trial(row);
-    if (!trial) return failure(trial.error().in("study " + study->name));
-    history.push_back(std::move(*trial));
-  }
-  definition->objective = resolved(definition->objective, history);
-  return Sweep{std::move(*study), std::move(*definition), std::move(history)};
+  auto history = read_history(store, study->id);
+  if (!history) return failure(as_bad_input(history.error().in("study " + study->name)));
+  definition->objective = resolved_objective(definition->objective, *history);
+  return Sweep{std::move(*study), std::move(*definition), std::move(*history)};
 }
 
 Result<FinishedTrial> finished_trial(const TrialRow& row) {
@@ -119,7 +103,44 @@ Result<FinishedTrial> finished_trial(const TrialRow& row) {
   if (auto samples = trial.outcome.metrics.extract(kSamplesMetric); !samples.empty()) {
     trial.outcome.samples = std::move(samples.mapped());
   }
+  if (row.state == TrialState::complete) trial.outcome.others = others_in(trial.outcome.metrics);
   return trial;
+}
+
+Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study_id) {
+  const auto rows = store.trials(study_id, TrialDetail::with_measurements);
+  if (!rows) return failure(rows.error());
+  std::vector<FinishedTrial> history;
+  for (const auto& row : *rows) {
+    if (row.state == TrialState::running) continue;
+    auto trial = finished_trial(row);
+    if (!trial) return failure(trial.error());
+    history.push_back(std::move(*trial));
+  }
+  return history;
+}
+
+StudyOptions study_options(const StudyDefinition& definition) {
+  return {.space = definition.space,
+          .method = definition.method,
+          .seed = static_cast<std::uint64_t>(definition.seed),
+          .trials = static_cast<int>(definition.trials),
+          .confirm_pairs = static_cast<int>(definition.confirm_pairs),
+          .stop_early = definition.stop_early,
+          .end_trials_early = definition.end_trials_early,
+          .objectives = 1 + definition.other_objectives.size(),
+          .simulate = definition.objective.kind != ObjectiveKind::memory,
+          .step = definition.step,
+          .donor = definition.donor};
+}
+
+Objective resolved_objective(Objective objective, const std::vector<FinishedTrial>& history) {
+  if (objective.kind != ObjectiveKind::automatic) return objective;
+  const auto is_complete = [](const auto& t) { return t.outcome.state == TrialState::complete; };
+  const auto first = std::find_if(history.begin(), history.end(), is_complete);
+  if (first == history.end()) return objective;
+  objective.kind = has_report({*first}) ? ObjectiveKind::report : ObjectiveKind::wall;
+  return objective;
 }
 
 bool has_report(const std::vector<FinishedTrial>& trials) {

@@ -43,6 +43,15 @@ Result<Sweep> resume_sweep(Store& store, const ResumedSweep& sweep);
 /// A trial as the tuner knows it. Requires one that has ended, with its measurements.
 Result<FinishedTrial> finished_trial(const TrialRow& row);
 
+/// The trials of a study that have ended, in order.
+Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study_id);
+
+/// How the study is run, but for finding what it starts from.
+StudyOptions study_options(const StudyDefinition& definition);
+
+/// An automatic objective as the trials have shown what it means, else `objective`.
+Objective resolved_objective(Objective objective, const std::vector<FinishedTrial>& history);
+
 /// Whether a job's report was among what `trials` measured.
 bool has_report(const std::vector<FinishedTrial>& trials);
 

@@ -9,14 +9,6 @@
 namespace hocket {
 namespace {
 
-struct TimeUnit {
-  std::string_view name;
-  double ns;
-};
-
-// Largest first, as value_text() looks for one.
-constexpr std::array<TimeUnit, 6> kTimeUnits = {
-    {{"h", 3600e9}, {"m", 60e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}}};
 constexpr double kLongestNs = 30.0 * 24 * 3600e9;
 
 struct SizeUnit {
@@ -34,39 +26,16 @@ constexpr std::array<SizeUnit, 9> kSizeUnits = {{{"", "B", 1},
                                                  {"GB", "GB", 1'000'000'000},
                                                  {"TB", "TB", 1'000'000'000'000}}};
 
-std::string number_text(double value, int digits) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.*g", digits, value);
-  return text;
-}
-
 }  // namespace
 
-Unit unit_of(const Objective& objective) {
-  const bool is_plain =
-      objective.kind == ObjectiveKind::regex || objective.kind == ObjectiveKind::file;
-  return is_plain ? Unit::none : Unit::nanoseconds;
-}
-
 Result<std::int64_t> parse_duration(std::string_view text) {
-  const auto refuse = [&] {
-    return failure(ErrorCode::invalid_argument,
-                   "expected a duration above 0 and up to 30 days, such as 90, 30s, 5m or 1.5h, "
-                   "found \"" +
-                       std::string(text) + "\"");
-  };
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return refuse();
-  std::string_view name = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (name.empty()) name = "s";
-  for (const auto& unit : kTimeUnits) {
-    if (unit.name != name) continue;
-    const double ns = number * unit.ns;
-    if (!(ns >= 1 && ns <= kLongestNs)) return refuse();
-    return static_cast<std::int64_t>(std::llround(ns));
-  }
-  return refuse();
+  const auto seconds = parse_value(text, Unit::none);
+  const auto ns = seconds ? Result<double>(*seconds * 1e9) : parse_value(text, Unit::nanoseconds);
+  if (ns && *ns >= 1 && *ns <= kLongestNs) return static_cast<std::int64_t>(std::llround(*ns));
+  return failure(ErrorCode::invalid_argument,
+                 "expected a duration above 0 and up to 30 days, such as 90, 30s, 5m or 1.5h, "
+                 "found \"" +
+                     std::string(text) + "\"");
 }
 
 Result<std::int64_t> parse_size(std::string_view text) {
@@ -86,16 +55,6 @@ Result<std::int64_t> parse_size(std::string_view text) {
     return bytes;
   }
   return refuse();
-}
-
-std::string value_text(double value, Unit unit) {
-  if (unit == Unit::none) return number_text(value, 6);
-  for (const auto& time : kTimeUnits) {
-    // Hours and minutes are for limits; measurements read better in seconds.
-    if (time.ns > 1e9 || (std::abs(value) < time.ns && time.ns > 1)) continue;
-    return number_text(value / time.ns, 4) + " " + std::string(time.name);
-  }
-  return number_text(value, 4);
 }
 
 std::string measured_text(std::optional<double> value, double spread, Unit unit) {

@@ -10,18 +10,10 @@
 
 #include "core/result.h"
 #include "core/topology.h"
-#include "tuner/objective.h"
 #include "tuner/params.h"
+#include "tuner/unit.h"
 
 namespace hocket {
-
-/// What an objective's numbers mean.
-enum class Unit {
-  nanoseconds,  ///< wall, report
-  none,         ///< whatever the program prints
-};
-
-Unit unit_of(const Objective& objective);
 
 /// Reads a number with ns, us, ms, s, m or h ("30s", "1.5m"), seconds when there is none; above 0
 /// and at most 30 days.
@@ -30,9 +22,6 @@ Result<std::int64_t> parse_duration(std::string_view text);
 /// Reads a whole number of bytes (or of anything), at least 0: plain, with K, M, G, T or KiB, MiB,
 /// GiB, TiB for powers of 1024, or with kB, MB, GB, TB for powers of 1000.
 Result<std::int64_t> parse_size(std::string_view text);
-
-/// "411.2 ms", or the plain number; four significant digits, six of a plain number.
-std::string value_text(double value, Unit unit);
 
 /// "411.2 ms ± 1.31 ms"; "-" when there is no value.
 std::string measured_text(std::optional<double> value, double spread, Unit unit);

@@ -25,10 +25,10 @@ Result<int> show_trials(const Options& options, Context& context) {
   if (!study) return failure(study.error());
   const auto view = study_view(**store, *study);
   if (!view) return failure(view.error());
-  const auto trials = (*store)->trials(study->id, TrialDetail::summary);
+  const auto trials = (*store)->trials(study->id, detail_for(*view));
   if (!trials) return failure(trials.error());
   if (options.csv) {
-    print_trials_csv(context.out, *trials);
+    print_trials_csv(context.out, *trials, *view);
     return kDone;
   }
   if (options.json) {
@@ -38,7 +38,7 @@ Result<int> show_trials(const Options& options, Context& context) {
     return kDone;
   }
   print_heading(context.out, *view);
-  print_trials(context.out, *trials, view->unit);
+  print_trials(context.out, *trials, *view);
   return kDone;
 }
 

@@ -1,11 +1,14 @@
 // hocket tune: runs a command under many settings and keeps the best.
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <ostream>
 
 #include "cli/command_line.h"
+#include "cli/donor_source.h"
+#include "cli/front_view.h"
 #include "cli/interrupt.h"
 #include "cli/promotion_choice.h"
 #include "cli/result_view.h"
@@ -23,12 +26,14 @@ namespace hocket {
 namespace {
 
 struct Options {
-  std::vector<std::string> params, defaults, constraints;
-  std::string objective = "auto", timeout = "10m";
-  std::int64_t trials = 15, confirm = 3, skip = 0, seed = 1;
+  std::vector<std::string> params, defaults, constraints, limits;
+  std::vector<std::string> objectives = {"auto"};
+  std::string timeout = "10m";
+  std::int64_t trials = 15, confirm = 5, skip = 0, seed = 1;
   std::string study, workload, store;
-  std::string step;
-  bool all_trials = false, resume = false, take_over = false, json = false;
+  std::string step, method = "model", transfer;
+  bool all_trials = false, full_trials = false, no_transfer = false;
+  bool resume = false, take_over = false, json = false;
 };
 
 constexpr const char* kFooter =
@@ -46,6 +51,8 @@ constexpr const char* kFooter =
     "  hocket tune --param BATCH=levels:8,16,32 --param LEN=int:64..1K --require 'BATCH*LEN<=16K' "
     "\\\n"
     "      -- ./job\n"
+    "  hocket tune --limit 'memory<=4G' -- ./job\n"
+    "  hocket tune --objective report --objective memory -- ./job\n"
     "  hocket tune --resume\n";
 
 Result<Space> make_space(const Options& options) {
@@ -69,8 +76,8 @@ Result<Space> make_space(const Options& options) {
 Result<StudyDefinition> make_definition(const Options& options) {
   auto space = make_space(options);
   if (!space) return failure(space.error());
-  auto objective = parse_objective(options.objective);
-  if (!objective) return failure(objective.error());
+  const auto objectives = parse_objectives(options.objectives);
+  if (!objectives) return failure(objectives.error());
   const auto time_limit_ns = parse_duration(options.timeout);
   if (!time_limit_ns) return failure(time_limit_ns.error().in("--timeout"));
   std::error_code error;
@@ -79,13 +86,36 @@ Result<StudyDefinition> make_definition(const Options& options) {
     return failure(ErrorCode::unavailable,
                    "the working directory cannot be read: " + error.message());
   }
-  StudyDefinition definition{std::move(*space), std::move(*objective), options.skip,
-                             options.seed,      options.trials,        options.confirm,
-                             *time_limit_ns,    directory.string(),    !options.all_trials};
+  const auto method = parse_search_method(options.method);
+  if (!method) return failure(method.error().in("--method"));
+  StudyDefinition definition{.space = std::move(*space),
+                             .objective = objectives->front(),
+                             .other_objectives = {objectives->begin() + 1, objectives->end()},
+                             .skip = options.skip,
+                             .method = *method,
+                             .seed = options.seed,
+                             .trials = options.trials,
+                             .confirm_pairs = options.confirm,
+                             .time_limit_ns = *time_limit_ns,
+                             .working_directory = directory.string(),
+                             .stop_early = !options.all_trials,
+                             .end_trials_early = !options.full_trials};
+  for (const auto& text : options.limits) {
+    auto limit = parse_limit(text);
+    if (!limit) return failure(limit.error());
+    definition.limits.push_back(std::move(*limit));
+  }
   if (!options.step.empty()) {
     auto step = read_step(options.step);
     if (!step) return failure(step.error().in("--step"));
     definition.step = std::move(*step);
+  }
+  if (*method == SearchMethod::model && objectives->size() == 1 && !options.no_transfer) {
+    definition.transfer = options.transfer;
+  } else if (!options.transfer.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "--transfer: only the method model with one objective starts from another "
+                   "study");
   }
   if (auto ok = validate(definition); !ok) return failure(ok.error());
   return definition;
@@ -111,6 +141,11 @@ Result<Sweep> open_sweep(const Options& options, const Context& context,
   auto definition = make_definition(options);
   if (!definition) return failure(definition.error());
   if (auto ok = open(); !ok) return failure(ok.error());
+  if (!options.transfer.empty()) {
+    // The job is known later; that the study can be started from is known now.
+    const auto donor = named_donor(*store, options.transfer, *definition, {});
+    if (!donor) return failure(as_bad_input(donor.error().in("--transfer")));
+  }
   auto workload = options.workload.empty() ? command_name(*command) : options.workload;
   return start_sweep(*store, {.definition = std::move(*definition),
                               .command = std::move(*command),
@@ -121,18 +156,30 @@ Result<Sweep> open_sweep(const Options& options, const Context& context,
 CommandOptions command_options(const Sweep& sweep) {
   return {.command = sweep.study.command,
           .objective = sweep.definition.objective,
+          .other_objectives = sweep.definition.other_objectives,
+          .limits = sweep.definition.limits,
           .skip = static_cast<std::size_t>(sweep.definition.skip),
           .working_directory = sweep.definition.working_directory,
           .time_limit_ns = sweep.definition.time_limit_ns};
 }
 
-StudyOptions study_options(const StudyDefinition& definition) {
-  return {.space = definition.space,
-          .seed = static_cast<std::uint64_t>(definition.seed),
-          .trials = static_cast<int>(definition.trials),
-          .confirm_pairs = static_cast<int>(definition.confirm_pairs),
-          .stop_early = definition.stop_early,
-          .step = definition.step};
+/// The earlier study to start from; one that turns out not to fit is none.
+Result<std::optional<Donor>> find_donor(const Context& context, Store& store, const Sweep& sweep,
+                                        const FinishedTrial& first) {
+  auto found = take_donor(store, sweep.study.id, first);
+  if (!found) {
+    if (found.error().code != ErrorCode::invalid_argument)
+      return failure(as_bad_input(found.error()));
+    context.err << "starts from no earlier study: " << found.error().message << std::endl;
+    return std::nullopt;
+  }
+  if (!*found) return std::nullopt;
+  auto& [donor, difference] = **found;
+  char distance[32];
+  std::snprintf(distance, sizeof distance, "%.1f", donor.distance.value_or(0));
+  context.err << "starts from study " << donor.study << " at distance " << distance << " ("
+              << difference << ")" << std::endl;
+  return std::move(donor);
 }
 
 /// " --store PATH" where that was given.
@@ -160,9 +207,14 @@ Result<StudyResult> run_sweep(const Options& options, const Context& context, St
   for (const auto& trial : sweep.history) progress.recall(trial);
   StudyRecord record(store, sweep.study, *topology, has_report(sweep.history), progress);
   auto runner = CommandRunner::make(command_options(sweep), clock, cancel);
-  const auto result =
-      !runner ? Result<StudyResult>(failure(runner.error()))
-              : run_study(study_options(sweep.definition), sweep.history, *runner, record, cancel);
+  auto study = study_options(sweep.definition);
+  if (sweep.definition.transfer && !sweep.definition.donor) {
+    study.find_donor = [&](const FinishedTrial& first) {
+      return find_donor(context, store, sweep, first);
+    };
+  }
+  const auto result = !runner ? Result<StudyResult>(failure(runner.error()))
+                              : run_study(study, sweep.history, *runner, record, cancel);
   if (result) {
     if (auto ok = record.finish(*result); !ok) return failure(ok.error());
     return result;
@@ -196,7 +248,7 @@ Result<void> show(const Options& options, Context& context, Store& store, std::i
   if (!study) return failure(study.error());
   const auto view = study_view(store, *study);
   if (!view) return failure(view.error());
-  const auto trials = store.trials(study_id, TrialDetail::summary);
+  const auto trials = store.trials(study_id, detail_for(*view));
   if (!trials) return failure(trials.error());
   std::string fetch;
   if (result.promoted) {
@@ -213,9 +265,13 @@ Result<void> show(const Options& options, Context& context, Store& store, std::i
     return {};
   }
   print_heading(context.out, *view);
-  print_trials(context.out, *trials, view->unit);
+  print_trials(context.out, *trials, *view);
   context.out << '\n';
-  print_result(context.out, result, view->unit);
+  if (result.front.empty()) {
+    print_result(context.out, result, view->unit);
+  } else {
+    print_front(context.out, result, *view, study->command);
+  }
   if (!fetch.empty()) context.out << "fetch it with: " << fetch << '\n';
   return {};
 }
@@ -240,6 +296,12 @@ Result<int> tune(const Options& options, Context& context) {
 
 /// Declares the options; returns those that define a study, which --resume takes from the store.
 std::vector<CLI::Option*> add_options(CLI::App& verb, Options& options) {
+  auto* transfer =
+      verb.add_option("--transfer", options.transfer,
+                      "the earlier study to start from (default: the nearest, if one is near)");
+  auto* no_transfer =
+      verb.add_flag("--no-transfer", options.no_transfer, "start from no earlier study")
+          ->excludes(transfer);
   std::vector<CLI::Option*> defining = {
       verb.add_option("--param", options.params,
                       "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
@@ -255,18 +317,33 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, Options& options) {
           ->capture_default_str(),
       verb.add_flag("--all-trials", options.all_trials,
                     "do not stop before, when little is left to gain"),
+      verb.add_flag("--full-trials", options.full_trials,
+                    "do not end a trial before, when it is slower than the best"),
       verb.add_option("--step", options.step,
                       "what a profile says of the default's step (hocket simulate), to start from"),
-      verb.add_option("--confirm", options.confirm, "pairs of runs that confirm the winner")
+      verb.add_option("--confirm", options.confirm,
+                      "pairs of runs, at most, that confirm the winner; it takes 2 or more")
           ->capture_default_str(),
       verb.add_option("--timeout", options.timeout, "limit of one trial: 90, 30s, 5m")
           ->capture_default_str(),
-      verb.add_option("--objective", options.objective,
-                      "what to minimise: auto (the job's report, else wall), wall, report, "
-                      "regex:PATTERN or file:PATH")
+      verb.add_option("--objective", options.objectives,
+                      "what to minimise: auto (the job's report, else wall), wall, memory, "
+                      "report, regex:PATTERN or file:PATH; up to three times, for the settings "
+                      "that none beats in all of them (then nothing is confirmed or promoted)")
+          ->allow_extra_args(false)
           ->capture_default_str(),
+      verb.add_option("--limit", options.limits,
+                      "OBJECTIVE<=NUMBER, what a trial must stay within or has failed: "
+                      "memory<=4G, wall<=60s, regex:PATTERN<=3.5; repeat it")
+          ->allow_extra_args(false),
       verb.add_option("--skip", options.skip, "matches of a regex to drop as warm-up")
           ->capture_default_str(),
+      verb.add_option("--method", options.method,
+                      "how to search: model, random, sobol, tpe or grid (a full one, given as many "
+                      "trials)")
+          ->capture_default_str(),
+      transfer,
+      no_transfer,
       verb.add_option("--seed", options.seed, "seed of the search")->capture_default_str(),
       verb.add_option("--workload", options.workload,
                       "what the command is, when it writes no report (default: its name)")};

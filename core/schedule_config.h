@@ -44,7 +44,8 @@ struct Knob {
   std::string_view name;
   /// Integer knobs: allowed range, both ends included. Unused for a choice.
   std::int64_t low = 0, high = 0;
-  /// Integer knobs: the range that a sweep searches by default; logarithmic where `log`.
+  /// Integer knobs: the range that a sweep searches by default; where `log`, it is logarithmic, and
+  /// its powers of two, which begin with `tune_low`, are enough.
   std::int64_t tune_low = 0, tune_high = 0;
   bool log = false;
   /// Non-empty for a knob with named values.

@@ -16,13 +16,15 @@ std::vector<Interval> busy(const std::vector<TraceEvent>& events, TraceKind kind
   return union_of(std::move(intervals));
 }
 
+void note_start(const TraceEvent& event, std::map<std::int64_t, std::int64_t>& starts_ns) {
+  const auto [it, added] = starts_ns.emplace(event.step, event.begin_ns);
+  if (!added) it->second = std::min(it->second, event.begin_ns);
+}
+
 /// When each step's first task started, in order of steps.
 std::vector<std::int64_t> step_starts(const std::vector<TraceEvent>& events) {
   std::map<std::int64_t, std::int64_t> first;
-  for (const TraceEvent& event : events) {
-    const auto [it, added] = first.emplace(event.step, event.begin_ns);
-    if (!added) it->second = std::min(it->second, event.begin_ns);
-  }
+  for (const TraceEvent& event : events) note_start(event, first);
   std::vector<std::int64_t> starts;
   for (const auto& [step, start_ns] : first) starts.push_back(start_ns);
   return starts;
@@ -33,11 +35,19 @@ std::vector<std::int64_t> step_starts(const std::vector<TraceEvent>& events) {
 void TraceRecorder::record(const TraceEvent& event) {
   std::lock_guard lock(mutex_);
   events_.push_back(event);
+  note_start(event, step_starts_ns_);
 }
 
 std::vector<TraceEvent> TraceRecorder::events() const {
   std::lock_guard lock(mutex_);
   return events_;
+}
+
+std::optional<std::int64_t> TraceRecorder::step_start_ns(std::int64_t step) const {
+  std::lock_guard lock(mutex_);
+  const auto found = step_starts_ns_.find(step);
+  if (found == step_starts_ns_.end()) return std::nullopt;
+  return found->second;
 }
 
 std::vector<Iteration> measure_iterations(const std::vector<TraceEvent>& events,

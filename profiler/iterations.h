@@ -5,7 +5,9 @@
 // work of two steps overlaps, and this period is what training costs.
 
 #include <cstdint>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/report.h"
@@ -21,9 +23,13 @@ class TraceRecorder final : public TraceSink {
   /// All events so far, in the order in which they ended.
   std::vector<TraceEvent> events() const;
 
+  /// When the first task of `step` began, among those that have ended; nothing when none has.
+  std::optional<std::int64_t> step_start_ns(std::int64_t step) const;
+
  private:
   mutable std::mutex mutex_;
   std::vector<TraceEvent> events_;
+  std::map<std::int64_t, std::int64_t> step_starts_ns_;
 };
 
 /// The iterations in `events`, in order, without the first `warmup` and without the last step,

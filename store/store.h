@@ -81,6 +81,7 @@ struct StudyRow {
 struct StudyUpdate {
   std::optional<StudyState> state = {};
   std::optional<std::string> owner = {};
+  std::optional<nlohmann::json> definition = {};
   std::optional<nlohmann::json> result = {};
   std::optional<std::int64_t> topology_id = {}, workload_id = {};
   /// Refuse (unavailable) unless this is the owner now: of two processes that resume one study, one

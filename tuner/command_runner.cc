@@ -2,12 +2,16 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <system_error>
 #include <utility>
 
 #include "core/json.h"
+#include "tuner/early_end.h"
+#include "tuner/live_samples.h"
 #include "tuner/printable.h"
 #include "tuner/schedule_space.h"
 
@@ -17,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kReportName = "report.json";
-constexpr std::int64_t kNumbersLimitBytes = 1 << 20;
+constexpr const char* kIterationsName = "iterations";
 constexpr std::size_t kMessageLines = 5, kMessageLimitBytes = 1000;
 
 /// `argument` with every {NAME} of a parameter replaced; replacements are not looked into again.
@@ -75,6 +79,17 @@ std::string describe_failure(const ProcessResult& result) {
   return end + ", its last output: " + said;
 }
 
+/// A trial that was ended with `samples`, at a test that gave `p`.
+TrialOutcome ended_trial(std::vector<double> samples, double p) {
+  char text[120];
+  std::snprintf(text, sizeof text,
+                "ended early after %zu iterations: slower than the best so far (p = %.2g)",
+                samples.size(), p);
+  TrialOutcome outcome = complete_trial(std::move(samples));
+  outcome.message = text;
+  return outcome;
+}
+
 /// What came of the file that HOCKET_REPORT names.
 struct Delivery {
   std::optional<RunReport> report;
@@ -92,22 +107,13 @@ Delivery read_delivery(const fs::path& path) {
   return {std::nullopt, printable(report.error().message, kMessageLimitBytes)};
 }
 
-/// The text of a regular file, nothing when there is none or it cannot be read.
-std::optional<std::string> read_if_there(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return std::nullopt;
-  const auto text = read_file(path.string(), kNumbersLimitBytes);
-  if (!text) return std::nullopt;
-  return *text;
-}
-
 /// Removes the objective's file of an earlier trial. A file that holds anything but numbers was
 /// written by nobody's trial and is left to its owner.
 Result<void> remove_numbers(const fs::path& path) {
   std::error_code error;
   const auto status = fs::symlink_status(path, error);
   if (!fs::exists(status)) return {};
-  const auto text = read_if_there(path);
+  const auto text = read_numbers_file(path);
   if (!text || !parse_numbers(*text)) {
     return failure(ErrorCode::invalid_argument,
                    "objective file " + path.string() +
@@ -119,6 +125,22 @@ Result<void> remove_numbers(const fs::path& path) {
 }
 
 }  // namespace
+
+Result<CommandCall> call_with(const std::vector<std::string>& command, const Params& params) {
+  CommandCall call;
+  for (const auto& argument : command) call.argv.push_back(substituted(argument, params));
+  bool has_knob = false;
+  for (const auto& [name, value] : params) {
+    call.environment[name] = to_text(value);
+    has_knob = has_knob || is_knob(name);
+  }
+  if (has_knob) {
+    const auto config = schedule_config_for(params);
+    if (!config) return failure(config.error());
+    call.environment["HOCKET_CONFIG"] = to_json(*config).dump();
+  }
+  return call;
+}
 
 Result<CommandRunner> CommandRunner::make(CommandOptions options, const Clock& clock,
                                           const CancelToken& cancel) {
@@ -157,58 +179,78 @@ CommandRunner::~CommandRunner() {
   if (!folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
-fs::path CommandRunner::objective_file() const {
-  return fs::path(options_.working_directory) / options_.objective.argument;
+fs::path CommandRunner::file_of(const Objective& objective) const {
+  return fs::path(options_.working_directory) / objective.argument;
 }
 
 Result<ProcessOptions> CommandRunner::process_options(const Params& params) const {
+  auto call = call_with(options_.command, params);
+  if (!call) return failure(call.error());
   ProcessOptions process;
+  process.argv = std::move(call->argv);
+  process.environment = std::move(call->environment);
   process.working_directory = options_.working_directory;
   process.time_limit_ns = options_.time_limit_ns;
-  for (const auto& argument : options_.command) {
-    process.argv.push_back(substituted(argument, params));
-  }
-  bool has_knob = false;
-  for (const auto& [name, value] : params) {
-    process.environment[name] = to_text(value);
-    has_knob = has_knob || is_knob(name);
-  }
-  if (has_knob) {
-    const auto config = schedule_config_for(params);
-    if (!config) return failure(config.error());
-    process.environment["HOCKET_CONFIG"] = to_json(*config).dump();
-  }
   process.environment["HOCKET_REPORT"] = (folder_ / kReportName).string();
+  process.environment["HOCKET_ITERATIONS"] = (folder_ / kIterationsName).string();
   return process;
 }
 
 Result<void> CommandRunner::remove_stale_files() const {
   std::error_code error;
   fs::create_directories(folder_, error);
-  if (!error) fs::remove(folder_ / kReportName, error);
+  for (const char* name : {kReportName, kIterationsName}) {
+    if (!error) fs::remove(folder_ / name, error);
+  }
   if (error) {
     return failure(ErrorCode::unavailable,
                    "cannot use the folder " + folder_.string() + ": " + error.message());
   }
-  if (options_.objective.kind != ObjectiveKind::file) return {};
-  return remove_numbers(objective_file());
+  std::vector<Objective> objectives = {options_.objective};
+  for (const Objective& other : options_.other_objectives) objectives.push_back(other);
+  for (const Limit& limit : options_.limits) objectives.push_back(limit.objective);
+  for (const Objective& objective : objectives) {
+    if (objective.kind != ObjectiveKind::file) continue;
+    if (auto ok = remove_numbers(file_of(objective)); !ok) return ok;
+  }
+  return {};
 }
 
-Result<TrialOutcome> CommandRunner::run(const Params& params) {
+Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const double> incumbent) {
   if (auto ok = remove_stale_files(); !ok) return failure(ok.error());
-  const auto process = process_options(params);
+  auto process = process_options(params);
   if (!process) return failure(process.error());
-  auto result = run_process(*process, *clock_, *cancel_);
+  const Objective& objective = options_.objective;
+  std::optional<LiveSamples> live;
+  std::vector<double> samples;
+  std::optional<double> p;
+  if (incumbent.size() >= kLeastSamples && LiveSamples::can_see(objective)) {
+    auto made = LiveSamples::make(
+        objective, options_.skip,
+        objective.kind == ObjectiveKind::file ? file_of(objective) : folder_ / kIterationsName);
+    if (!made) return failure(made.error());
+    live.emplace(std::move(*made));
+    process->watch = [&](const OutputSoFar& output) {
+      samples = live->read(output);
+      p = early_end(samples, incumbent);
+      return p.has_value();
+    };
+  }
+  const auto result = run_process(*process, *clock_, *cancel_);
   if (!result) return failure(result.error());
   if (result->cancelled) {
     return failure(ErrorCode::interrupted, "interrupted while the command ran");
   }
-  return judge(params, std::move(*result));
+  TrialOutcome outcome =
+      result->ended_early ? ended_trial(std::move(samples), *p) : judge(params, *result);
+  outcome.metrics["wall_ns"] = {static_cast<double>(result->wall_ns)};
+  outcome.metrics["peak_memory_bytes"] = {static_cast<double>(result->peak_memory_bytes)};
+  apply_limits(*result, outcome);
+  return outcome;
 }
 
-TrialOutcome CommandRunner::judge(const Params& params, ProcessResult result) {
+TrialOutcome CommandRunner::judge(const Params& params, const ProcessResult& result) {
   TrialOutcome outcome;
-  outcome.metrics["wall_ns"] = {static_cast<double>(result.wall_ns)};
   const Delivery delivery = read_delivery(folder_ / kReportName);
   if (delivery.report) add_report(*delivery.report, outcome);
 
@@ -226,34 +268,72 @@ TrialOutcome CommandRunner::judge(const Params& params, ProcessResult result) {
     } else if (delivery.report && !used_config_of(params, *delivery.report)) {
       outcome.message = "warning: the job reports another configuration than it was given";
     }
-    measure(std::move(result), outcome);
+    measure(result, outcome);
   }
   return outcome;
 }
 
 bool CommandRunner::needs_report() const {
-  return options_.objective.kind == ObjectiveKind::automatic ||
-         options_.objective.kind == ObjectiveKind::report;
+  const auto is_report = [](const Objective& o) { return o.kind == ObjectiveKind::report; };
+  return options_.objective.kind == ObjectiveKind::automatic || is_report(options_.objective) ||
+         std::ranges::any_of(options_.other_objectives, is_report);
 }
 
-void CommandRunner::measure(ProcessResult result, TrialOutcome& outcome) {
+Evidence CommandRunner::evidence_for(const Objective& objective, const ProcessResult& result,
+                                     const TrialOutcome& outcome) const {
+  Evidence evidence{.stdout_text = result.stdout_text,
+                    .stderr_text = result.stderr_text,
+                    .wall_ns = result.wall_ns,
+                    .peak_memory_bytes = result.peak_memory_bytes,
+                    .report = outcome.report,
+                    .file_text = {}};
+  if (objective.kind == ObjectiveKind::file) {
+    evidence.file_text = read_numbers_file(file_of(objective));
+  }
+  return evidence;
+}
+
+void CommandRunner::measure(const ProcessResult& result, TrialOutcome& outcome) {
   if (options_.objective.kind == ObjectiveKind::automatic) {
     options_.objective.kind = outcome.report ? ObjectiveKind::report : ObjectiveKind::wall;
   }
-  Evidence evidence{std::move(result.stdout_text), std::move(result.stderr_text), result.wall_ns,
-                    outcome.report, std::nullopt};
-  if (options_.objective.kind == ObjectiveKind::file) {
-    evidence.file_text = read_if_there(objective_file());
-  }
-  auto measured = evaluate(options_.objective, options_.skip, evidence);
-  if (!measured) {
-    outcome.message = printable(measured.error().message, kMessageLimitBytes);
+  auto measured = evaluate(options_.objective, options_.skip,
+                           evidence_for(options_.objective, result, outcome));
+  const auto others = measured ? measure_others(result, outcome) : failure(measured.error());
+  if (!others) {
+    outcome.message = printable(others.error().message, kMessageLimitBytes);
     return;
   }
   outcome.state = TrialState::complete;
   outcome.value = measured->value;
   outcome.spread = measured->spread;
   outcome.samples = std::move(measured->samples);
+}
+
+Result<void> CommandRunner::measure_others(const ProcessResult& result,
+                                           TrialOutcome& outcome) const {
+  for (std::size_t i = 0; i < options_.other_objectives.size(); ++i) {
+    const Objective& objective = options_.other_objectives[i];
+    auto measured = evaluate(objective, options_.skip, evidence_for(objective, result, outcome));
+    if (!measured) return failure(measured.error().in("objective " + to_text(objective)));
+    outcome.others.push_back(measured->value);
+    outcome.metrics[metric_of_other(i)] = std::move(measured->samples);
+  }
+  return {};
+}
+
+void CommandRunner::apply_limits(const ProcessResult& result, TrialOutcome& outcome) const {
+  for (const Limit& limit : options_.limits) {
+    if (outcome.state != TrialState::complete) return;
+    const Objective& objective = limit.objective;
+    const bool only_grows =
+        objective.kind == ObjectiveKind::memory || objective.kind == ObjectiveKind::wall;
+    if (result.ended_early && !only_grows) continue;
+    const auto why = problem(limit, options_.skip, evidence_for(objective, result, outcome));
+    if (!why) continue;
+    outcome.state = TrialState::failed;
+    outcome.message = printable(*why, kMessageLimitBytes);
+  }
 }
 
 }  // namespace hocket

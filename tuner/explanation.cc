@@ -5,7 +5,6 @@
 #include <functional>
 #include <limits>
 #include <random>
-#include <set>
 #include <utility>
 
 #include "core/check.h"
@@ -83,9 +82,10 @@ class Explainer {
 
 Result<void> Explainer::read(std::span<const SearchTrial> trials) {
   for (const SearchTrial& trial : trials) {
-    const auto& [params, value, standard_error] = trial.evaluation;
+    const auto& value = trial.evaluation.value;
+    const double standard_error = trial.evaluation.standard_error;
     const std::string where = "trial " + std::to_string(trial.number);
-    const auto admitted = space_.admit(params);
+    const auto admitted = space_.admit(trial.evaluation.params);
     if (!admitted) return failure(admitted.error().in(where));
     if (value && (!std::isfinite(*value) || !std::isfinite(standard_error) || standard_error < 0)) {
       return failure(ErrorCode::invalid_argument,
@@ -365,23 +365,6 @@ Explanation Explainer::explain() {
   return explanation;
 }
 
-/// Why a study of `budget` trials, which `tried` so many, runs `params` next.
-std::string next_reason(Search& search, const Params& params, const std::set<Params>& tried,
-                        std::size_t budget) {
-  if (budget > 1 && tried.size() + 1 == budget) {
-    const auto recommended = search.recommend();
-    if (recommended && !tried.contains(recommended->params)) {
-      if (recommended->params == params)
-        return "what is recommended, tried before the end; " + recommended->reason;
-      return "another setting would be recommended now, since " + recommended->reason;
-    }
-  }
-  const auto suggestion = search.ask();
-  if (!suggestion) return "not asked: every setting had been asked before";
-  if (suggestion->params == params) return suggestion->reason;
-  return "another setting would be asked for now, since " + suggestion->reason;
-}
-
 }  // namespace
 
 Result<Explanation> explain(const Space& space, std::span<const SearchTrial> trials,
@@ -396,20 +379,6 @@ Result<Explanation> explain(const Space& space, std::span<const SearchTrial> tri
   Explainer explainer(space, checked);
   if (auto ok = explainer.read(trials); !ok) return failure(ok.error());
   return explainer.explain();
-}
-
-Result<Retraced> retrace(Search& search, std::span<const SearchTrial> trials, std::size_t budget) {
-  Retraced retraced;
-  std::set<Params> tried;
-  for (const SearchTrial& trial : trials) {
-    retraced.reasons.push_back(next_reason(search, trial.evaluation.params, tried, budget));
-    tried.insert(trial.evaluation.params);
-    if (auto ok = search.tell(trial.evaluation); !ok) {
-      return failure(ok.error().in("trial " + std::to_string(trial.number)));
-    }
-  }
-  retraced.recommendation = search.recommend();
-  return retraced;
 }
 
 }  // namespace hocket

@@ -104,14 +104,4 @@ inline constexpr std::size_t kMostModelled = 250;
 Result<Explanation> explain(const Space& space, std::span<const SearchTrial> trials,
                             const ExplanationOptions& options);
 
-/// Why each trial was asked, one line each, and what is recommended after the last one.
-struct Retraced {
-  std::vector<std::string> reasons;
-  std::optional<Recommendation> recommendation;
-};
-
-/// Takes a new `search`, with the options that the trials were searched with, through them again,
-/// as a study of `budget` trials does (tuner/study.h).
-Result<Retraced> retrace(Search& search, std::span<const SearchTrial> trials, std::size_t budget);
-
 }  // namespace hocket

@@ -17,6 +17,11 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using Hyperparameters = GaussianProcess::Hyperparameters;
 
+/// Points that hyperparameters are learned from, at most: an evaluation costs their number cubed.
+constexpr Index kLearnedFrom = 64;
+/// Evaluations that a start may take.
+constexpr int kEvaluations = 30;
+
 /// Squared distances in one dimension between the rows of two sets of points.
 ArrayXXd squared_distances(const MatrixXd& a, const MatrixXd& b, Index dimension,
                            bool categorical) {
@@ -60,8 +65,9 @@ VectorXd solve(const MatrixXd& factor, const VectorXd& values) {
 /// coordinates are logarithms: of q for each dimension, of signal and of noise variance.
 class Posterior {
  public:
-  Posterior(const MatrixXd& points, const VectorXd& values, const std::vector<bool>& categorical)
-      : values_(values) {
+  Posterior(const MatrixXd& points, const VectorXd& values, const VectorXd& noise,
+            const std::vector<bool>& categorical)
+      : values_(values), noise_(noise) {
     for (Index k = 0; k < points.cols(); ++k) {
       distances_.push_back(
           squared_distances(points, points, k, categorical[static_cast<std::size_t>(k)]));
@@ -79,7 +85,7 @@ class Posterior {
     }
     const ArrayXXd signal = h.signal_variance * matern(squared);
     MatrixXd covariance = signal.matrix();
-    covariance.diagonal().array() += h.noise_variance;
+    covariance.diagonal().array() += h.noise_variance + noise_.array();
     const MatrixXd factor = cholesky(std::move(covariance));
     const VectorXd weights = solve(factor, values_);
     double loss = values_.dot(weights) / 2 + factor.diagonal().array().log().sum();
@@ -129,6 +135,7 @@ class Posterior {
   }
 
   const VectorXd& values_;
+  const VectorXd& noise_;
   std::vector<ArrayXXd> distances_;
 };
 
@@ -150,13 +157,7 @@ struct Descent {
   }
 };
 
-/// Evaluations a start may take: an evaluation costs n³, and the search has to stay interactive.
-int evaluation_limit(Index samples) {
-  const double ratio = 100.0 / static_cast<double>(std::max<Index>(samples, 100));
-  return std::max(5, static_cast<int>(40 * ratio * ratio));
-}
-
-Hyperparameters most_likely(const Posterior& posterior, Index samples) {
+Hyperparameters most_likely(const Posterior& posterior) {
   const std::size_t dimensions = posterior.dimensions() - 2;
   std::vector<double> low(posterior.dimensions(), std::log(1e-3));
   std::vector<double> high(posterior.dimensions(), std::log(1e3));
@@ -172,8 +173,8 @@ Hyperparameters most_likely(const Posterior& posterior, Index samples) {
     optimizer.set_min_objective(&Descent::evaluate, &descent);
     optimizer.set_lower_bounds(low);
     optimizer.set_upper_bounds(high);
-    optimizer.set_ftol_abs(1e-4);
-    optimizer.set_maxeval(evaluation_limit(samples));
+    optimizer.set_ftol_abs(1e-3);
+    optimizer.set_maxeval(kEvaluations);
     double loss = 0;
     try {
       optimizer.optimize(logs, loss);
@@ -187,19 +188,28 @@ Hyperparameters most_likely(const Posterior& posterior, Index samples) {
 
 }  // namespace
 
-GaussianProcess GaussianProcess::fit(MatrixXd points, const VectorXd& values,
+GaussianProcess GaussianProcess::fit(MatrixXd points, const VectorXd& values, const VectorXd& noise,
                                      std::vector<bool> categorical) {
   HOCKET_CHECK(points.rows() > 0 && points.rows() == values.size() &&
+                   points.rows() == noise.size() &&
                    static_cast<std::size_t>(points.cols()) == categorical.size(),
                "a value a point, a kind a dimension");
   HOCKET_CHECK(values.allFinite() && points.allFinite(), "a model of finite numbers");
   GaussianProcess process;
-  process.hyperparameters_ = most_likely(Posterior(points, values, categorical), points.rows());
+  // Scales and variances need fewer points than the function itself.
+  const Index step = (points.rows() + kLearnedFrom - 1) / kLearnedFrom;
+  const auto some =
+      Eigen::seq(points.rows() - 1 - (points.rows() - 1) / step * step, points.rows() - 1, step);
+  const MatrixXd some_points = points(some, Eigen::all);
+  const VectorXd some_values = values(some), some_noise = noise(some);
+  process.hyperparameters_ =
+      most_likely(Posterior(some_points, some_values, some_noise, categorical));
   process.points_ = std::move(points);
   process.categorical_ = std::move(categorical);
 
   MatrixXd covariance = process.covariance_with(process.points_);
-  covariance.diagonal().array() += process.hyperparameters_.noise_variance;
+  process.noise_ = noise.array() + process.hyperparameters_.noise_variance;
+  covariance.diagonal() += process.noise_;
   process.factor_ = cholesky(std::move(covariance));
   process.weights_ = solve(process.factor_, values);
   return process;
@@ -220,6 +230,19 @@ GaussianProcess::Prediction GaussianProcess::predict(const MatrixXd& points) con
   const double prior = hyperparameters_.signal_variance;
   const VectorXd variance = prior - solved.colwise().squaredNorm().transpose().array();
   return {covariance.transpose() * weights_, variance.cwiseMax(1e-12 * prior).cwiseSqrt()};
+}
+
+MatrixXd GaussianProcess::leave_one_out() const {
+  const Index n = points_.rows();
+  const MatrixXd inverse_factor =
+      factor_.triangularView<Eigen::Lower>().solve(MatrixXd::Identity(n, n));
+  const MatrixXd inverse = inverse_factor.transpose() * inverse_factor;
+  // The mean at the fitted points is the smoother times the values. Leaving a value out is to put
+  // what the others say of it in its place: that is less by the value's residual.
+  const MatrixXd smoother = MatrixXd::Identity(n, n) - noise_.asDiagonal() * inverse;
+  const VectorXd residuals = weights_.cwiseQuotient(inverse.diagonal());
+  const VectorXd values = factor_ * (factor_.transpose() * weights_);
+  return (-smoother * residuals.asDiagonal()).colwise() + smoother * values;
 }
 
 }  // namespace hocket

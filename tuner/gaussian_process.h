@@ -29,12 +29,16 @@ class GaussianProcess {
   };
 
   /// Fits `values` (standardised, finite) at the rows of `points` (at least one). Points may
-  /// repeat.
+  /// repeat. `noise` is what is known of the noise variance of each value, beside that of all.
   static GaussianProcess fit(Eigen::MatrixXd points, const Eigen::VectorXd& values,
-                             std::vector<bool> categorical);
+                             const Eigen::VectorXd& noise, std::vector<bool> categorical);
 
   /// For each row of `points`.
   Prediction predict(const Eigen::MatrixXd& points) const;
+
+  /// Column j: the mean at each fitted point of the process without the j-th value, whose
+  /// hyperparameters stay (section 5.4.2).
+  Eigen::MatrixXd leave_one_out() const;
 
   const Hyperparameters& hyperparameters() const { return hyperparameters_; }
 
@@ -49,6 +53,7 @@ class GaussianProcess {
   Hyperparameters hyperparameters_;
   Eigen::MatrixXd factor_;   ///< lower Cholesky factor of the covariance of the values
   Eigen::VectorXd weights_;  ///< inverse covariance times values
+  Eigen::VectorXd noise_;    ///< variance of each value
 };
 
 }  // namespace hocket

@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
+#include <numeric>
 
 #include "core/check.h"
 #include "tuner/statistics.h"
 
 namespace hocket {
 namespace {
+
+/// The model rests on so many measurements at most, since its time grows with their square; and as
+/// many of the lowest are among them in any case.
+constexpr std::size_t kKept = 256, kLowestKept = 64;
+/// Of a value that says nothing, where all are standardised.
+constexpr double kMostNoise = 100;
 
 Eigen::MatrixXd rows(std::span<const UnitPoint> points) {
   const auto dimensions = static_cast<Eigen::Index>(points.front().size());
@@ -18,6 +25,20 @@ Eigen::MatrixXd rows(std::span<const UnitPoint> points) {
         Eigen::Map<const Eigen::RowVectorXd>(points[i].data(), dimensions);
   }
   return matrix;
+}
+
+/// Which of `values` to keep: all, or the lowest and some of the others, evenly by rank.
+std::vector<std::size_t> kept(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (order.size() <= kKept) return order;
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
+  const std::size_t others = order.size() - kLowestKept, kept_others = kKept - kLowestKept;
+  for (std::size_t i = 0; i < kept_others; ++i)
+    order[kLowestKept + i] = order[kLowestKept + i * others / kept_others];
+  order.resize(kKept);
+  std::ranges::sort(order);
+  return order;
 }
 
 }  // namespace
@@ -58,13 +79,17 @@ GaussianSurrogate::GaussianSurrogate(const Space& space, Warp warp) : warp_(warp
 void GaussianSurrogate::fit(std::span<const Observation> told,
                             std::span<const Observation> pending) {
   HOCKET_CHECK(!told.empty(), "nothing to learn from");
+  std::vector<double> told_values;
+  for (const Observation& observation : told) told_values.push_back(observation.value);
+  std::vector<const Observation*> observations;
+  for (const std::size_t i : kept(told_values)) observations.push_back(&told[i]);
+  for (const Observation& observation : pending) observations.push_back(&observation);
   std::vector<UnitPoint> points;
-  std::vector<double> values;
-  for (const auto& observations : {told, pending}) {
-    for (const Observation& observation : observations) {
-      points.push_back(observation.point);
-      values.push_back(observation.value);
-    }
+  std::vector<double> values, errors;
+  for (const Observation* observation : observations) {
+    points.push_back(observation->point);
+    values.push_back(observation->value);
+    errors.push_back(observation->standard_error);
   }
   if (warp_ == Warp::worse_half) values = half_rank_warped(std::move(values));
   // Scaled first, so that sums of huge values stay finite.
@@ -78,16 +103,22 @@ void GaussianSurrogate::fit(std::span<const Observation> told,
   for (double& value : values) value = (value - centre) / deviation;
   centre_ = centre * largest;
   scale_ = deviation * largest;
-  process_ = GaussianProcess::fit(
-      rows(points),
-      Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size())),
-      categorical_);
+  const auto vector = [](const std::vector<double>& numbers) {
+    return Eigen::Map<const Eigen::VectorXd>(numbers.data(), std::ssize(numbers));
+  };
+  const Eigen::VectorXd noise = (vector(errors) / scale_).cwiseAbs2().cwiseMin(kMostNoise);
+  process_ = GaussianProcess::fit(rows(points), vector(values), noise, categorical_);
 }
 
 Belief GaussianSurrogate::believe(std::span<const UnitPoint> points) {
   HOCKET_CHECK(process_.has_value(), "fit first");
   auto [mean, deviation] = process_->predict(rows(points));
   return {(mean.array() * scale_ + centre_).matrix(), deviation * scale_};
+}
+
+Eigen::MatrixXd GaussianSurrogate::leave_one_out() const {
+  HOCKET_CHECK(process_.has_value(), "fit first");
+  return (process_->leave_one_out().array() * scale_ + centre_).matrix();
 }
 
 double GaussianSurrogate::noise() const {

@@ -26,6 +26,10 @@ class GaussianSurrogate final : public Surrogate {
   double noise() const override;
   std::string basis() const override { return "a Gaussian process"; }
 
+  /// Column j: the mean at what was told and is pending, in that order, without the j-th value.
+  /// Requires fit().
+  Eigen::MatrixXd leave_one_out() const;
+
  private:
   const Warp warp_;
   std::vector<bool> categorical_;

@@ -25,18 +25,6 @@ std::string quoted(std::string_view text) {
   return result;
 }
 
-/// A finite number of at least 0.
-Result<double> parse_sample(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    return invalid("expected a number, found " + quoted(text));
-  }
-  if (!std::isfinite(number)) return invalid("expected a finite number, found " + quoted(text));
-  if (number < 0) return invalid("expected a number of at least 0, found " + quoted(text));
-  return number;
-}
-
 std::string_view trimmed(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return {};
@@ -99,6 +87,7 @@ Result<Measurement> from_file(const std::string& path, const std::optional<std::
 Result<Objective> parse_objective(std::string_view text) {
   if (text == "auto") return Objective{ObjectiveKind::automatic, ""};
   if (text == "wall") return Objective{ObjectiveKind::wall, ""};
+  if (text == "memory") return Objective{ObjectiveKind::memory, ""};
   if (text == "report") return Objective{ObjectiveKind::report, ""};
   if (text.starts_with("regex:")) {
     std::string pattern(text.substr(6));
@@ -110,8 +99,9 @@ Result<Objective> parse_objective(std::string_view text) {
     if (text.size() == 5) return invalid("objective: file: needs a path");
     return Objective{ObjectiveKind::file, std::string(text.substr(5))};
   }
-  return invalid("objective: expected auto, wall, report, regex:PATTERN or file:PATH, found " +
-                 quoted(text));
+  return invalid(
+      "objective: expected auto, wall, memory, report, regex:PATTERN or file:PATH, found " +
+      quoted(text));
 }
 
 std::string to_text(const Objective& objective) {
@@ -120,6 +110,8 @@ std::string to_text(const Objective& objective) {
       return "auto";
     case ObjectiveKind::wall:
       return "wall";
+    case ObjectiveKind::memory:
+      return "memory";
     case ObjectiveKind::report:
       return "report";
     case ObjectiveKind::regex:
@@ -137,6 +129,8 @@ Result<Measurement> evaluate(const Objective& objective, std::size_t skip,
       break;
     case ObjectiveKind::wall:
       return measurement({static_cast<double>(evidence.wall_ns)});
+    case ObjectiveKind::memory:
+      return measurement({static_cast<double>(evidence.peak_memory_bytes)});
     case ObjectiveKind::report:
       return from_report(evidence.report);
     case ObjectiveKind::regex:
@@ -145,6 +139,17 @@ Result<Measurement> evaluate(const Objective& objective, std::size_t skip,
       return from_file(objective.argument, evidence.file_text);
   }
   HOCKET_CHECK(false, "an automatic objective is resolved before it is evaluated");
+}
+
+Result<double> parse_sample(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    return invalid("expected a number, found " + quoted(text));
+  }
+  if (!std::isfinite(number)) return invalid("expected a finite number, found " + quoted(text));
+  if (number < 0) return invalid("expected a number of at least 0, found " + quoted(text));
+  return number;
 }
 
 Result<std::vector<double>> parse_numbers(std::string_view text) {

@@ -17,6 +17,7 @@ namespace hocket {
 enum class ObjectiveKind {
   automatic,  ///< "auto": report where the first trial's job writes one, else wall
   wall,       ///< "wall": nanoseconds from start to end of the command
+  memory,     ///< "memory": bytes, the peak resident memory of the command's largest process
   report,     ///< "report": median iteration, in nanoseconds, of the report (core/report.h)
   regex,      ///< "regex:PATTERN": median of what the pattern's first group matches in the output
   file,       ///< "file:PATH": median of the numbers, one a line, in a file that the command writes
@@ -39,7 +40,7 @@ std::string to_text(const Objective& objective);
 /// What a trial left behind.
 struct Evidence {
   std::string stdout_text, stderr_text;
-  std::int64_t wall_ns = 0;
+  std::int64_t wall_ns = 0, peak_memory_bytes = 0;
   std::optional<RunReport> report;
   std::optional<std::string> file_text;  ///< of the objective's file, when it is there
 };
@@ -56,6 +57,9 @@ struct Measurement {
 /// kind other than automatic.
 Result<Measurement> evaluate(const Objective& objective, std::size_t skip,
                              const Evidence& evidence);
+
+/// A finite number of at least 0, and nothing else.
+Result<double> parse_sample(std::string_view text);
 
 /// The numbers of an objective's file: one a line, blank lines left out.
 Result<std::vector<double>> parse_numbers(std::string_view text);

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "core/check.h"
-#include "tuner/acquisition.h"
 #include "tuner/gaussian_surrogate.h"
+#include "tuner/percent.h"
+#include "tuner/statistics.h"
 #include "tuner/step_surrogate.h"
+#include "tuner/transfer.h"
 
 namespace hocket {
 namespace {
@@ -19,12 +21,14 @@ namespace {
 constexpr double kOptimism = 1, kNominalOptimism = 2;
 /// Of the bounds between which values are believed to lie.
 constexpr double kRegretDeviations = 2;
-/// What a trial that fails for sure costs, as a share of the iteration time, when it is simulated.
-constexpr double kFailureCost = 0.3;
+/// Where a logarithm was measured so much lower than is believed of any point, the model is off.
+constexpr double kClearlyLower = 0.15;
 /// Worse than any score, for points that are unlikely to complete.
 constexpr double kAskedLast = 1e6;
 /// Best observed points from which the acquisition is climbed as well.
 constexpr std::size_t kKnownStarts = 3;
+/// Of a start with a donor's settings.
+constexpr std::size_t kFewestFillers = 2;
 
 /// Null where the simulator knows nothing of the space.
 std::unique_ptr<Surrogate> make_simulator(const Space& space, std::optional<StepDescription> step) {
@@ -33,29 +37,49 @@ std::unique_ptr<Surrogate> make_simulator(const Space& space, std::optional<Step
   return nullptr;
 }
 
-std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-  return text;
-}
-
 }  // namespace
 
 Optimizer::Optimizer(Space space, SearchOptions options)
     : space_(std::move(space)),
       seed_(options.seed),
-      design_(space_, seed_),
+      donor_(options.donor ? std::optional(adapted(*options.donor, space_)) : std::nullopt),
       candidates_(space_),
       feasibility_(space_),
       step_is_described_(options.step.has_value()),
-      surrogate_(make_simulator(space_, std::move(options.step))),
-      uses_simulator_(surrogate_ != nullptr) {
-  if (!uses_simulator_) surrogate_ = std::make_unique<GaussianSurrogate>(space_);
+      surrogate_(options.simulate ? make_simulator(space_, std::move(options.step)) : nullptr) {
+  if (surrogate_) {
+    uses_simulator_ = true;
+    acquisition_ = confidence_bound(step_is_described_ ? kOptimism : kNominalOptimism);
+    design_ = design_with(0);
+  } else {
+    use_process();
+  }
+}
+
+void Optimizer::use_process() {
+  uses_simulator_ = false;
+  if (donor_ && donor_->evaluations.size() >= kLeastTransferValues) {
+    surrogate_ = std::make_unique<TransferSurrogate>(space_, *donor_);
+  } else {
+    surrogate_ = std::make_unique<GaussianSurrogate>(space_);
+  }
+  acquisition_ = expected_improvement();
+  design_ = design_with(fillers_without_model(space_));
+}
+
+std::unique_ptr<InitialDesign> Optimizer::design_with(std::size_t fillers) const {
+  if (!donor_) return sobol_design(space_, seed_, fillers);
+  auto replayed = best_settings(*donor_);
+  // They stand in for fillers, but may all lie in one place.
+  fillers =
+      std::min(fillers, std::max(kFewestFillers, fillers - std::min(fillers, replayed.size())));
+  return transferred_design(std::move(replayed), replay_reason(*donor_),
+                            sobol_design(space_, seed_, fillers));
 }
 
 std::optional<Suggestion> Optimizer::ask() {
   if (asked_.size() >= space_.allowed_size()) return std::nullopt;
-  const bool has_model = values_ > 0 && (uses_simulator_ || asked_.size() >= design_.size());
+  const bool has_model = values_ > 0 && asked_.size() >= design_->size();
   auto suggestion = has_model ? next_of_model() : next_of_design();
   if (!suggestion) return suggestion;
   asked_.insert(suggestion->params);
@@ -85,8 +109,7 @@ Result<void> Optimizer::tell(const Evaluation& evaluation) {
     if (*evaluation.value <= 0 && positive_) {
       positive_ = false;
       pending_.clear();
-      surrogate_ = std::make_unique<GaussianSurrogate>(space_);
-      uses_simulator_ = false;
+      use_process();
     }
   }
   survey_.reset();
@@ -155,10 +178,9 @@ std::optional<Suggestion> Optimizer::next_of_design() const {
   // Coarse spaces repeat points; after this many the rest is better found by counting.
   const std::uint64_t limit = asked_.size() + 256;
   for (std::uint64_t index = 0; index < limit; ++index) {
-    Params params = design_.point(index);
+    Params params = design_->point(index);
     if (asked_.contains(params)) continue;
-    return Suggestion{std::move(params),
-                      index == 0 ? "the default" : "fills the space, before there is a model"};
+    return Suggestion{std::move(params), design_->reason(index)};
   }
   // A real range with no other number left in it counts as endless all the same.
   if (space_.size() == UINT64_MAX) return std::nullopt;
@@ -191,16 +213,14 @@ std::optional<Suggestion> Optimizer::next_of_model() {
 
 std::optional<Suggestion> Optimizer::next_of_simulator() {
   const Survey& looked = survey();
-  const double optimism = step_is_described_ ? kOptimism : kNominalOptimism;
+  const double incumbent = believed_of_best_told(looked);
   std::optional<std::size_t> best;
   double best_score = 0;
   for (std::size_t i = 0; i < looked.points.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
-    const double completes = feasibility_.probability(looked.points[i]);
-    double score = looked.belief.mean[row] - optimism * looked.belief.deviation[row] -
-                   kFailureCost * std::log(completes);
-    if (completes < kUnlikely) score += kAskedLast;
-    if (best && !(score < best_score)) continue;
+    const double score =
+        worth(looked.points[i], looked.belief.mean[row], looked.belief.deviation[row], incumbent);
+    if (best && !(score > best_score)) continue;
     if (asked_.contains(space_.decode(looked.points[i]))) continue;
     best = i;
     best_score = score;
@@ -208,7 +228,14 @@ std::optional<Suggestion> Optimizer::next_of_simulator() {
   if (!best) return next_of_design();
   const auto row = static_cast<Eigen::Index>(*best);
   return suggest(UnitPoint(looked.points[*best]), looked.belief.mean[row],
-                 looked.belief.deviation[row], believed_of_best_told(looked));
+                 looked.belief.deviation[row], incumbent);
+}
+
+double Optimizer::worth(const UnitPoint& point, double mean, double deviation,
+                        double incumbent) const {
+  const double completes = feasibility_.probability(point);
+  return acquisition_->score({mean, deviation, completes}, incumbent) -
+         (completes < kUnlikely ? kAskedLast : 0);
 }
 
 double Optimizer::believed_of_best_told(const Survey& looked) const {
@@ -230,10 +257,7 @@ std::optional<Suggestion> Optimizer::next_of_process() {
     std::vector<double> scores;
     for (std::size_t i = 0; i < points.size(); ++i) {
       const auto row = static_cast<Eigen::Index>(i);
-      const double completes = feasibility_.probability(points[i]);
-      scores.push_back(
-          log_expected_improvement(belief.mean[row], belief.deviation[row], incumbent) +
-          std::log(completes) - (completes < kUnlikely ? kAskedLast : 0));
+      scores.push_back(worth(points[i], belief.mean[row], belief.deviation[row], incumbent));
     }
     return scores;
   };
@@ -244,6 +268,26 @@ std::optional<Suggestion> Optimizer::next_of_process() {
     return suggest(point, belief.mean[0], belief.deviation[0], incumbent);
   }
   return next_of_design();
+}
+
+std::optional<Recommendation> Optimizer::measured_below(double score) const {
+  if (!uses_simulator_) return std::nullopt;
+  std::map<Params, std::vector<double>> values;
+  for (const Told& told : told_)
+    if (told.value) values[told.params].push_back(std::log(*told.value));
+  const Params* lowest = nullptr;
+  double least = score - kClearlyLower;
+  for (const auto& [params, logarithms] : values) {
+    const double value = mean(logarithms);
+    if (!(value < least)) continue;
+    least = value;
+    lowest = &params;
+  }
+  if (!lowest) return std::nullopt;
+  const double expected = std::exp(least);
+  return Recommendation{*lowest, expected, surrogate_->noise() * expected,
+                        "measured " + percent(1 - std::exp(least - score)) + " lower than " +
+                            surrogate_->basis() + " expects of any"};
 }
 
 std::optional<Recommendation> Optimizer::recommend() const {
@@ -266,6 +310,7 @@ std::optional<Recommendation> Optimizer::recommend() const {
     best_completes = completes;
   }
   HOCKET_CHECK(best.has_value(), "a survey holds what was told");
+  if (auto measured = measured_below(best_score)) return measured;
   const auto row = static_cast<Eigen::Index>(*best);
   const double mean = looked.belief.mean[row], deviation = looked.belief.deviation[row];
   Recommendation recommendation{space_.decode(looked.points[*best]), mean, deviation,

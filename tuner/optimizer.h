@@ -6,9 +6,10 @@
 // Where the space holds the scheduler's knobs the surrogate is the simulator, calibrated on what
 // was measured (tuner/step_surrogate.h): from the first trial on, with the described step or a
 // nominal one. Otherwise it is a Gaussian process (tuner/gaussian_surrogate.h) after a start that
-// fills the space. Failed trials say where trials fail (tuner/feasibility.h), not how slow they
-// are. Settings that were asked and not told yet count as measured at their believed values, with
-// that belief's doubt.
+// fills the space. An earlier study adds its best settings to the start, and its mean to the
+// process, not to the simulator (tuner/transfer.h). Failed trials say where trials fail
+// (tuner/feasibility.h), not how slow they are. Settings that were asked and not told yet count as
+// measured at their believed values, with that belief's doubt.
 
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include <set>
 #include <vector>
 
+#include "tuner/acquisition.h"
 #include "tuner/candidates.h"
 #include "tuner/feasibility.h"
 #include "tuner/initial_design.h"
@@ -49,6 +51,10 @@ class Optimizer final : public Search {
     Belief belief;
   };
 
+  /// From now on, and for what was told.
+  void use_process();
+  /// The default, a donor's best settings, and points that fill the space.
+  std::unique_ptr<InitialDesign> design_with(std::size_t fillers) const;
   std::vector<Observation> observed() const;
   std::vector<UnitPoint> best_told() const;
   /// Learns from all that was told and is pending. Requires a value.
@@ -59,13 +65,17 @@ class Optimizer final : public Search {
   std::optional<Suggestion> next_of_process();
   std::optional<Suggestion> suggest(const UnitPoint& point, double mean, double deviation,
                                     double incumbent);
+  /// Higher is better.
+  double worth(const UnitPoint& point, double mean, double deviation, double incumbent) const;
+  /// The lowest of what was told, when that is clearly below what is believed of any point.
+  std::optional<Recommendation> measured_below(double score) const;
   double believed_of_best_told(const Survey& looked) const;
   std::optional<Params> first_unasked() const;
   std::string describe(double mean, double deviation) const;
 
   const Space space_;
   const std::uint64_t seed_;
-  const InitialDesign design_;
+  const std::optional<Donor> donor_;  ///< adapted to space_
   const Candidates candidates_;
   Feasibility feasibility_;
   const bool step_is_described_;
@@ -76,7 +86,9 @@ class Optimizer final : public Search {
   bool positive_ = true;    ///< all values; they are then modelled by their logarithms
   /// Learns when it is needed, and what it says is kept until something changes.
   mutable std::unique_ptr<Surrogate> surrogate_;
-  bool uses_simulator_;
+  bool uses_simulator_ = false;
+  std::unique_ptr<Acquisition> acquisition_;
+  std::unique_ptr<InitialDesign> design_;
   mutable std::optional<Survey> survey_;
 };
 

@@ -94,10 +94,11 @@ class Run {
   };
 
   void fork_supervisor(Ends& out, Ends& err, Ends& control);
-  /// Milliseconds until the time limit, −1 for none.
+  /// Milliseconds until the time limit or the next look of the watch, −1 for neither.
   int remaining_ms() const;
   void request_stop(bool& reason);
   void handle_limits(bool cancel_is_set);
+  void look();
   Result<void> read_control();
   Result<void> handle(const SupervisorMessage& message);
   static void read_stream(Stream& stream);
@@ -109,7 +110,7 @@ class Run {
   Stream stdout_, stderr_;
   Descriptor control_;
   pid_t supervisor_ = -1;
-  std::int64_t start_ns_ = 0;
+  std::int64_t start_ns_ = 0, next_look_ns_ = 0;
   bool stopping_ = false;  ///< the command has ended, or was asked to
   bool ended_ = false;     ///< nothing of its tree is left
 };
@@ -148,6 +149,7 @@ void Run::fork_supervisor(Ends& out, Ends& err, Ends& control) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   start_ns_ = clock_.now_ns();
+  next_look_ns_ = start_ns_ + options_.watch_interval_ns;
   supervisor_ = fork();
   if (supervisor_ == 0) supervise(command);
   const int error = errno;
@@ -156,8 +158,11 @@ void Run::fork_supervisor(Ends& out, Ends& err, Ends& control) {
 }
 
 int Run::remaining_ms() const {
-  if (stopping_ || !options_.time_limit_ns) return -1;
-  const std::int64_t remaining = *options_.time_limit_ns - (clock_.now_ns() - start_ns_);
+  if (stopping_ || (!options_.time_limit_ns && !options_.watch)) return -1;
+  const std::int64_t now_ns = clock_.now_ns();
+  std::int64_t remaining = std::int64_t{INT_MAX} * 1'000'000;
+  if (options_.time_limit_ns) remaining = *options_.time_limit_ns - (now_ns - start_ns_);
+  if (options_.watch) remaining = std::min(remaining, next_look_ns_ - now_ns);
   return static_cast<int>(
       std::clamp<std::int64_t>(remaining / 1'000'000 + 1, 0, std::int64_t{INT_MAX}));
 }
@@ -177,7 +182,17 @@ void Run::handle_limits(bool cancel_is_set) {
     request_stop(result_.cancelled);
   } else if (late) {
     request_stop(result_.timed_out);
+  } else if (options_.watch && clock_.now_ns() >= next_look_ns_) {
+    look();
   }
+}
+
+void Run::look() {
+  if (options_.watch({stdout_.capture.head(), stderr_.capture.head()})) {
+    request_stop(result_.ended_early);
+  }
+  // From here on: however long a look takes, the command is not looked at all the time.
+  next_look_ns_ = clock_.now_ns() + options_.watch_interval_ns;
 }
 
 Result<void> Run::handle(const SupervisorMessage& message) {
@@ -200,6 +215,7 @@ Result<void> Run::handle(const SupervisorMessage& message) {
       return {};
     case SupervisorMessage::ended:
       ended_ = true;
+      result_.peak_memory_bytes = std::int64_t{message.peak_kib} * 1024;
       if (message.value == 0) return {};
       return failure(ErrorCode::unavailable, "a process of " + options_.argv[0] +
                                                  " cannot be ended, not even by SIGKILL; end it by "

@@ -10,7 +10,11 @@
 namespace hocket {
 namespace {
 
-constexpr double kConfidence = 0.95;
+/// Share of studies of equal settings in which one may be promoted.
+constexpr double kError = 0.05;
+/// Of the looks. 1 would be Bonferroni's bound; looks at the same pairs are alike, so less will do.
+constexpr double kExponent = 0.8;
+constexpr double kConfidenceOfWorse = 0.8;
 
 /// How values become gains: logarithms, or shares of the default where those do not exist.
 struct Scale {
@@ -46,7 +50,7 @@ Scale scale_for(std::span<const ConfirmationRun> default_runs,
 }  // namespace
 
 Verdict compare(std::span<const ConfirmationRun> default_runs,
-                std::span<const ConfirmationRun> winner_runs) {
+                std::span<const ConfirmationRun> winner_runs, int most_pairs) {
   HOCKET_CHECK(default_runs.size() == winner_runs.size(), "runs are compared in pairs");
   if (default_runs.empty()) return {};
   const Scale scale = scale_for(default_runs, winner_runs);
@@ -58,11 +62,14 @@ Verdict compare(std::span<const ConfirmationRun> default_runs,
   }
   const double pairs = static_cast<double>(gains.size());
   const double gain = mean(gains);
-  if (gains.size() < 2) return {false, scale.share(gain), 0};
+  if (std::ssize(gains) < kFewestPairs) return {.gain = scale.share(gain)};
   const double error =
       std::max(standard_deviation(gains) / std::sqrt(pairs), std::sqrt(within) / pairs);
-  const double noise = student_t_quantile(kConfidence, pairs - 1) * error;
-  return {gain > noise, scale.share(gain), scale.share(noise)};
+  const double looks = std::max(most_pairs, kFewestPairs) - kFewestPairs + 1;
+  const double level = kError / std::pow(looks, kExponent);
+  const double noise = student_t_quantile(1 - level, pairs - 1) * error;
+  const double doubt = student_t_quantile(kConfidenceOfWorse, pairs - 1) * error;
+  return {gain > noise, gain <= -doubt, scale.share(gain), scale.share(noise)};
 }
 
 }  // namespace hocket

@@ -101,7 +101,8 @@ Result<Header> read_header(CsvReader& reader, const RecordedTableOptions& option
   for (std::size_t i = 0; i < header.names.size(); ++i) {
     if (header.names[i] == options.objective_column) {
       header.objective = i;
-    } else if (std::find(ignored.begin(), ignored.end(), header.names[i]) == ignored.end()) {
+    } else if (!header.names[i].starts_with(RecordedTable::kObjectivePrefix) &&
+               std::find(ignored.begin(), ignored.end(), header.names[i]) == ignored.end()) {
       header.parameters.push_back(i);
     }
   }

@@ -30,6 +30,8 @@ class RecordedTable {
  public:
   static constexpr std::size_t kMaxColumns = 64;
   static constexpr std::size_t kMaxRows = 2'000'000;
+  /// Of columns that are further objectives, and so no parameters.
+  static constexpr std::string_view kObjectivePrefix = "objective:";
 
   /// Of one setting, in the order of the rows; nothing stands for a failed trial.
   using Measurements = std::vector<std::optional<double>>;

@@ -11,8 +11,11 @@ Domain allowed(const Knob& knob) {
 }
 
 Domain searched(const Knob& knob) {
-  if (knob.choices.empty()) return IntegerRange{knob.tune_low, knob.tune_high, knob.log};
-  return allowed(knob);
+  if (!knob.choices.empty()) return allowed(knob);
+  if (!knob.log) return IntegerRange{knob.tune_low, knob.tune_high};
+  std::vector<std::int64_t> powers;
+  for (auto value = knob.tune_low; value <= knob.tune_high; value *= 2) powers.push_back(value);
+  return Levels{{powers.begin(), powers.end()}};
 }
 
 /// Whether every value of `domain` is one of `knob`'s.

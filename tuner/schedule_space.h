@@ -15,8 +15,9 @@
 
 namespace hocket {
 
-/// The knobs as parameters over the ranges worth searching, with the defaults of ScheduleConfig;
-/// only those in `names` when that is not empty. An unknown name is an error that lists the knobs.
+/// The knobs as parameters over what is worth searching, powers of two where a knob is logarithmic,
+/// with the defaults of ScheduleConfig; only those in `names` when that is not empty. An unknown
+/// name is an error that lists the knobs.
 Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> names = {});
 
 bool is_knob(std::string_view name);

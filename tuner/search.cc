@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "tuner/optimizer.h"
 #include "tuner/search/grid.h"
+#include "tuner/search/pareto.h"
 #include "tuner/search/random.h"
 #include "tuner/search/sobol.h"
 #include "tuner/search/tpe.h"
@@ -44,6 +45,13 @@ Result<std::unique_ptr<Search>> make_search(Space space, SearchOptions options) 
   if (auto ok = check_searchable(space); !ok) return failure(ok.error());
   if (options.step) {
     if (auto ok = validate(*options.step); !ok) return failure(ok.error());
+  }
+  if (options.objectives > 1) {
+    if (options.method == SearchMethod::model)
+      return make_pareto_search(std::move(space), options.seed, options.objectives);
+    return failure(ErrorCode::invalid_argument,
+                   "several objectives are searched by the method model, not by " +
+                       std::string(to_string(options.method)));
   }
   switch (options.method) {
     case SearchMethod::model:

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 #include "core/step_description.h"
@@ -33,6 +34,20 @@ struct Evaluation {
   std::optional<double> value;
   /// Of `value`, from the scatter within the trial; 0: not known.
   double standard_error = 0;
+  /// Of further objectives, where there are any.
+  std::vector<double> others = {};
+
+  bool operator==(const Evaluation&) const = default;
+};
+
+/// What an earlier study measured, for a search to start from (tuner/transfer.h).
+struct Donor {
+  std::string study;  ///< its name
+  /// Between that study's job and this one (tuner/similarity.h); nothing when it is not known.
+  std::optional<double> distance = {};
+  std::vector<Evaluation> evaluations = {};
+
+  bool operator==(const Donor&) const = default;
 };
 
 /// The setting that is believed to be best, measured or not.
@@ -70,10 +85,17 @@ struct SearchOptions {
   SearchMethod method = SearchMethod::model;
   std::uint64_t seed = 0;
   /// What a profile of the default said of the step; only `model` looks at it.
-  std::optional<StepDescription> step;
+  std::optional<StepDescription> step = {};
+  /// Whether values are times of a step, which the simulator may predict.
+  bool simulate = true;
+  /// From 2 on the search is for their Pareto front, which `model` alone can find.
+  std::size_t objectives = 1;
+  /// Only `model` looks at it, too.
+  std::optional<Donor> donor = {};
 };
 
-/// invalid_argument for a space of one point, or a step that does not validate.
+/// invalid_argument for a space of one point, a step that does not validate, or several objectives
+/// with another method than `model`.
 Result<std::unique_ptr<Search>> make_search(Space space, SearchOptions options);
 
 }  // namespace hocket

@@ -6,7 +6,6 @@
 
 #include "core/check.h"
 #include "core/partition.h"
-#include "core/sim/simulator.h"
 #include "tuner/schedule_space.h"
 
 namespace hocket {
@@ -41,15 +40,29 @@ constexpr std::array<Doubt, kNominalConstants> kDoubts{{{0, 0.05, 0.5, 0.01},
                                                         {0, 0.5, 1.2, 0.05},
                                                         {0.8, 0.4, 0.4, 0.05},
                                                         {0, 0.7, 1.0, 0.1},
-                                                        {0, 0.005, 0.005, 0.002},
+                                                        {0.004, 0.004, 0.004, 0.002},
                                                         {0, 0.02, 0.02, 0.005},
                                                         {0, 1.5, 1.5, 0.1},
                                                         {0, 1.0, 1.0, 0.1}}};
+
+constexpr std::array<StepModel::Meaning, kNominalConstants> kMeanings{
+    {{"computation", "time of computation", true},
+     {"byte_time", "time of a byte on the link", true},
+     {"part_overhead", "overhead of a part", true},
+     {"latency", "latency of a part", true},
+     {"channel_split", "how fixed a channel's share of the link is, 0 to 1", false},
+     {"compute_slowdown", "slow-down of computation by communication", true},
+     {"compute_slowdown_per_channel", "more of it for each further channel", false},
+     {"compute_slowdown_per_64mib", "more of it for 64 MiB in flight", false},
+     {"layer_tilt", "how bytes grow from layer to layer (logarithm)", false},
+     {"layer_bow", "how bytes grow towards both ends (logarithm)", false}}};
 
 constexpr double kSlowdownBytes = 64 << 20;
 /// What a profile reports as no slow-down may be a little.
 constexpr double kLeastSlowdown = 0.002;
 constexpr int kNominalLayers = 16;
+/// The first has no iteration before it; from the second on they are alike, but in odd steps.
+constexpr std::int64_t kIterations = 2;
 
 /// A step of one second of which computation is 60 %, and 192 MiB that take 55 % on the link.
 StepDescription nominal_step() {
@@ -135,6 +148,10 @@ bool StepModel::knows_all(const Space& space) {
                              [](const Parameter& p) { return is_known(p.name); });
 }
 
+StepModel::Meaning StepModel::meaning(Eigen::Index constant) {
+  return kMeanings.at(static_cast<std::size_t>(constant));
+}
+
 StepModel::Constants StepModel::admit(Constants constants) const {
   // Beyond four deviations of what was believed something else is wrong, for the surrogate to
   // learn.
@@ -201,16 +218,22 @@ StepDescription StepModel::step_with(const Constants& constants) const {
   return step;
 }
 
-double StepModel::log_time(const ScheduleConfig& config, const Constants& constants) const {
-  const auto simulation = simulate(step_with(constants), {.config = config});
-  // Constants at the edge of what a description may hold: as bad as can be, and no error.
-  if (!simulation) return std::log(static_cast<double>(kMaxStepNs));
-  return std::log(static_cast<double>(std::max<std::int64_t>(1, simulation->iteration_ns)));
+StepModel::Step StepModel::with(const Constants& constants) const {
+  return Step(step_with(constants));
 }
 
-double StepModel::log_time_at_least(const ScheduleConfig& config,
-                                    const Constants& constants) const {
-  const StepDescription step = step_with(constants);
+StepModel::Step::Step(StepDescription step) : step_(std::move(step)) {
+  if (auto prepared = PreparedStep::make(step_)) prepared_ = std::move(*prepared);
+}
+
+double StepModel::Step::log_time(const ScheduleConfig& config) const {
+  const auto iteration_ns =
+      prepared_ ? prepared_->iteration_ns(config, kIterations).value_or(kMaxStepNs) : kMaxStepNs;
+  return std::log(static_cast<double>(std::max<std::int64_t>(1, iteration_ns)));
+}
+
+double StepModel::Step::log_time_at_least(const ScheduleConfig& config) const {
+  const StepDescription& step = step_;
   double compute_ns = 0, channel_ns = 0, window_byte_ns = 0;
   const PartCost& cost = step.collective;
   const double spread = 1 + step.channel_split * (config.comm_channels - 1);

@@ -11,9 +11,11 @@
 #include <Eigen/Core>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/schedule_config.h"
+#include "core/sim/simulator.h"
 #include "core/step_description.h"
 #include "tuner/space.h"
 
@@ -35,16 +37,36 @@ class StepModel {
   const Constants& deviation() const { return deviation_; }
   /// Steps for differences, small and larger than the simulator's own jumps.
   const Constants& difference() const { return difference_; }
+  /// A constant as people know it; a factor is kept as its logarithm.
+  struct Meaning {
+    std::string_view name, text;
+    bool is_factor;
+  };
+  /// Requires an index into expected().
+  static Meaning meaning(Eigen::Index constant);
   /// The nearest constants that mean something.
   Constants admit(Constants constants) const;
 
   /// The knobs that `params` sets, among those that the simulator knows.
   ScheduleConfig config(const Params& params) const;
-  /// Logarithm of the steady period in ns.
-  double log_time(const ScheduleConfig& config, const Constants& constants) const;
-  /// Never above log_time(), and computed at once: all the computation, all parts through the
-  /// channels, and all parts through the credit window.
-  double log_time_at_least(const ScheduleConfig& config, const Constants& constants) const;
+
+  /// The step under certain constants. Immutable; thread-safe.
+  class Step {
+   public:
+    /// Logarithm of the steady period in ns.
+    double log_time(const ScheduleConfig& config) const;
+    /// Never above log_time(), and computed at once: all the computation, all parts through the
+    /// channels, and all parts through the credit window.
+    double log_time_at_least(const ScheduleConfig& config) const;
+
+   private:
+    friend class StepModel;
+    explicit Step(StepDescription step);
+
+    StepDescription step_;
+    std::optional<PreparedStep> prepared_;  ///< nothing where no description may hold the constants
+  };
+  Step with(const Constants& constants) const;
 
  private:
   StepModel() = default;

@@ -19,12 +19,14 @@ constexpr double kTrust = 1, kTrustDeviation = 0.15, kMostTrust = 1.5;
 
 constexpr double kLengthScale = 0.4;  // of the discrepancy, in the unit cube
 constexpr double kDegreesOfFreedom = 4;
+/// Of an outlier, standard deviation.
+constexpr double kMostOutlier = 0.5;
 
 // The standard deviations that are tried, and what is expected of them beforehand.
 constexpr std::array kNoises{0.005, 0.008, 0.012, 0.018, 0.027, 0.04, 0.06, 0.09};
 constexpr std::array kDiscrepancies{0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64};
 constexpr double kExpectedNoise = 0.025, kNoiseSpread = 0.5;
-constexpr double kExpectedDiscrepancy = 0.02, kDiscrepancySpread = 0.8;
+constexpr double kExpectedDiscrepancy = 0.01, kDiscrepancySpread = 1.2;
 /// Where parameters are tuned of which the simulator knows nothing.
 constexpr double kExpectedDiscrepancyOfOthers = 0.1;
 
@@ -32,8 +34,13 @@ constexpr int kRounds = 2;
 /// A Gauss-Newton step that promises less than this of log posterior is not worth its simulations.
 constexpr double kWorthAStep = 0.05;
 
-/// Points whose predicted time is further above the best one are not simulated again.
-constexpr double kMargin = 0.3;
+/// A line that is off by more, in logarithms of time, is drawn anew.
+constexpr double kStale = 0.01;
+constexpr double kLeastTrust = 1e-3;
+
+/// How far times of constants from before are taken to be off, at first, and over how many points
+/// what they were is remembered.
+constexpr double kSlack = 0.05, kSlackMemory = 16;
 /// How many points are averaged over the posterior, and over how many pairs of its draws.
 constexpr std::size_t kAveragedPoints = 64;
 constexpr int kDrawPairs = 4;
@@ -83,6 +90,25 @@ std::string StepSurrogate::basis() const {
                              : "the simulated step, calibrated on what was measured";
 }
 
+StepCalibration StepSurrogate::calibration() const {
+  HOCKET_CHECK(fits_ > 0, "fit first");
+  StepCalibration calibration;
+  const Eigen::Index trust = constants_.size() - 1;
+  for (Eigen::Index i = 0; i <= trust; ++i) {
+    const auto [name, text, is_factor] =
+        i < trust ? StepModel::meaning(i)
+                  : StepModel::Meaning{"trust", "trust b in the simulated ratios", false};
+    calibration.constants.push_back({std::string(name), std::string(text), is_factor, expected_[i],
+                                     deviation_[i], constants_[i], std::sqrt(covariance_(i, i))});
+  }
+  calibration.expected_noise = kExpectedNoise;
+  calibration.noise = hyper_.noise;
+  calibration.expected_discrepancy =
+      model_.knows_all(space_) ? kExpectedDiscrepancy : kExpectedDiscrepancyOfOthers;
+  calibration.discrepancy = hyper_.discrepancy;
+  return calibration;
+}
+
 Eigen::VectorXd StepSurrogate::admit(Eigen::VectorXd constants) const {
   const Eigen::Index last = constants.size() - 1;
   constants.head(last) = model_.admit(constants.head(last));
@@ -90,25 +116,22 @@ Eigen::VectorXd StepSurrogate::admit(Eigen::VectorXd constants) const {
   return constants;
 }
 
-double StepSurrogate::predicted(double log_time, double default_log_time,
-                                const Eigen::VectorXd& constants) const {
-  return offset_ + default_log_time +
-         constants[constants.size() - 1] * (log_time - default_log_time);
+StepSurrogate::Simulator StepSurrogate::simulator(const Eigen::VectorXd& constants) const {
+  StepModel::Step step = model_.with(constants.head(constants.size() - 1));
+  const double default_log_time = step.log_time(model_.config(space_.decode(default_point_)));
+  return {std::move(step), default_log_time, constants[constants.size() - 1]};
 }
 
-double StepSurrogate::simulate_default(const Eigen::VectorXd& constants) const {
-  return model_.log_time(model_.config(space_.decode(default_point_)),
-                         constants.head(constants.size() - 1));
+double StepSurrogate::predicted(const Simulator& by, double log_ratio) const {
+  return offset_ + by.default_log_time + by.trust * log_ratio;
 }
 
-Eigen::VectorXd StepSurrogate::predict_observed(const Eigen::VectorXd& constants) const {
-  const Eigen::VectorXd open = constants.head(constants.size() - 1);
-  const double default_log_time = simulate_default(constants);
-  Eigen::VectorXd values(std::ssize(observations_));
-  for (Eigen::Index i = 0; i < values.size(); ++i) {
-    values[i] = predicted(model_.log_time(configs_[static_cast<std::size_t>(i)], open),
-                          default_log_time, constants);
-  }
+Eigen::VectorXd StepSurrogate::predict_observed(const Eigen::VectorXd& constants,
+                                                std::size_t first) const {
+  const Simulator there = simulator(constants);
+  Eigen::VectorXd values(static_cast<Eigen::Index>(observations_.size() - first));
+  for (std::size_t i = first; i < observations_.size(); ++i)
+    values[static_cast<Eigen::Index>(i - first)] = predicted(there, there.log_ratio(configs_[i]));
   return values;
 }
 
@@ -125,7 +148,9 @@ void StepSurrogate::fit(std::span<const Observation> told, std::span<const Obser
     ++fits_;
   }
   for (const Observation& observation : pending) add(observation);
-  const Eigen::VectorXd residual = measured() - predict_observed(constants_);
+  Eigen::VectorXd predicted(std::ssize(observations_));
+  predicted << values_, predict_observed(constants_, told_);
+  const Eigen::VectorXd residual = measured() - predicted;
   weigh(residual);
   rest_.compute(covariance_of_rest(hyper_));
   dual_ = rest_.solve(residual);
@@ -150,9 +175,7 @@ Eigen::VectorXd StepSurrogate::measured() const {
 }
 
 void StepSurrogate::anchor() {
-  const double difference =
-      observations_.front().value -
-      model_.log_time(configs_.front(), constants_.head(constants_.size() - 1));
+  const double difference = observations_.front().value - predict_observed(constants_)[0];
   if (model_.is_nominal() || std::abs(difference) > kSameUnit) offset_ = difference;
 }
 
@@ -178,19 +201,18 @@ Eigen::MatrixXd StepSurrogate::covariance_of_rest(const Hyperparameters& hyper) 
 void StepSurrogate::weigh(const Eigen::VectorXd& residual) {
   weights_.resize(residual.size());
   for (Eigen::Index i = 0; i < residual.size(); ++i) {
-    const double z = std::max(0.0, residual[i]) /
-                     std::hypot(hyper_.noise, hyper_.discrepancy,
-                                observations_[static_cast<std::size_t>(i)].standard_error);
-    weights_[i] = std::min(1.0, (kDegreesOfFreedom + 1) / (kDegreesOfFreedom + z * z));
+    const double error = observations_[static_cast<std::size_t>(i)].standard_error;
+    const double z =
+        std::max(0.0, residual[i]) / std::hypot(hyper_.noise, hyper_.discrepancy, error);
+    const double weight = std::min(1.0, (kDegreesOfFreedom + 1) / (kDegreesOfFreedom + z * z));
+    // No outlier is many times as slow: there it is the model that is off.
+    const double least = std::min(1.0, std::hypot(hyper_.noise, error) / kMostOutlier);
+    weights_[i] = std::max(weight, least * least);
   }
 }
 
-void StepSurrogate::choose_hyperparameters(const Eigen::VectorXd& residual,
-                                           const Eigen::MatrixXd& jacobian) {
-  // What is left of the values when all constants are as expected.
-  const Eigen::VectorXd left = residual + jacobian * (constants_ - expected_);
-  const Eigen::MatrixXd of_constants =
-      jacobian * deviation_.cwiseAbs2().asDiagonal() * jacobian.transpose();
+StepSurrogate::Hyperparameters StepSurrogate::most_likely(
+    const Eigen::VectorXd& left, const Eigen::MatrixXd& of_constants) const {
   const double expected_discrepancy =
       model_.knows_all(space_) ? kExpectedDiscrepancy : kExpectedDiscrepancyOfOthers;
   const auto score = [&](std::size_t noise, std::size_t discrepancy) {
@@ -219,83 +241,132 @@ void StepSurrogate::choose_hyperparameters(const Eigen::VectorXd& residual,
       moved = true;
     }
   }
-  hyper_ = {kNoises[noise], kDiscrepancies[discrepancy]};
+  return {kNoises[noise], kDiscrepancies[discrepancy]};
 }
 
-Eigen::MatrixXd StepSurrogate::jacobian(const Eigen::VectorXd& values) const {
-  const Eigen::Index constants = constants_.size();
-  Eigen::MatrixXd jacobian(values.size(), constants);
-  for (Eigen::Index k = 0; k < constants - 1; ++k) {
+Eigen::MatrixXd StepSurrogate::jacobian() {
+  std::vector<Eigen::Index> stale;
+  for (Eigen::Index i = 0; i < values_.size(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (at < slopes_.size()) {
+      const Slope& line = slopes_[at];
+      const double foretold = line.value + line.slope.dot(constants_ - line.at);
+      if (std::abs(foretold - values_[i]) < kStale) continue;
+    }
+    stale.push_back(i);
+  }
+  slopes_.resize(static_cast<std::size_t>(values_.size()));
+  draw_lines(stale);
+  Eigen::MatrixXd jacobian(values_.size(), constants_.size());
+  for (Eigen::Index i = 0; i < values_.size(); ++i)
+    jacobian.row(i) = slopes_[static_cast<std::size_t>(i)].slope.transpose();
+  return jacobian;
+}
+
+void StepSurrogate::draw_lines(const std::vector<Eigen::Index>& observations) {
+  if (observations.empty()) return;
+  const Eigen::Index last = constants_.size() - 1;
+  const double by_default = predicted(simulator(constants_), 0);
+  for (const Eigen::Index i : observations) {
+    Slope& line = slopes_[static_cast<std::size_t>(i)];
+    line = {values_[i], constants_, Eigen::VectorXd(constants_.size())};
+    line.slope[last] = (values_[i] - by_default) / std::max(constants_[last], kLeastTrust);
+  }
+  for (Eigen::Index k = 0; k < last; ++k) {
     Eigen::VectorXd moved = constants_;
     moved[k] += model_.difference()[k];
     const double step = admit(moved)[k] - constants_[k];
     // At the upper end of what it may be the difference is taken downwards.
     moved[k] = step > 0 ? constants_[k] + step : constants_[k] - model_.difference()[k];
-    jacobian.col(k) = (predict_observed(moved) - values) / (moved[k] - constants_[k]);
+    const Simulator there = simulator(moved);
+    for (const Eigen::Index i : observations) {
+      const auto at = static_cast<std::size_t>(i);
+      slopes_[at].slope[k] = (predicted(there, there.log_ratio(configs_[at])) - values_[i]) /
+                             (moved[k] - constants_[k]);
+    }
   }
-  const double default_log_time = simulate_default(constants_);
-  const double trust = std::max(constants_[constants - 1], 1e-3);
-  jacobian.col(constants - 1) = ((values.array() - offset_ - default_log_time) / trust).matrix();
-  return jacobian;
 }
 
 void StepSurrogate::calibrate() {
-  const Eigen::VectorXd precision = deviation_.cwiseAbs2().cwiseInverse();
   const Eigen::VectorXd measured = this->measured();
-  Eigen::VectorXd values = predict_observed(constants_);
+  values_.conservativeResize(measured.size());
+  values_.tail(1) = predict_observed(constants_, observations_.size() - 1);
   for (int round = 0; round < kRounds; ++round) {
-    const Eigen::MatrixXd slope = jacobian(values);
-    const Eigen::VectorXd residual = measured - values;
+    const Eigen::MatrixXd slope = jacobian();
+    const Eigen::VectorXd residual = measured - values_;
     weigh(residual);
-    choose_hyperparameters(residual, slope);
+    // Of the values when all constants are as expected.
+    hyper_ = most_likely(residual + slope * (constants_ - expected_),
+                         slope * deviation_.cwiseAbs2().asDiagonal() * slope.transpose());
     rest_.compute(covariance_of_rest(hyper_));
-    const Eigen::MatrixXd weighted = rest_.solve(slope);
-    Eigen::MatrixXd curvature = slope.transpose() * weighted;
-    curvature.diagonal() += precision;
-    const Eigen::LLT<Eigen::MatrixXd> factor(curvature);
-    covariance_ = factor.solve(Eigen::MatrixXd::Identity(curvature.rows(), curvature.cols()));
-    const Eigen::VectorXd gradient =
-        weighted.transpose() * residual - precision.cwiseProduct(constants_ - expected_);
-    const Eigen::VectorXd step = factor.solve(gradient);
-    if (gradient.dot(step) / 2 < kWorthAStep) break;
-
-    const auto cost = [&](const Eigen::VectorXd& constants, const Eigen::VectorXd& at) {
-      const Eigen::VectorXd left = measured - at;
-      return left.dot(rest_.solve(left)) / 2 +
-             precision.dot((constants - expected_).cwiseAbs2()) / 2;
-    };
-    const double before = cost(constants_, values);
-    bool moved = false;
-    for (const double length : {1.0, 0.4, 0.15}) {
-      const Eigen::VectorXd there = admit(constants_ + length * step);
-      const Eigen::VectorXd at = predict_observed(there);
-      if (!(cost(there, at) < before)) continue;
-      constants_ = there;
-      values = at;
-      moved = true;
-      break;
-    }
-    if (!moved) break;
+    if (!move_constants(measured, slope)) break;
   }
+  // What no step explained after all is the simulator's error, or noise.
+  const Eigen::VectorXd residual = measured - values_;
+  weigh(residual);
+  const Hyperparameters unexplained =
+      most_likely(residual, Eigen::MatrixXd::Zero(residual.size(), residual.size()));
+  hyper_.noise = std::max(hyper_.noise, unexplained.noise);
+  hyper_.discrepancy = std::max(hyper_.discrepancy, unexplained.discrepancy);
+  rest_.compute(covariance_of_rest(hyper_));
+  const Eigen::MatrixXd slope = jacobian();
+  covariance_ = precision_with(slope).llt().solve(
+      Eigen::MatrixXd::Identity(constants_.size(), constants_.size()));
 }
 
-void StepSurrogate::simulate_near_best(std::vector<Simulated*>& points) {
-  const Eigen::VectorXd open = constants_.head(constants_.size() - 1);
+Eigen::MatrixXd StepSurrogate::precision_with(const Eigen::MatrixXd& slope) const {
+  Eigen::MatrixXd precision = slope.transpose() * rest_.solve(slope);
+  precision.diagonal() += deviation_.cwiseAbs2().cwiseInverse();
+  return precision;
+}
+
+bool StepSurrogate::move_constants(const Eigen::VectorXd& measured, const Eigen::MatrixXd& slope) {
+  const Eigen::VectorXd precision = deviation_.cwiseAbs2().cwiseInverse();
+  const Eigen::VectorXd gradient = slope.transpose() * rest_.solve(measured - values_) -
+                                   precision.cwiseProduct(constants_ - expected_);
+  const Eigen::VectorXd step = precision_with(slope).llt().solve(gradient);
+  if (gradient.dot(step) / 2 < kWorthAStep) return false;
+  const auto cost = [&](const Eigen::VectorXd& constants, const Eigen::VectorXd& at) {
+    const Eigen::VectorXd left = measured - at;
+    return left.dot(rest_.solve(left)) / 2 + precision.dot((constants - expected_).cwiseAbs2()) / 2;
+  };
+  const double before = cost(constants_, values_);
+  for (const double length : {1.0, 0.4, 0.15}) {
+    const Eigen::VectorXd there = admit(constants_ + length * step);
+    const Eigen::VectorXd at = predict_observed(there);
+    if (!(cost(there, at) < before)) continue;
+    constants_ = there;
+    values_ = at;
+    return true;
+  }
+  return false;
+}
+
+void StepSurrogate::simulate_best(const Simulator& by,
+                                  const std::vector<Simulated*>& points) const {
   for (Simulated* point : points) {
     if (point->fit != 0) continue;
-    point->log_time = model_.log_time_at_least(point->config, open);
+    point->log_ratio = by.step.log_time_at_least(point->config) - by.default_log_time;
   }
-  // From the most promising on, until what is left is promised to be far from the best.
+  // From the most promising on, until so many are known that the others promise to be worse.
   std::vector<Simulated*> order = points;
-  std::ranges::stable_sort(order, {}, &Simulated::log_time);
-  double best = INFINITY;
+  std::ranges::stable_sort(order, {}, &Simulated::log_ratio);
+  std::vector<double> best;  // a heap of the lowest, the highest of them in front
+  double slack = kSlack;
   for (Simulated* point : order) {
     if (point->fit != fits_) {
-      if (point->log_time > best + kMargin) continue;
-      point->log_time = model_.log_time(point->config, open);
+      const double least = point->log_ratio - (point->fit == 0 ? 0 : slack);
+      if (best.size() == kAveragedPoints && least > best.front()) continue;
+      const double exact = by.log_ratio(point->config);
+      if (point->fit != 0) slack += (2 * std::abs(exact - point->log_ratio) - slack) / kSlackMemory;
+      point->log_ratio = exact;
       point->fit = fits_;
     }
-    best = std::min(best, point->log_time);
+    best.push_back(point->log_ratio);
+    std::ranges::push_heap(best);
+    if (best.size() <= kAveragedPoints) continue;
+    std::ranges::pop_heap(best);
+    best.pop_back();
   }
 }
 
@@ -307,10 +378,10 @@ Belief StepSurrogate::believe(std::span<const UnitPoint> points) {
     if (is_new) at->second.config = model_.config(space_.decode(point));
     simulated.push_back(&at->second);
   }
-  simulate_near_best(simulated);
+  const Simulator by = simulator(constants_);
+  simulate_best(by, simulated);
 
   const auto n = static_cast<Eigen::Index>(points.size());
-  const double default_log_time = simulate_default(constants_);
   const double variance = hyper_.discrepancy * hyper_.discrepancy;
   Belief belief{Eigen::VectorXd(n), Eigen::VectorXd(n)};
   Eigen::MatrixXd cross(std::ssize(observations_), n);
@@ -319,8 +390,7 @@ Belief StepSurrogate::believe(std::span<const UnitPoint> points) {
       cross(i, j) = variance * kernel(observations_[static_cast<std::size_t>(i)].point,
                                       points[static_cast<std::size_t>(j)]);
     }
-    belief.mean[j] =
-        predicted(simulated[static_cast<std::size_t>(j)]->log_time, default_log_time, constants_);
+    belief.mean[j] = predicted(by, simulated[static_cast<std::size_t>(j)]->log_ratio);
   }
   belief.mean += cross.transpose() * dual_;
   const Eigen::MatrixXd whitened = rest_.matrixL().solve(cross);
@@ -344,16 +414,14 @@ void StepSurrogate::average_over_posterior(const std::vector<Simulated*>& points
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   const Eigen::MatrixXd factor = covariance_.llt().matrixL();
-  std::vector<Eigen::VectorXd> draws{constants_};
+  std::vector<Simulator> draws{simulator(constants_)};
   for (int pair = 0; pair < kDrawPairs; ++pair) {
     Eigen::VectorXd direction(constants_.size());
     for (double& value : direction) value = normal(random);
     direction = factor * direction;
-    draws.push_back(admit(constants_ + direction));
-    draws.push_back(admit(constants_ - direction));
+    draws.push_back(simulator(admit(constants_ + direction)));
+    draws.push_back(simulator(admit(constants_ - direction)));
   }
-  std::vector<double> default_log_times;
-  for (const Eigen::VectorXd& draw : draws) default_log_times.push_back(simulate_default(draw));
 
   double shift = 0, doubt = 0;
   for (std::size_t rank = 0; rank < averaged; ++rank) {
@@ -361,10 +429,8 @@ void StepSurrogate::average_over_posterior(const std::vector<Simulated*>& points
     const Simulated& point = *points[static_cast<std::size_t>(i)];
     Eigen::VectorXd values(std::ssize(draws));
     for (std::size_t d = 0; d < draws.size(); ++d) {
-      const double log_time =
-          d == 0 ? point.log_time
-                 : model_.log_time(point.config, draws[d].head(draws[d].size() - 1));
-      values[static_cast<Eigen::Index>(d)] = predicted(log_time, default_log_times[d], draws[d]);
+      values[static_cast<Eigen::Index>(d)] =
+          predicted(draws[d], d == 0 ? point.log_ratio : draws[d].log_ratio(point.config));
     }
     const double mean = values.mean();
     const double variance =

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <memory>
 #include <utility>
 
-#include "tuner/optimizer.h"
+#include "tuner/pareto.h"
+#include "tuner/percent.h"
 #include "tuner/promotion.h"
 #include "tuner/statistics.h"
 #include "tuner/stop_rule.h"
@@ -13,14 +14,11 @@
 namespace hocket {
 namespace {
 
+/// A belief that is so far above a measurement counts less than that, as a share.
+constexpr double kContradiction = 0.1;
+
 bool is_complete(const FinishedTrial& trial) {
   return trial.outcome.state == TrialState::complete;
-}
-
-std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-  return text;
 }
 
 /// The lowest value of the search, the earliest of equals; null when nothing completed.
@@ -33,6 +31,35 @@ const FinishedTrial* lowest(const std::vector<FinishedTrial>& trials) {
   return winner;
 }
 
+/// Of every objective.
+std::vector<double> values_of(const TrialOutcome& outcome) {
+  std::vector<double> values{outcome.value};
+  values.insert(values.end(), outcome.others.begin(), outcome.others.end());
+  return values;
+}
+
+/// The trials that no other one beats in all objectives, by the first of these.
+std::vector<FinishedTrial> front_of(const std::vector<FinishedTrial>& trials) {
+  std::vector<const FinishedTrial*> complete;
+  std::vector<std::vector<double>> values;
+  for (const FinishedTrial& trial : trials) {
+    if (!is_complete(trial)) continue;
+    complete.push_back(&trial);
+    values.push_back(values_of(trial.outcome));
+  }
+  std::vector<FinishedTrial> front;
+  for (const std::size_t place : pareto_front(values)) front.push_back(*complete[place]);
+  std::ranges::stable_sort(front, {}, [](const FinishedTrial& t) { return t.outcome.value; });
+  return front;
+}
+
+/// What keeps a complete trial from being one; empty when nothing does.
+std::string problem_of(const TrialOutcome& outcome) {
+  for (const double value : values_of(outcome))
+    if (!std::isfinite(value)) return "expected a finite value, found " + to_text(value);
+  return {};
+}
+
 std::optional<double> median_of(const TrialOutcome& outcome, const char* metric) {
   const auto found = outcome.metrics.find(metric);
   if (found == outcome.metrics.end() || found->second.empty()) return std::nullopt;
@@ -41,14 +68,13 @@ std::optional<double> median_of(const TrialOutcome& outcome, const char* metric)
 
 class Study {
  public:
-  Study(const StudyOptions& options, TrialRunner& runner, StudyObserver& observer,
-        const CancelToken& cancel)
+  Study(const StudyOptions& options, std::unique_ptr<Search> search, TrialRunner& runner,
+        StudyObserver& observer, const CancelToken& cancel)
       : options_(options),
         runner_(runner),
         observer_(observer),
         cancel_(cancel),
-        optimizer_(options.space,
-                   {.method = SearchMethod::model, .seed = options.seed, .step = options.step}) {}
+        search_(std::move(search)) {}
 
   Result<void> replay(std::vector<FinishedTrial> history);
   Result<void> search();
@@ -56,30 +82,39 @@ class Study {
   StudyResult conclude();
 
  private:
+  bool has_several_objectives() const { return options_.objectives > 1; }
   bool default_failed() const { return !is_complete(trials_.front()); }
   std::size_t count(TrialPhase phase) const;
-  /// What the confirmation runs: nothing when there is no winner other than the default.
-  std::vector<Params> confirmation_plan() const;
+  /// What the confirmation runs next; nothing when it is over, or there is no winner other than the
+  /// default.
+  std::optional<Params> next_of_confirmation() const;
   /// The confirmation runs of `params`, in order.
   std::vector<const FinishedTrial*> confirmations(const Params& params) const;
   bool confirmation_failed() const;
 
+  /// Goes on from the first trial with what an earlier study gives.
+  Result<void> take_donor();
   /// What the search runs next; nothing when it is over.
   std::optional<Params> next_of_search();
   const FinishedTrial* search_winner() const;
+  /// What the search recommends, if that completed: the default where it is believed to be no
+  /// worse.
+  const FinishedTrial* believed_best(const FinishedTrial& measured) const;
   std::optional<std::string> reason_to_stop() const;
   Result<void> run_one(TrialPhase phase, const Params& params);
   Result<void> add(FinishedTrial trial);
   MeasuredParams measured(const Params& params, const TrialOutcome& in_search) const;
   void decide(const FinishedTrial& winner, StudyResult& result) const;
   void decide_over_failed_default(StudyResult& result) const;
+  /// Requires as many confirmation runs of the default as of the winner.
+  Verdict verdict(const FinishedTrial& winner) const;
   void decide_by_pairs(const FinishedTrial& winner, StudyResult& result) const;
 
   const StudyOptions& options_;
   TrialRunner& runner_;
   StudyObserver& observer_;
   const CancelToken& cancel_;
-  Optimizer optimizer_;
+  std::unique_ptr<Search> search_;
   std::vector<double> expected_improvements_;
   std::vector<FinishedTrial> trials_;
   std::string stopped_;
@@ -92,13 +127,7 @@ std::size_t Study::count(TrialPhase phase) const {
 
 Result<void> Study::add(FinishedTrial trial) {
   if (trial.phase == TrialPhase::search) {
-    Evaluation evaluation{trial.params, std::nullopt, 0};
-    if (is_complete(trial)) {
-      evaluation.value = trial.outcome.value;
-      evaluation.standard_error =
-          median_standard_error(trial.outcome.spread, trial.outcome.samples.size());
-    }
-    if (auto told = optimizer_.tell(evaluation); !told) return told;
+    if (auto told = search_->tell(evaluation_of(trial)); !told) return told;
   }
   trials_.push_back(std::move(trial));
   return {};
@@ -125,11 +154,8 @@ Result<void> Study::replay(std::vector<FinishedTrial> history) {
       // What is asked next depends on what was asked before, too.
       static_cast<void>(next_of_search());
     } else {
-      const auto plan = confirmation_plan();
-      const std::size_t done = count(TrialPhase::confirm);
-      if (done >= plan.size() || confirmation_failed() || plan[done] != trial.params) {
+      if (next_of_confirmation() != trial.params)
         return refuse(i, "a confirmation that was not due");
-      }
     }
     if (auto ok = add(std::move(trial)); !ok) return refuse(i, ok.error().message);
   }
@@ -140,27 +166,49 @@ Result<void> Study::run_one(TrialPhase phase, const Params& params) {
   if (cancel_.cancelled()) return failure(ErrorCode::interrupted, "the study was interrupted");
   const auto number = static_cast<std::int64_t>(trials_.size());
   if (auto ok = observer_.trial_started(number, phase, params); !ok) return ok;
-  auto outcome = runner_.run(params);
+  const FinishedTrial* incumbent = nullptr;
+  // A confirmation compares whole runs.
+  const bool may_end_early = options_.end_trials_early && !has_several_objectives();
+  if (phase == TrialPhase::search && may_end_early) incumbent = lowest(trials_);
+  auto outcome = runner_.run(
+      params, incumbent ? std::span(incumbent->outcome.samples) : std::span<const double>());
   if (!outcome) return failure(outcome.error());
-  if (outcome->state == TrialState::complete && !std::isfinite(outcome->value)) {
-    outcome->state = TrialState::failed;
-    outcome->message = "expected a finite value, found " + to_text(outcome->value);
+  if (outcome->state == TrialState::complete) {
+    if (auto problem = problem_of(*outcome); !problem.empty()) {
+      outcome->state = TrialState::failed;
+      outcome->message = std::move(problem);
+    }
   }
   FinishedTrial trial{number, phase, params, std::move(*outcome)};
   if (auto ok = observer_.trial_finished(trial); !ok) return ok;
   return add(std::move(trial));
 }
 
+Result<void> Study::take_donor() {
+  if (!options_.find_donor) return {};
+  auto donor = options_.find_donor(trials_.front());
+  if (!donor) return failure(donor.error());
+  if (!*donor) return {};
+  auto start = search_options(options_);
+  start.donor = std::move(*donor);
+  auto search = make_search(options_.space, std::move(start));
+  if (!search) return failure(search.error());
+  search_ = std::move(*search);
+  // The default is what any search asks for first.
+  static_cast<void>(search_->ask());
+  return search_->tell(evaluation_of(trials_.front()));
+}
+
 std::optional<Params> Study::next_of_search() {
   const auto trials = static_cast<std::size_t>(options_.trials);
   if (trials > 1 && count(TrialPhase::search) + 1 == trials) {
-    const auto recommended = optimizer_.recommend();
+    const auto recommended = search_->recommend();
     const bool tried = recommended && std::ranges::any_of(trials_, [&](const FinishedTrial& trial) {
                          return trial.params == recommended->params;
                        });
     if (recommended && !tried) return recommended->params;
   }
-  auto suggestion = optimizer_.ask();
+  auto suggestion = search_->ask();
   if (!suggestion) return std::nullopt;
   if (suggestion->expected_improvement)
     expected_improvements_.push_back(*suggestion->expected_improvement);
@@ -168,12 +216,13 @@ std::optional<Params> Study::next_of_search() {
 }
 
 std::optional<std::string> Study::reason_to_stop() const {
-  if (!options_.stop_early || count(TrialPhase::search) < kLeastTrials) return std::nullopt;
+  if (!options_.stop_early || has_several_objectives() || count(TrialPhase::search) < kLeastTrials)
+    return std::nullopt;
   SearchProgress progress{.expected_improvements = expected_improvements_,
                           .regret_bound = {},
                           .noise = {},
                           .exposed = {}};
-  if (const auto recommended = optimizer_.recommend())
+  if (const auto recommended = search_->recommend())
     progress.regret_bound = recommended->regret_bound;
   std::vector<double> noises;
   for (const FinishedTrial& trial : trials_) {
@@ -196,6 +245,9 @@ std::optional<std::string> Study::reason_to_stop() const {
 Result<void> Study::search() {
   while (count(TrialPhase::confirm) == 0 &&
          count(TrialPhase::search) < static_cast<std::size_t>(options_.trials)) {
+    if (trials_.size() == 1) {
+      if (auto ok = take_donor(); !ok) return ok;
+    }
     if (auto reason = reason_to_stop()) {
       stopped_ = std::move(*reason);
       break;
@@ -208,35 +260,45 @@ Result<void> Study::search() {
 }
 
 const FinishedTrial* Study::search_winner() const {
-  const FinishedTrial* winner = lowest(trials_);
-  if (!winner) return nullptr;
-  const auto recommended = optimizer_.recommend();
-  // Believed to be no better than the default was: nothing to confirm.
+  const FinishedTrial* measured = lowest(trials_);
+  if (!measured) return nullptr;
+  const FinishedTrial* believed = believed_best(*measured);
+  const double value = believed->outcome.value;
+  const bool contradicted = measured->outcome.value < value - kContradiction * std::abs(value);
+  return contradicted ? measured : believed;
+}
+
+const FinishedTrial* Study::believed_best(const FinishedTrial& measured) const {
+  const auto recommended = search_->recommend();
+  if (!recommended) return &measured;
   const double by_default = trials_.front().outcome.value;
-  if (recommended && !default_failed() &&
-      recommended->expected >= by_default - 1e-9 * std::abs(by_default)) {
+  if (!default_failed() && recommended->expected >= by_default - 1e-9 * std::abs(by_default))
     return &trials_.front();
-  }
   for (const FinishedTrial& trial : trials_) {
-    if (recommended && trial.phase == TrialPhase::search && is_complete(trial) &&
+    if (trial.phase == TrialPhase::search && is_complete(trial) &&
         trial.params == recommended->params) {
       return &trial;
     }
   }
-  return winner;
+  return &measured;
 }
 
-std::vector<Params> Study::confirmation_plan() const {
-  const auto* winner = search_winner();
-  if (!winner || winner == &trials_.front()) return {};
-  std::vector<Params> plan;
-  for (int pair = 0; pair < options_.confirm_pairs; ++pair) {
-    if (!default_failed()) plan.push_back(options_.space.defaults());
-    plan.push_back(winner->params);
-    // The order alternates, so that a slow drift of the machine favours neither.
-    if (!default_failed() && pair % 2 == 1) std::swap(plan[plan.size() - 1], plan[plan.size() - 2]);
+std::optional<Params> Study::next_of_confirmation() const {
+  const auto* winner = has_several_objectives() ? nullptr : search_winner();
+  if (!winner || winner == &trials_.front() || confirmation_failed()) return std::nullopt;
+  const auto done = static_cast<int>(count(TrialPhase::confirm));
+  if (default_failed()) {
+    // Whether it works is all that is asked.
+    return done < std::min(options_.confirm_pairs, kFewestPairs) ? std::optional(winner->params)
+                                                                 : std::nullopt;
   }
-  return plan;
+  const int pair = done / 2;
+  const bool opens_pair = done % 2 == 0;
+  if (opens_pair && (pair >= options_.confirm_pairs || verdict(*winner).is_decided()))
+    return std::nullopt;
+  // The order alternates, so that a slow drift of the machine favours neither.
+  const bool is_default = opens_pair == (pair % 2 == 0);
+  return is_default ? options_.space.defaults() : winner->params;
 }
 
 bool Study::confirmation_failed() const {
@@ -246,9 +308,8 @@ bool Study::confirmation_failed() const {
 }
 
 Result<void> Study::confirm() {
-  const auto plan = confirmation_plan();
-  for (std::size_t i = count(TrialPhase::confirm); i < plan.size() && !confirmation_failed(); ++i) {
-    if (auto ok = run_one(TrialPhase::confirm, plan[i]); !ok) return ok;
+  while (const auto params = next_of_confirmation()) {
+    if (auto ok = run_one(TrialPhase::confirm, *params); !ok) return ok;
   }
   return {};
 }
@@ -263,6 +324,7 @@ std::vector<const FinishedTrial*> Study::confirmations(const Params& params) con
 
 MeasuredParams Study::measured(const Params& params, const TrialOutcome& in_search) const {
   MeasuredParams result{params, std::nullopt, 0};
+  if (in_search.state == TrialState::complete) result.others = in_search.others;
   std::vector<double> values;
   for (const auto* run : confirmations(params)) {
     if (!is_complete(*run)) continue;
@@ -287,7 +349,7 @@ void Study::decide_over_failed_default(StudyResult& result) const {
   if (runs > 0) result.reason += " in " + std::to_string(runs) + " more runs";
 }
 
-void Study::decide_by_pairs(const FinishedTrial& winner, StudyResult& result) const {
+Verdict Study::verdict(const FinishedTrial& winner) const {
   const auto runs_of = [&](const Params& params) {
     std::vector<ConfirmationRun> runs;
     for (const auto* trial : confirmations(params)) {
@@ -296,24 +358,31 @@ void Study::decide_by_pairs(const FinishedTrial& winner, StudyResult& result) co
     }
     return runs;
   };
-  const auto default_runs = runs_of(options_.space.defaults());
-  if (default_runs.size() < 2) {
-    result.reason = "the winner is not confirmed: that takes at least 2 pairs of runs, not " +
-                    std::to_string(default_runs.size());
+  return compare(runs_of(options_.space.defaults()), runs_of(winner.params),
+                 options_.confirm_pairs);
+}
+
+void Study::decide_by_pairs(const FinishedTrial& winner, StudyResult& result) const {
+  const auto pairs = confirmations(winner.params).size();
+  if (pairs < kFewestPairs) {
+    result.reason = "the winner is not confirmed: that takes at least " +
+                    std::to_string(kFewestPairs) + " pairs of runs, not " + std::to_string(pairs);
     return;
   }
-  const Verdict verdict = compare(default_runs, runs_of(winner.params));
+  const Verdict verdict = this->verdict(winner);
   result.promoted = verdict.better;
   result.gain = verdict.gain;
   result.noise = verdict.noise;
   result.reason = percent(std::abs(verdict.gain)) + (verdict.gain >= 0 ? " better" : " worse") +
-                  " than the default in " + std::to_string(default_runs.size()) +
-                  " pairs of runs, where " + (verdict.better ? "more than " : "a gain of up to ") +
-                  percent(verdict.noise) + (verdict.better ? " was needed" : " may be noise");
+                  " than the default in " + std::to_string(pairs) + " pairs of runs, where " +
+                  (verdict.better ? "more than " : "a gain of up to ") + percent(verdict.noise) +
+                  (verdict.better ? " was needed" : " may be noise");
 }
 
 void Study::decide(const FinishedTrial& winner, StudyResult& result) const {
-  if (&winner == &trials_.front()) {
+  if (has_several_objectives()) {
+    result.reason = "which trade-off between the objectives is right is for you to choose";
+  } else if (&winner == &trials_.front()) {
     result.reason = "the default is best";
   } else if (confirmation_failed()) {
     const bool of_winner = trials_.back().params == winner.params;
@@ -339,6 +408,7 @@ StudyResult Study::conclude() {
     result.reason = "none of " + std::to_string(trials_.size()) +
                     " trials completed; the first one: " + trials_.front().outcome.message;
   }
+  if (has_several_objectives()) result.front = front_of(trials_);
   result.stopped = std::move(stopped_);
   result.trials = std::move(trials_);
   return result;
@@ -346,10 +416,29 @@ StudyResult Study::conclude() {
 
 }  // namespace
 
+Evaluation evaluation_of(const FinishedTrial& trial) {
+  Evaluation evaluation{trial.params, std::nullopt, 0};
+  if (is_complete(trial)) {
+    evaluation.value = trial.outcome.value;
+    evaluation.standard_error =
+        median_standard_error(trial.outcome.spread, trial.outcome.samples.size());
+    evaluation.others = trial.outcome.others;
+  }
+  return evaluation;
+}
+
+SearchOptions search_options(const StudyOptions& options) {
+  return {.method = options.method,
+          .seed = options.seed,
+          .step = options.step,
+          .simulate = options.simulate,
+          .objectives = options.objectives,
+          .donor = options.donor};
+}
+
 Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,
                               TrialRunner& runner, StudyObserver& observer,
                               const CancelToken& cancel) {
-  if (auto ok = check_searchable(options.space); !ok) return failure(ok.error());
   if (options.trials < 1) {
     return failure(ErrorCode::invalid_argument,
                    "trials: expected at least 1, found " + std::to_string(options.trials));
@@ -358,7 +447,9 @@ Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedT
     return failure(ErrorCode::invalid_argument, "confirmation pairs: expected at least 0, found " +
                                                     std::to_string(options.confirm_pairs));
   }
-  Study study(options, runner, observer, cancel);
+  auto search = make_search(options.space, search_options(options));
+  if (!search) return failure(search.error());
+  Study study(options, std::move(*search), runner, observer, cancel);
   if (auto ok = study.replay(std::move(history)); !ok) return failure(ok.error());
   if (auto ok = study.search(); !ok) return failure(ok.error());
   if (auto ok = study.confirm(); !ok) return failure(ok.error());

@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <limits>
 
+#include "tuner/pareto.h"
 #include "tuner/svg.h"
+#include "tuner/value_scale.h"
 
 namespace hocket {
 namespace {
@@ -29,57 +31,6 @@ std::optional<double> value_of(const SearchTrial& trial) {
   const auto& value = trial.evaluation.value;
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
-
-/// Where values lie between 0 and 1: on logarithms where they are positive and differ much.
-class ValueScale {
- public:
-  void add(double value) {
-    if (!std::isfinite(value)) return;
-    low_ = empty_ ? value : std::min(low_, value);
-    high_ = empty_ ? value : std::max(high_, value);
-    empty_ = false;
-  }
-
-  double place(double value) const {
-    const double low = scaled(low_), high = scaled(high_);
-    // Halves, since the difference of huge numbers is none.
-    if (!(high / 2 - low / 2 > 0)) return 0.5;
-    const double share = (scaled(value) / 2 - low / 2) / (high / 2 - low / 2);
-    return std::clamp(share, 0.0, 1.0);
-  }
-
-  std::vector<double> ticks() const {
-    if (!(high_ > low_)) return {low_};
-    std::vector<double> ticks;
-    const double step = round_step();
-    if (is_log() || !(step > 0) || !std::isfinite(step)) {
-      for (std::size_t i = 0; i < kFewTicks; ++i) {
-        const double share = static_cast<double>(i) / (kFewTicks - 1);
-        const double at = scaled(low_) * (1 - share) + scaled(high_) * share;
-        ticks.push_back(is_log() ? std::clamp(std::exp(at), low_, high_) : at);
-      }
-      return ticks;
-    }
-    for (double k = std::ceil(low_ / step); k * step <= high_ && ticks.size() < 10; ++k)
-      ticks.push_back(k * step + 0.0);
-    return ticks;
-  }
-
- private:
-  bool is_log() const { return low_ > 0 && high_ / low_ > 30; }
-  double scaled(double value) const { return is_log() ? std::log(std::max(value, low_)) : value; }
-  double round_step() const {
-    const double least = (high_ - low_) / (kFewTicks + 1);
-    const double power = std::pow(10, std::floor(std::log10(least)));
-    for (const double factor : {1.0, 2.0, 5.0}) {
-      if (factor * power >= least) return factor * power;
-    }
-    return 10 * power;
-  }
-
-  double low_ = 0, high_ = 0;
-  bool empty_ = true;
-};
 
 std::string digits(double value, int count) {
   char text[32];
@@ -312,6 +263,45 @@ std::string convergence_svg(std::span<const SearchTrial> trials, const PlotLabel
   svg.text({frame.left + 130, y}, "best so far");
   svg.circle({frame.left + 224, y - 4}, 4, kFailed);
   svg.text({frame.left + 234, y}, "failed");
+  return svg.finish();
+}
+
+std::string front_svg(std::span<const SearchTrial> trials, const PlotLabels& x,
+                      const PlotLabels& y) {
+  Svg svg(760, 480, x.title + ": front");
+  const Frame frame{100, 60, 630, 340};
+  svg.text({20, 28}, x.title + ": two objectives of each trial, and what none beats in both",
+           SvgAnchor::start, kTitleSize);
+  std::vector<const SearchTrial*> shown;
+  std::vector<std::vector<double>> values;
+  ValueScale along, up;
+  for (const SearchTrial& trial : trials) {
+    const auto value = value_of(trial);
+    const auto& others = trial.evaluation.others;
+    if (!value || others.empty() || !std::isfinite(others.front())) continue;
+    shown.push_back(&trial);
+    values.push_back({*value, others.front()});
+    along.add(*value);
+    up.add(others.front());
+  }
+  draw_values(svg, frame, up, y);
+  for (const double tick : along.ticks()) {
+    svg.text({frame.left + frame.width * along.place(tick), frame.bottom() + 16}, x.text(tick),
+             SvgAnchor::middle, 10);
+  }
+  const auto at = [&](const std::vector<double>& value) {
+    return SvgPoint{frame.left + frame.width * along.place(value[0]),
+                    frame.bottom() - frame.height * up.place(value[1])};
+  };
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    svg.circle(at(values[i]), 4, kMeasured, hint_of(*shown[i], x) + "; " + y.text(values[i][1]));
+  std::vector<SvgPoint> front;
+  for (const std::size_t place : pareto_front(values)) front.push_back(at(values[place]));
+  std::ranges::sort(front, {}, &SvgPoint::x);
+  svg.polyline(front, kBest, 2);
+  for (const SvgPoint& point : front) svg.circle(point, 2, kBest);
+  svg.text({frame.left + frame.width / 2, frame.bottom() + 42}, x.objective, SvgAnchor::middle);
+  svg.text_upwards({16, frame.top + frame.height / 2}, y.objective);
   return svg.finish();
 }
 

@@ -21,6 +21,11 @@ struct PlotLabels {
 /// The value of each trial in their order, the best so far, and where trials failed.
 std::string convergence_svg(std::span<const SearchTrial> trials, const PlotLabels& labels);
 
+/// Two objectives of each trial, the one on `x` and the first further one on `y`, and a line
+/// through those that no other trial beats in both.
+std::string front_svg(std::span<const SearchTrial> trials, const PlotLabels& x,
+                      const PlotLabels& y);
+
 /// The belief along each parameter, the others as recommended, with what was measured anywhere.
 std::string slices_svg(const Space& space, std::span<const SearchTrial> trials,
                        const Explanation& explanation, const PlotLabels& labels);

@@ -2,9 +2,11 @@
 
 // One trial: what came of running one setting, and the seam to whatever runs it. Plain values.
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,10 +22,13 @@ struct TrialOutcome {
   double value = 0;   ///< lower is better; meaningful when complete
   double spread = 0;  ///< half interquartile range of the samples
   std::vector<double> samples;
-  /// Everything measured: "wall_ns" (of the whole command); with a report also "iteration_ns",
-  /// "compute_ns", "communication_ns" and "exposed_ns", one value an iteration.
+  /// The values of further objectives, in their order; meaningful when complete.
+  std::vector<double> others = {};
+  /// Everything measured: "wall_ns" (of the whole command), "peak_memory_bytes" (of its largest
+  /// process); with a report also "iteration_ns", "compute_ns", "communication_ns" and
+  /// "exposed_ns", one value an iteration; samples of further objectives (metric_of_other).
   std::map<std::string, std::vector<double>> metrics;
-  /// Why it failed, or a warning; one line, valid UTF-8.
+  /// Why it failed or ended early, or a warning; one line, valid UTF-8.
   std::string message;
   std::optional<RunReport> report;
 
@@ -35,23 +40,34 @@ class TrialRunner {
  public:
   virtual ~TrialRunner() = default;
 
-  /// A trial that fails is an outcome. An error means that the sweep cannot go on: the command
+  /// `incumbent` holds the samples of the best trial so far: a trial that is clearly slower may end
+  /// before its time (tuner/early_end.h) and is complete with what it has; empty: it runs to its
+  /// end. A trial that fails is an outcome. An error means that the sweep cannot go on: the command
   /// cannot be started, or (interrupted) the user asked for an end.
-  virtual Result<TrialOutcome> run(const Params& params) = 0;
+  virtual Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent) = 0;
 };
 
-/// Runs a function in this process.
+/// Runs a function in this process, always to its end.
 class FunctionRunner final : public TrialRunner {
  public:
   using Function = std::function<Result<TrialOutcome>(const Params&)>;
 
   explicit FunctionRunner(Function function) : function_(std::move(function)) {}
 
-  Result<TrialOutcome> run(const Params& params) override { return function_(params); }
+  Result<TrialOutcome> run(const Params& params, std::span<const double>) override {
+    return function_(params);
+  }
 
  private:
   Function function_;
 };
+
+/// What TrialOutcome::metrics calls the samples of further objective `index`, from 0:
+/// "objective_2", …
+std::string metric_of_other(std::size_t index);
+
+/// The values of further objectives, as many as `metrics` has without a gap.
+std::vector<double> others_in(const std::map<std::string, std::vector<double>>& metrics);
 
 /// The outcome of a trial that measured `samples` (at least one).
 TrialOutcome complete_trial(std::vector<double> samples);

@@ -50,7 +50,7 @@ Result<Problem> make_problem(std::string name, RecordedTable table,
   return problem;
 }
 
-Result<std::vector<Checkpoint>> measure(const Problem& problem, SearchMethod method, bool with_step,
+Result<std::vector<Checkpoint>> measure(const Problem& problem, SearchOptions options,
                                         std::size_t seeds, std::size_t trials) {
   std::vector<std::size_t> counts;
   for (const std::size_t count : kCheckpoints) {
@@ -58,12 +58,10 @@ Result<std::vector<Checkpoint>> measure(const Problem& problem, SearchMethod met
   }
   std::vector<std::vector<double>> regrets(counts.size());
   for (std::size_t i = 0; i < seeds; ++i) {
-    SearchOptions options{.method = method, .seed = seed_of(problem.name) + i, .step = {}};
-    if (with_step) options.step = problem.step;
-    const std::uint64_t seed = options.seed;
-    const auto search = make_search(problem.table.space(), std::move(options));
+    options.seed = seed_of(problem.name) + i;
+    const auto search = make_search(problem.table.space(), options);
     if (!search) return failure(search.error().in(problem.name));
-    const auto replayed = replay(problem.table, **search, trials, seed);
+    const auto replayed = replay(problem.table, **search, trials, options.seed);
     if (!replayed) return failure(replayed.error().in(problem.name));
     for (std::size_t k = 0; k < counts.size(); ++k) {
       const std::size_t last = std::min(counts[k], replayed->size()) - 1;

@@ -42,10 +42,10 @@ struct Checkpoint {
 
 inline constexpr std::size_t kCheckpoints[] = {5, 8, 10, 15, 20, 30};
 
-/// The regret of what `method` recommends after each number of kCheckpoints up to `trials`, over
+/// The regret of what a search recommends after each number of kCheckpoints up to `trials`, over
 /// `seeds` searches. The seeds depend on the problem's name, so that no two problems share them,
-/// and all methods do.
-Result<std::vector<Checkpoint>> measure(const Problem& problem, SearchMethod method, bool with_step,
+/// and all methods do; the one of `options` is not looked at.
+Result<std::vector<Checkpoint>> measure(const Problem& problem, SearchOptions options,
                                         std::size_t seeds, std::size_t trials);
 
 }  // namespace hocket

@@ -3,12 +3,13 @@
 //
 //   bin/tuner_benchmark [TABLE.csv …] [--functions] [--methods model,tpe,random] [--seeds 24]
 //       [--trials 30] [--objective-column NAME] [--default a=1,b=2] [--json]
+//   bin/tuner_benchmark --ask-times [--seeds 24]
 //
 // The truth of TABLE.csv is TABLE.truth.csv beside it, where there is one, else the mean of what
 // was measured. With a step description TABLE.step.json beside it the method model runs a second
 // time, as model+step, with that as its prior. Each cell is the mean over the seeds of truth /
 // least truth − 1 in percent, its standard error, and the share of the seeds within 2 % of the
-// least.
+// least. --ask-times shows how long an ask takes after 40 and 400 trials.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/tuner/ask_times.h"
 #include "benchmarks/tuner/functions.h"
 #include "benchmarks/tuner/problem.h"
 #include "core/json.h"
@@ -30,7 +32,7 @@ struct Options {
   std::size_t seeds = 24, trials = 30;
   std::string step_suffix = ".step.json", truth_suffix = ".truth.csv";
   RecordedTableOptions columns;
-  bool functions = false, json = false;
+  bool functions = false, ask_times = false, json = false;
 };
 
 struct Line {
@@ -97,13 +99,22 @@ nlohmann::json line_json(const Line& line) {
   return {{"table", line.problem}, {"method", line.method}, {"regret", std::move(checkpoints)}};
 }
 
+/// A method of `--methods`: one of the searches, or "process", the model without the simulator.
+Result<SearchOptions> search_options(const std::string& name) {
+  if (name == "process") return SearchOptions{.simulate = false};
+  const auto method = parse_search_method(name);
+  if (!method) return failure(method.error().in("--methods"));
+  return SearchOptions{.method = *method};
+}
+
 Result<void> compare(const Options& options, const Problem& problem, nlohmann::json& lines) {
   for (const auto& name : options.methods) {
-    const auto method = parse_search_method(name);
-    if (!method) return failure(method.error().in("--methods"));
+    auto search = search_options(name);
+    if (!search) return failure(search.error());
     for (const bool with_step : {false, true}) {
-      if (with_step && (!problem.step || *method != SearchMethod::model)) continue;
-      auto checkpoints = measure(problem, *method, with_step, options.seeds, options.trials);
+      if (with_step && (!problem.step || name != "model")) continue;
+      if (with_step) search->step = problem.step;
+      auto checkpoints = measure(problem, *search, options.seeds, options.trials);
       if (!checkpoints) return failure(checkpoints.error());
       const Line line{problem.name, name + (with_step ? "+step" : ""), std::move(*checkpoints)};
       if (options.json) {
@@ -116,11 +127,15 @@ Result<void> compare(const Options& options, const Problem& problem, nlohmann::j
   return {};
 }
 
+void print_ask_times(const Options& options) {
+  std::printf("%-10s %7s %6s %11s %9s\n", "space", "trials", "asks", "median ms", "p99 ms");
+  for (const auto& [space, trials, asks, median_ms, p99_ms] : measure_asks(options.seeds))
+    std::printf("%-10s %7zu %6zu %11.2f %9.2f\n", space.c_str(), trials, asks, median_ms, p99_ms);
+}
+
 Result<void> run(const Options& options) {
   for (const auto& name : options.methods) {
-    if (auto method = parse_search_method(name); !method) {
-      return failure(method.error().in("--methods"));
-    }
+    if (auto search = search_options(name); !search) return failure(search.error());
   }
   std::vector<Problem> problems;
   for (const auto& path : options.tables) {
@@ -133,8 +148,12 @@ Result<void> run(const Options& options) {
     if (!functions) return failure(functions.error());
     for (auto& problem : *functions) problems.push_back(std::move(problem));
   }
+  if (options.ask_times) {
+    print_ask_times(options);
+    if (problems.empty()) return {};
+  }
   if (problems.empty()) {
-    return failure(ErrorCode::invalid_argument, "name a table, or give --functions");
+    return failure(ErrorCode::invalid_argument, "name a table, or give --functions or --ask-times");
   }
   auto lines = nlohmann::json::array();
   if (!options.json) print_heading(options);
@@ -151,7 +170,10 @@ int benchmark_main(int argc, char** argv) {
   CLI::App program("the search methods against one another on recorded sweeps");
   program.add_option("TABLE", options.tables, "recorded sweeps (docs/formats/table.md)");
   program.add_flag("--functions", options.functions, "test functions of the literature, too");
-  program.add_option("--methods", options.methods, "model, random, sobol, tpe, grid")
+  program.add_flag("--ask-times", options.ask_times, "how long the model takes to ask");
+  program
+      .add_option("--methods", options.methods,
+                  "model, process (without the simulator), random, sobol, tpe, grid")
       ->delimiter(',')
       ->capture_default_str();
   program.add_option("--seeds", options.seeds, "searches of each table and method")

@@ -46,16 +46,36 @@ std::int64_t announce_ns(const StepDescription& step) {
 
 }  // namespace
 
-Result<SimulationSetup> simulation_setup(const StepDescription& description,
-                                         const ScheduleConfig& config) {
-  const StepDescription step = expand(description);
-  SimulationSetup setup;
-  std::int64_t parts = 0;
+Result<StepLayout> lay_out(const StepDescription& description) {
+  StepLayout layout{.step = expand(description), .durations_ns = {}, .captured = {}, .groups = {}};
   std::vector<CapturedStep::Task> tasks;
-  for (const StepTask& task : step.tasks) {
+  tasks.reserve(layout.step.tasks.size());
+  for (const StepTask& task : layout.step.tasks) {
     tasks.push_back(
         {task.name, task.priority, task.collective.has_value(), task.bytes, task.accesses});
-    setup.durations_ns.push_back(task.duration_ns);
+    layout.durations_ns.push_back(task.duration_ns);
+  }
+  layout.groups = rank_groups(layout.step);
+  const auto simulated_tasks =
+      static_cast<std::int64_t>(layout.groups.size()) * static_cast<std::int64_t>(tasks.size());
+  if (simulated_tasks > kMaxSimulatedTasks) {
+    return failure(ErrorCode::invalid_argument,
+                   std::to_string(layout.groups.size()) + " ranks that differ, with " +
+                       std::to_string(tasks.size()) +
+                       " tasks each, are too much to simulate (at "
+                       "most " +
+                       std::to_string(kMaxSimulatedTasks) +
+                       " tasks over all ranks); give fewer ranks, or fewer different ones");
+  }
+  layout.captured = std::make_shared<const CapturedStep>(std::move(tasks));
+  return layout;
+}
+
+Result<SimulationSetup> simulation_setup(const StepLayout& layout, const ScheduleConfig& config) {
+  const StepDescription& step = layout.step;
+  SimulationSetup setup;
+  std::int64_t parts = 0;
+  for (const StepTask& task : step.tasks) {
     if (!task.collective) continue;
     parts += part_count(task.bytes, config.partition_bytes);
     add_costs(step, task, config.partition_bytes, setup);
@@ -67,19 +87,9 @@ Result<SimulationSetup> simulation_setup(const StepDescription& description,
                        " B is too much to simulate (at most " + std::to_string(kMaxStepParts) +
                        "); raise partition_bytes");
   }
-  setup.groups = rank_groups(step);
-  const auto simulated_tasks =
-      static_cast<std::int64_t>(setup.groups.size()) * static_cast<std::int64_t>(tasks.size());
-  if (simulated_tasks > kMaxSimulatedTasks) {
-    return failure(ErrorCode::invalid_argument,
-                   std::to_string(setup.groups.size()) + " ranks that differ, with " +
-                       std::to_string(tasks.size()) +
-                       " tasks each, are too much to simulate (at "
-                       "most " +
-                       std::to_string(kMaxSimulatedTasks) +
-                       " tasks over all ranks); give fewer ranks, or fewer different ones");
-  }
-  setup.captured = std::make_shared<const CapturedStep>(std::move(tasks));
+  setup.durations_ns = layout.durations_ns;
+  setup.captured = layout.captured;
+  setup.groups = layout.groups;
   setup.negotiated = config.order == CollectiveOrder::negotiated;
   setup.plan = {.partition_bytes = config.partition_bytes,
                 .credit_bytes = config.credit_bytes,

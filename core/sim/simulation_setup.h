@@ -3,6 +3,7 @@
 // From a step description and a configuration to what a simulation runs. Pure.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/overlap_bound.h"
@@ -12,9 +13,20 @@
 
 namespace hocket {
 
-/// The tasks, costs and ranks of `step` under `config`, both valid; order=static is left to the
-/// caller. invalid_argument when there would be too many parts or tasks to simulate.
-Result<SimulationSetup> simulation_setup(const StepDescription& step, const ScheduleConfig& config);
+/// What of a step is the same under every configuration.
+struct StepLayout {
+  StepDescription step;                    ///< in the general form
+  std::vector<std::int64_t> durations_ns;  ///< by task; 0 for collectives
+  std::shared_ptr<const CapturedStep> captured;
+  std::vector<RankGroup> groups;
+};
+
+/// `step` must be valid. invalid_argument when there would be too many tasks to simulate.
+Result<StepLayout> lay_out(const StepDescription& step);
+
+/// The tasks, costs and ranks of a step under `config`, which must be valid; order=static is left
+/// to the caller. invalid_argument when there would be too many parts to simulate.
+Result<SimulationSetup> simulation_setup(const StepLayout& layout, const ScheduleConfig& config);
 
 /// `step` with streams, channels and bandwidth without end, no overhead and no jitter, on its
 /// slowest rank: its period bounds every schedule's from below.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/overlap_bound.h"
 #include "core/sim/simulation_run.h"
 #include "core/sim/simulation_setup.h"
@@ -72,7 +73,9 @@ Result<void> check(const StepDescription& step, const ScheduleConfig& config,
 
 Result<Simulation> simulate(const StepDescription& step, const SimulationOptions& options) {
   if (auto ok = check(step, options.config, options); !ok) return failure(ok.error());
-  auto setup = simulation_setup(step, options.config);
+  const auto layout = lay_out(step);
+  if (!layout) return failure(layout.error());
+  auto setup = simulation_setup(*layout, options.config);
   if (!setup) return failure(setup.error());
   setup->watched_group = group_of(step, setup->groups, options.watched_rank);
   if (options.config.order == CollectiveOrder::static_order) {
@@ -97,6 +100,27 @@ Result<Simulation> simulate(const StepDescription& step, const SimulationOptions
   return result;
 }
 
+Result<PreparedStep> PreparedStep::make(StepDescription step) {
+  step.jitter = {};
+  if (auto ok = validate(step); !ok) return failure(ok.error());
+  auto layout = lay_out(step);
+  if (!layout) return failure(layout.error());
+  return PreparedStep(std::make_shared<const StepLayout>(std::move(*layout)));
+}
+
+Result<std::int64_t> PreparedStep::iteration_ns(const ScheduleConfig& config,
+                                                std::int64_t iterations) const {
+  if (auto ok = validate(config); !ok) return failure(ok.error());
+  HOCKET_CHECK(config.order != CollectiveOrder::static_order,
+               "a static order is found by simulate");
+  auto setup = simulation_setup(*layout_, config);
+  if (!setup) return failure(setup.error());
+  SimulationRun run(std::move(*setup), {});
+  const auto result = measure(run, iterations > 0 ? iterations : kMaxIterations, iterations == 0);
+  if (!result) return failure(result.error());
+  return result->iteration_ns;
+}
+
 Result<std::vector<std::uint32_t>> static_order(const StepDescription& step,
                                                 const ScheduleConfig& config) {
   StepDescription nominal = step;
@@ -105,7 +129,9 @@ Result<std::vector<std::uint32_t>> static_order(const StepDescription& step,
   options.config = config;
   options.config.order = CollectiveOrder::negotiated;
   if (auto ok = check(nominal, options.config, options); !ok) return failure(ok.error());
-  auto setup = simulation_setup(nominal, options.config);
+  const auto layout = lay_out(nominal);
+  if (!layout) return failure(layout.error());
+  auto setup = simulation_setup(*layout, options.config);
   if (!setup) return failure(setup.error());
   SimulationRun run(std::move(*setup), options);
   const auto result = measure(run, kMaxIterations, true);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/captured_step.h"
@@ -30,6 +31,8 @@ class SimulationClock final : public Clock {
  private:
   std::int64_t now_ns_ = 0;
 };
+
+struct StepLayout;
 
 struct SimulationOptions {
   ScheduleConfig config;
@@ -76,6 +79,24 @@ struct Simulation {
 /// Simulates `step` under `options.config`. invalid_argument when `step` or the configuration does
 /// not validate, or the two make more work than kMaxStepParts parts a step.
 Result<Simulation> simulate(const StepDescription& step, const SimulationOptions& options);
+
+/// A step made ready to be simulated under many configurations, each of which then costs its events
+/// alone. Immutable; thread-safe.
+class PreparedStep {
+ public:
+  /// invalid_argument when `step` does not validate. Jitter is left out.
+  static Result<PreparedStep> make(StepDescription step);
+
+  /// Simulation::iteration_ns of simulate() with so many `iterations`, under an order other than
+  /// static. invalid_argument as from there.
+  Result<std::int64_t> iteration_ns(const ScheduleConfig& config,
+                                    std::int64_t iterations = 0) const;
+
+ private:
+  explicit PreparedStep(std::shared_ptr<const StepLayout> layout) : layout_(std::move(layout)) {}
+
+  std::shared_ptr<const StepLayout> layout_;
+};
 
 /// The order in which the parts of `step` start when the most urgent goes first, without jitter:
 /// what every rank repeats under order=static.

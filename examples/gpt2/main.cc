@@ -132,8 +132,19 @@ Result<Measured> train(const Options& options, const ScheduleConfig& config,
   }
   TraceRecorder recorder;
   phase.options.trace = &recorder;
-  const auto trained = options.record.empty() ? run_phase(training, phase)
-                                              : run_recorded_phase(training, phase, options.record);
+  Training watched = training;
+  std::optional<IterationLog> log;
+  if (training.collective.rank() == 0) {
+    log.emplace();
+    watched.step_done = [&](std::int64_t step) {
+      training.step_done(step);
+      const std::int64_t last = step - phase.first_step;  // each phase counts from 0
+      const auto begin_ns = recorder.step_start_ns(last - 1), end_ns = recorder.step_start_ns(last);
+      if (last > warmup && begin_ns && end_ns) log->add(*end_ns - *begin_ns);
+    };
+  }
+  const auto trained = options.record.empty() ? run_phase(watched, phase)
+                                              : run_recorded_phase(watched, phase, options.record);
   if (!trained) return failure(trained.error());
   return Measured{recorder.events(), warmup};
 }

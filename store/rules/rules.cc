@@ -79,9 +79,10 @@ Result<void> check(const NewStudy& study) {
 }
 
 Result<void> check(const StudyUpdate& update) {
-  if (!update.result) return {};
-  if (const auto text = object_text(*update.result, "the study's result"); !text) {
-    return failure(text.error());
+  for (const auto& [document, what] : {std::pair(&update.definition, "the study's definition"),
+                                       std::pair(&update.result, "the study's result")}) {
+    if (!*document) continue;
+    if (const auto text = object_text(**document, what); !text) return failure(text.error());
   }
   return {};
 }
@@ -134,6 +135,7 @@ Result<void> check_owner(const StudyRow& study, const StudyUpdate& update) {
 void apply(StudyRow& study, const StudyUpdate& update) {
   if (update.state) study.state = *update.state;
   if (update.owner) study.owner = *update.owner;
+  if (update.definition) study.definition = *update.definition;
   if (update.result) study.result = *update.result;
   if (update.topology_id) study.topology_id = update.topology_id;
   if (update.workload_id) study.workload_id = update.workload_id;

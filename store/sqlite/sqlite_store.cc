@@ -165,9 +165,9 @@ Result<void> SqliteStore::update_study(std::int64_t study_id, const StudyUpdate&
     if (!row->result.is_null()) result = row->result.dump();
     return db_.execute(
         "UPDATE studies SET state = ?2, owner = ?3, topology_id = ?4, workload_id = ?5, "
-        "result = ?6, updated_at_ns = ?7 WHERE id = ?1",
+        "result = ?6, updated_at_ns = ?7, definition = ?8 WHERE id = ?1",
         study_id, to_string(row->state), row->owner, row->topology_id, row->workload_id, result,
-        now_unix_ns_());
+        now_unix_ns_(), row->definition.dump());
   });
 }
 

@@ -46,23 +46,26 @@ class Explain : public ::testing::Test {
 
   /// Keeps a study whose trials are what `function` says.
   void keep(const std::string& name, int trials, const std::vector<std::string>& parameters,
-            const FunctionRunner::Function& function) const {
+            const FunctionRunner::Function& function, SearchMethod method = SearchMethod::model,
+            const std::vector<std::string>& objectives = {"wall"}) const {
+    const auto parsed_objectives = parse_objectives(objectives).value();
     std::vector<Parameter> parsed;
     for (const auto& text : parameters) parsed.push_back(parse_parameter(text).value());
     const auto store = open_store(store_).value();
-    const StudyDefinition definition{.space = Space::make(std::move(parsed)).value(),
-                                     .objective = parse_objective("wall").value(),
-                                     .trials = trials,
-                                     .working_directory = "/"};
+    const StudyDefinition definition{
+        .space = Space::make(std::move(parsed)).value(),
+        .objective = parsed_objectives.front(),
+        .other_objectives = {parsed_objectives.begin() + 1, parsed_objectives.end()},
+        .method = method,
+        .trials = trials,
+        .working_directory = "/"};
     const auto sweep = start_sweep(*store, {definition, {"job"}, name, "work"}).value();
     std::ostringstream err;
     Progress progress(err, 0, definition);
     StudyRecord record(*store, sweep.study, topology_of(*store, sweep.study).value(), false,
                        progress);
     FunctionRunner runner(function);
-    const StudyOptions options{.space = definition.space,
-                               .seed = static_cast<std::uint64_t>(definition.seed),
-                               .trials = trials};
+    const auto options = study_options(definition);
     const auto result = run_study(options, {}, runner, record, {});
     ASSERT_TRUE(result) << result.error().message;
     ASSERT_TRUE(record.finish(*result));
@@ -77,6 +80,22 @@ class Explain : public ::testing::Test {
       failed.message = "out of <memory>";
       return Result<TrialOutcome>(std::move(failed));
     });
+  }
+
+  /// The larger the window the better; the search simulates.
+  void keep_knobs(const std::string& name, SearchMethod method = SearchMethod::model,
+                  const std::vector<std::string>& objectives = {"wall"}) const {
+    const auto function = [&](const Params& params) {
+      const auto bytes = std::get<std::int64_t>(params.at("credit_bytes"));
+      auto outcome = complete_trial({1e8 + 1e14 / static_cast<double>(bytes)});
+      if (objectives.size() > 1) {
+        outcome.others = {static_cast<double>(bytes)};
+        outcome.metrics[metric_of_other(0)] = outcome.others;
+      }
+      return outcome;
+    };
+    keep(name, 5, {"credit_bytes=levels:1M,4M,16M,64M", "order=choice:fifo,static"}, function,
+         method, objectives);
   }
 
   testing::TemporaryFolder folder_;
@@ -128,6 +147,56 @@ TEST_F(Explain, AStudyAsText) {
   EXPECT_EQ(ask({"explain", "parabola"}).out, answer.out);
 }
 
+TEST_F(Explain, WhatTheSimulatorLearned) {
+  keep_knobs("knobs");
+  const auto simulator = ask({"explain", "knobs", "--json"}).json().at("simulator");
+  ASSERT_TRUE(simulator.is_object());
+  EXPECT_EQ(simulator.at("constants").back().at("constant"), "trust");
+  for (const auto& constant : simulator.at("constants")) {
+    EXPECT_GT(constant.at("expected_deviation"), 0);
+    EXPECT_LE(constant.at("deviation"), 1.000001 * constant.at("expected_deviation").get<double>());
+  }
+  EXPECT_GT(simulator.at("noise"), 0);
+  EXPECT_THAT(ask({"explain", "knobs"}).out,
+              AllOf(HasSubstr("the simulator that the search calibrated"),
+                    HasSubstr("time of a byte on the link"), HasSubstr("× 1 ("),
+                    HasSubstr("noise between trials")));
+
+  keep_knobs("random", SearchMethod::random);
+  keep_parabola();
+  keep_knobs("memory", SearchMethod::model, {"memory"});
+  keep_knobs("several", SearchMethod::model, {"wall", "memory"});
+  for (const std::string study : {"random", "parabola", "memory", "several"}) {
+    EXPECT_EQ(ask({"explain", study, "--json"}).json().at("simulator"), nullptr);
+    EXPECT_THAT(ask({"explain", study}).out, Not(HasSubstr("the simulator that")));
+  }
+}
+
+TEST_F(Explain, TheFirstOfSeveralObjectives) {
+  keep_knobs("several", SearchMethod::model, {"wall", "memory"});
+  const auto document = ask({"explain", "several", "--json"}).json();
+  EXPECT_EQ(document.at("objective"), "wall");
+  EXPECT_EQ(document.at("other_objectives"), nlohmann::json({"memory"}));
+  for (const auto& trial : document.at("trials"))
+    EXPECT_THAT(trial.at("reason").get<std::string>(), Not(HasSubstr("another setting")));
+  EXPECT_THAT(document.at("trials")[1].at("reason").get<std::string>(),
+              HasSubstr("weighs the objectives"));
+  EXPECT_THAT(ask({"explain", "several"}).out,
+              HasSubstr("explains the first objective, not memory\n"));
+
+  const auto plots = ask({"plot", "several", "-o", folder_.file("plots"), "--json"});
+  ASSERT_EQ(plots.status, kDone) << plots.err;
+  ASSERT_EQ(plots.json().at("written").size(), 5U);
+  const auto front = read_file(plots.json().at("written").back().get<std::string>());
+  ASSERT_TRUE(front);
+  EXPECT_EQ(testing::xml_complaint(*front), "");
+  EXPECT_THAT(*front, AllOf(HasSubstr("study several: front"), HasSubstr("time (wall)"),
+                            HasSubstr("value (memory)"), HasSubstr(" MiB</text>")));
+
+  keep_knobs("one");
+  EXPECT_THAT(ask({"explain", "one"}).out, Not(HasSubstr("explains the first")));
+}
+
 TEST_F(Explain, ATable) {
   std::string text = "a b,c,iteration_ns\n";
   for (int a = 1; a <= 6; ++a)
@@ -149,6 +218,18 @@ TEST_F(Explain, ATable) {
   const auto plain =
       ask_as_it_is({"explain", "--table", path, "--objective-column", "iteration_ns"});
   EXPECT_THAT(plain.out, Not(HasSubstr("why each trial was run")));
+
+  const auto target = folder_.file("plots");
+  const auto plots = ask_as_it_is(
+      {"plot", "--table", path, "--objective-column", "iteration_ns", "-o", target, "--json"});
+  ASSERT_EQ(plots.status, kDone) << plots.err;
+  ASSERT_EQ(plots.json().at("written").size(), 4U);
+  for (const std::string name : plots.json().at("written")) {
+    const auto drawing = read_file(name);
+    ASSERT_TRUE(drawing);
+    EXPECT_EQ(testing::xml_complaint(*drawing), "") << name;
+    EXPECT_THAT(*drawing, HasSubstr("table.csv"));
+  }
 }
 
 TEST_F(Explain, PlotsAreWrittenWhole) {
@@ -207,6 +288,9 @@ TEST_F(Explain, SaysWhatItCannotExplain) {
            {{"explain", "broken"}, "study broken: 0 of 4 trials"},
            {{"explain"}, "--table TABLE"},
            {{"explain", "parabola", "--table", one}, "--table TABLE"},
+           {{"plot", "-o", folder_.file("p")}, "--table TABLE"},
+           {{"plot", "--table", one, "-o", folder_.file("p")}, "1 of 2 trials"},
+           {{"plot", "--table", text, "-o", folder_.file("p")}, "no column \"value\""},
            {{"explain", "--table", one}, "1 of 2 trials"},
            {{"explain", "--table", text}, "no column \"value\""},
            {{"explain", "--table", folder_.file("none.csv")}, "none.csv"},

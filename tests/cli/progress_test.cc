@@ -17,7 +17,7 @@ StudyDefinition definition(const std::string& parameter) {
   return {.space = *Space::make({*parse_parameter(parameter)}),
           .objective = *parse_objective("wall"),
           .trials = 5,
-          .confirm_pairs = 2};
+          .confirm_pairs = 3};
 }
 
 FinishedTrial trial(TrialPhase phase, std::int64_t x, double value) {
@@ -45,7 +45,19 @@ TEST(Progress, WritesALineForEachTrialThatEnded) {
             "trial 1/5  X=5  2 ms ± 0 ns  best 2 ms\n"
             "trial 2/5  X=1  failed  best 2 ms  it broke badly\n"
             "trial 3/5  X=7  1 ms ± 0 ns (emulated link: 1gbit)  best 1 ms\n"
-            "confirmation 1/4  X=5  3 ms ± 0 ns  best 1 ms\n");
+            "confirmation 1/6  X=5  3 ms ± 0 ns  best 1 ms\n");
+}
+
+TEST(Progress, ShowsEveryObjective) {
+  std::ostringstream err;
+  auto several = definition("X=int:1..9");
+  several.other_objectives = {*parse_objective("memory"), *parse_objective("regex:l=(.)")};
+  Progress progress(err, 0, several);
+  auto measured = trial(TrialPhase::search, 5, 2e6);
+  measured.outcome.others = {4096, 0.5};
+  progress.finished(measured, "emulated link: 1gbit");
+  EXPECT_EQ(err.str(),
+            "trial 1/5  X=5  2 ms ± 0 ns, 4 KiB, 0.5 (emulated link: 1gbit)  best 2 ms\n");
 }
 
 TEST(Progress, CountsNoMoreTrialsThanTheSpaceHasPoints) {

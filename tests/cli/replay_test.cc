@@ -129,6 +129,45 @@ TEST_F(Replay, PrintsATable) {
   EXPECT_EQ(std::count(answer.out.begin(), answer.out.end(), '\n'), 1 + 5 + 1);
 }
 
+TEST_F(Replay, StartsFromAnotherTable) {
+  // Lowest at a = 6, b = y; the donor has other columns' order, and one value that is not here.
+  std::string text = "a,b,value\n", other = "b,a,value\n";
+  for (int a = 1; a <= 9; ++a) {
+    for (const char* b : {"x", "y", "z"}) {
+      const int value = 10 + (a - 6) * (a - 6) + (*b == 'y' ? 0 : 5);
+      text += std::to_string(a) + "," + b + "," + std::to_string(value) + "\n";
+      other += std::string(b) + "," + std::to_string(a) + "," + std::to_string(3 * value) + "\n";
+    }
+  }
+  other += "y,77,1\n";
+  const std::string own = folder_.write("own.csv", text);
+  const std::string donor = folder_.write("donor.csv", other);
+  const auto answer =
+      ask({"replay", own, "--transfer", donor, "--default", "a=1,b=x", "--trials", "5", "--json"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto trials = answer.json().at("trials");
+  EXPECT_EQ(trials[0].at("params"), (nlohmann::json{{"a", 1}, {"b", "x"}}));
+  EXPECT_EQ(trials[1].at("params"), (nlohmann::json{{"a", 6}, {"b", "y"}}));
+  EXPECT_EQ(trials[1].at("reason"), "among the best of study " + donor);
+
+  const auto refusal = [&](const std::string& table, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"replay", own, "--transfer", table});
+    const auto refused = ask(more);
+    EXPECT_EQ(refused.status, kBadInput);
+    EXPECT_EQ(refused.out, "");
+    return refused.err;
+  };
+  EXPECT_THAT(refusal(folder_.file("none.csv")), AllOf(HasSubstr("--transfer"), HasSubstr("none")));
+  EXPECT_THAT(refusal(sweep_), HasSubstr("no column \"value\""));
+  EXPECT_THAT(refusal(folder_.write("c.csv", "a,c,value\n1,2,3\n2,3,4\n")),
+              HasSubstr("expected the columns of"));
+  EXPECT_THAT(refusal(folder_.write("a.csv", "a,value\n1,3\n2,4\n")),
+              HasSubstr("expected the columns of"));
+  EXPECT_THAT(refusal(folder_.write("far.csv", "a,b,value\n100,x,3\n200,y,4\n")),
+              HasSubstr("no setting in it"));
+  EXPECT_THAT(refusal(donor, {"--method", "tpe"}), HasSubstr("--transfer"));
+}
+
 TEST_F(Replay, FailedTrialsHaveNoValue) {
   const std::string path = folder_.write("failed.csv", "a,value\n1,oom\n2,5\n3,\n");
   const auto answer = ask({"replay", path, "--json", "--default", "a=1", "--trials", "3"});
@@ -202,7 +241,7 @@ TEST_F(Replay, AStudyIsASweepToo) {
   all.push_back(rows[0]);
   all.back().state = TrialState::running;
   std::ostringstream csv;
-  print_trials_csv(csv, all);
+  print_trials_csv(csv, all, {});
   EXPECT_THAT(csv.str(), ::testing::StartsWith("A,B,value,value_\n4,\"x, \"\"y\"\"\",0.25,0.1\n"));
 
   const std::string path = folder_.write("study.csv", csv.str());

@@ -68,7 +68,7 @@ TEST(ResultView, ShowsTrialsWithAColumnForEachParameter) {
   trials[1].params = {{"A", 7}};
   trials[1].message = "a\nb";
   std::ostringstream out;
-  print_trials(out, trials, Unit::none);
+  print_trials(out, trials, {.name = "s", .unit = Unit::none, .topology = {}, .workload = "w"});
   EXPECT_EQ(out.str(),
             "trial  phase   state     A  B  value  message\n"
             "1      search  complete     x  5 ± 1\n"

@@ -100,6 +100,42 @@ TEST_F(SweepTest, AnAutomaticObjectiveStaysWhatItHadBecome) {
   }
 }
 
+TEST_F(SweepTest, ResumesWithEveryObjective) {
+  auto several = definition();
+  several.other_objectives = {*parse_objective("memory"), *parse_objective("file:x")};
+  const auto sweep = start_sweep(
+      *store_, {.definition = several, .command = {"job"}, .name = "", .workload = "work"});
+  ASSERT_TRUE(sweep) << sweep.error().message;
+  const auto id = sweep->study.id;
+  const Measurements measured = {
+      {"objective", {3}}, {metric_of_other(0), {7, 9, 8}}, {metric_of_other(1), {5}}};
+  for (const auto state : {TrialState::complete, TrialState::failed}) {
+    TrialResult result{.state = state};
+    if (state == TrialState::complete) result.value = 3;
+    result.measurements = measured;
+    ASSERT_TRUE(store_->finish_trial(add_trial(id), result));
+  }
+  set("work-1", StudyState::interrupted, "");
+  const auto resumed = resume_sweep(*store_, {});
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  EXPECT_EQ(resumed->definition.other_objectives, several.other_objectives);
+  EXPECT_EQ(resumed->history[0].outcome.others, (std::vector<double>{8, 5}));
+  EXPECT_TRUE(resumed->history[1].outcome.others.empty());
+}
+
+TEST_F(SweepTest, OnlyTimesOfASingleObjectiveAreSimulated) {
+  for (const char* text : {"auto", "wall", "report", "regex:t=(.)", "file:x", "memory"}) {
+    StudyDefinition each = definition();
+    each.objective = *parse_objective(text);
+    const auto options = search_options(study_options(each));
+    EXPECT_EQ(options.simulate, each.objective.kind != ObjectiveKind::memory) << text;
+    EXPECT_EQ(options.objectives, 1U);
+  }
+  StudyDefinition several = definition();
+  several.other_objectives = {*parse_objective("memory")};
+  EXPECT_EQ(search_options(study_options(several)).objectives, 2U);
+}
+
 TEST_F(SweepTest, TakesOverOnlyWhatNobodyRuns) {
   EXPECT_THAT(refusal({}), HasSubstr("no unfinished study"));
   ASSERT_TRUE(start(*store_, "s"));

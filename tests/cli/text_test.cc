@@ -34,14 +34,7 @@ TEST(Text, RefusesWhatIsNoDuration) {
   }
 }
 
-TEST(Text, WritesTimesInTheUnitThatFits) {
-  EXPECT_EQ(value_text(0, Unit::nanoseconds), "0 ns");
-  EXPECT_EQ(value_text(999, Unit::nanoseconds), "999 ns");
-  EXPECT_EQ(value_text(1500, Unit::nanoseconds), "1.5 us");
-  EXPECT_EQ(value_text(411.234e6, Unit::nanoseconds), "411.2 ms");
-  EXPECT_EQ(value_text(90e9, Unit::nanoseconds), "90 s");
-  EXPECT_EQ(value_text(0.25, Unit::none), "0.25");
-  EXPECT_EQ(value_text(123456, Unit::none), "123456");
+TEST(Text, WritesMeasurementsAndShares) {
   EXPECT_EQ(measured_text(2e6, 1e3, Unit::nanoseconds), "2 ms ± 1 us");
   EXPECT_EQ(measured_text(std::nullopt, 0, Unit::none), "-");
   EXPECT_EQ(percent_text(0.1984), "19.8 %");
@@ -77,14 +70,6 @@ TEST(Text, WritesParamsWhateverTheStoreHolds) {
 
 TEST(Text, JsonIsAlwaysUtf8) {
   EXPECT_EQ(json_text({{"a", "\xff"}}), "{\"a\":\"\xef\xbf\xbd\"}");
-}
-
-TEST(Text, NamesTheUnitOfAnObjective) {
-  for (const auto* text : {"auto", "wall", "report"}) {
-    EXPECT_EQ(unit_of(*parse_objective(text)), Unit::nanoseconds) << text;
-  }
-  EXPECT_EQ(unit_of(*parse_objective("regex:(.)")), Unit::none);
-  EXPECT_EQ(unit_of(*parse_objective("file:x")), Unit::none);
 }
 
 TEST(Text, SaysWhenALinkIsEmulated) {

@@ -29,7 +29,11 @@ TEST(Iterations, TheRecorderKeepsEverything) {
   TraceRecorder recorder;
   for (int step = 0; step < 5; ++step)
     recorder.record(event(TraceKind::compute, step, step * 10, step * 10 + 4));
-  EXPECT_EQ(recorder.events().size(), 5u);
+  recorder.record(event(TraceKind::communication, 3, 28, 60));
+  EXPECT_EQ(recorder.step_start_ns(2), 20);
+  EXPECT_EQ(recorder.step_start_ns(3), 28) << "the first to end is not the first to begin";
+  EXPECT_FALSE(recorder.step_start_ns(5));
+  EXPECT_EQ(recorder.events().size(), 6u);
   EXPECT_EQ(measure_iterations(recorder.events(), 0).size(), 4u);
 }
 

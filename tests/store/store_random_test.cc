@@ -112,6 +112,7 @@ class TwinStores {
     StudyUpdate update;
     if (coin()) update.state = static_cast<StudyState>(below(3));
     if (coin()) update.owner = "owner" + std::to_string(below(2));
+    if (coin()) update.definition = params();
     if (coin()) update.result = params();
     if (coin()) update.expected_owner = "owner" + std::to_string(below(2));
     update.topology_id = below(4) == 0 ? maybe_id(3) : std::nullopt;

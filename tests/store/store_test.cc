@@ -190,6 +190,8 @@ TEST_P(StoreTest, AnUpdateChangesWhatItNames) {
   update({.state = StudyState::interrupted});
   expected.owner = "host:2";
   update({.owner = "host:2"});
+  expected.definition = {{"seed", 8}};
+  update({.definition = expected.definition});
   expected.result = {{"best", 1.5}};
   update({.result = expected.result});
   expected.topology_id = must(store_->upsert_topology(sample_topology()));
@@ -355,6 +357,8 @@ TEST_P(StoreTest, RefusesJsonThatCannotBeKept) {
     other.definition = bad;
     EXPECT_EQ(code_of(store_->create_study(other)), ErrorCode::invalid_argument);
     EXPECT_EQ(code_of(store_->update_study(study.id, {.result = bad})),
+              ErrorCode::invalid_argument);
+    EXPECT_EQ(code_of(store_->update_study(study.id, {.definition = bad})),
               ErrorCode::invalid_argument);
     const auto started = store_->start_trial({study.id, {}, bad});
     EXPECT_EQ(code_of(started), ErrorCode::invalid_argument);

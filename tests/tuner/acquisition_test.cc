@@ -42,5 +42,35 @@ TEST(Acquisition, StaysFiniteOrderedAndContinuousFarOut) {
               1e-2);
 }
 
+TEST(Acquisition, PrefersLowerMeansNoLessDoubtAndLikelierCompletion) {
+  const auto improvement = expected_improvement();
+  const auto bound = confidence_bound(1.5);
+  for (const Acquisition* acquisition : {improvement.get(), bound.get()}) {
+    for (const double mean : {-2.0, -0.1, 0.0, 0.4, 3.0}) {
+      for (const double deviation : {0.01, 0.3, 2.0}) {
+        for (const double completes : {0.2, 0.9, 1.0}) {
+          const double score = acquisition->score({mean, deviation, completes}, 0);
+          EXPECT_GT(acquisition->score({mean - 0.1, deviation, completes}, 0), score);
+          EXPECT_GE(acquisition->score({mean, deviation * 1.1, completes}, 0), score - 1e-12);
+          EXPECT_LT(acquisition->score({mean, deviation, completes * 0.9}, 0), score);
+        }
+      }
+    }
+  }
+}
+
+TEST(Acquisition, DoubtMakesAPointWorthMore) {
+  EXPECT_GT(expected_improvement()->score({0.4, 0.3, 1}, 0),
+            expected_improvement()->score({0.4, 0.2, 1}, 0));
+  EXPECT_GT(confidence_bound(1)->score({0.4, 0.3, 1}, 0),
+            confidence_bound(1)->score({0.4, 0.2, 1}, 0));
+}
+
+TEST(Acquisition, ConfidenceBoundOfNoDeviationsIsTheMean) {
+  const auto bound = confidence_bound(0);
+  EXPECT_EQ(bound->score({3, 1, 1}, 0), -3);
+  EXPECT_EQ(confidence_bound(2)->score({3, 1, 1}, 0), -1);
+}
+
 }  // namespace
 }  // namespace hocket

@@ -12,6 +12,13 @@
 namespace hocket {
 namespace {
 
+/// Of values of which nothing is known but what they are.
+GaussianProcess fitted(const Eigen::MatrixXd& points, const Eigen::VectorXd& values,
+                       std::vector<bool> categorical) {
+  return GaussianProcess::fit(points, values, Eigen::VectorXd::Zero(values.size()),
+                              std::move(categorical));
+}
+
 Eigen::MatrixXd filling_points(std::size_t dimensions, std::size_t count, std::uint64_t seed) {
   const auto points = sobol_points(dimensions, 0, count, seed);
   Eigen::MatrixXd matrix(count, dimensions);
@@ -52,7 +59,7 @@ TEST(GaussianProcess, HyperparametersAreTheMostLikely) {
     std::mt19937_64 random(seed);
     std::normal_distribution<double> error(0, 0.2);
     for (double& value : values) value += error(random);
-    const auto fitted = GaussianProcess::fit(points, values, {false}).hyperparameters();
+    const auto hyperparameters = fitted(points, values, {false}).hyperparameters();
     double least = INFINITY;
     for (double q = 0.01; q < 1000; q *= 1.4) {
       for (double signal = 0.05; signal < 20; signal *= 1.4) {
@@ -61,8 +68,8 @@ TEST(GaussianProcess, HyperparametersAreTheMostLikely) {
         }
       }
     }
-    const double q = fitted.inverse_squared_scales[0], signal = fitted.signal_variance,
-                 noise = fitted.noise_variance;
+    const double q = hyperparameters.inverse_squared_scales[0],
+                 signal = hyperparameters.signal_variance, noise = hyperparameters.noise_variance;
     const double reached = loss(points, values, q, signal, noise);
     EXPECT_LE(reached, least + 1e-3);
     for (const double factor : {0.8, 0.95, 1.05, 1.25}) {
@@ -75,7 +82,7 @@ TEST(GaussianProcess, HyperparametersAreTheMostLikely) {
 
 TEST(GaussianProcess, PredictsASmoothFunctionWhereItHasNotLooked) {
   const auto points = filling_points(2, 30, 1);
-  const auto process = GaussianProcess::fit(points, wave(points), {false, false});
+  const auto process = fitted(points, wave(points), {false, false});
   const auto others = filling_points(2, 40, 2);
   const auto [mean, deviation] = process.predict(others);
   EXPECT_LT((mean - wave(others)).cwiseAbs().maxCoeff(), 0.3);
@@ -86,7 +93,7 @@ TEST(GaussianProcess, PredictsASmoothFunctionWhereItHasNotLooked) {
 TEST(GaussianProcess, KnowsWhatItDoesNotKnow) {
   Eigen::MatrixXd points = filling_points(1, 10, 3);
   points *= 0.4;
-  const auto process = GaussianProcess::fit(points, wave(points), {false});
+  const auto process = fitted(points, wave(points), {false});
   Eigen::MatrixXd asked(2, 1);
   asked << points(0, 0), 1.0;
   const auto deviation = process.predict(asked).deviation;
@@ -95,7 +102,7 @@ TEST(GaussianProcess, KnowsWhatItDoesNotKnow) {
 
 TEST(GaussianProcess, FindsWhichDimensionMatters) {
   const auto points = filling_points(3, 40, 4);
-  const auto process = GaussianProcess::fit(points, wave(points), {false, false, false});
+  const auto process = fitted(points, wave(points), {false, false, false});
   const auto& scales = process.hyperparameters().inverse_squared_scales;
   EXPECT_GT(scales[0], 5 * scales[1]);
   EXPECT_GT(scales[0], 5 * scales[2]);
@@ -107,8 +114,8 @@ TEST(GaussianProcess, TellsNoiseFromSignal) {
   std::mt19937_64 random(5);
   std::normal_distribution<double> noise(0, 0.5);
   for (double& value : noisy) value += noise(random);
-  const auto clean = GaussianProcess::fit(points, wave(points), {false});
-  const auto rough = GaussianProcess::fit(points, noisy, {false});
+  const auto clean = fitted(points, wave(points), {false});
+  const auto rough = fitted(points, noisy, {false});
   EXPECT_LT(clean.hyperparameters().noise_variance, 0.001);
   EXPECT_NEAR(rough.hyperparameters().noise_variance, 0.25, 0.15);
 }
@@ -121,7 +128,7 @@ TEST(GaussianProcess, CategoriesHaveNoOrder) {
     points(i, 0) = (static_cast<double>(i % 3) + 0.5) / 3;
     values[i] = i % 3 == 1 ? 1.4 : -0.7;
   }
-  const auto process = GaussianProcess::fit(points, values, {true});
+  const auto process = fitted(points, values, {true});
   const auto mean = process.predict(points.topRows(3)).mean;
   EXPECT_NEAR(mean[0], -0.7, 0.1);
   EXPECT_NEAR(mean[1], 1.4, 0.1);
@@ -140,16 +147,47 @@ TEST(GaussianProcess, SurvivesDegenerateData) {
   const Eigen::VectorXd zero = Eigen::VectorXd::Zero(200);
   const Eigen::MatrixXd one = Eigen::MatrixXd::Constant(1, 2, 0.1);
   for (const auto& process :
-       {GaussianProcess::fit(same, alternating, {false, false}),
-        GaussianProcess::fit(same, zero, {false, true}),
-        GaussianProcess::fit(one, Eigen::VectorXd::Constant(1, 3), {false, false})}) {
+       {fitted(same, alternating, {false, false}), fitted(same, zero, {false, true}),
+        fitted(one, Eigen::VectorXd::Constant(1, 3), {false, false})}) {
     const auto [mean, deviation] = process.predict(filling_points(2, 10, 6));
     EXPECT_TRUE(mean.allFinite());
     EXPECT_TRUE(deviation.allFinite());
     EXPECT_GT(deviation.minCoeff(), 0);
   }
-  EXPECT_NEAR(GaussianProcess::fit(same, alternating, {false, false}).predict(same).mean[0], 0,
-              0.05);
+  EXPECT_NEAR(fitted(same, alternating, {false, false}).predict(same).mean[0], 0, 0.05);
+}
+
+TEST(GaussianProcess, LeavesEachValueOutAsIfItHadNotBeenTold) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const Eigen::Index n = 11;
+    const auto points = filling_points(1, n, seed);
+    Eigen::VectorXd values = wave(points), noise(n);
+    std::mt19937_64 random(seed);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      values[i] += static_cast<double>(random() % 100) / 100;
+      noise[i] = static_cast<double>(random() % 3) / 10;
+    }
+    const auto process = GaussianProcess::fit(points, values, noise, {false});
+    const auto& h = process.hyperparameters();
+    const Eigen::MatrixXd left_out = process.leave_one_out();
+    const auto covariance = [&](Eigen::Index i, Eigen::Index j) {
+      const double difference = points(i, 0) - points(j, 0);
+      const double r = std::sqrt(5 * h.inverse_squared_scales[0]) * std::abs(difference);
+      return h.signal_variance * (1 + r + r * r / 3) * std::exp(-r);
+    };
+    for (Eigen::Index out = 0; out < n; ++out) {
+      // Where the value's noise is endless, it says nothing.
+      Eigen::MatrixXd matrix(n, n);
+      for (Eigen::Index i = 0; i < n; ++i)
+        for (Eigen::Index j = 0; j < n; ++j) matrix(i, j) = covariance(i, j);
+      const Eigen::MatrixXd prior = matrix;
+      matrix.diagonal().array() += noise.array() + h.noise_variance;
+      matrix(out, out) += 1e12;
+      const Eigen::VectorXd expected = prior * matrix.llt().solve(values);
+      ASSERT_LT((left_out.col(out) - expected).cwiseAbs().maxCoeff(), 1e-6);
+    }
+  }
 }
 
 }  // namespace

@@ -56,5 +56,47 @@ TEST(GaussianSurrogate, BelievesOnTheScaleOfTheValues) {
   EXPECT_GT(belief.deviation[0], 0);
 }
 
+TEST(GaussianSurrogate, FollowsAValueLessTheNoisierItsTrialWas) {
+  const Space space = Space::make({{"x", RealRange{0, 1, false}, 0.5}}).value();
+  const UnitPoint odd{0.45};
+  double last = 0;
+  for (const double standard_error : {0.0, 0.2, 0.5, 2.0, 1e9}) {
+    GaussianSurrogate surrogate(space, Warp::none);
+    std::vector<Observation> told;
+    for (int i = 0; i <= 10; ++i) {
+      const double x = 0.1 * i;
+      told.push_back({{x}, 2 * x, 0});
+    }
+    told.push_back({odd, 0, standard_error});
+    surrogate.fit(told, {});
+    const double mean = surrogate.believe({&odd, 1}).mean[0];
+    EXPECT_GE(mean, last - 1e-6) << standard_error;
+    last = mean;
+  }
+  EXPECT_NEAR(last, 0.9, 0.05);
+}
+
+TEST(GaussianSurrogate, KeepsTheLowestOfVeryManyMeasurements) {
+  const Space space = Space::make({{"x", RealRange{0, 1, false}, 0.5}}).value();
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> uniform;
+    const double valley = uniform(random);
+    const auto value = [&](double x) { return 1 + std::min(1.0, 30 * std::abs(x - valley)); };
+    GaussianSurrogate surrogate(space);
+    std::vector<Observation> told;
+    for (int i = 0; i < 2000; ++i) {
+      const double x = uniform(random);
+      told.push_back({{x}, value(x), 0});
+    }
+    surrogate.fit(told, {});
+    const std::vector<UnitPoint> points{{valley}, {valley < 0.5 ? valley + 0.3 : valley - 0.3}};
+    const Belief belief = surrogate.believe(points);
+    EXPECT_LT(belief.mean[0], 1.3);
+    EXPECT_GT(belief.mean[1], 1.5);
+  }
+}
+
 }  // namespace
 }  // namespace hocket

@@ -26,7 +26,8 @@ Evidence output(std::string text) {
 }
 
 TEST(Objective, TextComesBack) {
-  for (const char* text : {"auto", "wall", "report", "regex:step_ms=([0-9.]+)", "file:out/x.txt"}) {
+  for (const char* text :
+       {"auto", "wall", "memory", "report", "regex:step_ms=([0-9.]+)", "file:out/x.txt"}) {
     const auto objective = parse_objective(text);
     ASSERT_TRUE(objective) << text;
     EXPECT_EQ(to_text(*objective), text);
@@ -35,7 +36,8 @@ TEST(Objective, TextComesBack) {
 
 TEST(Objective, RefusesOtherText) {
   EXPECT_EQ(parse_objective("speed").error().message,
-            "objective: expected auto, wall, report, regex:PATTERN or file:PATH, found \"speed\"");
+            "objective: expected auto, wall, memory, report, regex:PATTERN or file:PATH, found "
+            "\"speed\"");
   EXPECT_EQ(parse_objective("file:").error().message, "objective: file: needs a path");
   EXPECT_EQ(parse_objective("regex:abc").error().message,
             "objective: the regular expression \"abc\" has no group; put the number into "
@@ -49,6 +51,15 @@ TEST(Objective, WallIsTheWholeRun) {
   ASSERT_TRUE(measured);
   EXPECT_EQ(measured->value, 1234);
   EXPECT_EQ(measured->spread, 0);
+}
+
+TEST(Objective, MemoryIsThePeak) {
+  Evidence evidence;
+  evidence.peak_memory_bytes = 1 << 20;
+  const auto measured = evaluate({ObjectiveKind::memory, ""}, 5, evidence);
+  ASSERT_TRUE(measured);
+  EXPECT_EQ(measured->value, 1 << 20);
+  EXPECT_THAT(measured->samples, ElementsAre(1 << 20));
 }
 
 TEST(Objective, ReportIsTheMedianIteration) {

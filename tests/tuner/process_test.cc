@@ -196,6 +196,68 @@ TEST(Process, TimeLimitEndsTheWholeTree) {
   for (const pid_t pid : pids) EXPECT_FALSE(is_alive(pid));
 }
 
+TEST(Process, CountsTheMemoryOfItsLargestProcess) {
+  constexpr std::int64_t kBigBytes = 200 << 20;
+  const auto peak_bytes = [](const std::string& script) {
+    const auto result = run(shell(script));
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? result->peak_memory_bytes : 0;
+  };
+  // tail keeps a line until it has all of it.
+  const std::string big = "head -c " + std::to_string(kBigBytes) + " /dev/zero | tail -n 1 | wc -c";
+  const std::int64_t small_bytes = peak_bytes("true"), big_bytes = peak_bytes(big);
+  EXPECT_GT(small_bytes, 0);
+  EXPECT_GE(big_bytes, kBigBytes);
+  EXPECT_LT(big_bytes, 10 * kBigBytes);
+  EXPECT_LT(small_bytes, big_bytes);
+  // Also of one that the command itself does not wait for.
+  EXPECT_GE(peak_bytes("(setsid sh -c '" + big + "' &) | cat"), kBigBytes);
+}
+
+TEST(Process, AWatchSeesTheOutputAndEndsTheWholeTree) {
+  const testing::TemporaryFolder folder;
+  Fifo fifo(folder.file("fifo"));
+  auto options = shell("echo one; echo two >&2; " + std::string(kTree) + "wait");
+  options.environment["FIFO"] = folder.file("fifo");
+  options.watch_interval_ns = 1'000'000;
+  std::atomic<bool> tree_stands = false;
+  std::string out, err;
+  options.watch = [&](const OutputSoFar& output) {
+    out = output.stdout_text;
+    err = output.stderr_text;
+    return tree_stands && out == "one\n" && err == "two\n";
+  };
+  std::vector<pid_t> pids;
+  std::thread reader([&] {
+    pids = fifo.read_pids(3);
+    tree_stands = true;
+  });
+  const auto result = run(options);
+  reader.join();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->ended_early);
+  EXPECT_FALSE(result->timed_out);
+  EXPECT_FALSE(result->succeeded());
+  EXPECT_EQ(result->stdout_text, "one\n");
+  ASSERT_EQ(pids.size(), 3u);
+  for (const pid_t pid : pids) EXPECT_FALSE(is_alive(pid));
+}
+
+TEST(Process, AWatchThatIsContentChangesNothing) {
+  auto options = shell("seq 1000; exit 3");
+  options.output_limit_bytes = 100;
+  options.watch_interval_ns = 0;
+  options.watch = [](const OutputSoFar& output) {
+    EXPECT_LE(output.stdout_text.size(), 50u);
+    EXPECT_TRUE(std::string_view("1\n2\n3\n").starts_with(output.stdout_text.substr(0, 6)));
+    return false;
+  };
+  const auto result = run(options);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exit_status, 3);
+  EXPECT_FALSE(result->ended_early);
+}
+
 TEST(Process, StragglersOfANormalExitAreEnded) {
   const testing::TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));

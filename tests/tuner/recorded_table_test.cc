@@ -94,6 +94,17 @@ TEST(RecordedTable, LeavesIgnoredColumnsOut) {
   EXPECT_EQ(table->columns(), std::vector<std::string>{"a"});
 }
 
+TEST(RecordedTable, FurtherObjectivesAreNoParameters) {
+  const std::string text = "a,objective:t,objective:m\n1,2,8\n2,3,\n";
+  const std::pair<const char*, double> cases[] = {{"objective:t", 2}, {"objective:m", 8}};
+  for (const auto& [column, value] : cases) {
+    const auto table = RecordedTable::parse(text, {.objective_column = column});
+    ASSERT_TRUE(table) << table.error().message;
+    EXPECT_EQ(table->columns(), std::vector<std::string>{"a"});
+    EXPECT_EQ(mean_value(*table->find({{"a", std::int64_t{1}}})), value);
+  }
+}
+
 TEST(RecordedTable, NamesLineAndColumnOfWhatItRefuses) {
   EXPECT_THAT(refusal(""), HasSubstr("empty"));
   EXPECT_THAT(refusal("a,t\n"), HasSubstr("no rows"));

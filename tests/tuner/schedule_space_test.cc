@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 namespace hocket {
 namespace {
 
@@ -24,6 +26,24 @@ TEST(ScheduleSpace, CornersMakeValidConfigurations) {
     EXPECT_EQ(config->partition_bytes, std::get<std::int64_t>(params.at("partition_bytes")));
     EXPECT_EQ(to_string(config->order), std::get<std::string>(params.at("order")));
     EXPECT_TRUE(validate(*config));
+  }
+}
+
+TEST(ScheduleSpace, LogarithmicKnobsHavePowersOfTwoWithTheDefaultAmongThem) {
+  const auto parameters = schedule_parameters().value();
+  const auto knobs = schedule_knobs();
+  for (std::size_t i = 0; i < knobs.size(); ++i) {
+    SCOPED_TRACE(parameters[i].name);
+    const auto* levels = std::get_if<Levels>(&parameters[i].domain);
+    ASSERT_EQ(levels != nullptr, knobs[i].log);
+    EXPECT_TRUE(admit(parameters[i].domain, parameters[i].default_value));
+    if (!levels) continue;
+    EXPECT_EQ(levels->values.front(), ParameterValue(knobs[i].tune_low));
+    EXPECT_EQ(levels->values.back(), ParameterValue(knobs[i].tune_high));
+    for (const auto& level : levels->values) {
+      const auto value = static_cast<std::uint64_t>(std::get<std::int64_t>(level));
+      EXPECT_TRUE(std::has_single_bit(value)) << value;
+    }
   }
 }
 

@@ -36,17 +36,5 @@ TEST(Sobol, TakesAsManyDimensionsAsASpace) {
   EXPECT_EQ(sobol_points(Space::kMaxParameters, 1000, 1, 0).front().size(), Space::kMaxParameters);
 }
 
-TEST(InitialDesign, StartsAtTheDefaultAndStaysInside) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const Space space = testing::random_space(random);
-    const InitialDesign design(space, seed);
-    ASSERT_EQ(design.point(0), space.defaults());
-    for (std::uint64_t i = 0; i < design.size(); ++i) ASSERT_TRUE(space.admit(design.point(i)));
-    ASSERT_GE(design.size(), 5u);
-  }
-}
-
 }  // namespace
 }  // namespace hocket

@@ -89,7 +89,7 @@ TEST(StepModel, AsExpectedItIsTheDescribedStepButForTheSplit) {
     config.comm_channels = 1;
     const auto simulation = simulate(step, {.config = config});
     ASSERT_TRUE(simulation);
-    EXPECT_NEAR(model.log_time(config, model.expected()),
+    EXPECT_NEAR(model.with(model.expected()).log_time(config),
                 std::log(static_cast<double>(simulation->iteration_ns)), 1e-12);
   }
 }
@@ -102,7 +102,7 @@ TEST(StepModel, ADescriptionSaysHowChannelsShare) {
   one_part.comm_channels = 4;
   const auto time = [&] {
     const auto model = StepModel::make(knobs(), step).value();
-    return model.log_time(one_part, model.expected());
+    return model.with(model.expected()).log_time(one_part);
   };
   step.collective = {0, 10, 0};
   const double split = time();
@@ -119,8 +119,8 @@ TEST(StepModel, TheBoundIsNeverAboveTheTime) {
             .value();
     const auto constants = random_constants(model, random);
     const auto config = random_config(random);
-    const double log_time = model.log_time(config, constants);
-    const double bound = model.log_time_at_least(config, constants);
+    const double log_time = model.with(constants).log_time(config);
+    const double bound = model.with(constants).log_time_at_least(config);
     ASSERT_LE(bound, log_time + 5e-3) << "the period may be a mean with the ends of its window in";
     ASSERT_TRUE(std::isfinite(bound) && std::isfinite(log_time));
   }
@@ -136,7 +136,7 @@ TEST(StepModel, AdmitsOnlyConstantsThatMeanSomething) {
     for (double& constant : constants) constant = wild(random);
     constants = model.admit(constants);
     ASSERT_EQ(model.admit(constants), constants);
-    ASSERT_TRUE(std::isfinite(model.log_time(random_config(random), constants)));
+    ASSERT_TRUE(std::isfinite(model.with(constants).log_time(random_config(random))));
   }
 }
 

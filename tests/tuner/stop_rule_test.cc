@@ -24,7 +24,7 @@ TEST(StopRule, LessLeftToGainThanNoise) {
   EXPECT_FALSE(rule->reason({.noise = 0.02}));
   EXPECT_FALSE(rule->reason({.regret_bound = 0, .noise = 0})) << "no noise was measured";
   EXPECT_FALSE(rule->reason({.regret_bound = 0.03, .noise = 0.02}));
-  EXPECT_THAT(rule->reason({.regret_bound = 0.01, .noise = 0.02}).value(), HasSubstr("2 %"));
+  EXPECT_THAT(rule->reason({.regret_bound = 0.01, .noise = 0.02}).value(), HasSubstr("2.0 %"));
 }
 
 TEST(StopRule, NothingExposed) {

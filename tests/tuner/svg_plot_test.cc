@@ -123,6 +123,36 @@ TEST_F(SmallPlot, NamesAxesWithUnits) {
   }
 }
 
+TEST_F(SmallPlot, AFrontShowsTwoObjectivesAndALineThroughTheBest) {
+  const PlotLabels memory{"study x", "memory", [](double value) { return to_text(value) + " B"; }};
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    testing::Random random(seed);
+    const double wild[] = {0, -1, 1e308, -1e308, NAN, INFINITY, 1, 1};
+    for (SearchTrial& trial : trials_)
+      trial.evaluation.others = {wild[testing::pick(random, 0, 7)]};
+    const auto document = front_svg(trials_, labels_, memory);
+    ASSERT_EQ(testing::xml_complaint(document), "");
+    ASSERT_THAT(document, Not(HasSubstr("nan")));
+    ASSERT_THAT(document, Not(HasSubstr("inf")));
+  }
+  // Trial 3 failed; of the others all but 5 are on the front, each lower than the one before.
+  const double values[] = {9, 8, 7, 6, 6.5, 5};
+  for (std::size_t i = 0; i < trials_.size(); ++i) trials_[i].evaluation.others = {values[i]};
+  const auto document = front_svg(trials_, labels_, memory);
+  EXPECT_THAT(document, HasSubstr("trial 1: 11 ms, kind=a, size_bytes=1048576; 9"));
+  EXPECT_THAT(document, Not(HasSubstr("trial 3: ")));
+  EXPECT_EQ(count(document, "<title>trial "), 5U);
+  const auto at = document.find("<polyline points=\"") + 18;
+  const std::string line = document.substr(at, document.find('"', at) - at);
+  EXPECT_EQ(count(line, ","), 4U);
+  EXPECT_THAT(document, HasSubstr(" B</text>"));
+  EXPECT_THAT(document, HasSubstr(" ms</text>"));
+  trials_[0].evaluation.others.clear();
+  EXPECT_THAT(front_svg(trials_, labels_, memory), Not(HasSubstr("trial 1: ")));
+  EXPECT_EQ(testing::xml_complaint(front_svg({}, labels_, memory)), "");
+}
+
 TEST_F(SmallPlot, TheBestSoFarNeverRises) {
   const auto convergence = convergence_svg(trials_, labels_);
   const std::string start = "<polyline points=\"";

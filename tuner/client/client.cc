@@ -113,4 +113,12 @@ Result<void> write_report(const RunReport& report, const Environment& environmen
   return {};
 }
 
+IterationLog::IterationLog(const Environment& environment) {
+  if (const auto path = environment("HOCKET_ITERATIONS")) file_.open(*path, std::ios::app);
+}
+
+void IterationLog::add(std::int64_t wall_ns) {
+  if (file_.is_open()) file_ << wall_ns << '\n' << std::flush;
+}
+
 }  // namespace hocket

@@ -4,6 +4,7 @@
 // here fails or delays a job: what goes wrong becomes a warning and the job runs with its default.
 
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -44,5 +45,19 @@ Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& wor
 /// is unset. For rank 0 to call.
 Result<void> write_report(const RunReport& report,
                           const Environment& environment = process_environment);
+
+/// Tells a sweep what each iteration took while the job still runs, so that it can end one that is
+/// clearly slower than another: appends to the file that HOCKET_ITERATIONS names. Does nothing when
+/// that is unset, and goes on silently where it cannot be written. For rank 0; one thread.
+class IterationLog {
+ public:
+  explicit IterationLog(const Environment& environment = process_environment);
+
+  /// An iteration that the report will hold, too.
+  void add(std::int64_t wall_ns);
+
+ private:
+  std::ofstream file_;
+};
 
 }  // namespace hocket

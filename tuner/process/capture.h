@@ -14,6 +14,9 @@ class Capture {
 
   void append(std::string_view bytes);
 
+  /// The first half: all that came, up to half the limit.
+  std::string_view head() const { return head_; }
+
   /// All of it, or both halves with a line between them that says how much is left out.
   std::string text() const;
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -25,8 +26,8 @@ namespace {
 constexpr int kKillLimitMs = 30'000;
 constexpr int kKillRepeatMs = 50;
 
-void send_message(int control_fd, SupervisorMessage::Kind kind, int value) {
-  const SupervisorMessage message{kind, value};
+void send_message(int control_fd, SupervisorMessage::Kind kind, int value, long peak_kib = 0) {
+  const SupervisorMessage message{kind, value, peak_kib};
   // When nobody listens any more there is nobody to tell.
   [[maybe_unused]] const auto sent =
       send(control_fd, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -136,7 +137,9 @@ class Supervisor {
     while (!child_ended_ && !stop_requested_) wait(-1);
     bool left = !reap();
     if (left) left = !end_tree();
-    send_message(command_.control_fd, SupervisorMessage::ended, left ? 1 : 0);
+    rusage usage{};
+    getrusage(RUSAGE_CHILDREN, &usage);
+    send_message(command_.control_fd, SupervisorMessage::ended, left ? 1 : 0, usage.ru_maxrss);
   }
 
  private:

@@ -16,6 +16,10 @@ struct SupervisorMessage {
   };
   Kind kind;
   int value;
+  /// Of `ended`: the peak resident memory of the largest process that was waited for, within the
+  /// tree or here. The kernel counts what a process held before exec, so it is never less than what
+  /// this process held when it forked.
+  long peak_kib = 0;
 };
 
 struct SupervisedCommand {

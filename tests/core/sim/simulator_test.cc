@@ -335,6 +335,32 @@ TEST(Simulator, AStaticOrderIsAsFastAsTheOneItWasMadeFrom) {
   }
 }
 
+TEST(PreparedStep, TakesAsLongAsSimulateSaysUnderEveryConfiguration) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    auto step = random() % 2 ? random_chain(random) : random_graph(random);
+    step.compute_slowdown = 0.05;
+    const auto prepared = PreparedStep::make(step);
+    ASSERT_TRUE(prepared);
+    for (int i = 0; i < 5; ++i) {
+      auto config = schedule(4096 << random() % 6, 4096 << random() % 8,
+                             random() % 2 ? CollectiveOrder::fifo : CollectiveOrder::negotiated);
+      config.comm_channels = 1 << random() % 3;
+      ASSERT_EQ(prepared->iteration_ns(config).value(), simulated(step, config).iteration_ns);
+      ASSERT_EQ(prepared->iteration_ns(config, 2).value(),
+                simulated(step, config).iterations_ns[1]);
+    }
+  }
+}
+
+TEST(PreparedStep, RefusesWhatItCannotSimulate) {
+  StepDescription nothing;
+  EXPECT_FALSE(PreparedStep::make(nothing));
+  const auto prepared = PreparedStep::make(one_layer({0, 1, 0})).value();
+  EXPECT_FALSE(prepared.iteration_ns(schedule(0, 0)));
+}
+
 TEST(Simulator, TheTraceHasEachTaskAndPartOnALaneOfItsOwn) {
   std::mt19937_64 random(8);
   auto step = random_chain(random);

@@ -194,6 +194,23 @@ TEST(Gpt2Job, AnEmulatedLinkIsCalledEmulatedAndGivesABound) {
   }
 }
 
+TEST_F(Gpt2JobFiles, TellsItsIterationsAsItsReportDoes) {
+  for (const CollectiveOrder order : {CollectiveOrder::fifo, CollectiveOrder::static_order}) {
+    const std::string path = file(std::string(to_string(order)));
+    const auto job = run_job(kSmall, {{"HOCKET_CONFIG", to_json(small_parts(order)).dump()},
+                                      {"HOCKET_ITERATIONS", path}});
+    ASSERT_TRUE(job.succeeded()) << job.stderr_text;
+    const auto report = parse_report(job.stdout_text);
+    ASSERT_TRUE(report) << report.error().message;
+    std::string expected;
+    for (const Iteration& iteration : report->iterations) {
+      expected += std::to_string(iteration.wall_ns) + "\n";
+    }
+    EXPECT_FALSE(expected.empty());
+    EXPECT_EQ(read_file(path).value(), expected);
+  }
+}
+
 TEST(Gpt2Job, BadInputIsExitStatusTwoAndSaysWhy) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"--steps", "3"}, "leave nothing to measure"},

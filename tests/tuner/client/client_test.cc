@@ -128,5 +128,26 @@ TEST(Client, TheReportIsWrittenWholeWhereTheSweepWantsIt) {
   EXPECT_FALSE(write_report(report, environment({{"HOCKET_REPORT", "/no/such/folder/report"}})));
 }
 
+TEST(Client, IterationsCanBeReadWhileTheJobRuns) {
+  const std::string path = testing::TempDir() + "/client_test_iterations";
+  std::filesystem::remove(path);
+  IterationLog log(environment({{"HOCKET_ITERATIONS", path}}));
+  log.add(411'200'000);
+  EXPECT_EQ(read_file(path).value(), "411200000\n");
+  log.add(7);
+  EXPECT_EQ(read_file(path).value(), "411200000\n7\n");
+  std::filesystem::remove(path);
+}
+
+TEST(Client, AJobGoesOnWhereItsIterationsCannotBeWritten) {
+  IterationLog unset(environment({}));
+  unset.add(1);
+  IterationLog nowhere(environment({{"HOCKET_ITERATIONS", "/no/such/folder/iterations"}}));
+  nowhere.add(1);
+  IterationLog full(environment({{"HOCKET_ITERATIONS", "/dev/full"}}));
+  full.add(1);
+  full.add(2);
+}
+
 }  // namespace
 }  // namespace hocket

@@ -1,7 +1,7 @@
-#include "tuner/acquisition.h"
-
 #include <cmath>
 #include <numbers>
+
+#include "tuner/acquisition.h"
 
 namespace hocket {
 namespace {
@@ -15,10 +15,22 @@ double log_h(double z) {
   return std::log(std::exp(log_density) + z * distribution);
 }
 
+class ExpectedImprovement final : public Acquisition {
+ public:
+  double score(const Prospect& prospect, double incumbent) const override {
+    return log_expected_improvement(prospect.mean, prospect.deviation, incumbent) +
+           std::log(prospect.completes);
+  }
+};
+
 }  // namespace
 
 double log_expected_improvement(double mean, double deviation, double best) {
   return std::log(deviation) + log_h((best - mean) / deviation);
+}
+
+std::unique_ptr<Acquisition> expected_improvement() {
+  return std::make_unique<ExpectedImprovement>();
 }
 
 }  // namespace hocket

@@ -1,0 +1,177 @@
+#include "cli/donor_source.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "cli/store_access.h"
+#include "cli/sweep.h"
+#include "tuner/printable.h"
+#include "tuner/transfer.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kDifferenceLimitBytes = 300;
+
+tl::unexpected<Error> invalid(std::string message) {
+  return failure(ErrorCode::invalid_argument, std::move(message));
+}
+
+std::set<std::string> names_of(const Space& space) {
+  std::set<std::string> names;
+  for (const auto& parameter : space.parameters()) names.insert(parameter.name);
+  return names;
+}
+
+std::string list_of(const Space& space) {
+  std::string list;
+  for (const auto& name : names_of(space)) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+bool is_same(const Objective& own, const Objective& other) {
+  const auto may_be_automatic = [](const Objective& objective) {
+    return objective.kind == ObjectiveKind::report || objective.kind == ObjectiveKind::wall;
+  };
+  return own == other || (own.kind == ObjectiveKind::automatic && may_be_automatic(other));
+}
+
+Result<StudyDefinition> compatible_definition(const StudyRow& study, const StudyDefinition& own) {
+  if (study.state != StudyState::finished)
+    return invalid("it has not finished; go on with it by: hocket tune --resume");
+  auto definition = study_definition_from_json(study.definition);
+  if (!definition) return failure(definition.error());
+  if (names_of(definition->space) != names_of(own.space)) {
+    return invalid("its parameters are " + list_of(definition->space) + ", this study's are " +
+                   list_of(own.space));
+  }
+  return definition;
+}
+
+/// What `study`, whose definition is compatible, gives to a sweep.
+Result<Donor> read_donor(Store& store, const StudyRow& study, const StudyDefinition& definition,
+                         const StudyDefinition& own) {
+  const auto history = read_history(store, study.id);
+  if (!history) return failure(history.error());
+  const Objective objective = resolved_objective(definition.objective, *history);
+  if (!is_same(own.objective, objective)) {
+    return invalid("it minimised " + to_text(objective) + ", this study minimises " +
+                   to_text(own.objective));
+  }
+  Donor donor{.study = study.name};
+  for (const auto& trial : *history) donor.evaluations.push_back(evaluation_of(trial));
+  donor = adapted(donor, own.space);
+  if (donor.evaluations.empty())
+    return invalid("no setting that it measured lies within this study's parameters");
+  return donor;
+}
+
+FoundDonor found(Donor donor, const TunedJob& other, const TunedJob& own) {
+  donor.distance = distance(other, own);
+  return {std::move(donor), printable(readable(differences(other, own)), kDifferenceLimitBytes)};
+}
+
+/// Every job of the store that can be read, by the id of its study.
+Result<std::map<std::int64_t, TunedJob>> jobs_of(Store& store,
+                                                 const std::vector<StudyRow>& studies) {
+  const auto topologies = store.topologies();
+  if (!topologies) return failure(topologies.error());
+  const auto workloads = store.workloads("");
+  if (!workloads) return failure(workloads.error());
+  std::map<std::int64_t, TunedJob> jobs;
+  for (const auto& study : studies) {
+    const auto has_id = [](std::optional<std::int64_t> id) {
+      return [id](const auto& row) { return row.id == id; };
+    };
+    const auto topology_row = std::ranges::find_if(*topologies, has_id(study.topology_id));
+    const auto workload_row = std::ranges::find_if(*workloads, has_id(study.workload_id));
+    if (topology_row == topologies->end() || workload_row == workloads->end()) continue;
+    auto topology = topology_from_json(topology_row->document);
+    auto workload = workload_from_json(workload_row->document);
+    if (topology && workload)
+      jobs.emplace(study.id, TunedJob{std::move(*topology), std::move(*workload)});
+  }
+  return jobs;
+}
+
+/// Requires a study with topology and workload.
+Result<TunedJob> job_of(Store& store, const StudyRow& study) {
+  auto topology = topology_of(store, study);
+  if (!topology) return failure(topology.error());
+  auto workload = workload_of(store, study);
+  if (!workload) return failure(workload.error());
+  return TunedJob{std::move(*topology), std::move(*workload)};
+}
+
+Result<std::optional<FoundDonor>> wanted_donor(Store& store, const StudyDefinition& own,
+                                               const TunedJob& job) {
+  if (!own.transfer) return std::nullopt;
+  if (!own.transfer->empty()) return named_donor(store, *own.transfer, own, job);
+  if (own.objective.kind == ObjectiveKind::automatic) return std::nullopt;
+  return nearest_donor(store, own, job);
+}
+
+}  // namespace
+
+Result<std::optional<FoundDonor>> nearest_donor(Store& store, const StudyDefinition& own,
+                                                const TunedJob& job) {
+  const auto studies = store.studies();
+  if (!studies) return failure(studies.error());
+  const auto known = jobs_of(store, *studies);
+  if (!known) return failure(known.error());
+  std::vector<std::pair<const StudyRow*, StudyDefinition>> candidates;
+  std::vector<TunedJob> jobs;
+  for (const auto& study : *studies) {
+    const auto at = known->find(study.id);
+    if (at == known->end()) continue;
+    auto definition = compatible_definition(study, own);
+    if (!definition) continue;
+    candidates.emplace_back(&study, std::move(*definition));
+    jobs.push_back(at->second);
+  }
+  for (const std::size_t place : nearest_first(job, jobs)) {
+    if (distance(jobs[place], job) > kFarthestDonor) break;
+    const auto& [study, definition] = candidates[place];
+    auto donor = read_donor(store, *study, definition, own);
+    if (donor) return found(std::move(*donor), jobs[place], job);
+    if (donor.error().code != ErrorCode::invalid_argument) return failure(donor.error());
+  }
+  return std::nullopt;
+}
+
+Result<FoundDonor> named_donor(Store& store, const std::string& name, const StudyDefinition& own,
+                               const TunedJob& job) {
+  const auto study = store.study(name);
+  if (!study) return failure(study.error());
+  const auto within = "study " + study->name;
+  const auto definition = compatible_definition(*study, own);
+  if (!definition) return failure(definition.error().in(within));
+  auto donor = read_donor(store, *study, *definition, own);
+  if (!donor) return failure(donor.error().in(within));
+  const auto other = job_of(store, *study);
+  if (!other) return failure(other.error().in(within));
+  return found(std::move(*donor), *other, job);
+}
+
+Result<std::optional<FoundDonor>> take_donor(Store& store, std::int64_t study_id,
+                                             const FinishedTrial& first) {
+  const auto study = store.study(std::to_string(study_id));
+  if (!study) return failure(study.error());
+  auto definition = study_definition_from_json(study->definition);
+  if (!definition) return failure(definition.error());
+  const auto job = job_of(store, *study);
+  if (!job) return failure(job.error());
+  StudyDefinition own = *definition;
+  own.objective = resolved_objective(own.objective, {first});
+  auto found = wanted_donor(store, own, *job);
+  if (!found || !*found) return found;
+  definition->donor = (*found)->donor;
+  const auto kept = store.update_study(
+      study_id, {.definition = to_json(*definition), .expected_owner = study->owner});
+  if (!kept) return failure(kept.error());
+  return found;
+}
+
+}  // namespace hocket

@@ -1,0 +1,19 @@
+// Any text is refused with an error, or gives a limit that is read back from its text as the same
+// one, and that can be held against a trial.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/check.h"
+#include "tuner/limit.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto limit = hocket::parse_limit({reinterpret_cast<const char*>(data), size});
+  if (!limit) return 0;
+  HOCKET_CHECK(hocket::parse_limit(hocket::to_text(*limit)) == *limit,
+               "it is not read back as it was written");
+  hocket::Evidence evidence;
+  evidence.stdout_text = "loss=4.5\n";
+  static_cast<void>(hocket::problem(*limit, 0, evidence));
+  return 0;
+}
