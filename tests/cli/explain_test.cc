@@ -223,8 +223,9 @@ TEST_F(Explain, ATable) {
   const auto plots = ask_as_it_is(
       {"plot", "--table", path, "--objective-column", "iteration_ns", "-o", target, "--json"});
   ASSERT_EQ(plots.status, kDone) << plots.err;
-  ASSERT_EQ(plots.json().at("written").size(), 4U);
-  for (const std::string name : plots.json().at("written")) {
+  const auto written = plots.json();
+  ASSERT_EQ(written.at("written").size(), 4U);
+  for (const std::string name : written.at("written")) {
     const auto drawing = read_file(name);
     ASSERT_TRUE(drawing);
     EXPECT_EQ(testing::xml_complaint(*drawing), "") << name;

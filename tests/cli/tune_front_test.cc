@@ -70,7 +70,8 @@ TEST(TuneFront, EveryVerbShowsTheFrontAndNothingIsPromoted) {
     const auto replayed = hocket_run(
         folder, {"replay", "study.csv", "--objective-column", column, "--trials", "12", "--json"});
     ASSERT_EQ(replayed.status, 0) << replayed.err;
-    for (const auto& trial : replayed.json().at("trials")) {
+    const auto document = replayed.json();
+    for (const auto& trial : document.at("trials")) {
       const std::int64_t x = trial.at("params").at("X");
       EXPECT_EQ(trial.at("params").size(), 1U);
       if (x == 9) continue;
