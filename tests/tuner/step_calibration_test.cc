@@ -7,30 +7,19 @@
 #include <set>
 
 #include "core/sim/simulator.h"
+#include "tests/tuner/described_chain.h"
 
 namespace hocket {
 namespace {
 
-Levels powers(int low, int high) {
-  Levels levels{std::vector<ParameterValue>(static_cast<std::size_t>(high - low + 1))};
-  for (ParameterValue& value : levels.values) value = std::int64_t{1} << low++;
-  return levels;
-}
+using testing::chain;
+using testing::powers;
 
 Space knobs() {
   return Space::make({{"partition_bytes", powers(18, 24), std::int64_t{1} << 22},
                       {"credit_bytes", powers(18, 26), std::int64_t{1} << 24},
                       {"order", Choices{{"fifo", "priority"}}, std::string("fifo")}})
       .value();
-}
-
-StepDescription chain() {
-  StepDescription step;
-  for (int i = 0; i < 6; ++i)
-    step.layers.push_back(
-        {"layer " + std::to_string(i), (1 + i) * 3'000'000, 2'000'000 + i * 300'000, 4'000'000});
-  step.collective = {60'000, 0.6, 200'000};
-  return step;
 }
 
 /// Trials of a job whose step is `real`, with noise of 1 %.

@@ -7,15 +7,13 @@
 #include <random>
 
 #include "core/sim/simulator.h"
+#include "tests/tuner/described_chain.h"
 
 namespace hocket {
 namespace {
 
-Levels powers(int low, int high) {
-  Levels levels{std::vector<ParameterValue>(static_cast<std::size_t>(high - low + 1))};
-  for (ParameterValue& value : levels.values) value = std::int64_t{1} << low++;
-  return levels;
-}
+using testing::chain;
+using testing::powers;
 
 Space knobs() {
   return Space::make({{"partition_bytes", powers(18, 24), std::int64_t{1} << 22},
@@ -23,16 +21,6 @@ Space knobs() {
                       {"order", Choices{{"fifo", "priority"}}, std::string("fifo")},
                       {"channels", powers(0, 2), std::int64_t{1}}})
       .value();
-}
-
-StepDescription chain() {
-  StepDescription step;
-  for (int i = 0; i < 6; ++i)
-    step.layers.push_back(
-        {"layer " + std::to_string(i), (1 + i) * 3'000'000, 2'000'000 + i * 300'000, 4'000'000});
-  step.collective = {60'000, 0.6, 200'000};
-  step.compute_slowdown = 0.02;
-  return step;
 }
 
 /// The step as it really is: not quite as it was described.
