@@ -47,8 +47,7 @@ void report_per_task(benchmark::State& state) {
 /// A scheduler with `streams` streams and kItems items.
 struct Rig {
   explicit Rig(int streams)
-      : executor({.streams = streams, .channels = 1}, *collective, clock),
-        scheduler({.streams = streams}, executor) {
+      : executor(*collective, clock), scheduler({.streams = streams}, executor) {
     for (auto& item : items) item = scheduler.add_data();
   }
   void submit(const std::vector<Pair>& pairs) {
@@ -100,6 +99,27 @@ BENCHMARK(BM_SchedulerReplay)
     ->Args({1'000'000, 1})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
+
+/// Another configuration for a scheduler that has nothing to do: `restarts` changes the number of
+/// streams and channels, otherwise partition and window change.
+void BM_Reconfigure(benchmark::State& state) {
+  const bool restarts = state.range(0);
+  Rig rig(1);
+  ScheduleConfig configs[2];
+  if (restarts) {
+    configs[1].streams = configs[1].comm_channels = 2;
+  } else {
+    configs[1].partition_bytes /= 2, configs[1].credit_bytes /= 2;
+  }
+  std::size_t i = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(rig.scheduler.reconfigure(configs[++i % 2]));
+}
+BENCHMARK(BM_Reconfigure)
+    ->ArgName("restarts")
+    ->Arg(0)
+    ->Arg(1)
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
 
 /// Takes and finishes tasks in batches, as a stream of tiny tasks does.
 void run_all(Plan& plan) {

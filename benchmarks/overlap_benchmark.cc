@@ -18,9 +18,9 @@
 #include "core/json.h"
 #include "core/report.h"
 #include "core/schedule_config.h"
+#include "core/statistics.h"
 #include "tuner/cancel.h"
 #include "tuner/process.h"
-#include "tuner/statistics.h"
 
 namespace hocket {
 namespace {

@@ -20,10 +20,10 @@
 #include "core/report.h"
 #include "core/schedule_config.h"
 #include "core/sim/simulator.h"
+#include "core/statistics.h"
 #include "core/step_description.h"
 #include "tuner/cancel.h"
 #include "tuner/process.h"
-#include "tuner/statistics.h"
 
 namespace hocket {
 namespace {

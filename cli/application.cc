@@ -17,6 +17,7 @@ constexpr const char* kExamples =
     "  hocket tune --param THREADS=int:1..16 -- ./work    tune anything: {THREADS}, $THREADS\n"
     "  hocket tune --resume                               go on with an interrupted sweep\n"
     "  hocket fetch --workload train                      what was learned\n"
+    "  hocket serve                                       for a team: jobs ask it, and improve\n"
     "  hocket simulate step.json --sweep order=fifo,static   predict a step without running it\n"
     "`hocket VERB --help` says more.\n";
 
@@ -66,6 +67,15 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_plot(program, action);
   add_tape(program, action);
   add_topology(program, action);
+  add_serve(program, action);
+  add_jobs(program, action);
+  add_configs(program, action);
+  add_watch(program, action);
+  add_push(program, action);
+  add_pin(program, action);
+  add_freeze(program, action);
+  add_rollback(program, action);
+  add_audit(program, action);
 
   auto [own, command] = split_command_line(arguments);
   try {

@@ -9,6 +9,7 @@
 #include "cli/result_view.h"
 #include "cli/store_access.h"
 #include "cli/verb.h"
+#include "cli/version_view.h"
 
 namespace hocket {
 namespace {
@@ -50,9 +51,12 @@ Result<int> show_best(const Options& options, Context& context) {
   if (!view) return failure(view.error());
   const auto result = study_result_from_json(study->result);
   if (!result) return failure(result.error().in("result of study " + study->name));
+  const auto version = version_of(**store, *study);
+  if (!version) return failure(version.error());
   if (options.json) {
     auto document = to_json(*view);
     document.update(to_json(*result));
+    document["version"] = *version ? to_json(**version, study->name) : nlohmann::json();
     context.out << json_text(document) << '\n';
     return kDone;
   }
@@ -61,6 +65,9 @@ Result<int> show_best(const Options& options, Context& context) {
     print_result(context.out, *result, view->unit);
   } else {
     print_front(context.out, *result, *view, study->command);
+  }
+  if (*version && (*version)->stage != PromotionStage::released) {
+    context.out << standing_text(**version, study->name) << '\n';
   }
   return kDone;
 }

@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "cli/definition.h"
 #include "core/result.h"
 #include "store/store.h"
 #include "tuner/similarity.h"
 #include "tuner/study.h"
+#include "tuner/study_definition.h"
 
 namespace hocket {
 

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "cli/definition.h"
 #include "cli/store_access.h"
 #include "cli/sweep.h"
 #include "core/json.h"
@@ -12,6 +11,7 @@
 #include "tuner/retrace.h"
 #include "tuner/search.h"
 #include "tuner/step_calibration.h"
+#include "tuner/study_definition.h"
 
 namespace hocket {
 namespace {

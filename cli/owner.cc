@@ -1,5 +1,6 @@
 #include "cli/owner.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -48,6 +49,12 @@ std::string owner_text() {
   const auto pid = std::to_string(getpid());
   const HostView host = this_host();
   return pid + "@" + host.name + " " + host.boot_id + "/" + host.start_time(pid).value_or("");
+}
+
+std::string actor_text() {
+  const passwd* entry = getpwuid(geteuid());
+  const std::string user = entry == nullptr ? std::to_string(geteuid()) : entry->pw_name;
+  return user + "@" + host_name();
 }
 
 OwnerState owner_state(std::string_view owner, const HostView& host) {

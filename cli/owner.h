@@ -24,6 +24,9 @@ HostView this_host();
 /// This process.
 std::string owner_text();
 
+/// Who uses this process, for the audit: "USER@HOST".
+std::string actor_text();
+
 enum class OwnerState {
   alive,
   gone,

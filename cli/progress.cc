@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "core/promotion.h"
 #include "tuner/printable.h"
-#include "tuner/promotion.h"
 
 namespace hocket {
 namespace {

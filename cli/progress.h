@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/definition.h"
 #include "cli/text.h"
 #include "tuner/study.h"
+#include "tuner/study_definition.h"
 
 namespace hocket {
 

@@ -16,6 +16,10 @@ const Row* find_row(const std::vector<Row>& rows, std::int64_t id) {
   return row == rows.end() ? nullptr : &*row;
 }
 
+bool is_released(const PromotionRow& version) {
+  return version.stage == PromotionStage::released;
+}
+
 bool is_workload(const WorkloadRow& workload, const std::string& selector) {
   return workload.name == selector || workload.fingerprint.starts_with(selector);
 }
@@ -70,27 +74,39 @@ Error several_match(const std::vector<Promoted>& found) {
 
 }  // namespace
 
-Result<std::vector<Promoted>> current_promotions(Store& store) {
+Result<std::vector<Promoted>> latest_promotions(Store& store) {
   const auto topologies = store.topologies();
   if (!topologies) return failure(topologies.error());
   const auto workloads = store.workloads("");
   if (!workloads) return failure(workloads.error());
   const auto promotions = store.promotions({});
   if (!promotions) return failure(promotions.error());
-  // The newest come last.
-  std::map<std::pair<std::int64_t, std::int64_t>, PromotionRow> current;
-  for (const auto& row : *promotions) current[{row.topology_id, row.workload_id}] = row;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<PromotionRow>> by_key;
+  for (const auto& row : *promotions) by_key[{row.topology_id, row.workload_id}].push_back(row);
 
   std::vector<Promoted> found;
-  for (const auto& [ids, row] : current) {
-    const auto* topology = find_row(*topologies, row.topology_id);
-    const auto* workload = find_row(*workloads, row.workload_id);
+  for (const auto& [ids, versions] : by_key) {
+    const auto* topology = find_row(*topologies, ids.first);
+    const auto* workload = find_row(*workloads, ids.second);
     // Promoted by another process since the lists were read.
     if (!topology || !workload) continue;
     const auto description = topology_from_json(topology->document);
     if (!description) return failure(description.error().in("topology " + topology->name));
-    found.push_back({row, *workload, topology->fingerprint, *description});
+    // The newest come last.
+    auto current = std::find_if(versions.rbegin(), versions.rend(), is_released);
+    if (current == versions.rend()) current = versions.rbegin();
+    found.push_back({*current,
+                     {current.base(), versions.end()},
+                     *workload,
+                     topology->fingerprint,
+                     *description});
   }
+  return found;
+}
+
+Result<std::vector<Promoted>> current_promotions(Store& store) {
+  auto found = latest_promotions(store);
+  if (found) std::erase_if(*found, [](const auto& each) { return !is_released(each.promotion); });
   return found;
 }
 

@@ -12,9 +12,10 @@
 
 namespace hocket {
 
-/// The current promotion of a topology and a workload.
+/// What a topology and a workload have.
 struct Promoted {
-  PromotionRow promotion;
+  PromotionRow promotion;           ///< the current version; where none is released, the newest
+  std::vector<PromotionRow> newer;  ///< what came after it, and no job gets
   WorkloadRow workload;
   std::string topology_fingerprint;
   Topology topology;
@@ -29,6 +30,10 @@ struct PromotionChoice {
   std::string link = {};  ///< as in the topology; "emulated" may be left out
 };
 
+/// Of every pair that has a version.
+Result<std::vector<Promoted>> latest_promotions(Store& store);
+
+/// Of those that have a released one.
 Result<std::vector<Promoted>> current_promotions(Store& store);
 
 /// Whether both are the same kind of host: processor, cores and memory.

@@ -5,13 +5,13 @@
 #include <ostream>
 #include <set>
 
-#include "cli/definition.h"
 #include "cli/store_access.h"
 #include "cli/table.h"
 #include "core/json.h"
 #include "tuner/csv.h"
 #include "tuner/printable.h"
 #include "tuner/recorded_table.h"
+#include "tuner/study_definition.h"
 
 namespace hocket {
 namespace {

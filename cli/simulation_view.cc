@@ -6,7 +6,7 @@
 
 #include "cli/table.h"
 #include "cli/text.h"
-#include "tuner/statistics.h"
+#include "core/statistics.h"
 
 namespace hocket {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cli/owner.h"
 #include "cli/result_view.h"
 #include "cli/store_access.h"
 #include "cli/sweep.h"
@@ -89,15 +90,15 @@ Result<void> StudyRecord::finish(const StudyResult& result) {
     const auto config = promoted_config(result.best.params);
     if (!config) return failure(config.error());
     const double value = result.best.value.value_or(0);
-    const auto row =
-        store_.promote({.topology_id = study_.topology_id.value_or(0),
-                        .workload_id = study_.workload_id.value_or(0),
-                        .study_id = study_.id,
-                        .config = *config,
-                        .value = value,
-                        // A default that never worked has no value; then there is no gain either.
-                        .default_value = result.default_params.value.value_or(value),
-                        .gain = result.gain});
+    // A default that never worked has no value; then there is no gain either.
+    const MeasuredGain measured{value, result.default_params.value.value_or(value), result.gain};
+    const auto row = store_.promote({.topology_id = study_.topology_id.value_or(0),
+                                     .workload_id = study_.workload_id.value_or(0),
+                                     .study_id = study_.id,
+                                     .config = *config,
+                                     .measured = measured,
+                                     .actor = actor_text(),
+                                     .note = result.reason});
     if (!row) return failure(as_bad_input(row.error()));
   }
   return update({.state = StudyState::finished, .result = to_json(result)});

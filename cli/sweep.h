@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/definition.h"
 #include "core/result.h"
 #include "store/store.h"
 #include "tuner/study.h"
+#include "tuner/study_definition.h"
 
 namespace hocket {
 

@@ -80,6 +80,11 @@ nlohmann::json record_json(const TapeRecord& record, const TapeReader& tape) {
     case TapeKind::announced:
       object["collectives"] = record.collectives;
       return object;
+    case TapeKind::configured:
+      object["partition_bytes"] = record.plan.partition_bytes;
+      object["credit_bytes"] = record.plan.credit_bytes;
+      object["order"] = to_string(record.plan.order);
+      return object;
     case TapeKind::submitted:
       object.update(task_json(record.tasks.front()));
       break;

@@ -17,6 +17,7 @@
 #include "cli/study_record.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
+#include "cli/version_view.h"
 #include "core/host/topology_probe.h"
 #include "tuner/command_runner.h"
 #include "tuner/parameter_text.h"
@@ -250,8 +251,11 @@ Result<void> show(const Options& options, Context& context, Store& store, std::i
   if (!view) return failure(view.error());
   const auto trials = store.trials(study_id, detail_for(*view));
   if (!trials) return failure(trials.error());
+  const auto version = version_of(store, *study);
+  if (!version) return failure(version.error());
+  const bool is_held = *version && (*version)->stage == PromotionStage::held;
   std::string fetch;
-  if (result.promoted) {
+  if (result.promoted && !is_held) {
     auto line = fetch_line(store, *study, options);
     if (!line) return failure(line.error());
     fetch = std::move(*line);
@@ -272,6 +276,7 @@ Result<void> show(const Options& options, Context& context, Store& store, std::i
   } else {
     print_front(context.out, result, *view, study->command);
   }
+  if (is_held) context.out << standing_text(**version, study->name) << '\n';
   if (!fetch.empty()) context.out << "fetch it with: " << fetch << '\n';
   return {};
 }

@@ -47,5 +47,14 @@ void add_explain(CLI::App& program, Action& action);
 void add_plot(CLI::App& program, Action& action);
 void add_tape(CLI::App& program, Action& action);
 void add_topology(CLI::App& program, Action& action);
+void add_serve(CLI::App& program, Action& action);
+void add_jobs(CLI::App& program, Action& action);
+void add_configs(CLI::App& program, Action& action);
+void add_watch(CLI::App& program, Action& action);
+void add_push(CLI::App& program, Action& action);
+void add_pin(CLI::App& program, Action& action);
+void add_freeze(CLI::App& program, Action& action);
+void add_rollback(CLI::App& program, Action& action);
+void add_audit(CLI::App& program, Action& action);
 
 }  // namespace hocket

@@ -1,11 +1,12 @@
 #pragma once
 
-// The seam to whatever remembers tuned configurations: a store on disk, later a daemon. A job asks
+// The seam to whatever remembers tuned configurations: a store on disk, or a daemon. A job asks
 // once, when it starts (tuner/client).
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "core/schedule_config.h"
@@ -18,6 +19,11 @@ struct StoredConfig {
   ScheduleConfig config;
   /// Where it came from, for people: "study gpt2-3, 2026-11-21".
   std::string origin;
+  /// "store", "daemon", "last good" (what the daemon said before it went away), or "default" when
+  /// `origin` says why there is nothing else.
+  std::string source = "store";
+  std::int64_t version = 0;                ///< the daemon's; 0: it has none
+  std::vector<std::string> warnings = {};  ///< for people
 };
 
 class ConfigSource {

@@ -37,7 +37,7 @@ struct PartWork {
   std::int64_t step = 0;
 };
 
-/// In place of a collective's number: nothing more will start.
+/// In place of a collective's number: nothing more will start until the executor starts again.
 inline constexpr std::uint64_t kEndOfOrder = ~std::uint64_t{0};
 
 /// Thread-safe. A take that returns nothing makes the caller owe a sleep: it must wait until the
@@ -55,8 +55,8 @@ class WorkSource {
   /// the same object; false when there is none.
   virtual bool take_part(const PartWork* finished, PartWork& work) = 0;
 
-  /// Whether the order of collectives is rank 0's, told to the others while they run. Set once,
-  /// before the executor starts.
+  /// Whether the order of collectives is rank 0's, told to the others while they run. Does not
+  /// change while the executor runs.
   virtual bool order_is_announced() const = 0;
   /// On rank 0, blocks until parts have started since the last call, at most `timeout_ns`, and
   /// gives their collectives in order, for the others; kEndOfOrder last when nothing more will
@@ -71,18 +71,25 @@ class WorkSource {
   virtual void fail(Error error) = 0;
 };
 
+/// How much an executor runs at once; each at least 1.
+struct Lanes {
+  int streams = 1;   ///< compute tasks
+  int channels = 1;  ///< parts of collectives
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Begins to pull from `source`, which outlives the executor's work. Called once.
-  virtual void start(WorkSource& source, TraceSink* trace) = 0;
+  /// Begins to pull from `source`, which outlives the executor's work. Called by one source, and
+  /// again only after stop().
+  virtual void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) = 0;
 
   /// Lets that many sleeping streams and channels take again. Called without the source's lock.
   virtual void wake(std::size_t streams, std::size_t channels) = 0;
 
-  /// Ends all threads, once what they are running is done. After a failure what is blocked is
-  /// aborted.
+  /// Ends all threads, once what they are running is done; no leave that wake() gave is left. After
+  /// a failure what is blocked is aborted. Harmless when stopped.
   virtual void stop(bool failed) = 0;
 
   /// This process's place among the ranks.

@@ -6,9 +6,16 @@
 
 namespace hocket {
 
-Plan::Plan(const PlanOptions& options) : options_(options) {
+void Plan::configure(const PlanOptions& options) {
   HOCKET_CHECK(options.partition_bytes > 0 && options.credit_bytes > 0,
                "validate the configuration first");
+  if (options == options_) return;
+  if (options.order != options_.order) {
+    HOCKET_CHECK(unfinished() == 0 && announced_.empty(), "the order changes while tasks run");
+    first_waiting_ = submitted_collectives_;  // PartOrder::priority does not count
+  }
+  options_ = options;
+  if (observer_) observer_->configured(options);
 }
 
 TaskId Plan::submit_compute(const TaskOptions& options, std::span<const Access> accesses) {

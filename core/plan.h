@@ -16,8 +16,9 @@
 // when the other is finished.
 //
 // Invariants:
-//  1. in_flight_bytes() ≤ credit_bytes, except while a single part larger than the window is alone
-//  in flight;
+//  1. a part starts only when in_flight_bytes() with it is ≤ credit_bytes, or when it is alone in
+//  flight. So in_flight_bytes() ≤ credit_bytes, except while a single part larger than the window
+//  is alone in flight, and while parts are that started before configure() made the window smaller;
 //  2. no collective starts before an earlier one of its order has handed out the part it is due;
 //  3. a part is handed out once; a collective is finished when all its parts are.
 
@@ -60,9 +61,15 @@ struct PartDecision {
 
 class Plan {
  public:
-  explicit Plan(const PlanOptions& options);
+  explicit Plan(const PlanOptions& options) { configure(options); }
 
   DataId add_data() { return graph_.add_data(); }
+
+  const PlanOptions& options() const { return options_; }
+  /// Takes other options: collectives from now on are cut by the new partition, those before stay
+  /// as they are cut; the window is the new one at once. Changing the order needs unfinished() to
+  /// be 0, and nothing announced that has not started.
+  void configure(const PlanOptions& options);
 
   /// Tells `observer` (null: nobody) what this plan is told and decides from now on.
   void observe(PlanObserver* observer) { observer_ = observer; }

@@ -12,6 +12,7 @@
 namespace hocket {
 
 class CapturedStep;
+struct PlanOptions;
 
 /// A task as it was submitted.
 struct SubmittedTask {
@@ -28,6 +29,8 @@ class PlanObserver {
  public:
   virtual ~PlanObserver() = default;
 
+  /// The plan's options have changed.
+  virtual void configured(const PlanOptions& options) = 0;
   virtual void submitted(const SubmittedTask& task) = 0;
   /// A captured step was submitted once more; its task i has the id step.id_of(i, first).
   virtual void launched(const CapturedStep& step, TaskId first) = 0;

@@ -13,10 +13,10 @@
 namespace hocket {
 namespace {
 
-PartOrder part_order(const ScheduleConfig& config, bool is_static, int rank) {
-  if (is_static) return PartOrder::announced;
-  if (config.order == CollectiveOrder::fifo) return PartOrder::fifo;
-  return rank == 0 ? PartOrder::priority : PartOrder::announced;
+PartOrder part_order(CollectiveOrder order, bool has_static_order, int rank) {
+  if (order == CollectiveOrder::fifo) return PartOrder::fifo;
+  const bool is_told = rank > 0 || (order == CollectiveOrder::static_order && has_static_order);
+  return is_told ? PartOrder::announced : PartOrder::priority;
 }
 
 /// How often each collective is in `order`.
@@ -31,6 +31,12 @@ std::vector<std::int64_t> count_parts(const std::vector<std::uint32_t>& order) {
 
 }  // namespace
 
+PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank) {
+  return {.partition_bytes = config.partition_bytes,
+          .credit_bytes = config.credit_bytes,
+          .order = part_order(config.order, has_static_order, rank)};
+}
+
 /// A captured step: the structure, which plans share, and its bodies.
 class Scheduler::Capture {
  public:
@@ -41,27 +47,73 @@ class Scheduler::Capture {
 
 Scheduler::Scheduler(const ScheduleConfig& config, Executor& executor, SchedulerOptions options)
     : executor_(executor),
-      config_(config),
-      static_order_(config.order == CollectiveOrder::static_order ? std::move(options.static_order)
-                                                                  : std::vector<std::uint32_t>()),
-      static_parts_(count_parts(static_order_)),
-      announces_(config.order != CollectiveOrder::fifo && static_order_.empty() &&
-                 executor.world_size() > 1),
-      plan_({.partition_bytes = config.partition_bytes,
-             .credit_bytes = config.credit_bytes,
-             .order = part_order(config, !static_order_.empty(), executor.rank())}) {
+      trace_(options.trace),
+      schedule_(schedule_of(config, std::move(options.static_order))),
+      plan_(schedule_.plan) {
   plan_.observe(options.observer);
-  executor_.start(*this, options.trace);
+  start_executor();
 }
 
 Scheduler::~Scheduler() {
-  const bool failed = !synchronize();
+  stop_executor(!synchronize());
+}
+
+Scheduler::Schedule Scheduler::schedule_of(const ScheduleConfig& config,
+                                           std::vector<std::uint32_t> static_order) const {
+  if (config.order != CollectiveOrder::static_order) static_order.clear();
+  const bool has_static_order = !static_order.empty();
+  auto static_parts = count_parts(static_order);
+  return {
+      .config = config,
+      .static_order = std::move(static_order),
+      .static_parts = std::move(static_parts),
+      .announces = config.order != CollectiveOrder::fifo && !has_static_order && world_size() > 1,
+      .plan = plan_options(config, has_static_order, rank())};
+}
+
+void Scheduler::start_executor() {
+  // No thread of the executor runs now.
+  closed_ = false;
+  sleeping_streams_ = sleeping_channels_ = 0;
+  executor_.start(
+      *this, trace_,
+      {.streams = schedule_.config.streams, .channels = schedule_.config.comm_channels});
+}
+
+void Scheduler::stop_executor(bool failed) {
   {
     std::lock_guard lock(mutex_);
     closed_ = true;
   }
   announcing_.notify_all();
   executor_.stop(failed);
+}
+
+Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
+                                    std::vector<std::uint32_t> static_order) {
+  HOCKET_CHECK(!capturing_ && !submitting_, "the configuration changes between steps");
+  if (auto ok = validate(config); !ok) return ok;
+  Schedule next = schedule_of(config, std::move(static_order));
+  const ScheduleConfig& now = schedule_.config;
+  const bool restarts = config.order != now.order || config.streams != now.streams ||
+                        config.comm_channels != now.comm_channels ||
+                        next.static_order != schedule_.static_order;
+  if (restarts) {
+    if (auto ok = synchronize(); !ok) return ok;
+    stop_executor(false);
+  }
+  Wakes wakes;
+  {
+    std::lock_guard lock(mutex_);
+    // Ending the announcements may have failed, too.
+    if (error_) return failure(*error_);
+    schedule_ = std::move(next);
+    plan_.configure(schedule_.plan);
+    start_parts();
+    wakes = claim_sleepers();
+  }
+  restarts ? start_executor() : wake(wakes);
+  return {};
 }
 
 DataId Scheduler::add_data() {
@@ -160,17 +212,18 @@ void Scheduler::submit_collective(const Submission& s, std::span<const Access> a
 }
 
 std::optional<Error> Scheduler::follow_static_order(std::int64_t bytes) {
-  if (static_order_.empty()) return std::nullopt;
+  if (schedule_.static_order.empty()) return std::nullopt;
   if (step_collectives_ == 0) {
     std::vector<std::uint64_t> order;
-    order.reserve(static_order_.size());
-    for (const std::uint32_t collective : static_order_)
+    order.reserve(schedule_.static_order.size());
+    for (const std::uint32_t collective : schedule_.static_order)
       order.push_back(plan_.submitted_collectives() + collective);
     plan_.announce(order);
   }
   const std::size_t index = step_collectives_++;
-  const std::int64_t parts = part_count(bytes, config_.partition_bytes);
-  const std::int64_t expected = index < static_parts_.size() ? static_parts_[index] : 0;
+  const std::int64_t parts = part_count(bytes, schedule_.config.partition_bytes);
+  const std::int64_t expected =
+      index < schedule_.static_parts.size() ? schedule_.static_parts[index] : 0;
   if (parts == expected) return std::nullopt;
   return Error{ErrorCode::invalid_argument,
                "order=static: collective " + std::to_string(index) + " of the step has " +
@@ -183,7 +236,7 @@ void Scheduler::start_parts() {
   bool announced = false;
   while (const auto part = plan_.next_part()) {
     started_parts_.push_back({*part, part_index_++});
-    if (announces_ && executor_.rank() == 0) {
+    if (schedule_.announces && executor_.rank() == 0) {
       to_announce_.push_back(part->collective);
       announced = true;
     }
@@ -254,7 +307,7 @@ std::size_t Scheduler::take_compute(std::span<const TaskId> finished, std::span<
     if (const std::size_t taken = exchange_.exchange({}, work); taken > 0) return taken;
     // A long queue is shared out in batches, each stream leaving something for the others.
     const std::size_t share =
-        plan_.ready_computes() / static_cast<std::size_t>(2 * config_.streams);
+        plan_.ready_computes() / static_cast<std::size_t>(2 * schedule_.config.streams);
     return take_ready(work.first(std::min(work.size(), std::max(share, std::size_t{1}))));
   };
   // Where tasks are tiny, more of them are about to be offered by whoever submits them.
@@ -321,7 +374,7 @@ bool Scheduler::take_part(const PartWork* finished, PartWork& work) {
 }
 
 bool Scheduler::order_is_announced() const {
-  return announces_;
+  return schedule_.announces;
 }
 
 bool Scheduler::wait_for_started(std::int64_t timeout_ns, std::vector<std::uint64_t>& collectives) {
@@ -368,11 +421,11 @@ Result<void> Scheduler::end_step() {
 }
 
 Result<void> Scheduler::finish_submitting_step(std::unique_lock<std::mutex>& lock) {
-  if (step_collectives_ > 0 && step_collectives_ < static_parts_.size()) {
+  if (step_collectives_ > 0 && step_collectives_ < schedule_.static_parts.size()) {
     fail_locked({ErrorCode::invalid_argument,
                  "order=static: the step has " + std::to_string(step_collectives_) +
                      " collectives, the order was made for " +
-                     std::to_string(static_parts_.size()) +
+                     std::to_string(schedule_.static_parts.size()) +
                      "; make it again from a description of this step"});
   }
   step_collectives_ = 0;

@@ -53,6 +53,9 @@ struct SchedulerOptions {
   std::vector<std::uint32_t> static_order = {};
 };
 
+/// How rank `rank` of a scheduler plans, whether by a static order or not; for a tape's header.
+PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank);
+
 class Scheduler final : private WorkSource {
  public:
   /// Starts `executor`. `config` must be valid and equal on all ranks. The executor and what
@@ -96,6 +99,14 @@ class Scheduler final : private WorkSource {
   /// Blocks until everything submitted is done. For the end of a job, not for use inside a step.
   Result<void> synchronize();
 
+  /// Goes on with another configuration; between steps, and after the same step on every rank.
+  /// `static_order` is as in SchedulerOptions, of parts of the new size. A new partition_bytes or
+  /// credit_bytes alone holds nothing up: what is submitted from now on is cut anew, what runs
+  /// stays as it is. Otherwise everything submitted is waited for, and the executor starts anew.
+  /// invalid_argument as validate() says, which changes nothing; or the scheduler's error.
+  Result<void> reconfigure(const ScheduleConfig& config,
+                           std::vector<std::uint32_t> static_order = {});
+
   int rank() const { return executor_.rank(); }
   int world_size() const { return executor_.world_size(); }
 
@@ -110,6 +121,14 @@ class Scheduler final : private WorkSource {
     std::uint32_t accesses = 0;  ///< how many of submitted_accesses_ are its own
     std::span<float> values;
     TaskBody body;
+  };
+  /// What follows from the configuration. Only the submitter's thread changes it.
+  struct Schedule {
+    ScheduleConfig config;
+    std::vector<std::uint32_t> static_order;  // empty unless the order is static
+    std::vector<std::int64_t> static_parts;   // of each collective of a step
+    bool announces = false;
+    PlanOptions plan;
   };
   /// What the plan does not need to know of a task.
   struct alignas(64) Payload {
@@ -128,6 +147,9 @@ class Scheduler final : private WorkSource {
     std::size_t streams = 0, channels = 0;
   };
 
+  Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order) const;
+  void start_executor();
+  void stop_executor(bool failed);
   std::size_t take_compute(std::span<const TaskId> finished, std::span<ComputeWork> work) override;
   bool take_part(const PartWork* finished, PartWork& work) override;
   bool order_is_announced() const override;
@@ -169,10 +191,7 @@ class Scheduler final : private WorkSource {
   static constexpr std::size_t kSubmissionBatch = 64;
 
   Executor& executor_;
-  const ScheduleConfig config_;
-  const std::vector<std::uint32_t> static_order_;
-  const std::vector<std::int64_t> static_parts_;  // of each collective of a step
-  const bool announces_;
+  TraceSink* const trace_;
 
   // The submitter's own:
   std::shared_ptr<Capture> capturing_;
@@ -192,6 +211,7 @@ class Scheduler final : private WorkSource {
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:
+  Schedule schedule_;
   Plan plan_;
   std::vector<std::unique_ptr<Payload[]>> blocks_;  // by slot; never moves
   std::shared_ptr<Capture> replayed_;

@@ -8,18 +8,22 @@ namespace hocket {
 namespace {
 
 constexpr const char* kFormat = "hocket-tape";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr std::int64_t kMaxRanks = 1 << 24;
 
-constexpr std::string_view kKinds[] = {"submitted",    "captured", "launched",
-                                       "announced",    "ready",    "started",
-                                       "started_part", "finished", "finished_part"};
+constexpr std::string_view kKinds[] = {"submitted",     "captured",  "launched",     "announced",
+                                       "ready",         "started",   "started_part", "finished",
+                                       "finished_part", "configured"};
 constexpr std::string_view kOrders[] = {"fifo", "priority", "announced"};
 
 }  // namespace
 
 std::string_view to_string(TapeKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
+}
+
+std::string_view to_string(PartOrder order) {
+  return kOrders[static_cast<std::size_t>(order)];
 }
 
 bool TapeTask::operator==(const TapeTask& other) const {
@@ -44,6 +48,10 @@ std::string describe(const TapeRecord& record, const TapeReader& tape) {
       for (const std::uint64_t collective : record.collectives)
         text += ' ' + std::to_string(collective);
       return text;
+    case TapeKind::configured:
+      return text + "partition_bytes " + std::to_string(record.plan.partition_bytes) +
+             ", credit_bytes " + std::to_string(record.plan.credit_bytes) + ", order " +
+             std::string(to_string(record.plan.order));
     default:
       break;
   }
@@ -61,7 +69,7 @@ nlohmann::json to_json(const TapeHeader& header) {
           {"version", kVersion},
           {"partition_bytes", header.plan.partition_bytes},
           {"credit_bytes", header.plan.credit_bytes},
-          {"order", kOrders[static_cast<std::size_t>(header.plan.order)]},
+          {"order", to_string(header.plan.order)},
           {"rank", header.rank},
           {"ranks", header.ranks},
           {"virtual_time", header.virtual_time},

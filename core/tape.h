@@ -32,7 +32,7 @@ struct TapeHeader {
   bool operator==(const TapeHeader&) const = default;
 };
 
-/// `{"format":"hocket-tape","version":1,"partition_bytes":…,…}`.
+/// `{"format":"hocket-tape","version":2,"partition_bytes":…,…}`.
 nlohmann::json to_json(const TapeHeader& header);
 /// invalid_argument names the field and the allowed range.
 Result<TapeHeader> tape_header_from_json(const nlohmann::json& document);
@@ -47,9 +47,11 @@ enum class TapeKind : std::uint8_t {
   started_part,   ///< a part of a collective was handed out
   finished,       ///< a compute task
   finished_part,  ///< a part; the last one finishes the collective
+  configured,     ///< the plan has other options
 };
 
 std::string_view to_string(TapeKind kind);
+std::string_view to_string(PartOrder order);
 
 /// A task as a record describes it.
 struct TapeTask {
@@ -73,6 +75,7 @@ struct TapeRecord {
   std::int64_t offset_bytes = 0, bytes = 0;  ///< of a part; a finished part has no offset
   std::vector<TapeTask> tasks;               ///< submitted: one; captured: all
   std::vector<std::uint64_t> collectives;    ///< announced
+  PlanOptions plan;                          ///< configured: the options from here on
 
   bool operator==(const TapeRecord&) const = default;
 };
@@ -101,6 +104,7 @@ class TapeWriter final : public PlanObserver {
   TapeWriter(const TapeWriter&) = delete;
   TapeWriter& operator=(const TapeWriter&) = delete;
 
+  void configured(const PlanOptions& options) override;
   void submitted(const SubmittedTask& task) override;
   void launched(const CapturedStep& step, TaskId first) override;
   void announced(std::span<const std::uint64_t> collectives) override;
@@ -190,6 +194,7 @@ class TapeReader {
   std::int64_t read_bytes(const char* what);
   std::uint64_t read_count(const char* what);
   void read_collectives(std::vector<std::uint64_t>& collectives);
+  void read_options(PlanOptions& options);
   void add_run(std::size_t first_index);
   /// The first problem counts; after it every number reads as 0.
   void damaged(const std::string& problem);

@@ -13,12 +13,19 @@ namespace hocket::tape_format {
 inline constexpr std::string_view kMagic = "hocktape";
 inline constexpr std::size_t kMaxHeaderBytes = 1 << 16;
 
-// What an entry begins with: a record with 1 + its kind, or one of these.
+// What an entry begins with: one of these, or a record with 1 + its kind, and above these two more.
 inline constexpr unsigned char kName = 10;
 inline constexpr unsigned char kEnd = 11;
 
 constexpr unsigned char code_of(TapeKind kind) {
-  return static_cast<unsigned char>(1 + static_cast<unsigned char>(kind));
+  const int code = 1 + static_cast<int>(kind);
+  return static_cast<unsigned char>(code < kName ? code : code + 2);
+}
+inline constexpr unsigned char kLastCode = code_of(TapeKind::configured);
+
+/// `code` must be a record's.
+constexpr TapeKind kind_of(unsigned char code) {
+  return static_cast<TapeKind>(code < kName ? code - 1 : code - 3);
 }
 
 /// Seven bits a byte, the lowest first; the top bit says that more follow (LEB128).

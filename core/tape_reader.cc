@@ -151,6 +151,15 @@ void TapeReader::read_collectives(std::vector<std::uint64_t>& collectives) {
   }
 }
 
+void TapeReader::read_options(PlanOptions& options) {
+  constexpr auto kMaxBytes = static_cast<std::uint64_t>(kMaxTapeBytes);
+  options.partition_bytes =
+      static_cast<std::int64_t>(read_number("a partition's size", 1, kMaxBytes));
+  options.credit_bytes = static_cast<std::int64_t>(read_number("a window's size", 1, kMaxBytes));
+  constexpr auto kLastOrder = static_cast<std::uint64_t>(PartOrder::announced);
+  options.order = static_cast<PartOrder>(read_number("an order", 0, kLastOrder));
+}
+
 void TapeReader::add_run(std::size_t first_index) {
   const bool continues =
       !runs_.empty() &&
@@ -196,6 +205,9 @@ TapeRecord TapeReader::read_record(TapeKind kind) {
     case TapeKind::announced:
       read_collectives(record.collectives);
       break;
+    case TapeKind::configured:
+      read_options(record.plan);
+      break;
     case TapeKind::started_part:
       record.number = read_task_number();
       record.offset_bytes = read_bytes("a part's offset");
@@ -230,10 +242,10 @@ Result<std::optional<TapeRecord>> TapeReader::next() {
       ended_ = true;
       field_at_ = at_;
       if (at_ < bytes_.size()) damaged("something follows the end mark");
-    } else if (code == 0 || code > tape_format::code_of(TapeKind::finished_part)) {
+    } else if (code == 0 || code > tape_format::kLastCode) {
       damaged("unknown kind of record " + std::to_string(code));
     } else {
-      TapeRecord record = read_record(static_cast<TapeKind>(code - 1));
+      TapeRecord record = read_record(tape_format::kind_of(code));
       if (error_) break;
       ++records_;
       return record;

@@ -71,6 +71,14 @@ void TapeWriter::add_task(std::uint32_t slot) {
   number_of_slot_[slot] = tasks_++;
 }
 
+void TapeWriter::configured(const PlanOptions& options) {
+  begin(TapeKind::configured);
+  append_varint(buffer_, static_cast<std::uint64_t>(options.partition_bytes));
+  append_varint(buffer_, static_cast<std::uint64_t>(options.credit_bytes));
+  append_varint(buffer_, static_cast<std::uint64_t>(options.order));
+  end();
+}
+
 void TapeWriter::submitted(const SubmittedTask& task) {
   last_launched_ = nullptr;
   const std::uint64_t name = intern(task.name);

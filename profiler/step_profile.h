@@ -49,6 +49,7 @@ struct ProfiledStep {
 /// Watches one scheduler, from its first task on.
 class StepProfile final : public PlanObserver, public TraceSink {
  public:
+  void configured(const PlanOptions&) override {}
   void submitted(const SubmittedTask& task) override;
   void launched(const CapturedStep& step, TaskId first) override;
   void announced(std::span<const std::uint64_t>) override {}

@@ -1,8 +1,9 @@
 #pragma once
 
 // What hocket remembers: topologies, workloads, studies with their trials and every measurement,
-// and the configurations that were promoted. Rows are plain values; what the store does not look
-// into is JSON. store/open.h opens one; docs/formats/store.md describes the file.
+// the versions of each key's configuration, and who did what. A key is a topology and a workload.
+// Rows (store/rows.h) are plain values; what the store does not look into is JSON. store/open.h
+// opens one; docs/formats/store.md describes the file.
 //
 // Thread-safe: calls are serialised. Every call that changes something is one transaction: it is
 // done, and kept across a crash, when it returns a value; nothing has changed when it returns an
@@ -14,8 +15,6 @@
 // Unix time in nanoseconds, taken from the clock that the store was opened with.
 
 #include <cstdint>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,132 +22,10 @@
 
 #include "core/result.h"
 #include "core/topology.h"
-#include "core/trial.h"
 #include "core/workload.h"
+#include "store/rows.h"
 
 namespace hocket {
-
-enum class StudyState { running, finished, interrupted };
-
-std::string_view to_string(StudyState state);
-
-struct TopologyRow {
-  std::int64_t id = 0;
-  std::string fingerprint;
-  std::string name;
-  nlohmann::json document;  ///< to_json(Topology)
-
-  bool operator==(const TopologyRow&) const = default;
-};
-
-struct WorkloadRow {
-  std::int64_t id = 0;
-  std::string fingerprint;
-  std::string name;
-  nlohmann::json document;  ///< to_json(Workload)
-
-  bool operator==(const WorkloadRow&) const = default;
-};
-
-struct NewStudy {
-  /// 1 to 100 letters, digits, ".", "_" and "-", not starting with "-" and not only digits. Empty:
-  /// generated from the workload's name, else the command's ("gpt2-7").
-  std::string name;
-  std::vector<std::string> command;
-  /// Space, objective, seed, budget, time limits: whatever resuming needs.
-  nlohmann::json definition = nlohmann::json::object();
-  /// Who runs the study; the store only compares it.
-  std::string owner;
-  std::optional<std::int64_t> topology_id, workload_id;
-};
-
-struct StudyRow {
-  std::int64_t id = 0;
-  std::string name;
-  std::vector<std::string> command;
-  nlohmann::json definition = nlohmann::json::object();
-  StudyState state = StudyState::running;
-  std::string owner;
-  std::optional<std::int64_t> topology_id, workload_id;
-  std::int64_t created_at_ns = 0;
-  std::int64_t updated_at_ns = 0;  ///< of the study or of one of its trials
-  nlohmann::json result;           ///< null until set
-
-  bool operator==(const StudyRow&) const = default;
-};
-
-/// What to change in a study; an absent field stays as it is.
-struct StudyUpdate {
-  std::optional<StudyState> state = {};
-  std::optional<std::string> owner = {};
-  std::optional<nlohmann::json> definition = {};
-  std::optional<nlohmann::json> result = {};
-  std::optional<std::int64_t> topology_id = {}, workload_id = {};
-  /// Refuse (unavailable) unless this is the owner now: of two processes that resume one study, one
-  /// gets it.
-  std::optional<std::string> expected_owner = {};
-};
-
-/// Metric name to every single measurement, in the order in which they were taken. All finite. A
-/// metric without values is not kept.
-using Measurements = std::map<std::string, std::vector<double>>;
-
-struct NewTrial {
-  std::int64_t study_id = 0;
-  TrialPhase phase = TrialPhase::search;
-  nlohmann::json params = nlohmann::json::object();
-};
-
-/// How a trial ended.
-struct TrialResult {
-  TrialState state = TrialState::complete;  ///< complete, failed or timeout
-  /// In the objective's unit; finite. A complete trial has a value.
-  std::optional<double> value = {}, spread = {};
-  /// Why it failed; any bytes, kept as they are.
-  std::string message = {};
-  Measurements measurements = {};
-};
-
-struct TrialRow {
-  std::int64_t id = 0;  ///< never used again, even if the trial is removed
-  std::int64_t study_id = 0;
-  std::int64_t number = 0;  ///< 1, 2, … within the study
-  TrialPhase phase = TrialPhase::search;
-  TrialState state = TrialState::running;
-  nlohmann::json params = nlohmann::json::object();
-  std::optional<double> value, spread;
-  std::string message;
-  std::int64_t started_at_ns = 0;
-  std::optional<std::int64_t> finished_at_ns;
-  Measurements measurements;  ///< empty unless asked for
-
-  bool operator==(const TrialRow&) const = default;
-};
-
-enum class TrialDetail { summary, with_measurements };
-
-struct NewPromotion {
-  std::int64_t topology_id = 0, workload_id = 0, study_id = 0;
-  nlohmann::json config = nlohmann::json::object();
-  double value = 0;          ///< of `config`, in the study's unit
-  double default_value = 0;  ///< of the default configuration, measured beside it
-  double gain = 0;           ///< of `value` over `default_value`, as the caller defines it
-};
-
-struct PromotionRow {
-  std::int64_t id = 0;
-  std::int64_t topology_id = 0, workload_id = 0, study_id = 0;
-  nlohmann::json config = nlohmann::json::object();
-  double value = 0, default_value = 0, gain = 0;
-  std::int64_t promoted_at_ns = 0;
-
-  bool operator==(const PromotionRow&) const = default;
-};
-
-/// Absent fields match everything.
-struct PromotionFilter {
-  std::optional<std::int64_t> topology_id = {}, workload_id = {}, study_id = {};
-};
 
 /// Lists are in the order of creation, the newest last.
 class Store {
@@ -189,17 +66,67 @@ class Store {
   /// study takes up the same numbers as one that was never interrupted.
   virtual Result<std::int64_t> abandon_running_trials(std::int64_t study_id) = 0;
 
+  /// Prolongs, shortens or gives the lease of a running trial. not_found for one that was removed,
+  /// invalid_argument for one that has ended.
+  virtual Result<void> renew_lease(std::int64_t trial_id, std::int64_t lease_until_ns) = 0;
+
+  /// Removes the running trials of a study whose lease has ended by `now_ns`, and returns how many
+  /// there were. Trials without a lease stay.
+  virtual Result<std::int64_t> expire_leases(std::int64_t study_id, std::int64_t now_ns) = 0;
+
   /// not_found for an unknown study.
   virtual Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) = 0;
 
-  /// Makes `promotion` the current one of its topology and workload; earlier ones stay as history.
+  /// Adds a version to its key. When the key is pinned and a study or live tuning found it, the
+  /// version is held, whatever stage was asked for.
   virtual Result<PromotionRow> promote(const NewPromotion& promotion) = 0;
 
-  /// The latest promotion for the two fingerprints, if any.
+  /// Moves a version from staged to released or withdrawn, or from released to withdrawn. The stage
+  /// that it has already is harmless; any other move is invalid_argument.
+  virtual Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage,
+                                 std::string_view actor, std::string_view note) = 0;
+
+  /// The released version with the highest id for the two fingerprints, if any.
   virtual Result<std::optional<PromotionRow>> current_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) = 0;
 
+  /// The staged version with the highest id for the two fingerprints, if any.
+  virtual Result<std::optional<PromotionRow>> staged_promotion(
+      std::string_view topology_fingerprint, std::string_view workload_fingerprint) = 0;
+
   virtual Result<std::vector<PromotionRow>> promotions(const PromotionFilter& filter) = 0;
+
+  /// Neither pinned nor frozen for a key that nobody has said anything about.
+  virtual Result<KeyState> key_state(std::string_view topology_fingerprint,
+                                     std::string_view workload_fingerprint) = 0;
+
+  /// The state that the key has already is harmless. not_found for an unknown topology or workload.
+  virtual Result<void> set_key_state(std::int64_t topology_id, std::int64_t workload_id,
+                                     const KeyState& state, std::string_view actor) = 0;
+
+  /// Every key that has a version or was given a state, by topology and then by workload.
+  virtual Result<std::vector<KeyRow>> keys() = 0;
+
+  /// Keeps a configuration from being tried again. A configuration that is there already gets the
+  /// new reason, actor and time.
+  virtual Result<void> quarantine(const NewQuarantine& quarantine) = 0;
+
+  virtual Result<std::vector<QuarantineRow>> quarantined(std::int64_t topology_id,
+                                                         std::int64_t workload_id) = 0;
+
+  /// Forgets the quarantine of a key, and returns how many configurations were in it.
+  virtual Result<std::int64_t> lift_quarantine(std::int64_t topology_id, std::int64_t workload_id,
+                                               std::string_view actor) = 0;
+
+  /// Keeps an event. promote, set_stage, set_key_state, quarantine and lift_quarantine keep theirs,
+  /// under these names and in the same transaction, when they change something.
+  virtual Result<void> record_audit(const NewAudit& audit) = 0;
+
+  virtual Result<std::vector<AuditRow>> audit(const AuditFilter& filter) = 0;
+
+  /// A number that differs from that of an earlier call when the store has changed since, by
+  /// whatever process; it may differ without a change. Cheap enough to be asked every second.
+  virtual Result<std::int64_t> change_count() = 0;
 };
 
 }  // namespace hocket

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/statistics.h"
 #include "tuner/feasibility.h"
 #include "tuner/sobol.h"
-#include "tuner/statistics.h"
 
 namespace hocket {
 namespace {

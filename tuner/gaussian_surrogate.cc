@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/check.h"
-#include "tuner/statistics.h"
+#include "core/statistics.h"
 
 namespace hocket {
 namespace {

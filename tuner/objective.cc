@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/statistics.h"
 #include "tuner/line_matcher.h"
 #include "tuner/printable.h"
-#include "tuner/statistics.h"
 
 namespace hocket {
 namespace {

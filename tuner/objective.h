@@ -47,7 +47,7 @@ struct Evidence {
 
 struct Measurement {
   double value = 0;   ///< median of the samples
-  double spread = 0;  ///< their half interquartile range (tuner/statistics.h)
+  double spread = 0;  ///< their half interquartile range (core/statistics.h)
   std::vector<double> samples;
 };
 

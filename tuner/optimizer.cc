@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/statistics.h"
 #include "tuner/gaussian_surrogate.h"
 #include "tuner/percent.h"
-#include "tuner/statistics.h"
 #include "tuner/step_surrogate.h"
 #include "tuner/transfer.h"
 

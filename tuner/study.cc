@@ -5,10 +5,10 @@
 #include <memory>
 #include <utility>
 
+#include "core/promotion.h"
+#include "core/statistics.h"
 #include "tuner/pareto.h"
 #include "tuner/percent.h"
-#include "tuner/promotion.h"
-#include "tuner/statistics.h"
 #include "tuner/stop_rule.h"
 
 namespace hocket {

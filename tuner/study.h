@@ -7,7 +7,7 @@
 // when the space holds no more points or a rule of tuner/stop_rule.h ends it. The last trial is of
 // the setting that is recommended, if that was not tried. The winner is what is recommended in the
 // end if it completed, else the lowest value. Winner and default then run again in pairs, in the
-// order default, winner, winner, default, default, …, until the rule of tuner/promotion.h has
+// order default, winner, winner, default, default, …, until the rule of core/promotion.h has
 // decided, and at most `confirm_pairs` times each. When the default failed in the search, the
 // winner runs alone, twice, and is promoted when both runs complete. A confirmation run that does
 // not complete ends the confirmation, and nothing is promoted.

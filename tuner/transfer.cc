@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/check.h"
-#include "tuner/statistics.h"
+#include "core/statistics.h"
 
 namespace hocket {
 namespace {

@@ -1,6 +1,6 @@
 #include "tuner/trial.h"
 
-#include "tuner/statistics.h"
+#include "core/statistics.h"
 
 namespace hocket {
 

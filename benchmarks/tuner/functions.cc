@@ -8,7 +8,7 @@
 #include <random>
 #include <span>
 
-#include "tuner/statistics.h"
+#include "core/statistics.h"
 
 namespace hocket {
 namespace {

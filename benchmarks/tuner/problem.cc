@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/statistics.h"
+#include "core/statistics.h"
 #include "tuner/table_replay.h"
 
 namespace hocket {

@@ -40,23 +40,26 @@ void HostExecutor::Semaphore::release(std::size_t count) {
   for (; count > 0; --count) sem_post(&semaphore_);
 }
 
-HostExecutor::HostExecutor(const HostExecutorOptions& options, Collective& collective,
-                           const Clock& clock)
-    : options_(options), collective_(collective), clock_(clock) {
-  HOCKET_CHECK(options.streams > 0 && options.channels > 0, "at least one stream and one channel");
+void HostExecutor::Semaphore::clear() {
+  while (sem_trywait(&semaphore_) == 0) {
+  }
 }
 
 HostExecutor::~HostExecutor() {
   HOCKET_CHECK(threads_.empty(), "the scheduler must be gone first");
 }
 
-void HostExecutor::start(WorkSource& source, TraceSink* trace) {
-  HOCKET_CHECK(!source_, "an executor serves one scheduler");
+void HostExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& lanes) {
+  HOCKET_CHECK(!source_ || source_ == &source, "an executor serves one scheduler");
+  HOCKET_CHECK(threads_.empty(), "stop before you start again");
+  HOCKET_CHECK(lanes.streams > 0 && lanes.channels > 0, "at least one stream and one channel");
   source_ = &source;
   trace_ = trace;
-  for (int lane = 0; lane < options_.streams; ++lane)
+  lanes_ = lanes;
+  stopping_ = false;
+  for (int lane = 0; lane < lanes.streams; ++lane)
     threads_.emplace_back([this, lane] { run_stream(lane); });
-  for (int lane = 0; lane < options_.channels; ++lane)
+  for (int lane = 0; lane < lanes.channels; ++lane)
     threads_.emplace_back([this, lane] { run_channel(lane); });
   if (!source.order_is_announced()) return;
   threads_.emplace_back([this] { rank() == 0 ? send_order() : follow_order(); });
@@ -70,9 +73,11 @@ void HostExecutor::wake(std::size_t streams, std::size_t channels) {
 void HostExecutor::stop(bool failed) {
   stopping_ = true;
   if (failed) collective_.abort();
-  stream_leave_.release(static_cast<std::size_t>(options_.streams));
-  channel_leave_.release(static_cast<std::size_t>(options_.channels));
+  stream_leave_.release(static_cast<std::size_t>(lanes_.streams));
+  channel_leave_.release(static_cast<std::size_t>(lanes_.channels));
   threads_.clear();
+  stream_leave_.clear();
+  channel_leave_.clear();
 }
 
 void HostExecutor::run_batch(std::span<ComputeWork> work, int lane) {
@@ -141,7 +146,7 @@ void HostExecutor::send_order() {
   // An empty message after a quarter of the limit is the sign of life that the others wait for.
   while (source_->wait_for_started(collective_.timeout_ns() / 4, collectives)) {
     if (const auto sent = collective_.tell(order_message(collectives)); !sent) {
-      if (!stopping_) source_->fail(sent.error().in("telling the order of collectives"));
+      source_->fail(sent.error().in("telling the order of collectives"));
       return;
     }
     if (!collectives.empty() && collectives.back() == kEndOfOrder) return;
@@ -152,8 +157,7 @@ void HostExecutor::follow_order() {
   for (;;) {
     const auto message = collective_.hear();
     if (!message) {
-      if (!stopping_)
-        source_->fail(message.error().in("waiting for rank 0's order of collectives"));
+      source_->fail(message.error().in("waiting for rank 0's order of collectives"));
       return;
     }
     const auto order = read_order_message(*message);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs a schedule on the host: compute tasks on `streams` threads, parts of collectives on
-// `channels` threads over a Collective.
+// Runs a schedule on the host: compute tasks on a thread a stream, parts of collectives on a thread
+// a channel over a Collective.
 
 #include <semaphore.h>
 
@@ -16,20 +16,14 @@
 
 namespace hocket {
 
-struct HostExecutorOptions {
-  int streams = 1;
-  /// Parts under way at once within the credit window. Two keep the link busy while a part ends and
-  /// the next begins; more split the bandwidth and delay the most urgent part.
-  int channels = 2;
-};
-
 class HostExecutor final : public Executor {
  public:
   /// `collective` and `clock` must outlive the executor.
-  HostExecutor(const HostExecutorOptions& options, Collective& collective, const Clock& clock);
+  HostExecutor(Collective& collective, const Clock& clock)
+      : collective_(collective), clock_(clock) {}
   ~HostExecutor() override;
 
-  void start(WorkSource& source, TraceSink* trace) override;
+  void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) override;
   void wake(std::size_t streams, std::size_t channels) override;
   void stop(bool failed) override;
   int rank() const override { return collective_.rank(); }
@@ -42,6 +36,7 @@ class HostExecutor final : public Executor {
     ~Semaphore() { sem_destroy(&semaphore_); }
     void acquire();
     void release(std::size_t count);
+    void clear();
 
    private:
     sem_t semaphore_;
@@ -53,11 +48,11 @@ class HostExecutor final : public Executor {
   void follow_order();
   void run_batch(std::span<ComputeWork> work, int lane);
 
-  const HostExecutorOptions options_;
   Collective& collective_;
   const Clock& clock_;
   WorkSource* source_ = nullptr;
   TraceSink* trace_ = nullptr;
+  Lanes lanes_;
   std::atomic<bool> stopping_ = false;
   Semaphore stream_leave_, channel_leave_;
   std::vector<std::jthread> threads_;

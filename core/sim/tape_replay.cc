@@ -35,12 +35,12 @@ class DataNumbers {
 /// How often each collective may still be announced: once a part, before or after it is submitted.
 class Announcements {
  public:
-  explicit Announcements(std::int64_t partition_bytes) : partition_bytes_(partition_bytes) {}
-
+  /// `submitted` collectives, whose parts have all started, came before what is told from now on.
+  void begin_after(std::uint64_t submitted) { submitted_ = submitted; }
+  /// Whether no collective has parts to announce, nor was announced before it is submitted.
+  bool none_left() const { return left_.empty(); }
   /// False when it was announced too often already.
-  bool submitted(std::int64_t bytes) {
-    return add(submitted_++, part_count(bytes, partition_bytes_));
-  }
+  bool submitted(std::int64_t parts) { return add(submitted_++, parts); }
   /// False when it is announced too often.
   bool announced(std::uint64_t collective) {
     if (collective < submitted_ && !left_.contains(collective)) return false;
@@ -58,7 +58,6 @@ class Announcements {
     return left >= 0;
   }
 
-  const std::int64_t partition_bytes_;
   std::uint64_t submitted_ = 0;
   std::unordered_map<std::uint64_t, std::int64_t> left_;
 };
@@ -66,11 +65,7 @@ class Announcements {
 /// Checks what the plan relies on before telling it, and collects what it decides.
 class Replay final : private PlanObserver {
  public:
-  explicit Replay(TapeReader& tape)
-      : tape_(tape),
-        order_(tape.header().plan.order),
-        plan_(tape.header().plan),
-        announcements_(tape.header().plan.partition_bytes) {
+  explicit Replay(TapeReader& tape) : tape_(tape), plan_(tape.header().plan) {
     plan_.observe(this);
   }
 
@@ -89,6 +84,7 @@ class Replay final : private PlanObserver {
   }
 
   Result<void> tell(const TapeRecord& record);
+  Result<void> configure(const PlanOptions& options);
   Result<void> submit(const TapeTask& task);
   void capture(const TapeRecord& record);
   Result<void> launch(std::uint64_t number);
@@ -104,6 +100,7 @@ class Replay final : private PlanObserver {
     return "task " + std::to_string(number) + " " + std::string(tape_.name_of(number));
   }
 
+  void configured(const PlanOptions&) override {}
   void submitted(const SubmittedTask& task) override { add_task(task.id, task.is_collective); }
   void launched(const CapturedStep& step, TaskId first) override;
   void announced(std::span<const std::uint64_t>) override {}
@@ -115,7 +112,6 @@ class Replay final : private PlanObserver {
   void decided(TapeKind kind, TaskId task, std::int64_t offset_bytes = 0, std::int64_t bytes = 0);
 
   TapeReader& tape_;
-  const PartOrder order_;
   Plan plan_;
   TapeReplay result_;
   std::deque<TapeRecord> decided_;  // and not yet on the tape
@@ -182,6 +178,8 @@ void Replay::compare(const TapeRecord& record) {
 
 Result<void> Replay::tell(const TapeRecord& record) {
   switch (record.kind) {
+    case TapeKind::configured:
+      return configure(record.plan);
     case TapeKind::submitted:
       return submit(record.tasks.front());
     case TapeKind::captured:
@@ -200,8 +198,21 @@ Result<void> Replay::tell(const TapeRecord& record) {
   }
 }
 
+Result<void> Replay::configure(const PlanOptions& options) {
+  if (options.order != plan_.options().order) {
+    if (plan_.unfinished() > 0 || !announcements_.none_left())
+      return impossible("the order changes before all that was submitted or announced has ended");
+    announcements_.begin_after(plan_.submitted_collectives());
+  }
+  plan_.configure(options);
+  return {};
+}
+
 Result<void> Replay::add_collective(std::int64_t bytes) {
-  if (order_ != PartOrder::announced || announcements_.submitted(bytes)) return {};
+  const PlanOptions& options = plan_.options();
+  if (options.order != PartOrder::announced ||
+      announcements_.submitted(part_count(bytes, options.partition_bytes)))
+    return {};
   return impossible("a collective was announced more often than it has parts");
 }
 
@@ -254,7 +265,8 @@ Result<void> Replay::launch(std::uint64_t number) {
 }
 
 Result<void> Replay::announce(const std::vector<std::uint64_t>& collectives) {
-  if (order_ != PartOrder::announced) return impossible("this plan decides its own order");
+  if (plan_.options().order != PartOrder::announced)
+    return impossible("this plan decides its own order");
   for (const std::uint64_t collective : collectives) {
     if (!announcements_.announced(collective))
       return impossible("collective " + std::to_string(collective) +

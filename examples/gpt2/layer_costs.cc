@@ -3,7 +3,7 @@
 #include <map>
 #include <string_view>
 
-#include "tuner/statistics.h"
+#include "core/statistics.h"
 
 namespace hocket {
 namespace {

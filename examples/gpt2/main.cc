@@ -7,6 +7,8 @@
 //                                                               simulate and order=static
 //   HOCKET_STEP=step.json bin/hocket run --ranks 2 -- bin/gpt2  order=static follows it
 //   bin/hocket run --ranks 2 -- bin/gpt2 --record run.tape      decisions, for hocket tape
+//   HOCKET_DAEMON=http://127.0.0.1:7077 bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --watch
+//                                                               tuned while it trains
 //
 // Prints, on rank 0:
 //
@@ -24,15 +26,18 @@
 #include "core/host/emulated_link.h"
 #include "core/host/gloo_collective.h"
 #include "core/host/topology_probe.h"
+#include "core/sim/simulator.h"
+#include "core/statistics.h"
 #include "examples/gpt2/layer_costs.h"
 #include "examples/gpt2/model.h"
 #include "examples/gpt2/profiling.h"
 #include "examples/gpt2/training.h"
+#include "examples/gpt2/watching.h"
 #include "profiler/iterations.h"
 #include "store/config_source.h"
 #include "store/open.h"
 #include "tuner/client/client.h"
-#include "tuner/statistics.h"
+#include "tuner/percent.h"
 
 extern "C" char* openblas_get_config(void);
 
@@ -50,6 +55,8 @@ struct Options {
   std::string profile;
   std::string step = process_environment("HOCKET_STEP").value_or("");
   std::string record;
+  bool watch = false;
+  double explore = 0.03;  ///< share of the time
 };
 
 /// The collective that tasks use, and what it stands on.
@@ -114,13 +121,55 @@ void warn(const std::string& message) {
 struct Measured {
   std::vector<TraceEvent> events;
   std::int64_t warmup = 0;  ///< steps in `events` that are not measured
+  ScheduleConfig config;    ///< the last one
+  double explored = 0;      ///< share of the time that trying others has cost
 };
 
+/// How the job is tuned while it trains; rank 0's link goes to `watch`.
+Result<LiveTuning> live_tuning(const Options& options, const RunReport& report,
+                               const FetchedConfig& fetched, const Training& training,
+                               Watch& watch) {
+  LiveTuning live;
+  if (training.collective.rank() != 0) return live;
+  std::optional<StepDescription> description;
+  if (!options.step.empty()) {
+    auto step = read_fitting_step(training, options.step);
+    if (step) {
+      description = std::move(*step);
+      live.options.static_order_of = [step = *description](const ScheduleConfig& config) {
+        return static_order(step, config);
+      };
+    } else {
+      warn("order=static is not tried: " + step.error().message);
+    }
+  }
+  auto opened = watch_daemon(report, fetched, options.explore, description, warn);
+  if (!opened) return failure(opened.error());
+  watch = std::move(*opened);
+  live.link = watch.link.get();
+  live.options.tuning.job = watch.job;
+  live.options.tuning.version = fetched.version;
+  live.options.tuning.explore = options.explore;
+  live.options.tuning.say = [to = options.json ? stderr : stdout](const std::string& line) {
+    std::fprintf(to, "%s\n", line.c_str());
+    std::fflush(to);
+  };
+  return live;
+}
+
 /// Trains all steps.
-Result<Measured> train(const Options& options, const ScheduleConfig& config,
-                       const Training& training) {
+Result<Measured> train(const Options& options, const RunReport& report,
+                       const FetchedConfig& fetched, const Training& training) {
+  const ScheduleConfig& config = report.config;
+  Measured measured{{}, options.warmup, config, 0};
+  Watch watch;
+  LiveTuning live;
+  if (options.watch) {
+    auto tuning = live_tuning(options, report, fetched, training, watch);
+    if (!tuning) return failure(tuning.error());
+    live = std::move(*tuning);
+  }
   Phase phase{config, 0, options.training.steps, {}, false};
-  std::int64_t warmup = options.warmup;
   if (config.order == CollectiveOrder::static_order) {
     auto order = find_static_order(training, config, options.step, options.warmup, warn);
     if (!order) return failure(order.error());
@@ -128,25 +177,41 @@ Result<Measured> train(const Options& options, const ScheduleConfig& config,
     phase.first_step = order->from_step;
     // A new phase begins with nothing under way.
     const std::int64_t left = phase.end_step - phase.first_step;
-    if (phase.first_step > 0) warmup = left > 2 ? 1 : 0;
+    if (phase.first_step > 0) measured.warmup = left > 2 ? 1 : 0;
   }
   TraceRecorder recorder;
   phase.options.trace = &recorder;
+  const auto iteration_ns = [&](std::int64_t step) -> std::optional<std::int64_t> {
+    const std::int64_t traced = step - phase.first_step;  // each phase counts from 0
+    const auto begin_ns = recorder.step_start_ns(traced);
+    const auto end_ns = recorder.step_start_ns(traced + 1);
+    if (traced < measured.warmup || !begin_ns || !end_ns) return std::nullopt;
+    return *end_ns - *begin_ns;
+  };
   Training watched = training;
   std::optional<IterationLog> log;
   if (training.collective.rank() == 0) {
     log.emplace();
     watched.step_done = [&](std::int64_t step) {
       training.step_done(step);
-      const std::int64_t last = step - phase.first_step;  // each phase counts from 0
-      const auto begin_ns = recorder.step_start_ns(last - 1), end_ns = recorder.step_start_ns(last);
-      if (last > warmup && begin_ns && end_ns) log->add(*end_ns - *begin_ns);
+      if (const auto ns = iteration_ns(step - 1)) log->add(*ns);
     };
+    live.iteration_ns = iteration_ns;
+  }
+  if (options.watch) {
+    phase.options.static_order = with_ballot(std::move(phase.options.static_order),
+                                             training.collective.world_size(), config);
+    live.done = [&](const LiveJob& job) {
+      measured.config = job.config();
+      measured.explored = job.explored();
+    };
+    phase.live = &live;
   }
   const auto trained = options.record.empty() ? run_phase(watched, phase)
                                               : run_recorded_phase(watched, phase, options.record);
   if (!trained) return failure(trained.error());
-  return Measured{recorder.events(), warmup};
+  measured.events = recorder.events();
+  return measured;
 }
 
 /// Trains all steps for a profile, which rank 0 writes.
@@ -163,8 +228,14 @@ Result<void> profile(const Options& options, const RunReport& report, const Trai
   return write_step(*description, options.profile);
 }
 
+std::string describe(const ScheduleConfig& config) {
+  return "partition " + std::to_string(config.partition_bytes) + " B, credit " +
+         std::to_string(config.credit_bytes) + " B, " + std::to_string(config.streams) +
+         (config.streams == 1 ? " stream, " : " streams, ") + std::string(to_string(config.order));
+}
+
 void print_summary(const Options& options, const RunReport& report, const Gpt2& model,
-                   const std::vector<LayerCost>& layers) {
+                   const std::vector<LayerCost>& layers, double explored) {
   std::vector<double> wall_ns, exposed_ns;
   for (const Iteration& iteration : report.iterations) {
     wall_ns.push_back(static_cast<double>(iteration.wall_ns));
@@ -174,6 +245,7 @@ void print_summary(const Options& options, const RunReport& report, const Gpt2& 
     auto document = to_json(report);
     document["losses"] = model.losses();
     document["parameters_hash"] = model.parameters_hash();
+    if (options.watch) document["explored"] = explored;
     if (!layers.empty()) {
       document["bound_ns"] = overlap_bound_ns(layers);
       document["overlap_efficiency"] =
@@ -194,6 +266,10 @@ void print_summary(const Options& options, const RunReport& report, const Gpt2& 
               report.topology.link.starts_with("emulated")
                   ? ("emulated link " + report.topology.link.substr(9)).c_str()
                   : report.topology.link.c_str());
+  if (options.watch) {
+    std::printf("settled on %s; trying others took %s of the time\n",
+                describe(report.config).c_str(), percent(explored).c_str());
+  }
 }
 
 Result<void> check_steps(const Options& options) {
@@ -215,6 +291,10 @@ Result<void> check_steps(const Options& options) {
 
 Result<void> run(Options options) {
   if (auto ok = check_steps(options); !ok) return ok;
+  if (options.watch) {
+    // Before the ranks meet: a rank that leaves later makes the others fail for another reason.
+    if (const auto daemon = daemon_to_watch(); !daemon) return failure(daemon.error());
+  }
   if (auto ok = validate(options.model); !ok) return ok;
   const auto text = Text::load(options.text, static_cast<std::size_t>(options.model.sequence) + 1);
   if (!text) return failure(text.error());
@@ -241,12 +321,8 @@ Result<void> run(Options options) {
   report.config_source = fetched->source;
   if (collective.rank() == 0) {
     for (const auto& warning : fetched->warnings) warn(warning);
-    std::fprintf(
-        stderr, "configuration from %s (%s): partition %lld B, credit %lld B, %d stream%s, %s\n",
-        fetched->source.c_str(), fetched->detail.c_str(),
-        static_cast<long long>(report.config.partition_bytes),
-        static_cast<long long>(report.config.credit_bytes), report.config.streams,
-        report.config.streams == 1 ? "" : "s", std::string(to_string(report.config.order)).c_str());
+    std::fprintf(stderr, "configuration from %s (%s): %s\n", fetched->source.c_str(),
+                 fetched->detail.c_str(), describe(report.config).c_str());
   }
 
   const Training training{**model, collective, clock, [&](std::int64_t step) {
@@ -256,16 +332,17 @@ Result<void> run(Options options) {
                                         static_cast<double>(loss));
                           }};
   if (!options.profile.empty()) return profile(options, report, training);
-  const auto measured = train(options, report.config, training);
+  const auto measured = train(options, report, *fetched, training);
   if (!measured) return failure(measured.error());
   if (collective.rank() != 0) return {};
+  report.config = measured->config;
   report.iterations = measure_iterations(measured->events, measured->warmup);
   std::vector<LayerCost> layers;
   if (network->emulated) {
     layers = layer_costs(measured->events, measured->warmup, report.workload,
                          collective.world_size(), *network->emulated);
   }
-  print_summary(options, report, **model, layers);
+  print_summary(options, report, **model, layers, measured->explored);
   return write_report(report);
 }
 
@@ -305,6 +382,18 @@ int main(int argc, char** argv) {
   app.add_option("--record", options.record,
                  "Write what the scheduler decides to this tape, on rank r > 0 to FILE.r")
       ->excludes(profile);
+  auto* watch = app.add_flag("--watch", options.watch,
+                             "Be tuned while training by the daemon that HOCKET_DAEMON names")
+                    ->excludes(profile);
+  app.add_option_function<std::string>(
+         "--explore",
+         [&](const std::string& text) {
+           const auto share = hocket::parse_percent(text, 50);
+           if (!share) throw CLI::ValidationError("--explore", share.error().message);
+           options.explore = *share;
+         },
+         "Share of the training time that trying candidates may cost (3%)")
+      ->needs(watch);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

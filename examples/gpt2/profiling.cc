@@ -122,6 +122,13 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
   return description;
 }
 
+Result<StepDescription> read_fitting_step(const Training& training, const std::string& path) {
+  auto step = read_step(path);
+  if (!step) return step;
+  if (auto ok = check_fits(training, *step); !ok) return failure(ok.error().in(path));
+  return step;
+}
+
 Result<void> write_step(const StepDescription& description, const std::string& path) {
   const std::string unfinished = path + ".part";
   std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);

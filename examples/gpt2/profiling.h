@@ -26,6 +26,10 @@ inline constexpr std::int64_t kMinProfiledSteps = 8;
 /// Replaces the file `path` as a whole. unavailable when it cannot be written.
 Result<void> write_step(const StepDescription& description, const std::string& path);
 
+/// The description in the file `path`, if it fits the job. Only while the model is not attached to
+/// anything that has unfinished tasks.
+Result<StepDescription> read_fitting_step(const Training& training, const std::string& path);
+
 struct StaticOrder {
   std::vector<std::uint32_t> parts;  ///< as SchedulerOptions::static_order
   std::int64_t from_step = 0;        ///< how many steps were trained to find it

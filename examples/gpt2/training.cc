@@ -32,41 +32,59 @@ class SerialSubmitter final : public Submitter {
   SchedulerSubmitter submitter_;
 };
 
+/// Gives what the step before `step` took, now that both are done.
+void report_iteration(const Phase& phase, std::int64_t step, LiveJob& live) {
+  if (!phase.live->iteration_ns || step == phase.first_step) return;
+  if (const auto ns = phase.live->iteration_ns(step - 1)) live.iteration(step - 1, *ns);
+}
+
 Result<void> run_steps(const Training& training, const Phase& phase, Scheduler& scheduler,
-                       Submitter& submitter) {
+                       Submitter& submitter, LiveJob* live) {
   training.model.attach(submitter);
+  // The gradients of the last group come first, but not before the backward pass.
+  const DataId late = training.model.groups().back().gradients().id;
   // end_step() lets some steps run ahead.
   std::int64_t done = phase.first_step;
   for (std::int64_t step = phase.first_step; step < phase.end_step; ++step) {
     training.model.submit_step(step);
+    if (live) live->submit(late);
     if (auto ok = scheduler.end_step(); !ok) return ok;
-    for (; done <= step - Scheduler::kStepsAhead; ++done) training.step_done(done);
+    for (; done <= step - Scheduler::kStepsAhead; ++done) {
+      training.step_done(done);
+      if (live) report_iteration(phase, done, *live);
+    }
+    if (!live) continue;
+    if (auto ok = live->step_submitted(); !ok) return ok;
   }
   if (auto ok = scheduler.synchronize(); !ok) return ok;
   for (; done < phase.end_step; ++done) training.step_done(done);
+  if (live) {
+    live->finish();
+    phase.live->done(*live);
+  }
   return {};
-}
-
-PartOrder part_order(const Phase& phase, int rank) {
-  const CollectiveOrder order = phase.config.order;
-  if (order == CollectiveOrder::fifo) return PartOrder::fifo;
-  const bool is_told =
-      rank > 0 || (order == CollectiveOrder::static_order && !phase.options.static_order.empty());
-  return is_told ? PartOrder::announced : PartOrder::priority;
 }
 
 }  // namespace
 
 Result<void> run_phase(const Training& training, const Phase& phase) {
-  HostExecutor executor({.streams = phase.config.streams, .channels = phase.config.comm_channels},
-                        training.collective, training.clock);
+  HostExecutor executor(training.collective, training.clock);
+  std::optional<LiveJob> live;  // outlives the tasks that it submits
   Scheduler scheduler(phase.config, executor, phase.options);
+  if (phase.live) {
+    LiveJobOptions options = phase.live->options;
+    options.tuning.config = phase.config;
+    options.static_order = phase.options.static_order;
+    options.first_step = phase.first_step;
+    live.emplace(std::move(options), scheduler, phase.live->link, training.clock);
+  }
+  LiveJob* const tuned = live ? &*live : nullptr;
   if (phase.serial) {
     SerialSubmitter submitter(scheduler);
-    return run_steps(training, phase, scheduler, submitter);
+    return run_steps(training, phase, scheduler, submitter, tuned);
   }
   SchedulerSubmitter submitter(scheduler);
-  return run_steps(training, phase, scheduler, submitter);
+  return run_steps(training, phase, scheduler, submitter, tuned);
 }
 
 Result<void> run_recorded_phase(const Training& training, Phase phase, const std::string& path) {
@@ -75,13 +93,12 @@ Result<void> run_recorded_phase(const Training& training, Phase phase, const std
   std::ofstream output(file, std::ios::binary);
   const Error cannot_write{ErrorCode::unavailable, "cannot write the tape " + file};
   if (!output) return failure(cannot_write);
-  const TapeHeader header{.plan = {.partition_bytes = phase.config.partition_bytes,
-                                   .credit_bytes = phase.config.credit_bytes,
-                                   .order = part_order(phase, rank)},
-                          .rank = rank,
-                          .ranks = training.collective.world_size(),
-                          .virtual_time = false,
-                          .name = "gpt2"};
+  const TapeHeader header{
+      .plan = plan_options(phase.config, !phase.options.static_order.empty(), rank),
+      .rank = rank,
+      .ranks = training.collective.world_size(),
+      .virtual_time = false,
+      .name = "gpt2"};
   Result<void> trained;
   {
     TapeWriter tape(header, training.clock, [&output](std::string_view bytes) {

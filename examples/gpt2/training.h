@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/clock.h"
@@ -13,6 +14,7 @@
 #include "core/schedule_config.h"
 #include "core/scheduler.h"
 #include "examples/gpt2/model.h"
+#include "tuner/client/live_job.h"
 
 namespace hocket {
 
@@ -25,6 +27,16 @@ struct Training {
   std::function<void(std::int64_t)> step_done = [](std::int64_t) {};
 };
 
+/// How a phase is tuned while it trains.
+struct LiveTuning {
+  LiveJobOptions options = {};
+  DaemonLink* link = nullptr;  ///< rank 0's; null elsewhere
+  /// On rank 0: what a step that is done took, where that is known and counts.
+  std::function<std::optional<std::int64_t>(std::int64_t step)> iteration_ns = {};
+  /// Called on every rank when the phase has ended well.
+  std::function<void(const LiveJob&)> done = [](const LiveJob&) {};
+};
+
 struct Phase {
   ScheduleConfig config;
   std::int64_t first_step = 0, end_step = 0;
@@ -32,6 +44,8 @@ struct Phase {
   /// No computation beside communication: a collective waits for all that was submitted before it,
   /// and all after it waits for it.
   bool serial = false;
+  /// If not null, every rank's step has a ballot.
+  const LiveTuning* live = nullptr;
 };
 
 Result<void> run_phase(const Training& training, const Phase& phase);

@@ -2,7 +2,11 @@
 
 // A Store in memory, for tests and for sweeps that nobody needs to remember. Thread-safe.
 
+#include <map>
 #include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "store/open.h"
 #include "store/store.h"
@@ -25,15 +29,40 @@ class MemoryStore final : public Store {
   Result<TrialRow> start_trial(const NewTrial& trial) override;
   Result<void> finish_trial(std::int64_t trial_id, const TrialResult& result) override;
   Result<std::int64_t> abandon_running_trials(std::int64_t study_id) override;
+  Result<void> renew_lease(std::int64_t trial_id, std::int64_t lease_until_ns) override;
+  Result<std::int64_t> expire_leases(std::int64_t study_id, std::int64_t now_ns) override;
   Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) override;
   Result<PromotionRow> promote(const NewPromotion& promotion) override;
+  Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage, std::string_view actor,
+                         std::string_view note) override;
   Result<std::optional<PromotionRow>> current_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) override;
+  Result<std::optional<PromotionRow>> staged_promotion(
+      std::string_view topology_fingerprint, std::string_view workload_fingerprint) override;
   Result<std::vector<PromotionRow>> promotions(const PromotionFilter& filter) override;
+  Result<KeyState> key_state(std::string_view topology_fingerprint,
+                             std::string_view workload_fingerprint) override;
+  Result<void> set_key_state(std::int64_t topology_id, std::int64_t workload_id,
+                             const KeyState& state, std::string_view actor) override;
+  Result<std::vector<KeyRow>> keys() override;
+  Result<void> quarantine(const NewQuarantine& quarantine) override;
+  Result<std::vector<QuarantineRow>> quarantined(std::int64_t topology_id,
+                                                 std::int64_t workload_id) override;
+  Result<std::int64_t> lift_quarantine(std::int64_t topology_id, std::int64_t workload_id,
+                                       std::string_view actor) override;
+  Result<void> record_audit(const NewAudit& audit) override;
+  Result<std::vector<AuditRow>> audit(const AuditFilter& filter) override;
+  Result<std::int64_t> change_count() override;
 
  private:
+  /// For a call that may change something.
+  std::unique_lock<std::mutex> lock_for_change();
   Result<void> check_references(std::optional<std::int64_t> topology_id,
                                 std::optional<std::int64_t> workload_id) const;
+  /// not_found for an unknown topology or workload.
+  Result<ConfigKey> key_of(std::int64_t topology_id, std::int64_t workload_id) const;
+  std::optional<PromotionRow> newest_promotion(const ConfigKey& key, PromotionStage stage) const;
+  void write_audit(NewAudit audit);
 
   const WallClock now_unix_ns_;
 
@@ -44,7 +73,11 @@ class MemoryStore final : public Store {
   std::vector<StudyRow> studies_;
   std::vector<TrialRow> trials_;
   std::vector<PromotionRow> promotions_;
+  std::map<std::pair<std::int64_t, std::int64_t>, KeyState> key_states_;  // by the key's ids
+  std::vector<QuarantineRow> quarantine_;
+  std::vector<AuditRow> audit_;
   std::int64_t last_trial_id_ = 0;
+  std::int64_t changes_ = 0;
 };
 
 }  // namespace hocket::memory

@@ -31,6 +31,15 @@ std::string in_quotes(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+Result<void> check_text(std::string_view text, const std::string& what) {
+  try {
+    (void)nlohmann::json(text).dump();
+  } catch (const nlohmann::json::exception&) {
+    return failure(ErrorCode::invalid_argument, what + " cannot be stored: it is not valid UTF-8");
+  }
+  return {};
+}
+
 Result<void> check_finite(double value, const std::string& what) {
   if (std::isfinite(value)) return {};
   return failure(ErrorCode::invalid_argument, what + " must be a finite number");
@@ -91,16 +100,49 @@ Result<void> check(const NewTrial& trial) {
   if (const auto text = object_text(trial.params, "the trial's parameters"); !text) {
     return failure(text.error());
   }
-  return {};
+  return check_text(trial.worker, "the worker's name");
 }
 
 Result<void> check(const NewPromotion& promotion) {
   if (const auto text = object_text(promotion.config, "the promoted configuration"); !text) {
     return failure(text.error());
   }
-  return check_finite(promotion.value, "the promotion's value")
-      .and_then([&] { return check_finite(promotion.default_value, "the default's value"); })
-      .and_then([&] { return check_finite(promotion.gain, "the promotion's gain"); });
+  if (promotion.origin == PromotionOrigin::study && !promotion.study_id) {
+    return failure(ErrorCode::invalid_argument,
+                   "a promotion whose origin is a study must name the study");
+  }
+  if (promotion.stage != PromotionStage::staged && promotion.stage != PromotionStage::released) {
+    return failure(ErrorCode::invalid_argument,
+                   "a promotion starts as staged or released, not as " +
+                       std::string(to_string(promotion.stage)));
+  }
+  const MeasuredGain measured = promotion.measured.value_or(MeasuredGain());
+  return check_finite(measured.value, "the promotion's value")
+      .and_then([&] { return check_finite(measured.default_value, "the default's value"); })
+      .and_then([&] { return check_finite(measured.gain, "the promotion's gain"); })
+      .and_then([&] { return check_actor(promotion.actor, promotion.note); });
+}
+
+Result<void> check(const NewQuarantine& quarantine) {
+  if (const auto text = object_text(quarantine.config, "the quarantined configuration"); !text) {
+    return failure(text.error());
+  }
+  return check_actor(quarantine.actor, quarantine.reason);
+}
+
+Result<void> check(const NewAudit& audit) {
+  if (const auto text = object_text(audit.detail, "the audit's detail"); !text) {
+    return failure(text.error());
+  }
+  return check_actor(audit.actor, audit.action).and_then([&] {
+    return check_text(audit.subject, "the audit's subject");
+  });
+}
+
+Result<void> check_actor(std::string_view actor, std::string_view note) {
+  return check_text(actor, "the name of who does it").and_then([&] {
+    return check_text(note, "what is said about it");
+  });
 }
 
 Result<TrialResult> checked(TrialResult result) {
@@ -152,6 +194,42 @@ Result<bool> must_end(const TrialRow& stored, const TrialResult& result) {
                                                   " has already ended as " +
                                                   std::string(to_string(stored.state)) +
                                                   ", with another result; it is left as it is");
+}
+
+PromotionRow promoted(const NewPromotion& promotion, const KeyState& state,
+                      std::int64_t promoted_at_ns) {
+  const bool found_by_tuning =
+      promotion.origin == PromotionOrigin::study || promotion.origin == PromotionOrigin::live;
+  return {.topology_id = promotion.topology_id,
+          .workload_id = promotion.workload_id,
+          .study_id = promotion.study_id,
+          .config = promotion.config,
+          .measured = promotion.measured,
+          .promoted_at_ns = promoted_at_ns,
+          .origin = promotion.origin,
+          .stage = state.pinned && found_by_tuning ? PromotionStage::held : promotion.stage,
+          .actor = promotion.actor,
+          .note = promotion.note};
+}
+
+Result<bool> must_move(const PromotionRow& stored, PromotionStage stage) {
+  using enum PromotionStage;
+  if (stored.stage == stage) return false;
+  if (stored.stage == staged && (stage == released || stage == withdrawn)) return true;
+  if (stored.stage == released && stage == withdrawn) return true;
+  return failure(ErrorCode::invalid_argument,
+                 "version " + std::to_string(stored.id) + " is " +
+                     std::string(to_string(stored.stage)) + " and cannot become " +
+                     std::string(to_string(stage)) +
+                     "; a staged version can be released or withdrawn, a released one withdrawn; "
+                     "push its configuration to make it a new version");
+}
+
+Result<void> check_renewable(const TrialRow& stored) {
+  if (stored.state == TrialState::running) return {};
+  return failure(ErrorCode::invalid_argument,
+                 "trial " + std::to_string(stored.number) + " has already ended as " +
+                     std::string(to_string(stored.state)) + "; its lease cannot be renewed");
 }
 
 std::string name_stem(const std::vector<std::string>& command, std::string_view workload_name) {

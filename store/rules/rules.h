@@ -24,6 +24,10 @@ Result<void> check(const NewStudy& study);
 Result<void> check(const StudyUpdate& update);
 Result<void> check(const NewTrial& trial);
 Result<void> check(const NewPromotion& promotion);
+Result<void> check(const NewQuarantine& quarantine);
+Result<void> check(const NewAudit& audit);
+/// Of who does something, and why.
+Result<void> check_actor(std::string_view actor, std::string_view note);
 
 /// `result` without its empty metrics, or why it cannot be stored.
 Result<TrialResult> checked(TrialResult result);
@@ -37,6 +41,16 @@ void apply(StudyRow& study, const StudyUpdate& update);
 /// Whether a trial, as stored with its measurements, is to be ended with `result` now: false when
 /// it has already ended in just this way.
 Result<bool> must_end(const TrialRow& stored, const TrialResult& result);
+
+/// The row that `promotion` becomes when its key has this state; its id is still to be given.
+PromotionRow promoted(const NewPromotion& promotion, const KeyState& state,
+                      std::int64_t promoted_at_ns);
+
+/// Whether a version is to be moved to `stage` now: false when it is there already.
+Result<bool> must_move(const PromotionRow& stored, PromotionStage stage);
+
+/// Refuses a trial that has ended.
+Result<void> check_renewable(const TrialRow& stored);
 
 /// What a generated name starts with; a number follows.
 std::string name_stem(const std::vector<std::string>& command, std::string_view workload_name);

@@ -156,6 +156,10 @@ std::int64_t Connection::changes() const {
   return sqlite3_changes64(db_.get());
 }
 
+std::int64_t Connection::total_changes() const {
+  return sqlite3_total_changes64(db_.get());
+}
+
 bool Connection::in_transaction() const {
   return sqlite3_get_autocommit(db_.get()) == 0;
 }

@@ -57,6 +57,8 @@ class Connection {
   std::int64_t last_insert_id() const;
   /// Rows that the latest INSERT, UPDATE or DELETE changed.
   std::int64_t changes() const;
+  /// Rows that this connection has changed since it was opened, those rolled back included.
+  std::int64_t total_changes() const;
   bool in_transaction() const;
 
   const std::string& path() const { return path_; }

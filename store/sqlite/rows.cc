@@ -102,7 +102,9 @@ Result<TrialRow> read_trial(const Query& row) {
                  .message = row.text(8),
                  .started_at_ns = row.integer(9),
                  .finished_at_ns = row.optional_integer(10),
-                 .measurements = {}};
+                 .measurements = {},
+                 .worker = row.text(11),
+                 .lease_until_ns = row.optional_integer(12)};
   if ((trial.state == TrialState::complete && !trial.value) ||
       !std::isfinite(trial.value.value_or(0)) || !std::isfinite(trial.spread.value_or(0))) {
     return damaged("trial row " + std::to_string(trial.id) + " has no finite value");
@@ -113,20 +115,52 @@ Result<TrialRow> read_trial(const Query& row) {
 Result<PromotionRow> read_promotion(const Query& row) {
   auto config = read_document(row, 4);
   if (!config) return failure(config.error());
+  const auto origin = parse_promotion_origin(row.text(9));
+  if (!origin) return unknown_word(row, "origin");
+  const auto stage = parse_promotion_stage(row.text(10));
+  if (!stage) return unknown_word(row, "stage");
   PromotionRow promotion{.id = row.integer(0),
                          .topology_id = row.integer(1),
                          .workload_id = row.integer(2),
-                         .study_id = row.integer(3),
+                         .study_id = row.optional_integer(3),
                          .config = std::move(*config),
-                         .value = row.real(5),
-                         .default_value = row.real(6),
-                         .gain = row.real(7),
-                         .promoted_at_ns = row.integer(8)};
-  if (!std::isfinite(promotion.value) || !std::isfinite(promotion.default_value) ||
-      !std::isfinite(promotion.gain)) {
+                         .measured = std::nullopt,
+                         .promoted_at_ns = row.integer(8),
+                         .origin = *origin,
+                         .stage = *stage,
+                         .actor = row.text(11),
+                         .note = row.text(12)};
+  if (row.is_null(5) && row.is_null(6) && row.is_null(7)) return promotion;
+  const MeasuredGain measured{row.real(5), row.real(6), row.real(7)};
+  if (row.is_null(5) || row.is_null(6) || row.is_null(7) || !std::isfinite(measured.value) ||
+      !std::isfinite(measured.default_value) || !std::isfinite(measured.gain)) {
     return damaged("promotion row " + std::to_string(promotion.id) + " has no finite values");
   }
+  promotion.measured = measured;
   return promotion;
+}
+
+Result<QuarantineRow> read_quarantine(const Query& row) {
+  auto config = read_document(row, 3);
+  if (!config) return failure(config.error());
+  return QuarantineRow{.id = row.integer(0),
+                       .topology_id = row.integer(1),
+                       .workload_id = row.integer(2),
+                       .config = std::move(*config),
+                       .reason = row.text(4),
+                       .actor = row.text(5),
+                       .quarantined_at_ns = row.integer(6)};
+}
+
+Result<AuditRow> read_audit(const Query& row) {
+  auto detail = read_document(row, 5);
+  if (!detail) return failure(detail.error());
+  return AuditRow{.id = row.integer(0),
+                  .at_ns = row.integer(1),
+                  .actor = row.text(2),
+                  .action = row.text(3),
+                  .subject = row.text(4),
+                  .detail = std::move(*detail)};
 }
 
 }  // namespace hocket::sqlite

@@ -5,8 +5,8 @@
 // file, so nothing in it is trusted. Not thread-safe.
 
 #include "core/result.h"
+#include "store/rows.h"
 #include "store/sqlite/connection.h"
-#include "store/store.h"
 
 namespace hocket::sqlite {
 
@@ -15,5 +15,7 @@ Result<WorkloadRow> read_workload(const Query& row);
 Result<StudyRow> read_study(const Query& row);
 Result<TrialRow> read_trial(const Query& row);
 Result<PromotionRow> read_promotion(const Query& row);
+Result<QuarantineRow> read_quarantine(const Query& row);
+Result<AuditRow> read_audit(const Query& row);
 
 }  // namespace hocket::sqlite

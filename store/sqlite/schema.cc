@@ -75,7 +75,68 @@ CREATE TABLE promotions (
 CREATE INDEX promotions_by_key ON promotions (topology_id, workload_id, id);
 )sql";
 
-constexpr std::array<const char*, 1> kSteps = {kVersion1};
+// SQLite cannot drop a NOT NULL, so `promotions` is built anew; nothing refers to it. The defaults
+// let a program that knows version 1, and had the file open before, go on promoting.
+constexpr const char* kVersion2 = R"sql(
+CREATE TABLE new_promotions (
+  id             INTEGER PRIMARY KEY,
+  topology_id    INTEGER NOT NULL REFERENCES topologies (id),
+  workload_id    INTEGER NOT NULL REFERENCES workloads (id),
+  study_id       INTEGER REFERENCES studies (id),
+  config         TEXT NOT NULL,
+  value          REAL,
+  default_value  REAL,
+  gain           REAL,
+  promoted_at_ns INTEGER NOT NULL,
+  origin         TEXT NOT NULL DEFAULT 'study'
+                 CHECK (origin IN ('study', 'live', 'push', 'rollback', 'pin')),
+  stage          TEXT NOT NULL DEFAULT 'released'
+                 CHECK (stage IN ('staged', 'released', 'withdrawn', 'held')),
+  actor          TEXT NOT NULL DEFAULT '',
+  note           TEXT NOT NULL DEFAULT ''
+) STRICT;
+INSERT INTO new_promotions (id, topology_id, workload_id, study_id, config, value, default_value,
+                            gain, promoted_at_ns)
+  SELECT id, topology_id, workload_id, study_id, config, value, default_value,
+         gain, promoted_at_ns FROM promotions;
+DROP TABLE promotions;
+ALTER TABLE new_promotions RENAME TO promotions;
+CREATE INDEX promotions_by_key ON promotions (topology_id, workload_id, id);
+
+ALTER TABLE trials ADD COLUMN worker TEXT NOT NULL DEFAULT '';
+ALTER TABLE trials ADD COLUMN lease_until_ns INTEGER;
+
+CREATE TABLE key_states (
+  topology_id INTEGER NOT NULL REFERENCES topologies (id),
+  workload_id INTEGER NOT NULL REFERENCES workloads (id),
+  pinned      INTEGER NOT NULL CHECK (pinned IN (0, 1)),
+  frozen      INTEGER NOT NULL CHECK (frozen IN (0, 1)),
+  PRIMARY KEY (topology_id, workload_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE quarantine (
+  id                INTEGER PRIMARY KEY,
+  topology_id       INTEGER NOT NULL REFERENCES topologies (id),
+  workload_id       INTEGER NOT NULL REFERENCES workloads (id),
+  config            TEXT NOT NULL,
+  reason            TEXT NOT NULL,
+  actor             TEXT NOT NULL,
+  quarantined_at_ns INTEGER NOT NULL,
+  UNIQUE (topology_id, workload_id, config)
+) STRICT;
+
+CREATE TABLE audit (
+  id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  at_ns   INTEGER NOT NULL,
+  actor   TEXT NOT NULL,
+  action  TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  detail  TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_by_subject ON audit (subject, id);
+)sql";
+
+constexpr std::array<const char*, 2> kSteps = {kVersion1, kVersion2};
 
 /// Runs the step that the file is due for; returns the version it has then.
 Result<std::int64_t> migrate_once(Connection& db, std::span<const char* const> steps) {

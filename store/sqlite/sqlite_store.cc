@@ -15,43 +15,6 @@ using Kind = Transaction::Kind;
 SqliteStore::SqliteStore(Connection db, WallClock now_unix_ns)
     : now_unix_ns_(std::move(now_unix_ns)), db_(std::move(db)) {}
 
-template <class Body>
-auto SqliteStore::transact(Kind kind, Body&& body) -> decltype(body()) {
-  const std::lock_guard lock(mutex_);
-  auto transaction = Transaction::begin(db_, kind);
-  if (!transaction) return failure(transaction.error());
-  auto result = body();
-  if (!result) return result;
-  if (auto ok = transaction->commit(); !ok) return failure(ok.error());
-  return result;
-}
-
-template <class Row>
-Result<std::vector<Row>> SqliteStore::rows(Result<Query> query, Result<Row> (*read)(const Query&)) {
-  if (!query) return failure(query.error());
-  std::vector<Row> found;
-  for (;;) {
-    const auto more = query->next();
-    if (!more) return failure(more.error());
-    if (!*more) return found;
-    auto row = read(*query);
-    if (!row) {
-      return failure(ErrorCode::unavailable,
-                     "store " + db_.path() + " is damaged: " + row.error().message);
-    }
-    found.push_back(std::move(*row));
-  }
-}
-
-template <class Row>
-Result<std::optional<Row>> SqliteStore::first(Result<Query> query,
-                                              Result<Row> (*read)(const Query&)) {
-  auto found = rows(std::move(query), read);
-  if (!found) return failure(found.error());
-  if (found->empty()) return std::nullopt;
-  return std::move(found->front());
-}
-
 Result<std::int64_t> SqliteStore::upsert(std::string_view select, std::string_view insert,
                                          const std::string& key, const std::string& name,
                                          const nlohmann::json& document) {
@@ -212,15 +175,18 @@ Result<void> SqliteStore::touch_study(std::int64_t study_id) {
 }
 
 Result<TrialRow> SqliteStore::start_trial(const NewTrial& trial) {
+  if (auto ok = rules::check(trial); !ok) return failure(ok.error());
   const auto params = rules::object_text(trial.params, "the trial's parameters");
   if (!params) return failure(params.error());
   return transact(Kind::write, [&]() -> Result<TrialRow> {
     if (auto study = study_by_id(trial.study_id); !study) return failure(study.error());
     const auto inserted = db_.execute(
-        "INSERT INTO trials (study_id, number, phase, state, params, message, started_at_ns) "
-        "SELECT ?1, coalesce(max(number), 0) + 1, ?2, 'running', ?3, '', ?4 "
+        "INSERT INTO trials (study_id, number, phase, state, params, message, started_at_ns, "
+        "worker, lease_until_ns) "
+        "SELECT ?1, coalesce(max(number), 0) + 1, ?2, 'running', ?3, '', ?4, ?5, ?6 "
         "FROM trials WHERE study_id = ?1",
-        trial.study_id, to_string(trial.phase), *params, now_unix_ns_());
+        trial.study_id, to_string(trial.phase), *params, now_unix_ns_(), trial.worker,
+        trial.lease_until_ns);
     if (!inserted) return failure(inserted.error());
     const std::int64_t id = db_.last_insert_id();
     if (auto ok = touch_study(trial.study_id); !ok) return failure(ok.error());
@@ -279,6 +245,32 @@ Result<std::int64_t> SqliteStore::abandon_running_trials(std::int64_t study_id) 
   });
 }
 
+Result<void> SqliteStore::renew_lease(std::int64_t trial_id, std::int64_t lease_until_ns) {
+  return transact(Kind::write, [&]() -> Result<void> {
+    const auto stored =
+        first(db_.query("SELECT * FROM trials WHERE id = ?1", trial_id), read_trial);
+    if (!stored) return failure(stored.error());
+    if (!*stored) return failure(rules::no_such("trial", trial_id));
+    if (auto ok = rules::check_renewable(**stored); !ok) return ok;
+    return db_.execute("UPDATE trials SET lease_until_ns = ?2 WHERE id = ?1", trial_id,
+                       lease_until_ns);
+  });
+}
+
+Result<std::int64_t> SqliteStore::expire_leases(std::int64_t study_id, std::int64_t now_ns) {
+  return transact(Kind::write, [&]() -> Result<std::int64_t> {
+    if (auto study = study_by_id(study_id); !study) return failure(study.error());
+    const auto removed = db_.execute(
+        "DELETE FROM trials WHERE study_id = ?1 AND state = 'running' AND lease_until_ns <= ?2",
+        study_id, now_ns);
+    if (!removed) return failure(removed.error());
+    const std::int64_t count = db_.changes();
+    if (count == 0) return 0;
+    if (auto ok = touch_study(study_id); !ok) return failure(ok.error());
+    return count;
+  });
+}
+
 Result<void> SqliteStore::read_measurements(std::int64_t study_id, std::vector<TrialRow>& trials) {
   auto query = db_.query(
       "SELECT trial_id, metric, measurements.value FROM measurements "
@@ -305,51 +297,6 @@ Result<std::vector<TrialRow>> SqliteStore::trials(std::int64_t study_id, TrialDe
     if (!found || detail == TrialDetail::summary) return found;
     if (auto ok = read_measurements(study_id, *found); !ok) return failure(ok.error());
     return found;
-  });
-}
-
-Result<PromotionRow> SqliteStore::promote(const NewPromotion& promotion) {
-  if (auto ok = rules::check(promotion); !ok) return failure(ok.error());
-  const auto config = rules::object_text(promotion.config, "the promoted configuration");
-  if (!config) return failure(config.error());
-  return transact(Kind::write, [&]() -> Result<PromotionRow> {
-    if (auto ok = check_references(promotion.topology_id, promotion.workload_id); !ok) {
-      return failure(ok.error());
-    }
-    if (auto study = study_by_id(promotion.study_id); !study) return failure(study.error());
-    const std::int64_t now_ns = now_unix_ns_();
-    const auto ok = db_.execute(
-        "INSERT INTO promotions (topology_id, workload_id, study_id, config, value, "
-        "default_value, gain, promoted_at_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        promotion.topology_id, promotion.workload_id, promotion.study_id, *config, promotion.value,
-        promotion.default_value, promotion.gain, now_ns);
-    if (!ok) return failure(ok.error());
-    return PromotionRow{db_.last_insert_id(),    promotion.topology_id, promotion.workload_id,
-                        promotion.study_id,      promotion.config,      promotion.value,
-                        promotion.default_value, promotion.gain,        now_ns};
-  });
-}
-
-Result<std::optional<PromotionRow>> SqliteStore::current_promotion(
-    std::string_view topology_fingerprint, std::string_view workload_fingerprint) {
-  return transact(Kind::read, [&] {
-    return first(db_.query("SELECT promotions.* FROM promotions "
-                           "JOIN topologies ON topologies.id = topology_id "
-                           "JOIN workloads ON workloads.id = workload_id "
-                           "WHERE topologies.fingerprint = ?1 AND workloads.fingerprint = ?2 "
-                           "ORDER BY promotions.id DESC LIMIT 1",
-                           topology_fingerprint, workload_fingerprint),
-                 read_promotion);
-  });
-}
-
-Result<std::vector<PromotionRow>> SqliteStore::promotions(const PromotionFilter& filter) {
-  return transact(Kind::read, [&] {
-    return rows(db_.query("SELECT * FROM promotions WHERE (?1 IS NULL OR topology_id = ?1) "
-                          "AND (?2 IS NULL OR workload_id = ?2) AND (?3 IS NULL OR study_id = ?3) "
-                          "ORDER BY id",
-                          filter.topology_id, filter.workload_id, filter.study_id),
-                read_promotion);
   });
 }
 

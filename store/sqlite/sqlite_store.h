@@ -5,6 +5,9 @@
 // connection's busy timeout.
 
 #include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "store/open.h"
 #include "store/sqlite/connection.h"
@@ -29,11 +32,30 @@ class SqliteStore final : public Store {
   Result<TrialRow> start_trial(const NewTrial& trial) override;
   Result<void> finish_trial(std::int64_t trial_id, const TrialResult& result) override;
   Result<std::int64_t> abandon_running_trials(std::int64_t study_id) override;
+  Result<void> renew_lease(std::int64_t trial_id, std::int64_t lease_until_ns) override;
+  Result<std::int64_t> expire_leases(std::int64_t study_id, std::int64_t now_ns) override;
   Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) override;
   Result<PromotionRow> promote(const NewPromotion& promotion) override;
+  Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage, std::string_view actor,
+                         std::string_view note) override;
   Result<std::optional<PromotionRow>> current_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) override;
+  Result<std::optional<PromotionRow>> staged_promotion(
+      std::string_view topology_fingerprint, std::string_view workload_fingerprint) override;
   Result<std::vector<PromotionRow>> promotions(const PromotionFilter& filter) override;
+  Result<KeyState> key_state(std::string_view topology_fingerprint,
+                             std::string_view workload_fingerprint) override;
+  Result<void> set_key_state(std::int64_t topology_id, std::int64_t workload_id,
+                             const KeyState& state, std::string_view actor) override;
+  Result<std::vector<KeyRow>> keys() override;
+  Result<void> quarantine(const NewQuarantine& quarantine) override;
+  Result<std::vector<QuarantineRow>> quarantined(std::int64_t topology_id,
+                                                 std::int64_t workload_id) override;
+  Result<std::int64_t> lift_quarantine(std::int64_t topology_id, std::int64_t workload_id,
+                                       std::string_view actor) override;
+  Result<void> record_audit(const NewAudit& audit) override;
+  Result<std::vector<AuditRow>> audit(const AuditFilter& filter) override;
+  Result<std::int64_t> change_count() override;
 
  private:
   /// Runs `body` in a transaction, committed when it returns a value.
@@ -57,6 +79,13 @@ class SqliteStore final : public Store {
   Result<void> check_references(std::optional<std::int64_t> topology_id,
                                 std::optional<std::int64_t> workload_id);
   Result<void> touch_study(std::int64_t study_id);
+  /// not_found for an unknown topology or workload.
+  Result<ConfigKey> key_of(std::int64_t topology_id, std::int64_t workload_id);
+  Result<KeyState> state_of(std::int64_t topology_id, std::int64_t workload_id);
+  Result<std::optional<PromotionRow>> newest_promotion(std::string_view topology_fingerprint,
+                                                       std::string_view workload_fingerprint,
+                                                       PromotionStage stage);
+  Result<void> write_audit(const NewAudit& audit);
   Result<void> read_measurements(std::int64_t study_id, std::vector<TrialRow>& trials);
   Result<void> write_result(std::int64_t trial_id, const TrialResult& result);
 
@@ -65,5 +94,42 @@ class SqliteStore final : public Store {
   std::mutex mutex_;
   Connection db_;  // guarded by mutex_
 };
+
+template <class Body>
+auto SqliteStore::transact(Transaction::Kind kind, Body&& body) -> decltype(body()) {
+  const std::lock_guard lock(mutex_);
+  auto transaction = Transaction::begin(db_, kind);
+  if (!transaction) return failure(transaction.error());
+  auto result = body();
+  if (!result) return result;
+  if (auto ok = transaction->commit(); !ok) return failure(ok.error());
+  return result;
+}
+
+template <class Row>
+Result<std::vector<Row>> SqliteStore::rows(Result<Query> query, Result<Row> (*read)(const Query&)) {
+  if (!query) return failure(query.error());
+  std::vector<Row> found;
+  for (;;) {
+    const auto more = query->next();
+    if (!more) return failure(more.error());
+    if (!*more) return found;
+    auto row = read(*query);
+    if (!row) {
+      return failure(ErrorCode::unavailable,
+                     "store " + db_.path() + " is damaged: " + row.error().message);
+    }
+    found.push_back(std::move(*row));
+  }
+}
+
+template <class Row>
+Result<std::optional<Row>> SqliteStore::first(Result<Query> query,
+                                              Result<Row> (*read)(const Query&)) {
+  auto found = rows(std::move(query), read);
+  if (!found) return failure(found.error());
+  if (found->empty()) return std::nullopt;
+  return std::move(found->front());
+}
 
 }  // namespace hocket::sqlite

@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "cli/owner.h"
 #include "cli/result_view.h"
 #include "cli/store_access.h"
 #include "cli/sweep.h"
@@ -136,9 +137,8 @@ TEST_F(StudyRecordTest, FinishingPromotesForWhatTheReportSaid) {
       store_->current_promotion(fingerprint(report().topology), fingerprint(report().workload));
   ASSERT_TRUE(promoted && *promoted);
   EXPECT_EQ((*promoted)->config, nlohmann::json({{"X", 2}}));
-  EXPECT_EQ((*promoted)->value, 2);
-  EXPECT_EQ((*promoted)->default_value, 4);
-  EXPECT_EQ((*promoted)->gain, 0.5);
+  EXPECT_EQ((*promoted)->measured, (MeasuredGain{2, 4, 0.5}));
+  EXPECT_EQ((*promoted)->actor, actor_text());
 }
 
 TEST_F(StudyRecordTest, NothingIsPromotedWhenTheDefaultStays) {

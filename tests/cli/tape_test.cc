@@ -94,6 +94,24 @@ TEST_F(TapeVerb, ShowsJsonLines) {
                                   "accesses":[{"data":0,"mode":"update"}]})"));
 }
 
+TEST_F(TapeVerb, ShowsAndComparesOtherOptions) {
+  TapeRecord configured;
+  configured.kind = TapeKind::configured;
+  configured.plan = {.partition_bytes = 64, .credit_bytes = 4096, .order = PartOrder::priority};
+  const std::string one = file("a", tape_of(header_, {configured}));
+  EXPECT_THAT(ask({"tape", "show", one}).out,
+              HasSubstr("1  0.000000 ms  configured partition_bytes 64, credit_bytes 4096, "
+                        "order priority\n"));
+  EXPECT_THAT(ask({"tape", "show", one, "--json"}).out,
+              HasSubstr(R"({"credit_bytes":4096,"kind":"configured","order":"priority",)"
+                        R"("partition_bytes":64,"record":1,"time_ns":0})"));
+  configured.plan.credit_bytes = 4097;
+  const auto different = ask({"tape", "diff", one, file("b", tape_of(header_, {configured}))});
+  EXPECT_EQ(different.status, kFailed);
+  EXPECT_THAT(different.out, HasSubstr("record 1 differs\n"));
+  EXPECT_EQ(ask({"tape", "replay", one}).status, kDone);
+}
+
 TEST_F(TapeVerb, StopsAtTheLimit) {
   const auto all = ask({"tape", "show", file("a", tape_), "--json"}).out;
   const auto some = ask({"tape", "show", file("a", tape_), "--json", "--limit", "3"}).out;

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "core/partition.h"
+
 namespace hocket {
 namespace {
 
@@ -65,7 +67,60 @@ TEST(Plan, AnEmptyCollectiveIsOnePartOfNoBytes) {
   EXPECT_EQ(plan.unfinished(), 0u);
 }
 
-/// Drives a random plan to its end with random timing and checks its laws on the way.
+/// The sizes of the parts that may start now, all of which do.
+std::vector<std::int64_t> start_all(Plan& plan) {
+  std::vector<std::int64_t> sizes;
+  while (const auto part = plan.next_part()) sizes.push_back(part->bytes);
+  return sizes;
+}
+
+TEST(Plan, ANewPartitionCutsWhatIsSubmittedFromThenOn) {
+  Plan plan({.partition_bytes = 64, .credit_bytes = 1 << 20});
+  const auto submit = [&] { plan.submit_collective({}, updates(plan.add_data()), 256); };
+  submit();
+  plan.configure({.partition_bytes = 128, .credit_bytes = 1 << 20});
+  submit();
+  EXPECT_EQ(start_all(plan), (std::vector<std::int64_t>{64, 64, 64, 64, 128, 128}));
+}
+
+TEST(Plan, ASmallerWindowStartsNothingUntilThereIsRoom) {
+  Plan plan({.partition_bytes = 64, .credit_bytes = 256});
+  const TaskId task = plan.submit_collective({}, updates(plan.add_data()), 64 * 8);
+  EXPECT_EQ(start_all(plan).size(), 4u);
+  plan.configure({.partition_bytes = 64, .credit_bytes = 128});
+  for (const std::size_t starts : {0, 0, 1, 1}) {
+    plan.finish_part(task, 64);
+    EXPECT_EQ(start_all(plan).size(), starts);
+  }
+  plan.configure({.partition_bytes = 64, .credit_bytes = 192});
+  EXPECT_EQ(start_all(plan).size(), 1u) << "a larger one, at once";
+}
+
+TEST(Plan, AnOrderChangesOnlyWhileNothingRuns) {
+  PlanOptions options{.partition_bytes = 64, .credit_bytes = 64, .order = PartOrder::priority};
+  Plan plan(options);
+  for (const auto order : {PartOrder::fifo, PartOrder::announced, PartOrder::priority,
+                           PartOrder::announced, PartOrder::fifo}) {
+    options.order = order;
+    plan.configure(options);
+    const TaskId first = plan.submit_collective({.priority = 2}, updates(plan.add_data()), 64);
+    const TaskId urgent = plan.submit_collective({.priority = 1}, updates(plan.add_data()), 64);
+    const std::uint64_t number = plan.submitted_collectives() - 1;
+    if (order == PartOrder::announced) plan.announce(std::vector{number, number - 1});
+    auto part = plan.next_part();
+    ASSERT_TRUE(part);
+    EXPECT_EQ(part->task, order == PartOrder::fifo ? first : urgent);
+    plan.finish_part(part->task, 64);
+    part = plan.next_part();
+    ASSERT_TRUE(part);
+    options.order = order == PartOrder::fifo ? PartOrder::priority : PartOrder::fifo;
+    EXPECT_DEATH(plan.configure(options), "the order changes while tasks run");
+    plan.finish_part(part->task, 64);
+  }
+}
+
+/// Drives a random plan to its end with random timing and checks its laws on the way; now and then
+/// it gets another partition and window, and another order where nobody announces one.
 class RandomRun {
  public:
   RandomRun(std::uint64_t seed, const PlanOptions& options)
@@ -75,6 +130,7 @@ class RandomRun {
 
   void run() {
     for (int i = 0; i < 40; ++i) {
+      if (submissions_() % 8 == 0) configure();
       submit();
       for (auto n = random_() % 4; n > 0; --n) advance();
     }
@@ -95,6 +151,16 @@ class RandomRun {
   void announce(const std::vector<std::uint64_t>& order) { plan_.announce(order); }
 
  private:
+  void configure() {
+    // Parts must be the same whatever the timing; the window need not.
+    options_.partition_bytes = static_cast<std::int64_t>(1 + submissions_() % 600);
+    options_.credit_bytes = static_cast<std::int64_t>(1 + random_() % 1200);
+    if (plan_.unfinished() == 0 && options_.order != PartOrder::announced)
+      options_.order = random_() % 2 ? PartOrder::fifo : PartOrder::priority;
+    plan_.configure(options_);
+    order_since_ = started_.size();
+  }
+
   void submit() {
     std::vector<Access> accesses;
     // What is submitted must not depend on timing, so it has a generator of its own.
@@ -108,6 +174,7 @@ class RandomRun {
     } else {
       const auto bytes = static_cast<std::int64_t>(submissions_() % 1000);
       plan_.submit_collective({.name = {}, .priority = priority}, accesses, bytes);
+      partition_[bytes_.size()] = options_.partition_bytes;
       bytes_[bytes_.size()] = bytes;
     }
   }
@@ -137,7 +204,10 @@ class RandomRun {
   }
 
   void start(const PartDecision& part) {
-    ASSERT_LE(part.bytes, std::max(options_.partition_bytes, std::int64_t{64}));
+    ASSERT_EQ(part.bytes,
+              std::min(bytes_[part.collective] - part.offset_bytes,
+                       part_bytes(bytes_[part.collective], partition_[part.collective])))
+        << "cut by the partition of its submission";
     ASSERT_EQ(part.offset_bytes, started_bytes_[part.collective])
         << "parts start in order, each once";
     started_bytes_[part.collective] += part.bytes;
@@ -145,20 +215,21 @@ class RandomRun {
     started_.push_back(part.collective);
     ASSERT_TRUE(plan_.in_flight_bytes() <= options_.credit_bytes || in_flight_.size() == 1)
         << "credit exceeded";
-    if (options_.order == PartOrder::fifo && started_.size() > 1) {
+    if (options_.order == PartOrder::fifo && started_.size() > order_since_ + 1) {
       ASSERT_LE(started_[started_.size() - 2], started_.back());
     }
   }
 
   std::mt19937_64 random_;
   std::mt19937_64 submissions_{5};
-  const PlanOptions options_;
+  PlanOptions options_;
   Plan plan_;
   std::vector<DataId> data_;
   std::vector<TaskId> running_;
   std::vector<PartDecision> in_flight_;
   std::vector<std::uint64_t> started_;
-  std::map<std::uint64_t, std::int64_t> bytes_, started_bytes_;
+  std::size_t order_since_ = 0;  // of started_
+  std::map<std::uint64_t, std::int64_t> bytes_, partition_, started_bytes_;
   int stalls_ = 0;
 };
 

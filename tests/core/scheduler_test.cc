@@ -48,12 +48,12 @@ struct LayeredJob {
   std::int64_t sleep_us = 0;
 
   std::vector<std::vector<float>> run(const ScheduleConfig& config, Collective& collective,
-                                      int channels, Result<void>* outcome = nullptr) const {
+                                      Result<void>* outcome = nullptr) const {
     SteadyClock clock;
     const auto n = static_cast<std::size_t>(layers);
     std::vector<std::vector<float>> parameters(n, std::vector<float>(values, 1)),
         gradients = parameters;
-    HostExecutor executor({.streams = config.streams, .channels = channels}, collective, clock);
+    HostExecutor executor(collective, clock);
     std::atomic<std::uint64_t> timing = timing_seed;
     // Other delays at every call, on every rank.
     const auto dawdle = [&timing, sleep_us = sleep_us] {
@@ -128,7 +128,7 @@ TEST(Scheduler, ConflictingTasksRunInTheOrderOfSubmission) {
     LocalGroup group(1);
     const auto collective = group.join(0);
     const int streams = 1 + static_cast<int>(seed % 4);
-    HostExecutor executor({.streams = streams}, *collective, clock);
+    HostExecutor executor(*collective, clock);
     // Each item counts its writes; a task remembers what it saw. A wrong order shows as another
     // count.
     std::vector<std::atomic<int>> items(8);
@@ -160,21 +160,21 @@ TEST(Scheduler, EveryRankGetsTheSameResultUnderEveryScheduleAndTiming) {
   const LayeredJob job;
   std::vector<std::vector<float>> expected;
   run_local_ranks(2, [&](int rank, Collective& collective) {
-    auto result = job.run({}, collective, 1);
+    auto result = job.run({}, collective);
     if (rank == 0) expected = std::move(result);
   });
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    const auto config = random_config(random);
-    const int channels = 1 + static_cast<int>(random() % 3);
+    auto config = random_config(random);
+    config.comm_channels = 1 + static_cast<int>(random() % 3);
     const auto order = random_order(random, config.partition_bytes);
     run_local_ranks(2, [&](int rank, Collective& collective) {
       LayeredJob timed = job;
       timed.static_order = order;
       timed.replays = seed % 3 == 0;
       timed.timing_seed = 1000 * seed + static_cast<std::uint64_t>(rank);
-      EXPECT_EQ(timed.run(config, collective, channels), expected) << to_json(config);
+      EXPECT_EQ(timed.run(config, collective), expected) << to_json(config);
     });
   }
 }
@@ -195,7 +195,7 @@ TEST(Scheduler, PartsBeginInOneOrderOnEveryRank) {
       job.replays = seed % 2 == 1;
       job.sleep_us = seed % 4 == 2 ? 1000 : 0;
       Result<void> outcome;
-      job.run(config, observed, 1, &outcome);
+      job.run(config, observed, &outcome);
       EXPECT_TRUE(outcome);
       for (const auto& part : observed.parts())
         begun[static_cast<std::size_t>(rank)].emplace_back(part.index, part.size);
@@ -223,7 +223,7 @@ TEST(Scheduler, AStaticOrderIsFollowedStepAfterStep) {
       job.static_order = order;
       job.replays = replays;
       Result<void> outcome;
-      job.run(config, observed, 1, &outcome);
+      job.run(config, observed, &outcome);
       ASSERT_TRUE(outcome) << outcome.error().message;
       ASSERT_EQ(observed.parts().size(), order.size() * static_cast<std::size_t>(job.steps));
       // Which collective a part is of, by where its values lie: first seen in the first step.
@@ -253,7 +253,7 @@ TEST(Scheduler, AStaticOrderForAnotherStepIsRefusedOnEveryRank) {
         job.static_order = order;
         job.replays = replays;
         Result<void> outcome;
-        job.run(config, collective, 1, &outcome);
+        job.run(config, collective, &outcome);
         ASSERT_FALSE(outcome);
         EXPECT_THAT(outcome.error().message, HasSubstr("order=static"));
       });
@@ -265,7 +265,7 @@ TEST(Scheduler, ReplaysAndSubmissionsMayAlternate) {
   SteadyClock clock;
   LocalGroup group(1);
   const auto collective = group.join(0);
-  HostExecutor executor({.streams = 2}, *collective, clock);
+  HostExecutor executor(*collective, clock);
   std::vector<int> log;
   {
     Scheduler scheduler({.streams = 2}, executor);
@@ -295,13 +295,14 @@ TEST(Scheduler, TheForwardPassOfTheNextStepWaitsForItsOwnLayerAlone) {
   // The last layer's sum never completes until the next step's first forward has run.
   run_local_ranks(2, [&](int rank, Collective& collective) {
     SteadyClock clock;
-    HostExecutor executor({.streams = 1, .channels = 2}, collective, clock);
+    HostExecutor executor(collective, clock);
     std::vector<float> first(16, 1), last(16, 1);
     std::promise<void> next_forward_ran;
     bool ran_early = false;
     {
-      Scheduler scheduler({.credit_bytes = 1 << 20, .order = CollectiveOrder::negotiated},
-                          executor);
+      Scheduler scheduler(
+          {.credit_bytes = 1 << 20, .comm_channels = 2, .order = CollectiveOrder::negotiated},
+          executor);
       const DataId g0 = scheduler.add_data(), g1 = scheduler.add_data();
       scheduler.all_reduce({.priority = 0}, g0, first);
       if (rank == 1) {
@@ -325,7 +326,7 @@ TEST(Scheduler, AStepAheadIsAllowedAndNoMore) {
   SteadyClock clock;
   LocalGroup group(1);
   const auto collective = group.join(0);
-  HostExecutor executor({}, *collective, clock);
+  HostExecutor executor(*collective, clock);
   std::promise<void> gate;
   const auto opened = gate.get_future().share();
   std::atomic<int> ended = 0;
@@ -351,7 +352,7 @@ TEST(Scheduler, AFailingCollectiveEndsEveryRankWithItsReason) {
     run_local_ranks(3, [&](int rank, Collective& collective) {
       ObservedCollective faulty(collective, rank == 1 ? 4 : ~std::uint64_t{0});
       Result<void> outcome;
-      LayeredJob().run({.order = order}, faulty, 2, &outcome);
+      LayeredJob().run({.comm_channels = 2, .order = order}, faulty, &outcome);
       ASSERT_FALSE(outcome);
       if (rank == 1) {
         EXPECT_THAT(outcome.error().message,
@@ -365,7 +366,7 @@ TEST(Scheduler, ATaskThatThrowsFailsTheStepWithItsName) {
   SteadyClock clock;
   LocalGroup group(1);
   const auto collective = group.join(0);
-  HostExecutor executor({}, *collective, clock);
+  HostExecutor executor(*collective, clock);
   Scheduler scheduler({}, executor);
   scheduler.compute({.name = "bad"}, {}, [] { throw std::runtime_error("no luck"); });
   const auto ok = scheduler.synchronize();
@@ -394,7 +395,7 @@ TEST(Scheduler, TheTraceHoldsEveryTaskAndPart) {
   SteadyClock clock;
   LocalGroup group(1);
   const auto collective = group.join(0);
-  HostExecutor executor({}, *collective, clock);
+  HostExecutor executor(*collective, clock);
   CountingSink sink;
   std::vector<float> values(10'000);
   {

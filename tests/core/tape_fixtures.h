@@ -27,8 +27,9 @@ class SetClock final : public Clock {
   std::int64_t now_ns_ = 0;
 };
 
-/// Runs a plan with random tasks: some steps submitted task by task, some captured and launched.
-/// What is submitted depends on `submissions` alone, when things happen on `timing`.
+/// Runs a plan with random tasks: some steps submitted task by task, some captured and launched;
+/// now and then with other options. What is submitted and how it is cut depends on `submissions`
+/// alone, when things happen on `timing`.
 class RandomPlan {
  public:
   RandomPlan(std::uint64_t submissions, std::uint64_t timing, const PlanOptions& options,
@@ -56,6 +57,20 @@ class RandomPlan {
   const std::vector<std::uint64_t>& started() const { return started_; }
 
  private:
+  /// Other options, mostly while tasks run. What is announced stays so.
+  void configure() {
+    PlanOptions options = plan_.options();
+    options.partition_bytes = static_cast<std::int64_t>(1 + submissions_() % 600);
+    options.credit_bytes = static_cast<std::int64_t>(1 + submissions_() % 1200);
+    if (submissions_() % 4 == 0) {
+      while (plan_.unfinished() > 0) advance();
+      if (options.order != PartOrder::announced)
+        options.order = options.order == PartOrder::fifo ? PartOrder::priority : PartOrder::fifo;
+    }
+    pass_time();
+    plan_.configure(options);
+  }
+
   CapturedStep::Task random_task() {
     static const std::string kNames[] = {"forward", "backward", "", "all-reduce \xff\n", "a"};
     CapturedStep::Task task;
@@ -79,6 +94,7 @@ class RandomPlan {
   void submit_tasks() {
     while (data_ < kData) data_ = plan_.add_data().index + 1;
     for (auto n = submissions_() % 30; n > 0; --n) {
+      if (submissions_() % 16 == 0) configure();
       const auto task = random_task();
       pass_time();
       const TaskOptions options{.name = task.name, .priority = task.priority};
@@ -93,6 +109,7 @@ class RandomPlan {
 
   void launch(const std::shared_ptr<const CapturedStep>& step) {
     for (auto n = 1 + submissions_() % 4; n > 0; --n) {
+      if (submissions_() % 4 == 0) configure();
       while (!plan_.may_launch(*step)) advance();
       pass_time();
       plan_.launch(step);
@@ -235,6 +252,9 @@ inline std::string tape_of(const TapeHeader& header, const std::vector<TapeRecor
   for (const TapeRecord& record : records) {
     clock.set_ns(record.time_ns);
     switch (record.kind) {
+      case TapeKind::configured:
+        writer.configured(record.plan);
+        break;
       case TapeKind::submitted: {
         const TapeTask& task = record.tasks.front();
         ids.push_back(next_id());

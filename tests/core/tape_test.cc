@@ -21,6 +21,10 @@ class Witness final : public PlanObserver {
 
   const std::vector<TapeRecord>& records() const { return records_; }
 
+  void configured(const PlanOptions& options) override {
+    add(TapeKind::configured).plan = options;
+    next_.configured(options);
+  }
   void submitted(const SubmittedTask& task) override {
     TapeRecord& record = add(TapeKind::submitted);
     record.number = tasks_;
@@ -142,13 +146,13 @@ TEST(Tape, KnowsTheNameOfEachTask) {
     std::vector<std::vector<TapeTask>> captured;
     std::vector<std::string> names;
     for (auto record = reader->next(); record && *record; record = reader->next()) {
-      const auto& [kind, time_ns, number, first, offset, bytes, tasks, collectives] = **record;
-      if (kind == TapeKind::submitted) names.push_back(tasks.front().name);
-      if (kind == TapeKind::captured) captured.push_back(tasks);
-      if (kind != TapeKind::launched) continue;
-      EXPECT_EQ(first, names.size());
-      EXPECT_EQ(reader->captured_size(number), captured[number].size());
-      for (const TapeTask& task : captured[number]) names.push_back(task.name);
+      const TapeRecord& read = **record;
+      if (read.kind == TapeKind::submitted) names.push_back(read.tasks.front().name);
+      if (read.kind == TapeKind::captured) captured.push_back(read.tasks);
+      if (read.kind != TapeKind::launched) continue;
+      EXPECT_EQ(read.first_task, names.size());
+      EXPECT_EQ(reader->captured_size(read.number), captured[read.number].size());
+      for (const TapeTask& task : captured[read.number]) names.push_back(task.name);
     }
     ASSERT_EQ(reader->tasks(), names.size());
     for (std::size_t i = 0; i < names.size(); ++i) ASSERT_EQ(reader->name_of(i), names[i]) << i;
@@ -246,9 +250,12 @@ TEST(Tape, SaysWhereItIsDamaged) {
   } cases[] = {
       {start + '\x0b' + "more", "damaged at byte " + std::to_string(start.size() + 1)},
       {start + '\x0b' + "more", "something follows the end mark"},
-      {start + '\x0c', "damaged" + at + ", after 0 whole records: unknown kind of record 12"},
+      {start + '\x0d', "damaged" + at + ", after 0 whole records: unknown kind of record 13"},
       {start + std::string(1, '\0'), "unknown kind of record 0"},
-      {start + task + '\x0c', "after 1 whole records"},
+      {start + task + '\x0d', "after 1 whole records"},
+      {start + std::string("\x0c\x00\x00\x01\x00", 5), "a partition's size must be from 1"},
+      {start + std::string("\x0c\x00\x01\x00\x00", 5), "a window's size must be from 1"},
+      {start + std::string("\x0c\x00\x01\x01\x03", 5), "an order must be from 0 to 2"},
       {start + std::string("\x05\x00\x00", 3), "a task's distance is 0 of 0 so far"},
       {start + std::string("\x03\x00\x00", 3), "a captured step's number is 0 of 0"},
       {start + std::string("\x01\x00\x00", 3), "a name's number is 0 of 0"},
@@ -277,6 +284,7 @@ TEST(Tape, RefusesAHeaderThatIsNone) {
            std::string(1, static_cast<char>(text.size() >> 7)) + text + '\x0b';
   };
   EXPECT_EQ(read_tape(with("rank", 0)).error, "");
+  EXPECT_EQ(read_tape(with("version", 1)).error, "");
   const struct {
     std::string bytes, error;
   } cases[] = {{"a letter", "this is no tape"},
@@ -286,7 +294,7 @@ TEST(Tape, RefusesAHeaderThatIsNone) {
                {"hocktape\xff\xff\xff\x01 ", "the header's size must be"},
                {"hocktape\x02[]", "must be a JSON object"},
                {with("format", "hocket-report"), "field \"format\""},
-               {with("version", 2), "use a newer hocket"},
+               {with("version", 3), "use a newer hocket"},
                {with("partition_bytes", 0), "field \"partition_bytes\""},
                {with("credit_bytes", -1), "field \"credit_bytes\""},
                {with("order", "static"), "field \"order\""},

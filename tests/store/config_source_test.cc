@@ -24,7 +24,7 @@ class ConfigSourceTest : public testing::Test {
     const auto topology = must(store->upsert_topology(sample_topology()));
     const auto workload = must(store->upsert_workload(sample_workload()));
     const auto study = must(store->create_study(sample_study()));
-    must(store->promote({topology, workload, study.id, config, 1, 2, 0.5}));
+    must(store->promote({topology, workload, study.id, config, MeasuredGain{1, 2, 0.5}}));
   }
 
   Result<std::optional<StoredConfig>> find(std::int64_t timeout_ns = kMinuteNs) {
@@ -50,6 +50,27 @@ TEST_F(ConfigSourceTest, FindsTheCurrentPromotionOfExactlyThisJob) {
   const auto source = open_config_source(path_);
   EXPECT_FALSE(must(source->find(sample_topology(8), sample_workload(), kMinuteNs)));
   EXPECT_FALSE(must(source->find(sample_topology(), sample_workload("other"), kMinuteNs)));
+}
+
+TEST_F(ConfigSourceTest, SaysWhoPushedWhatIsNotFromAStudy) {
+  promote(to_json(ScheduleConfig()));
+  const auto store =
+      must(open_store(path_, {.now_unix_ns = [] { return 1'795'219'200'000'000'000; }}));
+  NewPromotion pushed{.topology_id = 1,
+                      .workload_id = 1,
+                      .config = to_json(ScheduleConfig()),
+                      .origin = PromotionOrigin::push,
+                      .stage = PromotionStage::staged,
+                      .actor = "ada"};
+  const auto staged = must(store->promote(pushed)).id;
+  EXPECT_EQ(must(find())->origin, "study train-1, 2026-11-21") << "one job tries the other";
+  must(store->set_stage(staged, PromotionStage::released, "ada", ""));
+  EXPECT_EQ(must(find())->origin, "push by ada, 2026-11-21");
+  pushed.origin = PromotionOrigin::live;
+  pushed.stage = PromotionStage::released;
+  pushed.actor = "";
+  must(store->promote(pushed));
+  EXPECT_EQ(must(find())->origin, "live tuning, 2026-11-21");
 }
 
 TEST_F(ConfigSourceTest, AMissingStoreHoldsNothingAndStaysMissing) {

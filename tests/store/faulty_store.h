@@ -53,11 +53,21 @@ class FaultyStore final : public Store {
   Result<std::int64_t> abandon_running_trials(std::int64_t study_id) override {
     return pass([&] { return inner_->abandon_running_trials(study_id); });
   }
+  Result<void> renew_lease(std::int64_t trial_id, std::int64_t lease_until_ns) override {
+    return pass([&] { return inner_->renew_lease(trial_id, lease_until_ns); });
+  }
+  Result<std::int64_t> expire_leases(std::int64_t study_id, std::int64_t now_ns) override {
+    return pass([&] { return inner_->expire_leases(study_id, now_ns); });
+  }
   Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) override {
     return pass([&] { return inner_->trials(study_id, detail); });
   }
   Result<PromotionRow> promote(const NewPromotion& promotion) override {
     return pass([&] { return inner_->promote(promotion); });
+  }
+  Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage, std::string_view actor,
+                         std::string_view note) override {
+    return pass([&] { return inner_->set_stage(promotion_id, stage, actor, note); });
   }
   Result<std::optional<PromotionRow>> current_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) override {
@@ -66,6 +76,42 @@ class FaultyStore final : public Store {
   }
   Result<std::vector<PromotionRow>> promotions(const PromotionFilter& filter) override {
     return pass([&] { return inner_->promotions(filter); });
+  }
+  Result<std::optional<PromotionRow>> staged_promotion(
+      std::string_view topology_fingerprint, std::string_view workload_fingerprint) override {
+    return pass(
+        [&] { return inner_->staged_promotion(topology_fingerprint, workload_fingerprint); });
+  }
+  Result<KeyState> key_state(std::string_view topology_fingerprint,
+                             std::string_view workload_fingerprint) override {
+    return pass([&] { return inner_->key_state(topology_fingerprint, workload_fingerprint); });
+  }
+  Result<void> set_key_state(std::int64_t topology_id, std::int64_t workload_id,
+                             const KeyState& state, std::string_view actor) override {
+    return pass([&] { return inner_->set_key_state(topology_id, workload_id, state, actor); });
+  }
+  Result<std::vector<KeyRow>> keys() override {
+    return pass([&] { return inner_->keys(); });
+  }
+  Result<void> quarantine(const NewQuarantine& quarantine) override {
+    return pass([&] { return inner_->quarantine(quarantine); });
+  }
+  Result<std::vector<QuarantineRow>> quarantined(std::int64_t topology_id,
+                                                 std::int64_t workload_id) override {
+    return pass([&] { return inner_->quarantined(topology_id, workload_id); });
+  }
+  Result<std::int64_t> lift_quarantine(std::int64_t topology_id, std::int64_t workload_id,
+                                       std::string_view actor) override {
+    return pass([&] { return inner_->lift_quarantine(topology_id, workload_id, actor); });
+  }
+  Result<void> record_audit(const NewAudit& audit) override {
+    return pass([&] { return inner_->record_audit(audit); });
+  }
+  Result<std::vector<AuditRow>> audit(const AuditFilter& filter) override {
+    return pass([&] { return inner_->audit(filter); });
+  }
+  Result<std::int64_t> change_count() override {
+    return pass([&] { return inner_->change_count(); });
   }
 
  private:

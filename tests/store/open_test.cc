@@ -53,8 +53,10 @@ void fill(const std::string& path) {
       const auto trial = must(store->start_trial({study.id, TrialPhase::search, {{"x", t}}}));
       must(store->finish_trial(trial.id, sample_result(t)));
     }
-    must(store->promote({topology, workload, study.id, {{"streams", s}}, 1, 2, 0.5}));
+    must(store->promote({topology, workload, study.id, {{"streams", s}}, MeasuredGain{1, 2, 0.5}}));
   }
+  must(store->quarantine({topology, workload, {{"streams", 9}}, "slow", "tuner"}));
+  must(store->set_key_state(topology, workload, {.frozen = true}, "ada"));
 }
 
 /// Checks that neither way of opening works, that each says why, and that the file is left alone.
@@ -272,11 +274,41 @@ void use(Store& store) {
   look(store.workloads(""));
   look(store.latest_unfinished_study());
   look(store.promotions({}));
+  look(store.keys());
+  look(store.quarantined(1, 1));
+  look(store.audit({.limit = 3, .newest = true}));
+  look(store.change_count());
+  look(store.set_stage(1, PromotionStage::withdrawn, "", ""));
   look(store.current_promotion(fingerprint(sample_topology()), fingerprint(sample_workload())));
   if (const auto studies = store.studies(); look(studies)) {
     for (const auto& study : *studies) look(store.trials(study.id, TrialDetail::with_measurements));
   }
   look(store.study("train-1"));
+}
+
+TEST(CheckStore, KnowsAWholeStoreFromADamagedOne) {
+  const TempDir folder;
+  const std::string path = folder.file("store.db"), copy = folder.file("copy.db");
+  EXPECT_THAT(message_of(check_store(path)), HasSubstr("there is no store"));
+  fill(path);
+  EXPECT_TRUE(check_store(path));
+  const std::string whole = read_bytes(path);
+  constexpr std::size_t kPage = 4096;
+  int damaged = 0;
+  // Each page's header, but the first one's: without that it is no database.
+  for (std::size_t page = kPage; page < whole.size(); page += kPage) {
+    std::string bytes = whole;
+    bytes.replace(page, 8, 8, '\x7f');
+    write_bytes(copy, bytes);
+    damaged += !check_store(copy);
+  }
+  EXPECT_EQ(damaged, static_cast<int>(whole.size() / kPage) - 1);
+  {
+    auto db = must(sqlite::open_database(path, false, 1000));
+    must(db.execute("PRAGMA foreign_keys = OFF"));
+    must(db.execute("DELETE FROM studies WHERE id = 1"));
+  }
+  EXPECT_THAT(message_of(check_store(path)), HasSubstr("names one that is not there"));
 }
 
 TEST(OpenStore, ADamagedFileIsAnErrorOrWorksButNeverACrash) {
@@ -334,6 +366,11 @@ TEST(OpenStore, AValueThatNoVersionWritesIsReportedAsDamage) {
       "UPDATE workloads SET document = 'null'",
       "UPDATE promotions SET config = '1'",
       "UPDATE promotions SET gain = -9e999",
+      "UPDATE promotions SET gain = NULL",
+      "PRAGMA ignore_check_constraints = ON; UPDATE promotions SET stage = 'odd'",
+      "PRAGMA ignore_check_constraints = ON; UPDATE promotions SET origin = ''",
+      "UPDATE quarantine SET config = 'x'",
+      "UPDATE audit SET detail = ''",
   };
   for (const char* script : scripts) {
     SCOPED_TRACE(script);
@@ -351,7 +388,8 @@ TEST(OpenStore, AValueThatNoVersionWritesIsReportedAsDamage) {
     };
     EXPECT_FALSE(check(store->studies()) && check(store->trials(1, TrialDetail::summary)) &&
                  check(store->topologies()) && check(store->workloads("")) &&
-                 check(store->promotions({})));
+                 check(store->promotions({})) && check(store->quarantined(1, 1)) &&
+                 check(store->audit({})));
   }
 }
 

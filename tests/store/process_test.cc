@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "store/open.h"
@@ -157,10 +158,12 @@ int tell_for_ever(const std::string& path, int acknowledgements) {
   }
 }
 
-/// Kills a process that tells trials once it has told `count`; returns those that it told.
-std::set<std::int64_t> kill_after(const std::string& path, int count) {
+/// Kills a process that runs `work` once it has acknowledged `count` ids; returns those that it
+/// acknowledged.
+std::set<std::int64_t> kill_after(const std::string& path, int count,
+                                  int (*work)(const std::string&, int) = tell_for_ever) {
   Pipe pipe;
-  const pid_t child = start_process([&] { return tell_for_ever(path, pipe.ends[1]); });
+  const pid_t child = start_process([&] { return work(path, pipe.ends[1]); });
   pipe.close_write();
   std::set<std::int64_t> told;
   std::int64_t id = 0;
@@ -200,23 +203,153 @@ TEST(StoreProcesses, AKilledWriterLosesNoTrialThatItTold) {
   }
 }
 
+/// A store with a topology, a workload (each with id 1), and a study.
+void prepare(const std::string& path) {
+  const auto store = must(open_store(path));
+  must(store->upsert_topology(sample_topology()));
+  must(store->upsert_workload(sample_workload()));
+  must(store->create_study(sample_study()));
+}
+
+NewPromotion push() {
+  return {.topology_id = 1,
+          .workload_id = 1,
+          .config = {{"streams", 2}},
+          .origin = PromotionOrigin::push,
+          .stage = PromotionStage::staged};
+}
+
+/// Pushes versions of key (1, 1) and releases them, for ever; writes each id once that is done.
+int push_for_ever(const std::string& path, int acknowledgements) {
+  const auto store = open_store(path, {.busy_timeout_ms = kBusyTimeoutMs});
+  if (!worked(store)) return 1;
+  for (;;) {
+    const auto row = (*store)->promote(push());
+    if (!worked(row)) return 2;
+    if (!worked((*store)->set_stage(row->id, PromotionStage::released, "", ""))) return 3;
+    if (write(acknowledgements, &row->id, sizeof row->id) != sizeof row->id) return 4;
+  }
+}
+
+TEST(StoreProcesses, AKilledWriterLosesNoVersionAndNothingIsHalfAudited) {
+  TempDir folder;
+  const std::string path = folder.file("store.db");
+  prepare(path);
+  std::set<std::int64_t> told;
+  for (int round = 0; round < 10; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    told.merge(kill_after(path, 2 * round + 1, push_for_ever));
+    const auto store = must(open_store(path));
+    std::map<std::int64_t, std::string> audited;
+    for (const auto& row : must(store->audit({}))) {
+      audited[row.detail.at("version")] = row.detail.at("stage");
+    }
+    std::map<std::int64_t, std::string> stored;
+    for (const auto& row : must(store->promotions({}))) stored[row.id] = to_string(row.stage);
+    EXPECT_EQ(stored, audited);
+    for (const std::int64_t id : told) EXPECT_EQ(stored[id], "released") << id;
+  }
+}
+
+TEST(StoreProcesses, WorkersShareAStudyWhileLeasesExpire) {
+  constexpr int kProcesses = 4, kTrials = 15;
+  TempDir folder;
+  const std::string path = folder.file("store.db");
+  prepare(path);
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    children.push_back(start_process([&] {
+      const auto store = open_store(path, {.busy_timeout_ms = kBusyTimeoutMs});
+      if (!worked(store)) return 1;
+      for (int t = 0; t < kTrials; ++t) {
+        // Every third worker's lease is over at once; anybody may remove its trial.
+        const bool is_lost = t % 3 == 2;
+        const auto trial = (*store)->start_trial({1, {}, {{"x", t}}, "w", is_lost ? 0 : 1'000'000});
+        if (!worked(trial)) return 2;
+        if (!worked((*store)->expire_leases(1, 1))) return 3;
+        if (!is_lost && !worked((*store)->finish_trial(trial->id, sample_result(t)))) return 4;
+        if (is_lost && (*store)->finish_trial(trial->id, sample_result(t))) return 5;
+      }
+      return 0;
+    }));
+  }
+  for (const pid_t child : children) EXPECT_EQ(exit_status(child), 0);
+  std::set<std::int64_t> numbers;
+  const auto trials = must(must(open_store(path))->trials(1, TrialDetail::with_measurements));
+  for (const auto& trial : trials) {
+    numbers.insert(trial.number);
+    EXPECT_EQ(trial.state, TrialState::complete);
+    EXPECT_EQ(trial.measurements.size(), 2u);
+  }
+  EXPECT_EQ(trials.size(), static_cast<std::size_t>(kProcesses * kTrials * 2 / 3));
+  EXPECT_EQ(numbers.size(), trials.size());
+}
+
+TEST(StoreProcesses, AChangeByAnotherProcessChangesTheCount) {
+  TempDir folder;
+  const std::string path = folder.file("store.db");
+  prepare(path);
+  for (const bool read_only : {false, true}) {
+    // Started first: a child must not inherit what SQLite knows of a file.
+    Pipe gate;
+    const pid_t child = start_process([&] {
+      gate.close_write();
+      char byte;
+      (void)!read(gate.ends[0], &byte, 1);  // until the parent opens the gate
+      const auto store = open_store(path, {.busy_timeout_ms = kBusyTimeoutMs});
+      return worked(store) && worked((*store)->promote(push())) ? 0 : 1;
+    });
+    const auto store = must(open_store(path, {.read_only = read_only}));
+    const auto before = must(store->change_count());
+    EXPECT_EQ(must(store->change_count()), before);
+    gate.close_write();
+    EXPECT_EQ(exit_status(child), 0);
+    EXPECT_NE(must(store->change_count()), before);
+  }
+}
+
+/// Lets no file of this process grow beyond `bytes`.
+bool limit_files(rlim_t bytes) {
+  const rlimit limit{bytes, RLIM_INFINITY};
+  return setrlimit(RLIMIT_FSIZE, &limit) == 0;
+}
+
+/// Runs `step` until it fails; whether it failed for want of space and can be done once there is.
+template <class Step>
+bool fills_up_and_goes_on(Step&& step) {
+  if (!limit_files(200'000)) return complain("setrlimit");
+  for (;;) {
+    const auto done = step();
+    if (done) continue;
+    if (!is_told(done, "disk full") || !is_told(done, "free some space and try again"))
+      return false;
+    if (done.error().code != ErrorCode::unavailable) return complain("another code");
+    return limit_files(RLIM_INFINITY) && worked(step());
+  }
+}
+
 TEST(StoreProcesses, AFileThatMayNotGrowIsAFullDisk) {
   TempDir folder;
   const std::string path = folder.file("store.db");
-  must(must(open_store(path))->create_study(sample_study()));
+  prepare(path);
   Pipe pipe;
   const pid_t child = start_process([&] {
     signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{200'000, 200'000};
-    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
     const auto store = must(open_store(path));
-    for (;;) {
+    const auto tell = [&]() -> Result<void> {
       const auto trial = store->start_trial({1, {}, nlohmann::json::object()});
-      const auto ended = trial ? store->finish_trial(trial->id, sample_result(1))
-                               : Result<void>(failure(trial.error()));
-      if (!ended) return is_told(ended, "disk full") ? 0 : 2;
-      if (write(pipe.ends[1], &trial->id, sizeof trial->id) != sizeof trial->id) return 3;
-    }
+      if (!trial) return failure(trial.error());
+      if (auto ok = store->finish_trial(trial->id, sample_result(1)); !ok) return ok;
+      return write(pipe.ends[1], &trial->id, sizeof trial->id) == sizeof trial->id
+                 ? Result<void>()
+                 : failure(ErrorCode::unavailable, "pipe");
+    };
+    const auto change_key = [&]() -> Result<void> {
+      const auto row = store->promote(push());
+      if (!row) return failure(row.error());
+      return store->quarantine({1, 1, {{"version", row->id}}, "slow", "tuner"});
+    };
+    return fills_up_and_goes_on(tell) && fills_up_and_goes_on(change_key) ? 0 : 1;
   });
   pipe.close_write();
   std::set<std::int64_t> told;
@@ -229,6 +362,8 @@ TEST(StoreProcesses, AFileThatMayNotGrowIsAFullDisk) {
     EXPECT_EQ(told.erase(trial.id) == 1, trial.state == TrialState::complete);
   }
   EXPECT_TRUE(told.empty());
+  EXPECT_EQ(must(store->promotions({})).size() + must(store->quarantined(1, 1)).size(),
+            must(store->audit({})).size());
 }
 
 /// Runs `body` as somebody who owns nothing here (root may write anywhere).

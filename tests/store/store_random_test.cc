@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "store/open.h"
@@ -20,7 +21,7 @@ class TwinStores {
 
   void step() {
     ++now_ns_;
-    switch (below(12)) {
+    switch (below(22)) {
       case 0:
         return compare(
             [&, n = below(3)](Store& s) { return s.upsert_topology(sample_topology(n + 1)); });
@@ -36,9 +37,7 @@ class TwinStores {
       case 4:
       case 5:
       case 6:
-        return compare([trial = NewTrial{id(4), phase(), params()}](Store& s) {
-          return s.start_trial(trial);
-        });
+        return compare([trial = new_trial()](Store& s) { return s.start_trial(trial); });
       case 7:
       case 8:
       case 9:
@@ -46,9 +45,36 @@ class TwinStores {
             [result = result(), id = id(12)](Store& s) { return s.finish_trial(id, result); });
       case 10:
         return compare([id = id(4)](Store& s) { return s.abandon_running_trials(id); });
+      case 11:
+        return compare(
+            [id = id(12), until_ns = soon_ns()](Store& s) { return s.renew_lease(id, until_ns); });
+      case 12:
+        return compare(
+            [id = id(4), at_ns = now_ns_](Store& s) { return s.expire_leases(id, at_ns); });
+      case 13:
+      case 14:
+      case 15:
+        return compare([promotion = new_promotion()](Store& s) { return s.promote(promotion); });
+      case 16:
+      case 17:
+        return compare([id = id(12), stage = stage(), actor = text(), note = text()](Store& s) {
+          return s.set_stage(id, stage, actor, note);
+        });
+      case 18:
+        return compare([t = id(3), w = id(3), state = KeyState{coin(), coin()},
+                        actor = text()](Store& s) { return s.set_key_state(t, w, state, actor); });
+      case 19:
+        return compare(
+            [quarantine = NewQuarantine{id(3), id(3), {{"x", below(3)}}, text(), text()}](
+                Store& s) { return s.quarantine(quarantine); });
+      case 20:
+        return compare([t = id(3), w = id(3), actor = text()](Store& s) {
+          return s.lift_quarantine(t, w, actor);
+        });
       default:
-        return compare([promotion = NewPromotion{id(3), id(3), id(4), params(), 1. + below(9), 9,
-                                                 1}](Store& s) { return s.promote(promotion); });
+        return compare([audit = NewAudit{text(), text(), text(), params()}](Store& s) {
+          return s.record_audit(audit);
+        });
     }
   }
 
@@ -59,18 +85,26 @@ class TwinStores {
     compare([](Store& s) { return s.studies(); });
     compare([](Store& s) { return s.latest_unfinished_study(); });
     compare([](Store& s) { return s.promotions({}); });
-    compare([filter = PromotionFilter{maybe_id(3), maybe_id(3), maybe_id(4)}](Store& s) {
-      return s.promotions(filter);
-    });
+    PromotionFilter versions{maybe_id(3), maybe_id(3), maybe_id(4)};
+    if (coin()) versions.stage = stage();
+    if (coin()) versions.key = some_key(below(5));
+    compare([&](Store& s) { return s.promotions(versions); });
+    compare([](Store& s) { return s.keys(); });
+    AuditFilter events{.after_id = below(30), .newest = coin()};
+    if (coin()) events.limit = below(9);
+    if (coin()) events.subject = coin() ? text() : to_string(some_key(below(5)));
+    compare([&](Store& s) { return s.audit(events); });
+    compare([](Store& s) { return s.audit({}); });
     for (int i = 0; i < 5; ++i) {
       compare([i](Store& s) { return s.study(std::to_string(i)); });
       compare([i](Store& s) { return s.study("name" + std::to_string(i)); });
       compare([i](Store& s) { return s.trials(i, TrialDetail::summary); });
       compare([i](Store& s) { return s.trials(i, TrialDetail::with_measurements); });
-      compare([i](Store& s) {
-        return s.current_promotion(fingerprint(sample_topology(i % 3 + 1)),
-                                   fingerprint(sample_workload("w" + std::to_string(i / 2))));
-      });
+      const ConfigKey key = some_key(i);
+      compare([&](Store& s) { return s.current_promotion(key.topology, key.workload); });
+      compare([&](Store& s) { return s.staged_promotion(key.topology, key.workload); });
+      compare([&](Store& s) { return s.key_state(key.topology, key.workload); });
+      compare([i](Store& s) { return s.quarantined(i % 3 + 1, i / 2 + 1); });
     }
   }
 
@@ -108,6 +142,29 @@ class TwinStores {
     study.workload_id = maybe_id(3);
     return study;
   }
+  static ConfigKey some_key(int i) {
+    return {fingerprint(sample_topology(i % 3 + 1)),
+            fingerprint(sample_workload("w" + std::to_string(i / 2)))};
+  }
+  std::string text() {
+    return std::array{"", "ada", "r\xc3\xa9my", "not UTF-8: \xff"}[below(12) == 0 ? 3 : below(3)];
+  }
+  std::int64_t soon_ns() { return now_ns_ + below(20); }
+  PromotionStage stage() { return static_cast<PromotionStage>(below(4)); }
+  NewTrial new_trial() {
+    NewTrial trial{id(4), phase(), params(), text()};
+    if (coin()) trial.lease_until_ns = soon_ns();
+    return trial;
+  }
+  NewPromotion new_promotion() {
+    NewPromotion promotion{id(3), id(3), maybe_id(4), params()};
+    if (coin()) promotion.measured = MeasuredGain{1. + below(9), 9, 1};
+    promotion.origin = static_cast<PromotionOrigin>(below(5));
+    promotion.stage = static_cast<PromotionStage>(below(8) == 0 ? below(4) : below(2));
+    promotion.actor = text();
+    promotion.note = text();
+    return promotion;
+  }
   StudyUpdate update() {
     StudyUpdate update;
     if (coin()) update.state = static_cast<StudyState>(below(3));
@@ -140,7 +197,7 @@ TEST(StoreRandom, FileAndMemoryAgree) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     TempDir folder;
     TwinStores stores(seed, folder.file("store.db"));
-    for (int i = 0; i < 120; ++i) {
+    for (int i = 0; i < 200; ++i) {
       stores.step();
       if (i % 20 == 19) stores.compare_everything();
       if (testing::Test::HasFailure()) return;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "store/open.h"
+#include "tests/store/each_store.h"
 #include "tests/store/fixtures.h"
 
 namespace hocket {
@@ -19,39 +20,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-enum class Kind { sqlite, memory };
+using StoreTest = EachStore;
 
-class StoreTest : public testing::TestWithParam<Kind> {
- protected:
-  StoreTest() {
-    const WallClock clock = [this] { return now_ns_; };
-    store_ = GetParam() == Kind::memory
-                 ? make_memory_store(clock)
-                 : must(open_store(folder_.file("store.db"), {.now_unix_ns = clock}));
-  }
-
-  StudyRow new_study() { return must(store_->create_study(sample_study())); }
-  TrialRow new_trial(std::int64_t study_id) {
-    return must(store_->start_trial({study_id, {}, nlohmann::json::object()}));
-  }
-
-  TrialRow trial(const TrialRow& row) {
-    for (auto& found : must(store_->trials(row.study_id, TrialDetail::with_measurements))) {
-      if (found.id == row.id) return found;
-    }
-    ADD_FAILURE() << "no trial " << row.id;
-    return {};
-  }
-
-  std::int64_t now_ns_ = 1'000;
-  TempDir folder_;
-  std::unique_ptr<Store> store_;
-};
-
-INSTANTIATE_TEST_SUITE_P(Implementations, StoreTest, testing::Values(Kind::sqlite, Kind::memory),
-                         [](const auto& info) {
-                           return info.param == Kind::sqlite ? "Sqlite" : "Memory";
-                         });
+INSTANTIATE_TEST_SUITE_P(Implementations, StoreTest, kStoreKinds, store_kind_name);
 
 std::vector<std::string> names_of(const auto& rows) {
   std::vector<std::string> names;
@@ -383,15 +354,16 @@ TEST_P(StoreTest, TheLatestPromotionIsCurrentAndEarlierOnesStay) {
   EXPECT_EQ(must(store_->current_promotion(here, key)), std::nullopt);
 
   now_ns_ = 500;
-  const auto a = must(store_->promote({topology, workload, study, {{"streams", 1}}, 9, 10, 0.1}));
-  const auto b = must(store_->promote({elsewhere, workload, study, {{"streams", 2}}, 8, 10, 0.2}));
+  const auto a = must(
+      store_->promote({topology, workload, study, {{"streams", 1}}, MeasuredGain{9, 10, 0.1}}));
+  const auto b = must(
+      store_->promote({elsewhere, workload, study, {{"streams", 2}}, MeasuredGain{8, 10, 0.2}}));
   now_ns_ = 400;  // the wall clock was set back
-  const auto c = must(store_->promote({topology, workload, later, {{"streams", 3}}, 7, 10, 0.3}));
+  const auto c = must(
+      store_->promote({topology, workload, later, {{"streams", 3}}, MeasuredGain{7, 10, 0.3}}));
   EXPECT_EQ(a.promoted_at_ns, 500);
   EXPECT_EQ(a.config, nlohmann::json({{"streams", 1}}));
-  EXPECT_EQ(a.value, 9);
-  EXPECT_EQ(a.default_value, 10);
-  EXPECT_EQ(a.gain, 0.1);
+  EXPECT_EQ(a.measured, (MeasuredGain{9, 10, 0.1}));
 
   EXPECT_EQ(must(store_->current_promotion(here, key)), c);
   EXPECT_EQ(must(store_->current_promotion(fingerprint(sample_topology(4)), key)), b);
@@ -404,9 +376,11 @@ TEST_P(StoreTest, TheLatestPromotionIsCurrentAndEarlierOnesStay) {
               ElementsAre(a));
   EXPECT_THAT(must(store_->promotions({.workload_id = 99})), IsEmpty());
 
-  EXPECT_FALSE(store_->promote({topology, workload, study, {}, std::nan(""), 1, 1}));
-  EXPECT_FALSE(store_->promote({topology, workload, study, {}, 1, std::nan(""), 1}));
-  EXPECT_FALSE(store_->promote({topology, workload, study, {}, 1, 1, std::nan("")}));
+  const double nan = std::nan("");
+  for (const MeasuredGain& bad : {MeasuredGain{nan, 1, 1}, {1, nan, 1}, {1, 1, nan}}) {
+    EXPECT_THAT(message_of(store_->promote({topology, workload, study, {{"x", 1}}, bad})),
+                HasSubstr("must be a finite number"));
+  }
 }
 
 TEST_P(StoreTest, ThreadsShareAStore) {

@@ -40,8 +40,8 @@ const std::map<std::string_view, Rooms>& table() {
   return rooms;
 }
 
-/// Headers that start with `prefix` are for files that start with one of `owners`, and for the
-/// tests that mirror them.
+/// Headers that start with `prefix` are for files whose path starts with one of `owners`, and for
+/// the tests that mirror them.
 struct LibraryRule {
   std::string_view prefix;
   std::vector<std::string_view> owners;
@@ -57,6 +57,17 @@ const std::vector<LibraryRule>& library_rules() {
       {"cuda", {"core/cuda/"}},
       {"cublas", {"core/cuda/"}},
       {"nccl", {"core/cuda/"}},
+      {"openssl/",
+       {"tuner/client/http_client", "tuner/client/last_good.cc", "tuner/daemon/tls",
+        "tuner/daemon/tokens.cc"}},
+      {"boost/asio/ssl", {"tuner/client/http_client", "tuner/daemon/tls", "tuner/daemon/stream.h"}},
+      {"boost/asio",
+       {"core/host/tcp_store.cc", "tuner/client/http_client", "tuner/daemon/asio.h",
+        "tuner/daemon/tls", "benchmarks/daemon/bare_server.cc"}},
+      {"boost/beast", {"tuner/client/http_client.cc", "tuner/daemon/request_parser.cc"}},
+      {"spdlog/", {"tuner/daemon/log.cc"}},
+      {"prometheus/", {"tuner/daemon/metrics.cc"}},
+      {"systemd/", {"tuner/daemon/systemd.cc"}},
   };
   return rules;
 }
@@ -147,8 +158,11 @@ Problems check_library_includes(const SourceFile& file) {
           std::any_of(rule.owners.begin(), rule.owners.end(),
                       [&](std::string_view owner) { return path.starts_with(owner); });
       if (!owned) {
-        problems.push_back(at(file, include) + "which is for " + std::string(rule.owners.front()) +
-                           " alone");
+        std::string names;
+        for (const std::string_view owner : rule.owners) {
+          names.append(names.empty() ? "" : ", ").append(owner);
+        }
+        problems.push_back(at(file, include) + "which is for " + names + " alone");
       }
       break;
     }

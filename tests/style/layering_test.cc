@@ -93,6 +93,9 @@ TEST(Layering, KeepsLibrariesWithTheirOwners) {
   EXPECT_THAT(library("tests/store/sqlite/schema_test.cc", "sqlite3.h"), IsEmpty());
   EXPECT_THAT(library("core/cuda/device_executor.cc", "cuda_runtime.h"), IsEmpty());
   EXPECT_THAT(library("core/plan.cc", "vector"), IsEmpty());
+  EXPECT_THAT(library("tuner/daemon/stream.h", "boost/asio/ssl.hpp"), IsEmpty());
+  EXPECT_THAT(library("tests/tuner/daemon/tls_test.cc", "openssl/pem.h"), IsEmpty());
+  EXPECT_THAT(library("tuner/daemon/metrics.cc", "prometheus/metric_family.h"), IsEmpty());
 
   EXPECT_THAT(library("core/host/topology_probe.cc", "gloo/allreduce.h"),
               ElementsAre(HasSubstr("gloo_collective.cc alone")));
@@ -101,6 +104,14 @@ TEST(Layering, KeepsLibrariesWithTheirOwners) {
   EXPECT_THAT(library("profiler/a.cc", "cupti.h"), ElementsAre(HasSubstr("profiler/cupti/ alone")));
   EXPECT_THAT(library("core/executor.h", "cuda_runtime_api.h"), ElementsAre(HasSubstr("alone")));
   EXPECT_THAT(library("core/host/a.cc", "nccl.h"), ElementsAre(HasSubstr("core/cuda/ alone")));
+  EXPECT_THAT(library("tuner/daemon/connection.cc", "boost/beast/http.hpp"),
+              ElementsAre(HasSubstr("http_client.cc, tuner/daemon/request_parser.cc alone")));
+  EXPECT_THAT(library("tuner/daemon/connection.cc", "boost/asio/ssl.hpp"),
+              ElementsAre(HasSubstr("stream.h alone")));
+  for (const char* header : {"boost/asio.hpp", "openssl/evp.h", "spdlog/spdlog.h",
+                             "prometheus/counter.h", "systemd/sd-daemon.h"}) {
+    EXPECT_THAT(library("tuner/daemon/routes.cc", header), ElementsAre(HasSubstr("alone")));
+  }
 }
 
 TEST(Layering, HoldsInThisTree) {

@@ -15,5 +15,16 @@ TEST(Percent, GivesOneDecimalOrTwoDigits) {
   EXPECT_EQ(percent(1e300).back(), '%');
 }
 
+TEST(Percent, IsReadAsPeopleWriteIt) {
+  EXPECT_DOUBLE_EQ(parse_percent("3%").value(), 0.03);
+  EXPECT_DOUBLE_EQ(parse_percent("0.5 %").value(), 0.005);
+  EXPECT_DOUBLE_EQ(parse_percent("50", 50).value(), 0.5);
+  for (const char* text : {"", "%", "-1%", "51%", "3%%", "3 percent", "nan", "1e999", " 3%"}) {
+    const auto share = parse_percent(text, 50);
+    ASSERT_FALSE(share) << text;
+    EXPECT_NE(share.error().message.find("from 0% to 50%"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace hocket

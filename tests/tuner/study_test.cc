@@ -9,8 +9,8 @@
 #include <functional>
 #include <random>
 
+#include "core/statistics.h"
 #include "tuner/schedule_space.h"
-#include "tuner/statistics.h"
 
 namespace hocket {
 namespace {

@@ -5,7 +5,9 @@
 #include <fstream>
 #include <utility>
 
+#include "core/config_key.h"
 #include "core/json.h"
+#include "tuner/client/daemon_config_source.h"
 
 namespace hocket {
 namespace {
@@ -21,28 +23,26 @@ FetchedConfig defaulted(FetchedConfig fetched, std::string why) {
   return fetched;
 }
 
-Result<FetchedConfig> ask(const Topology& topology, const Workload& workload, ConfigSource* source,
-                          const Environment& environment) {
+/// The answer of `source`, or the default; `name` is what people call it.
+FetchedConfig ask_source(const Topology& topology, const Workload& workload, ConfigSource& source,
+                         const std::string& name) {
   FetchedConfig fetched;
-  if (const auto text = environment("HOCKET_CONFIG")) {
-    const auto config = parse_schedule_config(*text, &fetched.warnings);
-    if (!config) return failure(config.error().in("HOCKET_CONFIG"));
-    return FetchedConfig{*config, "trial", "HOCKET_CONFIG", std::move(fetched.warnings)};
-  }
-  if (!source) {
-    fetched.detail = "no store was given";
-    return fetched;
-  }
-  const auto stored = source->find(topology, workload, kFetchTimeoutNs);
-  if (!stored) return defaulted(fetched, "the store could not be asked: " + stored.error().message);
+  const auto stored = source.find(topology, workload, kFetchTimeoutNs);
+  if (!stored)
+    return defaulted(fetched, "the " + name + " could not be asked: " + stored.error().message);
   if (!*stored) {
-    fetched.detail = "nothing is stored for this topology and workload";
+    fetched.detail = "the " + name + " has nothing for this topology and workload";
     return fetched;
   }
-  if (const auto valid = validate((*stored)->config); !valid) {
+  const StoredConfig& found = **stored;
+  fetched.warnings = found.warnings;
+  if (const auto valid = validate(found.config); !valid)
     return defaulted(fetched, "the stored configuration is not valid: " + valid.error().message);
-  }
-  return FetchedConfig{(*stored)->config, "store", (*stored)->origin, {}};
+  fetched.config = found.config;
+  fetched.source = found.source;
+  fetched.detail = found.origin;
+  fetched.version = found.version;
+  return fetched;
 }
 
 /// An error is told too: a rank that waits would end for a reason of its own.
@@ -52,6 +52,8 @@ std::string to_message(const Result<FetchedConfig>& fetched) {
     message["config"] = to_json(fetched->config);
     message["source"] = fetched->source;
     message["detail"] = fetched->detail;
+    message["version"] = fetched->version;
+    message["key"] = fetched->key;
   } else {
     message["error"] = fetched.error().message;
   }
@@ -72,7 +74,10 @@ Result<FetchedConfig> from_message(const std::string& message) {
   const auto source = read_string(*document, "source");
   const auto detail = read_string(*document, "detail");
   if (!source || !detail) return failure(source ? detail.error() : source.error());
-  return FetchedConfig{*config, *source, *detail, {}};
+  const auto version = read_integer(*document, "version", 0, INT64_MAX);
+  const auto key = read_string(*document, "key");
+  if (!version || !key) return failure(version ? key.error() : version.error());
+  return FetchedConfig{*config, *source, *detail, {}, *version, *key};
 }
 
 }  // namespace
@@ -80,6 +85,26 @@ Result<FetchedConfig> from_message(const std::string& message) {
 std::optional<std::string> process_environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& workload,
+                                     ConfigSource* source, const Environment& environment) {
+  FetchedConfig fetched;
+  if (const auto text = environment("HOCKET_CONFIG")) {
+    const auto config = parse_schedule_config(*text, &fetched.warnings);
+    if (!config) return failure(config.error().in("HOCKET_CONFIG"));
+    fetched.config = *config;
+    fetched.source = "trial";
+    fetched.detail = "HOCKET_CONFIG";
+  } else if (const auto daemon = daemon_source_from_environment(environment)) {
+    fetched = ask_source(topology, workload, *daemon, "daemon");
+  } else if (source) {
+    fetched = ask_source(topology, workload, *source, "store");
+  } else {
+    fetched.detail = "no store was given";
+  }
+  fetched.key = to_string(ConfigKey{fingerprint(topology), fingerprint(workload)});
+  return fetched;
 }
 
 Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& workload,
@@ -90,7 +115,7 @@ Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& wor
     if (!message) return failure(message.error().in("waiting for rank 0's configuration"));
     return from_message(*message);
   }
-  auto fetched = ask(topology, workload, source, environment);
+  auto fetched = ask_for_config(topology, workload, source, environment);
   if (const auto told = collective.tell(to_message(fetched)); !told) return failure(told.error());
   return fetched;
 }

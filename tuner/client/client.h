@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <fstream>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,32 +12,37 @@
 #include "core/config_source.h"
 #include "core/report.h"
 #include "core/result.h"
+#include "tuner/client/environment.h"
 
 namespace hocket {
 
 /// The configuration to train with, and where it came from.
 struct FetchedConfig {
   ScheduleConfig config;
-  /// "trial" (HOCKET_CONFIG, set by a sweep), "store" (promoted for this topology and workload), or
+  /// "trial" (HOCKET_CONFIG, set by a sweep), "daemon" (which HOCKET_DAEMON names), "last good"
+  /// (what that said before it went away), "store" (promoted for this topology and workload), or
   /// "default".
   std::string source = "default";
   /// For people: which study, or why the default.
-  std::string detail;
-  std::vector<std::string> warnings;
+  std::string detail = {};
+  std::vector<std::string> warnings = {};
+  std::int64_t version = 0;  ///< the daemon's; 0: it is not one of the daemon's
+  std::string key = {};      ///< of the job (core/config_key.h), by which the daemon knows it
 };
 
-/// Looks up an environment variable.
-using Environment = std::function<std::optional<std::string>(const char*)>;
-std::optional<std::string> process_environment(const char* name);
-
-/// Asks the environment, then `source` (may be null) for at most two seconds, then takes the
-/// default. Rank 0 alone asks; it tells the others, so that all ranks hold the same. Every rank
-/// must call it. invalid_argument, on every rank, for a HOCKET_CONFIG of rank 0 that is not valid,
-/// since a sweep must not measure something else than it asked for; otherwise an error only when
-/// rank 0 cannot be heard.
+/// Takes HOCKET_CONFIG; else asks the daemon when HOCKET_DAEMON is set, else `source` (may be
+/// null), for at most two seconds; else takes what the daemon said last, else the default. Rank 0
+/// alone asks; it tells the others, so that all ranks hold the same. Every rank must call it.
+/// invalid_argument, on every rank, for a HOCKET_CONFIG of rank 0 that is not valid, since a sweep
+/// must not measure something else than it asked for; otherwise an error only when rank 0 cannot be
+/// heard.
 Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& workload,
                                    ConfigSource* source, Collective& collective,
                                    const Environment& environment = process_environment);
+
+/// The same for a job that tells its other ranks itself; for rank 0 alone.
+Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& workload,
+                                     ConfigSource* source, const Environment& environment);
 
 /// Writes `report` to the file that HOCKET_REPORT names, whole or not at all; does nothing when it
 /// is unset. For rank 0 to call.

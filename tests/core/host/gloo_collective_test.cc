@@ -108,9 +108,9 @@ TEST(GlooCollective, ARendezvousThatCannotBeUsedIsRefusedByName) {
 Result<void> run_steps(Collective& collective, CollectiveOrder order, int steps,
                        const std::function<void(int)>& before) {
   SteadyClock clock;
-  HostExecutor executor({}, collective, clock);
+  HostExecutor executor(collective, clock);
   std::vector<float> values(50'000, 1);
-  Scheduler scheduler({.partition_bytes = 65536, .order = order}, executor);
+  Scheduler scheduler({.partition_bytes = 65536, .comm_channels = 2, .order = order}, executor);
   const DataId data = scheduler.add_data();
   for (int step = 0; step < steps; ++step) {
     before(step);

@@ -14,7 +14,7 @@ TEST(HostExecutor, IndependentTasksRunAtOnceOnAsManyStreams) {
   SteadyClock clock;
   LocalGroup group(1);
   const auto collective = group.join(0);
-  HostExecutor executor({.streams = 3}, *collective, clock);
+  HostExecutor executor(*collective, clock);
   Scheduler scheduler({.streams = 3}, executor);
   // Each task waits until all three run: only three streams at once can finish them.
   std::atomic<int> running = 0;
@@ -32,7 +32,7 @@ TEST(HostExecutor, TasksOfEqualReadinessRunMostUrgentFirst) {
   SteadyClock clock;
   LocalGroup group(1);
   const auto collective = group.join(0);
-  HostExecutor executor({}, *collective, clock);
+  HostExecutor executor(*collective, clock);
   Scheduler scheduler({}, executor);
   std::promise<void> gate;
   std::vector<int> order;

@@ -26,7 +26,8 @@ TEST(LocalCollective, SchedulersOneAfterTheOtherShareIt) {
       ScheduleConfig config;
       config.partition_bytes = 64 << round % 3;
       config.order = round % 2 ? CollectiveOrder::fifo : CollectiveOrder::negotiated;
-      HostExecutor executor({.streams = 1, .channels = 2}, collective, clock);
+      config.comm_channels = 2;
+      HostExecutor executor(collective, clock);
       Scheduler scheduler(config, executor);
       scheduler.all_reduce({.name = "values", .priority = 0}, scheduler.add_data(), values);
       const auto ok = scheduler.synchronize();

@@ -161,6 +161,7 @@ class LawObserver final : public PlanObserver {
  public:
   explicit LawObserver(std::int64_t credit_bytes) : credit_bytes_(credit_bytes) {}
 
+  void configured(const PlanOptions&) override { FAIL() << "options stay"; }
   void submitted(const SubmittedTask&) override { FAIL() << "steps are launched"; }
   void launched(const CapturedStep& step, TaskId first) override {
     for (std::uint32_t i = 0; i < step.size(); ++i) {

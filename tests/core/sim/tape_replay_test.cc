@@ -132,6 +132,11 @@ class Script {
   Script& does(TapeKind kind, std::uint64_t number, std::int64_t bytes = 0) {
     return add(kind, number, bytes, {});
   }
+  Script& configured(const PlanOptions& options) {
+    add(TapeKind::configured, 0, 0, {});
+    records_.back().plan = options;
+    return *this;
+  }
   Script& announces(std::vector<std::uint64_t> collectives) {
     add(TapeKind::announced, 0, 0, {});
     records_.back().collectives = std::move(collectives);
@@ -211,6 +216,28 @@ TEST(TapeReplay, RefusesAnnouncementsWithoutParts) {
   EXPECT_EQ(
       Script(PartOrder::announced).announces({0, 0}).collective(128).does(kReady, 0).outcome(),
       "as on the tape");
+}
+
+TEST(TapeReplay, FollowsChangesOfTheOptions) {
+  const PlanOptions fifo{.partition_bytes = 32, .credit_bytes = 64};
+  const PlanOptions announced{
+      .partition_bytes = 128, .credit_bytes = 64, .order = PartOrder::announced};
+  const auto part = [](Script script, std::uint64_t task, std::int64_t bytes) {
+    return script.does(kReady, task)
+        .does(kStartedPart, task, bytes)
+        .does(kFinishedPart, task, bytes);
+  };
+  const auto changed = part(
+      part(Script().collective(64), 0, 64).configured(announced).announces({1}).collective(128), 1,
+      128);
+  EXPECT_EQ(Script(changed).outcome(), "as on the tape");
+  EXPECT_EQ(part(Script(changed).configured(fifo).collective(64), 2, 64).outcome(),
+            "as on the tape");
+  EXPECT_THAT(Script(changed).announces({1}).outcome(),
+              HasSubstr("collective 1 is announced more"));
+  const auto refused = HasSubstr("the order changes before all that was submitted or announced");
+  EXPECT_THAT(Script(changed).announces({2}).configured(fifo).outcome(), refused);
+  EXPECT_THAT(Script().compute().does(kReady, 0).configured(announced).outcome(), refused);
 }
 
 TEST(TapeReplay, ReplaysNumbersOfDataThatAreFarApart) {

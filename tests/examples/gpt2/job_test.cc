@@ -27,9 +27,9 @@ ProcessResult run_job(const std::vector<std::string>& arguments,
   ProcessOptions options;
   options.argv = {HOCKET_BIN "/hocket", "run", "--ranks", "2", "--", HOCKET_BIN "/gpt2"};
   options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
-  // A store of the machine's user must not change what the test sees.
-  options.environment = {{"HOCKET_STORE", "/nonexistent/hocket.db"}};
-  options.environment.merge(environment);
+  // A store or a daemon of the machine's user must not change what the test sees.
+  options.environment = {{"HOCKET_STORE", "/nonexistent/hocket.db"}, {"HOCKET_DAEMON", ""}};
+  for (const auto& [name, value] : environment) options.environment[name] = value;
   options.time_limit_ns = 100'000'000'000;
   return run_process(options, clock, cancel).value();
 }
@@ -211,6 +211,18 @@ TEST_F(Gpt2JobFiles, TellsItsIterationsAsItsReportDoes) {
   }
 }
 
+TEST(Gpt2Job, WatchingADaemonThatIsAwayChangesNoLoss) {
+  const auto expected = run_with({}, kSmall);
+  auto arguments = kSmall;
+  arguments.insert(arguments.end(), {"--watch", "--explore", "10%"});
+  const auto process = run_job(arguments, {{"HOCKET_DAEMON", "http://127.0.0.1:1"}});
+  ASSERT_TRUE(process.succeeded()) << describe_end(process) << process.stderr_text;
+  const auto result = parse_object(process.stdout_text, "output").value();
+  EXPECT_EQ(result["losses"], expected["losses"]);
+  EXPECT_EQ(result["parameters_hash"], expected["parameters_hash"]);
+  EXPECT_EQ(result["explored"], 0);
+}
+
 TEST(Gpt2Job, BadInputIsExitStatusTwoAndSaysWhy) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"--steps", "3"}, "leave nothing to measure"},
@@ -218,6 +230,9 @@ TEST(Gpt2Job, BadInputIsExitStatusTwoAndSaysWhy) {
       {{"--record", "/tmp/x", "--profile", "/tmp/x"}, "excludes"},
       {{"--steps", "8", "--layers", "1", "--record", "/no/such/tape"}, "cannot write"},
       {{"--link", "fast"}, "expected RATE[,LATENCY]"},
+      {{"--steps", "8", "--layers", "1", "--watch"}, "HOCKET_DAEMON names no daemon"},
+      {{"--watch", "--explore", "77%"}, "from 0% to 50%"},
+      {{"--explore", "3%"}, "requires --watch"},
       {{"--heads", "7"}, "heads"},
       {{"--text", "/no/such/file"}, "/no/such/file"},
   };

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "store/open.h"
 #include "store/sqlite/database.h"
 #include "tests/store/fixtures.h"
 
@@ -62,7 +63,7 @@ TEST(OpenDatabase, SetsWhatKeepsTheDataSafe) {
   EXPECT_EQ(number(db, "PRAGMA synchronous"), 2) << "FULL";
   EXPECT_EQ(number(db, "PRAGMA trusted_schema"), 0);
   EXPECT_EQ(number(db, "PRAGMA busy_timeout"), 5000);
-  EXPECT_EQ(number(db, "PRAGMA user_version"), 1);
+  EXPECT_EQ(number(db, "PRAGMA user_version"), 2);
   EXPECT_EQ(number(db, "PRAGMA application_id"), 0x68636b74);
   auto mode = must(db.query("PRAGMA journal_mode"));
   ASSERT_TRUE(must(mode.next()));
@@ -80,6 +81,90 @@ TEST(OpenDatabase, AnOlderFileIsMigratedByWritersAndRefusedByReaders) {
   // tables, which shows that it was tried.
   EXPECT_THAT(message_of(open_database(path, /*read_only=*/false, 0)), HasSubstr("already exists"));
   EXPECT_FALSE(open_database(path, /*read_only=*/true, 0));
+}
+
+/// A file of version 1 from a released program.
+void write_version_1(const std::string& path) {
+  auto db = must(Connection::open(path, Connection::Mode::create, 0));
+  must(
+      db.execute_script(read_bytes(HOCKET_SOURCE_DIR "/tests/store/sqlite/version_1.sql").c_str()));
+  ASSERT_EQ(number(db, "PRAGMA user_version"), 1);
+}
+
+std::vector<std::string> schema(Connection& db) {
+  auto query =
+      must(db.query("SELECT name || ': ' || sql FROM sqlite_schema "
+                    "WHERE sql IS NOT NULL ORDER BY name"));
+  std::vector<std::string> found;
+  while (must(query.next())) found.push_back(query.text(0));
+  return found;
+}
+
+TEST(Version2, KeepsEverythingThatVersion1Had) {
+  TempDir folder;
+  const std::string path = folder.file("store.db");
+  write_version_1(path);
+  EXPECT_THAT(message_of(open_store(path, {.read_only = true})), HasSubstr("older version 1"));
+
+  const auto store = must(open_store(path, {.now_unix_ns = [] { return 9; }}));
+  const auto promotions = must(store->promotions({}));
+  ASSERT_EQ(promotions.size(), 2u);
+  const PromotionRow expected{.id = 1,
+                              .topology_id = 1,
+                              .workload_id = 1,
+                              .study_id = 1,
+                              .config = {{"X", 4}},
+                              .measured = MeasuredGain{104, 125, 0.16800000000000048},
+                              .promoted_at_ns = 1795274312109390245};
+  EXPECT_EQ(promotions[0], expected);
+  EXPECT_EQ(promotions[1].config, nlohmann::json({{"X", 4}}));
+  const auto key = must(store->keys()).at(0);
+  EXPECT_EQ(key.current_id, 2);
+  EXPECT_EQ(must(store->current_promotion(key.key.topology, key.key.workload)), promotions[1]);
+
+  const auto trials = must(store->trials(1, TrialDetail::with_measurements));
+  ASSERT_EQ(trials.size(), 3u);
+  EXPECT_EQ(trials[0].measurements, (Measurements{{"objective", {125}}, {"wall_ns", {5639211}}}));
+  EXPECT_EQ(trials[0].worker, "");
+  EXPECT_EQ(trials[0].lease_until_ns, std::nullopt);
+  EXPECT_EQ(must(store->trials(2, TrialDetail::summary)).back().state, TrialState::running);
+  EXPECT_EQ(must(store->start_trial({2, {}, {{"X", 1}}, "w", 5})).id, 41) << "ids go on";
+  EXPECT_EQ(must(store->promote({.topology_id = 1,
+                                 .workload_id = 1,
+                                 .config = {{"X", 5}},
+                                 .origin = PromotionOrigin::push}))
+                .id,
+            3);
+  EXPECT_EQ(must(store->audit({})).size(), 1u);
+}
+
+TEST(Version2, IsTheSameFromVersion1AsFromNothing) {
+  TempDir folder;
+  write_version_1(folder.file("old.db"));
+  auto old = must(open_database(folder.file("old.db"), /*read_only=*/false, 0));
+  auto fresh = must(open_database(folder.file("new.db"), /*read_only=*/false, 0));
+  EXPECT_EQ(schema(old), schema(fresh));
+  EXPECT_EQ(number(old, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
+  auto check = must(old.query("PRAGMA integrity_check"));
+  ASSERT_TRUE(must(check.next()));
+  EXPECT_EQ(check.text(0), "ok");
+}
+
+TEST(Version2, AProgramThatKnowsVersion1GoesOnPromoting) {
+  TempDir folder;
+  const std::string path = folder.file("store.db");
+  write_version_1(path);
+  auto older = must(Connection::open(path, Connection::Mode::create, 0));
+  const char* insert =
+      "INSERT INTO promotions (topology_id, workload_id, study_id, config, value, "
+      "default_value, gain, promoted_at_ns) VALUES (1, 1, 2, '{}', 1, 2, 0.5, ?1)";
+  must(older.execute(insert, std::int64_t{7}));
+  const auto store = must(open_store(path));
+  must(older.execute(insert, std::int64_t{8}));
+  const auto row = must(store->promotions({})).back();
+  EXPECT_EQ(row.promoted_at_ns, 8);
+  EXPECT_EQ(row.origin, PromotionOrigin::study);
+  EXPECT_EQ(row.stage, PromotionStage::released);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "tests/core/host/ranks.h"
+#include "tests/tuner/client/environment.h"
 
 namespace hocket {
 namespace {
@@ -27,13 +28,6 @@ class FixedSource final : public ConfigSource {
  private:
   Result<std::optional<StoredConfig>> answer_;
 };
-
-Environment environment(std::map<std::string, std::string> variables) {
-  return [variables = std::move(variables)](const char* name) -> std::optional<std::string> {
-    const auto it = variables.find(name);
-    return it == variables.end() ? std::nullopt : std::optional(it->second);
-  };
-}
 
 Result<FetchedConfig> fetch_alone(ConfigSource* source,
                                   const Environment& variables = environment({})) {

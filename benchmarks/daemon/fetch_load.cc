@@ -1,0 +1,89 @@
+// How many requests a second are answered over connections that are kept, each with one request
+// under way: with 304, and with a body. hocket's server and a bare one take turns.
+//
+//   fetch_load [--connections N] [--seconds S] [--rounds R]
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+
+#include "benchmarks/daemon/load.h"
+#include "benchmarks/daemon/server_process.h"
+
+namespace {
+
+using hocket::ServerKind;
+
+constexpr std::string_view kConditional =
+    "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: load\r\nAccept: */*\r\n"
+    "If-None-Match: \"1\"\r\n\r\n";
+constexpr std::string_view kWhole =
+    "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: load\r\nAccept: */*\r\n\r\n";
+
+/// The bytes of one response; all that follow are alike.
+std::size_t response_bytes(hocket::Connections& clients, std::string_view request, bool has_body) {
+  clients.send(0, request);
+  std::string text;
+  const auto is_whole = [&] {
+    const std::size_t end = text.find("\r\n\r\n");
+    return end != std::string::npos && text.size() >= end + 4 + (has_body ? hocket::kBodyBytes : 0);
+  };
+  while (!is_whole()) {
+    clients.wait();
+    text += clients.receive(0);
+  }
+  return text.size();
+}
+
+double requests_per_second(ServerKind kind, std::size_t connections, double seconds,
+                           std::string_view request, bool has_body) {
+  hocket::ServerProcess server(kind);
+  hocket::Connections clients(server.port(), connections);
+  const std::size_t bytes = response_bytes(clients, request, has_body);
+  std::vector<std::size_t> received(connections, 0);
+  for (std::size_t i = 0; i < connections; ++i) clients.send(i, request);
+  const std::int64_t begin_ns = hocket::monotonic_ns();
+  const auto length_ns = static_cast<std::int64_t>(seconds * 1e9);
+  std::int64_t now_ns = begin_ns;
+  std::size_t answers = 0;
+  for (; now_ns < begin_ns + length_ns; now_ns = hocket::monotonic_ns()) {
+    for (const std::size_t i : clients.wait()) {
+      received[i] += clients.receive(i).size();
+      if (received[i] < bytes) continue;
+      received[i] -= bytes;
+      ++answers;
+      clients.send(i, request);
+    }
+  }
+  return static_cast<double>(answers) * 1e9 / static_cast<double>(now_ns - begin_ns);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::size_t connections = 64;
+  double seconds = 2;
+  int rounds = 5;
+  CLI::App app("Requests over connections that are kept");
+  app.add_option("--connections", connections, "Connections")->check(CLI::Range(1, 10'000));
+  app.add_option("--seconds", seconds, "Length of a turn")->check(CLI::Range(0.01, 600.0));
+  app.add_option("--rounds", rounds, "Turns of each server")->check(CLI::Range(1, 1'000));
+  CLI11_PARSE(app, argc, argv);
+  hocket::raise_open_files();
+  for (const bool has_body : {false, true}) {
+    std::map<ServerKind, std::vector<double>> rates;
+    for (int round = 0; round < rounds; ++round) {
+      for (const ServerKind kind : {ServerKind::hocket, ServerKind::bare}) {
+        rates[kind].push_back(requests_per_second(kind, connections, seconds,
+                                                  has_body ? kWhole : kConditional, has_body));
+      }
+    }
+    std::printf(
+        "%s, %zu connections, requests/s: hocket %s, bare %s, ratio %.2f\n",
+        has_body ? "200 with 600 bytes" : "304", connections,
+        hocket::spread(rates[ServerKind::hocket], 0).c_str(),
+        hocket::spread(rates[ServerKind::bare], 0).c_str(),
+        hocket::median(rates[ServerKind::hocket]) / hocket::median(rates[ServerKind::bare]));
+  }
+  return 0;
+}

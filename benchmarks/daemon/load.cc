@@ -1,0 +1,83 @@
+#include "benchmarks/daemon/load.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "core/check.h"
+
+namespace hocket {
+
+Connections::Connections(std::uint16_t port, std::size_t count)
+    : epoll_(epoll_create1(0)), buffer_(1 << 16, '\0') {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  for (std::size_t number = 0; number < count; ++number) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    HOCKET_CHECK(socket >= 0, "there are descriptors");
+    HOCKET_CHECK(connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0,
+                 "the server listens");
+    const int on = 1;
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    event.data.u64 = number;
+    epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
+    sockets_.push_back(socket);
+  }
+}
+
+Connections::~Connections() {
+  for (const int socket : sockets_) close(socket);
+  close(epoll_);
+}
+
+void Connections::send(std::size_t number, std::string_view text) {
+  const auto sent = ::send(sockets_[number], text.data(), text.size(), MSG_NOSIGNAL);
+  HOCKET_CHECK(sent == static_cast<ssize_t>(text.size()), "a request fits into the socket");
+}
+
+std::string_view Connections::receive(std::size_t number) {
+  const auto bytes = recv(sockets_[number], buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  HOCKET_CHECK(bytes != 0, "the server keeps the connection");
+  return {buffer_.data(), static_cast<std::size_t>(std::max<ssize_t>(0, bytes))};
+}
+
+const std::vector<std::size_t>& Connections::wait() {
+  std::array<epoll_event, 512> events;
+  const int count = epoll_wait(epoll_, events.data(), events.size(), -1);
+  ready_.clear();
+  for (int i = 0; i < count; ++i) ready_.push_back(events[i].data.u64);
+  return ready_;
+}
+
+double quantile(const std::vector<double>& sorted, double share) {
+  HOCKET_CHECK(!sorted.empty(), "something was measured");
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<std::size_t>(std::ceil(share * last))];
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
+std::string spread(std::vector<double> values, int digits) {
+  std::sort(values.begin(), values.end());
+  char text[100];
+  std::snprintf(text, sizeof text, "%.*f (%.*f to %.*f)", digits, quantile(values, 0.5), digits,
+                values.front(), digits, values.back());
+  return text;
+}
+
+}  // namespace hocket

@@ -1,0 +1,98 @@
+// How long an event takes to reach all watchers, and what memory they cost the server. hocket's
+// server and a bare one take turns.
+//
+//   watch_load [--watchers N] [--events E] [--rounds R]
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <map>
+
+#include "benchmarks/daemon/load.h"
+#include "benchmarks/daemon/server_process.h"
+
+namespace {
+
+using hocket::ServerKind;
+
+struct Figures {
+  std::vector<double> p50_ms, p99_ms, max_ms, memory_mb;
+};
+
+void subscribe(hocket::Connections& watchers) {
+  for (std::size_t i = 0; i < watchers.size(); ++i) {
+    watchers.send(i, "GET /watch HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n");
+  }
+  for (std::size_t heads = 0; heads < watchers.size();) {
+    for (const std::size_t i : watchers.wait()) heads += watchers.receive(i).ends_with("\r\n\r\n");
+  }
+}
+
+/// Publishes one event and reads it from each connection, in milliseconds since it was published.
+void measure_event(hocket::ServerProcess& server, hocket::Connections& watchers,
+                   std::vector<double>& times_ms) {
+  server.publish();
+  std::int64_t published_ns = 0;
+  for (std::size_t whole = 0; whole < watchers.size();) {
+    for (const std::size_t i : watchers.wait()) {
+      const std::string_view text = watchers.receive(i);
+      if (published_ns == 0) {
+        const std::size_t at = text.find("data: ");
+        if (at != std::string_view::npos) {
+          std::from_chars(text.data() + at + 6, text.data() + text.size(), published_ns);
+        }
+      }
+      if (!text.ends_with("\n\n")) continue;
+      ++whole;
+      times_ms.push_back(static_cast<double>(hocket::monotonic_ns() - published_ns) / 1e6);
+    }
+  }
+}
+
+void measure(ServerKind kind, std::size_t count, int events, Figures& figures) {
+  hocket::ServerProcess server(kind);
+  hocket::Connections watchers(server.port(), count);
+  subscribe(watchers);
+  std::vector<double> times_ms;
+  for (int i = 0; i < events; ++i) measure_event(server, watchers, times_ms);
+  std::sort(times_ms.begin(), times_ms.end());
+  figures.p50_ms.push_back(hocket::quantile(times_ms, 0.5));
+  figures.p99_ms.push_back(hocket::quantile(times_ms, 0.99));
+  figures.max_ms.push_back(times_ms.back());
+  figures.memory_mb.push_back(server.peak_memory_mb());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::size_t watchers = 10'000;
+  int events = 20, rounds = 5;
+  CLI::App app("Events to many watchers");
+  app.add_option("--watchers", watchers, "Connections")->check(CLI::Range(1, 28'000));
+  app.add_option("--events", events, "Events, one after another")->check(CLI::Range(1, 10'000));
+  app.add_option("--rounds", rounds, "Turns of each server")->check(CLI::Range(1, 1'000));
+  CLI11_PARSE(app, argc, argv);
+  const std::size_t files = hocket::raise_open_files();
+  if (files < watchers + 64) {
+    std::fprintf(stderr, "at most %zu open files, too few for %zu watchers: raise ulimit -n\n",
+                 files, watchers);
+    return 1;
+  }
+  std::map<ServerKind, Figures> figures;
+  for (int round = 0; round < rounds; ++round) {
+    for (const ServerKind kind : {ServerKind::hocket, ServerKind::bare}) {
+      measure(kind, watchers, events, figures[kind]);
+    }
+  }
+  std::printf("%zu watchers, %d events, %d rounds: median (least to most)\n", watchers, events,
+              rounds);
+  for (const auto& [kind, f] : figures) {
+    std::printf("%-6s  p50 %s ms, p99 %s ms, max %s ms, memory %s MB\n", to_string(kind),
+                hocket::spread(f.p50_ms, 1).c_str(), hocket::spread(f.p99_ms, 1).c_str(),
+                hocket::spread(f.max_ms, 1).c_str(), hocket::spread(f.memory_mb, 1).c_str());
+  }
+  std::printf("p99, hocket to bare: %.2f\n", hocket::median(figures[ServerKind::hocket].p99_ms) /
+                                                 hocket::median(figures[ServerKind::bare].p99_ms));
+  return 0;
+}

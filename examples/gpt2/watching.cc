@@ -1,0 +1,52 @@
+#include "examples/gpt2/watching.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "tuner/client/http_daemon_link.h"
+
+namespace hocket {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+}  // namespace
+
+Result<DaemonAccess> daemon_to_watch() {
+  auto daemon = daemon_from_environment();
+  if (daemon || daemon.error().code != ErrorCode::not_found) return daemon;
+  return failure(ErrorCode::invalid_argument,
+                 "--watch: HOCKET_DAEMON names no daemon; set it to the address of one, such as "
+                 "http://127.0.0.1:7077 (hocket serve)");
+}
+
+Result<Watch> watch_daemon(const RunReport& report, const FetchedConfig& fetched, double explore,
+                           const std::optional<StepDescription>& step,
+                           const std::function<void(const std::string&)>& warn) {
+  auto daemon = daemon_to_watch();
+  if (!daemon) return failure(daemon.error());
+  // Another process may have had this number.
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  JobDescription job{.id = "gpt2-" + std::to_string(getpid()) + "-" + std::to_string(now),
+                     .name = report.workload.name,
+                     .host = host_name(),
+                     .topology = report.topology,
+                     .workload = report.workload,
+                     .config = report.config,
+                     .version = fetched.version,
+                     .explore = explore,
+                     .step = step};
+  for (const Knob& knob : schedule_knobs()) job.knobs.emplace_back(knob.name);
+  std::string id = job.id;
+  return Watch{std::move(id), open_daemon_link({.daemon = std::move(*daemon),
+                                                .job = std::move(job),
+                                                .warn = warn,
+                                                .seed = static_cast<std::uint64_t>(now)})};
+}
+
+}  // namespace hocket

@@ -1,0 +1,35 @@
+#pragma once
+
+// The job's link to the daemon that HOCKET_DAEMON names, for a job that is tuned while it trains.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/report.h"
+#include "core/result.h"
+#include "core/step_description.h"
+#include "tuner/client/client.h"
+#include "tuner/client/daemon_access.h"
+#include "tuner/client/daemon_link.h"
+
+namespace hocket {
+
+/// The daemon that HOCKET_DAEMON names. invalid_argument when it is unset or wrong, which every
+/// rank can see for itself.
+Result<DaemonAccess> daemon_to_watch();
+
+struct Watch {
+  std::string job;  ///< the id under which the daemon knows it
+  std::unique_ptr<DaemonLink> link;
+};
+
+/// Opens rank 0's link; it connects in the background. `report` says what the job is and runs with,
+/// `explore` which share of its time trying may cost. invalid_argument when HOCKET_DAEMON is unset
+/// or wrong.
+Result<Watch> watch_daemon(const RunReport& report, const FetchedConfig& fetched, double explore,
+                           const std::optional<StepDescription>& step,
+                           const std::function<void(const std::string&)>& warn);
+
+}  // namespace hocket

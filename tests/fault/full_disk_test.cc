@@ -1,0 +1,145 @@
+// A daemon whose disk is full says so, goes on answering what it can, and loses nothing.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/fault/daemon_process.h"
+#include "tests/store/fixtures.h"
+#include "tests/tuner/temporary_folder.h"
+#include "tuner/parameter_text.h"
+#include "tuner/study_definition.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class FullDisk : public ::testing::Test {
+ protected:
+  void serve(const ChildOptions& limits, const std::string& store) {
+    store_ = store;
+    daemon_ = std::make_unique<DaemonProcess>(
+        DaemonProcess::Options{.store = store_, .log = folder_.file("log"), .child = limits});
+    if (!daemon_->listens()) return;
+    client_ = std::make_unique<DaemonClient>(daemon_->port());
+    StudyDefinition definition{.space = must(Space::make({must(parse_parameter("X=int:1..1000"))})),
+                               .objective = {.kind = ObjectiveKind::wall, .argument = {}}};
+    definition.method = SearchMethod::random;
+    definition.trials = 10'000;
+    ask("POST", "/v1/studies", {{"study", "s"}, {"definition", to_json(definition)}});
+    key_ = ask("POST", "/v1/resolve",
+               {{"topology", to_json(sample_topology())},
+                {"workload", to_json(sample_workload())}})["key"];
+    version_ =
+        ask("PUT", "/v1/configs/" + key_, {{"config", to_json(ScheduleConfig{})}})["version"];
+  }
+
+  nlohmann::json ask(const std::string& method, const std::string& target,
+                     const nlohmann::json& body = nullptr) {
+    const auto answer = client_->ask(method, target, body);
+    EXPECT_TRUE(answer) << method << " " << target << ": " << answer.error().message;
+    return answer.value_or(nlohmann::json::object());
+  }
+
+  /// Asks for a trial and tells it, with a long text. The first answer that was refused, else the
+  /// last one.
+  HttpResponse work() {
+    if (!trial_) {
+      auto asked = client_->send("POST", "/v1/studies/s/ask", {{"worker", "w"}}).value();
+      if (asked.status != 200) return asked;
+      trial_ = nlohmann::json::parse(asked.body)["trial"];
+    }
+    auto told =
+        client_
+            ->send(
+                "POST", "/v1/studies/s/tell",
+                {{"trial", *trial_}, {"status", "failed"}, {"message", std::string(20'000, 'x')}})
+            .value();
+    if (told.status == 200) told_.push_back(*std::exchange(trial_, std::nullopt));
+    return told;
+  }
+
+  /// A path as the daemon sees it, for others.
+  std::string in_daemon(const std::string& path) const {
+    return "/proc/" + std::to_string(daemon_->pid()) + "/root" + path;
+  }
+
+  /// Works until the disk is full, and sees that what needs no space goes on.
+  void fill() {
+    HttpResponse answer{.status = 200};
+    for (int i = 0; i < 2000 && answer.status == 200; ++i) answer = work();
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_THAT(answer.body, AllOf(HasSubstr("disk full"), HasSubstr("free some space")));
+    EXPECT_GT(told_.size(), 3u);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(work().status, 503);
+    for (const char* target : {"/healthz", "/readyz", "/metrics", "/v1/configs", "/v1/studies",
+                               "/v1/studies/s/trials", "/v1/audit", "/v1/jobs"}) {
+      EXPECT_EQ(client_->send("GET", target).value().status, 200) << target;
+    }
+    EXPECT_TRUE(eventually(
+        [&] { return client_->send("GET", "/v1/configs/" + key_).value().status == 200; }));
+  }
+
+  /// There is space again: what was refused works, and what was acknowledged is there.
+  void expect_recovered() {
+    EXPECT_EQ(work().status, 200);
+    EXPECT_EQ(work().status, 200);
+    std::map<std::int64_t, std::string> status;
+    const auto answer = ask("GET", "/v1/studies/s/trials");
+    for (const auto& trial : answer.at("trials")) {
+      status[trial["trial"]] = trial["status"];
+    }
+    for (const std::int64_t trial : told_) EXPECT_EQ(status[trial], "failed") << trial;
+    EXPECT_GE(ask("GET", "/v1/configs/" + key_)["version"], version_);
+    // The disk may be gone with the daemon.
+    for (const char* end : {"", "-wal"}) {
+      std::filesystem::copy_file(in_daemon(store_ + end), folder_.file("copy") + end);
+    }
+    EXPECT_EQ(daemon_->stop(), 0);
+    const auto whole = check_store(folder_.file("copy"));
+    EXPECT_TRUE(whole) << whole.error().message;
+  }
+
+  const testing::TemporaryFolder folder_;
+  std::string store_, key_;
+  std::int64_t version_ = 0;
+  std::unique_ptr<DaemonProcess> daemon_;
+  std::unique_ptr<DaemonClient> client_;
+  std::optional<std::int64_t> trial_;
+  std::vector<std::int64_t> told_;
+};
+
+TEST_F(FullDisk, OfItsOwn) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may make a file system";
+  const std::string disk = folder_.file("disk");
+  std::filesystem::create_directory(disk);
+  serve({.disk_folder = disk, .disk_bytes = 3 << 20}, disk + "/store.db");
+  if (!daemon_->listens() && daemon_->child().wait(std::chrono::seconds(1)) == 125) {
+    GTEST_SKIP() << "this root may not make a file system";
+  }
+  ASSERT_TRUE(daemon_->listens());
+  const std::string ballast = in_daemon(disk + "/ballast");
+  std::ofstream(ballast) << std::string(1 << 20, 'x');
+  ASSERT_EQ(std::filesystem::file_size(ballast), 1u << 20);
+  fill();
+  std::filesystem::remove(ballast);
+  expect_recovered();
+}
+
+TEST_F(FullDisk, ThatIsALimitOfFiles) {
+  serve({.file_bytes = 1 << 20}, folder_.file("store.db"));
+  ASSERT_TRUE(daemon_->listens());
+  fill();
+  const rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+  ASSERT_EQ(prlimit(daemon_->pid(), RLIMIT_FSIZE, &all, nullptr), 0);
+  expect_recovered();
+}
+
+}  // namespace
+}  // namespace hocket

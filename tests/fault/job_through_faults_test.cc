@@ -1,0 +1,290 @@
+// A job trains as if there were no daemon, whatever the daemon does.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "core/config_key.h"
+#include "core/job_message.h"
+#include "tests/fault/daemon_process.h"
+#include "tests/fault/gpt2_job.h"
+#include "tests/tuner/client/fake_daemon.h"
+
+namespace hocket {
+namespace {
+
+using Peer = FakeDaemon::Peer;
+using Request = FakeDaemon::Request;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kShort = {"--d-model", "64", "--sequence", "32",
+                                         "--batch",   "2",  "--steps",    "12"};
+
+/// Long enough for something to happen meanwhile: a step takes some 70 ms on this link.
+std::vector<std::string> slow() {
+  auto arguments = kShort;
+  arguments.back() = "30";
+  arguments.insert(arguments.end(), {"--link", "100mbit,1ms"});
+  return arguments;
+}
+
+class JobThroughFaults : public ::testing::Test {
+ protected:
+  /// What a job learns in so many steps without a daemon, on whatever link.
+  nlohmann::json undisturbed(const std::string& steps = kShort.back()) {
+    auto arguments = kShort;
+    arguments.back() = steps;
+    Gpt2Job job(folder_, {.arguments = arguments});
+    EXPECT_EQ(job.wait(), 0) << job.errors();
+    auto learned = job.learned();
+    EXPECT_FALSE(learned.is_null());
+    return learned;
+  }
+
+  /// Trains with the daemon `url`, watching it and not, and gives what it wrote on stderr.
+  std::string expect_unharmed(const std::string& url, const nlohmann::json& expected) {
+    std::string errors;
+    for (const bool watch : {false, true}) {
+      SCOPED_TRACE(watch ? "watching" : "not watching");
+      const auto begin = std::chrono::steady_clock::now();
+      Gpt2Job job(folder_, {.daemon = url, .watch = watch, .arguments = kShort});
+      EXPECT_EQ(job.wait(), 0) << job.errors();
+      EXPECT_EQ(job.learned(), expected) << job.errors();
+      // Two seconds at the start are allowed, half a one at the end, and the training is short; a
+      // job that waits for an answer takes half a minute.
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+      errors += job.errors();
+    }
+    return errors;
+  }
+
+  DaemonProcess::Options serve() {
+    return {.store = folder_.file("store.db"), .log = folder_.file("log")};
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+std::string key_in(const Request& request) {
+  const auto body = nlohmann::json::parse(request.body);
+  return to_string({fingerprint(topology_from_json(body.at("topology")).value()),
+                    fingerprint(workload_from_json(body.at("workload")).value())});
+}
+
+/// Answers as a daemon does that has `config` for everybody, and sends `events` to who watches.
+std::function<void(Peer&)> daemon_with(nlohmann::json config, std::string events,
+                                       std::atomic<int>& watched) {
+  return [=, &watched](Peer& peer) {
+    while (const auto request = peer.read()) {
+      if (request->is("GET /v1/watch")) {
+        peer.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + events);
+        ++watched;
+        return peer.wait_until_gone();
+      }
+      nlohmann::json answer = nlohmann::json::object();
+      if (!request->is("POST /v1/reports")) answer["key"] = key_in(*request);
+      if (request->is("POST /v1/resolve")) {
+        answer["match"] = config.is_null() ? "none" : "exact";
+        answer.update({{"version", 3}, {"config", config}, {"origin", "push"}});
+      }
+      if (!peer.write(http_answer(200, answer.dump()))) return;
+    }
+  };
+}
+
+void write_without_end(Peer& peer, const std::string& head, const std::string& piece) {
+  if (!peer.read() || !peer.write(head)) return;
+  for (int i = 0; i < 10'000 && peer.write(piece); ++i) continue;
+}
+
+/// Nothing comes for half a minute, then the right answer.
+void answer_late(Peer& peer) {
+  while (const auto request = peer.read()) {
+    pollfd closing = {peer.socket(), 0, 0};
+    poll(&closing, 1, 30'000);
+    if (!peer.write(http_answer(200, R"({"key":"","match":"none"})"))) return;
+  }
+}
+
+const std::string kOutOfRange =
+    R"({"format":"hocket-schedule","version":1,"partition_bytes":1,"streams":-4})";
+
+TEST_F(JobThroughFaults, OneThatCannotBeAsked) {
+  const auto expected = undisturbed();
+  EXPECT_THAT(expect_unharmed("http://127.0.0.1:1", expected), HasSubstr("warning"));
+  const std::pair<const char*, std::function<void(Peer&)>> daemons[] = {
+      {"a black hole", nullptr},
+      {"half a minute of latency", answer_late},
+      {"closes at once", [](Peer&) {}},
+      {"closes when asked", [](Peer& peer) { (void)peer.read(); }}};
+  for (const auto& [what, script] : daemons) {
+    SCOPED_TRACE(what);
+    FakeDaemon daemon(script);
+    EXPECT_THAT(expect_unharmed(daemon.url(), expected), HasSubstr("configuration from default"));
+  }
+}
+
+TEST_F(JobThroughFaults, OneThatAnswersGarbage) {
+  const auto expected = undisturbed();
+  const std::string ok = "HTTP/1.1 200 OK\r\n";
+  const std::string megabyte(1 << 20, 'x');
+  const auto always = [](const std::string& answer) {
+    return FakeDaemon::answering([=](const Request&) { return answer; });
+  };
+  const std::pair<const char*, std::function<void(Peer&)>> daemons[] = {
+      {"HTML", always(http_answer(200, "<html><h1>It works!</h1></html>", "text/html"))},
+      {"a gateway's error", always(http_answer(502, "<html>Bad gateway</html>", "text/html"))},
+      {"JSON that is cut off", always(http_answer(200, R"({"key":"a","match":"ex)"))},
+      {"a body that is cut off",
+       [&](Peer& peer) {
+         if (peer.read()) peer.write(ok + "Content-Length: 1000\r\n\r\n{\"key\":");
+       }},
+      {"another protocol", [](Peer& peer) { peer.write("SSH-2.0-OpenSSH_9.2\r\n"); }},
+      {"deep JSON", always(http_answer(200, std::string(100'000, '[')))},
+      {"an endless header", [&](Peer& peer) { write_without_end(peer, ok, "X: y\r\n"); }},
+      {"an endless line", [&](Peer& peer) { write_without_end(peer, ok, megabyte); }},
+      {"an endless body", [&](Peer& peer) {
+         write_without_end(peer, ok + "Content-Length: 999999999999\r\n\r\n", megabyte);
+       }}};
+  for (const auto& [what, script] : daemons) {
+    SCOPED_TRACE(what);
+    FakeDaemon daemon(script);
+    const auto errors = expect_unharmed(daemon.url(), expected);
+    EXPECT_THAT(errors, HasSubstr("warning"));
+    EXPECT_THAT(errors, HasSubstr("configuration from default"));
+    EXPECT_GT(daemon.connections(), 1);
+  }
+}
+
+TEST_F(JobThroughFaults, OneWhoseConfigurationsAreOutOfRange) {
+  const auto expected = undisturbed();
+  std::atomic<int> watched = 0;
+  const auto bad = nlohmann::json::parse(kOutOfRange);
+  {
+    FakeDaemon daemon(daemon_with(bad, "", watched));
+    EXPECT_THAT(expect_unharmed(daemon.url(), expected),
+                AllOf(HasSubstr("partition_bytes"), HasSubstr("configuration from default")));
+  }
+  const nlohmann::json version = {{"version", 9}, {"config", bad}, {"origin", "push"}};
+  const nlohmann::json trial = {{"trial", 9}, {"config", bad}};
+  for (const std::string& event : {"id: 9\nevent: config\ndata: " + version.dump() + "\n\n",
+                                   "event: candidate\ndata: " + trial.dump() + "\n\n",
+                                   std::string("event: config\ndata: {\"version\":\n\n"),
+                                   std::string("event: elephant\ndata: \xff\xfe\n\n:\n\nid\n\n"),
+                                   "data: " + std::string(3 << 20, 'x') + "\n\n"}) {
+    SCOPED_TRACE(event.substr(0, 60));
+    watched = 0;
+    FakeDaemon daemon(daemon_with(nullptr, event, watched));
+    expect_unharmed(daemon.url(), expected);
+    EXPECT_GE(watched, 1);
+  }
+}
+
+/// Starts a job that watches a daemon, and returns when both are at work.
+std::unique_ptr<Gpt2Job> start_watching(const testing::TemporaryFolder& folder,
+                                        const std::string& url, std::uint16_t daemon_port) {
+  auto job = std::make_unique<Gpt2Job>(
+      folder, Gpt2JobOptions{.daemon = url, .watch = true, .arguments = slow()});
+  DaemonClient client(daemon_port);
+  EXPECT_TRUE(eventually([&] {
+    const auto jobs = client.ask("GET", "/v1/jobs");
+    return jobs && jobs->at("jobs").size() == 1 && jobs->at("jobs")[0].at("connected") == true &&
+           job->iterations() > 0;
+  })) << job->errors();
+  return job;
+}
+
+void expect_still_unharmed(Gpt2Job& job, const nlohmann::json& expected) {
+  EXPECT_TRUE(job.rank(0).is_running()) << "it ended before anything went wrong";
+  EXPECT_EQ(job.wait(), 0) << job.errors();
+  EXPECT_EQ(job.learned(), expected) << job.errors();
+}
+
+TEST_F(JobThroughFaults, OneThatIsKilledMeanwhile) {
+  const auto expected = undisturbed("30");
+  DaemonProcess daemon(serve());
+  ASSERT_TRUE(daemon.listens());
+  const auto job = start_watching(folder_, daemon.url(), daemon.port());
+  daemon.kill();
+  expect_still_unharmed(*job, expected);
+  EXPECT_THAT(job->errors(), HasSubstr("warning"));
+}
+
+TEST_F(JobThroughFaults, OneThatIsKilledAndComesBack) {
+  const auto expected = undisturbed("30");
+  auto options = serve();
+  auto daemon = std::make_unique<DaemonProcess>(options);
+  ASSERT_TRUE(daemon->listens());
+  options.port = daemon->port();
+  const auto job = start_watching(folder_, daemon->url(), daemon->port());
+  daemon->kill();
+  daemon = std::make_unique<DaemonProcess>(options);
+  ASSERT_TRUE(daemon->listens());
+  DaemonClient client(options.port);
+  EXPECT_TRUE(eventually([&] {
+    const auto jobs = client.ask("GET", "/v1/jobs");
+    return jobs && jobs->at("jobs").size() == 1;
+  })) << "it did not present itself again: "
+      << job->errors();
+  expect_still_unharmed(*job, expected);
+  EXPECT_EQ(daemon->stop(), 0);
+}
+
+/// Passes bytes on in both directions, until it stops and leaves both connections open.
+class Proxy {
+ public:
+  explicit Proxy(std::uint16_t port) : port_(port) {}
+
+  void stall() { is_stalled_ = true; }
+  std::string url() const { return front_.url(); }
+
+ private:
+  void pass_on(Peer& peer) {
+    const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port_);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(server, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+      while (pass_on_some(peer.socket(), server)) continue;
+    }
+    ::close(server);
+  }
+
+  /// False when either has closed.
+  bool pass_on_some(int client, int server) {
+    const short wanted = is_stalled_ ? 0 : POLLIN;
+    pollfd ends[] = {{client, wanted, 0}, {server, wanted, 0}};
+    poll(ends, 2, 20);
+    for (int i = 0; i < 2; ++i) {
+      if ((ends[i].revents & (POLLHUP | POLLERR)) != 0) return false;
+      if ((ends[i].revents & POLLIN) == 0) continue;
+      char bytes[4096];
+      const ssize_t count = ::recv(ends[i].fd, bytes, sizeof bytes, 0);
+      if (count <= 0) return false;
+      ::send(ends[1 - i].fd, bytes, static_cast<std::size_t>(count), MSG_NOSIGNAL);
+    }
+    return true;
+  }
+
+  const std::uint16_t port_;
+  std::atomic<bool> is_stalled_ = false;
+  FakeDaemon front_{[this](Peer& peer) { pass_on(peer); }};
+};
+
+TEST_F(JobThroughFaults, OneWhoseConnectionIsHalfOpen) {
+  const auto expected = undisturbed("30");
+  DaemonProcess daemon(serve());
+  ASSERT_TRUE(daemon.listens());
+  Proxy proxy(daemon.port());
+  const auto job = start_watching(folder_, proxy.url(), daemon.port());
+  proxy.stall();
+  expect_still_unharmed(*job, expected);
+}
+
+}  // namespace
+}  // namespace hocket

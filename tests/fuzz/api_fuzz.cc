@@ -1,0 +1,62 @@
+// Any request, "METHOD TARGET" on the first line and the body after it, is answered; an answer that
+// says what is wrong is JSON with a message. The daemon goes on from one input to the next.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "core/check.h"
+#include "tests/tuner/daemon/set_clock.h"
+#include "tuner/daemon/api.h"
+
+namespace {
+
+struct Fuzzed {
+  hocket::SetClock clock;
+  std::unique_ptr<hocket::Store> store = hocket::make_memory_store();
+  hocket::Feed feed;
+  hocket::ConfigBoard board{*store, feed};
+  hocket::JobRegistry jobs;
+  hocket::LiveTuning live{
+      {.store = *store, .feed = feed, .board = board, .jobs = jobs, .clock = clock}};
+  hocket::StudyService studies{*store};
+  hocket::Tokens tokens;
+  hocket::Api api{{.store = *store,
+                   .feed = feed,
+                   .board = board,
+                   .jobs = jobs,
+                   .live = live,
+                   .studies = studies,
+                   .clock = clock,
+                   .tokens = tokens}};
+};
+
+void check(const hocket::Response& response) {
+  if (response.status < 400) return;
+  const auto document = nlohmann::json::parse(*response.body, nullptr, false);
+  HOCKET_CHECK(document.contains("error") && document["error"].contains("message"),
+               "an error has no message");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // Bounded: what inputs have left in the store would slow the later ones down.
+  static std::unique_ptr<Fuzzed> daemon;
+  static int inputs = 0;
+  if (inputs++ % 500 == 0) daemon = std::make_unique<Fuzzed>();
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto line = text.substr(0, text.find('\n'));
+  const auto blank = line.find(' ');
+  hocket::Request request{.method = std::string(line.substr(0, blank)), .target = "/"};
+  if (blank != line.npos) request.target = line.substr(blank + 1);
+  if (line.size() < text.size()) request.body = text.substr(line.size() + 1);
+  const auto reply = daemon->api.handle(request, true);
+  if (const auto* response = std::get_if<hocket::Response>(&reply)) check(*response);
+  if (const auto* stream = std::get_if<hocket::EventStream>(&reply)) {
+    daemon->api.stream_closed(stream->subscriber);
+  }
+  daemon->live.run_pending();
+  return 0;
+}

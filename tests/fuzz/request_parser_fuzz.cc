@@ -1,0 +1,39 @@
+// Any bytes, in pieces as the first byte says, give requests within the limits, and then a refusal
+// or the wish for more: the path of what a server reads.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/check.h"
+#include "tuner/daemon/request_parser.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using State = hocket::RequestParser::State;
+  constexpr std::size_t kHeaderBytes = 512, kBodyBytes = 256;
+  if (size == 0) return 0;
+  const std::size_t piece_bytes = 1 + data[0] % 64;
+  std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  hocket::RequestParser parser(kHeaderBytes, kBodyBytes);
+  while (!bytes.empty()) {
+    const auto space = parser.space();
+    const std::size_t count = std::min({space.size(), piece_bytes, bytes.size()});
+    std::copy_n(bytes.begin(), count, space.begin());
+    parser.received(count);
+    bytes.remove_prefix(count);
+    for (State state; (state = parser.next()) != State::needs_more;) {
+      if (state == State::refused) {
+        HOCKET_CHECK(parser.refusal().status >= 400, "a refusal is an error");
+        return 0;
+      }
+      if (state == State::needs_continue) continue;
+      const hocket::ParsedRequest parsed = parser.take();
+      HOCKET_CHECK(!parsed.request.method.empty() && !parsed.request.target.empty(),
+                   "a request asks for something");
+      HOCKET_CHECK(parsed.request.target.size() <= kHeaderBytes, "the header has a limit");
+      HOCKET_CHECK(parsed.request.body.size() <= kBodyBytes, "the body has a limit");
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,115 @@
+#pragma once
+
+// The daemon's parts without a transport, on clocks that the test sets. One thread: what has
+// happened is acted on by settle().
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "store/open.h"
+#include "tests/store/fixtures.h"
+#include "tests/tuner/daemon/set_clock.h"
+#include "tuner/daemon/api.h"
+#include "tuner/daemon/openapi.h"
+
+namespace hocket {
+
+inline constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+/// What one process of the daemon holds; a new one over the same store is a restart.
+class Assembled {
+ public:
+  /// `tuning_store`: another view of the store, for live tuning alone.
+  Assembled(Store& own_store, SetClock& own_clock, Tokens own_tokens = {},
+            Store* tuning_store = nullptr)
+      : store(own_store),
+        clock(own_clock),
+        tokens(std::move(own_tokens)),
+        live({.store = tuning_store ? *tuning_store : own_store,
+              .feed = feed,
+              .board = board,
+              .jobs = jobs,
+              .clock = own_clock,
+              .now_unix_ns = now_unix_ns,
+              .log = log}) {}
+
+  Reply reply(Request request, bool is_last = false) { return api.handle(request, is_last); }
+
+  Response call(std::string method, std::string target, const std::string& body = "",
+                const std::string& authorization = "") {
+    Request request{.method = std::move(method), .target = std::move(target)};
+    request.authorization = authorization;
+    request.body = body;
+    auto answer = reply(std::move(request), true);
+    settle();
+    if (auto* response = std::get_if<Response>(&answer)) return *response;
+    ADD_FAILURE() << "no response but a stream or a wait";
+    Response none;
+    none.body = std::make_shared<const std::string>("{}");
+    return none;
+  }
+
+  /// The body of an answer that must be fine.
+  nlohmann::json ask(const std::string& method, const std::string& target,
+                     const nlohmann::json& body = nlohmann::json::object()) {
+    const auto response = call(method, target, body.dump());
+    EXPECT_LT(response.status, 300) << method << " " << target << ": " << *response.body;
+    return nlohmann::json::parse(*response.body);
+  }
+
+  void settle() { live.run_pending(); }
+  void tick(std::int64_t seconds = 1) {
+    clock.now += seconds * kSecondNs;
+    live.tick();
+    settle();
+  }
+
+  Store& store;
+  SetClock& clock;
+  Tokens tokens;
+  std::vector<std::string> lines;  ///< of the log
+  Log log{LogOptions{.level = LogLevel::warning,
+                     .sink = [this](std::string_view line) { lines.emplace_back(line); }}};
+  Feed feed;
+  ConfigBoard board{store, feed};
+  JobRegistry jobs;
+  std::int64_t wall_ahead_ns = 0;  ///< what the wall clock shows, less what `clock` does
+  WallClock now_unix_ns = [this] { return clock.now + wall_ahead_ns; };
+  LiveTuning live;
+  StudyService studies{store, now_unix_ns};
+  Api api{{.store = store,
+           .feed = feed,
+           .board = board,
+           .jobs = jobs,
+           .live = live,
+           .studies = studies,
+           .clock = clock,
+           .tokens = tokens,
+           .description = kOpenApi,
+           .metrics = [] { return std::string("up 1\n"); },
+           .log = log}};
+};
+
+inline JobDescription sample_job(const std::string& id, double explore = 0.1) {
+  JobDescription job;
+  job.id = id;
+  job.name = "gpt2";
+  job.host = "here";
+  job.topology = sample_topology();
+  job.workload = sample_workload();
+  job.explore = explore;
+  job.knobs = {"partition_bytes"};
+  return job;
+}
+
+inline std::string sample_key() {
+  return to_string({fingerprint(sample_topology()), fingerprint(sample_workload())});
+}
+
+}  // namespace hocket

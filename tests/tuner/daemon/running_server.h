@@ -1,0 +1,108 @@
+#pragma once
+
+// A server on a free port of loopback with a service made of functions, and its thread.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tuner/daemon/server.h"
+
+namespace hocket {
+
+inline Response text_response(std::string body, int status = 200) {
+  Response response;
+  response.status = status;
+  response.content_type = "text/plain";
+  response.body = std::make_shared<const std::string>(std::move(body));
+  return response;
+}
+
+class FunctionService final : public Service {
+ public:
+  std::function<std::optional<Response>(const Request&)> at_once = [](const Request&) {
+    return std::nullopt;
+  };
+  /// Says what it got.
+  std::function<Reply(const Request&, bool is_last)> later = [](const Request& request, bool) {
+    return text_response(request.method + " " + request.target + " " + request.body);
+  };
+
+  std::optional<Response> answer_at_once(const Request& request) override {
+    return at_once(request);
+  }
+  Reply handle(const Request& request, bool is_last) override { return later(request, is_last); }
+  void stream_closed(const std::string& subscriber) override {
+    std::lock_guard lock(mutex_);
+    closed_.push_back(subscriber);
+    changed_.notify_all();
+  }
+
+  /// Waits for so many ends of streams.
+  std::vector<std::string> closed(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closed_.size() >= count; });
+    return closed_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  std::vector<std::string> closed_;
+};
+
+class RunningServer {
+ public:
+  explicit RunningServer(ServerOptions options = {}, Log log = {}) {
+    options.port = 0;
+    auto created = Server::create(std::move(options), service, feed, std::move(log));
+    EXPECT_TRUE(created.has_value()) << (created ? "" : created.error().message);
+    server_ = std::move(*created);
+  }
+  ~RunningServer() { stop(); }
+
+  /// After the service was told what to answer.
+  void start() {
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  void ask_to_stop() { server_->stop(); }
+  /// Returns when run() has.
+  void stop() {
+    server_->stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Server& operator*() { return *server_; }
+  std::uint16_t port() const { return server_->port(); }
+  ServerCounts counts() const { return server_->counts(); }
+
+  /// Waits until the counts are so. A minute fails the test.
+  void until(const std::function<bool(const ServerCounts&)>& holds) const {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!holds(counts())) {
+      if (std::chrono::steady_clock::now() > limit) {
+        ADD_FAILURE() << "it did not come so";
+        return;
+      }
+      std::this_thread::yield();
+    }
+  }
+
+  Feed feed;
+  FunctionService service;
+
+ private:
+  std::unique_ptr<Server> server_;
+  std::thread thread_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,19 @@
+#pragma once
+
+// A clock that stands until it is set. One thread.
+
+#include <cstdint>
+
+#include "core/clock.h"
+
+namespace hocket {
+
+class SetClock final : public Clock {
+ public:
+  std::int64_t now_ns() const override { return now; }
+  void sleep_until_ns(std::int64_t) const override {}
+
+  std::int64_t now = 1'000'000'000;
+};
+
+}  // namespace hocket
