@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 
+#include "core/config_key.h"
 #include "tuner/printable.h"
 
 namespace hocket {
@@ -63,14 +65,19 @@ std::string short_key(const std::string& key) {
 }
 
 Result<std::string> find_key(HttpClient& client, const std::string& selector) {
-  const auto answer = ask_daemon(client, "GET", "/v1/configs");
-  if (!answer) return failure(answer.error());
+  if (parse_config_key(selector)) return selector;
+  std::map<std::string, std::string> workloads;  // by key
+  for (const char* list : {"configs", "jobs"}) {
+    const auto answer = ask_daemon(client, "GET", std::string("/v1/") + list);
+    if (!answer) return failure(answer.error());
+    for (const auto& item : list_member(*answer, list)) {
+      workloads[text_member(item, "key")] = text_member(item, "workload");
+    }
+  }
   std::vector<std::string> found;
   std::string known;
-  for (const auto& item : list_member(*answer, "configs")) {
-    const auto key = text_member(item, "key"), workload = text_member(item, "workload");
+  for (const auto& [key, workload] : workloads) {
     known += "\n  " + key + "  " + printable(workload, kNameLimitBytes);
-    if (key == selector) return key;
     const bool is_short = short_key(key) == selector;
     if (!selector.empty() && (key.starts_with(selector) || is_short || workload == selector)) {
       found.push_back(key);

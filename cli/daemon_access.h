@@ -34,8 +34,8 @@ Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
 /// `text` with what a path or a query may not hold escaped.
 std::string url_encoded(const std::string& text);
 
-/// The daemon's key that `selector` names: a key, the beginning of one, or the name of a workload
-/// that has one key only. The error lists what there is.
+/// The daemon's key that `selector` names: a key; or of those with a version or a running job, the
+/// beginning of one, or the name of a workload that has one only. The error lists what there is.
 Result<std::string> find_key(HttpClient& client, const std::string& selector);
 
 /// "0d5f2a1c.3c9e77b0" of a key, for tables; find_key() takes the part before the dot.

@@ -8,6 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/daemon_access.h"
 #include "cli/knob_text.h"
+#include "cli/store_access.h"
 #include "cli/text.h"
 #include "cli/verb.h"
 #include "core/json.h"
@@ -34,7 +35,7 @@ Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
   }
   if (!options.config_file.empty()) {
     const auto text = read_file(options.config_file);
-    if (!text) return failure(text.error().in("--config"));
+    if (!text) return failure(as_bad_input(text.error().in("--config")));
     const auto config = parse_schedule_config(*text);
     if (!config) return failure(config.error().in("--config " + options.config_file));
     return to_json(*config);
