@@ -37,11 +37,19 @@ if(HOCKET_SANITIZE)
   target_compile_definitions(hocket_options INTERFACE HOCKET_SANITIZED)
 endif()
 
+# A build with sanitizers is for its tests: what they do not need is not built.
+function(hocket_needed_only name)
+  if(HOCKET_SANITIZE)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
 # hocket_library(NAME SOURCES … LINK …): a static library with the project's options.
 function(hocket_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC hocket_options ${ARG_LINK})
+  hocket_needed_only(${name})
 endfunction()
 
 # hocket_program(NAME SOURCES … LINK …): an executable in bin/.
@@ -49,12 +57,14 @@ function(hocket_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE hocket_options ${ARG_LINK})
+  hocket_needed_only(${name})
 endfunction()
 
-# hocket_test(NAME SOURCES … LINK … [LABEL unit|job] [TIMEOUT SECONDS]): a GoogleTest program. Tests
-# of label "unit" run under the sanitizers too; "job" tests start whole programs.
+# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [LABEL unit|job] [TIMEOUT SECONDS]): a
+# GoogleTest program. Tests of label "unit" run under the sanitizers too, under that of threads only
+# when what they test has some; "job" tests start whole programs.
 function(hocket_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "SINGLE_THREADED" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -64,8 +74,12 @@ function(hocket_test name)
   if(HOCKET_SANITIZE AND NOT ARG_LABEL STREQUAL unit)
     return()
   endif()
+  if(HOCKET_SANITIZE MATCHES thread AND ARG_SINGLE_THREADED)
+    return()
+  endif()
   hocket_program(${name} SOURCES ${ARG_SOURCES}
                  LINK ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL OFF)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
 endfunction()

@@ -1,5 +1,5 @@
 // How many requests a second are answered over connections that are kept, each with one request
-// under way: with 304, and with a body. hocket's server and a bare one take turns.
+// under way: with 304, and with a body. hocket's daemon and a bare server take turns.
 //
 //   fetch_load [--connections N] [--seconds S] [--rounds R]
 
@@ -14,19 +14,24 @@ namespace {
 
 using hocket::ServerKind;
 
-constexpr std::string_view kConditional =
-    "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: load\r\nAccept: */*\r\n"
-    "If-None-Match: \"1\"\r\n\r\n";
-constexpr std::string_view kWhole =
-    "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: load\r\nAccept: */*\r\n\r\n";
+std::string request_to(const hocket::ServerProcess& server, bool has_body) {
+  return "GET " + server.target() +
+         " HTTP/1.1\r\nHost: localhost\r\nUser-Agent: load\r\nAccept: */*\r\n" +
+         (has_body ? "" : "If-None-Match: " + server.etag() + "\r\n") + "\r\n";
+}
 
 /// The bytes of one response; all that follow are alike.
 std::size_t response_bytes(hocket::Connections& clients, std::string_view request, bool has_body) {
+  constexpr std::string_view kLength = "Content-Length: ";
   clients.send(0, request);
   std::string text;
   const auto is_whole = [&] {
     const std::size_t end = text.find("\r\n\r\n");
-    return end != std::string::npos && text.size() >= end + 4 + (has_body ? hocket::kBodyBytes : 0);
+    if (end == std::string::npos) return false;
+    const std::size_t length = text.find(kLength);
+    const auto body = has_body && length < end ? std::stoul(text.substr(length + kLength.size()))
+                                               : std::size_t{0};
+    return text.size() >= end + 4 + body;
   };
   while (!is_whole()) {
     clients.wait();
@@ -36,8 +41,9 @@ std::size_t response_bytes(hocket::Connections& clients, std::string_view reques
 }
 
 double requests_per_second(ServerKind kind, std::size_t connections, double seconds,
-                           std::string_view request, bool has_body) {
+                           bool has_body) {
   hocket::ServerProcess server(kind);
+  const std::string request = request_to(server, has_body);
   hocket::Connections clients(server.port(), connections);
   const std::size_t bytes = response_bytes(clients, request, has_body);
   std::vector<std::size_t> received(connections, 0);
@@ -74,15 +80,14 @@ int main(int argc, char** argv) {
     std::map<ServerKind, std::vector<double>> rates;
     for (int round = 0; round < rounds; ++round) {
       for (const ServerKind kind : {ServerKind::hocket, ServerKind::bare}) {
-        rates[kind].push_back(requests_per_second(kind, connections, seconds,
-                                                  has_body ? kWhole : kConditional, has_body));
+        rates[kind].push_back(requests_per_second(kind, connections, seconds, has_body));
       }
     }
     std::printf(
         "%s, %zu connections, requests/s: hocket %s, bare %s, ratio %.2f\n",
         has_body ? "200 with 600 bytes" : "304", connections,
-        hocket::spread(rates[ServerKind::hocket], 0).c_str(),
-        hocket::spread(rates[ServerKind::bare], 0).c_str(),
+        hocket::spread_text(rates[ServerKind::hocket], 0).c_str(),
+        hocket::spread_text(rates[ServerKind::bare], 0).c_str(),
         hocket::median(rates[ServerKind::hocket]) / hocket::median(rates[ServerKind::bare]));
   }
   return 0;

@@ -61,22 +61,11 @@ const std::vector<std::size_t>& Connections::wait() {
   return ready_;
 }
 
-double quantile(const std::vector<double>& sorted, double share) {
-  HOCKET_CHECK(!sorted.empty(), "something was measured");
-  const auto last = static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<std::size_t>(std::ceil(share * last))];
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return quantile(values, 0.5);
-}
-
-std::string spread(std::vector<double> values, int digits) {
-  std::sort(values.begin(), values.end());
+std::string spread_text(const std::vector<double>& values, int digits) {
+  const auto [least, most] = std::ranges::minmax(values);
   char text[100];
-  std::snprintf(text, sizeof text, "%.*f (%.*f to %.*f)", digits, quantile(values, 0.5), digits,
-                values.front(), digits, values.back());
+  std::snprintf(text, sizeof text, "%.*f (%.*f to %.*f)", digits, median(values), digits, least,
+                digits, most);
   return text;
 }
 

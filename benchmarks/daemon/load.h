@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/statistics.h"
+
 namespace hocket {
 
 /// Connections to a port of loopback, each with a number.
@@ -32,12 +34,7 @@ class Connections {
   std::string buffer_;
 };
 
-/// The value below which that share of the sorted values lies.
-double quantile(const std::vector<double>& sorted, double share);
-
 /// "median (least to most)".
-std::string spread(std::vector<double> values, int digits);
-
-double median(std::vector<double> values);
+std::string spread_text(const std::vector<double>& values, int digits);
 
 }  // namespace hocket

@@ -7,38 +7,46 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "benchmarks/daemon/bare_server.h"
 #include "core/check.h"
-#include "tuner/daemon/server.h"
+#include "core/config_key.h"
+#include "core/schedule_config.h"
+#include "store/open.h"
+#include "tuner/daemon/daemon.h"
+#include "tuner/similarity.h"
 
 namespace hocket {
 namespace {
 
+constexpr const char* kTopology = "benchmark";
+
+TunedJob sample_key() {
+  Topology topology;
+  topology.cpu_model = kTopology;
+  return {topology, {"benchmark", {{"gradient", 1 << 20}}}};
+}
+
+std::string published_at() {
+  return ServerProcess::kPublishedAt + std::to_string(monotonic_ns());
+}
+
 std::string event_data() {
-  std::string data = std::to_string(monotonic_ns());
+  std::string data = "{" + published_at() + ",";
   data.resize(kBodyBytes, '.');
   return data;
 }
 
-class MemoryService final : public Service {
- public:
-  std::optional<Response> answer_at_once(const Request& request) override {
-    if (request.target == "/watch") return std::nullopt;
-    Response response;
-    response.etag = "\"1\"";
-    response.body = body_;
-    if (request.if_none_match == response.etag) response.status = 304;
-    return response;
-  }
-  Reply handle(const Request&, bool) override { return EventStream{{{"topic", 0}}, "watcher"}; }
-  void stream_closed(const std::string&) override {}
-
- private:
-  std::shared_ptr<const std::string> body_ = std::make_shared<const std::string>(kBodyBytes, '.');
-};
+/// A configuration that says when it was pushed, in fields that hocket keeps and ignores.
+nlohmann::json dated_config() {
+  nlohmann::json config = to_json(ScheduleConfig{});
+  config["published_ns"] = monotonic_ns();
+  config["padding"] = std::string(200, '.');
+  return config;
+}
 
 void report_port(int answers, std::uint16_t port) {
   HOCKET_CHECK(write(answers, &port, sizeof port) == sizeof port, "the parent waits for it");
@@ -51,19 +59,33 @@ void follow(int commands, Publish publish) {
 }
 
 void serve_hocket(int commands, int answers) {
-  MemoryService service;
-  Feed feed;
-  ServerOptions options;
-  options.port = 0;
-  auto server = Server::create(options, service, feed, Log());
-  HOCKET_CHECK(server.has_value(), "a port of loopback is free");
-  report_port(answers, (*server)->port());
-  std::thread publisher([&] {
-    follow(commands, [&] { feed.publish("topic", Event{1, "config", event_data()}); });
-    (*server)->stop();
-  });
-  (*server)->run();
-  publisher.join();
+  const SteadyClock clock;
+  std::string folder = (std::filesystem::temp_directory_path() / "hocket-load-XXXXXX").string();
+  HOCKET_CHECK(mkdtemp(folder.data()), "a folder can be made");
+  {
+    const auto store = open_store(folder + "/hocket.db");
+    HOCKET_CHECK(store.has_value(), "a store can be made");
+    const auto key = sample_key();
+    const auto topology = (*store)->upsert_topology(key.topology);
+    const auto workload = (*store)->upsert_workload(key.workload);
+    const auto first = (*store)->promote({.topology_id = *topology,
+                                          .workload_id = *workload,
+                                          .config = dated_config(),
+                                          .origin = PromotionOrigin::push});
+    HOCKET_CHECK(first && first->id == 1, "the first version");
+    DaemonOptions options;
+    options.server.port = 0;
+    auto daemon = Daemon::create(std::move(options), **store, clock);
+    HOCKET_CHECK(daemon.has_value(), "a port of loopback is free");
+    report_port(answers, (*daemon)->server().port());
+    std::thread parent([&] {
+      follow(commands, [] {});
+      (*daemon)->server().stop();
+    });
+    (*daemon)->run();
+    parent.join();
+  }
+  std::filesystem::remove_all(folder);
 }
 
 void serve_bare(int commands, int answers) {
@@ -100,6 +122,19 @@ ServerProcess::ServerProcess(ServerKind kind) {
   commands_ = commands[1];
   HOCKET_CHECK(read(answers[0], &port_, sizeof port_) == sizeof port_, "the server has started");
   close(answers[0]);
+  if (kind == ServerKind::bare) return;
+  const auto job = sample_key();
+  const std::string key =
+      to_string(ConfigKey{fingerprint(job.topology), fingerprint(job.workload)});
+  target_ = "/v1/configs/" + key;
+  watch_target_ = "/v1/watch?key=" + key;
+  client_ = std::make_unique<HttpClient>(
+      DaemonAccess{.address = {.tls = false, .host = "127.0.0.1", .port = port_}});
+  // From here on the daemon tells watchers of the key's versions.
+  const auto waited =
+      client_->send({.target = target_ + "?wait=1", .headers = {{"If-None-Match", etag()}}},
+                    deadline_after_ns(10'000'000'000));
+  HOCKET_CHECK(waited && waited->status == 304, "the first version is the current one");
 }
 
 ServerProcess::~ServerProcess() {
@@ -108,7 +143,14 @@ ServerProcess::~ServerProcess() {
 }
 
 void ServerProcess::publish() {
-  HOCKET_CHECK(write(commands_, "p", 1) == 1, "the server still runs");
+  if (!client_) {
+    HOCKET_CHECK(write(commands_, "p", 1) == 1, "the server still runs");
+    return;
+  }
+  const nlohmann::json body = {{"config", dated_config()}};
+  const auto pushed = client_->send({.method = "PUT", .target = target_, .body = body.dump()},
+                                    deadline_after_ns(10'000'000'000));
+  HOCKET_CHECK(pushed && pushed->status == 200, "the daemon takes a push");
 }
 
 double ServerProcess::peak_memory_mb() const {

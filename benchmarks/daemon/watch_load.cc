@@ -1,5 +1,5 @@
-// How long an event takes to reach all watchers, and what memory they cost the server. hocket's
-// server and a bare one take turns.
+// How long a version takes to reach all watchers, and what memory they cost the server. hocket's
+// daemon and a bare server take turns.
 //
 //   watch_load [--watchers N] [--events E] [--rounds R]
 
@@ -20,10 +20,12 @@ struct Figures {
   std::vector<double> p50_ms, p99_ms, max_ms, memory_mb;
 };
 
-void subscribe(hocket::Connections& watchers) {
-  for (std::size_t i = 0; i < watchers.size(); ++i) {
-    watchers.send(i, "GET /watch HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n");
-  }
+void subscribe(const hocket::ServerProcess& server, hocket::Connections& watchers) {
+  // What there is already is known.
+  const std::string request = "GET " + server.watch_target() +
+                              " HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
+                              "Last-Event-ID: 1\r\n\r\n";
+  for (std::size_t i = 0; i < watchers.size(); ++i) watchers.send(i, request);
   for (std::size_t heads = 0; heads < watchers.size();) {
     for (const std::size_t i : watchers.wait()) heads += watchers.receive(i).ends_with("\r\n\r\n");
   }
@@ -38,9 +40,9 @@ void measure_event(hocket::ServerProcess& server, hocket::Connections& watchers,
     for (const std::size_t i : watchers.wait()) {
       const std::string_view text = watchers.receive(i);
       if (published_ns == 0) {
-        const std::size_t at = text.find("data: ");
-        if (at != std::string_view::npos) {
-          std::from_chars(text.data() + at + 6, text.data() + text.size(), published_ns);
+        constexpr std::string_view kAt = hocket::ServerProcess::kPublishedAt;
+        if (const std::size_t at = text.find(kAt); at != std::string_view::npos) {
+          std::from_chars(text.data() + at + kAt.size(), text.data() + text.size(), published_ns);
         }
       }
       if (!text.ends_with("\n\n")) continue;
@@ -53,7 +55,7 @@ void measure_event(hocket::ServerProcess& server, hocket::Connections& watchers,
 void measure(ServerKind kind, std::size_t count, int events, Figures& figures) {
   hocket::ServerProcess server(kind);
   hocket::Connections watchers(server.port(), count);
-  subscribe(watchers);
+  subscribe(server, watchers);
   std::vector<double> times_ms;
   for (int i = 0; i < events; ++i) measure_event(server, watchers, times_ms);
   std::sort(times_ms.begin(), times_ms.end());
@@ -89,8 +91,9 @@ int main(int argc, char** argv) {
               rounds);
   for (const auto& [kind, f] : figures) {
     std::printf("%-6s  p50 %s ms, p99 %s ms, max %s ms, memory %s MB\n", to_string(kind),
-                hocket::spread(f.p50_ms, 1).c_str(), hocket::spread(f.p99_ms, 1).c_str(),
-                hocket::spread(f.max_ms, 1).c_str(), hocket::spread(f.memory_mb, 1).c_str());
+                hocket::spread_text(f.p50_ms, 1).c_str(), hocket::spread_text(f.p99_ms, 1).c_str(),
+                hocket::spread_text(f.max_ms, 1).c_str(),
+                hocket::spread_text(f.memory_mb, 1).c_str());
   }
   std::printf("p99, hocket to bare: %.2f\n", hocket::median(figures[ServerKind::hocket].p99_ms) /
                                                  hocket::median(figures[ServerKind::bare].p99_ms));

@@ -50,9 +50,19 @@ void LiveTuning::reported(JobReport report) {
   post([this, report = std::move(report)] { on_report(report); });
 }
 
-void LiveTuning::key_changed(ConfigKey key) {
-  post([this, name = std::move(key)] {
-    if (Key* key = find_key(name)) advance(*key);
+void LiveTuning::key_changed(const ConfigKey& key) {
+  const std::string text = to_string(key);
+  {
+    // Thousands may begin to watch a key at once: one look serves them all.
+    std::lock_guard lock(mutex_);
+    if (!changed_.insert(text).second) return;
+  }
+  post([this, key, text] {
+    {
+      std::lock_guard lock(mutex_);
+      changed_.erase(text);
+    }
+    if (Key* found = find_key(key)) advance(*found);
   });
 }
 

@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -46,7 +47,7 @@ class LiveTuning {
   /// A report that the registry has taken, too.
   void reported(JobReport report);
   /// A version was added, or the key pinned, frozen or let go.
-  void key_changed(ConfigKey key);
+  void key_changed(const ConfigKey& key);
   /// To be called about once a second: looks for what other processes have changed, and for what
   /// has taken too long.
   void tick();
@@ -113,6 +114,7 @@ class LiveTuning {
   mutable std::mutex mutex_;
   std::condition_variable_any happened_;
   std::deque<std::function<void()>> events_;  // guarded by mutex_
+  std::set<std::string> changed_;             // keys with an event; guarded by mutex_
   LiveCounts shown_counts_;                   // guarded by mutex_
   std::jthread thread_;
 };
