@@ -126,10 +126,10 @@ struct Measured {
 };
 
 /// How the job is tuned while it trains; rank 0's link goes to `watch`.
-Result<LiveTuning> live_tuning(const Options& options, const RunReport& report,
-                               const FetchedConfig& fetched, const Training& training,
-                               Watch& watch) {
-  LiveTuning live;
+Result<LivePhase> live_tuning(const Options& options, const RunReport& report,
+                              const FetchedConfig& fetched, const Training& training,
+                              Watch& watch) {
+  LivePhase live;
   if (training.collective.rank() != 0) return live;
   std::optional<StepDescription> description;
   if (!options.step.empty()) {
@@ -163,7 +163,7 @@ Result<Measured> train(const Options& options, const RunReport& report,
   const ScheduleConfig& config = report.config;
   Measured measured{{}, options.warmup, config, 0};
   Watch watch;
-  LiveTuning live;
+  LivePhase live;
   if (options.watch) {
     auto tuning = live_tuning(options, report, fetched, training, watch);
     if (!tuning) return failure(tuning.error());

@@ -28,7 +28,7 @@ struct Training {
 };
 
 /// How a phase is tuned while it trains.
-struct LiveTuning {
+struct LivePhase {
   LiveJobOptions options = {};
   DaemonLink* link = nullptr;  ///< rank 0's; null elsewhere
   /// On rank 0: what a step that is done took, where that is known and counts.
@@ -45,7 +45,7 @@ struct Phase {
   /// and all after it waits for it.
   bool serial = false;
   /// If not null, every rank's step has a ballot.
-  const LiveTuning* live = nullptr;
+  const LivePhase* live = nullptr;
 };
 
 Result<void> run_phase(const Training& training, const Phase& phase);

@@ -38,7 +38,7 @@ std::vector<Trained> train(LocalDaemonLink* link) {
     const auto model =
         Gpt2::create(kConfig, {.steps = kSteps, .rank = rank, .world_size = kRanks}, text);
     ASSERT_TRUE(model) << model.error().message;
-    LiveTuning live{.options = {.tuning = {.explore = 0.5}}, .link = rank == 0 ? link : nullptr};
+    LivePhase live{.options = {.tuning = {.explore = 0.5}}, .link = rank == 0 ? link : nullptr};
     // The times are made up, so that the outcome is not the machine's: always the same, with 1 %.
     live.iteration_ns = [&](std::int64_t step) -> std::optional<std::int64_t> {
       if (step == 15) link->push(ConfigMessage{4, parts_of(8192), "a test"});
