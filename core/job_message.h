@@ -90,7 +90,8 @@ struct JobReport {
   std::string job;           ///< JobDescription::id
   std::int64_t version = 0;  ///< of what it runs with now; 0: not one of the daemon's
   std::int64_t step = 0;     ///< the last one measured
-  /// Iterations since the last report outside windows, in order.
+  /// Iterations since the last report, in order, under what the job runs with after `outcomes`;
+  /// also those within a window, which tries something else in turn.
   std::vector<std::int64_t> iteration_ns = {};
   std::vector<ChangeOutcome> outcomes = {};
   /// Share of the job's time that trying has cost so far.

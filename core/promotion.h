@@ -30,6 +30,30 @@ struct ConfirmationRun {
   std::size_t samples = 0;
 };
 
+/// How much less the winner's runs have than the default's.
+struct PairedGain {
+  double mean = 0;  ///< of log(default / winner)
+  /// Of the mean: the larger of what the pairs and what the noise within them tell; 0 with fewer
+  /// than two pairs.
+  double error = 0;
+  std::size_t pairs = 0;
+  bool is_log = true;  ///< false: of differences in units of the mean absolute default
+
+  /// Half the width of the interval around the mean whose one-sided confidence is `confidence`, by
+  /// Student's t. 0 with fewer than two pairs.
+  double doubt(double confidence) const;
+  /// A gain as a share of the default's value: 0.2 is "20 % less".
+  double share(double gain) const;
+};
+
+/// Requires as many runs of the default as of the winner, the i-th of each being a pair.
+PairedGain paired_gain(std::span<const ConfirmationRun> default_runs,
+                       std::span<const ConfirmationRun> winner_runs);
+
+/// Error that each of the looks after pair 2, 3, … `most_pairs` may make, so that all together make
+/// one in 5 % of cases.
+double look_level(int most_pairs);
+
 struct Verdict {
   bool better = false, worse = false;
   /// The share of the default's value that the winner saves: 0.2 is "20 % less". 0 without pairs.
@@ -44,8 +68,7 @@ struct Verdict {
 /// Pairs that a promotion takes.
 inline constexpr int kFewestPairs = 2;
 
-/// Requires as many runs of the default as of the winner, the i-th of each being a pair, and the
-/// same `most_pairs` at each look.
+/// As paired_gain(). Requires the same `most_pairs` at each look.
 Verdict compare(std::span<const ConfirmationRun> default_runs,
                 std::span<const ConfirmationRun> winner_runs, int most_pairs);
 

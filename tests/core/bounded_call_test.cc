@@ -21,12 +21,11 @@ TEST(BoundedCall, GivesWhatTheCallGives) {
 TEST(BoundedCall, GivesUpAndLeavesTheCallBehind) {
   std::promise<void> gate;
   const auto ended = std::make_shared<std::promise<void>>();
-  const auto late =
-      call_within(2'000'000, "the disk", [opened = gate.get_future().share(), ended] {
-        opened.wait();
-        ended->set_value();
-        return Result<int>(7);
-      });
+  const auto late = call_within(2'000'000, "the disk", [opened = gate.get_future().share(), ended] {
+    opened.wait();
+    ended->set_value();
+    return Result<int>(7);
+  });
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::timed_out);
   EXPECT_EQ(late.error().message, "the disk did not answer within 2 ms");

@@ -13,6 +13,8 @@ namespace {
 constexpr double kHopeless = 10;
 /// A push that is as fast is dropped in less than this share of cases.
 constexpr double kPushGuardLevel = 0.05;
+/// Share by which the usual time differs when what was learnt under another no longer counts.
+constexpr double kOtherTime = 0.1;
 
 }  // namespace
 
@@ -72,7 +74,8 @@ std::optional<std::string> LiveController::objection(const Wish& wish) const {
   }
   if (wish.trial && wish.config == current_.config) return "it is what the job runs with";
   const auto is_barred = [&](const Quarantined& entry) {
-    return entry.config == wish.config && wish.version.value_or(0) <= entry.newest_version;
+    return entry.config == wish.config && wish.version.value_or(0) <= entry.newest_version &&
+           std::abs(usual_ns() / entry.usual_ns - 1) < kOtherTime;
   };
   if (std::ranges::any_of(quarantine_, is_barred)) return "it was tried in this job and slower";
   return std::nullopt;
@@ -85,13 +88,12 @@ void LiveController::iteration(std::int64_t step, int id, std::int64_t iteration
   const bool settled = last_id_ && since_switch_ > options_.window.dropped_iterations;
   last_id_ = id;
   count_cost(id, iteration_ns, settled);
-  const bool measures = attempt_ && attempt_->window;
   if (id == current_.id && settled) {
     recent_ns_.push_back(iteration_ns);
     if (recent_ns_.size() > Window::kMostRecent) recent_ns_.pop_front();
-    if (!measures && plain_ns_.size() < kMaxReportedIterations) plain_ns_.push_back(iteration_ns);
+    if (unreported_ns_.size() < kMaxReportedIterations) unreported_ns_.push_back(iteration_ns);
   }
-  if (!measures) return;
+  if (!attempt_ || !attempt_->window) return;
   if (id == attempt_->id) attempt_->window->add(Side::candidate, iteration_ns, under_way);
   if (id == current_.id) attempt_->window->add(Side::current, iteration_ns, under_way);
 }
@@ -116,7 +118,8 @@ void LiveController::advance(std::int64_t now_ns) {
     if (verdict && verdict->keep) {
       keep(*verdict);
     } else if (verdict) {
-      if (verdict->slower) quarantine_.push_back({attempt_->wish.config, newest_version_});
+      if (verdict->slower)
+        quarantine_.push_back({attempt_->wish.config, newest_version_, usual_ns()});
       end_attempt(verdict->reason);
     } else {
       const bool candidate = attempt_->window->next() == Side::candidate;
@@ -210,6 +213,7 @@ void LiveController::keep(const WindowVerdict& verdict) {
   agreement_.select(attempt_->id);
   tried_.erase(attempt_->id);
   take_over(attempt_->wish, attempt_->id);
+  unreported_ns_.clear();
   const auto& measured = attempt_->window->candidate_ns();
   recent_ns_.assign(measured.end() - std::min(std::ssize(measured),
                                               static_cast<std::ptrdiff_t>(Window::kMostRecent)),
@@ -245,13 +249,13 @@ void LiveController::finish() {
 
 std::optional<JobReport> LiveController::take_report() {
   const bool is_last = std::exchange(finished_, false);
-  if (!is_last && outcomes_.empty() && plain_ns_.size() < options_.report_iterations) {
+  if (!is_last && outcomes_.empty() && unreported_ns_.size() < options_.report_iterations) {
     return std::nullopt;
   }
   return JobReport{options_.job,
                    current_.version,
                    step_,
-                   std::exchange(plain_ns_, {}),
+                   std::exchange(unreported_ns_, {}),
                    std::exchange(outcomes_, {}),
                    explored(),
                    is_last};

@@ -6,8 +6,9 @@
 //
 // A pushed configuration comes before a candidate, ends an attempt that is under way when it
 // arrives, and is kept unless it is slower beyond the noise. A candidate waits for the budget, and
-// is kept only when it is faster beyond the noise. What was slower is remembered for the job's life
-// and rejected when it comes again, unless in a version that came after that.
+// is kept only when it is faster beyond the noise. What was slower is remembered, and rejected when
+// it comes again, unless in a version that came after that, or when the job's iterations take
+// another time by then: on a link that has changed it may be the better one.
 
 #include <cstdint>
 #include <deque>
@@ -34,7 +35,7 @@ struct LiveControllerOptions {
   WindowOptions window = {};
   /// Within which every rank must have accepted.
   std::int64_t agreement_ns = 30'000'000'000;
-  /// Plain iterations of one report.
+  /// Iterations of one report.
   std::size_t report_iterations = 20;
   /// What the agreement carries for a configuration, or why the job cannot run with it.
   std::function<Result<std::string>(const ScheduleConfig&)> payload_of = {};
@@ -86,6 +87,7 @@ class LiveController {
   struct Quarantined {
     ScheduleConfig config;
     std::int64_t newest_version = 0;  ///< later ones may try it again
+    double usual_ns = 0;              ///< what it was slower than
   };
 
   void receive_push(Wish wish);
@@ -124,7 +126,7 @@ class LiveController {
   int since_switch_ = 0;
   std::int64_t step_ = 0;
   // For the next report:
-  std::vector<std::int64_t> plain_ns_;
+  std::vector<std::int64_t> unreported_ns_;
   std::vector<ChangeOutcome> outcomes_;
   bool finished_ = false;  ///< and the last report was not taken
 };

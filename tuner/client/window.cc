@@ -5,11 +5,15 @@
 #include <cstdio>
 
 #include "core/check.h"
+#include "core/promotion.h"
 #include "core/rank_sum.h"
 #include "core/statistics.h"
 
 namespace hocket {
 namespace {
+
+/// Of the bound on the gain from pair to pair.
+constexpr double kConfidenceOfPairs = 0.9;
 
 std::string percent_of(double share) {
   char text[400];
@@ -77,7 +81,7 @@ void Window::measured(Side side, std::int64_t iteration_ns) {
 }
 
 void Window::close_block() {
-  runs_[index_of(side_of(blocks_))].push_back({median(block_), spread(block_), block_.size()});
+  medians_[index_of(side_of(blocks_))].push_back(median(block_));
   block_.clear();
   ++blocks_;
   if (blocks_ % 2 == 0) judge();
@@ -93,17 +97,37 @@ void Window::guard() {
 }
 
 void Window::judge() {
-  const auto verdict = compare(runs_[0], runs_[1], options_.most_pairs);
-  if (verdict.better) return end(true, false, by(verdict.gain));
-  const auto reverse = compare(runs_[1], runs_[0], options_.most_pairs);
-  if (reverse.better) return end(false, true, by(verdict.gain));
-  const bool last = std::ssize(runs_[0]) >= options_.most_pairs;
-  if (options_.keep_undecided && !last) return;
-  if (!options_.keep_undecided && !last && !verdict.worse) return;
+  if (medians_[0].size() < kFewestPairs) return;
+  const std::vector<double> current(measured_[0].begin(), measured_[0].end());
+  const std::vector<double> candidate(measured_[1].begin(), measured_[1].end());
+  const auto block = static_cast<std::size_t>(options_.block_iterations);
+  // The noise is that of all iterations: of a single block a straggler would change it much.
+  const auto runs = [&](const std::vector<double>& medians, const std::vector<double>& all) {
+    std::vector<ConfirmationRun> result;
+    for (const double value : medians) result.push_back({value, spread(all), block});
+    return result;
+  };
+  const PairedGain gain = paired_gain(runs(medians_[0], current), runs(medians_[1], candidate));
+  const double level = look_level(options_.most_pairs);
+  const double doubt = gain.doubt(kConfidenceOfPairs);
+  if (gain.mean > doubt && rank_sum_p(current, candidate) <= level) {
+    return end(true, false, by(gain.share(gain.mean)));
+  }
+  if (gain.mean < -doubt && rank_sum_p(candidate, current) <= level) {
+    return end(false, true, by(gain.share(gain.mean)));
+  }
+  // What is needed at this point, so that it is enough after the last pair.
+  const int iterations = 2 * options_.block_iterations * options_.most_pairs;
+  const double needed = student_t_quantile(1 - level, iterations - 2) * gain.error *
+                        std::sqrt(static_cast<double>(gain.pairs) / options_.most_pairs);
+  const double awaited = options_.keep_undecided ? -gain.mean : gain.mean;
+  const bool is_last = std::ssize(medians_[0]) >= options_.most_pairs;
+  if (awaited > needed && !is_last) return;
+  const double noise = std::max({needed, doubt, std::abs(gain.mean)});
+  const double share = gain.share(gain.mean);
   end(options_.keep_undecided, false,
-      (verdict.gain >= 0 ? percent_of(verdict.gain) + " faster"
-                         : percent_of(-verdict.gain) + " slower") +
-          ", within the noise of " + percent_of(std::max(verdict.noise, reverse.noise)));
+      percent_of(std::abs(share)) + (share >= 0 ? " faster" : " slower") +
+          ", within the noise of " + percent_of(gain.share(noise)));
 }
 
 Side Window::next() const {

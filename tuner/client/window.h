@@ -6,8 +6,15 @@
 // machine, fed by measurements. Not thread-safe.
 //
 // A block is as many iterations as it is long, without the first ones after a switch; further ones,
-// which run until a switch takes effect, only serve the guard. At the end of each pair of blocks
-// their medians are compared as for a promotion (core/promotion.h).
+// which run until a switch takes effect, are compared, too, but belong to no block. After each pair
+// of blocks from the second on, one configuration is faster when both hold:
+// - all its iterations are, by the rank-sum test (core/rank_sum.h), at a level that all looks share
+//   (look_level() in core/promotion.h): the noise of single iterations does not explain it;
+// - the medians of its blocks are, pair by pair, by a bound at 90 % (paired_gain() there): so what
+//   slows a stretch of the job does not, either.
+// And the window ends undecided as soon as the gain so far, were it to stay as it is, would still
+// be within the noise after the last pair (stochastic curtailment under the current trend: Lan,
+// Simon and Halperin, Sequential Analysis 1982). Who errs there stays with what the job has.
 //
 // The guard ends the window at once when the candidate is slower than the noise explains: by the
 // rank-sum test against the last iterations of the current configuration, after 2, 4, 8, …
@@ -23,8 +30,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-#include "core/promotion.h"
 
 namespace hocket {
 
@@ -91,7 +96,7 @@ class Window {
   int under_way_ = 0;
   std::deque<double> recent_current_;  // at most kMostRecent
   std::vector<double> candidate_;
-  std::vector<ConfirmationRun> runs_[2];  // by side
+  std::vector<double> medians_[2];  // of the closed blocks, by side
   std::vector<std::int64_t> measured_[2];
   std::optional<WindowVerdict> verdict_;
 };

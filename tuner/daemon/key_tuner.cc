@@ -46,8 +46,11 @@ void KeyTuner::report(const RunningJob& job, const JobReport& report) {
   }
   if (id != explorer_) return;
   look_at_base(job);
-  // Times beside an outcome may be from before the change.
-  if (!report.outcomes.empty()) return;
+  // What has just been applied is not the base yet.
+  if (std::ranges::find(report.outcomes, ChangeStatus::applied, &ChangeOutcome::status) !=
+      report.outcomes.end()) {
+    return;
+  }
   for (const std::int64_t wall_ns : report.iteration_ns) {
     add_iteration(static_cast<double>(wall_ns));
   }

@@ -71,6 +71,8 @@ class TunedJob {
       agreement_.contribute(ballot);
       agreement_.tally(ballot);
     }
+    settled += running == 0 && last_ == 0;
+    last_ = running;
     const auto ns = iteration_ns(runs().partition_bytes);
     total += static_cast<double>(ns);
     excess += std::max(0.0, static_cast<double>(ns) - 1e8);
@@ -84,6 +86,10 @@ class TunedJob {
     while (auto report = controller_.take_report()) {
       EXPECT_EQ(report->version, controller_.version());
       plain += report->iteration_ns.size();
+      slowest_reported_ns = 0;
+      for (const auto ns : report->iteration_ns) {
+        slowest_reported_ns = std::max(slowest_reported_ns, static_cast<double>(ns));
+      }
       for (auto& outcome : report->outcomes) outcomes.push_back(std::move(outcome));
     }
   }
@@ -95,13 +101,18 @@ class TunedJob {
   int running = 0;
   std::int64_t now_ns = 0;
   double total = 0, excess = 0;
-  std::size_t plain = 0;
+  double usual_factor = 1;         ///< times which kUsual takes what it takes
+  double slowest_reported_ns = 0;  ///< of the last report
+  std::size_t plain = 0;           ///< iterations reported
+  std::size_t settled = 0;         ///< iterations as at the start, but for the first after a switch
   std::string lines;
   std::vector<ChangeOutcome> outcomes;
 
  private:
   std::int64_t iteration_ns(std::int64_t partition_bytes) {
-    const double time = partition_bytes == kSlow ? 2e8 : partition_bytes == kFast ? 8e7 : 1e8;
+    const double time = partition_bytes == kSlow   ? 2e8
+                        : partition_bytes == kFast ? 8e7
+                                                   : 1e8 * usual_factor;
     return static_cast<std::int64_t>(time *
                                      std::exp(0.01 * std::normal_distribution<double>()(random_)));
   }
@@ -111,6 +122,7 @@ class TunedJob {
   LiveController controller_;
   std::map<int, ScheduleConfig> config_of_;
   std::int64_t step_ = 0;
+  int last_ = -1;
 };
 
 TEST(LiveController, KeepsWhatIsFasterAndSaysSo) {
@@ -150,6 +162,32 @@ TEST(LiveController, DropsWhatIsSlowerAndRemembersIt) {
   EXPECT_EQ(job.outcome().status, ChangeStatus::rolled_back) << "an operator may try again";
   job.push(3, kSlow);
   EXPECT_EQ(job.outcome().status, ChangeStatus::rejected);
+}
+
+TEST(LiveController, WhatWasSlowerMayBeTriedAgainWhenIterationsTakeAnotherTime) {
+  TunedJob job(0.5);
+  job.candidate(1, kSlow);
+  EXPECT_EQ(job.outcome().status, ChangeStatus::rolled_back);
+  job.usual_factor = 1.5;
+  job.steps(30);
+  job.candidate(2, kSlow);
+  EXPECT_EQ(job.outcome().status, ChangeStatus::rolled_back);
+}
+
+TEST(LiveController, ReportsTheUsualIterationsOfWindowsToo) {
+  TunedJob job;
+  job.steps(30);
+  job.candidate(1, kEqual);
+  EXPECT_EQ(job.outcome().status, ChangeStatus::rolled_back);
+  EXPECT_EQ(job.plain, job.settled);
+}
+
+TEST(LiveController, ReportsNothingFromBeforeWhatItHasKept) {
+  TunedJob job;
+  job.steps(30);
+  job.candidate(1, kFast);
+  EXPECT_EQ(job.outcome().status, ChangeStatus::applied);
+  EXPECT_LT(job.slowest_reported_ns, 9e7) << "or none";
 }
 
 TEST(LiveController, APushIsKeptUnlessItIsSlowerAndCostsNoBudget) {

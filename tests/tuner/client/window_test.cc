@@ -24,6 +24,7 @@ struct SimulatedJob {
   double candidate = 1;   ///< times the current one's
   double noise = 0.02;    ///< sigma of a lognormal
   double stragglers = 0;  ///< share of iterations that take up to three times as long
+  double memory = 0;      ///< share of the noise that the next iteration has, too
   /// Times this, by the number of the iteration.
   std::function<double(int)> drift = [](int) { return 1.0; };
   WindowOptions options = {};
@@ -40,9 +41,11 @@ struct SimulatedJob {
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> uniform;
     int count = 0;
+    double state = 0;
     const auto iteration = [&](Side side) {
       double ns = kCurrentNs * (side == Side::candidate ? candidate : 1) * drift(count++);
-      ns *= std::exp(noise * normal(random));
+      state = memory * state + std::sqrt(1 - memory * memory) * normal(random);
+      ns *= std::exp(noise * state);
       if (uniform(random) < stragglers) ns *= 1 + 2 * uniform(random);
       return static_cast<std::int64_t>(ns);
     };
@@ -85,6 +88,7 @@ TEST(Window, SeldomKeepsAnEqualCandidateAndSpendsLittleOnIt) {
         EXPECT_LE(job.share(kept), 0.05) << noise << ' ' << stragglers << ' ' << under_way;
         EXPECT_LE(job.share([](const auto& r) { return r.verdict.slower; }), 0.15);
         EXPECT_GE(job.share([](const auto& r) { return r.cost < 6; }), 0.95);
+        EXPECT_GE(job.share([](const auto& r) { return r.iterations <= 30; }), 0.9);
       }
     }
   }
@@ -106,6 +110,17 @@ TEST(Window, KeepsACandidateThatIsATenthFaster) {
     const SimulatedJob job{.candidate = 0.9, .under_way = under_way};
     EXPECT_GE(job.share(kept), 0.95) << under_way;
     EXPECT_GE(job.share([](const auto& r) { return r.iterations <= 80; }), 1.0);
+  }
+}
+
+TEST(Window, KeepsASmallGainThatIsAboveTheNoise) {
+  const SimulatedJob job{.candidate = 0.95, .noise = 0.03, .stragglers = 0.02};
+  EXPECT_GE(job.share(kept), 0.75);
+}
+
+TEST(Window, NoiseThatLastsIsSeldomTakenForAGain) {
+  for (const double memory : {0.5, 0.8, 0.95}) {
+    EXPECT_LE((SimulatedJob{.noise = 0.05, .memory = memory}).share(kept), 0.1) << memory;
   }
 }
 
@@ -154,17 +169,19 @@ TEST(Window, WaitsForTheSwitchWhateverRunsUntilThen) {
 
 TEST(Window, TakesBlocksInTurnAndDropsTheFirstOfEach) {
   const std::vector<std::int64_t> before(8, 100);
-  Window window({.block_iterations = 2, .most_pairs = 3}, before);
+  Window window({.block_iterations = 2}, before);
   std::string ran;
-  // Each side has its own time, so nothing but the number of pairs ends it.
+  // Four iterations of each cannot differ enough for six looks; six can.
   for (int i = 0; !window.verdict() && i < 100; ++i) {
     const Side side = window.next();
     ran += side == Side::current ? 'c' : 'k';
-    window.add(side, ran.size() % 2 ? 99 : 101);
+    window.add(side, (side == Side::current ? 100 : 80) + i % 2);
   }
   EXPECT_EQ(ran, "kkkkkccccckkk");
   EXPECT_EQ(window.candidate_ns().size(), 6u);
   EXPECT_EQ(window.current_ns().size(), 6u);
+  ASSERT_TRUE(window.verdict());
+  EXPECT_TRUE(window.verdict()->keep);
 }
 
 }  // namespace
