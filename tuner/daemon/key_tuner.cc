@@ -128,7 +128,18 @@ Result<void> KeyTuner::advance(bool may_explore) {
   const auto job = parts_.jobs.find(explorer_);
   if (!job) return {};
   look_at_base(*job);
-  if (drifted_ && !offered_) {
+  if (drifted_) {
+    if (auto ok = parts_.store.record_audit({.actor = kDaemonActor,
+                                             .action = "drift",
+                                             .subject = to_string(key_),
+                                             .detail = *drifted_});
+        !ok) {
+      return ok;
+    }
+    drifted_.reset();
+    must_begin_ = true;
+  }
+  if (must_begin_ && !offered_) {
     if (auto ok = begin_again(); !ok) return ok;
   }
   if (!may_explore) return {};
@@ -158,16 +169,7 @@ Result<void> KeyTuner::begin_again() {
   }
   const auto lifted = parts_.store.lift_quarantine(topology_id_, workload_id_, kDaemonActor);
   if (!lifted) return failure(lifted.error());
-  if (auto ok = parts_.store.record_audit({.actor = kDaemonActor,
-                                           .action = "drift",
-                                           .subject = to_string(key_),
-                                           .detail = *drifted_});
-      !ok) {
-    return ok;
-  }
-  drifted_.reset();
   is_over_ = false;
-  must_begin_ = true;
   return {};
 }
 

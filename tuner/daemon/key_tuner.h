@@ -96,8 +96,8 @@ class KeyTuner {
   std::vector<double> baseline_ns_;     // its latest times, until base_ns_ is known
   double base_ns_ = 0;                  // its value in the study; 0: not known
   DriftDetector drift_;
-  std::optional<nlohmann::json> drifted_;  // what the audit is to say; then the search begins again
-  bool must_begin_ = false;                // even if an ended study is there
+  std::optional<nlohmann::json> drifted_;  // what the audit is to say
+  bool must_begin_ = false;                // a new study, once nothing is offered
 };
 
 }  // namespace hocket
