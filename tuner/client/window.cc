@@ -123,7 +123,7 @@ void Window::judge() {
   const double awaited = options_.keep_undecided ? -gain.mean : gain.mean;
   const bool is_last = std::ssize(medians_[0]) >= options_.most_pairs;
   if (awaited > needed && !is_last) return;
-  const double noise = std::max({needed, doubt, std::abs(gain.mean)});
+  const double noise = std::max({needed, is_last ? doubt : 0, std::abs(gain.mean)});
   const double share = gain.share(gain.mean);
   end(options_.keep_undecided, false,
       percent_of(std::abs(share)) + (share >= 0 ? " faster" : " slower") +

@@ -268,12 +268,7 @@ Result<void> LiveTuning::advance_rollout(Key& key) {
     const bool more_may_come = key.is_from_before && now_ns - started_ns_ <= kJobSilenceNs;
     Rollout next = key.rollout;
     const auto action = next.next(jobs, more_may_come, now_ns);
-    const bool is_offer = action && action->kind == RolloutAction::Kind::offer;
-    const auto canary = is_offer ? parts_.jobs.find(action->job) : std::nullopt;
-    if (canary && canary->version == action->version) {
-      // It kept it while the daemon was away.
-      next.outcome(action->job, action->version, ChangeStatus::applied, "it runs with it");
-    } else if (action) {
+    if (action) {
       if (auto ok = carry_out(key, *action); !ok) return ok;
     }
     // What the last canary was offered is decided, or is for another one.
