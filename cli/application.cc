@@ -76,6 +76,10 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_freeze(program, action);
   add_rollback(program, action);
   add_audit(program, action);
+  add_top(program, action);
+  add_profile(program, action);
+  add_profiles(program, action);
+  add_traces(program, action);
 
   auto [own, command] = split_command_line(arguments);
   try {

@@ -8,6 +8,8 @@
 
 #include "cli/command_line.h"
 #include "cli/knob_text.h"
+#include "cli/measured_job.h"
+#include "cli/profile_view.h"
 #include "cli/simulation_record.h"
 #include "cli/simulation_view.h"
 #include "cli/step_source.h"
@@ -15,12 +17,13 @@
 #include "cli/verb.h"
 #include "core/json.h"
 #include "core/sim/simulator.h"
+#include "profiles/export_profile.h"
 
 namespace hocket {
 namespace {
 
 struct Options {
-  std::string step, config;
+  std::string step, config, profile, store, step_out;
   std::vector<std::string> set, sweep;
   StepChanges changes;
   std::int64_t iterations = 0, rank = 0;
@@ -31,21 +34,24 @@ struct Options {
 constexpr std::int64_t kMaxIterations = 1'000'000;
 
 constexpr const char* kFooter =
-    "STEP is a step description in JSON (docs/formats/step.md); - reads standard input.\n"
+    "STEP is a step description in JSON (docs/formats/step.md); - reads standard input. --profile\n"
+    "takes a measured job in its place, with its configuration and the links that it measured.\n"
     "Examples:\n"
     "  hocket simulate vgg16.json --set partition_bytes=4MiB --set order=static\n"
     "  hocket simulate vgg16.json --ranks 64 --ranks-per-host 8 \\\n"
     "      --link host=300gbit,5us --link network=25gbit,20us\n"
     "  hocket simulate vgg16.json --sweep partition_bytes=1MiB,4MiB --sweep order=fifo,static\n"
-    "  hocket simulate vgg16.json --trace out.json       open it at https://ui.perfetto.dev\n";
+    "  hocket simulate vgg16.json --trace out.json       open it at https://ui.perfetto.dev\n"
+    "  hocket simulate --profile gpt2-3 --set credit_bytes=8MiB\n"
+    "  hocket simulate --profile gpt2-3 --ranks 8 --link network=10gbit,20us\n";
 
 tl::unexpected<Error> invalid(std::string message) {
   return failure(ErrorCode::invalid_argument, std::move(message));
 }
 
-/// --config and --set.
-Result<ScheduleConfig> make_config(const Options& options, std::ostream& err) {
-  ScheduleConfig config;
+/// --config and --set, over `config`.
+Result<ScheduleConfig> make_config(const Options& options, ScheduleConfig config,
+                                   std::ostream& err) {
   if (!options.config.empty()) {
     const auto begin = options.config.find_first_not_of(" \t\n");
     const bool is_json = begin != std::string::npos && options.config[begin] == '{';
@@ -63,17 +69,42 @@ Result<ScheduleConfig> make_config(const Options& options, std::ostream& err) {
   return config;
 }
 
+/// What is simulated.
+struct Subject {
+  StepDescription step;
+  ScheduleConfig config;                ///< before --config and --set
+  std::optional<MeasuredJob> job = {};  ///< of --profile
+};
+
 /// The description as it is to be simulated.
-Result<StepDescription> make_step(const Options& options, std::ostream& err) {
+Result<Subject> subject_of_step(const Options& options, std::ostream& err) {
   auto step = read_step(options.step);
-  if (!step) return step;
+  if (!step) return failure(step.error());
   if (auto ok = change_step(*step, options.changes); !ok) return failure(ok.error());
   if (options.changes.ranks && !step->cluster) {
     err << "hocket: alpha and beta are kept as given; --link TIER=RATE,LATENCY costs collectives "
            "by the number of ranks"
         << std::endl;
   }
-  return step;
+  return Subject{std::move(*step), {}};
+}
+
+Result<Subject> subject_of_profile(const Options& options, std::ostream& err) {
+  auto job = read_measured_job(options.store, options.profile);
+  if (!job) return failure(job.error());
+  auto step = change_measured_step(job->profile.calibration, options.changes);
+  if (!step) return failure(step.error().in("profile " + job->name));
+  print_notes(err, job->profile.notes);
+  err << "hocket: " << check_text(*job) << std::endl;
+  const ScheduleConfig config = job->profile.config;
+  return Subject{std::move(*step), config, std::move(*job)};
+}
+
+Result<Subject> make_subject(const Options& options, std::ostream& err) {
+  if (options.step.empty() == options.profile.empty()) {
+    return invalid("simulate takes a step description or --profile PROFILE, one of the two");
+  }
+  return options.profile.empty() ? subject_of_step(options, err) : subject_of_profile(options, err);
 }
 
 Result<void> check(const Options& options, const StepDescription& step) {
@@ -98,8 +129,9 @@ SimulationOptions simulation_options(const ScheduleConfig& config, const Options
   return simulation;
 }
 
-Result<void> simulate_once(const Options& options, const StepDescription& step,
+Result<void> simulate_once(const Options& options, const Subject& subject,
                            const ScheduleConfig& config, std::ostream& out) {
+  const StepDescription& step = subject.step;
   auto record = SimulationRecord::create(options.trace, options.record, step, config, options.rank);
   if (!record) return failure(record.error());
   auto simulation_of = simulation_options(config, options);
@@ -109,7 +141,9 @@ Result<void> simulate_once(const Options& options, const StepDescription& step,
   if (auto ok = (*record)->finish(); !ok) return ok;
   const Prediction prediction{config, std::move(*simulation)};
   if (options.json) {
-    out << json_text(prediction_json(step, prediction)) << '\n';
+    auto document = prediction_json(step, prediction);
+    if (subject.job) document["profile"] = job_json(*subject.job);
+    out << json_text(document) << '\n';
   } else {
     print_prediction(out, step, prediction);
   }
@@ -132,8 +166,9 @@ Result<SweepRow> sweep_row(const Options& options, const StepDescription& step,
   return SweepRow{std::move(values), {std::move(config), std::move(*simulation)}};
 }
 
-Result<void> simulate_sweep(const Options& options, const StepDescription& step,
+Result<void> simulate_sweep(const Options& options, const Subject& subject,
                             const ScheduleConfig& config, std::ostream& out) {
+  const StepDescription& step = subject.step;
   std::vector<KnobSweep> sweeps;
   for (const auto& text : options.sweep) {
     auto sweep = parse_knob_sweep(text);
@@ -149,7 +184,11 @@ Result<void> simulate_sweep(const Options& options, const StepDescription& step,
     rows.push_back(std::move(*row));
   }
   if (options.json) {
-    out << json_text(sweep_json(step, rows)) << '\n';
+    auto document = sweep_json(step, rows);
+    if (subject.job) {
+      for (auto& row : document) row["profile"] = job_json(*subject.job);
+    }
+    out << json_text(document) << '\n';
   } else {
     print_sweep(out, sweeps, rows);
   }
@@ -158,13 +197,17 @@ Result<void> simulate_sweep(const Options& options, const StepDescription& step,
 
 Result<int> simulate_verb(const Options& options, Context& context) {
   if (auto ok = no_command(context.command, "simulate"); !ok) return failure(ok.error());
-  const auto config = make_config(options, context.err);
+  const auto subject = make_subject(options, context.err);
+  if (!subject) return failure(subject.error());
+  const auto config = make_config(options, subject->config, context.err);
   if (!config) return failure(config.error());
-  const auto step = make_step(options, context.err);
-  if (!step) return failure(step.error());
-  if (auto ok = check(options, *step); !ok) return failure(ok.error());
+  if (auto ok = check(options, subject->step); !ok) return failure(ok.error());
+  if (!options.step_out.empty()) {
+    const std::string text = to_json(subject->step).dump(2) + "\n";
+    if (auto ok = write_whole_file(options.step_out, text); !ok) return failure(ok.error());
+  }
   const auto run = options.sweep.empty() ? simulate_once : simulate_sweep;
-  if (auto ok = run(options, *step, *config, context.out); !ok) return failure(ok.error());
+  if (auto ok = run(options, *subject, *config, context.out); !ok) return failure(ok.error());
   return kDone;
 }
 
@@ -174,7 +217,9 @@ const std::map<std::string, CollectiveAlgorithm> kAlgorithms = {
     {"tree", CollectiveAlgorithm::tree}};
 
 void add_step_options(CLI::App& verb, Options& options) {
-  verb.add_option("STEP", options.step, "the step description; - for standard input")->required();
+  verb.add_option("STEP", options.step, "the step description; - for standard input");
+  verb.add_option("--profile", options.profile, "the step of this profile, by its name or number");
+  verb.add_option("--store", options.store, "the store's file, which has the profile");
   verb.add_option("--ranks", options.changes.ranks, "how many ranks train");
   verb.add_option("--ranks-per-host", options.changes.ranks_per_host, "how many of them on a host");
   verb.add_option("--link", options.changes.links,
@@ -194,7 +239,8 @@ void add_simulate(CLI::App& program, Action& action) {
   auto* verb = program.add_subcommand("simulate", "predict a training step without running it");
   add_step_options(*verb, *options);
   verb->add_option("--config", options->config,
-                   "a configuration: a file, or the JSON itself (default: the defaults)");
+                   "a configuration: a file, or the JSON itself (default: the profile's, else the "
+                   "defaults)");
   verb->add_option("--set", options->set, "KNOB=VALUE, over --config; repeat it")
       ->allow_extra_args(false);
   verb->add_option("--sweep", options->sweep,
@@ -204,6 +250,7 @@ void add_simulate(CLI::App& program, Action& action) {
                    "how many to simulate (default: until the period repeats)");
   verb->add_option("--trace", options->trace, "write the timeline to this file");
   verb->add_option("--record", options->record, "write the tape of decisions to this file");
+  verb->add_option("--step-out", options->step_out, "write the step description to this file");
   verb->add_option("--rank", options->rank, "whose timeline and tape")->capture_default_str();
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(kFooter);

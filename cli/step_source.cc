@@ -69,6 +69,15 @@ Result<void> make_cluster(StepDescription& step, const Links& links) {
   return {};
 }
 
+Result<void> change_seed(StepDescription& step, std::optional<std::int64_t> seed) {
+  if (!seed) return {};
+  if (*seed < 0) {
+    return invalid("--seed: expected a number of at least 0, found " + std::to_string(*seed));
+  }
+  step.jitter.seed = static_cast<std::uint64_t>(*seed);
+  return {};
+}
+
 Result<void> change_links(StepDescription& step, const StepChanges& changes) {
   const auto links = parse_links(changes.links);
   if (!links) return failure(links.error());
@@ -96,16 +105,27 @@ Result<StepDescription> read_step(const std::string& path) {
   return step;
 }
 
+Result<StepDescription> change_measured_step(const Calibration& calibration,
+                                             const StepChanges& changes) {
+  const auto links = parse_links(changes.links);
+  if (!links) return failure(links.error());
+  OtherRanks other{.ranks = changes.ranks,
+                   .ranks_per_host = changes.ranks_per_host,
+                   .host_link = links->host,
+                   .network_link = links->network};
+  // An algorithm is of links, which then have to be known.
+  if (changes.algorithm && !other.ranks) other.ranks = calibration.step.ranks;
+  auto step = step_with(calibration, other);
+  if (!step) return step;
+  if (changes.algorithm) step->cluster->algorithm = *changes.algorithm;
+  if (auto ok = change_seed(*step, changes.seed); !ok) return failure(ok.error());
+  return step;
+}
+
 Result<void> change_step(StepDescription& step, const StepChanges& changes) {
   if (changes.ranks) step.ranks = *changes.ranks;
   if (changes.ranks_per_host) step.ranks_per_host = *changes.ranks_per_host;
-  if (changes.seed) {
-    if (*changes.seed < 0) {
-      return invalid("--seed: expected a number of at least 0, found " +
-                     std::to_string(*changes.seed));
-    }
-    step.jitter.seed = static_cast<std::uint64_t>(*changes.seed);
-  }
+  if (auto ok = change_seed(step, changes.seed); !ok) return ok;
   if (auto ok = change_links(step, changes); !ok) return ok;
   return validate(step);
 }

@@ -10,6 +10,7 @@
 
 #include "core/result.h"
 #include "core/step_description.h"
+#include "profiles/calibrate_profile.h"
 
 namespace hocket {
 
@@ -23,6 +24,12 @@ struct StepChanges {
   std::vector<std::string> links;  ///< "host=10gbit,20us" or "network=…"
   std::optional<CollectiveAlgorithm> algorithm;
 };
+
+/// The step of a measured job with the changes: with other ranks or links, the links that were
+/// measured stand in for those that are not given. invalid_argument names a tier for which there is
+/// none.
+Result<StepDescription> change_measured_step(const Calibration& calibration,
+                                             const StepChanges& changes);
 
 /// Makes the changes; the result is valid. invalid_argument also when ranks use a tier for which
 /// there is no link.

@@ -56,5 +56,9 @@ void add_pin(CLI::App& program, Action& action);
 void add_freeze(CLI::App& program, Action& action);
 void add_rollback(CLI::App& program, Action& action);
 void add_audit(CLI::App& program, Action& action);
+void add_top(CLI::App& program, Action& action);
+void add_profile(CLI::App& program, Action& action);
+void add_profiles(CLI::App& program, Action& action);
+void add_traces(CLI::App& program, Action& action);
 
 }  // namespace hocket

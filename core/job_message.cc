@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/check.h"
 #include "core/json.h"
 
 namespace hocket {
@@ -186,6 +187,51 @@ Result<void> read_outcomes(const nlohmann::json& document, std::vector<ChangeOut
   return {};
 }
 
+constexpr std::array<std::pair<TraceKind, const char*>, 3> kLaneKinds = {
+    {{TraceKind::compute, "compute"},
+     {TraceKind::communication, "communication"},
+     {TraceKind::copy, "copy"}}};
+
+Result<LaneActivity> lane_from_json(const nlohmann::json& document) {
+  LaneActivity lane;
+  const auto kind = read_string(document, "kind");
+  if (!kind) return failure(kind.error());
+  const auto* const found =
+      std::ranges::find_if(kLaneKinds, [&](const auto& known) { return known.second == *kind; });
+  if (found == kLaneKinds.end())
+    return failure(wrong_field("kind", "compute, communication or copy", *kind));
+  lane.kind = found->first;
+  const auto ok = all_of([&] { return read_integer_into(document, "lane", 0, lane.lane); },
+                         [&] { return take(read_number(document, "busy", 0, 1), lane.busy); });
+  if (!ok) return failure(ok.error());
+  return lane;
+}
+
+Result<JobActivity> activity_from_json(const nlohmann::json& document) {
+  JobActivity activity;
+  if (auto ok = read_integer_into(document, "exposed_ns", 0, activity.exposed_ns); !ok)
+    return failure(ok.error());
+  const auto array = read_array(document, "lanes");
+  if (!array) return failure(array.error());
+  if (array->size() > kMaxReportedLanes) {
+    return failure(invalid("lanes", "expected at most " + std::to_string(kMaxReportedLanes) +
+                                        ", found " + std::to_string(array->size())));
+  }
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    const std::string at = "field \"lanes[" + std::to_string(i) + "]\"";
+    auto lane = lane_from_json((*array)[i]);
+    if (!lane) return failure(lane.error().in(at));
+    const auto place = [](const LaneActivity& l) { return std::pair(l.kind, l.lane); };
+    if (!activity.lanes.empty() && place(activity.lanes.back()) >= place(*lane)) {
+      return failure(ErrorCode::invalid_argument,
+                     at + ": expected lanes by kind (compute, communication, copy) and then by "
+                          "number, each once");
+    }
+    activity.lanes.push_back(*lane);
+  }
+  return activity;
+}
+
 /// Leaves `flag` as it is when the field is absent.
 Result<void> read_flag(const nlohmann::json& object, const char* field, bool& flag) {
   const auto found = object.find(field);
@@ -246,7 +292,8 @@ Result<JobDescription> job_description_from_json(const nlohmann::json& document)
 }
 
 std::string_view type_of(const DaemonMessage& message) {
-  return std::holds_alternative<ConfigMessage>(message) ? "config" : "candidate";
+  if (std::holds_alternative<ConfigMessage>(message)) return "config";
+  return std::holds_alternative<CandidateMessage>(message) ? "candidate" : "profile";
 }
 
 nlohmann::json to_json(const DaemonMessage& message) {
@@ -254,6 +301,9 @@ nlohmann::json to_json(const DaemonMessage& message) {
     return {{"version", config->version},
             {"config", to_json(config->config)},
             {"origin", config->origin}};
+  }
+  if (const auto* const profile = std::get_if<ProfileMessage>(&message)) {
+    return {{"request", profile->request}, {"iterations", profile->iterations}};
   }
   const auto& candidate = std::get<CandidateMessage>(message);
   return {{"trial", candidate.trial}, {"config", to_json(candidate.config)}};
@@ -277,8 +327,19 @@ Result<DaemonMessage> daemon_message_from_json(std::string_view type,
     if (!ok) return failure(ok.error());
     return message;
   }
+  if (type == "profile") {
+    ProfileMessage message;
+    const auto ok =
+        all_of([&] { return read_integer_into(document, "request", 1, message.request); },
+               [&] {
+                 return take(read_integer(document, "iterations", 1, kMaxProfiledIterations),
+                             message.iterations);
+               });
+    if (!ok) return failure(ok.error());
+    return message;
+  }
   return failure(ErrorCode::invalid_argument,
-                 "event type: expected config or candidate, found " +
+                 "event type: expected config, candidate or profile, found " +
                      nlohmann::json(type.substr(0, 60))
                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
@@ -295,39 +356,56 @@ std::string_view to_string(ChangeStatus status) {
   return "";
 }
 
+nlohmann::json to_json(const JobActivity& activity) {
+  auto lanes = nlohmann::json::array();
+  for (const LaneActivity& lane : activity.lanes) {
+    const auto* const kind =
+        std::ranges::find(kLaneKinds, lane.kind, &std::pair<TraceKind, const char*>::first);
+    HOCKET_CHECK(kind != kLaneKinds.end(), "a lane of a report is a stream or a channel");
+    lanes.push_back({{"kind", kind->second}, {"lane", lane.lane}, {"busy", lane.busy}});
+  }
+  return {{"exposed_ns", activity.exposed_ns}, {"lanes", std::move(lanes)}};
+}
+
 nlohmann::json to_json(const JobReport& report) {
   auto outcomes = nlohmann::json::array();
   for (const auto& outcome : report.outcomes) outcomes.push_back(outcome_json(outcome));
-  return {{"job", report.job},
-          {"version", report.version},
-          {"step", report.step},
-          {"iteration_ns", report.iteration_ns},
-          {"outcomes", std::move(outcomes)},
-          {"explored", report.explored},
-          {"ended", report.ended}};
+  nlohmann::json document = {{"job", report.job},
+                             {"version", report.version},
+                             {"step", report.step},
+                             {"iteration_ns", report.iteration_ns},
+                             {"outcomes", std::move(outcomes)},
+                             {"explored", report.explored},
+                             {"ended", report.ended}};
+  if (report.activity) document["activity"] = to_json(*report.activity);
+  return document;
 }
 
 Result<JobReport> job_report_from_json(const nlohmann::json& document) {
   JobReport report;
-  const auto ok = all_of([&] { return read_id(document, "job", report.job); },
-                         [&] { return read_integer_into(document, "version", 0, report.version); },
-                         [&] { return read_integer_into(document, "step", 0, report.step); },
-                         [&] {
-                           return if_there(document, "iteration_ns", [&] {
-                             return read_times(document, "iteration_ns", report.iteration_ns);
-                           });
-                         },
-                         [&] {
-                           return if_there(document, "outcomes", [&] {
-                             return read_outcomes(document, report.outcomes);
-                           });
-                         },
-                         [&] {
-                           return if_there(document, "explored", [&] {
-                             return take(read_number(document, "explored", 0, 1), report.explored);
-                           });
-                         },
-                         [&] { return read_flag(document, "ended", report.ended); });
+  const auto ok = all_of(
+      [&] { return read_id(document, "job", report.job); },
+      [&] { return read_integer_into(document, "version", 0, report.version); },
+      [&] { return read_integer_into(document, "step", 0, report.step); },
+      [&] {
+        return if_there(document, "iteration_ns",
+                        [&] { return read_times(document, "iteration_ns", report.iteration_ns); });
+      },
+      [&] {
+        return if_there(document, "outcomes",
+                        [&] { return read_outcomes(document, report.outcomes); });
+      },
+      [&] {
+        return if_there(document, "explored", [&] {
+          return take(read_number(document, "explored", 0, 1), report.explored);
+        });
+      },
+      [&] { return read_flag(document, "ended", report.ended); },
+      [&] {
+        return if_there(document, "activity", [&] {
+          return read_part(document, "activity", activity_from_json, report.activity);
+        });
+      });
   if (!ok) return failure(ok.error());
   return report;
 }

@@ -15,6 +15,7 @@
 #include "core/schedule_config.h"
 #include "core/step_description.h"
 #include "core/topology.h"
+#include "core/trace.h"
 #include "core/workload.h"
 
 namespace hocket {
@@ -56,9 +57,19 @@ struct CandidateMessage {
   bool operator==(const CandidateMessage&) const = default;
 };
 
-using DaemonMessage = std::variant<ConfigMessage, CandidateMessage>;
+/// Somebody wants some iterations of the job profiled.
+struct ProfileMessage {
+  std::int64_t request = 0;     ///< above 0, later ones higher; a job takes each up once
+  std::int64_t iterations = 0;  ///< 1 to kMaxProfiledIterations
 
-/// The event's type: "config" or "candidate".
+  bool operator==(const ProfileMessage&) const = default;
+};
+
+inline constexpr std::int64_t kMaxProfiledIterations = 10'000;
+
+using DaemonMessage = std::variant<ConfigMessage, CandidateMessage, ProfileMessage>;
+
+/// The event's type: "config", "candidate" or "profile".
 std::string_view type_of(const DaemonMessage& message);
 nlohmann::json to_json(const DaemonMessage& message);
 /// `type` is the event's. invalid_argument for another one.
@@ -86,6 +97,28 @@ struct ChangeOutcome {
   bool operator==(const ChangeOutcome&) const = default;
 };
 
+/// What a stream or channel was busy for.
+struct LaneActivity {
+  TraceKind kind = TraceKind::compute;  ///< compute: a stream; communication: a channel; or copy
+  std::int64_t lane = 0;
+  double busy = 0;  ///< share of the time, 0 to 1
+
+  bool operator==(const LaneActivity&) const = default;
+};
+
+/// How iterations spent their time on one rank.
+struct JobActivity {
+  /// Communication beside which nothing was computed: the median of the iterations.
+  std::int64_t exposed_ns = 0;
+  std::vector<LaneActivity> lanes = {};  ///< by kind and then by lane, each once
+
+  bool operator==(const JobActivity&) const = default;
+};
+
+inline constexpr std::size_t kMaxReportedLanes = 256;
+
+nlohmann::json to_json(const JobActivity& activity);
+
 struct JobReport {
   std::string job;           ///< JobDescription::id
   std::int64_t version = 0;  ///< of what it runs with now; 0: not one of the daemon's
@@ -98,6 +131,8 @@ struct JobReport {
   double explored = 0;
   /// The job's last report. A rejection in it says nothing about the configuration.
   bool ended = false;
+  /// Of rank 0, over `iteration_ns`, where the job measures it.
+  std::optional<JobActivity> activity = {};
 
   bool operator==(const JobReport&) const = default;
 };

@@ -10,14 +10,19 @@
 namespace hocket {
 
 enum class TraceKind : std::uint8_t {
-  compute,        ///< a task's body, on a compute stream
+  compute,        ///< a task's body or a kernel, on a compute stream
   communication,  ///< one part of a collective, on a channel
+  copy,           ///< a copy or fill of memory that is no communication
+  range,          ///< a stretch of a host thread that the job has named (NVTX)
+  call,           ///< a host thread's call of the runtime, such as a launch
 };
+
+inline constexpr std::int64_t kNoSequence = -1;
 
 /// One closed interval of work. Times are of the executor's clock.
 struct TraceEvent {
   TraceKind kind = TraceKind::compute;
-  /// The stream (compute) or channel (communication), from 0.
+  /// The stream (compute, copy), channel (communication) or host thread (range, call), from 0.
   std::int32_t lane = 0;
   /// The task's name; valid as long as the submitter's string.
   std::string_view name;
@@ -28,6 +33,8 @@ struct TraceEvent {
   std::int64_t bytes = 0;
   /// Which task it was, or whose part.
   TaskId task = {};
+  /// Of communication: the same number on all ranks means the same part; it comes once in a trace.
+  std::int64_t sequence = kNoSequence;
 };
 
 /// Receives events as they end, from any thread, at most one call a lane at a time.

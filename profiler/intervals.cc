@@ -1,6 +1,7 @@
 #include "profiler/intervals.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hocket {
 
@@ -35,6 +36,30 @@ std::int64_t length_ns(const std::vector<Interval>& intervals) {
   std::int64_t sum = 0;
   for (const Interval& interval : intervals) sum += interval.end_ns - interval.begin_ns;
   return sum;
+}
+
+Coverage::Coverage(std::vector<Interval> set) : set_(std::move(set)) {
+  std::int64_t sum = 0;
+  before_ns_.reserve(set_.size());
+  for (const Interval& interval : set_) {
+    before_ns_.push_back(sum);
+    sum += interval.end_ns - interval.begin_ns;
+  }
+}
+
+std::int64_t Coverage::before_ns(std::int64_t time_ns) const {
+  const auto after = std::partition_point(set_.begin(), set_.end(), [&](const Interval& interval) {
+    return interval.begin_ns < time_ns;
+  });
+  if (after == set_.begin()) return 0;
+  const Interval& last = *(after - 1);
+  return before_ns_[static_cast<std::size_t>(after - 1 - set_.begin())] +
+         std::min(time_ns, last.end_ns) - last.begin_ns;
+}
+
+std::int64_t Coverage::inside_ns(const Interval& window) const {
+  if (window.end_ns <= window.begin_ns) return 0;
+  return before_ns(window.end_ns) - before_ns(window.begin_ns);
 }
 
 }  // namespace hocket

@@ -23,4 +23,19 @@ std::vector<Interval> intersection_of(const std::vector<Interval>& a,
 /// Total length of a union.
 std::int64_t length_ns(const std::vector<Interval>& intervals);
 
+/// Tells in log n how much of any window a union covers.
+class Coverage {
+ public:
+  explicit Coverage(std::vector<Interval> set);
+
+  /// 0 of an empty or inverted window.
+  std::int64_t inside_ns(const Interval& window) const;
+
+ private:
+  std::int64_t before_ns(std::int64_t time_ns) const;
+
+  std::vector<Interval> set_;
+  std::vector<std::int64_t> before_ns_;  // how much lies before each of them
+};
+
 }  // namespace hocket

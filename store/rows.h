@@ -244,4 +244,83 @@ struct AuditFilter {
   bool newest = false;  ///< `limit` keeps the newest rows, not the oldest; the order is the same
 };
 
+/// A rank's part of a profile.
+struct ProfileRank {
+  std::int64_t rank = 0;
+  std::string host = {};        ///< UTF-8
+  std::string trace_path = {};  ///< absolute; empty: its trace is missing
+  std::int64_t records = 0, dropped = 0, quarantined = 0;
+  nlohmann::json clock_fit = nlohmann::json::object();  ///< of to_json(ClockFit)
+
+  bool operator==(const ProfileRank&) const = default;
+};
+
+/// An iteration of one rank.
+struct ProfileIteration {
+  std::int64_t rank = 0, step = 0;
+  std::int64_t begin_ns = 0;  ///< of the rank's clock
+  std::int64_t wall_ns = 0, compute_ns = 0, communication_ns = 0, exposed_ns = 0;
+
+  bool operator==(const ProfileIteration&) const = default;
+};
+
+/// A figure of a profile. `rank` absent: of the job.
+struct ProfileMetric {
+  std::optional<std::int64_t> rank = {};
+  std::string name = {};  ///< as docs/METRICS.md has it
+  double value = 0;       ///< finite
+
+  bool operator==(const ProfileMetric&) const = default;
+};
+
+struct NewProfile {
+  /// As NewStudy's; empty: generated from the workload's name, else "profile" ("gpt2-7").
+  std::string name = {};
+  std::string source = {};  ///< as RankTrace's
+  std::optional<std::int64_t> topology_id = {}, workload_id = {};
+  nlohmann::json config = nlohmann::json::object();  ///< ScheduleConfig, or empty
+  /// What the step submits (docs/formats/profile.md), or empty.
+  nlohmann::json structure = nlohmann::json::object();
+  /// What else there is to say, and why something is missing: {"notes": […], "overhead": {…}}.
+  nlohmann::json detail = nlohmann::json::object();
+  std::vector<ProfileRank> ranks = {};
+  std::vector<ProfileIteration> iterations = {};
+  std::vector<ProfileMetric> metrics = {};
+};
+
+/// Without iterations and metrics, which are asked for by id.
+struct ProfileRow {
+  std::int64_t id = 0;
+  std::string name = {};
+  std::string source = {};
+  std::optional<std::int64_t> topology_id = {}, workload_id = {};
+  nlohmann::json config = nlohmann::json::object();
+  nlohmann::json structure = nlohmann::json::object();
+  nlohmann::json detail = nlohmann::json::object();
+  std::vector<ProfileRank> ranks = {};
+  std::int64_t created_at_ns = 0;
+  bool kept = false;  ///< prune leaves it
+
+  bool operator==(const ProfileRow&) const = default;
+};
+
+/// Somebody wants a running job profiled.
+struct NewProfileRequest {
+  std::string job = {};  ///< JobDescription::id or its name, UTF-8
+  std::int64_t iterations = 0;
+  std::string actor = {};
+};
+
+struct ProfileRequestRow {
+  std::int64_t id = 0;
+  std::string job = {};
+  std::int64_t iterations = 0;
+  std::string actor = {};
+  std::int64_t requested_at_ns = 0;
+  /// What became of it; absent while nobody has taken it.
+  std::optional<std::string> taken_by = {};  ///< a job's id
+
+  bool operator==(const ProfileRequestRow&) const = default;
+};
+
 }  // namespace hocket

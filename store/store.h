@@ -1,9 +1,9 @@
 #pragma once
 
 // What hocket remembers: topologies, workloads, studies with their trials and every measurement,
-// the versions of each key's configuration, and who did what. A key is a topology and a workload.
-// Rows (store/rows.h) are plain values; what the store does not look into is JSON. store/open.h
-// opens one; docs/formats/store.md describes the file.
+// the versions of each key's configuration, profiles, and who did what. A key is a topology and a
+// workload. Rows (store/rows.h) are plain values; what the store does not look into is JSON.
+// store/open.h opens one; docs/formats/store.md describes the file.
 //
 // Thread-safe: calls are serialised. Every call that changes something is one transaction: it is
 // done, and kept across a crash, when it returns a value; nothing has changed when it returns an
@@ -123,6 +123,36 @@ class Store {
   virtual Result<void> record_audit(const NewAudit& audit) = 0;
 
   virtual Result<std::vector<AuditRow>> audit(const AuditFilter& filter) = 0;
+
+  /// Adds a profile with all its rows. invalid_argument when the name is taken, a rank, iteration
+  /// or metric comes twice, or an iteration or metric is of a rank that is not there; not_found for
+  /// an unknown topology or workload.
+  virtual Result<ProfileRow> add_profile(const NewProfile& profile) = 0;
+
+  virtual Result<std::vector<ProfileRow>> profiles() = 0;
+
+  /// By name, or by id when all are digits. not_found when there is none.
+  virtual Result<ProfileRow> profile(std::string_view name_or_id) = 0;
+
+  /// In the order of ranks, then of steps; not_found for an unknown profile.
+  virtual Result<std::vector<ProfileIteration>> profile_iterations(std::int64_t profile_id) = 0;
+
+  /// The job's, then each rank's, by name within. not_found for an unknown profile.
+  virtual Result<std::vector<ProfileMetric>> profile_metrics(std::int64_t profile_id) = 0;
+
+  virtual Result<void> keep_profile(std::int64_t profile_id, bool kept) = 0;
+
+  /// Removes the profile's rows; its trace files are the caller's. not_found when it is unknown.
+  virtual Result<void> remove_profile(std::int64_t profile_id) = 0;
+
+  virtual Result<ProfileRequestRow> request_profile(const NewProfileRequest& request) = 0;
+
+  /// The oldest request for a job of this id or name that nobody has taken, which `job_id` has then
+  /// taken. Requests older than `max_age_ns` are left.
+  virtual Result<std::optional<ProfileRequestRow>> take_profile_request(
+      std::string_view job_id, std::string_view job_name, std::int64_t max_age_ns) = 0;
+
+  virtual Result<std::vector<ProfileRequestRow>> profile_requests() = 0;
 
   /// A number that differs from that of an earlier call when the store has changed since, by
   /// whatever process; it may differ without a change. Cheap enough to be asked every second.

@@ -136,7 +136,7 @@ void HostExecutor::run_channel(int lane) {
     if (trace_) {
       trace_->record({TraceKind::communication, lane, part.name, part.step, begin_ns,
                       clock_.now_ns(), static_cast<std::int64_t>(part.values.size_bytes()),
-                      part.task});
+                      part.task, static_cast<std::int64_t>(part.index)});
     }
   }
 }

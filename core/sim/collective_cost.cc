@@ -102,6 +102,21 @@ PartCost ring_cost(CollectiveKind kind, std::int64_t bytes, const Shape& shape,
           .latency_ns = 0};
 }
 
+/// Each rank exchanges its n-th parts with one other at a time: those on its host, then the rest.
+/// NCCL has no formula for this, as it is made of sends and receives; the steps are those of a
+/// ring.
+PartCost pairwise_cost(const Shape& shape, const Cluster& cluster) {
+  const auto ranks = static_cast<double>(shape.ranks);
+  const auto on_host = static_cast<double>(shape.ranks_on_host);
+  const double alpha_ns =
+      kBaseLatencyNs +
+      (on_host - 1) * ring_host_step_ns(CollectiveKind::all_to_all, shape, cluster) +
+      (ranks - on_host) * network_hop_ns(kRingHop.network_ns, cluster);
+  return {.alpha_ns = alpha_ns,
+          .beta_ns_per_byte = (ranks - 1) / ranks * bus_ns_per_byte(shape, cluster),
+          .latency_ns = 0};
+}
+
 /// A chain within each host, a double binary tree between them; up, then down.
 PartCost tree_cost(std::int64_t bytes, const Shape& shape, const Cluster& cluster) {
   const auto depth = std::bit_width(static_cast<std::uint64_t>(shape.hosts)) - 1;
@@ -132,6 +147,7 @@ PartCost collective_cost(CollectiveKind kind, std::int64_t bytes, std::int64_t r
   const Shape shape{.ranks = ranks,
                     .ranks_on_host = std::min(ranks, ranks_per_host),
                     .hosts = (ranks - 1) / ranks_per_host + 1};
+  if (kind == CollectiveKind::all_to_all) return pairwise_cost(shape, cluster);
   const PartCost ring = ring_cost(kind, bytes, shape, cluster);
   if (kind != CollectiveKind::all_reduce || cluster.algorithm == CollectiveAlgorithm::ring) {
     return ring;

@@ -211,7 +211,8 @@ void SimulationRun::end_part(std::uint64_t index) {
   if (trace_) {
     part_lanes_[static_cast<std::size_t>(done.lane)] = false;
     trace_->record({TraceKind::communication, done.lane, task_of(task).name, task.generation,
-                    done.taken_ns, now_ns_, done.decision.bytes, task});
+                    done.taken_ns, now_ns_, done.decision.bytes, task,
+                    static_cast<std::int64_t>(index)});
   }
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     ranks_[rank].account(now_ns_);

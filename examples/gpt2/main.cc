@@ -7,8 +7,13 @@
 //                                                               simulate and order=static
 //   HOCKET_STEP=step.json bin/hocket run --ranks 2 -- bin/gpt2  order=static follows it
 //   bin/hocket run --ranks 2 -- bin/gpt2 --record run.tape      decisions, for hocket tape
+//   bin/hocket run --ranks 2 -- bin/gpt2 --profile-at 5         iterations in the store's profiles;
+//                                                               or HOCKET_PROFILE=at=5
 //   HOCKET_DAEMON=http://127.0.0.1:7077 bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --watch
 //                                                               tuned while it trains
+//   bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --profile-on-request
+//                                                               without a daemon: `hocket profile`
+//                                                               asks through the store
 //
 // Prints, on rank 0:
 //
@@ -22,17 +27,20 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "core/host/emulated_link.h"
 #include "core/host/gloo_collective.h"
 #include "core/host/topology_probe.h"
 #include "core/sim/simulator.h"
 #include "core/statistics.h"
+#include "examples/gpt2/job_profile.h"
 #include "examples/gpt2/layer_costs.h"
 #include "examples/gpt2/model.h"
 #include "examples/gpt2/profiling.h"
 #include "examples/gpt2/training.h"
 #include "examples/gpt2/watching.h"
+#include "profiler/activity_meter.h"
 #include "profiler/iterations.h"
 #include "store/config_source.h"
 #include "store/open.h"
@@ -57,6 +65,9 @@ struct Options {
   std::string record;
   bool watch = false;
   double explore = 0.03;  ///< share of the time
+  bool profile_on_request = false;
+  /// What --profile-at and those beside it say; without a first step HOCKET_PROFILE does.
+  ProfileSpan profiled{.first_step = -1, .steps = 10, .interleave = 0};
 };
 
 /// The collective that tasks use, and what it stands on.
@@ -125,12 +136,44 @@ struct Measured {
   double explored = 0;      ///< share of the time that trying others has cost
 };
 
+/// Whether every step has a ballot.
+bool is_live(const Options& options) {
+  return options.watch || options.profile_on_request;
+}
+
+/// Whether the job can be profiled on request. A recorded one has no observer to spare.
+bool takes_requests(const Options& options) {
+  return is_live(options) && options.record.empty();
+}
+
+void say_live(const Options& options, const std::string& line) {
+  std::FILE* const to = options.json ? stderr : stdout;
+  std::fprintf(to, "%s\n", line.c_str());
+  std::fflush(to);
+}
+
+/// How a job listens that only waits to be profiled; rank 0's link goes to `watch`.
+LivePhase requests_alone(const Options& options, const RunReport& report, Watch& watch) {
+  LivePhase live;
+  const auto path = default_store_path();
+  if (!path) {
+    warn("requests for profiles are not seen: " + path.error().message);
+    return live;
+  }
+  watch = watch_store(report, *path, warn);
+  live.link = watch.link.get();
+  live.options.tuning.job = watch.job;
+  live.options.tuning.say = [&options](const std::string& line) { say_live(options, line); };
+  return live;
+}
+
 /// How the job is tuned while it trains; rank 0's link goes to `watch`.
 Result<LivePhase> live_tuning(const Options& options, const RunReport& report,
                               const FetchedConfig& fetched, const Training& training,
                               Watch& watch) {
   LivePhase live;
   if (training.collective.rank() != 0) return live;
+  if (!options.watch) return requests_alone(options, report, watch);
   std::optional<StepDescription> description;
   if (!options.step.empty()) {
     auto step = read_fitting_step(training, options.step);
@@ -150,12 +193,54 @@ Result<LivePhase> live_tuning(const Options& options, const RunReport& report,
   live.options.tuning.job = watch.job;
   live.options.tuning.version = fetched.version;
   live.options.tuning.explore = options.explore;
-  live.options.tuning.say = [to = options.json ? stderr : stdout](const std::string& line) {
-    std::fprintf(to, "%s\n", line.c_str());
-    std::fflush(to);
-  };
+  live.options.tuning.say = [&options](const std::string& line) { say_live(options, line); };
   return live;
 }
+
+/// What the job is asked to profile, on rank 0.
+std::optional<ProfileSpan> span_to_profile(const Options& options) {
+  const auto text = process_environment("HOCKET_PROFILE");
+  if (options.profiled.first_step < 0 && (!text || text->empty())) return std::nullopt;
+  if (!options.record.empty()) {
+    warn("no profile: --record is the scheduler's only observer");
+    return std::nullopt;
+  }
+  if (options.profiled.first_step >= 0) return options.profiled;
+  const auto span = parse_profile_span(*text);
+  if (span) return *span;
+  warn("no profile: HOCKET_PROFILE: " + span.error().message);
+  return std::nullopt;
+}
+
+/// The profile of the phase, if one is asked for or may be.
+Result<std::unique_ptr<JobProfile>> begin_profile(const Options& options, const Training& training,
+                                                  Phase& phase) {
+  const bool asks = training.collective.rank() == 0;
+  const auto span =
+      agree_on_span(training.collective, asks ? span_to_profile(options) : std::nullopt);
+  if (!span) return failure(span.error());
+  if (!*span && !takes_requests(options)) return nullptr;
+  auto profile = std::make_unique<JobProfile>(training.collective, training.clock, warn);
+  if (*span) {
+    profile->watch(phase, **span);
+  } else {
+    profile->watch(phase);
+  }
+  return profile;
+}
+
+/// What rank 0 of a live phase watches: the whole run, and each iteration's activity.
+class LiveTrace final : public TraceSink {
+ public:
+  void record(const TraceEvent& event) override {
+    recorder.record(event);
+    if (measures_activity) meter.record(event);
+  }
+
+  TraceRecorder recorder;
+  ActivityMeter meter;
+  bool measures_activity = false;
+};
 
 /// Trains all steps.
 Result<Measured> train(const Options& options, const RunReport& report,
@@ -164,7 +249,7 @@ Result<Measured> train(const Options& options, const RunReport& report,
   Measured measured{{}, options.warmup, config, 0};
   Watch watch;
   LivePhase live;
-  if (options.watch) {
+  if (is_live(options)) {
     auto tuning = live_tuning(options, report, fetched, training, watch);
     if (!tuning) return failure(tuning.error());
     live = std::move(*tuning);
@@ -179,13 +264,16 @@ Result<Measured> train(const Options& options, const RunReport& report,
     const std::int64_t left = phase.end_step - phase.first_step;
     if (phase.first_step > 0) measured.warmup = left > 2 ? 1 : 0;
   }
-  TraceRecorder recorder;
-  phase.options.trace = &recorder;
+  LiveTrace trace;
+  TraceRecorder& recorder = trace.recorder;
+  phase.options.trace = &trace;
+  std::set<std::int64_t> before_pause;  // traced steps whose iteration has one in it
   const auto iteration_ns = [&](std::int64_t step) -> std::optional<std::int64_t> {
     const std::int64_t traced = step - phase.first_step;  // each phase counts from 0
     const auto begin_ns = recorder.step_start_ns(traced);
     const auto end_ns = recorder.step_start_ns(traced + 1);
     if (traced < measured.warmup || !begin_ns || !end_ns) return std::nullopt;
+    if (before_pause.contains(traced)) return std::nullopt;
     return *end_ns - *begin_ns;
   };
   Training watched = training;
@@ -197,8 +285,10 @@ Result<Measured> train(const Options& options, const RunReport& report,
       if (const auto ns = iteration_ns(step - 1)) log->add(*ns);
     };
     live.iteration_ns = iteration_ns;
+    live.activity = [&](std::int64_t step) { return trace.meter.take(step - phase.first_step); };
+    trace.measures_activity = is_live(options);
   }
-  if (options.watch) {
+  if (is_live(options)) {
     phase.options.static_order = with_ballot(std::move(phase.options.static_order),
                                              training.collective.world_size(), config);
     live.done = [&](const LiveJob& job) {
@@ -207,9 +297,26 @@ Result<Measured> train(const Options& options, const RunReport& report,
     };
     phase.live = &live;
   }
+  const auto profile = begin_profile(options, training, phase);
+  if (!profile) return failure(profile.error());
+  const auto save_profile = [&] {
+    (*profile)->save(report, default_store_path(),
+                     [&](const std::string& line) { say_live(options, line); });
+  };
+  if (takes_requests(options)) {
+    live.options.on_profile = [&](std::int64_t first_step, std::int64_t steps) {
+      (*profile)->request(first_step, steps);
+    };
+    live.pauses = [&](std::int64_t step) {
+      if ((*profile)->is_due(step)) before_pause.insert(step - 1);
+      return (*profile)->is_due(step);
+    };
+    live.paused = save_profile;
+  }
   const auto trained = options.record.empty() ? run_phase(watched, phase)
                                               : run_recorded_phase(watched, phase, options.record);
   if (!trained) return failure(trained.error());
+  if (*profile) save_profile();
   measured.events = recorder.events();
   return measured;
 }
@@ -382,9 +489,29 @@ int main(int argc, char** argv) {
   app.add_option("--record", options.record,
                  "Write what the scheduler decides to this tape, on rank r > 0 to FILE.r")
       ->excludes(profile);
+  auto* profile_at =
+      app.add_option("--profile-at", options.profiled.first_step,
+                     "Profile iterations from this step on, on all ranks, into the store (or "
+                     "HOCKET_PROFILE=at=STEP,iterations=N,interleave=N)")
+          ->check(CLI::Range(0, 1'000'000'000))
+          ->excludes(profile);
+  app.add_option("--profile-iterations", options.profiled.steps, "Iterations that are profiled")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{1}, hocket::kMaxProfiledSteps))
+      ->needs(profile_at);
+  app.add_option("--profile-interleave", options.profiled.interleave,
+                 "Profile this many in a row, with as many between that are not, and say what "
+                 "profiling costs")
+      ->check(CLI::Range(std::int64_t{1}, hocket::kMaxProfiledSteps))
+      ->needs(profile_at);
+  auto* on_request = app.add_flag(
+      "--profile-on-request", options.profile_on_request,
+      "Take requests of `hocket profile` out of the store; with --watch they come from the daemon");
+  on_request->excludes(profile);
   auto* watch = app.add_flag("--watch", options.watch,
                              "Be tuned while training by the daemon that HOCKET_DAEMON names")
-                    ->excludes(profile);
+                    ->excludes(profile)
+                    ->excludes(on_request);
   app.add_option_function<std::string>(
          "--explore",
          [&](const std::string& text) {

@@ -35,7 +35,10 @@ class SerialSubmitter final : public Submitter {
 /// Gives what the step before `step` took, now that both are done.
 void report_iteration(const Phase& phase, std::int64_t step, LiveJob& live) {
   if (!phase.live->iteration_ns || step == phase.first_step) return;
-  if (const auto ns = phase.live->iteration_ns(step - 1)) live.iteration(step - 1, *ns);
+  const auto ns = phase.live->iteration_ns(step - 1);
+  if (!ns) return;
+  live.iteration(step - 1, *ns,
+                 phase.live->activity ? phase.live->activity(step - 1) : std::nullopt);
 }
 
 Result<void> run_steps(const Training& training, const Phase& phase, Scheduler& scheduler,
@@ -55,6 +58,9 @@ Result<void> run_steps(const Training& training, const Phase& phase, Scheduler& 
     }
     if (!live) continue;
     if (auto ok = live->step_submitted(); !ok) return ok;
+    if (!phase.live->pauses || !phase.live->pauses(step + 1 - phase.first_step)) continue;
+    if (auto ok = scheduler.synchronize(); !ok) return ok;
+    phase.live->paused();
   }
   if (auto ok = scheduler.synchronize(); !ok) return ok;
   for (; done < phase.end_step; ++done) training.step_done(done);

@@ -33,6 +33,13 @@ struct LivePhase {
   DaemonLink* link = nullptr;  ///< rank 0's; null elsewhere
   /// On rank 0: what a step that is done took, where that is known and counts.
   std::function<std::optional<std::int64_t>(std::int64_t step)> iteration_ns = {};
+  /// On rank 0: how such a step was spent; empty: nobody measures it.
+  std::function<std::optional<JobActivity>(std::int64_t step)> activity = {};
+  /// Asked on every rank before each step, counted from the phase's first: whether the training is
+  /// to pause there. All ranks answer alike. Empty: never.
+  std::function<bool(std::int64_t step)> pauses = {};
+  /// Called on every rank in a pause, with nothing under way.
+  std::function<void()> paused = [] {};
   /// Called on every rank when the phase has ended well.
   std::function<void(const LiveJob&)> done = [](const LiveJob&) {};
 };

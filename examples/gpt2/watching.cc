@@ -5,17 +5,24 @@
 #include <chrono>
 #include <utility>
 
+#include "profiles/store_link.h"
 #include "tuner/client/http_daemon_link.h"
 
 namespace hocket {
 namespace {
 
+std::string new_job_id() {
+  // Another process may have had this number.
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return "gpt2-" + std::to_string(getpid()) + "-" + std::to_string(now);
+}
+
+}  // namespace
+
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
-
-}  // namespace
 
 Result<DaemonAccess> daemon_to_watch() {
   auto daemon = daemon_from_environment();
@@ -25,14 +32,22 @@ Result<DaemonAccess> daemon_to_watch() {
                  "http://127.0.0.1:7077 (hocket serve)");
 }
 
+Watch watch_store(const RunReport& report, const std::string& store_path,
+                  const std::function<void(const std::string&)>& warn) {
+  std::string id = new_job_id();
+  auto link = open_store_link({.open = [store_path] { return open_for_requests(store_path); },
+                               .job_id = id,
+                               .job_name = report.workload.name,
+                               .warn = warn});
+  return {std::move(id), std::move(link)};
+}
+
 Result<Watch> watch_daemon(const RunReport& report, const FetchedConfig& fetched, double explore,
                            const std::optional<StepDescription>& step,
                            const std::function<void(const std::string&)>& warn) {
   auto daemon = daemon_to_watch();
   if (!daemon) return failure(daemon.error());
-  // Another process may have had this number.
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  JobDescription job{.id = "gpt2-" + std::to_string(getpid()) + "-" + std::to_string(now),
+  JobDescription job{.id = new_job_id(),
                      .name = report.workload.name,
                      .host = host_name(),
                      .topology = report.topology,
@@ -43,10 +58,10 @@ Result<Watch> watch_daemon(const RunReport& report, const FetchedConfig& fetched
                      .step = step};
   for (const Knob& knob : schedule_knobs()) job.knobs.emplace_back(knob.name);
   std::string id = job.id;
-  return Watch{std::move(id), open_daemon_link({.daemon = std::move(*daemon),
-                                                .job = std::move(job),
-                                                .warn = warn,
-                                                .seed = static_cast<std::uint64_t>(now)})};
+  return Watch{id, open_daemon_link({.daemon = std::move(*daemon),
+                                     .job = std::move(job),
+                                     .warn = warn,
+                                     .seed = std::hash<std::string>()(id)})};
 }
 
 }  // namespace hocket

@@ -20,10 +20,17 @@ namespace hocket {
 /// rank can see for itself.
 Result<DaemonAccess> daemon_to_watch();
 
+/// This host's name, for people.
+std::string host_name();
+
 struct Watch {
   std::string job;  ///< the id under which the daemon knows it
   std::unique_ptr<DaemonLink> link;
 };
+
+/// The link of a job that no daemon tunes: requests for profiles out of the store `store_path`.
+Watch watch_store(const RunReport& report, const std::string& store_path,
+                  const std::function<void(const std::string&)>& warn);
 
 /// Opens rank 0's link; it connects in the background. `report` says what the job is and runs with,
 /// `explore` which share of its time trying may cost. invalid_argument when HOCKET_DAEMON is unset

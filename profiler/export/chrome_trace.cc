@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/check.h"
+#include "profiler/export/category.h"
 
 namespace hocket {
 namespace {
@@ -61,44 +62,107 @@ TraceSink& ChromeTraceWriter::rank(std::int64_t rank) {
   return *sink;
 }
 
-std::int64_t ChromeTraceWriter::take_thread(Lane& lane, std::int64_t begin_ns,
+std::int64_t ChromeTraceWriter::take_thread(const LaneKey& key, std::int64_t begin_ns,
                                             std::int64_t end_ns) {
-  const auto later = lane.by_end.upper_bound(begin_ns);
-  if (later == lane.by_end.begin()) {
-    // Of the file, not of the process: Perfetto names threads by this number alone.
-    const std::int64_t thread = ++threads_;
-    lane.threads.push_back(thread);
-    lane.by_end.emplace(end_ns, thread);
-    return thread;
-  }
-  auto node = lane.by_end.extract(std::prev(later));
-  node.key() = end_ns;
-  return lane.by_end.insert(std::move(node))->second;
+  Lane& lane = lanes_.try_emplace(key, Lane{LaneTracks(nests(key.kind)), {}}).first->second;
+  const std::size_t track = lane.tracks.place(begin_ns, end_ns);
+  // Of the file, not of the process: Perfetto names threads by this number alone.
+  while (lane.threads.size() <= track) lane.threads.push_back(++threads_);
+  return lane.threads[track];
+}
+
+void ChromeTraceWriter::begin_span(const LaneKey& lane, std::string_view name,
+                                   std::int64_t begin_ns, std::int64_t end_ns) {
+  const std::int64_t thread = take_thread(lane, begin_ns, end_ns);
+  begin_event();
+  // The time stands before the name: readers that look for it by hand stumble over escapes.
+  text_ += "{\"ph\":\"X\",\"pid\":";
+  append_number(text_, lane.rank);
+  text_ += ",\"tid\":";
+  append_number(text_, thread);
+  text_ += ",\"ts\":";
+  append_microseconds(text_, begin_ns);
+  text_ += ",\"dur\":";
+  append_microseconds(text_, end_ns - begin_ns);
+  text_.append(",\"cat\":\"").append(category_of(lane.kind)).append("\"");
+  text_ += ",\"name\":" + quoted(name) + ",\"args\":{";
 }
 
 void ChromeTraceWriter::record(std::int64_t rank, const TraceEvent& event) {
   HOCKET_CHECK(event.begin_ns <= event.end_ns, "an event ends after it begins");
   const std::lock_guard lock(mutex_);
   HOCKET_CHECK(!is_finished_, "nothing is recorded after the end");
-  const std::int64_t thread =
-      take_thread(lanes_[{rank, event.kind, event.lane}], event.begin_ns, event.end_ns);
-  begin_event();
-  // The time stands before the name: readers that look for it by hand stumble over escapes.
-  text_ += "{\"ph\":\"X\",\"pid\":";
-  append_number(text_, rank);
-  text_ += ",\"tid\":";
-  append_number(text_, thread);
-  text_ += ",\"ts\":";
-  append_microseconds(text_, event.begin_ns);
-  text_ += ",\"dur\":";
-  append_microseconds(text_, event.end_ns - event.begin_ns);
-  text_ += event.kind == TraceKind::compute ? ",\"cat\":\"compute\"" : ",\"cat\":\"communication\"";
-  text_ += ",\"name\":" + quoted(event.name) + ",\"args\":{\"step\":";
+  begin_span({rank, event.kind, event.lane}, event.name, event.begin_ns, event.end_ns);
+  text_ += "\"step\":";
   append_number(text_, event.step);
   text_ += ",\"bytes\":";
   append_number(text_, event.bytes);
   text_ += "}}";
   if (text_.size() >= kChunkBytes) write_text();
+}
+
+void ChromeTraceWriter::write_record(const RankTrace& trace, const TraceRecord& record) {
+  begin_span({trace.rank, record.kind, record.lane}, trace.names[record.name], record.begin_ns,
+             record.end_ns);
+  text_ += "\"lane\":";
+  append_number(text_, record.lane);
+  const auto append = [&](std::string_view key, std::int64_t value, std::int64_t unknown) {
+    if (value == unknown) return;
+    text_.append(",\"").append(key).append("\":");
+    append_number(text_, value);
+  };
+  append("step", record.step, kNoStep);
+  append("task", record.task, kNoTask);
+  append("bytes", record.bytes, 0);
+  append("sequence", record.sequence, kNoSequence);
+  append("submitted_ns", record.submitted_ns, 0);
+  append("ready_ns", record.ready_ns, 0);
+  if (record.collective) {
+    text_.append(",\"collective\":\"").append(to_string(*record.collective)).append("\"");
+  }
+  text_ += "}}";
+  if (text_.size() >= kChunkBytes) write_text();
+}
+
+void ChromeTraceWriter::write_head(const RankTrace& trace) {
+  const auto metadata = [&](std::string_view name, const std::string& arguments) {
+    begin_event();
+    text_.append("{\"ph\":\"M\",\"pid\":").append(std::to_string(trace.rank));
+    text_.append(",\"tid\":0,\"name\":\"").append(name).append("\",\"args\":");
+    text_.append(arguments).append("}");
+  };
+  const nlohmann::json head{{"ranks", trace.ranks},
+                            {"host", trace.host},
+                            {"source", trace.source},
+                            {"dropped", trace.dropped},
+                            {"quarantined", trace.quarantined}};
+  metadata("hocket", head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  for (const ClockSample& sample : trace.clock_samples) {
+    metadata(
+        "hocket_clock",
+        nlohmann::json{{"clock_ns", sample.clock_ns}, {"realtime_ns", sample.realtime_ns}}.dump());
+  }
+  for (const StepStart& start : trace.step_starts) {
+    begin_event();
+    text_.append("{\"ph\":\"i\",\"s\":\"p\",\"pid\":").append(std::to_string(trace.rank));
+    text_ += ",\"tid\":0,\"ts\":";
+    append_microseconds(text_, start.begin_ns);
+    const std::string step = std::to_string(start.step);
+    text_.append(",\"cat\":\"step\",\"name\":\"step ").append(step);
+    text_.append("\",\"args\":{\"step\":").append(step).append("}}");
+    if (text_.size() >= kChunkBytes) write_text();
+  }
+}
+
+void ChromeTraceWriter::write(const RankTrace& trace) {
+  (void)rank(trace.rank);  // so that its process is named
+  const std::lock_guard lock(mutex_);
+  HOCKET_CHECK(!is_finished_, "nothing is recorded after the end");
+  write_head(trace);
+  for (const TraceRecord& record : trace.records) {
+    HOCKET_CHECK(is_plausible(record) && record.name < trace.names.size(), "a trace in order");
+    write_record(trace, record);
+  }
 }
 
 Result<void> ChromeTraceWriter::finish() {
@@ -127,11 +191,9 @@ void ChromeTraceWriter::write_names() {
   }
   std::int64_t place = 0;
   for (const auto& [key, lane] : lanes_) {
-    const std::string name =
-        (key.kind == TraceKind::compute ? "stream " : "communication ") + std::to_string(key.lane);
     for (std::size_t i = 0; i < lane.threads.size(); ++i) {
-      const std::string further = i == 0 ? "" : " (" + std::to_string(i + 1) + ")";
-      write(key.rank, lane.threads[i], "thread_name", {{"name", name + further}});
+      write(key.rank, lane.threads[i], "thread_name",
+            {{"name", track_name(key.kind, key.lane, i)}});
       write(key.rank, lane.threads[i], "thread_sort_index", {{"sort_index", place++}});
     }
   }

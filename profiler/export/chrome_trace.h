@@ -9,16 +9,19 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/rank_trace.h"
 #include "core/result.h"
 #include "core/trace.h"
+#include "profiler/export/lane_tracks.h"
 
 namespace hocket {
 
 /// One process a rank, one thread a stream and a channel. Events of one thread never overlap, since
 /// Perfetto drops those that do: where two of one lane overlap, the second goes to a thread of its
-/// own.
+/// own. Ranges and calls of a host thread may lie in one another.
 class ChromeTraceWriter {
  public:
   /// Writes to `out`, which must outlive this, as events come in.
@@ -29,6 +32,10 @@ class ChromeTraceWriter {
 
   /// Where the events of `rank` go. Lives as long as this.
   TraceSink& rank(std::int64_t rank);
+
+  /// Writes a trace on its own clock, with all that read_chrome_trace() needs to read it back
+  /// equal: records that came through rank() carry less. At most once a rank. `trace` is in order.
+  void write(const RankTrace& trace);
 
   /// Names the lanes and ends the document; nothing may be recorded afterwards. unavailable when
   /// `out` did not take all of it.
@@ -45,15 +52,19 @@ class ChromeTraceWriter {
   };
   /// The threads that one lane needs for its overlapping events.
   struct Lane {
-    std::vector<std::int64_t> threads;
-    std::multimap<std::int64_t, std::int64_t> by_end;  ///< thread by the end of its last event
+    LaneTracks tracks;
+    std::vector<std::int64_t> threads;  ///< of each track
   };
   class RankSink;
 
   void record(std::int64_t rank, const TraceEvent& event);
-  /// The thread of `lane` whose last event ended latest before `begin_ns`; a new one when all are
-  /// busy. It is busy until `end_ns` from then on.
-  std::int64_t take_thread(Lane& lane, std::int64_t begin_ns, std::int64_t end_ns);
+  /// The thread that shows an event of the lane.
+  std::int64_t take_thread(const LaneKey& lane, std::int64_t begin_ns, std::int64_t end_ns);
+  /// All of an event up to its arguments.
+  void begin_span(const LaneKey& lane, std::string_view name, std::int64_t begin_ns,
+                  std::int64_t end_ns);
+  void write_head(const RankTrace& trace);
+  void write_record(const RankTrace& trace, const TraceRecord& record);
   void write_names();
   void begin_event();
   void write_text();

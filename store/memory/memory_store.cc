@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "store/memory/row_list.h"
 #include "store/rules/audit.h"
 #include "store/rules/rules.h"
 
@@ -10,17 +11,6 @@ namespace hocket::memory {
 namespace {
 
 using Lock = std::unique_lock<std::mutex>;
-
-template <class Rows>
-auto find_row(Rows& rows, std::int64_t id) -> decltype(rows.data()) {
-  const auto it = std::ranges::find(rows, id, [](const auto& row) { return row.id; });
-  return it == rows.end() ? nullptr : &*it;
-}
-
-template <class Rows>
-std::int64_t next_id(const Rows& rows) {
-  return rows.empty() ? 1 : rows.back().id + 1;
-}
 
 /// The id of the row with `row`'s fingerprint, inserted when it is new.
 template <class Row>

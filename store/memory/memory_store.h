@@ -52,6 +52,18 @@ class MemoryStore final : public Store {
                                        std::string_view actor) override;
   Result<void> record_audit(const NewAudit& audit) override;
   Result<std::vector<AuditRow>> audit(const AuditFilter& filter) override;
+  Result<ProfileRow> add_profile(const NewProfile& profile) override;
+  Result<std::vector<ProfileRow>> profiles() override;
+  Result<ProfileRow> profile(std::string_view name_or_id) override;
+  Result<std::vector<ProfileIteration>> profile_iterations(std::int64_t profile_id) override;
+  Result<std::vector<ProfileMetric>> profile_metrics(std::int64_t profile_id) override;
+  Result<void> keep_profile(std::int64_t profile_id, bool kept) override;
+  Result<void> remove_profile(std::int64_t profile_id) override;
+  Result<ProfileRequestRow> request_profile(const NewProfileRequest& request) override;
+  Result<std::optional<ProfileRequestRow>> take_profile_request(std::string_view job_id,
+                                                                std::string_view job_name,
+                                                                std::int64_t max_age_ns) override;
+  Result<std::vector<ProfileRequestRow>> profile_requests() override;
   Result<std::int64_t> change_count() override;
 
  private:
@@ -63,6 +75,11 @@ class MemoryStore final : public Store {
   Result<ConfigKey> key_of(std::int64_t topology_id, std::int64_t workload_id) const;
   std::optional<PromotionRow> newest_promotion(const ConfigKey& key, PromotionStage stage) const;
   void write_audit(NewAudit audit);
+
+  struct ProfileParts {
+    std::vector<ProfileIteration> iterations;  // by rank and step
+    std::vector<ProfileMetric> metrics;        // by rank and name
+  };
 
   const WallClock now_unix_ns_;
 
@@ -76,7 +93,10 @@ class MemoryStore final : public Store {
   std::map<std::pair<std::int64_t, std::int64_t>, KeyState> key_states_;  // by the key's ids
   std::vector<QuarantineRow> quarantine_;
   std::vector<AuditRow> audit_;
-  std::int64_t last_trial_id_ = 0;
+  std::vector<ProfileRow> profiles_;
+  std::map<std::int64_t, ProfileParts> profile_parts_;  // by the profile's id
+  std::vector<ProfileRequestRow> profile_requests_;
+  std::int64_t last_trial_id_ = 0, last_profile_id_ = 0;
   std::int64_t changes_ = 0;
 };
 

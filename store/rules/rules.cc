@@ -27,6 +27,8 @@ bool is_valid_name(std::string_view name) {
          std::ranges::all_of(name, is_name_character) && !std::ranges::all_of(name, is_digit);
 }
 
+}  // namespace
+
 std::string in_quotes(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -44,8 +46,6 @@ Result<void> check_finite(double value, const std::string& what) {
   if (std::isfinite(value)) return {};
   return failure(ErrorCode::invalid_argument, what + " must be a finite number");
 }
-
-}  // namespace
 
 Result<std::string> object_text(const nlohmann::json& value, std::string_view what) {
   const auto refuse = [&](const std::string& why) {
@@ -73,12 +73,17 @@ Result<std::string> command_text(const std::vector<std::string>& command) {
   }
 }
 
+Result<void> check_name(std::string_view kind, std::string_view name) {
+  if (is_valid_name(name)) return {};
+  return failure(ErrorCode::invalid_argument,
+                 std::string(kind) + " name " + in_quotes(name) +
+                     ": expected 1 to 100 letters, digits, \".\", \"_\" or \"-\", not starting "
+                     "with \"-\" and not only digits");
+}
+
 Result<void> check(const NewStudy& study) {
-  if (!study.name.empty() && !is_valid_name(study.name)) {
-    return failure(ErrorCode::invalid_argument,
-                   "study name " + in_quotes(study.name) +
-                       ": expected 1 to 100 letters, digits, \".\", \"_\" or \"-\", not starting "
-                       "with \"-\" and not only digits");
+  if (!study.name.empty()) {
+    if (auto ok = check_name("study", study.name); !ok) return ok;
   }
   if (const auto text = command_text(study.command); !text) return failure(text.error());
   if (const auto text = object_text(study.definition, "the study's definition"); !text) {
@@ -232,7 +237,8 @@ Result<void> check_renewable(const TrialRow& stored) {
                      std::string(to_string(stored.state)) + "; its lease cannot be renewed");
 }
 
-std::string name_stem(const std::vector<std::string>& command, std::string_view workload_name) {
+std::string name_stem(const std::vector<std::string>& command, std::string_view workload_name,
+                      std::string_view kind) {
   std::string_view source = workload_name;
   if (source.empty() && !command.empty()) {
     source = command.front();
@@ -242,7 +248,7 @@ std::string name_stem(const std::vector<std::string>& command, std::string_view 
   std::ranges::replace_if(
       stem, [](char c) { return !is_name_character(c); }, '-');
   stem.erase(0, stem.find_first_not_of('-'));
-  return stem.empty() ? "study" : stem;
+  return stem.empty() ? std::string(kind) : stem;
 }
 
 std::optional<std::int64_t> parse_id(std::string_view name_or_id) {
@@ -267,8 +273,8 @@ Error no_such_study(std::string_view name_or_id) {
           "the store has no study " + in_quotes(name_or_id) + "; `hocket studies` lists them"};
 }
 
-Error name_taken(std::string_view name) {
-  return {ErrorCode::invalid_argument, "a study named " + in_quotes(name) +
+Error name_taken(std::string_view name, std::string_view kind) {
+  return {ErrorCode::invalid_argument, "a " + std::string(kind) + " named " + in_quotes(name) +
                                            " exists already; choose another name, or none to "
                                            "have one generated"};
 }

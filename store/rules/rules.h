@@ -20,6 +20,12 @@ Result<std::string> object_text(const nlohmann::json& value, std::string_view wh
 /// The command as a JSON array of strings.
 Result<std::string> command_text(const std::vector<std::string>& command);
 
+/// Refuses text that is not UTF-8; the message names `what`.
+Result<void> check_text(std::string_view text, const std::string& what);
+Result<void> check_finite(double value, const std::string& what);
+/// Refuses a name that is none for a `kind`: a study, a profile.
+Result<void> check_name(std::string_view kind, std::string_view name);
+
 Result<void> check(const NewStudy& study);
 Result<void> check(const StudyUpdate& update);
 Result<void> check(const NewTrial& trial);
@@ -52,8 +58,9 @@ Result<bool> must_move(const PromotionRow& stored, PromotionStage stage);
 /// Refuses a trial that has ended.
 Result<void> check_renewable(const TrialRow& stored);
 
-/// What a generated name starts with; a number follows.
-std::string name_stem(const std::vector<std::string>& command, std::string_view workload_name);
+/// What a generated name starts with; a number follows. `kind` is what there is without the others.
+std::string name_stem(const std::vector<std::string>& command, std::string_view workload_name,
+                      std::string_view kind = "study");
 
 /// The first of STEM-`number`, STEM-`number + 1`, … for which `taken` is false.
 template <class Taken>
@@ -73,6 +80,8 @@ bool matches(const WorkloadRow& workload, std::string_view selector);
 
 Error no_such(std::string_view kind, std::int64_t id);
 Error no_such_study(std::string_view name_or_id);
-Error name_taken(std::string_view name);
+/// `text` between quotation marks, on one line, whatever is in it.
+std::string in_quotes(std::string_view text);
+Error name_taken(std::string_view name, std::string_view kind = "study");
 
 }  // namespace hocket::rules

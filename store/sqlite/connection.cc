@@ -48,8 +48,9 @@ bool means_disk_full(int code, int system_errno) {
 
 /// `code` is an extended result code, `detail` SQLite's words for it.
 Error describe(int code, int system_errno, const std::string& detail, const std::string& path,
-               int busy_timeout_ms) {
-  const std::string store = "store " + path;
+               int busy_timeout_ms, const Subject& subject) {
+  const std::string store = std::string(subject.noun) + " " + path;
+  const std::string advice(subject.advice);
   const std::string because = system_errno != 0 ? std::strerror(system_errno) : detail;
   if (means_disk_full(code, system_errno)) {
     return {ErrorCode::unavailable, "disk full: " + store +
@@ -64,20 +65,19 @@ Error describe(int code, int system_errno, const std::string& detail, const std:
                                         " ms); end that process or let it finish, then try again"};
     case SQLITE_READONLY:
     case SQLITE_PERM:
-      return read_only_error(path);
+      return read_only_error(path, subject);
     case SQLITE_CANTOPEN:
       return {ErrorCode::unavailable, store + " cannot be opened: " + because +
-                                          "; check the path and its permissions, or " +
-                                          kNameAnother};
+                                          "; check the path and its permissions, or " + advice};
     case SQLITE_IOERR:
       return {ErrorCode::unavailable, store + " cannot be read or written: " + because};
     case SQLITE_NOTADB:
-      return {ErrorCode::invalid_argument,
-              path + " is not a store: it is not an SQLite database; " + kNameAnother};
+      return {ErrorCode::invalid_argument, path + " is not a " + std::string(subject.noun) +
+                                               ": it is not an SQLite database; " + advice};
     case SQLITE_CORRUPT:
-      return {ErrorCode::unavailable,
-              store + " is damaged (" + detail +
-                  "); save what is left with sqlite3's .recover command, or " + kNameAnother};
+      return {subject.damaged, store + " is damaged (" + detail +
+                                   "); save what is left with sqlite3's .recover command, or " +
+                                   advice};
     default:
       return {ErrorCode::unavailable, store + ": " + detail};
   }
@@ -85,10 +85,10 @@ Error describe(int code, int system_errno, const std::string& detail, const std:
 
 }  // namespace
 
-Error read_only_error(const std::string& path) {
-  return {
-      ErrorCode::unavailable,
-      "store " + path + " is read-only; make the file and its folder writable, or " + kNameAnother};
+Error read_only_error(const std::string& path, const Subject& subject) {
+  return {ErrorCode::unavailable, std::string(subject.noun) + " " + path +
+                                      " is read-only; make the file and its folder writable, or " +
+                                      std::string(subject.advice)};
 }
 
 void Connection::Close::operator()(sqlite3* db) const {
@@ -99,14 +99,18 @@ void Connection::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Connection::Connection(sqlite3* db, std::string path, int busy_timeout_ms)
-    : db_(db), path_(std::move(path)), busy_timeout_ms_(busy_timeout_ms) {}
+Connection::Connection(sqlite3* db, std::string path, int busy_timeout_ms, const Subject& subject)
+    : db_(db), path_(std::move(path)), busy_timeout_ms_(busy_timeout_ms), subject_(subject) {}
 
-Result<Connection> Connection::open(const std::string& path, Mode mode, int busy_timeout_ms) {
+Result<Connection> Connection::open(const std::string& path, Mode mode, int busy_timeout_ms,
+                                    const Subject& subject) {
   HOCKET_CHECK(path.starts_with('/'), "SQLite reads some relative paths as something else");
   // Its own mutexes are not needed: one thread at a time is this class's rule.
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  flags |= mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  if (mode == Mode::create) flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  // SQLite makes it read-only by itself where writing is not permitted.
+  if (mode == Mode::recover) flags |= SQLITE_OPEN_READWRITE;
+  if (mode == Mode::read || mode == Mode::immutable) flags |= SQLITE_OPEN_READONLY;
   std::string name = path;
   if (mode == Mode::immutable) {
     flags |= SQLITE_OPEN_URI;
@@ -115,7 +119,7 @@ Result<Connection> Connection::open(const std::string& path, Mode mode, int busy
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
   HOCKET_CHECK(handle != nullptr, "no memory for an SQLite connection");
-  Connection db(handle, path, busy_timeout_ms);
+  Connection db(handle, path, busy_timeout_ms, subject);
   if (code != SQLITE_OK) return failure(db.error(code));
   sqlite3_busy_timeout(handle, busy_timeout_ms);
   return db;
@@ -126,7 +130,7 @@ Error Connection::error(int code) const {
   const int last_errno = errno;
   const int kept_errno = sqlite3_system_errno(db_.get());
   return describe(code, kept_errno != 0 ? kept_errno : last_errno,
-                  one_line(sqlite3_errmsg(db_.get())), path_, busy_timeout_ms_);
+                  one_line(sqlite3_errmsg(db_.get())), path_, busy_timeout_ms_, subject_);
 }
 
 Result<sqlite3_stmt*> Connection::prepared(std::string_view sql) {
@@ -201,6 +205,12 @@ std::string Query::text(int column) const {
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
+std::string_view Query::bytes(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  if (bytes == nullptr) return {};
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
 std::optional<std::int64_t> Query::optional_integer(int column) const {
   return is_null(column) ? std::nullopt : std::optional(integer(column));
 }
@@ -221,6 +231,11 @@ int Query::bind(int index, std::string_view value) {
   // A null pointer would bind NULL.
   return sqlite3_bind_text64(statement_, index, value.empty() ? "" : value.data(), value.size(),
                              SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+int Query::bind(int index, Bytes value) {
+  return sqlite3_bind_blob64(statement_, index, value.value.empty() ? "" : value.value.data(),
+                             value.value.size(), SQLITE_TRANSIENT);
 }
 
 int Query::bind_null(int index) {

@@ -21,8 +21,21 @@ namespace hocket::sqlite {
 /// How an error about the file ends.
 inline constexpr char kNameAnother[] = "name another store with --store or HOCKET_STORE";
 
-/// The store may be read, and not written.
-Error read_only_error(const std::string& path);
+/// What a file is to its user, for the words and codes of errors about it.
+struct Subject {
+  std::string_view noun = "store";
+  std::string_view advice = kNameAnother;
+  /// Of a file whose content is not what SQLite wrote.
+  ErrorCode damaged = ErrorCode::unavailable;
+};
+
+/// The file may be read, and not written.
+Error read_only_error(const std::string& path, const Subject& subject = {});
+
+/// A value that is bound as bytes, not as text.
+struct Bytes {
+  std::string_view value;
+};
 
 class Query;
 
@@ -30,13 +43,15 @@ class Query;
 class Connection {
  public:
   enum class Mode {
-    create,     ///< read and write; creates an empty file when there is none
-    read,       ///< reads, beside processes that write
+    create,   ///< read and write; creates an empty file when there is none
+    read,     ///< reads, beside processes that write
+    recover,  ///< read, and what a killed writer left half done is undone, where that is permitted
     immutable,  ///< reads a file that nobody may write meanwhile; takes no locks
   };
 
   /// `path` must be absolute: SQLite gives some relative names (":memory:", "file:…") a meaning.
-  static Result<Connection> open(const std::string& path, Mode mode, int busy_timeout_ms);
+  static Result<Connection> open(const std::string& path, Mode mode, int busy_timeout_ms,
+                                 const Subject& subject = {});
 
   /// Prepares `sql` (a literal, or text that outlives the connection) and binds `values` to ?1, ?2,
   /// …. At most one Query of one text may exist at a time.
@@ -73,7 +88,7 @@ class Connection {
     void operator()(sqlite3_stmt* statement) const;
   };
 
-  Connection(sqlite3* db, std::string path, int busy_timeout_ms);
+  Connection(sqlite3* db, std::string path, int busy_timeout_ms, const Subject& subject);
 
   Result<sqlite3_stmt*> prepared(std::string_view sql);
 
@@ -85,6 +100,7 @@ class Connection {
   std::unordered_map<std::string_view, std::unique_ptr<sqlite3_stmt, Finalize>> statements_;
   std::string path_;
   int busy_timeout_ms_ = 0;
+  Subject subject_;
 };
 
 /// One use of a prepared statement; it is reset at the end, so that no read outlives it. Must not
@@ -105,6 +121,8 @@ class Query {
   std::int64_t integer(int column) const;
   double real(int column) const;
   std::string text(int column) const;
+  /// Valid until the next row.
+  std::string_view bytes(int column) const;
   std::optional<std::int64_t> optional_integer(int column) const;
   std::optional<double> optional_real(int column) const;
 
@@ -117,6 +135,7 @@ class Query {
   int bind(int index, std::int64_t value);
   int bind(int index, double value);
   int bind(int index, std::string_view value);
+  int bind(int index, Bytes value);
   template <class T>
   int bind(int index, const std::optional<T>& value) {
     return value ? bind(index, *value) : bind_null(index);

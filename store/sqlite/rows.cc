@@ -163,4 +163,66 @@ Result<AuditRow> read_audit(const Query& row) {
                   .detail = std::move(*detail)};
 }
 
+Result<ProfileRow> read_profile(const Query& row) {
+  auto config = read_document(row, 5);
+  if (!config) return failure(config.error());
+  auto structure = read_document(row, 6);
+  if (!structure) return failure(structure.error());
+  auto detail = read_document(row, 7);
+  if (!detail) return failure(detail.error());
+  return ProfileRow{.id = row.integer(0),
+                    .name = row.text(1),
+                    .source = row.text(2),
+                    .topology_id = row.optional_integer(3),
+                    .workload_id = row.optional_integer(4),
+                    .config = std::move(*config),
+                    .structure = std::move(*structure),
+                    .detail = std::move(*detail),
+                    .ranks = {},
+                    .created_at_ns = row.integer(8),
+                    .kept = row.integer(9) != 0};
+}
+
+Result<ProfileRank> read_profile_rank(const Query& row) {
+  auto clock_fit = read_document(row, 7);
+  if (!clock_fit) return failure(clock_fit.error());
+  return ProfileRank{.rank = row.integer(1),
+                     .host = row.text(2),
+                     .trace_path = row.text(3),
+                     .records = row.integer(4),
+                     .dropped = row.integer(5),
+                     .quarantined = row.integer(6),
+                     .clock_fit = std::move(*clock_fit)};
+}
+
+Result<ProfileIteration> read_profile_iteration(const Query& row) {
+  return ProfileIteration{.rank = row.integer(1),
+                          .step = row.integer(2),
+                          .begin_ns = row.integer(3),
+                          .wall_ns = row.integer(4),
+                          .compute_ns = row.integer(5),
+                          .communication_ns = row.integer(6),
+                          .exposed_ns = row.integer(7)};
+}
+
+Result<ProfileMetric> read_profile_metric(const Query& row) {
+  ProfileMetric metric{row.optional_integer(1), row.text(2), row.real(3)};
+  if (!std::isfinite(metric.value)) {
+    return damaged("a metric of profile row " + std::to_string(row.integer(0)) +
+                   " has no finite value");
+  }
+  return metric;
+}
+
+Result<ProfileRequestRow> read_profile_request(const Query& row) {
+  ProfileRequestRow request{.id = row.integer(0),
+                            .job = row.text(1),
+                            .iterations = row.integer(2),
+                            .actor = row.text(3),
+                            .requested_at_ns = row.integer(4),
+                            .taken_by = std::nullopt};
+  if (!row.is_null(5)) request.taken_by = row.text(5);
+  return request;
+}
+
 }  // namespace hocket::sqlite

@@ -17,5 +17,11 @@ Result<TrialRow> read_trial(const Query& row);
 Result<PromotionRow> read_promotion(const Query& row);
 Result<QuarantineRow> read_quarantine(const Query& row);
 Result<AuditRow> read_audit(const Query& row);
+/// Without its ranks.
+Result<ProfileRow> read_profile(const Query& row);
+Result<ProfileRank> read_profile_rank(const Query& row);
+Result<ProfileIteration> read_profile_iteration(const Query& row);
+Result<ProfileMetric> read_profile_metric(const Query& row);
+Result<ProfileRequestRow> read_profile_request(const Query& row);
 
 }  // namespace hocket::sqlite

@@ -136,7 +136,69 @@ CREATE TABLE audit (
 CREATE INDEX audit_by_subject ON audit (subject, id);
 )sql";
 
-constexpr std::array<const char*, 2> kSteps = {kVersion1, kVersion2};
+// AUTOINCREMENT: the id of a removed profile must not name a later one.
+constexpr const char* kVersion3 = R"sql(
+CREATE TABLE profiles (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  name          TEXT NOT NULL UNIQUE,
+  source        TEXT NOT NULL,
+  topology_id   INTEGER REFERENCES topologies (id),
+  workload_id   INTEGER REFERENCES workloads (id),
+  config        TEXT NOT NULL,
+  structure     TEXT NOT NULL,
+  detail        TEXT NOT NULL,
+  created_at_ns INTEGER NOT NULL,
+  kept          INTEGER NOT NULL DEFAULT 0 CHECK (kept IN (0, 1))
+) STRICT;
+
+CREATE TABLE profile_ranks (
+  profile_id  INTEGER NOT NULL REFERENCES profiles (id) ON DELETE CASCADE,
+  rank        INTEGER NOT NULL CHECK (rank >= 0),
+  host        TEXT NOT NULL,
+  trace_path  TEXT NOT NULL,
+  records     INTEGER NOT NULL,
+  dropped     INTEGER NOT NULL,
+  quarantined INTEGER NOT NULL,
+  clock_fit   TEXT NOT NULL,
+  PRIMARY KEY (profile_id, rank)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE profile_iterations (
+  profile_id       INTEGER NOT NULL,
+  rank             INTEGER NOT NULL,
+  step             INTEGER NOT NULL,
+  begin_ns         INTEGER NOT NULL,
+  wall_ns          INTEGER NOT NULL,
+  compute_ns       INTEGER NOT NULL,
+  communication_ns INTEGER NOT NULL,
+  exposed_ns       INTEGER NOT NULL,
+  PRIMARY KEY (profile_id, rank, step),
+  FOREIGN KEY (profile_id, rank) REFERENCES profile_ranks (profile_id, rank) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- A key cannot hold NULL, which is the rank of a figure of the whole job.
+CREATE TABLE profile_metrics (
+  profile_id INTEGER NOT NULL REFERENCES profiles (id) ON DELETE CASCADE,
+  rank       INTEGER,
+  name       TEXT NOT NULL,
+  value      REAL NOT NULL,
+  FOREIGN KEY (profile_id, rank) REFERENCES profile_ranks (profile_id, rank) ON DELETE CASCADE
+) STRICT;
+CREATE UNIQUE INDEX profile_metrics_by_key
+  ON profile_metrics (profile_id, coalesce(rank, -1), name);
+
+CREATE TABLE profile_requests (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  job             TEXT NOT NULL,
+  iterations      INTEGER NOT NULL CHECK (iterations > 0),
+  actor           TEXT NOT NULL,
+  requested_at_ns INTEGER NOT NULL,
+  taken_by        TEXT
+) STRICT;
+CREATE INDEX profile_requests_open ON profile_requests (job, id) WHERE taken_by IS NULL;
+)sql";
+
+constexpr std::array<const char*, 3> kSteps = {kVersion1, kVersion2, kVersion3};
 
 /// Runs the step that the file is due for; returns the version it has then.
 Result<std::int64_t> migrate_once(Connection& db, std::span<const char* const> steps) {

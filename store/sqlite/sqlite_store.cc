@@ -80,14 +80,17 @@ Result<std::string> SqliteStore::new_name(const NewStudy& study, std::int64_t id
     if (*is_taken) return failure(rules::name_taken(study.name));
     return study.name;
   }
-  std::string workload_name;
-  if (study.workload_id) {
-    const auto workload = first(
-        db_.query("SELECT * FROM workloads WHERE id = ?1", *study.workload_id), read_workload);
-    if (!workload) return failure(workload.error());
-    if (*workload) workload_name = (*workload)->name;
-  }
-  return rules::generated_name(rules::name_stem(study.command, workload_name), id, taken);
+  const auto workload_name = name_of_workload(study.workload_id);
+  if (!workload_name) return failure(workload_name.error());
+  return rules::generated_name(rules::name_stem(study.command, *workload_name), id, taken);
+}
+
+Result<std::string> SqliteStore::name_of_workload(std::optional<std::int64_t> workload_id) {
+  if (!workload_id) return std::string();
+  const auto workload =
+      first(db_.query("SELECT * FROM workloads WHERE id = ?1", *workload_id), read_workload);
+  if (!workload) return failure(workload.error());
+  return *workload ? (*workload)->name : std::string();
 }
 
 Result<StudyRow> SqliteStore::create_study(const NewStudy& study) {

@@ -55,6 +55,18 @@ class SqliteStore final : public Store {
                                        std::string_view actor) override;
   Result<void> record_audit(const NewAudit& audit) override;
   Result<std::vector<AuditRow>> audit(const AuditFilter& filter) override;
+  Result<ProfileRow> add_profile(const NewProfile& profile) override;
+  Result<std::vector<ProfileRow>> profiles() override;
+  Result<ProfileRow> profile(std::string_view name_or_id) override;
+  Result<std::vector<ProfileIteration>> profile_iterations(std::int64_t profile_id) override;
+  Result<std::vector<ProfileMetric>> profile_metrics(std::int64_t profile_id) override;
+  Result<void> keep_profile(std::int64_t profile_id, bool kept) override;
+  Result<void> remove_profile(std::int64_t profile_id) override;
+  Result<ProfileRequestRow> request_profile(const NewProfileRequest& request) override;
+  Result<std::optional<ProfileRequestRow>> take_profile_request(std::string_view job_id,
+                                                                std::string_view job_name,
+                                                                std::int64_t max_age_ns) override;
+  Result<std::vector<ProfileRequestRow>> profile_requests() override;
   Result<std::int64_t> change_count() override;
 
  private:
@@ -76,6 +88,9 @@ class SqliteStore final : public Store {
   /// not_found when there is none.
   Result<StudyRow> study_by_id(std::int64_t id);
   Result<std::string> new_name(const NewStudy& study, std::int64_t id);
+  Result<std::string> new_name(const NewProfile& profile, std::int64_t id);
+  /// "" without a workload.
+  Result<std::string> name_of_workload(std::optional<std::int64_t> workload_id);
   Result<void> check_references(std::optional<std::int64_t> topology_id,
                                 std::optional<std::int64_t> workload_id);
   Result<void> touch_study(std::int64_t study_id);
@@ -86,6 +101,13 @@ class SqliteStore final : public Store {
                                                        std::string_view workload_fingerprint,
                                                        PromotionStage stage);
   Result<void> write_audit(const NewAudit& audit);
+  /// With their ranks; `profiles` are by id.
+  Result<void> read_ranks(std::vector<ProfileRow>& profiles);
+  Result<void> check_profile_id(std::int64_t profile_id);
+  Result<void> write_parts(std::int64_t profile_id, const NewProfile& profile);
+  Result<std::optional<ProfileRequestRow>> open_request(std::string_view job_id,
+                                                        std::string_view job_name,
+                                                        std::int64_t oldest_ns);
   Result<void> read_measurements(std::int64_t study_id, std::vector<TrialRow>& trials);
   Result<void> write_result(std::int64_t trial_id, const TrialResult& result);
 

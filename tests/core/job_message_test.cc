@@ -41,7 +41,12 @@ JobReport sample_report() {
                        {.trial = 4, .status = ChangeStatus::rolled_back},
                        {.trial = 5, .status = ChangeStatus::rejected, .message = "too late"}},
           .explored = 0.01,
-          .ended = true};
+          .ended = true,
+          .activity = JobActivity{.exposed_ns = 3,
+                                  .lanes = {{TraceKind::compute, 0, 1},
+                                            {TraceKind::compute, 1, 0.5},
+                                            {TraceKind::communication, 0, 0.25},
+                                            {TraceKind::copy, 7, 0}}}};
 }
 
 DaemonMessage sample_message(bool candidate) {
@@ -58,8 +63,8 @@ TEST(JobMessage, EveryMessageIsReadBackAsItWasWritten) {
   const auto report = job_report_from_json(to_json(sample_report()));
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(*report, sample_report());
-  for (const bool candidate : {false, true}) {
-    const DaemonMessage message = sample_message(candidate);
+  for (const DaemonMessage& message :
+       {sample_message(false), sample_message(true), DaemonMessage(ProfileMessage{6, 10'000})}) {
     const auto read = daemon_message_from_json(type_of(message), to_json(message));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, message);
@@ -149,6 +154,18 @@ TEST(JobMessage, RefusesAReportOutOfRangeAndNamesTheField) {
   EXPECT_THAT(outcome("message", std::string(4097, 'a')), HasSubstr("at most 4096 bytes"));
   EXPECT_THAT(outcome("current_ns", json::array({-1})), HasSubstr("field \"current_ns\""));
   EXPECT_THAT(outcome("candidate_ns", many), HasSubstr("field \"candidate_ns\""));
+  const auto activity = [&](const std::function<void(json&)>& damage) {
+    return said([&](json& report) { damage(report["activity"]); });
+  };
+  EXPECT_THAT(said([](json& r) { r["activity"] = 7; }), HasSubstr("field \"activity\""));
+  EXPECT_THAT(activity([](json& a) { a["exposed_ns"] = -1; }), HasSubstr("integer from 0"));
+  EXPECT_THAT(activity([](json& a) { a["lanes"] = json(std::vector<json>(257, a["lanes"][0])); }),
+              HasSubstr("at most 256, found 257"));
+  EXPECT_THAT(activity([](json& a) { a["lanes"][1]["kind"] = "range"; }),
+              HasSubstr("lanes[1]\": field \"kind\": expected compute, communication or copy"));
+  EXPECT_THAT(activity([](json& a) { a["lanes"][2]["busy"] = 1.5; }), HasSubstr("field \"busy\""));
+  EXPECT_THAT(activity([](json& a) { a["lanes"][1]["lane"] = 0; }),
+              HasSubstr("lanes[1]\": expected lanes by kind"));
 }
 
 TEST(JobMessage, RefusesAnEventOfAnotherTypeOrOutOfRange) {
@@ -157,13 +174,19 @@ TEST(JobMessage, RefusesAnEventOfAnotherTypeOrOutOfRange) {
     return message ? "accepted" : message.error().message;
   };
   json config = to_json(sample_message(false)), candidate = to_json(sample_message(true));
-  EXPECT_THAT(said("ping", config), HasSubstr("expected config or candidate, found \"ping\""));
+  EXPECT_THAT(said("ping", config),
+              HasSubstr("expected config, candidate or profile, found \"ping\""));
   EXPECT_THAT(said("candidate", config), HasSubstr("field \"trial\" is missing"));
   EXPECT_THAT(said("config", 7), HasSubstr("field \"version\" is missing"));
   config["config"]["streams"] = 65;
   EXPECT_THAT(said("config", config), HasSubstr("from 1 to 64, found 65"));
   config["version"] = 0;
   EXPECT_THAT(said("config", config), HasSubstr("field \"version\": expected an integer from 1"));
+  json profile = to_json(DaemonMessage(ProfileMessage{6, 10}));
+  profile["iterations"] = 10'001;
+  EXPECT_THAT(said("profile", profile), HasSubstr("from 1 to 10000"));
+  profile["request"] = 0;
+  EXPECT_THAT(said("profile", profile), HasSubstr("field \"request\": expected an integer from 1"));
   candidate["trial"] = 0;
   EXPECT_THAT(said("candidate", candidate), HasSubstr("field \"trial\": expected an integer"));
 }

@@ -199,8 +199,9 @@ TEST(StepDescription, ATaskWaitsForEarlierOnesAlone) {
 TEST(StepDescription, TasksAreCheckedOneByOne) {
   EXPECT_THAT(error_of(with_tasks(R"({"name":"a"},{"name":"a"})")), HasSubstr("tasks[1].name"));
   EXPECT_EQ(parsed(with_tasks("{},{}")).tasks.size(), 2u);
-  EXPECT_THAT(error_of(with_tasks(R"({"kind":"gather"})")),
-              HasSubstr("one of compute, all_reduce, reduce_scatter, all_gather, broadcast"));
+  EXPECT_THAT(
+      error_of(with_tasks(R"({"kind":"gather"})")),
+      HasSubstr("one of compute, all_reduce, reduce_scatter, all_gather, broadcast, all_to_all"));
   EXPECT_THAT(error_of(with_tasks(R"({"kind":"broadcast"})")),
               HasSubstr(R"(field "tasks[0].bytes": expected an integer from 1)"));
   EXPECT_THAT(error_of(with_tasks(R"({"priority":262144})")), HasSubstr("tasks[0].priority"));
@@ -314,7 +315,7 @@ class RandomStep {
     if (below(3)) task.name = std::to_string(index);
     task.priority = static_cast<std::uint32_t>(below(kPriorityLevels));
     if (below(2)) {
-      task.collective = kCollectiveKinds[static_cast<std::size_t>(below(4))];
+      task.collective = kCollectiveKinds[static_cast<std::size_t>(below(std::ssize(kCollectiveKinds)))];
       task.bytes = 1 + below(1 << 30);
     } else {
       task.duration_ns = below(1'000'000'000);

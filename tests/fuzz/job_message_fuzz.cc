@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!document) return 0;
   round_trip(*document, hocket::job_description_from_json);
   round_trip(*document, hocket::job_report_from_json);
-  for (const char* type : {"config", "candidate"}) {
+  for (const char* type : {"config", "candidate", "profile"}) {
     round_trip(*document, [type](const nlohmann::json& message) {
       return hocket::daemon_message_from_json(type, message);
     });

@@ -43,5 +43,22 @@ TEST(Intervals, UnionsAndIntersectionsAgreeWithCountingEveryNanosecond) {
   }
 }
 
+TEST(Intervals, CoverageOfAWindowAgreesWithCountingEveryNanosecond) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto set = union_of(random_intervals(random));
+    const auto flags = covered(set);
+    const Coverage coverage(set);
+    for (int i = 0; i < 20; ++i) {
+      const auto begin = static_cast<std::int64_t>(random() % kEnd);
+      const auto end = static_cast<std::int64_t>(random() % kEnd);
+      std::int64_t expected = 0;
+      for (auto t = begin; t < end; ++t) expected += flags[static_cast<std::size_t>(t)];
+      ASSERT_EQ(coverage.inside_ns({begin, end}), expected) << begin << " to " << end;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hocket

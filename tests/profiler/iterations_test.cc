@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "profiler/metrics.h"
+
 namespace hocket {
 namespace {
 
@@ -23,6 +27,35 @@ TEST(Iterations, AHandComputedTimeline) {
   EXPECT_EQ(measure_iterations(events, 1), (std::vector<Iteration>{{80, 50, 50, 20}}));
   EXPECT_TRUE(measure_iterations(events, 9).empty());
   EXPECT_TRUE(measure_iterations({}, 0).empty());
+}
+
+TEST(Iterations, AreThoseOfAStoredTrace) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto below = [&](std::int64_t n) {
+      return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+    };
+    std::vector<TraceEvent> events;
+    RankTrace trace;
+    for (std::int64_t step = 0; step < 6; ++step) {
+      trace.step_starts.push_back({step, 100 * step});
+      for (int i = 0; i < 5; ++i) {
+        const auto kind = below(2) ? TraceKind::compute : TraceKind::communication;
+        const std::int64_t begin_ns = 100 * step + (i == 0 ? 0 : below(90));
+        events.push_back(event(kind, step, begin_ns, begin_ns + below(150)));
+        TraceRecord& record = trace.records.emplace_back();
+        record.kind = kind;
+        record.begin_ns = begin_ns;
+        record.end_ns = events.back().end_ns;
+      }
+    }
+    const auto warmup = below(7);
+    std::vector<Iteration> expected;
+    for (const IterationMetrics& i : measure_rank(trace, warmup).iterations)
+      expected.push_back({i.wall_ns, i.compute_ns, i.communication_ns, i.exposed_ns});
+    EXPECT_EQ(measure_iterations(events, warmup), expected);
+  }
 }
 
 TEST(Iterations, TheRecorderKeepsEverything) {

@@ -110,6 +110,38 @@ class FaultyStore final : public Store {
   Result<std::vector<AuditRow>> audit(const AuditFilter& filter) override {
     return pass([&] { return inner_->audit(filter); });
   }
+  Result<ProfileRow> add_profile(const NewProfile& profile) override {
+    return pass([&] { return inner_->add_profile(profile); });
+  }
+  Result<std::vector<ProfileRow>> profiles() override {
+    return pass([&] { return inner_->profiles(); });
+  }
+  Result<ProfileRow> profile(std::string_view name_or_id) override {
+    return pass([&] { return inner_->profile(name_or_id); });
+  }
+  Result<std::vector<ProfileIteration>> profile_iterations(std::int64_t profile_id) override {
+    return pass([&] { return inner_->profile_iterations(profile_id); });
+  }
+  Result<std::vector<ProfileMetric>> profile_metrics(std::int64_t profile_id) override {
+    return pass([&] { return inner_->profile_metrics(profile_id); });
+  }
+  Result<void> keep_profile(std::int64_t profile_id, bool kept) override {
+    return pass([&] { return inner_->keep_profile(profile_id, kept); });
+  }
+  Result<void> remove_profile(std::int64_t profile_id) override {
+    return pass([&] { return inner_->remove_profile(profile_id); });
+  }
+  Result<ProfileRequestRow> request_profile(const NewProfileRequest& request) override {
+    return pass([&] { return inner_->request_profile(request); });
+  }
+  Result<std::optional<ProfileRequestRow>> take_profile_request(std::string_view job_id,
+                                                                std::string_view job_name,
+                                                                std::int64_t max_age_ns) override {
+    return pass([&] { return inner_->take_profile_request(job_id, job_name, max_age_ns); });
+  }
+  Result<std::vector<ProfileRequestRow>> profile_requests() override {
+    return pass([&] { return inner_->profile_requests(); });
+  }
   Result<std::int64_t> change_count() override {
     return pass([&] { return inner_->change_count(); });
   }

@@ -277,6 +277,12 @@ void use(Store& store) {
   look(store.keys());
   look(store.quarantined(1, 1));
   look(store.audit({.limit = 3, .newest = true}));
+  look(store.profiles());
+  look(store.profile("profile-1"));
+  look(store.profile_iterations(1));
+  look(store.profile_metrics(1));
+  look(store.profile_requests());
+  look(store.take_profile_request("job", "", 1'000'000));
   look(store.change_count());
   look(store.set_stage(1, PromotionStage::withdrawn, "", ""));
   look(store.current_promotion(fingerprint(sample_topology()), fingerprint(sample_workload())));
@@ -309,6 +315,26 @@ TEST(CheckStore, KnowsAWholeStoreFromADamagedOne) {
     must(db.execute("DELETE FROM studies WHERE id = 1"));
   }
   EXPECT_THAT(message_of(check_store(path)), HasSubstr("names one that is not there"));
+}
+
+TEST(CheckStore, SeesWhatProfilesNameToo) {
+  const TempDir folder;
+  const std::string path = folder.file("store.db");
+  NewProfile profile{.source = "host"};
+  profile.ranks.resize(1);
+  profile.iterations = {{0, 1, 2, 3, 4, 5, 6}};
+  profile.metrics = {{{}, "overlap", 1}};
+  must(must(open_store(path))->add_profile(profile));
+  EXPECT_TRUE(check_store(path));
+  for (const char* sql : {"DELETE FROM profile_ranks", "DELETE FROM profiles"}) {
+    SCOPED_TRACE(sql);
+    {
+      auto db = must(sqlite::open_database(path, false, 1000));
+      must(db.execute("PRAGMA foreign_keys = OFF"));
+      must(db.execute(sql));
+    }
+    EXPECT_THAT(message_of(check_store(path)), HasSubstr("names one that is not there"));
+  }
 }
 
 TEST(OpenStore, ADamagedFileIsAnErrorOrWorksButNeverACrash) {

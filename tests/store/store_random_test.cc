@@ -21,7 +21,7 @@ class TwinStores {
 
   void step() {
     ++now_ns_;
-    switch (below(22)) {
+    switch (below(29)) {
       case 0:
         return compare(
             [&, n = below(3)](Store& s) { return s.upsert_topology(sample_topology(n + 1)); });
@@ -71,6 +71,22 @@ class TwinStores {
         return compare([t = id(3), w = id(3), actor = text()](Store& s) {
           return s.lift_quarantine(t, w, actor);
         });
+      case 21:
+      case 22:
+      case 23:
+        return compare([profile = new_profile()](Store& s) { return s.add_profile(profile); });
+      case 24:
+        return compare([id = id(8), kept = coin()](Store& s) { return s.keep_profile(id, kept); });
+      case 25:
+        return compare([id = id(8)](Store& s) { return s.remove_profile(id); });
+      case 26:
+        return compare([request = NewProfileRequest{text(), below(3), text()}](Store& s) {
+          return s.request_profile(request);
+        });
+      case 27:
+        return compare([job = text(), name = text(), age_ns = below(60)](Store& s) {
+          return s.take_profile_request(job, name, age_ns);
+        });
       default:
         return compare([audit = NewAudit{text(), text(), text(), params()}](Store& s) {
           return s.record_audit(audit);
@@ -95,6 +111,14 @@ class TwinStores {
     if (coin()) events.subject = coin() ? text() : to_string(some_key(below(5)));
     compare([&](Store& s) { return s.audit(events); });
     compare([](Store& s) { return s.audit({}); });
+    compare([](Store& s) { return s.profiles(); });
+    compare([](Store& s) { return s.profile_requests(); });
+    for (int i = 0; i < 9; ++i) {
+      compare([i](Store& s) { return s.profile(std::to_string(i)); });
+      compare([i](Store& s) { return s.profile("name" + std::to_string(i)); });
+      compare([i](Store& s) { return s.profile_iterations(i); });
+      compare([i](Store& s) { return s.profile_metrics(i); });
+    }
     for (int i = 0; i < 5; ++i) {
       compare([i](Store& s) { return s.study(std::to_string(i)); });
       compare([i](Store& s) { return s.study("name" + std::to_string(i)); });
@@ -164,6 +188,21 @@ class TwinStores {
     promotion.actor = text();
     promotion.note = text();
     return promotion;
+  }
+  /// Sometimes with a rank, an iteration or a metric that comes twice or has no rank.
+  NewProfile new_profile() {
+    NewProfile profile{.name = coin() ? "" : "name" + std::to_string(below(5)), .source = text()};
+    profile.topology_id = maybe_id(3);
+    profile.workload_id = maybe_id(3);
+    profile.config = params();
+    const int ranks = below(4);
+    for (int i = 0; i < ranks; ++i) {
+      profile.ranks.push_back({below(9) == 0 ? 0 : (i + 2) % 4, text(), coin() ? "" : "/t"});
+      profile.iterations.push_back({profile.ranks.back().rank, below(3), now_ns_, below(9)});
+      profile.metrics.push_back({profile.ranks[0].rank, "m" + std::to_string(below(8)), 1.5});
+      profile.metrics.push_back({{}, "n" + std::to_string(below(8)), below(9) / 7.0});
+    }
+    return profile;
   }
   StudyUpdate update() {
     StudyUpdate update;

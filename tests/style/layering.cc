@@ -12,7 +12,7 @@ using Rooms = std::set<std::string_view>;
 
 const Rooms kLibraries = {"core",         "core/host",       "core/cuda", "core/sim",
                           "profiler",     "profiler/export", "store",     "tuner",
-                          "tuner/client", "tuner/daemon"};
+                          "tuner/client", "tuner/daemon",    "profiles"};
 
 /// Each folder of the table, and the others that it may include.
 const std::map<std::string_view, Rooms>& table() {
@@ -24,9 +24,10 @@ const std::map<std::string_view, Rooms>& table() {
         {"core/host", {"core"}},
         {"core/cuda", {"core"}},
         {"core/sim", {"core"}},
-        {"profiler", {"core"}},
-        {"profiler/export", {"core"}},
+        {"profiler", {"core", "core/sim"}},
+        {"profiler/export", {"core", "profiler"}},
         {"store", {"core"}},
+        {"profiles", {"core", "core/sim", "profiler", "profiler/export", "store", "tuner/client"}},
         {"tuner", {"core", "core/sim"}},
         {"tuner/client", {"core"}},
         {"tuner/daemon", {"core", "profiler", "store", "tuner"}},
@@ -53,6 +54,8 @@ const std::vector<LibraryRule>& library_rules() {
       {"gloo/config.h", {"core/host/gloo_collective.cc", "core/host/topology_probe.cc"}},
       {"gloo/", {"core/host/gloo_collective.cc"}},
       {"sqlite3", {"store/sqlite/"}},
+      {"google/protobuf", {"profiler/export/perfetto.cc"}},
+      {"perfetto.pb.h", {"profiler/export/perfetto.cc"}},
       {"cupti", {"profiler/cupti/"}},
       {"cuda", {"core/cuda/"}},
       {"cublas", {"core/cuda/"}},

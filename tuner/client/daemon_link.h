@@ -14,7 +14,8 @@ class DaemonLink {
  public:
   virtual ~DaemonLink() = default;
 
-  /// What has arrived and was not taken yet: the newest of each type, a configuration first.
+  /// What has arrived and was not taken yet: the newest of each type, a configuration first, then
+  /// a request for a profile, which is given once.
   virtual std::optional<DaemonMessage> take() = 0;
 
   /// Queues a report. While the daemon is away, the oldest iterations are dropped once the queue is

@@ -116,6 +116,7 @@ void open_ballot(hocket_client& client, const ClientOptions& options) {
   live.tuning.version = client.fetched.version;
   live.tuning.explore = options.explore;
   live.tuning.say = options.say;
+  live.on_profile = options.on_profile;
   live.accept = [&client](const ScheduleConfig& config) {
     return can_change(client.knobs, client.fetched.config, config);
   };
@@ -182,8 +183,10 @@ std::vector<ChangeOutcome> refuse_changes(DaemonLink& link) {
                           .message = "the program takes a configuration when it starts"};
     if (const auto* const config = std::get_if<ConfigMessage>(&*message)) {
       outcome.version = config->version;
+    } else if (const auto* const candidate = std::get_if<CandidateMessage>(&*message)) {
+      outcome.trial = candidate->trial;
     } else {
-      outcome.trial = std::get<CandidateMessage>(*message).trial;
+      continue;
     }
     outcomes.push_back(std::move(outcome));
   }

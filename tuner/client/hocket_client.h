@@ -71,6 +71,12 @@ typedef struct hocket_client_options {
   // A rank above 0 is given rank 0's configuration: the text of hocket_client_config there.
   int64_t rank;
   const char* config_json;
+
+  // On every rank, for a program with `knobs`: told within hocket_step_ended, on all ranks, that
+  // the `steps` steps from `first_step` on are to be profiled, which counts from 0 as
+  // hocket_step_ended is called and has not begun. NULL: the program cannot be profiled. A program
+  // that was compiled without this member gives the size without it.
+  void (*on_profile)(int64_t first_step, int64_t steps, void* context);
 } hocket_client_options;
 
 typedef struct hocket_client hocket_client;
@@ -122,7 +128,7 @@ int hocket_client_report(hocket_client* client, const int64_t* iteration_ns, siz
 // as late as just before the next ballot is filled, one step ended in between. Calls in another
 // order are errors, and do nothing.
 
-// Floats of a ballot: some 130, and one for each rank. They are whole numbers below 2^24, and their
+// Floats of a ballot: some 140, and one for each rank. They are whole numbers below 2^24, and their
 // sum must be exact: 32 bits, not compressed. 0 without `knobs`.
 size_t hocket_ballot_size(const hocket_client* client);
 // 0, or -1.

@@ -1,6 +1,7 @@
 #include "tuner/client/hocket_client_options.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -63,10 +64,20 @@ std::function<void(const std::string&)> sink_of(void (*call)(const char*, void*)
   return [call, context](const std::string& text) { call(text.c_str(), context); };
 }
 
+/// Of the structure before it was given on_profile.
+constexpr std::size_t kFirstSize = offsetof(hocket_client_options, on_profile);
+
+std::function<void(std::int64_t, std::int64_t)> on_profile_of(const hocket_client_options& given) {
+  if (given.size == kFirstSize || given.on_profile == nullptr) return {};
+  return [call = given.on_profile, context = given.context](
+             std::int64_t first_step, std::int64_t steps) { call(first_step, steps, context); };
+}
+
 }  // namespace
 
 Result<ClientOptions> read_options(const hocket_client_options* given) {
-  if (given == nullptr || given->size < sizeof(hocket_client_options))
+  if (given == nullptr ||
+      (given->size != kFirstSize && given->size < sizeof(hocket_client_options)))
     return failure(missing("options->size must be sizeof(hocket_client_options)"));
   auto topology = read_topology(*given);
   if (!topology) return failure(topology.error());
@@ -82,6 +93,7 @@ Result<ClientOptions> read_options(const hocket_client_options* given) {
                         .topology = std::move(*topology),
                         .knobs = std::move(*knobs),
                         .explore = given->explore,
+                        .on_profile = on_profile_of(*given),
                         .warn = sink_of(given->warn, given->context),
                         .say = sink_of(given->say, given->context)};
   if (options.rank == 0) {

@@ -3,6 +3,7 @@
 // What a C program says when it opens a client (tuner/client/hocket_client.h), checked.
 // Thread-safe.
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,6 +24,8 @@ struct ClientOptions {
   ScheduleConfig config = {};  ///< of a rank above 0: what rank 0 told it
   std::vector<std::string> knobs = {};
   double explore = 0;
+  /// Empty when the program cannot be profiled.
+  std::function<void(std::int64_t first_step, std::int64_t steps)> on_profile = {};
   std::function<void(const std::string&)> warn = {}, say = {};  ///< never empty
 };
 

@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "tuner/client/event_stream_parser.h"
 #include "tuner/client/http_client.h"
+#include "tuner/client/newest_messages.h"
 #include "tuner/client/report_queue.h"
 
 namespace hocket {
@@ -59,7 +60,7 @@ class HttpDaemonLink final : public DaemonLink {
 
   std::optional<DaemonMessage> take() override {
     const std::lock_guard lock(mutex_);
-    return std::exchange(config_ ? config_ : candidate_, std::nullopt);
+    return messages_.take();
   }
 
   void report(JobReport report) override {
@@ -182,7 +183,7 @@ class HttpDaemonLink final : public DaemonLink {
     if (const auto* const config = std::get_if<ConfigMessage>(&*message))
       last_id_ = std::to_string(config->version);
     const std::lock_guard lock(mutex_);
-    (std::holds_alternative<ConfigMessage>(*message) ? config_ : candidate_) = std::move(*message);
+    messages_.put(std::move(*message));
   }
 
   /// The next report, once it is time for it; nothing at the end, when there are no outcomes left.
@@ -241,7 +242,7 @@ class HttpDaemonLink final : public DaemonLink {
   std::condition_variable changed_;
   // Guarded by mutex_:
   JobDescription job_;
-  std::optional<DaemonMessage> config_, candidate_;
+  NewestMessages messages_;
   ReportQueue queue_;
   bool away_ = false, stopping_ = false;
 

@@ -20,6 +20,8 @@ LiveBallot::LiveBallot(LiveBallotOptions options, int rank, int world_size, Daem
       agreement_(rank, world_size, [this](const std::string& payload) { return accept(payload); }) {
   if (rank != 0 || !link) return;
   LiveControllerOptions tuning = options_.tuning;
+  tuning.can_profile = options_.on_profile != nullptr;
+  tuning.first_step = options_.first_step;
   tuning.payload_of = [this](const ScheduleConfig& config) { return payload_of(config); };
   controller_.emplace(std::move(tuning), agreement_);
 }
@@ -37,11 +39,17 @@ void LiveBallot::read(std::span<const float> sum) {
 std::optional<LiveSetting> LiveBallot::step_ended() {
   ++steps_;
   std::optional<SwitchAgreement::Configuration> due;
+  std::optional<ProfileOrder> profile;
   {
     const std::lock_guard lock(mutex_);
     HOCKET_CHECK(agreement_.ballots() >= steps_ - kStepsAhead, "a step has no ballot");
     due = agreement_.due(steps_);
+    profile = agreement_.profile();
     if (controller_) tune();
+  }
+  if (profile != told_profile_) {
+    told_profile_ = profile;
+    if (options_.on_profile) options_.on_profile(profile->first_step, profile->steps);
   }
   if (controller_) send_report();
   if (!due) return std::nullopt;
@@ -58,14 +66,15 @@ void LiveBallot::tune() {
   controller_->advance(clock_.now_ns());
 }
 
-void LiveBallot::iteration(std::int64_t step, std::int64_t wall_ns) {
+void LiveBallot::iteration(std::int64_t step, std::int64_t wall_ns,
+                           const std::optional<JobActivity>& activity) {
   if (!controller_) return;
   const std::int64_t local = step - options_.first_step;
   HOCKET_CHECK(local >= 0 && local <= steps_, "an iteration of a step that was not submitted");
   while (ran_.size() > 1 && ran_[1].first <= local) ran_.pop_front();
   const auto under_way = std::min<std::int64_t>(steps_ - local, std::numeric_limits<int>::max());
   const std::lock_guard lock(mutex_);
-  controller_->iteration(step, ran_.front().second, wall_ns, static_cast<int>(under_way));
+  controller_->iteration(step, ran_.front().second, wall_ns, static_cast<int>(under_way), activity);
 }
 
 void LiveBallot::finish() {

@@ -57,6 +57,10 @@ struct LiveBallotOptions {
   std::function<Result<std::vector<std::uint32_t>>(const ScheduleConfig&)> static_order_of = {};
   /// Whether this rank can run with a configuration that is valid. Called from any thread.
   std::function<Result<void>(const ScheduleConfig&)> accept = {};
+  /// On every rank: `steps` steps from `first_step` on are to be profiled. Called once for each
+  /// order, from step_ended(), before the first of them begins. Counts steps from the ballot's own
+  /// first one, as a scheduler does. Empty on rank 0: requests for profiles are not taken up.
+  std::function<void(std::int64_t first_step, std::int64_t steps)> on_profile = {};
 };
 
 class LiveBallot {
@@ -80,7 +84,9 @@ class LiveBallot {
   std::optional<LiveSetting> step_ended();
 
   /// On rank 0: what a step took; of steps in turn, from where the job is warm. Ignored elsewhere.
-  void iteration(std::int64_t step, std::int64_t wall_ns);
+  /// `activity`: how it spent that time, where the job measures it.
+  void iteration(std::int64_t step, std::int64_t wall_ns,
+                 const std::optional<JobActivity>& activity = {});
 
   /// The job ends, with all ballots read: the last report.
   void finish();
@@ -106,6 +112,7 @@ class LiveBallot {
   /// From which step on each configuration ran, by its id.
   std::deque<std::pair<std::int64_t, int>> ran_;
   std::pair<ScheduleConfig, std::int64_t> told_;  // to the link
+  std::optional<ProfileOrder> told_profile_;      // to on_profile
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:

@@ -23,6 +23,7 @@ LiveController::LiveController(LiveControllerOptions options, SwitchAgreement& a
       agreement_(agreement),
       budget_(options_.explore),
       current_{agreement.running().id, options_.config, options_.version},
+      profiles_(agreement, options_.first_step),
       newest_version_(options_.version) {}
 
 void LiveController::receive(const DaemonMessage& message) {
@@ -30,6 +31,8 @@ void LiveController::receive(const DaemonMessage& message) {
     const std::string origin = push->origin.empty() ? "" : " (" + push->origin + ")";
     receive_push(
         {push->config, push->version, {}, "version " + std::to_string(push->version) + origin});
+  } else if (const auto* profile = std::get_if<ProfileMessage>(&message)) {
+    receive_profile(*profile);
   } else {
     const auto& candidate = std::get<CandidateMessage>(message);
     receive_candidate(
@@ -67,6 +70,14 @@ void LiveController::receive_candidate(Wish wish) {
   candidate_ = std::move(wish);
 }
 
+void LiveController::receive_profile(const ProfileMessage& message) {
+  if (!options_.can_profile) {
+    return say("profile request " + std::to_string(message.request) +
+               " is not taken up: this job records no profiles while it trains");
+  }
+  if (const auto line = profiles_.ask(message)) say(*line);
+}
+
 std::optional<std::string> LiveController::objection(const Wish& wish) const {
   if (const auto valid = validate(wish.config); !valid) return valid.error().message;
   if (wish.trial && options_.explore == 0) {
@@ -81,8 +92,8 @@ std::optional<std::string> LiveController::objection(const Wish& wish) const {
   return std::nullopt;
 }
 
-void LiveController::iteration(std::int64_t step, int id, std::int64_t iteration_ns,
-                               int under_way) {
+void LiveController::iteration(std::int64_t step, int id, std::int64_t iteration_ns, int under_way,
+                               const std::optional<JobActivity>& activity) {
   step_ = step;
   since_switch_ = last_id_ && *last_id_ != id ? 1 : since_switch_ + 1;
   const bool settled = last_id_ && since_switch_ > options_.window.dropped_iterations;
@@ -92,6 +103,7 @@ void LiveController::iteration(std::int64_t step, int id, std::int64_t iteration
     recent_ns_.push_back(iteration_ns);
     if (recent_ns_.size() > Window::kMostRecent) recent_ns_.pop_front();
     if (unreported_ns_.size() < kMaxReportedIterations) unreported_ns_.push_back(iteration_ns);
+    if (activity) unreported_activity_.add(*activity, iteration_ns);
   }
   if (!attempt_ || !attempt_->window) return;
   if (id == attempt_->id) attempt_->window->add(Side::candidate, iteration_ns, under_way);
@@ -126,6 +138,7 @@ void LiveController::advance(std::int64_t now_ns) {
       agreement_.select(candidate ? attempt_->id : current_.id);
     }
   }
+  if (const auto line = profiles_.advance(!attempt_ && !(push_ && is_warm()))) say(*line);
   if (!attempt_) start_next(now_ns);
 }
 
@@ -160,11 +173,15 @@ void LiveController::begin_window() {
   say("trying " + attempt_->wish.name + ": " + changes_to(attempt_->wish.config));
 }
 
-void LiveController::start_next(std::int64_t now_ns) {
+bool LiveController::is_warm() const {
   const auto block = static_cast<std::size_t>(options_.window.block_iterations);
-  if (recent_ns_.size() < std::max(Window::kFewestBefore, block)) return;
+  return recent_ns_.size() >= std::max(Window::kFewestBefore, block);
+}
+
+void LiveController::start_next(std::int64_t now_ns) {
+  if (!is_warm()) return;
   if (push_) return start(*std::exchange(push_, std::nullopt), now_ns);
-  if (!candidate_) return;
+  if (!candidate_ || profiles_.is_busy()) return;
   // What was decided since it came may bar it.
   if (const auto why = objection(*candidate_)) {
     return reject(*std::exchange(candidate_, std::nullopt), *why);
@@ -214,6 +231,7 @@ void LiveController::keep(const WindowVerdict& verdict) {
   tried_.erase(attempt_->id);
   take_over(attempt_->wish, attempt_->id);
   unreported_ns_.clear();
+  unreported_activity_.clear();
   const auto& measured = attempt_->window->candidate_ns();
   recent_ns_.assign(measured.end() - std::min(std::ssize(measured),
                                               static_cast<std::ptrdiff_t>(Window::kMostRecent)),
@@ -244,6 +262,7 @@ void LiveController::finish() {
     if (*wish) reject(**wish, why);
     wish->reset();
   }
+  if (const auto line = profiles_.finish()) say(*line);
   finished_ = true;
 }
 
@@ -258,7 +277,8 @@ std::optional<JobReport> LiveController::take_report() {
                    std::exchange(unreported_ns_, {}),
                    std::exchange(outcomes_, {}),
                    explored(),
-                   is_last};
+                   is_last,
+                   unreported_activity_.take()};
 }
 
 std::string LiveController::changes_to(const ScheduleConfig& config) const {

@@ -9,6 +9,9 @@
 // is kept only when it is faster beyond the noise. What was slower is remembered, and rejected when
 // it comes again, unless in a version that came after that, or when the job's iterations take
 // another time by then: on a link that has changed it may be the better one.
+//
+// A request for a profile waits for the attempt under way, and candidates for the profile. A push
+// does not: it may be urgent.
 
 #include <cstdint>
 #include <deque>
@@ -21,7 +24,9 @@
 #include "core/job_message.h"
 #include "core/result.h"
 #include "core/schedule_config.h"
+#include "tuner/client/activity_sum.h"
 #include "tuner/client/exploration_budget.h"
+#include "tuner/client/profile_turn.h"
 #include "tuner/client/switch_agreement.h"
 #include "tuner/client/window.h"
 
@@ -37,6 +42,10 @@ struct LiveControllerOptions {
   std::int64_t agreement_ns = 30'000'000'000;
   /// Iterations of one report.
   std::size_t report_iterations = 20;
+  /// Whether the job can be profiled while it trains.
+  bool can_profile = false;
+  /// What people call the agreement's first step.
+  std::int64_t first_step = 0;
   /// What the agreement carries for a configuration, or why the job cannot run with it.
   std::function<Result<std::string>(const ScheduleConfig&)> payload_of = {};
   /// Receives a line for people at each change.
@@ -51,7 +60,9 @@ class LiveController {
   void receive(const DaemonMessage& message);
   /// What step `step` took, under the configuration `id` of the agreement; of steps in turn, from
   /// where the job is warm. `under_way`: how many later ones run with what runs now, at least.
-  void iteration(std::int64_t step, int id, std::int64_t iteration_ns, int under_way);
+  /// `activity`: how it spent that time, where the job measures it.
+  void iteration(std::int64_t step, int id, std::int64_t iteration_ns, int under_way,
+                 const std::optional<JobActivity>& activity = {});
   /// Goes on with what the agreement and the measurements have brought; between steps.
   void advance(std::int64_t now_ns);
   /// The job ends: what was not decided is reported as such.
@@ -92,8 +103,11 @@ class LiveController {
 
   void receive_push(Wish wish);
   void receive_candidate(Wish wish);
+  void receive_profile(const ProfileMessage& message);
   /// Why `wish` is not to be tried.
   std::optional<std::string> objection(const Wish& wish) const;
+  /// Whether enough was measured to compare with.
+  bool is_warm() const;
   void start_next(std::int64_t now_ns);
   void start(Wish wish, std::int64_t now_ns);
   void await_agreement(std::int64_t now_ns);
@@ -117,6 +131,7 @@ class LiveController {
   Current current_;
   std::optional<Wish> push_, candidate_;  // waiting
   std::optional<Attempt> attempt_;
+  ProfileTurn profiles_;
   std::vector<Quarantined> quarantine_;
   std::set<int> tried_;  // ids under which time is a cost: tried, and not kept
   std::int64_t newest_version_ = 0;
@@ -127,6 +142,7 @@ class LiveController {
   std::int64_t step_ = 0;
   // For the next report:
   std::vector<std::int64_t> unreported_ns_;
+  ActivitySum unreported_activity_;
   std::vector<ChangeOutcome> outcomes_;
   bool finished_ = false;  ///< and the last report was not taken
 };

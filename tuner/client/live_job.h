@@ -18,6 +18,7 @@
 // this: the ballot is a collective like any other.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/clock.h"
@@ -51,8 +52,12 @@ class LiveJob {
   Result<void> step_submitted();
 
   /// On rank 0: what a step took, from the start of its first task to the start of the next step's;
-  /// of steps in turn, from where the job is warm. Ignored elsewhere.
-  void iteration(std::int64_t step, std::int64_t wall_ns) { ballot_.iteration(step, wall_ns); }
+  /// of steps in turn, from where the job is warm. Ignored elsewhere. `activity`: how it spent that
+  /// time, where the job measures it.
+  void iteration(std::int64_t step, std::int64_t wall_ns,
+                 const std::optional<JobActivity>& activity = {}) {
+    ballot_.iteration(step, wall_ns, activity);
+  }
 
   /// The job ends, with everything submitted done: the last report.
   void finish() { ballot_.finish(); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tuner/client/daemon_link.h"
+#include "tuner/client/newest_messages.h"
 
 namespace hocket {
 
@@ -17,7 +18,7 @@ class LocalDaemonLink final : public DaemonLink {
   /// What the next take() gives, unless a newer one of its type comes before.
   void push(DaemonMessage message) {
     const std::lock_guard lock(mutex_);
-    (std::holds_alternative<ConfigMessage>(message) ? config_ : candidate_) = std::move(message);
+    messages_.put(std::move(message));
   }
 
   std::vector<JobReport> reports() const {
@@ -33,7 +34,7 @@ class LocalDaemonLink final : public DaemonLink {
 
   std::optional<DaemonMessage> take() override {
     const std::lock_guard lock(mutex_);
-    return std::exchange(config_ ? config_ : candidate_, std::nullopt);
+    return messages_.take();
   }
 
   void report(JobReport report) override {
@@ -49,7 +50,7 @@ class LocalDaemonLink final : public DaemonLink {
  private:
   mutable std::mutex mutex_;
   // Guarded by mutex_:
-  std::optional<DaemonMessage> config_, candidate_;
+  NewestMessages messages_;
   std::vector<JobReport> reports_;
   std::int64_t version_ = 0;
 };

@@ -24,6 +24,7 @@ void merge(JobReport& earlier, JobReport later) {
   earlier.step = later.step;
   earlier.explored = later.explored;
   earlier.ended = later.ended;
+  if (later.activity) earlier.activity = std::move(later.activity);
   std::ranges::copy(later.iteration_ns, std::back_inserter(earlier.iteration_ns));
   std::ranges::move(later.outcomes, std::back_inserter(earlier.outcomes));
 }

@@ -16,7 +16,8 @@ class ReportQueue {
   static constexpr std::size_t kMaxMergedOutcomes = 100;
 
   /// Joins `report` with the last one where both are of one job and version, the times in both
-  /// together are at most kMaxReportedIterations, and the outcomes at most kMaxMergedOutcomes. When
+  /// together are at most kMaxReportedIterations, and the outcomes at most kMaxMergedOutcomes; the
+  /// newest activity stays. When
   /// there are more than kMaxReports the oldest without news goes, or else the oldest.
   void add(JobReport report);
 

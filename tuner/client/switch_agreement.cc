@@ -35,6 +35,10 @@ void SwitchAgreement::contribute(std::span<float> ballot) const {
   std::ranges::fill(ballot, 0.0f);
   if (rank_ == 0) {
     ballot[kSelected] = static_cast<float>(selected_);
+    if (ordered_ && ordered_->first_step - ballots_ >= kFewestStepsAhead) {
+      ballot[kProfileAhead] = static_cast<float>(ordered_->first_step - ballots_);
+      ballot[kProfileSteps] = static_cast<float>(ordered_->steps);
+    }
     if (proposal_) {
       // What has arrived is the same on all ranks, so rank 0 goes on from what it has itself.
       const bool begun = arriving_ && arriving_->configuration.id == proposal_->id;
@@ -57,19 +61,30 @@ std::optional<SwitchAgreement::Ballot> SwitchAgreement::read(std::span<const flo
   const auto total = whole(sum[kTotalBytes], 0, most_bytes);
   const auto offset = whole(sum[kOffset], 0, most_bytes);
   const auto selected = whole(sum[kSelected], 0, kMaxId);
-  if (!proposal || !total || !offset || !selected) return std::nullopt;
+  const auto ahead = whole(sum[kProfileAhead], 0, kMaxId);
+  const auto steps = whole(sum[kProfileSteps], 0, kMaxProfiledSteps);
+  if (!proposal || !total || !offset || !selected || !ahead || !steps) return std::nullopt;
+  const bool orders = *steps > 0;
+  if (orders ? *ahead < kFewestStepsAhead : *ahead != 0) return std::nullopt;
   const auto is_pair = [](float value) { return whole(value, 0, 0xffff).has_value(); };
   const auto is_answer = [](float value) { return whole(value, -kMaxId, kMaxId).has_value(); };
   if (!std::ranges::all_of(sum.subspan(kHeader, kChunk), is_pair)) return std::nullopt;
   if (!std::ranges::all_of(sum.subspan(kHeader + kChunk), is_answer)) return std::nullopt;
-  return Ballot{*proposal, static_cast<std::size_t>(*total), static_cast<std::size_t>(*offset),
-                *selected};
+  return Ballot{*proposal,
+                static_cast<std::size_t>(*total),
+                static_cast<std::size_t>(*offset),
+                *selected,
+                *ahead,
+                *steps};
 }
 
 void SwitchAgreement::tally(std::span<const float> sum) {
   HOCKET_CHECK(sum.size() == slots(), "a ballot has slots() floats");
   if (const auto ballot = read(sum)) {
     run_selected(ballot->selected);
+    if (ballot->profile_steps > 0) {
+      profile_ = ProfileOrder{ballots_ + ballot->profile_ahead, ballot->profile_steps};
+    }
     if (arriving_ && arriving_->configuration.id != ballot->proposal) arriving_.reset();
     // The answers in a ballot are to what had arrived before it.
     if (!decided(sum.subspan(kHeader + kChunk))) receive(*ballot, sum.subspan(kHeader, kChunk));
@@ -144,6 +159,14 @@ void SwitchAgreement::withdraw() {
   if (standing_ != Standing::undecided) return;
   proposal_.reset();
   standing_ = Standing::none;
+}
+
+void SwitchAgreement::order_profile(std::int64_t first_step, int steps) {
+  const std::int64_t ahead = first_step - ballots_;
+  HOCKET_CHECK(rank_ == 0 && ahead > kFewestStepsAhead && ahead <= kMaxId && steps >= 1 &&
+                   steps <= kMaxProfiledSteps,
+               "rank 0 orders a profile of steps to come, within limits");
+  ordered_ = ProfileOrder{first_step, steps};
 }
 
 }  // namespace hocket

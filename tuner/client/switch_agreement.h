@@ -15,9 +15,13 @@
 // A payload of n bytes that is proposed before ballot b is contributed to is agreed in ballot
 // b + max(1, ⌈n / kChunkBytes⌉), and a selection before that ballot takes effect at step b + 2.
 //
+// Rank 0 also orders profiles: steps that all ranks are to record. Every ballot says how far ahead
+// the newest order's first step is, until too few steps are left for a rank that hears of it late.
+//
 // Invariants, after the same ballot on every rank:
 //  1. running(), other() and the piece of the proposal that has arrived are the same;
-//  2. running() and other() were accepted by all ranks, or there from the start.
+//  2. running() and other() were accepted by all ranks, or there from the start;
+//  3. profile() is the same.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +34,14 @@
 #include "core/result.h"
 
 namespace hocket {
+
+/// Steps that all ranks are to profile, counted as ballots are.
+struct ProfileOrder {
+  std::int64_t first_step = 0;
+  int steps = 0;
+
+  bool operator==(const ProfileOrder&) const = default;
+};
 
 class SwitchAgreement {
  public:
@@ -73,6 +85,10 @@ class SwitchAgreement {
   const Configuration& running() const { return running_; }
   const std::optional<Configuration>& other() const { return other_; }
 
+  /// The newest order to profile. In the ballot that first shows it, `first_step` is at least
+  /// kFewestStepsAhead later than the ballot's own, so no rank has begun it.
+  const std::optional<ProfileOrder>& profile() const { return profile_; }
+
   // Rank 0 alone:
 
   /// Brings a new other configuration in place of an undecided one, and gives its id. At most
@@ -85,21 +101,36 @@ class SwitchAgreement {
   /// Of the newest proposal.
   Standing standing() const { return standing_; }
   int refused_by() const { return refused_by_; }
+  /// Orders steps from `first_step` on, more than kFewestStepsAhead from ballots() and at most
+  /// kMaxId, in place of an order that nobody has seen; `steps` from 1 to kMaxProfiledSteps. It is
+  /// lost when no ballot can be read until it is too late; then profile() does not become it.
+  void order_profile(std::int64_t first_step, int steps);
 
   static constexpr std::size_t kMaxPayloadBytes = 64 << 10;
   /// Payload floats of a ballot: two bytes each, which a sum with zeros keeps exact.
   static constexpr std::size_t kChunk = 128;
   static constexpr std::size_t kChunkBytes = 2 * kChunk;
   static constexpr int kMaxId = (1 << 23) - 1;
+  static constexpr int kMaxProfiledSteps = 10'000;
+  static constexpr int kFewestStepsAhead = 3;
 
  private:
   /// Fields of a ballot before the chunk; the ranks' slots are behind it.
-  enum Field : std::size_t { kProposal, kTotalBytes, kOffset, kSelected, kHeader };
+  enum Field : std::size_t {
+    kProposal,
+    kTotalBytes,
+    kOffset,
+    kSelected,
+    kProfileAhead,
+    kProfileSteps,
+    kHeader
+  };
 
   struct Ballot {
     int proposal = 0;
     std::size_t total_bytes = 0, offset = 0;
     int selected = 0;
+    int profile_ahead = 0, profile_steps = 0;
   };
   /// A proposal as far as it has arrived, which all ranks know alike.
   struct Arriving {
@@ -129,6 +160,7 @@ class SwitchAgreement {
   std::optional<Configuration> other_;
   std::optional<Arriving> arriving_;
   std::deque<Switch> switches_;
+  std::optional<ProfileOrder> profile_;
 
   // Rank 0's wishes:
   std::optional<Configuration> proposal_;
@@ -136,6 +168,7 @@ class SwitchAgreement {
   int selected_ = 0;
   Standing standing_ = Standing::none;
   int refused_by_ = 0;
+  std::optional<ProfileOrder> ordered_;
 };
 
 }  // namespace hocket

@@ -50,6 +50,8 @@ Result<Reply> dispatch(const Call& call) {
       return list_jobs(call);
     case Operation::enter_job:
       return enter_job(call);
+    case Operation::profile_job:
+      return profile_job(call);
     case Operation::report:
       return report(call);
     case Operation::list_studies:

@@ -17,7 +17,7 @@ namespace hocket {
 struct Event {
   /// What a client names as the last it has seen; none: it will not name this one.
   std::optional<std::int64_t> id = {};
-  std::string type = {};  ///< "config", "candidate"
+  std::string type = {};  ///< "config", "candidate", "profile"
   std::string data = {};  ///< one line
 };
 

@@ -58,7 +58,9 @@ bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
     job.last_change = change_text(report.outcomes.back());
     // What was measured before may have been of another configuration.
     latest_ns.clear();
+    job.activity.reset();
   }
+  if (report.activity) job.activity = report.activity;
   latest_ns.insert(latest_ns.end(), report.iteration_ns.begin(), report.iteration_ns.end());
   while (latest_ns.size() > kLatest) latest_ns.pop_front();
   if (!latest_ns.empty()) job.iteration_ns = median({latest_ns.begin(), latest_ns.end()});

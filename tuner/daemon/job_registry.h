@@ -27,9 +27,10 @@ struct RunningJob {
   std::int64_t seen_at_ns = 0;
   std::int64_t version = 0;  ///< that it runs with
   std::int64_t step = 0;
-  double explored = 0;           ///< share of its time
-  double iteration_ns = 0;       ///< median of the latest; 0: none yet
-  std::string last_change = {};  ///< what it said of the last one, for people
+  double explored = 0;                       ///< share of its time
+  double iteration_ns = 0;                   ///< median of the latest; 0: none yet
+  std::string last_change = {};              ///< what it said of the last one, for people
+  std::optional<JobActivity> activity = {};  ///< of the latest report that has it
 };
 
 inline constexpr std::size_t kMaxJobs = 100'000;

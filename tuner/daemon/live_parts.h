@@ -42,5 +42,8 @@ inline std::string job_config_topic(const std::string& job) {
 inline std::string job_candidate_topic(const std::string& job) {
   return "job/" + job + "/candidate";
 }
+inline std::string job_profile_topic(const std::string& job) {
+  return "job/" + job + "/profile";
+}
 
 }  // namespace hocket

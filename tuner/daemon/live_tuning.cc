@@ -371,6 +371,7 @@ void LiveTuning::on_report(const JobReport& report) {
 void LiveTuning::forget(const RunningJob& gone) {
   parts_.feed.forget(job_config_topic(gone.description.id));
   parts_.feed.forget(job_candidate_topic(gone.description.id));
+  parts_.feed.forget(job_profile_topic(gone.description.id));
   if (Key* key = find_key(gone.key)) advance(*key);
 }
 

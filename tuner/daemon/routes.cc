@@ -21,6 +21,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/v1/watch", Operation::watch, Role::read},
     Route{"GET", "/v1/jobs", Operation::list_jobs, Role::read},
     Route{"POST", "/v1/jobs", Operation::enter_job, Role::report},
+    Route{"POST", "/v1/jobs/{job}/profile", Operation::profile_job, Role::admin},
     Route{"POST", "/v1/reports", Operation::report, Role::report},
     Route{"GET", "/v1/studies", Operation::list_studies, Role::read},
     Route{"POST", "/v1/studies", Operation::create_study, Role::report},

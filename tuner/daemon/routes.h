@@ -27,6 +27,7 @@ enum class Operation {
   watch,
   list_jobs,
   enter_job,
+  profile_job,
   report,
   list_studies,
   create_study,

@@ -7,32 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "core/clock.h"
 #include "core/json.h"
 #include "core/report.h"
 #include "core/sim/simulator.h"
 #include "core/sim/tape_replay.h"
 #include "core/step_description.h"
 #include "examples/gpt2/config.h"
-#include "tuner/cancel.h"
-#include "tuner/process.h"
+#include "tests/examples/gpt2/run_job.h"
 
 namespace hocket {
 namespace {
-
-ProcessResult run_job(const std::vector<std::string>& arguments,
-                      std::map<std::string, std::string> environment = {}) {
-  const SteadyClock clock;
-  const CancelToken cancel;
-  ProcessOptions options;
-  options.argv = {HOCKET_BIN "/hocket", "run", "--ranks", "2", "--", HOCKET_BIN "/gpt2"};
-  options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
-  // A store or a daemon of the machine's user must not change what the test sees.
-  options.environment = {{"HOCKET_STORE", "/nonexistent/hocket.db"}, {"HOCKET_DAEMON", ""}};
-  for (const auto& [name, value] : environment) options.environment[name] = value;
-  options.time_limit_ns = 100'000'000'000;
-  return run_process(options, clock, cancel).value();
-}
 
 const std::vector<std::string> kSmall = {"--layers", "2", "--d-model", "64", "--sequence", "32",
                                          "--batch",  "2", "--steps",   "12", "--json"};

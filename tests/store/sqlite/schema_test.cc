@@ -63,7 +63,7 @@ TEST(OpenDatabase, SetsWhatKeepsTheDataSafe) {
   EXPECT_EQ(number(db, "PRAGMA synchronous"), 2) << "FULL";
   EXPECT_EQ(number(db, "PRAGMA trusted_schema"), 0);
   EXPECT_EQ(number(db, "PRAGMA busy_timeout"), 5000);
-  EXPECT_EQ(number(db, "PRAGMA user_version"), 2);
+  EXPECT_EQ(number(db, "PRAGMA user_version"), 3);
   EXPECT_EQ(number(db, "PRAGMA application_id"), 0x68636b74);
   auto mode = must(db.query("PRAGMA journal_mode"));
   ASSERT_TRUE(must(mode.next()));
@@ -138,7 +138,51 @@ TEST(Version2, KeepsEverythingThatVersion1Had) {
   EXPECT_EQ(must(store->audit({})).size(), 1u);
 }
 
-TEST(Version2, IsTheSameFromVersion1AsFromNothing) {
+/// Every row of every table that version 2 has.
+std::vector<std::string> rows_of_version_2(Connection& db) {
+  std::vector<std::string> found;
+  for (const char* sql :
+       {"SELECT id || fingerprint || name || document FROM topologies",
+        "SELECT id || fingerprint || name || document FROM workloads",
+        "SELECT id || name || command || definition || state || coalesce(result, '') FROM studies",
+        "SELECT id || study_id || number || phase || state || params || coalesce(value, '') || "
+        "worker || coalesce(lease_until_ns, '') FROM trials",
+        "SELECT trial_id || metric || position || ':' || value FROM measurements",
+        "SELECT id || config || coalesce(value, '') || origin || stage || actor FROM promotions",
+        "SELECT topology_id || workload_id || pinned || frozen FROM key_states",
+        "SELECT id || config || reason FROM quarantine",
+        "SELECT id || at_ns || actor || action || subject || detail FROM audit"}) {
+    auto query = must(db.query(sql));
+    while (must(query.next())) found.push_back(query.text(0));
+  }
+  return found;
+}
+
+TEST(Version3, KeepsEverythingThatVersion2HadAndTakesProfiles) {
+  TempDir folder;
+  const std::string path = folder.file("store.db");
+  write_version_1(path);
+  std::vector<std::string> before;
+  {
+    auto db = must(Connection::open(path, Connection::Mode::create, 0));
+    must(migrate(db, migration_steps().first(2)));
+    ASSERT_EQ(number(db, "PRAGMA user_version"), 2);
+    must(db.execute("INSERT INTO key_states VALUES (1, 1, 1, 0)"));
+    must(db.execute("INSERT INTO quarantine VALUES (1, 1, 1, '{}', 'slow', 'ada', 5)"));
+    must(db.execute("INSERT INTO audit VALUES (1, 2, 'ada', 'push', 'key', '{}')"));
+    before = rows_of_version_2(db);
+  }
+  EXPECT_THAT(message_of(open_store(path, {.read_only = true})), HasSubstr("older version 2"));
+  const auto store = must(open_store(path));
+  EXPECT_TRUE(must(store->profiles()).empty());
+  const ProfileRow row = must(store->add_profile({.source = "host", .workload_id = 1}));
+  EXPECT_EQ(row.name, "parabola-1");
+  auto db = must(open_database(path, /*read_only=*/true, 0));
+  EXPECT_EQ(rows_of_version_2(db), before);
+  EXPECT_GT(before.size(), 10u);
+}
+
+TEST(Version3, IsTheSameFromVersion1AsFromNothing) {
   TempDir folder;
   write_version_1(folder.file("old.db"));
   auto old = must(open_database(folder.file("old.db"), /*read_only=*/false, 0));

@@ -45,7 +45,8 @@ class Summation {
   std::array<std::vector<float>, kRanks> values_;
 };
 
-/// Sends one message after another, the next once the job has said what became of the last.
+/// Sends one message after another, the next once the job has said what became of the last; of
+/// profiles it says nothing.
 class PushingDaemon {
  public:
   explicit PushingDaemon(std::vector<DaemonMessage> messages)
@@ -64,7 +65,7 @@ class PushingDaemon {
         for (const auto& message : messages_) {
           peer.write("event: " + std::string(type_of(message)) +
                      "\ndata: " + to_json(message).dump() + "\n\n");
-          if (!decided_.wait()) return;
+          if (!std::holds_alternative<ProfileMessage>(message) && !decided_.wait()) return;
         }
         outcomes_of_all_ = true;
         return peer.wait_until_gone();
@@ -167,6 +168,31 @@ ScheduleConfig parts_of(std::int64_t partition_bytes) {
   ScheduleConfig config;
   config.partition_bytes = partition_bytes;
   return config;
+}
+
+TEST_F(HocketClientLive, BothRanksAreToldOfTheSameStepsToProfile) {
+  // The candidate waits for the profile.
+  PushingDaemon daemon({ProfileMessage{1, 3}, CandidateMessage{5, parts_of(kFast)}});
+  ::setenv("HOCKET_DAEMON", daemon.url().c_str(), 1);
+  using Profiles = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  std::array<Profiles, kRanks> told;
+  options_.on_profile = [](std::int64_t first_step, std::int64_t steps, void* context) {
+    static_cast<Profiles*>(context)->emplace_back(first_step, steps);
+  };
+  options_.context = &told[0];
+  hocket_client* const first = open();
+  options_.context = &told[1];
+  const std::array clients = {first, open(1, hocket_client_config(first))};
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto ends = [&] { return daemon.is_done() || std::chrono::steady_clock::now() > limit; };
+  Summation ranks;
+  std::thread other([&] { train(clients[1], 1, true, ranks, ends); });
+  train(clients[0], 0, false, ranks, ends);
+  other.join();
+  ASSERT_EQ(told[0].size(), 1u);
+  EXPECT_EQ(told[0][0].second, 3);
+  EXPECT_EQ(told[0], told[1]);
+  for (auto* client : clients) EXPECT_EQ(hocket_client_close(client), 0);
 }
 
 TEST_F(HocketClientLive, PushesAndCandidatesReachBothRanksAtOneStep) {

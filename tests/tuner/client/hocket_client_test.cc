@@ -159,7 +159,16 @@ TEST_F(HocketClient, OptionsThatAreWrongAreRefusedWithAReason) {
   EXPECT_EQ(hocket_client_open(nullptr), nullptr);
   options_.size -= 1;
   EXPECT_THAT(refusal(), HasSubstr("options->size"));
-  options_.size += 1;
+  options_.size = offsetof(hocket_client_options, on_profile) + 1;
+  EXPECT_THAT(refusal(), HasSubstr("options->size"));
+  // A program of before on_profile, behind whose structure there is something else.
+  options_.size = offsetof(hocket_client_options, on_profile);
+  std::memset(&options_.on_profile, 0xff, sizeof options_.on_profile);
+  hocket_client* const older = hocket_client_open(&options_);
+  ASSERT_NE(older, nullptr) << hocket_error();
+  EXPECT_EQ(hocket_client_close(older), 0);
+  options_.on_profile = nullptr;
+  options_.size = sizeof options_;
   options_.workload_name = nullptr;
   EXPECT_THAT(refusal(), HasSubstr("workload_name"));
   options_.workload_name = "c";

@@ -157,6 +157,24 @@ TEST(HttpDaemonLink, AfterABreakItRegistersWithWhatItRunsAndAsksForWhatIsNewer) 
   }));
 }
 
+TEST(HttpDaemonLink, ARequestForAProfileIsGivenOnceHoweverOftenItIsRepeated) {
+  std::atomic<int> streams = 0;
+  Inbox<int> seen;
+  JobDaemon daemon([&](FakeDaemon::Peer& peer) {
+    peer.write(event_text(ProfileMessage{7, 20}));
+    if (++streams == 1) {
+      seen.wait();
+      return;
+    }
+    peer.write(event_text(ProfileMessage{8, 5}));
+    peer.wait_until_gone();
+  });
+  const auto link = open_daemon_link(daemon.options());
+  EXPECT_EQ(next_message(*link), DaemonMessage(ProfileMessage{7, 20}));
+  seen.add(1);
+  EXPECT_EQ(next_message(*link), DaemonMessage(ProfileMessage{8, 5})) << "and not 7 again";
+}
+
 TEST(HttpDaemonLink, ADaemonThatWasRestartedIsToldTheJobAgainAndThenTheReport) {
   JobDaemon daemon;
   const auto link = open_daemon_link(daemon.options());

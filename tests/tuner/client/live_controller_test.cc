@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <random>
+#include <set>
 
 namespace hocket {
 namespace {
@@ -23,7 +25,7 @@ constexpr std::int64_t kSlow = 4096, kUsual = 4 << 20, kFast = 1 << 20, kEqual =
 /// A job of one rank whose iterations take what their partition size says.
 class TunedJob {
  public:
-  explicit TunedJob(double explore = 0.1, std::uint64_t seed = 1)
+  explicit TunedJob(double explore = 0.1, std::uint64_t seed = 1, bool can_profile = true)
       : random_(seed),
         agreement_(0, 1,
                    [this](const std::string&) -> Result<void> {
@@ -33,6 +35,8 @@ class TunedJob {
         controller_({.job = "job",
                      .config = parts_of(kUsual),
                      .explore = explore,
+                     .can_profile = can_profile,
+                     .first_step = 1000,
                      .payload_of = [](const ScheduleConfig& config) -> Result<std::string> {
                        return to_json(config).dump();
                      },
@@ -46,6 +50,10 @@ class TunedJob {
   }
   void candidate(std::int64_t trial, std::int64_t partition_bytes) {
     controller_.receive(CandidateMessage{trial, parts_of(partition_bytes)});
+  }
+
+  void profile(std::int64_t request, std::int64_t iterations) {
+    controller_.receive(ProfileMessage{request, iterations});
   }
 
   void steps(int count) {
@@ -69,14 +77,23 @@ class TunedJob {
     if (ballots) {
       std::vector<float> ballot(agreement_.slots());
       agreement_.contribute(ballot);
+      if (spoils) ballot[0] = std::numeric_limits<float>::quiet_NaN();
       agreement_.tally(ballot);
     }
     settled += running == 0 && last_ == 0;
     last_ = running;
+    if (agreement_.profile() != heard) {
+      heard = agreement_.profile();
+      profiled.push_back(*heard);
+    }
+    for (const auto& order : profiled) {
+      if (order.first_step <= step_ && step_ < order.first_step + order.steps)
+        within_profiles.push_back(running);
+    }
     const auto ns = iteration_ns(runs().partition_bytes);
     total += static_cast<double>(ns);
     excess += std::max(0.0, static_cast<double>(ns) - 1e8);
-    controller_.iteration(step_++, running, ns, 1);
+    controller_.iteration(step_++, running, ns, 1, activity);
     now_ns += ns;
     controller_.advance(now_ns);
     take();
@@ -85,6 +102,7 @@ class TunedJob {
   void take() {
     while (auto report = controller_.take_report()) {
       EXPECT_EQ(report->version, controller_.version());
+      reported = report->activity;
       plain += report->iteration_ns.size();
       slowest_reported_ns = 0;
       for (const auto ns : report->iteration_ns) {
@@ -98,6 +116,7 @@ class TunedJob {
   LiveController& controller() { return controller_; }
 
   bool refuses = false, ballots = true;
+  bool spoils = false;  ///< so that no ballot can be read
   int running = 0;
   std::int64_t now_ns = 0;
   double total = 0, excess = 0;
@@ -107,6 +126,10 @@ class TunedJob {
   std::size_t settled = 0;         ///< iterations as at the start, but for the first after a switch
   std::string lines;
   std::vector<ChangeOutcome> outcomes;
+  std::optional<ProfileOrder> heard;
+  std::vector<ProfileOrder> profiled;
+  std::vector<int> within_profiles;  ///< what ran in steps that were profiled
+  std::optional<JobActivity> activity = {}, reported = {};  ///< of an iteration; of a report
 
  private:
   std::int64_t iteration_ns(std::int64_t partition_bytes) {
@@ -140,6 +163,80 @@ TEST(LiveController, KeepsWhatIsFasterAndSaysSo) {
   EXPECT_THAT(job.lines, HasSubstr(": trying trial 7: partition_bytes 1048576\n"));
   EXPECT_THAT(job.lines, HasSubstr(": kept, "));
   EXPECT_THAT(job.lines, HasSubstr(" % faster\n"));
+}
+
+TEST(LiveController, AProfileShowsOneConfigurationAndCandidatesWaitForIt) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    TunedJob job(0.5, seed);
+    job.steps(static_cast<int>(random() % 30));
+    job.candidate(1, kFast);
+    job.steps(static_cast<int>(random() % 40));
+    const auto iterations = static_cast<std::int64_t>(1 + random() % 40);
+    job.profile(5, iterations);
+    job.steps(static_cast<int>(random() % 20));
+    job.candidate(2, kEqual);
+    job.steps(200);
+    ASSERT_EQ(job.profiled.size(), 1u);
+    EXPECT_EQ(job.profiled[0].steps, iterations);
+    ASSERT_EQ(std::ssize(job.within_profiles), iterations);
+    EXPECT_EQ(std::set<int>(job.within_profiles.begin(), job.within_profiles.end()).size(), 1u);
+    const auto first = 1000 + job.profiled[0].first_step;
+    EXPECT_THAT(job.lines, HasSubstr(": profiling steps " + std::to_string(first) + " to " +
+                                     std::to_string(first + iterations - 1) + " (request 5)\n"));
+    EXPECT_EQ(job.outcomes.size(), 2u) << "both candidates were tried";
+  }
+}
+
+TEST(LiveController, AProfileThatIsLostOnItsWayIsOrderedAgain) {
+  TunedJob job;
+  job.steps(3);
+  job.profile(1, 4);
+  job.step();
+  job.spoils = true;
+  job.steps(20);
+  EXPECT_TRUE(job.profiled.empty());
+  job.spoils = false;
+  job.steps(60);
+  EXPECT_EQ(job.profiled.size(), 1u);
+}
+
+TEST(LiveController, ProfilesComeOneAfterTheOtherAndTheNewestThatWaits) {
+  TunedJob job;
+  job.profile(1, 4);
+  job.step();
+  job.profile(2, 5);
+  job.profile(3, 6);
+  job.steps(60);
+  ASSERT_EQ(job.profiled.size(), 2u);
+  EXPECT_EQ(job.profiled[0].steps, 4);
+  EXPECT_EQ(job.profiled[1].steps, 6);
+  EXPECT_GT(job.profiled[1].first_step, job.profiled[0].first_step + 4);
+  EXPECT_THAT(job.lines, HasSubstr("profile request 2 was replaced by request 3\n"));
+  job.profile(4, 7);
+  job.controller().finish();
+  EXPECT_THAT(job.lines, HasSubstr("profile request 4 was not taken up: the job ended first\n"));
+}
+
+TEST(LiveController, AJobThatRecordsNoProfilesSaysSo) {
+  TunedJob job(0.1, 1, false);
+  job.profile(1, 4);
+  job.steps(60);
+  EXPECT_TRUE(job.profiled.empty());
+  EXPECT_THAT(job.lines, HasSubstr("profile request 1 is not taken up: this job records no"));
+}
+
+TEST(LiveController, ReportsHowIterationsSpentTheirTime) {
+  TunedJob job;
+  job.steps(25);
+  EXPECT_FALSE(job.reported) << "nobody measured it";
+  job.activity = JobActivity{.exposed_ns = 7, .lanes = {{TraceKind::compute, 0, 0.25}}};
+  job.steps(25);
+  ASSERT_TRUE(job.reported);
+  EXPECT_EQ(job.reported->exposed_ns, 7);
+  ASSERT_EQ(job.reported->lanes.size(), 1u);
+  EXPECT_NEAR(job.reported->lanes[0].busy, 0.25, 1e-9);
 }
 
 TEST(LiveController, DropsWhatIsSlowerAndRemembersIt) {

@@ -23,6 +23,7 @@ TEST(ReportQueue, JoinsReportsOfOneVersionWhileThereIsRoom) {
   tried.step = 6;
   tried.explored = 0.25;
   tried.iteration_ns = {12};
+  tried.activity = JobActivity{.exposed_ns = 5};
   queue.add(tried);
   EXPECT_TRUE(queue.has_news());
   queue.add(iterations(2, 7, {13}));
@@ -33,7 +34,8 @@ TEST(ReportQueue, JoinsReportsOfOneVersionWhileThereIsRoom) {
                          .step = 6,
                          .iteration_ns = {10, 11, 12},
                          .outcomes = {{.trial = 4}},
-                         .explored = 0.25};
+                         .explored = 0.25,
+                         .activity = JobActivity{.exposed_ns = 5}};
   EXPECT_EQ(queue.take(), joined);
   EXPECT_EQ(queue.take(), iterations(2, 7, {13}));
   EXPECT_EQ(queue.take()->iteration_ns.size(), kMaxReportedIterations);

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <vector>
@@ -33,6 +36,9 @@ class Job {
     std::string runs;                ///< the payload; "initial" at first
     std::vector<std::string> steps;  ///< what each step ran with
     std::set<std::string> accepted{"initial"};
+    std::optional<ProfileOrder> heard;
+    /// What it heard of profiles: after which ballot, and having submitted how many steps.
+    std::vector<std::pair<std::int64_t, ProfileOrder>> profiles;
   };
 
   explicit Job(int world_size, std::uint64_t seed = 0, bool refuses = false) : ranks_(world_size) {
@@ -78,6 +84,11 @@ class Job {
     const auto ballot = rank.agreement->ballots();
     if (ballot == rank.contributed || sums_[ballot].second < ranks_.size()) return false;
     rank.agreement->tally(sums_[ballot].first);
+    if (rank.agreement->profile() != rank.heard) {
+      rank.heard = rank.agreement->profile();
+      rank.profiles.emplace_back(ballot, *rank.heard);
+      EXPECT_GT(rank.heard->first_step, rank.submitted) << "it has begun, or is about to";
+    }
     return true;
   }
 
@@ -102,7 +113,7 @@ void spoil_sometimes(std::mt19937_64& random, std::vector<float>& sum) {
                           -1.0f,
                           1e9f,
                           70'000.0f};
-  sum[random() % (random() % 2 ? sum.size() : 4)] = values[random() % 6];
+  sum[random() % (random() % 2 ? sum.size() : 6)] = values[random() % 6];
 }
 
 /// The central law, over random jobs: no step runs with two configurations, and none runs with one
@@ -152,6 +163,100 @@ TEST(SwitchAgreement, NoStepEverRunsWithTwoConfigurations) {
   EXPECT_GT(switches, 1000u);
   EXPECT_GT(refusals, 100u);
   EXPECT_GT(replaced, 100u);
+}
+
+/// Over random jobs: all ranks hear of the same profiles after the same ballots, and none of a step
+/// that it has begun (Job::tally).
+TEST(SwitchAgreement, AllRanksHearOfAProfileInTime) {
+  std::size_t heard = 0, lost = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    Job job(1 + static_cast<int>(seed % 5), seed);
+    if (seed % 2 == 1) job.spoil = [&](auto& sum) { spoil_sometimes(random, sum); };
+    std::vector<ProfileOrder> ordered;
+    for (int turn = 0; turn < 1500; ++turn) {
+      auto& rank = job.ranks()[random() % job.ranks().size()];
+      if (const auto action = random() % 3; action == 0) {
+        job.submit(rank);
+      } else {
+        action == 1 ? job.contribute(rank) : job.tally(rank);
+      }
+      const auto next = job.zero().ballots();
+      if (random() % 40 > 0 || (!ordered.empty() && ordered.back().first_step >= next)) continue;
+      ordered.push_back({next + 4 + static_cast<std::int64_t>(random() % 20),
+                         1 + static_cast<int>(random() % SwitchAgreement::kMaxProfiledSteps)});
+      job.zero().order_profile(ordered.back().first_step, ordered.back().steps);
+    }
+    const auto& of_zero = job.ranks()[0].profiles;
+    heard += of_zero.size();
+    for (const auto& order : ordered) {
+      if (order.first_step >= job.zero().ballots()) continue;
+      lost += std::ranges::none_of(of_zero, [&](const auto& seen) { return seen.second == order; });
+    }
+    for (const auto& [ballot, order] : of_zero) {
+      // What spoils a number into one that is allowed cannot be told from an order.
+      const bool is_forged = seed % 2 == 1 && order.first_step - ballot == 70'000;
+      EXPECT_EQ(std::ranges::count(ordered, order), is_forged ? 0 : 1);
+      EXPECT_GE(order.first_step, ballot + SwitchAgreement::kFewestStepsAhead);
+    }
+    for (const auto& rank : job.ranks()) {
+      const auto tallied = rank.agreement->ballots();
+      const auto known = std::ranges::count_if(
+          of_zero, [&](const auto& profile) { return profile.first < tallied; });
+      const auto both = std::min(known, std::ssize(rank.profiles));
+      EXPECT_TRUE(std::equal(of_zero.begin(), of_zero.begin() + both, rank.profiles.begin()));
+      if (tallied <= job.zero().ballots()) {
+        EXPECT_EQ(std::ssize(rank.profiles), known);
+      }
+    }
+  }
+  EXPECT_GT(heard, 500u);
+  EXPECT_LT(lost, heard / 10) << "orders are repeated";
+}
+
+TEST(SwitchAgreement, StepsOfProfilesAreExactHoweverLongTheJobHasRun) {
+  Job job(2);
+  for (int i = 0; i < 50; ++i) job.step();
+  const ProfileOrder order{50 + SwitchAgreement::kMaxId, SwitchAgreement::kMaxProfiledSteps};
+  job.zero().order_profile(order.first_step, order.steps);
+  for (int i = 0; i < 7; ++i) job.step();
+  for (const auto& rank : job.ranks()) EXPECT_EQ(rank.agreement->profile(), order);
+}
+
+TEST(SwitchAgreement, AnOrderToProfileDelaysNoSwitch) {
+  for (int ahead = 4; ahead < 12; ++ahead) {
+    Job job(2);
+    job.zero().order_profile(ahead, 1);
+    const int id = job.zero().propose(std::string(3000, 'x'));
+    for (int i = 0; i < 13; ++i) job.step();
+    EXPECT_EQ(job.zero().standing(), Standing::agreed) << ahead;
+    job.zero().select(id);
+    for (int i = 0; i < 3; ++i) job.step();
+    EXPECT_EQ(job.ranks()[1].agreement->running().id, id);
+  }
+}
+
+TEST(SwitchAgreement, GarbageOrdersNoProfile) {
+  constexpr std::size_t kAhead = 4, kSteps = 5;  // fields of a ballot
+  const float no_number = std::numeric_limits<float>::quiet_NaN();
+  const std::pair<float, float> wrong[] = {{2, 10},     {0, 10},   {10, 0},        {10.5f, 10},
+                                           {10, 1e5f},  {1e9f, 3}, {no_number, 1}, {-4, 10},
+                                           {10, 0.25f}, {10, -1},  {10, no_number}};
+  for (const auto& [ahead, steps] : wrong) {
+    SwitchAgreement zero(0, 1, [](const auto&) { return Result<void>(); });
+    std::vector<float> ballot(zero.slots());
+    zero.contribute(ballot);
+    ballot[kAhead] = ahead;
+    ballot[kSteps] = steps;
+    zero.tally(ballot);
+    EXPECT_FALSE(zero.profile()) << ahead << " " << steps;
+    zero.contribute(ballot);
+    ballot[kAhead] = 10;
+    ballot[kSteps] = 7;
+    zero.tally(ballot);
+    EXPECT_EQ(zero.profile(), (ProfileOrder{11, 7}));
+  }
 }
 
 TEST(SwitchAgreement, TakesAsManyStepsAsItSays) {

@@ -1,5 +1,6 @@
 #include "tuner/daemon/api.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -109,9 +110,16 @@ TEST_F(ApiTest, RefusesWrongFieldsOfEveryBody) {
       "{",
       "{\"a\":\"\xff\"}",
       "{\"a\":" + std::string(100, '[') + std::string(100, ']') + "}"};
-  for (const char* post : {"/v1/resolve", "/v1/jobs", "/v1/reports", "/v1/studies",
-                           "/v1/studies/s/ask", "/v1/studies/s/tell", "/v1/studies/s/renew"}) {
+  for (const char* post :
+       {"/v1/resolve", "/v1/jobs", "/v1/reports", "/v1/studies", "/v1/studies/s/ask",
+        "/v1/studies/s/tell", "/v1/studies/s/renew", "/v1/jobs/a/profile"}) {
     for (const auto& body : wrong_types) expect_error(400, "POST", post, body);
+  }
+  for (const auto& body : std::vector<nlohmann::json>{nlohmann::json::object(),
+                                                      {{"iterations", 0}},
+                                                      {{"iterations", 10'001}},
+                                                      {{"iterations", "7"}}}) {
+    expect_error(400, "POST", "/v1/jobs/a/profile", name(body));
   }
   for (const char* put : {"", "/pin", "/freeze", "/rollback"}) {
     for (const auto& body : wrong_types) expect_error(400, "PUT", config_ + put, body);
@@ -217,6 +225,65 @@ TEST_F(ApiTest, WhatIsAnsweredAtOnceIsWhatIsAnsweredLater) {
   EXPECT_FALSE(daemon_.api.answer_at_once(request));
 }
 
+TEST_F(ApiTest, AProfileIsAskedForByIdOrByAnUnambiguousName) {
+  const nlohmann::json body = {{"iterations", 20}};
+  auto other = sample_job("b");
+  other.name = "bert";
+  daemon_.ask("POST", "/v1/jobs", to_json(other));
+  const auto by_id = daemon_.ask("POST", "/v1/jobs/a/profile", body);
+  const auto by_name = daemon_.ask("POST", "/v1/jobs/bert/profile", body);
+  EXPECT_EQ(by_id["job"], "a");
+  EXPECT_EQ(by_name["job"], "b");
+  EXPECT_EQ(by_name["iterations"], 20);
+  EXPECT_EQ(by_name["connected"], false);
+  EXPECT_GT(by_name["request"], by_id["request"]) << "the job takes up higher numbers";
+  const auto rows = must(store_->audit({}));
+  EXPECT_EQ(rows.back().action, "profile");
+  EXPECT_EQ(rows.back().subject, sample_key());
+  EXPECT_EQ(rows.back().detail["job"], "b");
+
+  const auto message = [&](int status, const std::string& job) {
+    const auto response = daemon_.call("POST", "/v1/jobs/" + job + "/profile", body.dump());
+    EXPECT_EQ(response.status, status);
+    return nlohmann::json::parse(*response.body)["error"]["message"].get<std::string>();
+  };
+  EXPECT_EQ(message(404, "c"), "no job has the id or the name \"c\"; there are a (gpt2), b (bert)");
+  for (int i = 0; i < 30; ++i) {
+    daemon_.ask("POST", "/v1/jobs", to_json(sample_job("c" + std::to_string(i))));
+  }
+  EXPECT_THAT(message(400, "gpt2"), testing::HasSubstr("31 jobs are named \"gpt2\""));
+  EXPECT_THAT(message(404, "x"), testing::HasSubstr(" and 12 more"));
+}
+
+TEST_F(ApiTest, ARequestForAProfileWaitsForTheJobAndIsNobodyElses) {
+  daemon_.ask("POST", "/v1/jobs", to_json(sample_job("b")));
+  // As `hocket profile --store` asks: the job has the daemon, and gets the newer request alone.
+  must(store_->request_profile({.job = "a", .iterations = 3, .actor = "ada"}));
+  const auto asked = daemon_.ask("POST", "/v1/jobs/a/profile", {{"iterations", 20}});
+  for (const auto& row : must(store_->profile_requests())) EXPECT_EQ(row.taken_by, "a");
+  const auto told = [&](const std::string& job) {
+    Request request{.method = "GET", .target = "/v1/watch?key=" + sample_key() + "&job=" + job};
+    std::vector<std::string> events;
+    const auto stream = std::get<EventStream>(daemon_.reply(request));
+    for (const auto& topic : stream.topics) {
+      const auto position = daemon_.feed.position(topic.name);
+      if (position.newest && position.sequence > topic.seen)
+        events.push_back(position.newest->type + " " + position.newest->data);
+    }
+    return events;
+  };
+  const std::string event =
+      "profile " +
+      to_json(DaemonMessage(ProfileMessage{asked["request"].get<std::int64_t>(), 20})).dump();
+  EXPECT_EQ(told("a"), std::vector{event});
+  EXPECT_EQ(told("a"), std::vector{event}) << "again after a reconnect";
+  EXPECT_TRUE(told("b").empty());
+  daemon_.ask("POST", "/v1/reports", to_json(JobReport{.job = "a", .ended = true}));
+  daemon_.tick();
+  daemon_.ask("POST", "/v1/jobs", to_json(sample_job("a")));
+  EXPECT_TRUE(told("a").empty()) << "it was another job's";
+}
+
 TEST_F(ApiTest, AStreamBeginsAfterTheLastEventThatItsClientHasSeen) {
   const auto version = promote(1 << 20);
   daemon_.tick();
@@ -248,6 +315,7 @@ TEST_F(ApiTest, DamagedBodiesAreAnsweredNeverMore) {
       {"PUT", {config_, nlohmann::json{{"config", to_json(ScheduleConfig{})}}.dump()}},
       {"PUT", {config_ + "/pin", R"({"pinned":true,"version":1})"}},
       {"POST", {"/v1/jobs", to_json(sample_job("b", 0)).dump()}},
+      {"POST", {"/v1/jobs/a/profile", nlohmann::json{{"iterations", 20}}.dump()}},
       {"POST", {"/v1/reports", to_json(JobReport{.job = "a", .iteration_ns = {5, 6}}).dump()}},
       {"POST", {"/v1/studies", nlohmann::json{{"definition", definition_}}.dump()}},
       {"POST", {"/v1/studies/s/ask", R"({"worker":"w","lease_ns":1000000000})"}},

@@ -32,6 +32,7 @@ std::string name_of(Operation operation) {
                                        "watch",
                                        "list_jobs",
                                        "enter_job",
+                                       "profile_job",
                                        "report",
                                        "list_studies",
                                        "create_study",
@@ -194,6 +195,11 @@ TEST(OpenApi, AnswersAreAsDescribed) {
   api.ask(Operation::enter_job, "/v1/jobs", to_json(sample_job("a")));
   api.ask(Operation::report, "/v1/reports", to_json(JobReport{.job = "a", .iteration_ns = {1, 2}}));
   EXPECT_EQ(api.ask(Operation::list_jobs, "/v1/jobs")["jobs"].size(), 1u);
+  const JobActivity activity{.exposed_ns = 1, .lanes = {{TraceKind::compute, 0, 0.5}}};
+  api.ask(Operation::report, "/v1/reports",
+          to_json(JobReport{.job = "a", .iteration_ns = {1}, .activity = activity}));
+  EXPECT_EQ(api.ask(Operation::list_jobs, "/v1/jobs")["jobs"][0]["activity"], to_json(activity));
+  api.ask(Operation::profile_job, "/v1/jobs/a/profile", {{"iterations", 7}});
   const auto study = api.ask(Operation::create_study, "/v1/studies",
                              {{"definition", sample_definition()}, {"command", {"train"}}});
   const std::string path = "/v1/studies/" + study["study"].get<std::string>();

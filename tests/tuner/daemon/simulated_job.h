@@ -105,12 +105,14 @@ class SimulatedJob {
         must(daemon_message_from_json(event.type, nlohmann::json::parse(event.data)));
     if (const auto* version = std::get_if<ConfigMessage>(&message)) {
       versions.push_back(version->version);
-    } else {
-      offered.push_back(std::get<CandidateMessage>(message));
+    } else if (const auto* candidate = std::get_if<CandidateMessage>(&message)) {
+      offered.push_back(*candidate);
     }
     if (ignores) return;
     std::visit([this](const auto& one) { try_it(one); }, message);
   }
+
+  void try_it(const ProfileMessage&) {}
 
   void try_it(const CandidateMessage& candidate) {
     if (decided_.contains(candidate.trial)) return;

@@ -49,6 +49,7 @@ Result<Reply> roll_back_config(const Call& call);
 Result<Reply> watch(const Call& call);
 Result<Reply> list_jobs(const Call& call);
 Result<Reply> enter_job(const Call& call);
+Result<Reply> profile_job(const Call& call);
 Result<Reply> report(const Call& call);
 Result<Reply> list_studies(const Call& call);
 Result<Reply> create_study(const Call& call);

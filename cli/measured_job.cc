@@ -1,0 +1,40 @@
+#include "cli/measured_job.h"
+
+#include <cmath>
+#include <utility>
+
+#include "cli/profile_verbs.h"
+#include "cli/text.h"
+#include "profiles/load_profile.h"
+
+namespace hocket {
+
+Result<MeasuredJob> read_measured_job(const std::string& store_option, const std::string& profile) {
+  const auto store = open_profiles(store_option, false);
+  if (!store) return failure(store.error());
+  const auto row = find_profile(**store, profile);
+  if (!row) return failure(row.error());
+  const auto loaded = load_profile(*row);
+  if (!loaded) return failure(loaded.error());
+  auto calibrated = calibrate_profile(*loaded);
+  if (!calibrated) return failure(calibrated.error());
+  const auto check = check_prediction(*calibrated);
+  if (!check) return failure(check.error().in("profile " + row->name));
+  return MeasuredJob{row->name, std::move(*calibrated), *check};
+}
+
+std::string check_text(const MeasuredJob& job) {
+  const double error = job.check.error();
+  return "profile " + job.name + ": " + value_text(job.check.predicted_ns, Unit::nanoseconds) +
+         " predicted for what took " + value_text(job.check.measured_ns, Unit::nanoseconds) + " (" +
+         percent_text(std::abs(error)) + (error < 0 ? " too short)" : " too long)");
+}
+
+nlohmann::json job_json(const MeasuredJob& job) {
+  auto document = to_json(job.check);
+  document["profile"] = job.name;
+  document["notes"] = job.profile.notes;
+  return document;
+}
+
+}  // namespace hocket

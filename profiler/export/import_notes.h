@@ -1,0 +1,42 @@
+#pragma once
+
+// What an import left out, and why, counted.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hocket {
+
+class ImportNotes {
+ public:
+  /// One more thing left out for this reason, which reads on after a number: "events without …".
+  void count(const std::string& reason) {
+    // A hostile file must not make a list of its own length.
+    if (counts_.size() < kMostReasons || counts_.contains(reason)) {
+      ++counts_[reason];
+    } else {
+      ++further_;
+    }
+  }
+  void add(std::string note) { notes_.push_back(std::move(note)); }
+
+  std::vector<std::string> texts() const {
+    std::vector<std::string> texts = notes_;
+    for (const auto& [reason, count] : counts_) {
+      texts.push_back("left out: " + std::to_string(count) + " " + reason);
+    }
+    if (further_ > 0) texts.push_back("left out: " + std::to_string(further_) + " others");
+    return texts;
+  }
+
+ private:
+  static constexpr std::size_t kMostReasons = 20;
+
+  std::vector<std::string> notes_;
+  std::map<std::string, std::int64_t> counts_;
+  std::int64_t further_ = 0;
+};
+
+}  // namespace hocket

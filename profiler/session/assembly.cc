@@ -1,0 +1,307 @@
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "core/statistics.h"
+#include "profiler/intervals.h"
+#include "profiler/session/span_log.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kUnknown = ~std::size_t{0};
+
+std::uint64_t key_of(TaskId task) {
+  return std::uint64_t{task.slot} << 32 | task.generation;
+}
+
+/// Finds submissions by id, which may come again once the task has ended.
+class SubmissionIndex {
+ public:
+  explicit SubmissionIndex(const Buffer<Submission>& submissions) : submissions_(submissions) {
+    sorted_.reserve(submissions.size());
+    for (std::size_t i = 0; i < submissions.size(); ++i)
+      sorted_.emplace_back(key_of(submissions[i].id), i);
+    std::sort(sorted_.begin(), sorted_.end());
+  }
+
+  /// The last one of `task` among the first `count`, or kUnknown.
+  std::size_t before(TaskId task, std::size_t count) const {
+    const auto after =
+        std::lower_bound(sorted_.begin(), sorted_.end(), std::pair(key_of(task), count));
+    if (after == sorted_.begin() || std::prev(after)->first != key_of(task)) return kUnknown;
+    return std::prev(after)->second;
+  }
+
+  /// The last one of `event`'s task that was not submitted after it began.
+  std::size_t of(const TraceEvent& event) const {
+    std::size_t at = before(event.task, submissions_.size());
+    while (at != kUnknown && submissions_[at].submitted_ns > event.begin_ns)
+      at = before(event.task, at);
+    return at;
+  }
+
+ private:
+  const Buffer<Submission>& submissions_;
+  std::vector<std::pair<std::uint64_t, std::size_t>> sorted_;
+};
+
+struct KeptEvent {
+  const TraceEvent* event = nullptr;
+  bool is_task = false;
+  std::size_t submission = kUnknown;
+};
+
+class Assembly {
+ public:
+  Assembly(const SpanLog& log, const ProfileSessionOptions& options)
+      : log_(log), options_(options), index_(log.submissions), ready_ns_(log.submissions.size()) {}
+
+  ProfileResult run() {
+    join();
+    number_steps();
+    find_begun_before();
+    for (const BlockLog& block : log_.blocks) find_windows(block);
+    ProfileResult result;
+    RankTrace& trace = result.trace;
+    trace.rank = options_.rank;
+    trace.ranks = options_.ranks;
+    trace.host = options_.host;
+    trace.source = options_.source;
+    trace.step_starts = starts_;
+    trace.clock_samples = log_.clock_samples;
+    trace.dropped = log_.dropped;
+    make_records(trace);
+    result.structure = make_structure();
+    result.overhead = overhead();
+    return result;
+  }
+
+ private:
+  /// Brings events, submissions and readiness together.
+  void join() {
+    for (std::size_t i = 0; i < log_.readiness.size(); ++i) {
+      const Readiness& ready = log_.readiness[i];
+      const std::size_t at = index_.before(ready.id, ready.submissions);
+      if (at != kUnknown) ready_ns_[at] = ready.ready_ns;
+    }
+    for (const TraceEvent* event : log_.events.events()) {
+      const bool is_task = event->kind != TraceKind::range && event->kind != TraceKind::call;
+      events_.push_back({event, is_task, is_task ? index_.of(*event) : kUnknown});
+    }
+    std::stable_sort(events_.begin(), events_.end(), [](const KeptEvent& a, const KeptEvent& b) {
+      return a.event->begin_ns < b.event->begin_ns;
+    });
+  }
+
+  /// Finds the submission of each step's first task, where it is certain. It follows the last one
+  /// of the step before, or is the first that was kept. Either is known when the step after it has
+  /// shown, since all of the step before has run then, or when that task itself has run.
+  void number_steps() {
+    struct Range {
+      std::size_t first = kUnknown, last = 0;
+    };
+    std::map<std::int64_t, Range> steps;
+    for (const KeptEvent& kept : events_) {
+      if (kept.submission == kUnknown) continue;
+      Range& step = steps[kept.event->step];
+      step.first = std::min(step.first, kept.submission);
+      step.last = std::max(step.last, kept.submission);
+    }
+    std::map<std::int64_t, std::size_t> begins;  // of blocks
+    for (const BlockLog& block : log_.blocks)
+      begins[log_.steps.block(block.block).begin] = block.first_submission;
+    for (const auto& [step, range] : steps) {
+      const auto earlier = steps.find(step - 1);
+      const auto begin = begins.find(step);
+      if (earlier == steps.end() && begin == begins.end()) continue;
+      const std::size_t first = earlier != steps.end() ? earlier->second.last + 1 : begin->second;
+      if (first == range.first || (step < log_.latest_step && lost_ns() == kNeverNs))
+        first_submissions_[step] = first;
+    }
+  }
+
+  /// From when on something is missing.
+  std::int64_t lost_ns() const {
+    return std::min(log_.first_dropped_ns.load(), log_.submissions_full_ns);
+  }
+
+  std::size_t first_submission(std::int64_t step) const {
+    const auto at = first_submissions_.find(step);
+    return at == first_submissions_.end() ? kUnknown : at->second;
+  }
+
+  /// Until when nothing of `block` is missing.
+  std::int64_t whole_until_ns(const BlockLog& block) const {
+    if (block.is_closed) return lost_ns();
+    // What was ready and has not ended may have begun.
+    std::vector<std::int64_t> bytes(log_.submissions.size());
+    std::vector<bool> seen(log_.submissions.size());
+    for (const KeptEvent& kept : events_) {
+      if (kept.submission == kUnknown) continue;
+      bytes[kept.submission] += kept.event->bytes;
+      seen[kept.submission] = true;
+    }
+    std::int64_t until_ns = lost_ns();
+    for (std::size_t i = block.first_readiness; i < log_.readiness.size(); ++i) {
+      const std::size_t at = index_.before(log_.readiness[i].id, log_.readiness[i].submissions);
+      if (at == kUnknown || (seen[at] && bytes[at] >= log_.submissions[at].bytes)) continue;
+      until_ns = std::min(until_ns, ready_ns_[at]);
+    }
+    return until_ns;
+  }
+
+  /// Steps of which something was submitted before anything was kept.
+  void find_begun_before() {
+    if (log_.submissions.size() == 0) return;  // only the trace is watched
+    for (const KeptEvent& kept : events_) {
+      if (kept.submission == kUnknown && kept.is_task &&
+          kept.event->begin_ns < log_.submissions_full_ns)
+        begun_before_.insert(kept.event->step);
+    }
+  }
+
+  void find_windows(const BlockLog& block) {
+    ProfiledBlock steps = log_.steps.block(block.block);
+    const auto begun = begun_before_.lower_bound(steps.end);
+    if (begun != begun_before_.begin()) steps.begin = std::max(steps.begin, *std::prev(begun) + 1);
+    if (log_.submissions.size() > 0) {
+      // Where the first task is not known, some may have run before anything was kept.
+      const auto known = first_submissions_.lower_bound(steps.begin);
+      if (known == first_submissions_.end()) return;
+      steps.begin = known->first;
+    }
+    const std::int64_t until_ns = whole_until_ns(block);
+    const std::size_t before = starts_.size();
+    for (std::int64_t step = steps.begin; step <= steps.end; ++step) {
+      const std::int64_t start_ns = log_.start_ns(step);
+      if (start_ns == kNeverNs || start_ns > until_ns) break;
+      if (starts_.empty() || start_ns > starts_.back().begin_ns)
+        starts_.push_back({step, start_ns});
+    }
+    // One start alone is no window.
+    if (starts_.size() == before + 1) starts_.pop_back();
+    for (std::size_t i = before + 1; i < starts_.size(); ++i) {
+      if (starts_[i - 1].step + 1 == starts_[i].step)
+        windows_.push_back({starts_[i - 1].begin_ns, starts_[i].begin_ns});
+    }
+  }
+
+  bool is_inside(const TraceEvent& event) const {
+    const auto window = std::upper_bound(
+        windows_.begin(), windows_.end(), event.begin_ns,
+        [](std::int64_t begin_ns, const Interval& w) { return begin_ns < w.end_ns; });
+    return window != windows_.end() &&
+           (window->begin_ns < event.end_ns || window->begin_ns <= event.begin_ns);
+  }
+
+  void make_records(RankTrace& trace) const {
+    std::unordered_map<std::string_view, std::uint32_t> names;
+    for (const KeptEvent& kept : events_) {
+      const TraceEvent& event = *kept.event;
+      if (!is_inside(event)) continue;
+      const auto [name, added] =
+          names.try_emplace(event.name, static_cast<std::uint32_t>(trace.names.size()));
+      if (added) trace.names.push_back(text_of(event.name));
+      TraceRecord record{.kind = event.kind,
+                         .collective = {},
+                         .lane = event.lane,
+                         .name = name->second,
+                         .begin_ns = event.begin_ns,
+                         .end_ns = event.end_ns,
+                         .step = event.step,
+                         .bytes = event.bytes,
+                         .sequence = event.sequence};
+      if (event.kind == TraceKind::communication) record.collective = CollectiveKind::all_reduce;
+      if (kept.submission != kUnknown) {
+        record.submitted_ns = log_.submissions[kept.submission].submitted_ns;
+        record.ready_ns = ready_ns_[kept.submission];
+        const std::size_t first = first_submission(event.step);
+        if (first != kUnknown) record.task = static_cast<std::int64_t>(kept.submission - first);
+      }
+      trace.records.push_back(record);
+    }
+    put_in_order(trace);
+  }
+
+  /// `name` with what is not UTF-8 replaced, since formats of text take nothing else.
+  static std::string text_of(std::string_view name) {
+    using nlohmann::json;
+    return json::parse(json(name).dump(-1, ' ', false, json::error_handler_t::replace))
+        .get<std::string>();
+  }
+
+  /// Of the first window's step.
+  StepStructure make_structure() const {
+    StepStructure structure;
+    for (std::size_t i = 0; i + 1 < starts_.size(); ++i) {
+      const std::size_t first = first_submission(starts_[i].step);
+      const std::size_t end = first_submission(starts_[i].step + 1);
+      if (starts_[i + 1].step != starts_[i].step + 1 || first == kUnknown || end == kUnknown)
+        continue;
+      std::unordered_map<std::uint32_t, std::uint32_t> data;
+      for (std::size_t at = first; at < end; ++at) {
+        structure.tasks.push_back(structure_task(log_.submissions[at], data));
+      }
+      break;
+    }
+    return structure;
+  }
+
+  StructureTask structure_task(const Submission& submission,
+                               std::unordered_map<std::uint32_t, std::uint32_t>& data) const {
+    StructureTask task{text_of(submission.name), {}, submission.bytes, submission.priority, {}};
+    if (submission.is_collective) task.collective = CollectiveKind::all_reduce;
+    for (std::uint32_t i = 0; i < submission.accesses; ++i) {
+      const Access& access = log_.accesses[submission.first_access + i];
+      const auto next = static_cast<std::uint32_t>(data.size());
+      task.accesses.push_back(
+          {{data.try_emplace(access.data.index, next).first->second}, access.mode});
+    }
+    return task;
+  }
+
+  std::optional<ProfileOverhead> overhead() const {
+    std::vector<double> profiled_ns, plain_ns;
+    for (std::size_t i = 0; i + 1 < starts_.size(); ++i) {
+      if (starts_[i + 1].step == starts_[i].step + 1)
+        profiled_ns.push_back(static_cast<double>(starts_[i + 1].begin_ns - starts_[i].begin_ns));
+    }
+    for (std::int64_t block = 0; block < log_.steps.blocks(); ++block) {
+      const ProfiledBlock steps = log_.steps.plain(block);
+      for (std::int64_t step = steps.begin; step < steps.end; ++step) {
+        // A step's start is certain when none of it runs any more.
+        if (step + 1 + SpanSteps::kAfter > log_.latest_step) break;
+        const std::int64_t begin_ns = log_.start_ns(step), end_ns = log_.start_ns(step + 1);
+        if (begin_ns < end_ns && end_ns != kNeverNs)
+          plain_ns.push_back(static_cast<double>(end_ns - begin_ns));
+      }
+    }
+    if (profiled_ns.empty() || plain_ns.empty()) return std::nullopt;
+    return ProfileOverhead{median(profiled_ns), median(plain_ns), std::ssize(profiled_ns),
+                           std::ssize(plain_ns)};
+  }
+
+  const SpanLog& log_;
+  const ProfileSessionOptions& options_;
+  const SubmissionIndex index_;
+  std::vector<std::int64_t> ready_ns_;                     // by submission; 0: unknown
+  std::vector<KeptEvent> events_;                          // by begin
+  std::map<std::int64_t, std::size_t> first_submissions_;  // by step
+  std::set<std::int64_t> begun_before_;
+  std::vector<StepStart> starts_;
+  std::vector<Interval> windows_;  // disjoint, by begin
+};
+
+}  // namespace
+
+ProfileResult assemble(const SpanLog& log, const ProfileSessionOptions& options) {
+  return Assembly(log, options).run();
+}
+
+}  // namespace hocket

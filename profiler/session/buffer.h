@@ -1,0 +1,43 @@
+#pragma once
+
+// An array of fixed capacity whose memory is only touched as it is filled. Not thread-safe.
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+namespace hocket {
+
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+ public:
+  explicit Buffer(std::size_t capacity)
+      : capacity_(capacity), values_(std::allocator<T>().allocate(capacity)) {}
+  ~Buffer() { std::allocator<T>().deallocate(values_, capacity_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  /// False when it is full.
+  bool push_back(const T& value) {
+    if (size_ == capacity_) return false;
+    put(size_++, value);
+    return true;
+  }
+  /// For a caller that shares the places out itself, in place of push_back().
+  void put(std::size_t index, const T& value) { std::construct_at(values_ + index, value); }
+  void truncate(std::size_t size) { size_ = size; }
+
+  const T& operator[](std::size_t index) const { return values_[index]; }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  std::size_t left() const { return capacity_ - size_; }
+
+ private:
+  const std::size_t capacity_;
+  T* const values_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,266 @@
+#include "profiler/session/recorder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/captured_step.h"
+
+namespace hocket {
+namespace {
+
+std::int64_t machine_realtime_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+void lower(std::atomic<std::int64_t>& least, std::int64_t value) {
+  std::int64_t seen = least.load(std::memory_order_relaxed);
+  while (value < seen && !least.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+/// Whether a task of `step` says something new where `latest` has shown. Two steps run at once; one
+/// from before those is another scheduler's.
+bool shows(std::int64_t latest, std::int64_t step) {
+  return step > latest || step + SpanSteps::kBefore < latest;
+}
+
+Result<void> check_range(const char* field, std::int64_t value, std::int64_t low,
+                         std::int64_t high) {
+  if (low <= value && value <= high) return {};
+  return failure(ErrorCode::invalid_argument,
+                 std::string("profile span: ") + field + " is " + std::to_string(value) +
+                     ", allowed are " + std::to_string(low) + " to " + std::to_string(high));
+}
+
+}  // namespace
+
+ProfileSession::Recorder::Recorder(ProfileSessionOptions options, std::atomic<bool>& on)
+    : options_(std::move(options)), on_(on) {}
+
+Result<void> ProfileSession::Recorder::start(const ProfileSpan& span) {
+  constexpr std::int64_t kMaxStep = std::int64_t{1} << 60;
+  if (auto ok = check_range("first_step", span.first_step, 0, kMaxStep); !ok) return ok;
+  if (auto ok = check_range("steps", span.steps, 1, kMaxProfiledSteps); !ok) return ok;
+  if (auto ok = check_range("interleave", span.interleave, 0, kMaxProfiledSteps); !ok) return ok;
+  std::lock_guard control(control_);
+  if (log_) {
+    return failure(ErrorCode::invalid_argument,
+                   "profile span: one is under way, or not taken yet; take() it first");
+  }
+  log_ = std::make_unique<SpanLog>(span, options_.capacity);
+  {
+    std::lock_guard lock(ranges_);
+    for (auto& [id, thread] : threads_) thread.open.clear();
+  }
+  // Which step runs now is not known yet, and it may be the one before the span.
+  log_->blocks.push_back({});
+  first_kept_step_ = span.first_step - 1;
+  keeping_ = true;
+  sample_clocks(*log_);
+  hand_out(log_.get());
+  on_ = true;
+  return {};
+}
+
+void ProfileSession::Recorder::hand_out(SpanLog* log) {
+  for (Lane& lane : lanes_) {
+    std::lock_guard lock(lane.mutex);
+    lane.log = log;
+    lane.cursor = {};
+  }
+  std::lock_guard lock(decisions_.mutex);
+  decisions_.log = log;
+}
+
+void ProfileSession::Recorder::stop() {
+  std::lock_guard control(control_);
+  if (!log_ || is_done()) return;
+  hand_out(nullptr);
+  sample_clocks(*log_);
+  end_span();
+}
+
+void ProfileSession::Recorder::end_span() {
+  keeping_ = false;
+  on_ = false;
+  done_.store(true, std::memory_order_release);
+}
+
+std::optional<ProfileResult> ProfileSession::Recorder::take() {
+  std::unique_ptr<SpanLog> log;
+  {
+    std::lock_guard control(control_);
+    if (!is_done()) return std::nullopt;
+    hand_out(nullptr);
+    log = std::move(log_);
+    done_ = false;
+  }
+  return assemble(*log, options_);
+}
+
+void ProfileSession::Recorder::sample_clocks(SpanLog& log) {
+  const std::int64_t before_ns = options_.clock.now_ns();
+  const std::int64_t realtime_ns =
+      options_.realtime_ns ? options_.realtime_ns() : machine_realtime_ns();
+  const std::int64_t after_ns = options_.clock.now_ns();
+  log.clock_samples.push_back({before_ns + (after_ns - before_ns) / 2, realtime_ns});
+}
+
+ProfileSession::Recorder::Lane& ProfileSession::Recorder::lane_of(const TraceEvent& event) {
+  const auto lane = static_cast<std::size_t>(static_cast<std::uint32_t>(event.lane));
+  switch (event.kind) {
+    case TraceKind::compute:
+      return lanes_[lane % kComputeLanes];
+    case TraceKind::communication:
+      return lanes_[kComputeLanes + lane % kChannels];
+    default:
+      return lanes_[kComputeLanes + kChannels + lane % kOtherLanes];
+  }
+}
+
+void ProfileSession::Recorder::record(const TraceEvent& event) {
+  Lane& lane = lane_of(event);
+  std::lock_guard lock(lane.mutex);
+  SpanLog* const log = lane.log;
+  if (!log) return;
+  const std::int64_t index = event.step - log->first_step;
+  if (index >= 0 && index < std::ssize(log->starts_ns))
+    lower(log->starts_ns[static_cast<std::size_t>(index)], event.begin_ns);
+  if (shows(log->latest_step.load(std::memory_order_relaxed), event.step))
+    step_shows(*log, event.step);
+  if (!keeping_.load(std::memory_order_relaxed)) return;
+  if (event.step < first_kept_step_.load(std::memory_order_relaxed)) return;
+  keep(*log, lane.cursor, event);
+}
+
+void ProfileSession::Recorder::keep(SpanLog& log, EventPool::Cursor& cursor,
+                                    const TraceEvent& event) {
+  if (log.events.append(cursor, event)) return;
+  log.dropped.fetch_add(1, std::memory_order_relaxed);
+  lower(log.first_dropped_ns, event.begin_ns);
+}
+
+void ProfileSession::Recorder::step_shows(SpanLog& log, std::int64_t step) {
+  std::lock_guard lock(decisions_.mutex);
+  if (decisions_.log != &log || !on_.load(std::memory_order_relaxed)) return;
+  const std::int64_t latest = log.latest_step;
+  if (!shows(latest, step)) return;
+  // Of another scheduler when it goes back, which a span does not survive.
+  const bool is_over = step < latest ? latest >= log.first_step : step >= log.steps.done_at();
+  if (!is_over || step > latest) log.latest_step = step;
+  if (is_over) {
+    if (step > latest) keep_block(log, std::nullopt);
+    sample_clocks(log);
+    return end_span();
+  }
+  keep_block(log, log.steps.kept_block(step));
+}
+
+void ProfileSession::Recorder::keep_block(SpanLog& log, std::optional<std::int64_t> block) {
+  const bool kept = keeping_.load(std::memory_order_relaxed);
+  if (kept && (!block || *block != log.blocks.back().block)) {
+    BlockLog& ending = log.blocks.back();
+    const bool has_run = log.latest_step >= log.steps.block(ending.block).end + SpanSteps::kAfter;
+    if (has_run) {
+      ending.is_closed = true;
+      sample_clocks(log);
+    } else {
+      // The span was started long before its first step.
+      log.submissions.truncate(ending.first_submission);
+      log.readiness.truncate(ending.first_readiness);
+      log.accesses.truncate(ending.first_access);
+      log.submissions_full_ns = kNeverNs;
+      log.blocks.pop_back();
+    }
+    keeping_ = false;
+  }
+  if (!block || keeping_.load(std::memory_order_relaxed)) return;
+  log.blocks.push_back(
+      {*block, log.submissions.size(), log.readiness.size(), log.accesses.size(), false});
+  sample_clocks(log);
+  first_kept_step_ = log.steps.block(*block).begin - 1;
+  keeping_ = true;
+}
+
+void ProfileSession::Recorder::submit(SpanLog& log, const SubmittedTask& task,
+                                      std::int64_t now_ns) {
+  // Without room for its accesses a task has none that are true.
+  if (log.accesses.left() < task.accesses.size() ||
+      !log.submissions.push_back({task.id, now_ns, task.name, task.bytes, log.accesses.size(),
+                                  static_cast<std::uint32_t>(task.accesses.size()), task.priority,
+                                  task.is_collective})) {
+    log.submissions_full_ns = std::min(log.submissions_full_ns, now_ns);
+    return;
+  }
+  for (const Access& access : task.accesses) log.accesses.push_back(access);
+}
+
+void ProfileSession::Recorder::submitted(const SubmittedTask& task) {
+  if (!keeping_.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(decisions_.mutex);
+  if (!decisions_.log || !keeping_.load(std::memory_order_relaxed)) return;
+  submit(*decisions_.log, task, options_.clock.now_ns());
+}
+
+void ProfileSession::Recorder::launched(const CapturedStep& step, TaskId first) {
+  if (!keeping_.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(decisions_.mutex);
+  if (!decisions_.log || !keeping_.load(std::memory_order_relaxed)) return;
+  const std::int64_t now_ns = options_.clock.now_ns();
+  for (std::uint32_t i = 0; i < step.size(); ++i) {
+    const CapturedStep::Task& task = step.task(i);
+    submit(*decisions_.log,
+           {step.id_of(i, first), task.name, task.priority, task.accesses, task.is_collective,
+            task.bytes},
+           now_ns);
+  }
+}
+
+void ProfileSession::Recorder::ready(TaskId task) {
+  if (!keeping_.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(decisions_.mutex);
+  SpanLog* const log = decisions_.log;
+  if (!log || !keeping_.load(std::memory_order_relaxed)) return;
+  const std::int64_t now_ns = options_.clock.now_ns();
+  if (!log->readiness.push_back({task, now_ns, log->submissions.size()}))
+    log->submissions_full_ns = std::min(log->submissions_full_ns, now_ns);
+}
+
+void ProfileSession::Recorder::begin_range(std::string_view name) {
+  const std::int64_t now_ns = options_.clock.now_ns();
+  std::lock_guard lock(ranges_);
+  const auto known = range_names_.find(name);
+  const std::string& kept =
+      known == range_names_.end() ? *range_names_.emplace(name).first : *known;
+  const auto [thread, added] = threads_.try_emplace(
+      std::this_thread::get_id(), HostThread{static_cast<std::int32_t>(threads_.size()), {}});
+  thread->second.open.push_back({kept, now_ns});
+}
+
+void ProfileSession::Recorder::end_range() {
+  const std::int64_t now_ns = options_.clock.now_ns();
+  TraceEvent event;
+  event.kind = TraceKind::range;
+  event.step = kNoStep;
+  event.end_ns = now_ns;
+  {
+    std::lock_guard lock(ranges_);
+    const auto thread = threads_.find(std::this_thread::get_id());
+    // One that began before the span.
+    if (thread == threads_.end() || thread->second.open.empty()) return;
+    const OpenRange range = thread->second.open.back();
+    thread->second.open.pop_back();
+    event.lane = thread->second.lane;
+    event.name = range.name;
+    event.begin_ns = range.begin_ns;
+  }
+  Lane& lane = lane_of(event);
+  std::lock_guard lock(lane.mutex);
+  if (!lane.log || !keeping_.load(std::memory_order_relaxed)) return;
+  keep(*lane.log, lane.cursor, event);
+}
+
+}  // namespace hocket

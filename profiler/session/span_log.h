@@ -1,0 +1,99 @@
+#pragma once
+
+// What a span of a profile session has kept, as it came, and what is made of that. Whoever fills it
+// keeps one thread at a time on each part; assemble() is pure.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "core/rank_trace.h"
+#include "core/task.h"
+#include "core/trace.h"
+#include "profiler/profile_session.h"
+#include "profiler/session/buffer.h"
+#include "profiler/session/span_steps.h"
+
+namespace hocket {
+
+inline constexpr std::int64_t kNeverNs = std::numeric_limits<std::int64_t>::max();
+
+struct Submission {
+  TaskId id;
+  std::int64_t submitted_ns = 0;
+  std::string_view name;
+  std::int64_t bytes = 0;
+  std::size_t first_access = 0;
+  std::uint32_t accesses = 0;
+  std::uint32_t priority = 0;
+  bool is_collective = false;
+};
+
+struct Readiness {
+  TaskId id;
+  std::int64_t ready_ns = 0;
+  std::size_t submissions = 0;  ///< how many there were: ids come again
+};
+
+/// Events in chunks, each of which one lane fills.
+class EventPool {
+ public:
+  explicit EventPool(std::size_t capacity);
+
+  /// A lane's place in the pool.
+  struct Cursor {
+    std::size_t chunk = 0, used = 0, size = 0;
+  };
+  /// Many lanes at once, each with its own cursor. False when the pool is full.
+  bool append(Cursor& cursor, const TraceEvent& event);
+  /// All events, lane by lane; while nobody appends.
+  std::vector<const TraceEvent*> events() const;
+
+ private:
+  const std::size_t chunk_size_;
+  Buffer<TraceEvent> events_;
+  std::vector<std::size_t> used_;  // by chunk
+  std::atomic<std::size_t> next_chunk_ = 0;
+};
+
+/// A block of steps that something was kept for.
+struct BlockLog {
+  std::int64_t block = 0;
+  std::size_t first_submission = 0, first_readiness = 0, first_access = 0;
+  bool is_closed = false;  ///< all of it has run
+};
+
+struct SpanLog {
+  SpanLog(const ProfileSpan& span, std::size_t capacity);
+
+  /// The least known begin of a task of `step`.
+  std::int64_t start_ns(std::int64_t step) const {
+    const std::int64_t index = step - first_step;
+    if (index < 0 || index >= std::ssize(starts_ns)) return kNeverNs;
+    return starts_ns[static_cast<std::size_t>(index)].load(std::memory_order_relaxed);
+  }
+
+  const SpanSteps steps;
+  const std::int64_t first_step;
+  std::vector<std::atomic<std::int64_t>> starts_ns;  ///< of each step from the first
+  std::atomic<std::int64_t> latest_step = kNoStep;   ///< the highest that has shown
+
+  EventPool events;
+  std::atomic<std::int64_t> dropped = 0, first_dropped_ns = kNeverNs;
+
+  Buffer<Submission> submissions;
+  Buffer<Readiness> readiness;
+  Buffer<Access> accesses;
+  std::int64_t submissions_full_ns = kNeverNs;  ///< when the first of these did not fit
+  std::vector<BlockLog> blocks;
+
+  std::vector<ClockSample> clock_samples;
+};
+
+/// The profile that `log` makes.
+ProfileResult assemble(const SpanLog& log, const ProfileSessionOptions& options);
+
+}  // namespace hocket

@@ -1,0 +1,70 @@
+#pragma once
+
+// Which steps of a profile's span are profiled, which are left alone to compare with them, and when
+// something has to be kept. Pure.
+//
+// When a task of step s ends, step s + 2 was not submitted yet, and all of step s − 2 has ended.
+// So whoever begins to keep things when step P − 2 shows first misses nothing of step P, and may
+// stop when step Q + 2 shows, having all of step Q.
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "profiler/profile_session.h"
+
+namespace hocket {
+
+/// Steps [begin, end), which are profiled.
+struct ProfiledBlock {
+  std::int64_t begin = 0, end = 0;
+};
+
+class SpanSteps {
+ public:
+  explicit SpanSteps(const ProfileSpan& span)
+      : span_(span),
+        blocks_(span.interleave > 0 ? (span.steps + span.interleave - 1) / span.interleave : 1) {}
+
+  std::int64_t blocks() const { return blocks_; }
+  ProfiledBlock block(std::int64_t index) const {
+    if (span_.interleave == 0) return {span_.first_step, span_.first_step + span_.steps};
+    const std::int64_t begin = span_.first_step + index * round();
+    const std::int64_t left = span_.steps - index * span_.interleave;
+    return {begin, begin + std::min(left, span_.interleave)};
+  }
+
+  /// The steps after block `index` in whose windows nothing is kept.
+  ProfiledBlock plain(std::int64_t index) const {
+    const std::int64_t begin = block(index).end + kAfter + 1;
+    return {begin, begin + span_.interleave};
+  }
+
+  /// The block that something is kept for when `latest` is the highest step that has shown.
+  std::optional<std::int64_t> kept_block(std::int64_t latest) const {
+    const std::int64_t ahead = latest + kBefore - span_.first_step;
+    const std::int64_t index =
+        span_.interleave == 0 ? 0 : std::max<std::int64_t>(ahead, 0) / round();
+    if (index >= blocks_) return std::nullopt;
+    const ProfiledBlock at = block(index);
+    if (latest < at.begin - kBefore || latest >= at.end + kAfter) return std::nullopt;
+    return index;
+  }
+
+  /// The span is done when this step shows.
+  std::int64_t done_at() const {
+    const std::int64_t last = span_.interleave == 0 ? block(0).end : plain(blocks_ - 1).end;
+    return last + kAfter;
+  }
+
+  static constexpr std::int64_t kBefore = 2, kAfter = 2;
+
+ private:
+  /// From one block to the next.
+  std::int64_t round() const { return 2 * span_.interleave + kAfter + 1 + kBefore; }
+
+  ProfileSpan span_;
+  std::int64_t blocks_ = 1;
+};
+
+}  // namespace hocket

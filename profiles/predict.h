@@ -1,0 +1,24 @@
+#pragma once
+
+// How well a profile predicts: the simulator on the configuration that was measured. Pure.
+
+#include <nlohmann/json.hpp>
+
+#include "core/result.h"
+#include "profiles/calibrate_profile.h"
+
+namespace hocket {
+
+struct PredictionCheck {
+  double measured_ns = 0, predicted_ns = 0;  ///< an iteration
+  /// Of the prediction, as a share of what was measured; above 0 when it is too long.
+  double error() const { return measured_ns > 0 ? predicted_ns / measured_ns - 1 : 0; }
+};
+
+/// `{"measured_ns":…,"predicted_ns":…,"error":…}`
+nlohmann::json to_json(const PredictionCheck& check);
+
+/// Simulates the calibrated step as it was measured.
+Result<PredictionCheck> check_prediction(const CalibratedProfile& profile);
+
+}  // namespace hocket

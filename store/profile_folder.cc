@@ -1,0 +1,86 @@
+#include "store/profile_folder.h"
+
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "store/rules/rules.h"
+
+namespace hocket {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTracePrefix = "rank-";
+constexpr std::string_view kTraceSuffix = ".sqlite";
+
+Result<fs::path> profiles_of(const std::string& store_path) {
+  std::error_code error;
+  fs::path path = fs::absolute(store_path, error);
+  if (error) {
+    return failure(ErrorCode::unavailable,
+                   "the folder of " + store_path + " is not known: " + error.message());
+  }
+  path += ".profiles";
+  return path;
+}
+
+/// Whether it is a trace file, or what SQLite leaves beside one whose writer was killed.
+bool is_trace_file(const std::string& name) {
+  return name.starts_with(kTracePrefix) && name.find(kTraceSuffix) != std::string::npos;
+}
+
+}  // namespace
+
+Result<ProfileFolder> create_profile_folder(Store& store, const std::string& store_path,
+                                            std::string_view workload_name) {
+  const auto profiles = profiles_of(store_path);
+  if (!profiles) return failure(profiles.error());
+  const auto rows = store.profiles();
+  if (!rows) return failure(rows.error());
+  std::set<std::string> taken;
+  for (const ProfileRow& row : *rows) taken.insert(row.name);
+  std::error_code error;
+  fs::create_directories(*profiles, error);
+  const std::string stem = rules::name_stem({}, workload_name, "profile");
+  for (std::int64_t number = std::ssize(*rows) + 1; !error; ++number) {
+    const std::string name = stem + "-" + std::to_string(number);
+    if (taken.contains(name)) continue;
+    const fs::path path = *profiles / name;
+    // False when it is there, whoever was first.
+    if (fs::create_directory(path, error)) return ProfileFolder{name, path};
+  }
+  return failure(ErrorCode::unavailable, "cannot make a folder for a profile in " +
+                                             profiles->string() + ": " + error.message());
+}
+
+std::string trace_file_path(const std::string& folder, std::int64_t rank) {
+  return fs::path(folder) /
+         (std::string(kTracePrefix) + std::to_string(rank) + std::string(kTraceSuffix));
+}
+
+Result<void> remove_profile_folder(const std::string& store_path, const std::string& name) {
+  if (auto ok = rules::check_name("profile", name); !ok) return ok;
+  if (name == "." || name == "..")
+    return failure(ErrorCode::invalid_argument, "\"" + name + "\" is no profile's folder");
+  const auto profiles = profiles_of(store_path);
+  if (!profiles) return failure(profiles.error());
+  const fs::path folder = *profiles / name;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (!is_trace_file(at->path().filename().string())) continue;
+    std::error_code removing;
+    fs::remove(at->path(), removing);
+    if (removing) {
+      return failure(ErrorCode::unavailable,
+                     "cannot remove " + at->path().string() + ": " + removing.message());
+    }
+  }
+  if (error == std::errc::no_such_file_or_directory) return {};
+  if (!error) fs::remove(folder, error);
+  if (!error || error == std::errc::directory_not_empty) return {};
+  return failure(ErrorCode::unavailable,
+                 "cannot remove " + folder.string() + ": " + error.message());
+}
+
+}  // namespace hocket

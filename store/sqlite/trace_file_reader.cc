@@ -1,0 +1,348 @@
+// Reads windows of a trace file from its blocks. All that is small is read when the file is opened.
+//
+// A file whose end is missing, since a copy broke off, is refused by SQLite as a whole. Told to
+// trust what is there (PRAGMA writable_schema), it reads the pages that exist, and the rows before
+// the first missing page are what is left.
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "store/sqlite/record_block.h"
+#include "store/sqlite/trace_schema.h"
+#include "store/trace_file.h"
+
+namespace hocket {
+namespace sqlite {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kBusyTimeoutMs = 5000;
+/// Nsight's word for a name that it does not know.
+constexpr char kUnknownName[] = "[Unknown]";
+
+struct Block {
+  std::int64_t id = 0, begin_ns = 0, end_ns = 0, records = 0;
+};
+
+/// Whether what lasts from `begin_ns` to `end_ns` overlaps the window; a point that lies in it
+/// does.
+bool overlaps(std::int64_t begin_ns, std::int64_t end_ns, const TraceWindow& window) {
+  return begin_ns < window.end_ns && (end_ns > window.begin_ns || begin_ns >= window.begin_ns);
+}
+
+class TraceReader final : public TraceFileReader {
+ public:
+  /// `is_cut` when pages at the file's end are missing.
+  TraceReader(Connection db, bool is_cut) : db_(std::move(db)), is_cut_(is_cut) {}
+
+  /// Reads all but the records. Call it once, first.
+  Result<void> load();
+
+  Result<TraceFileSummary> summary() override { return summary_; }
+  Result<std::vector<StepStart>> step_starts() override { return head_.step_starts; }
+  Result<RankTrace> read(const TraceWindow& window) override;
+
+ private:
+  Result<void> load_head();
+  Result<void> load_names();
+  Result<void> load_blocks();
+  /// Calls `row` for each row of `sql`. Of a file that is cut off, as far as it goes.
+  template <class Row>
+  Result<void> each_row(std::string_view sql, Row&& row);
+  /// Appends those of the block's records that overlap the window.
+  Result<void> read_block(const Block& block, const TraceWindow& window,
+                          std::vector<TraceRecord>& records);
+  /// Puts the names that `trace`'s records use into it, in the order of their use.
+  Result<void> resolve_names(RankTrace& trace);
+
+  Error damaged(const std::string& why) const { return damaged_trace(db_.path(), why); }
+
+  Connection db_;
+  bool is_cut_;
+  RankTrace head_;  // without names and records
+  std::vector<std::string> names_;
+  std::vector<Block> blocks_;  // in the order of writing
+  TraceFileSummary summary_;
+};
+
+template <class Row>
+Result<void> TraceReader::each_row(std::string_view sql, Row&& row) {
+  auto query = db_.query(sql);
+  if (!query) return is_cut_ ? Result<void>() : failure(query.error());
+  for (;;) {
+    const auto more = query->next();
+    if (!more) return is_cut_ ? Result<void>() : failure(more.error());
+    if (!*more) return {};
+    if (!row(*query)) return {};
+  }
+}
+
+Result<void> TraceReader::load_head() {
+  std::vector<std::pair<std::string_view, std::optional<std::int64_t>>> numbers = {
+      {kRankKey, {}}, {kRanksKey, {}}, {kDroppedKey, {}}, {kQuarantinedKey, {}}, {kFinishedKey, {}},
+  };
+  auto ok = each_row("SELECT name, value FROM META_DATA_CAPTURE", [&](const Query& row) {
+    const std::string name = row.text(0), value = row.text(1);
+    if (name == kHostKey) head_.host = value;
+    if (name == kSourceKey) head_.source = value;
+    for (auto& [key, number] : numbers) {
+      if (key != name) continue;
+      std::int64_t parsed = 0;
+      const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+      if (error == std::errc() && stop == value.data() + value.size()) number = parsed;
+    }
+    return true;
+  });
+  if (!ok) return ok;
+  for (const auto& [key, number] : numbers) {
+    if (!number) return failure(damaged(std::string(key) + " is missing in META_DATA_CAPTURE"));
+  }
+  head_.rank = *numbers[0].second;
+  head_.ranks = *numbers[1].second;
+  head_.dropped = *numbers[2].second;
+  head_.quarantined = *numbers[3].second;
+  summary_.is_finished = *numbers[4].second != 0 && !is_cut_;
+  return {};
+}
+
+Result<void> TraceReader::load_names() {
+  bool is_odd = false;
+  auto ok = each_row("SELECT id, value FROM StringIds ORDER BY id", [&](const Query& row) {
+    is_odd = row.integer(0) != static_cast<std::int64_t>(names_.size());
+    if (!is_odd) names_.push_back(row.text(1));
+    return !is_odd;
+  });
+  if (ok && is_odd && !is_cut_) return failure(damaged("a name is missing in StringIds"));
+  return ok;
+}
+
+Result<void> TraceReader::load_blocks() {
+  std::optional<std::string> odd;
+  auto ok = each_row(
+      "SELECT id, start, end, records FROM HOCKET_BLOCKS ORDER BY id", [&](const Query& row) {
+        const Block block{row.integer(0), row.integer(1), row.integer(2), row.integer(3)};
+        if (block.records < 1 || block.end_ns < block.begin_ns) {
+          odd = "block " + std::to_string(block.id) + " is none";
+          return false;
+        }
+        blocks_.push_back(block);
+        return true;
+      });
+  if (!ok) return ok;
+  if (odd && !is_cut_) return failure(damaged(*odd));
+  if (is_cut_) {
+    // A row may be there and the rest of its bytes missing.
+    std::vector<TraceRecord> records;
+    const auto is_whole = [&](const Block& block) {
+      records.clear();
+      return read_block(block, {}, records).has_value();
+    };
+    blocks_.erase(std::ranges::find_if_not(blocks_, is_whole), blocks_.end());
+  }
+  for (const Block& block : blocks_) {
+    const bool is_first = summary_.records == 0;
+    summary_.begin_ns = is_first ? block.begin_ns : std::min(summary_.begin_ns, block.begin_ns);
+    summary_.end_ns = is_first ? block.end_ns : std::max(summary_.end_ns, block.end_ns);
+    if (__builtin_add_overflow(summary_.records, block.records, &summary_.records)) {
+      return failure(damaged("its blocks claim too many records"));
+    }
+  }
+  return {};
+}
+
+Result<void> TraceReader::load() {
+  // Of one state, should somebody still write.
+  const auto transaction = Transaction::begin(db_, Transaction::Kind::read);
+  if (!transaction) return failure(transaction.error());
+  if (auto ok = load_head(); !ok) return ok;
+  if (auto ok = load_names(); !ok) return ok;
+  if (auto ok = load_blocks(); !ok) return ok;
+  auto ok = each_row("SELECT step, start FROM HOCKET_STEPS ORDER BY rowid", [&](const Query& row) {
+    head_.step_starts.push_back({row.integer(0), row.integer(1)});
+    return true;
+  });
+  if (!ok) return ok;
+  return each_row("SELECT clock, realtime FROM HOCKET_CLOCK_SAMPLES ORDER BY rowid",
+                  [&](const Query& row) {
+                    head_.clock_samples.push_back({row.integer(0), row.integer(1)});
+                    return true;
+                  });
+}
+
+Result<void> TraceReader::read_block(const Block& block, const TraceWindow& window,
+                                     std::vector<TraceRecord>& records) {
+  auto query = db_.query("SELECT data FROM HOCKET_BLOCKS WHERE id = ?1", block.id);
+  if (!query) return failure(query.error());
+  const auto row = query->next();
+  if (!row) return failure(row.error());
+  if (!*row) return failure(damaged("block " + std::to_string(block.id) + " has gone"));
+  const std::size_t before = records.size();
+  if (auto ok = unpack_records(query->bytes(0), block.records, records); !ok) {
+    return failure(damaged("block " + std::to_string(block.id) + ": " + ok.error().message));
+  }
+  if (block.begin_ns >= window.begin_ns && block.end_ns < window.end_ns) return {};
+  const auto outside = [&](const TraceRecord& record) {
+    return !overlaps(record.begin_ns, record.end_ns, window);
+  };
+  const auto first = records.begin() + static_cast<std::ptrdiff_t>(before);
+  records.erase(std::remove_if(first, records.end(), outside), records.end());
+  return {};
+}
+
+Result<void> TraceReader::resolve_names(RankTrace& trace) {
+  constexpr auto kUnused = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> place(names_.size(), kUnused);
+  std::uint32_t unknown = kUnused;
+  const auto use = [&](std::uint32_t& index, const std::string& name) {
+    if (index != kUnused) return index;
+    trace.names.push_back(name);
+    return index = static_cast<std::uint32_t>(trace.names.size() - 1);
+  };
+  for (TraceRecord& record : trace.records) {
+    const bool is_known = record.name < names_.size();
+    if (!is_known && !is_cut_) return failure(damaged("a record's name is missing in StringIds"));
+    record.name =
+        is_known ? use(place[record.name], names_[record.name]) : use(unknown, kUnknownName);
+  }
+  return {};
+}
+
+Result<RankTrace> TraceReader::read(const TraceWindow& window) {
+  RankTrace trace = head_;
+  const auto transaction = Transaction::begin(db_, Transaction::Kind::read);
+  if (!transaction) return failure(transaction.error());
+  for (const Block& block : blocks_) {
+    if (!overlaps(block.begin_ns, block.end_ns, window)) continue;
+    if (auto ok = read_block(block, window, trace.records); !ok) return failure(ok.error());
+  }
+  // Only parts that were appended out of order are so.
+  if (!std::ranges::is_sorted(trace.records, {}, &TraceRecord::begin_ns)) {
+    std::ranges::stable_sort(trace.records, {}, &TraceRecord::begin_ns);
+  }
+  if (auto ok = resolve_names(trace); !ok) return failure(ok.error());
+  return trace;
+}
+
+/// What Nsight exported, as a whole in memory: its tables have nothing to find a window by.
+class NsightReader final : public TraceFileReader {
+ public:
+  explicit NsightReader(RankTrace trace) : trace_(std::move(trace)) {}
+
+  Result<TraceFileSummary> summary() override {
+    TraceFileSummary summary{.is_finished = true};
+    summary.records = static_cast<std::int64_t>(trace_.records.size());
+    if (trace_.records.empty()) return summary;
+    summary.begin_ns = trace_.records.front().begin_ns;
+    summary.end_ns = std::ranges::max(trace_.records, {}, &TraceRecord::end_ns).end_ns;
+    return summary;
+  }
+  Result<std::vector<StepStart>> step_starts() override { return trace_.step_starts; }
+  Result<RankTrace> read(const TraceWindow& window) override {
+    RankTrace trace = trace_;
+    std::erase_if(trace.records, [&](const TraceRecord& record) {
+      return !overlaps(record.begin_ns, record.end_ns, window);
+    });
+    return trace;
+  }
+
+ private:
+  RankTrace trace_;
+};
+
+/// A file from elsewhere must not make SQLite run code that its schema names, nor believe in sizes
+/// that its pages claim.
+Result<Connection> open_carefully(const std::string& path, bool is_cut) {
+  auto db = Connection::open(path, Connection::Mode::recover, kBusyTimeoutMs, kTraceSubject);
+  if (!db) return db;
+  auto ok = db->execute_script(
+      "PRAGMA trusted_schema = OFF;"
+      "PRAGMA cell_size_check = ON;"
+      "PRAGMA query_only = ON;");
+  if (ok && is_cut) ok = db->execute_script("PRAGMA writable_schema = ON");
+  if (!ok) return failure(ok.error());
+  return db;
+}
+
+enum class FileKind { hocket, nsight };
+
+Result<FileKind> kind_of(Connection& db) {
+  const auto application = db.integer("PRAGMA application_id");
+  if (!application) return failure(application.error());
+  const auto version = db.integer("PRAGMA user_version");
+  if (!version) return failure(version.error());
+  if (*application == kTraceApplicationId) {
+    if (*version == kTraceVersion) return FileKind::hocket;
+    return failure(ErrorCode::invalid_argument,
+                   "trace file " + db.path() + " has version " +
+                       std::to_string(version->value_or(0)) + ", this hocket knows version " +
+                       std::to_string(kTraceVersion) + "; use the hocket that wrote it");
+  }
+  const auto tables = db.integer(
+      "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN "
+      "('CUPTI_ACTIVITY_KIND_KERNEL', 'CUPTI_ACTIVITY_KIND_MEMCPY', "
+      "'CUPTI_ACTIVITY_KIND_RUNTIME', 'NVTX_EVENTS')");
+  if (!tables) return failure(tables.error());
+  if (tables->value_or(0) > 0) return FileKind::nsight;
+  return failure(no_trace(db.path(), "it has none of the tables of one"));
+}
+
+/// A reader of the file at `path`, an absolute one. Null when the file is of Nsight.
+Result<std::unique_ptr<TraceFileReader>> open_reader(const std::string& path, bool is_cut) {
+  auto db = open_carefully(path, is_cut);
+  if (!db) return failure(db.error());
+  const auto kind = kind_of(*db);
+  if (!kind) return failure(kind.error());
+  if (*kind == FileKind::nsight) return nullptr;
+  auto reader = std::make_unique<TraceReader>(std::move(*db), is_cut);
+  if (auto ok = reader->load(); !ok) return failure(ok.error());
+  return reader;
+}
+
+/// Whether the file has fewer pages than its head claims (https://www.sqlite.org/fileformat.html,
+/// 1.3), which SQLite reports like any other damage.
+bool is_cut_off(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  unsigned char head[32] = {};
+  if (!file.read(reinterpret_cast<char*>(head), sizeof head)) return false;
+  std::uint64_t page = head[16] * 256U + head[17];
+  if (page == 1) page = 65536;
+  std::uint64_t pages = 0;
+  for (int i = 28; i < 32; ++i) pages = pages * 256 + head[i];
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(path, error);
+  return !error && bytes < page * pages;
+}
+
+}  // namespace
+}  // namespace sqlite
+
+Result<std::unique_ptr<TraceFileReader>> open_trace_file(const std::string& path) {
+  using namespace sqlite;
+  std::error_code error;
+  const std::string absolute = fs::weakly_canonical(fs::absolute(path, error), error).string();
+  const auto status = fs::status(absolute, error);
+  if (path.empty() || status.type() == fs::file_type::not_found) {
+    return failure(ErrorCode::not_found, "there is no trace file " + absolute);
+  }
+  if (!fs::is_regular_file(status)) {
+    return failure(no_trace(absolute, "it is not a file"));
+  }
+  auto reader = open_reader(absolute, false);
+  // Asked only then: a file that is being written is not cut off, but may look so for a moment.
+  if (!reader && reader.error().code == kTraceSubject.damaged && is_cut_off(absolute)) {
+    reader = open_reader(absolute, true);
+  }
+  if (!reader || *reader != nullptr) return reader;
+  auto trace = read_nsight_export(absolute);
+  if (!trace) return failure(trace.error());
+  return std::make_unique<NsightReader>(std::move(*trace));
+}
+
+}  // namespace hocket

@@ -1,0 +1,49 @@
+#pragma once
+
+// The tables of a trace file (docs/formats/trace_file.md) and how its connections are set up. Not
+// thread-safe.
+
+#include <cstdint>
+#include <string>
+
+#include "core/rank_trace.h"
+#include "core/result.h"
+#include "store/sqlite/connection.h"
+
+namespace hocket::sqlite {
+
+/// PRAGMA application_id of a trace file: "hctr".
+inline constexpr std::int64_t kTraceApplicationId = 0x68637472;
+inline constexpr std::int64_t kTraceVersion = 1;
+
+inline constexpr Subject kTraceSubject = {
+    .noun = "trace file", .advice = "name another trace", .damaged = ErrorCode::invalid_argument};
+
+/// Records in a block of HOCKET_BLOCKS, but for the last one of each append.
+inline constexpr std::int64_t kRecordsPerBlock = 512;
+
+/// Nsight's streams are one row of numbers for computation and communication.
+inline constexpr std::int64_t kFirstChannelStream = 1'000'000;
+
+/// Nsight's `globalPid` and `globalTid` hold a process in 24 bits above the 24 of a thread. A rank
+/// is its process, and its host thread the thread.
+inline constexpr std::int64_t kThreadBits = 24;
+inline constexpr std::int64_t kMaxRanks = std::int64_t{1} << 24;
+
+// Names in META_DATA_CAPTURE.
+inline constexpr char kRankKey[] = "HOCKET_RANK";
+inline constexpr char kRanksKey[] = "HOCKET_RANKS";
+inline constexpr char kHostKey[] = "HOCKET_HOST";
+inline constexpr char kSourceKey[] = "HOCKET_SOURCE";
+inline constexpr char kDroppedKey[] = "HOCKET_DROPPED";
+inline constexpr char kQuarantinedKey[] = "HOCKET_QUARANTINED";
+inline constexpr char kFinishedKey[] = "HOCKET_FINISHED";
+
+/// Makes the tables in an empty file and marks it, for the trace of `head`.
+Result<void> create_trace_tables(Connection& db, const RankTrace& head);
+
+/// The error about a file at `path` that holds no trace, or one that cannot be read, because `why`.
+Error no_trace(const std::string& path, const std::string& why);
+Error damaged_trace(const std::string& path, const std::string& why);
+
+}  // namespace hocket::sqlite

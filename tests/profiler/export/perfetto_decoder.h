@@ -1,0 +1,37 @@
+#pragma once
+
+// Reads Perfetto traces by the wire format of protocol buffers alone
+// (https://protobuf.dev/programming-guides/encoding/) and the field numbers of Perfetto's
+// documentation: it shares no code and no description with what writes them.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket {
+
+struct DecodedSlice {
+  std::uint64_t begin_ns = 0, end_ns = 0;
+  std::string name, category;
+  std::map<std::string, std::int64_t> integers;
+  std::map<std::string, std::string> texts;
+  std::vector<std::uint64_t> flows;
+  std::size_t depth = 0;  ///< of slices that were open on its track
+};
+
+struct DecodedTrack {
+  std::string name;
+  std::uint64_t parent = 0;
+  std::string process;  ///< of a process's track
+  std::vector<DecodedSlice> slices;
+};
+
+/// By their numbers. None when the bytes are no trace, or break a rule: a reference to what was not
+/// told, an end without a begin, a slice that stays open, times of one sequence that go back.
+std::optional<std::map<std::uint64_t, DecodedTrack>> decode_perfetto(std::string_view bytes,
+                                                                     std::string& problem);
+
+}  // namespace hocket

@@ -1,0 +1,64 @@
+"""Trains a small model with DistributedDataParallel on two ranks, over gloo on the loopback, and
+writes what PyTorch's profiler saw to FOLDER/rank-0.json and FOLDER/rank-1.json.
+
+    pytorch_trace.py FOLDER STEPS
+"""
+
+import os
+import subprocess
+import sys
+
+RANKS = 2
+TIME_LIMIT_S = 120
+
+
+def train(folder, steps, rank):
+    import torch
+    import torch.distributed as distributed
+    from torch.profiler import ProfilerActivity, profile, schedule
+
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=RANKS)
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    layers = [layer for _ in range(3) for layer in (torch.nn.Linear(128, 128), torch.nn.ReLU())]
+    # Buckets so small that each layer has its own all-reduce.
+    model = torch.nn.parallel.DistributedDataParallel(
+        torch.nn.Sequential(*layers), bucket_cap_mb=0.05)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def write(profiler):
+        profiler.export_chrome_trace(f"{folder}/rank-{rank}.json")
+
+    # Two more before: buckets are formed anew after the first iteration.
+    with profile(activities=[ProfilerActivity.CPU], on_trace_ready=write,
+                 schedule=schedule(wait=1, warmup=1, active=steps, repeat=1)) as profiler:
+        for _ in range(2 + steps):
+            optimizer.zero_grad()
+            model(torch.randn(64, 128)).sum().backward()
+            optimizer.step()
+            profiler.step()
+    distributed.destroy_process_group()
+
+
+def main():
+    folder, steps = os.path.abspath(sys.argv[1]), int(sys.argv[2])
+    if len(sys.argv) > 3:
+        train(folder, steps, int(sys.argv[3]))
+        return 0
+    environment = dict(os.environ, GLOO_SOCKET_IFNAME="lo")
+    ranks = [
+        subprocess.Popen([sys.executable, __file__, folder, str(steps), str(rank)], env=environment)
+        for rank in range(RANKS)
+    ]
+    try:
+        for rank in ranks:
+            rank.wait(TIME_LIMIT_S)
+    finally:
+        for rank in ranks:
+            rank.kill()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+#include "store/profile_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/store/fixtures.h"
+
+namespace hocket {
+namespace {
+
+TEST(ProfileFolder, EachProfileGetsANameAndAFolderOfItsOwn) {
+  const TempDir dir;
+  const std::string path = dir.file("new/hocket.db");
+  const auto store = make_memory_store();
+  const auto first = must(create_profile_folder(*store, path, "gpt2-6x256"));
+  const auto second = must(create_profile_folder(*store, path, "gpt2-6x256"));
+  EXPECT_NE(first.name, second.name);
+  EXPECT_EQ(first.path, path + ".profiles/" + first.name);
+  EXPECT_TRUE(std::filesystem::is_directory(first.path));
+  EXPECT_TRUE(std::filesystem::is_directory(second.path));
+  // Names are the store's to accept, and taken ones are not given.
+  EXPECT_EQ(must(store->add_profile({.name = first.name})).name, first.name);
+  NewProfile next{.name = "gpt2-6x256-4"};
+  must(store->add_profile(next));
+  must(remove_profile_folder(path, first.name));
+  for (int i = 0; i < 3; ++i) {
+    const auto other = must(create_profile_folder(*store, path, "gpt2-6x256"));
+    EXPECT_NE(other.name, first.name);
+    EXPECT_NE(other.name, next.name);
+  }
+}
+
+TEST(ProfileFolder, IsMadeOfATrailOfRanksAndRemovedWithThem) {
+  const TempDir dir;
+  const std::string path = dir.file("hocket.db");
+  const auto store = make_memory_store();
+  const auto folder = must(create_profile_folder(*store, path, "job"));
+  for (const std::int64_t rank : {0, 17}) std::ofstream(trace_file_path(folder.path, rank)) << "x";
+  std::ofstream(trace_file_path(folder.path, 3) + "-journal") << "x";
+  EXPECT_EQ(trace_file_path(folder.path, 17), folder.path + "/rank-17.sqlite");
+  must(remove_profile_folder(path, folder.name));
+  EXPECT_FALSE(std::filesystem::exists(folder.path));
+  must(remove_profile_folder(path, folder.name));  // again is harmless
+}
+
+TEST(ProfileFolder, RemovingLeavesWhatIsNoTrace) {
+  const TempDir dir;
+  const std::string path = dir.file("hocket.db");
+  const auto store = make_memory_store();
+  const auto folder = must(create_profile_folder(*store, path, "job"));
+  std::ofstream(trace_file_path(folder.path, 0)) << "x";
+  std::ofstream(folder.path + "/notes.txt") << "x";
+  must(remove_profile_folder(path, folder.name));
+  EXPECT_FALSE(std::filesystem::exists(trace_file_path(folder.path, 0)));
+  EXPECT_TRUE(std::filesystem::exists(folder.path + "/notes.txt"));
+  std::ofstream(dir.file("rank-0.sqlite")) << "x";
+  for (const char* name : {"..", ".", "", "a/b", "../hocket.db.profiles"})
+    EXPECT_EQ(code_of(remove_profile_folder(path, name)), ErrorCode::invalid_argument) << name;
+  EXPECT_TRUE(std::filesystem::exists(dir.file("rank-0.sqlite")));
+}
+
+TEST(ProfileFolder, AFolderThatCannotBeMadeIsSaid) {
+  const TempDir dir;
+  std::ofstream(dir.file("file")) << "x";
+  const auto store = make_memory_store();
+  const auto made = create_profile_folder(*store, dir.file("file/hocket.db"), "job");
+  ASSERT_EQ(code_of(made), ErrorCode::unavailable);
+  EXPECT_NE(made.error().message.find("hocket.db.profiles"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,60 @@
+#pragma once
+
+// Random traces for tests of what is stored. Pure.
+
+#include <limits>
+#include <random>
+#include <string>
+
+#include "core/rank_trace.h"
+
+namespace hocket {
+
+inline TraceRecord random_record(std::mt19937_64& random, std::size_t names) {
+  const auto below = [&](std::int64_t end) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(end));
+  };
+  // Small numbers mostly, so that records overlap; sometimes as large as there are.
+  const auto number = [&](std::int64_t end) {
+    return below(50) == 0 ? std::numeric_limits<std::int64_t>::max() - below(3) : below(end);
+  };
+  TraceRecord record;
+  record.kind = static_cast<TraceKind>(below(5));
+  if (below(2) == 0) record.collective = static_cast<CollectiveKind>(below(4));
+  record.lane = static_cast<std::int32_t>(below(20) == 0 ? std::numeric_limits<std::int32_t>::max()
+                                                         : below(4));
+  record.name = static_cast<std::uint32_t>(below(static_cast<std::int64_t>(names)));
+  record.begin_ns = below(1'000);
+  record.end_ns = record.begin_ns + below(below(5) == 0 ? 1'000 : 20);
+  if (below(2) == 0) record.step = number(10);
+  if (below(2) == 0) record.task = number(100);
+  if (below(2) == 0) record.bytes = number(1'000'000);
+  if (below(2) == 0) record.sequence = number(1'000);
+  if (below(2) == 0) record.submitted_ns = number(1'000);
+  if (below(2) == 0) record.ready_ns = number(1'000);
+  return record;
+}
+
+/// Up to `most` records that can be true, in any order, with what belongs to them.
+inline RankTrace random_trace(std::mt19937_64& random, std::size_t most) {
+  RankTrace trace;
+  trace.rank = 3;
+  trace.ranks = 8;
+  trace.host = "node\xc3\xa9";
+  trace.source = "host";
+  for (std::uint64_t i = random() % 5 + 1; i > 0; --i) {
+    trace.names.push_back("name" + std::to_string(random() % 9));
+  }
+  for (std::uint64_t i = random() % (most + 1); i > 0; --i) {
+    trace.records.push_back(random_record(random, trace.names.size()));
+  }
+  for (std::uint64_t i = random() % 4; i > 0; --i) {
+    trace.step_starts.push_back({static_cast<std::int64_t>(random() % 9), 5});
+    trace.clock_samples.push_back({static_cast<std::int64_t>(random() % 9), 7});
+  }
+  trace.dropped = static_cast<std::int64_t>(random() % 3);
+  trace.quarantined = static_cast<std::int64_t>(random() % 3);
+  return trace;
+}
+
+}  // namespace hocket
