@@ -15,16 +15,16 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct AuditOptions {
   DaemonChoice daemon;
   std::string subject;
   std::int64_t after = -1, limit = 50;
   bool json = false;
 };
 
-constexpr std::size_t kTextLimitBytes = 100;
+constexpr std::size_t kAuditTextLimitBytes = 100;
 
-Result<int> show_audit(const Options& options, Context& context) {
+Result<int> show_audit(const AuditOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "audit"); !ok) return failure(ok.error());
   auto access = daemon_access(options.daemon);
   if (!access) return failure(access.error());
@@ -48,10 +48,10 @@ Result<int> show_audit(const Options& options, Context& context) {
     const auto detail = entry.find("detail");
     table.add({std::to_string(integer_member(entry, "id")),
                time_text(integer_member(entry, "at_ns")),
-               printable(text_member(entry, "actor"), kTextLimitBytes),
-               printable(text_member(entry, "action"), kTextLimitBytes),
-               printable(short_key(text_member(entry, "subject")), kTextLimitBytes),
-               detail == entry.end() ? "" : printable(json_text(*detail), kTextLimitBytes)});
+               printable(text_member(entry, "actor"), kAuditTextLimitBytes),
+               printable(text_member(entry, "action"), kAuditTextLimitBytes),
+               printable(short_key(text_member(entry, "subject")), kAuditTextLimitBytes),
+               detail == entry.end() ? "" : printable(json_text(*detail), kAuditTextLimitBytes)});
   }
   table.print(context.out);
   return kDone;
@@ -60,7 +60,7 @@ Result<int> show_audit(const Options& options, Context& context) {
 }  // namespace
 
 void add_audit(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AuditOptions>();
   auto* verb = program.add_subcommand("audit", "show who changed which configuration");
   verb->add_option("SUBJECT", options->subject, "a key or a study (default: all)");
   add_daemon_option(*verb, options->daemon);

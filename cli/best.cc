@@ -14,7 +14,7 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct BestOptions {
   std::string study, store;
   bool json = false;
 };
@@ -41,7 +41,7 @@ Result<StudyRow> find_study(Store& store, const std::string& name) {
                  "no study is finished yet; `hocket studies` lists what there is");
 }
 
-Result<int> show_best(const Options& options, Context& context) {
+Result<int> show_best(const BestOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "best"); !ok) return failure(ok.error());
   const auto store = open_for_reading(options.store);
   if (!store) return failure(store.error());
@@ -75,7 +75,7 @@ Result<int> show_best(const Options& options, Context& context) {
 }  // namespace
 
 void add_best(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BestOptions>();
   auto* verb = program.add_subcommand("best", "show the winner of a study against the default");
   verb->add_option("STUDY", options->study, "its name or number (default: the latest finished)");
   verb->add_option("--store", options->store, "the store's file");

@@ -14,12 +14,12 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct ConfigsOptions {
   DaemonChoice daemon;
   bool json = false;
 };
 
-constexpr std::size_t kTextLimitBytes = 60;
+constexpr std::size_t kConfigsTextLimitBytes = 60;
 
 std::string state_text(const nlohmann::json& item) {
   std::string text;
@@ -28,7 +28,7 @@ std::string state_text(const nlohmann::json& item) {
   return text.empty() ? "-" : text;
 }
 
-Result<int> show_configs(const Options& options, Context& context) {
+Result<int> show_configs(const ConfigsOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "configs"); !ok) return failure(ok.error());
   auto access = daemon_access(options.daemon);
   if (!access) return failure(access.error());
@@ -43,8 +43,8 @@ Result<int> show_configs(const Options& options, Context& context) {
   for (const auto& item : list_member(*answer, "configs")) {
     const auto version = integer_member(item, "version");
     table.add({short_key(text_member(item, "key")),
-               printable(text_member(item, "workload"), kTextLimitBytes),
-               printable(text_member(item, "topology"), kTextLimitBytes),
+               printable(text_member(item, "workload"), kConfigsTextLimitBytes),
+               printable(text_member(item, "topology"), kConfigsTextLimitBytes),
                version == 0 ? "-" : std::to_string(version), state_text(item)});
   }
   table.print(context.out);
@@ -54,7 +54,7 @@ Result<int> show_configs(const Options& options, Context& context) {
 }  // namespace
 
 void add_configs(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConfigsOptions>();
   auto* verb = program.add_subcommand("configs", "list the keys that a daemon knows");
   add_daemon_option(*verb, options->daemon);
   verb->add_flag("--json", options->json, "print JSON");

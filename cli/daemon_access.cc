@@ -11,7 +11,7 @@ namespace hocket {
 namespace {
 
 constexpr std::int64_t kTimeoutNs = 10'000'000'000;
-constexpr std::size_t kNameLimitBytes = 60;
+constexpr std::size_t kDaemonAccessNameLimitBytes = 60;
 
 }  // namespace
 
@@ -77,7 +77,7 @@ Result<std::string> find_key(HttpClient& client, const std::string& selector) {
   std::vector<std::string> found;
   std::string known;
   for (const auto& [key, workload] : workloads) {
-    known += "\n  " + key + "  " + printable(workload, kNameLimitBytes);
+    known += "\n  " + key + "  " + printable(workload, kDaemonAccessNameLimitBytes);
     const bool is_short = short_key(key) == selector;
     if (!selector.empty() && (key.starts_with(selector) || is_short || workload == selector)) {
       found.push_back(key);

@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kNameLimitBytes = 200;
+constexpr std::size_t kDaemonPromotionNameLimitBytes = 200;
 
 /// ", 2 cores MODEL, 8 GiB": how the names of topologies on this kind of host end.
 std::string hardware_part(Topology host) {
@@ -47,8 +47,9 @@ std::string listed(const std::vector<DaemonPromotion>& promotions) {
   for (const auto& each : promotions) {
     list += (list.empty() ? "" : "; ") + std::string("--workload ") +
             each.key.workload.substr(0, 8) + " --topology " + each.key.topology.substr(0, 8) +
-            " is " + printable(each.workload, kNameLimitBytes) + " on " +
-            printable(each.topology, kNameLimitBytes) + (each.version ? "" : ", with no version");
+            " is " + printable(each.workload, kDaemonPromotionNameLimitBytes) + " on " +
+            printable(each.topology, kDaemonPromotionNameLimitBytes) +
+            (each.version ? "" : ", with no version");
   }
   return list;
 }

@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t kDifferenceLimitBytes = 300;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
 std::set<std::string> names_of(const Space& space) {
   std::set<std::string> names;
   for (const auto& parameter : space.parameters()) names.insert(parameter.name);

@@ -11,19 +11,19 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct ExplainOptions {
   ExplanationSource source;
   bool json = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kExplainFooter =
     "Each trial is left out once, to compare what the others predict with what was measured.\n"
     "docs/formats/explanation.md says what the JSON holds.\n"
     "Examples:\n"
     "  hocket explain gpt2-1\n"
     "  hocket explain --table sweep.csv --objective-column iteration_ns --json\n";
 
-Result<int> explain_verb(const Options& options, Context& context) {
+Result<int> explain_verb(const ExplainOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "explain"); !ok) return failure(ok.error());
   const auto explained = explain_source(options.source, "explain");
   if (!explained) return failure(explained.error());
@@ -38,11 +38,11 @@ Result<int> explain_verb(const Options& options, Context& context) {
 }  // namespace
 
 void add_explain(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   auto* verb = program.add_subcommand("explain", "show what a search learned, and why it tried it");
   add_source(*verb, options->source);
   verb->add_flag("--json", options->json, "print JSON");
-  verb->footer(kFooter);
+  verb->footer(kExplainFooter);
   verb->callback(
       [options, &action] { action = [options](Context& c) { return explain_verb(*options, c); }; });
 }

@@ -20,10 +20,6 @@ constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 30;
 constexpr std::size_t kMaxTrials = 100'000;
 constexpr std::size_t kTitleLimitBytes = 100;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
 /// `space` must outlive what is returned. A Gaussian process even where the search simulates: it
 /// believes of every point alike, while the simulator settles for bounds away from the best.
 std::function<std::unique_ptr<Surrogate>()> maker_of(const Space& space) {

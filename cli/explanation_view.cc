@@ -11,7 +11,8 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kReasonLimitBytes = 160, kNameLimitBytes = 60, kParamsLimitBytes = 200;
+constexpr std::size_t kReasonLimitBytes = 160, kExplanationViewNameLimitBytes = 60,
+                      kParamsLimitBytes = 200;
 /// Lines of a table in plain text; JSON has them all.
 constexpr std::size_t kMostSliceLines = 9, kMostTrialLines = 60;
 
@@ -19,7 +20,7 @@ nlohmann::json optional_json(std::optional<double> value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
-nlohmann::json calibration_json(const Calibration& calibration) {
+nlohmann::json calibration_json(const LeaveOneOut& calibration) {
   auto trials = nlohmann::json::array();
   for (const LeftOut& trial : calibration.trials) {
     trials.push_back({{"number", trial.number},
@@ -100,7 +101,7 @@ nlohmann::json trials_json(const Explained& explained) {
 void print_others(std::ostream& out, const std::vector<Objective>& others) {
   for (std::size_t i = 0; i < others.size(); ++i) {
     out << (i == 0 ? "explains the first objective, not " : ", ")
-        << printable(to_text(others[i]), kNameLimitBytes);
+        << printable(to_text(others[i]), kExplanationViewNameLimitBytes);
   }
   if (!others.empty()) out << '\n';
 }
@@ -113,8 +114,8 @@ void print_importance(std::ostream& out, const Explained& explained) {
       << " (standard deviation)\n";
   Table table({"parameter", "alone", "with others"});
   for (const auto& importance : explanation.importances) {
-    table.add({printable(importance.name, kNameLimitBytes), percent_text(importance.alone),
-               percent_text(importance.total)});
+    table.add({printable(importance.name, kExplanationViewNameLimitBytes),
+               percent_text(importance.alone), percent_text(importance.total)});
   }
   table.print(out);
   if (!(explanation.variation > 0)) out << "no parameter shows an effect\n";
@@ -177,12 +178,14 @@ void print_simulator(std::ostream& out, const StepCalibration& calibration) {
 }
 
 void print_slice(std::ostream& out, const Slice& slice, Unit unit) {
-  Table table({printable(slice.name, kNameLimitBytes), "expected", "one deviation", "completes"});
+  Table table({printable(slice.name, kExplanationViewNameLimitBytes), "expected", "one deviation",
+               "completes"});
   const std::size_t lines = std::min(kMostSliceLines, slice.points.size());
   for (std::size_t i = 0; i < lines; ++i) {
     const std::size_t at = lines < 2 ? 0 : i * (slice.points.size() - 1) / (lines - 1);
     const BelievedPoint& point = slice.points[at];
-    table.add({printable(to_text(point.value), kNameLimitBytes), value_text(point.expected, unit),
+    table.add({printable(to_text(point.value), kExplanationViewNameLimitBytes),
+               value_text(point.expected, unit),
                value_text(point.low, unit) + " to " + value_text(point.high, unit),
                percent_text(point.completes)});
   }

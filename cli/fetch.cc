@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kOriginLimitBytes = 400;
 
-struct Options {
+struct FetchOptions {
   PromotionChoice choice;
   int world_size = 0;
   DaemonChoice daemon;
@@ -114,7 +114,7 @@ nlohmann::json asked_json(const DaemonPromotion& promotion, const nlohmann::json
           {"topology", {{"name", promotion.topology}, {"fingerprint", promotion.key.topology}}}};
 }
 
-Result<int> fetch_from_daemon(const Options& options, Context& context) {
+Result<int> fetch_from_daemon(const FetchOptions& options, Context& context) {
   auto access = daemon_access(options.daemon);
   if (!access) return failure(access.error());
   const auto host = probe_topology();
@@ -142,12 +142,12 @@ Result<int> fetch_from_daemon(const Options& options, Context& context) {
 }
 
 /// Whether the daemon is meant: what is named on the command line comes first.
-bool asks_daemon(const Options& options) {
+bool asks_daemon(const FetchOptions& options) {
   if (!options.daemon.address.empty()) return true;
   return options.store.empty() && !process_environment("HOCKET_DAEMON").value_or("").empty();
 }
 
-Result<int> fetch(const Options& options, Context& context) {
+Result<int> fetch(const FetchOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "fetch"); !ok) return failure(ok.error());
   if (options.choice.workload.empty()) {
     return failure(ErrorCode::invalid_argument, "--workload needs a name or a fingerprint");
@@ -176,7 +176,7 @@ Result<int> fetch(const Options& options, Context& context) {
 }  // namespace
 
 void add_fetch(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FetchOptions>();
   auto* verb = program.add_subcommand("fetch", "print the promoted configuration of a workload");
   verb->add_option("--workload", options->choice.workload, "name, or start of the fingerprint")
       ->required();

@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kNameLimitBytes = 60;
+constexpr std::size_t kFrontViewNameLimitBytes = 60;
 constexpr std::size_t kSettingLimitBytes = 400;
 
 std::optional<double> at(const std::vector<double>& values, std::size_t index) {
@@ -50,10 +50,11 @@ void print_front(std::ostream& out, const StudyResult& result, const StudyView& 
   const MeasuredParams& standard = result.default_params;
   const auto by_default =
       standard.value ? values_of(*standard.value, standard.others) : std::vector<double>();
-  std::vector<std::string> headings{"trial", printable(view.objective, kNameLimitBytes), "change"};
+  std::vector<std::string> headings{"trial", printable(view.objective, kFrontViewNameLimitBytes),
+                                    "change"};
   std::vector<Unit> units{view.unit};
   for (const Objective& other : view.others) {
-    headings.push_back(printable(to_text(other), kNameLimitBytes));
+    headings.push_back(printable(to_text(other), kFrontViewNameLimitBytes));
     headings.emplace_back("change");
     units.push_back(unit_of(other));
   }

@@ -14,12 +14,12 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct JobsOptions {
   DaemonChoice daemon;
   bool json = false;
 };
 
-constexpr std::size_t kTextLimitBytes = 60;
+constexpr std::size_t kJobsTextLimitBytes = 60;
 
 std::string iteration_text(const nlohmann::json& job) {
   const double iteration_ns = number_member(job, "iteration_ns");
@@ -34,7 +34,7 @@ std::string version_text(const nlohmann::json& job) {
   return version == 0 ? "own" : std::to_string(version);
 }
 
-Result<int> show_jobs(const Options& options, Context& context) {
+Result<int> show_jobs(const JobsOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "jobs"); !ok) return failure(ok.error());
   auto access = daemon_access(options.daemon);
   if (!access) return failure(access.error());
@@ -49,16 +49,16 @@ Result<int> show_jobs(const Options& options, Context& context) {
                "last change"});
   for (const auto& job : list_member(*answer, "jobs")) {
     const bool explores = number_member(job, "explore") > 0;
-    table.add({printable(text_member(job, "job"), kTextLimitBytes),
-               printable(text_member(job, "name"), kTextLimitBytes),
-               printable(text_member(job, "host"), kTextLimitBytes),
+    table.add({printable(text_member(job, "job"), kJobsTextLimitBytes),
+               printable(text_member(job, "name"), kJobsTextLimitBytes),
+               printable(text_member(job, "host"), kJobsTextLimitBytes),
                short_key(text_member(job, "key")), std::to_string(integer_member(job, "step")),
                iteration_text(job), version_text(job),
                explores ? percent_text(number_member(job, "explored")) + " of " +
                               percent_text(number_member(job, "explore"))
                         : "-",
                flag_member(job, "connected") ? "connected" : "away",
-               printable(text_member(job, "last_change"), kTextLimitBytes)});
+               printable(text_member(job, "last_change"), kJobsTextLimitBytes)});
   }
   table.print(context.out);
   return kDone;
@@ -67,7 +67,7 @@ Result<int> show_jobs(const Options& options, Context& context) {
 }  // namespace
 
 void add_jobs(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<JobsOptions>();
   auto* verb = program.add_subcommand("jobs", "list the jobs that a daemon knows");
   add_daemon_option(*verb, options->daemon);
   verb->add_flag("--json", options->json, "print JSON");

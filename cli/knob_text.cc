@@ -8,10 +8,6 @@
 namespace hocket {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
 /// Levenshtein's distance.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);

@@ -18,7 +18,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kNameLimitBytes = 400;
+constexpr std::size_t kLaneDrawingNameLimitBytes = 400;
 /// An axis has no more labels than one in so many cells.
 constexpr std::size_t kTickCells = 12;
 /// A shorter piece of a name says nothing.
@@ -43,7 +43,7 @@ const Look& look_of(TraceKind kind) {
 
 /// A name as it is drawn; a space would look like time without work.
 std::string drawn_name(const std::string& name) {
-  std::string text = printable(name, kNameLimitBytes);
+  std::string text = printable(name, kLaneDrawingNameLimitBytes);
   std::ranges::replace(text, ' ', '_');
   return text;
 }

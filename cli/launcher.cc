@@ -157,7 +157,7 @@ void Launch::become_rank(char* const* argv, char* const* environment, pid_t laun
   sigprocmask(SIG_SETMASK, &inbox_.mask_before(), nullptr);
   execvpe(argv[0], argv, environment);
   const int error = errno;
-  [[maybe_unused]] const auto written = write(error_fd, &error, sizeof error);
+  [[maybe_unused]] const auto written = ::write(error_fd, &error, sizeof error);
   _exit(127);
 }
 
@@ -177,7 +177,7 @@ Result<pid_t> Launch::start_rank(int rank) const {
   if (pid > 0) {
     // Here too, so that the group exists whoever is first.
     setpgid(pid, pid);
-    while ((length = read(ends[0], &error, sizeof error)) < 0 && errno == EINTR) {
+    while ((length = ::read(ends[0], &error, sizeof error)) < 0 && errno == EINTR) {
     }
   }
   close(ends[0]);

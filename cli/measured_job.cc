@@ -30,10 +30,12 @@ std::string check_text(const MeasuredJob& job) {
          percent_text(std::abs(error)) + (error < 0 ? " too short)" : " too long)");
 }
 
-nlohmann::json job_json(const MeasuredJob& job) {
+nlohmann::json job_json(const MeasuredJob& job, const ScheduleConfig& config) {
   auto document = to_json(job.check);
   document["profile"] = job.name;
   document["notes"] = job.profile.notes;
+  if (auto doubt = extrapolation(job.profile.calibration, config))
+    document["notes"].push_back(std::move(*doubt));
   return document;
 }
 

@@ -23,7 +23,8 @@ Result<MeasuredJob> read_measured_job(const std::string& store_option, const std
 /// "profile gpt2-3: 25.3 ms predicted for what took 24.9 ms (1.6 % too long)"
 std::string check_text(const MeasuredJob& job);
 
-/// `{"profile":…,"measured_ns":…,"predicted_ns":…,"error":…,"notes":[…]}`
-nlohmann::json job_json(const MeasuredJob& job);
+/// `{"profile":…,"measured_ns":…,"predicted_ns":…,"error":…,"notes":[…]}`, and in the notes why a
+/// prediction of `config` is a guess, if it is.
+nlohmann::json job_json(const MeasuredJob& job, const ScheduleConfig& config);
 
 }  // namespace hocket

@@ -16,7 +16,7 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct PlotOptions {
   ExplanationSource source;
   std::string folder;
   bool json = false;
@@ -95,7 +95,7 @@ Result<void> write_plots(const std::filesystem::path& folder, const std::vector<
   return written;
 }
 
-Result<int> plot_verb(const Options& options, Context& context) {
+Result<int> plot_verb(const PlotOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "plot"); !ok) return failure(ok.error());
   if (options.folder.empty()) {
     return failure(ErrorCode::invalid_argument, "-o: expected the name of a folder");
@@ -118,7 +118,7 @@ Result<int> plot_verb(const Options& options, Context& context) {
 }  // namespace
 
 void add_plot(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlotOptions>();
   auto* verb = program.add_subcommand("plot", "draw what a search learned: SVG files");
   add_source(*verb, options->source);
   verb->add_option("-o,--output", options->folder, "the folder to write to; it is made")

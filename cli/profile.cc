@@ -24,7 +24,7 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct ProfileOptions {
   DaemonChoice daemon;
   std::string store, job;
   std::int64_t iterations = 10;
@@ -32,10 +32,10 @@ struct Options {
   bool json = false;
 };
 
-constexpr std::size_t kTextLimitBytes = 200;
+constexpr std::size_t kProfileTextLimitBytes = 200;
 constexpr int kPollMs = 200;
 
-bool asks_daemon(const Options& options) {
+bool asks_daemon(const ProfileOptions& options) {
   if (!options.daemon.address.empty()) return true;
   return options.store.empty() && !process_environment("HOCKET_DAEMON").value_or("").empty();
 }
@@ -46,7 +46,7 @@ struct Asked {
   std::string workload;   ///< that the job trains, "" when that is not known
 };
 
-Result<Asked> ask_through_daemon(const Options& options) {
+Result<Asked> ask_through_daemon(const ProfileOptions& options) {
   auto access = daemon_access(options.daemon);
   if (!access) return failure(access.error());
   HttpClient client(std::move(*access));
@@ -64,7 +64,7 @@ Result<Asked> ask_through_daemon(const Options& options) {
   return asked;
 }
 
-Result<Asked> ask_through_store(const Options& options) {
+Result<Asked> ask_through_store(const ProfileOptions& options) {
   const auto store = open_for_writing(options.store);
   if (!store) return failure(store.error());
   const auto row = (*store)->request_profile(
@@ -123,7 +123,7 @@ Result<ProfileRow> await_profile(Store& store, std::int64_t before, const std::s
 
 void print_asked(const Asked& asked, Context& context) {
   const auto& answer = asked.answer;
-  const std::string job = printable(text_member(answer, "job"), kTextLimitBytes);
+  const std::string job = printable(text_member(answer, "job"), kProfileTextLimitBytes);
   context.out << "asked " << job << " for a profile of " << integer_member(answer, "iterations")
               << " iterations (request " << integer_member(answer, "request") << ")\n";
   if (!answer.contains("connected")) {
@@ -139,7 +139,7 @@ void print_asked(const Asked& asked, Context& context) {
   context.out << std::flush;
 }
 
-Result<int> ask(const Options& options, Context& context) {
+Result<int> ask(const ProfileOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "profile"); !ok) return failure(ok.error());
   const bool by_daemon = asks_daemon(options);
   std::unique_ptr<Store> store;
@@ -168,7 +168,7 @@ Result<int> ask(const Options& options, Context& context) {
 }  // namespace
 
 void add_profile(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileOptions>();
   auto* verb = program.add_subcommand("profile", "ask a running job for a profile");
   verb->add_option("JOB", options->job, "a job's id or name (`hocket jobs`)")->required();
   verb->add_option("--iterations", options->iterations, "how many to record")

@@ -20,7 +20,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kNameLimitBytes = 60;
+constexpr std::size_t kProfileViewNameLimitBytes = 60;
 constexpr std::size_t kNoteLimitBytes = 1000;
 /// Of a table with a column each.
 constexpr std::size_t kMostRankColumns = 4;
@@ -83,8 +83,9 @@ std::string overhead_text(const nlohmann::json& overhead) {
     const auto found = overhead.find(name);
     return found != overhead.end() && found->is_number() ? found->get<double>() : 0.0;
   };
-  return percent_text(number("share")) + " (an iteration takes " + time(number("profiled_ns")) +
-         " profiled, " + time(number("plain_ns")) + " not)";
+  return percent_text(number("share")) + " ± " + percent_text(number("share_margin")) +
+         " (an iteration takes " + time(number("profiled_ns")) + " profiled, " +
+         time(number("plain_ns")) + " not)";
 }
 
 using Cells = std::vector<std::string>;
@@ -157,8 +158,9 @@ void print_task_changes(std::ostream& out, const ProfileDifference& difference, 
     const auto text = [](const TaskFigures& figures) {
       return figures.records == 0 ? "-" : time(figures.median_ns);
     };
-    table.add({printable(each.name, kNameLimitBytes), std::string(category_of(each.kind)),
-               text(each.before), text(each.after), signed_time(each.change_ns())});
+    table.add({printable(each.name, kProfileViewNameLimitBytes),
+               std::string(category_of(each.kind)), text(each.before), text(each.after),
+               signed_time(each.change_ns())});
   }
   out << '\n';
   table.print(out);
@@ -190,8 +192,8 @@ void print_profiles(std::ostream& out, std::span<const ProfileSummary> profiles)
                "traces", ""});
   for (const ProfileSummary& profile : profiles) {
     table.add({profile.row.name, time_text(profile.row.created_at_ns), profile.row.source,
-               printable(profile.workload, kNameLimitBytes), std::to_string(profile.iterations),
-               time(profile.iteration_ns),
+               printable(profile.workload, kProfileViewNameLimitBytes),
+               std::to_string(profile.iterations), time(profile.iteration_ns),
                profile.exposed_share ? percent_text(*profile.exposed_share) : "-",
                traces_text(profile), profile.row.kept ? "kept" : ""});
   }
@@ -202,9 +204,9 @@ void print_profile(std::ostream& out, const ProfileSummary& profile) {
   const ProfileRow& row = profile.row;
   Table table({"profile", row.name});
   table.add({"made", time_text(row.created_at_ns) + (row.kept ? ", kept" : "")});
-  table.add({"source", printable(row.source, kNameLimitBytes)});
+  table.add({"source", printable(row.source, kProfileViewNameLimitBytes)});
   if (!profile.workload.empty()) {
-    table.add({"workload", printable(profile.workload, kNameLimitBytes)});
+    table.add({"workload", printable(profile.workload, kProfileViewNameLimitBytes)});
   }
   if (profile.topology) table.add({"topology", place_text(*profile.topology)});
   table.add({"configuration", config_text(row.config)});
@@ -220,7 +222,7 @@ void print_profile(std::ostream& out, const ProfileSummary& profile) {
   out << '\n';
   Table ranks({"rank", "host", "records", "lost", "left out", "clock", "trace"});
   for (const ProfileRank& rank : row.ranks) {
-    ranks.add({std::to_string(rank.rank), printable(rank.host, kNameLimitBytes),
+    ranks.add({std::to_string(rank.rank), printable(rank.host, kProfileViewNameLimitBytes),
                std::to_string(rank.records), std::to_string(rank.dropped),
                std::to_string(rank.quarantined), clock_text(rank),
                rank.trace_path.empty() ? "missing" : printable(rank.trace_path, kNoteLimitBytes)});

@@ -15,14 +15,14 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct ProfilesOptions {
   std::string profile, other, store;
   std::optional<std::int64_t> rank;
   std::size_t tasks = 20;
   bool json = false, release = false;
 };
 
-Result<int> list_profiles(const Options& options, Context& context) {
+Result<int> list_profiles(const ProfilesOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
   const auto store = open_profiles(options.store, false);
   if (!store) return failure(store.error());
@@ -38,7 +38,7 @@ Result<int> list_profiles(const Options& options, Context& context) {
   return kDone;
 }
 
-Result<int> show_profile(const Options& options, Context& context) {
+Result<int> show_profile(const ProfilesOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
   const auto store = open_profiles(options.store, false);
   if (!store) return failure(store.error());
@@ -54,7 +54,7 @@ Result<int> show_profile(const Options& options, Context& context) {
   return kDone;
 }
 
-Result<int> show_metrics(const Options& options, Context& context) {
+Result<int> show_metrics(const ProfilesOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
   const auto store = open_profiles(options.store, false);
   if (!store) return failure(store.error());
@@ -70,7 +70,7 @@ Result<int> show_metrics(const Options& options, Context& context) {
   return kDone;
 }
 
-Result<int> show_difference(const Options& options, Context& context) {
+Result<int> show_difference(const ProfilesOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
   const auto store = open_profiles(options.store, false);
   if (!store) return failure(store.error());
@@ -88,7 +88,7 @@ Result<int> show_difference(const Options& options, Context& context) {
   return kDone;
 }
 
-Result<int> keep_profile(const Options& options, Context& context) {
+Result<int> keep_profile(const ProfilesOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
   const auto store = open_profiles(options.store, true);
   if (!store) return failure(store.error());
@@ -106,8 +106,8 @@ Result<int> keep_profile(const Options& options, Context& context) {
 
 /// A verb with what all of them have.
 CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const char* help,
-                  Result<int> (*perform)(const Options&, Context&),
-                  const std::shared_ptr<Options>& options) {
+                  Result<int> (*perform)(const ProfilesOptions&, Context&),
+                  const std::shared_ptr<ProfilesOptions>& options) {
   auto* verb = profiles.add_subcommand(name, help);
   verb->add_option("--store", options->store, "the store's file");
   verb->add_flag("--json", options->json, "print JSON");
@@ -147,9 +147,9 @@ void add_profiles(CLI::App& program, Action& action) {
       "Examples:\n  hocket profiles list\n  hocket profiles metrics gpt2-3\n"
       "  hocket profiles diff gpt2-3 gpt2-4\n  hocket profiles export gpt2-3\n");
   add_one(*verb, action, "list", "list the profiles of the store", list_profiles,
-          std::make_shared<Options>());
+          std::make_shared<ProfilesOptions>());
   const auto add_of_one = [&](const char* name, const char* help, auto perform) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ProfilesOptions>();
     auto* one = add_one(*verb, action, name, help, perform, options);
     one->add_option("PROFILE", options->profile, "its name or number")->required();
     return std::pair(one, options);

@@ -17,7 +17,7 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct PushOptions {
   DaemonChoice daemon;
   std::string key, config_file, note;
   std::vector<std::string> settings;
@@ -28,7 +28,7 @@ struct Options {
 /// The current configuration of `key`, the default when it has none, with the settings put in; or
 /// the file's.
 Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
-                                  const Options& options) {
+                                  const PushOptions& options) {
   if (options.settings.empty() == options.config_file.empty()) {
     return failure(ErrorCode::invalid_argument,
                    "give what to push: --set NAME=VALUE, or --config FILE");
@@ -59,7 +59,7 @@ Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
 }
 
 /// One line of what the daemon answers.
-void print_answer(const nlohmann::json& answer, const Options& options, Context& context) {
+void print_answer(const nlohmann::json& answer, const PushOptions& options, Context& context) {
   if (options.json) {
     context.out << json_text(answer) << '\n';
     return;
@@ -79,7 +79,7 @@ void print_answer(const nlohmann::json& answer, const Options& options, Context&
 
 /// PUTs `body(client, key)` to the key's path with `suffix`.
 template <class Body>
-Result<int> change(const Options& options, Context& context, const std::string& verb,
+Result<int> change(const PushOptions& options, Context& context, const std::string& verb,
                    const std::string& suffix, Body&& body) {
   if (auto ok = no_command(context.command, verb); !ok) return failure(ok.error());
   auto access = daemon_access(options.daemon);
@@ -96,7 +96,7 @@ Result<int> change(const Options& options, Context& context, const std::string& 
 }
 
 CLI::App* add_verb(CLI::App& program, const std::string& name, const std::string& help,
-                   Options& options) {
+                   PushOptions& options) {
   auto* verb = program.add_subcommand(name, help);
   verb->add_option("KEY", options.key, "a key, its beginning, or a workload's name")->required();
   add_daemon_option(*verb, options.daemon);
@@ -107,7 +107,7 @@ CLI::App* add_verb(CLI::App& program, const std::string& name, const std::string
 }  // namespace
 
 void add_push(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PushOptions>();
   auto* verb =
       add_verb(program, "push", "bring a configuration to a key's jobs, in stages", *options);
   verb->add_option("--set", options->settings, "NAME=VALUE of a knob, over the current ones");
@@ -127,7 +127,7 @@ void add_push(CLI::App& program, Action& action) {
 }
 
 void add_pin(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PushOptions>();
   auto* verb = add_verb(program, "pin", "keep a key's version, whatever tuning finds", *options);
   verb->add_option("--version", options->version, "this one, instead of the current one")
       ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
@@ -146,7 +146,7 @@ void add_pin(CLI::App& program, Action& action) {
 }
 
 void add_freeze(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PushOptions>();
   auto* verb = add_verb(program, "freeze", "leave a key's running jobs alone", *options);
   verb->add_flag("--off", options->off, "no longer");
   verb->footer("Example:\n  hocket freeze gpt2-6x256\n");
@@ -161,7 +161,7 @@ void add_freeze(CLI::App& program, Action& action) {
 }
 
 void add_rollback(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PushOptions>();
   auto* verb = add_verb(program, "rollback",
                         "withdraw a key's version: all jobs get the one before, at once", *options);
   verb->add_option("--note", options->note, "why, for the audit");

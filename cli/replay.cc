@@ -20,7 +20,7 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct ReplayOptions {
   std::string table;
   RecordedTableOptions columns;
   std::int64_t trials = 20, seed = 0;
@@ -28,11 +28,11 @@ struct Options {
   bool json = false;
 };
 
-constexpr std::int64_t kMaxTrials = 10'000;
-constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 30;
-constexpr std::size_t kReasonLimitBytes = 100;
+constexpr std::int64_t kMaxReplayTrials = 10'000;
+constexpr std::int64_t kMaxReplayTableBytes = std::int64_t{1} << 30;
+constexpr std::size_t kReplayReasonLimitBytes = 100;
 
-constexpr const char* kFooter =
+constexpr const char* kReplayFooter =
     "TABLE has a line of column names, then a line a measurement (docs/formats/table.md).\n"
     "Examples:\n"
     "  hocket replay sweep.csv --objective-column iteration_ns --trials 15\n"
@@ -40,13 +40,9 @@ constexpr const char* kFooter =
     "      --default partition_bytes=4M,order=fifo --json\n"
     "  hocket trials gpt2-1 --csv > gpt2-1.csv && hocket replay gpt2-1.csv\n";
 
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
-Result<SearchOptions> search_options(const Options& options) {
-  if (options.trials < 1 || options.trials > kMaxTrials) {
-    return invalid("--trials: expected a number from 1 to " + std::to_string(kMaxTrials) +
+Result<SearchOptions> search_options(const ReplayOptions& options) {
+  if (options.trials < 1 || options.trials > kMaxReplayTrials) {
+    return invalid("--trials: expected a number from 1 to " + std::to_string(kMaxReplayTrials) +
                    ", found " + std::to_string(options.trials));
   }
   if (options.seed < 0) {
@@ -68,8 +64,8 @@ Result<SearchOptions> search_options(const Options& options) {
   return search;
 }
 
-Result<RecordedTable> read_table(const Options& options) {
-  const auto text = read_file(options.table, kMaxTableBytes);
+Result<RecordedTable> read_table(const ReplayOptions& options) {
+  const auto text = read_file(options.table, kMaxReplayTableBytes);
   if (!text) return invalid(text.error().message);
   auto table = RecordedTable::parse(*text, options.columns);
   if (!table) return failure(table.error().in(options.table));
@@ -77,8 +73,8 @@ Result<RecordedTable> read_table(const Options& options) {
 }
 
 /// Another table of the same columns, as an earlier study of the same parameters.
-Result<Donor> read_donor(const Options& options, const RecordedTable& table) {
-  Options other = options;
+Result<Donor> read_donor(const ReplayOptions& options, const RecordedTable& table) {
+  ReplayOptions other = options;
   other.table = options.transfer;
   other.columns.default_setting.clear();
   const auto recorded = read_table(other);
@@ -115,7 +111,7 @@ nlohmann::json params_json(const RecordedTable& table, const Params& params) {
   return document;
 }
 
-nlohmann::json replay_json(const Options& options, const RecordedTable& table,
+nlohmann::json replay_json(const ReplayOptions& options, const RecordedTable& table,
                            const std::vector<ReplayedTrial>& replayed) {
   auto trials = nlohmann::json::array();
   for (const auto& trial : replayed) {
@@ -128,7 +124,7 @@ nlohmann::json replay_json(const Options& options, const RecordedTable& table,
   return {{"trials", std::move(trials)}, {"method", options.method}, {"seed", options.seed}};
 }
 
-void print_replay(std::ostream& out, const Options& options, const RecordedTable& table,
+void print_replay(std::ostream& out, const ReplayOptions& options, const RecordedTable& table,
                   const std::vector<ReplayedTrial>& replayed) {
   const bool is_time = options.columns.objective_column.ends_with("_ns");
   const Unit unit = is_time ? Unit::nanoseconds : Unit::none;
@@ -148,7 +144,7 @@ void print_replay(std::ostream& out, const Options& options, const RecordedTable
                     : trial.recommended == trial.params
                         ? "this one"
                         : printable(params_text(trial.recommended), 200));
-    cells.push_back(printable(trial.reason, kReasonLimitBytes));
+    cells.push_back(printable(trial.reason, kReplayReasonLimitBytes));
     lines.add(std::move(cells));
   }
   lines.print(out);
@@ -158,7 +154,7 @@ void print_replay(std::ostream& out, const Options& options, const RecordedTable
       << last.why_recommended << ")\n";
 }
 
-Result<int> replay_verb(const Options& options, Context& context) {
+Result<int> replay_verb(const ReplayOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "replay"); !ok) return failure(ok.error());
   auto search_of = search_options(options);
   if (!search_of) return failure(search_of.error());
@@ -189,7 +185,7 @@ Result<int> replay_verb(const Options& options, Context& context) {
 }  // namespace
 
 void add_replay(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayOptions>();
   options->columns.objective_column = "value";
   auto* verb = program.add_subcommand("replay", "search a recorded sweep instead of running a job");
   verb->add_option("TABLE", options->table, "the table: comma-separated values")->required();
@@ -211,7 +207,7 @@ void add_replay(CLI::App& program, Action& action) {
   verb->add_option("--transfer", options->transfer,
                    "another recorded sweep of the same columns, to start from");
   verb->add_flag("--json", options->json, "print JSON");
-  verb->footer(kFooter);
+  verb->footer(kReplayFooter);
   verb->callback(
       [options, &action] { action = [options](Context& c) { return replay_verb(*options, c); }; });
 }

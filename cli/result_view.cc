@@ -16,7 +16,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kMessageLimitBytes = 80, kNameLimitBytes = 60;
+constexpr std::size_t kMessageLimitBytes = 80, kResultViewNameLimitBytes = 60;
 
 nlohmann::json number_or_null(std::optional<double> number) {
   return number ? nlohmann::json(*number) : nlohmann::json();
@@ -271,9 +271,10 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
   }
   std::vector<std::string> headings = {"trial", "phase", "state"};
   headings.insert(headings.end(), names.begin(), names.end());
-  headings.push_back(view.others.empty() ? "value" : printable(view.objective, kNameLimitBytes));
+  headings.push_back(view.others.empty() ? "value"
+                                         : printable(view.objective, kResultViewNameLimitBytes));
   for (const Objective& other : view.others)
-    headings.push_back(printable(to_text(other), kNameLimitBytes));
+    headings.push_back(printable(to_text(other), kResultViewNameLimitBytes));
   headings.emplace_back("message");
   Table table(std::move(headings));
   for (const auto& trial : trials) {

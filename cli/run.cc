@@ -12,14 +12,14 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct RunOptions {
   int ranks = 0;
   bool json = false;
 };
 
 constexpr int kMostRanks = 1024;
 
-Result<int> run(const Options& options, Context& context) {
+Result<int> run(const RunOptions& options, Context& context) {
   auto command = required_command(context.command, "run");
   if (!command) return failure(command.error());
   if (options.ranks < 1 || options.ranks > kMostRanks) {
@@ -48,7 +48,7 @@ Result<int> run(const Options& options, Context& context) {
 }  // namespace
 
 void add_run(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   auto* verb = program.add_subcommand("run", "start the ranks of a job on this host");
   verb->add_option("--ranks", options->ranks, "how many")->required();
   verb->add_flag("--json", options->json, "say on stdout, as JSON, how they ended");

@@ -17,7 +17,7 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct ServeOptions {
   std::string listen = "127.0.0.1:7077";
   std::string store, token_file, certificate, key, body_limit = "1MiB", log_level = "info";
   bool insecure = false, json_log = false;
@@ -64,7 +64,7 @@ void raise_file_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Result<DaemonOptions> daemon_options(const Options& options) {
+Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   DaemonOptions daemon;
   const auto level = parse_log_level(options.log_level);
   if (!level) return failure(level.error().in("--log-level"));
@@ -94,7 +94,7 @@ Result<DaemonOptions> daemon_options(const Options& options) {
   return daemon;
 }
 
-Result<int> serve(const Options& options, Context& context) {
+Result<int> serve(const ServeOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "serve"); !ok) return failure(ok.error());
   auto assembled = daemon_options(options);
   if (!assembled) return failure(assembled.error());
@@ -117,7 +117,7 @@ Result<int> serve(const Options& options, Context& context) {
 }  // namespace
 
 void add_serve(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeOptions>();
   auto* verb = program.add_subcommand("serve", "serve configurations to jobs, and tune them");
   verb->add_option("--listen", options->listen, "ADDRESS:PORT")->capture_default_str();
   verb->add_option("--store", options->store, "the store's file");

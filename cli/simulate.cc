@@ -1,6 +1,7 @@
 // hocket simulate: predicts a step without running it.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -22,7 +23,7 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct SimulateOptions {
   std::string step, config, profile, store, step_out;
   std::vector<std::string> set, sweep;
   StepChanges changes;
@@ -33,7 +34,7 @@ struct Options {
 
 constexpr std::int64_t kMaxIterations = 1'000'000;
 
-constexpr const char* kFooter =
+constexpr const char* kSimulateFooter =
     "STEP is a step description in JSON (docs/formats/step.md); - reads standard input. --profile\n"
     "takes a measured job in its place, with its configuration and the links that it measured.\n"
     "Examples:\n"
@@ -45,12 +46,8 @@ constexpr const char* kFooter =
     "  hocket simulate --profile gpt2-3 --set credit_bytes=8MiB\n"
     "  hocket simulate --profile gpt2-3 --ranks 8 --link network=10gbit,20us\n";
 
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
 /// --config and --set, over `config`.
-Result<ScheduleConfig> make_config(const Options& options, ScheduleConfig config,
+Result<ScheduleConfig> make_config(const SimulateOptions& options, ScheduleConfig config,
                                    std::ostream& err) {
   if (!options.config.empty()) {
     const auto begin = options.config.find_first_not_of(" \t\n");
@@ -77,7 +74,7 @@ struct Subject {
 };
 
 /// The description as it is to be simulated.
-Result<Subject> subject_of_step(const Options& options, std::ostream& err) {
+Result<Subject> subject_of_step(const SimulateOptions& options, std::ostream& err) {
   auto step = read_step(options.step);
   if (!step) return failure(step.error());
   if (auto ok = change_step(*step, options.changes); !ok) return failure(ok.error());
@@ -89,7 +86,7 @@ Result<Subject> subject_of_step(const Options& options, std::ostream& err) {
   return Subject{std::move(*step), {}};
 }
 
-Result<Subject> subject_of_profile(const Options& options, std::ostream& err) {
+Result<Subject> subject_of_profile(const SimulateOptions& options, std::ostream& err) {
   auto job = read_measured_job(options.store, options.profile);
   if (!job) return failure(job.error());
   auto step = change_measured_step(job->profile.calibration, options.changes);
@@ -100,14 +97,14 @@ Result<Subject> subject_of_profile(const Options& options, std::ostream& err) {
   return Subject{std::move(*step), config, std::move(*job)};
 }
 
-Result<Subject> make_subject(const Options& options, std::ostream& err) {
+Result<Subject> make_subject(const SimulateOptions& options, std::ostream& err) {
   if (options.step.empty() == options.profile.empty()) {
     return invalid("simulate takes a step description or --profile PROFILE, one of the two");
   }
   return options.profile.empty() ? subject_of_step(options, err) : subject_of_profile(options, err);
 }
 
-Result<void> check(const Options& options, const StepDescription& step) {
+Result<void> check(const SimulateOptions& options, const StepDescription& step) {
   if (options.iterations < 0 || options.iterations > kMaxIterations) {
     return invalid("--iterations: expected a number from 1 to " + std::to_string(kMaxIterations) +
                    " (0: until the period repeats), found " + std::to_string(options.iterations));
@@ -122,15 +119,27 @@ Result<void> check(const Options& options, const StepDescription& step) {
   return {};
 }
 
-SimulationOptions simulation_options(const ScheduleConfig& config, const Options& options) {
+SimulationOptions simulation_options(const ScheduleConfig& config, const SimulateOptions& options) {
   SimulationOptions simulation;
   simulation.config = config;
   simulation.iterations = options.iterations;
   return simulation;
 }
 
-Result<void> simulate_once(const Options& options, const Subject& subject,
-                           const ScheduleConfig& config, std::ostream& out) {
+/// Says once why predictions from a measured job are guesses, where they are.
+void print_doubts(const Subject& subject, std::span<const ScheduleConfig> configs,
+                  std::ostream& err) {
+  if (!subject.job) return;
+  std::vector<std::string> doubts;
+  for (const ScheduleConfig& config : configs) {
+    auto doubt = extrapolation(subject.job->profile.calibration, config);
+    if (doubt && std::ranges::find(doubts, *doubt) == doubts.end()) doubts.push_back(*doubt);
+  }
+  print_notes(err, doubts);
+}
+
+Result<void> simulate_once(const SimulateOptions& options, const Subject& subject,
+                           const ScheduleConfig& config, Context& context) {
   const StepDescription& step = subject.step;
   auto record = SimulationRecord::create(options.trace, options.record, step, config, options.rank);
   if (!record) return failure(record.error());
@@ -139,18 +148,19 @@ Result<void> simulate_once(const Options& options, const Subject& subject,
   auto simulation = simulate(step, simulation_of);
   if (!simulation) return failure(simulation.error());
   if (auto ok = (*record)->finish(); !ok) return ok;
+  print_doubts(subject, std::span(&config, 1), context.err);
   const Prediction prediction{config, std::move(*simulation)};
   if (options.json) {
     auto document = prediction_json(step, prediction);
-    if (subject.job) document["profile"] = job_json(*subject.job);
-    out << json_text(document) << '\n';
+    if (subject.job) document["profile"] = job_json(*subject.job, config);
+    context.out << json_text(document) << '\n';
   } else {
-    print_prediction(out, step, prediction);
+    print_prediction(context.out, step, prediction);
   }
   return {};
 }
 
-Result<SweepRow> sweep_row(const Options& options, const StepDescription& step,
+Result<SweepRow> sweep_row(const SimulateOptions& options, const StepDescription& step,
                            ScheduleConfig config, std::span<const KnobSweep> sweeps,
                            std::vector<std::string> values) {
   std::string text;
@@ -166,8 +176,8 @@ Result<SweepRow> sweep_row(const Options& options, const StepDescription& step,
   return SweepRow{std::move(values), {std::move(config), std::move(*simulation)}};
 }
 
-Result<void> simulate_sweep(const Options& options, const Subject& subject,
-                            const ScheduleConfig& config, std::ostream& out) {
+Result<void> simulate_sweep(const SimulateOptions& options, const Subject& subject,
+                            const ScheduleConfig& config, Context& context) {
   const StepDescription& step = subject.step;
   std::vector<KnobSweep> sweeps;
   for (const auto& text : options.sweep) {
@@ -183,19 +193,21 @@ Result<void> simulate_sweep(const Options& options, const Subject& subject,
     if (!row) return failure(row.error());
     rows.push_back(std::move(*row));
   }
+  std::vector<ScheduleConfig> configs;
+  for (const SweepRow& row : rows) configs.push_back(row.prediction.config);
+  print_doubts(subject, configs, context.err);
   if (options.json) {
     auto document = sweep_json(step, rows);
-    if (subject.job) {
-      for (auto& row : document) row["profile"] = job_json(*subject.job);
-    }
-    out << json_text(document) << '\n';
+    for (std::size_t i = 0; subject.job && i < rows.size(); ++i)
+      document[i]["profile"] = job_json(*subject.job, configs[i]);
+    context.out << json_text(document) << '\n';
   } else {
-    print_sweep(out, sweeps, rows);
+    print_sweep(context.out, sweeps, rows);
   }
   return {};
 }
 
-Result<int> simulate_verb(const Options& options, Context& context) {
+Result<int> simulate_verb(const SimulateOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "simulate"); !ok) return failure(ok.error());
   const auto subject = make_subject(options, context.err);
   if (!subject) return failure(subject.error());
@@ -207,7 +219,7 @@ Result<int> simulate_verb(const Options& options, Context& context) {
     if (auto ok = write_whole_file(options.step_out, text); !ok) return failure(ok.error());
   }
   const auto run = options.sweep.empty() ? simulate_once : simulate_sweep;
-  if (auto ok = run(options, *subject, *config, context.out); !ok) return failure(ok.error());
+  if (auto ok = run(options, *subject, *config, context); !ok) return failure(ok.error());
   return kDone;
 }
 
@@ -216,7 +228,7 @@ const std::map<std::string, CollectiveAlgorithm> kAlgorithms = {
     {"ring", CollectiveAlgorithm::ring},
     {"tree", CollectiveAlgorithm::tree}};
 
-void add_step_options(CLI::App& verb, Options& options) {
+void add_step_options(CLI::App& verb, SimulateOptions& options) {
   verb.add_option("STEP", options.step, "the step description; - for standard input");
   verb.add_option("--profile", options.profile, "the step of this profile, by its name or number");
   verb.add_option("--store", options.store, "the store's file, which has the profile");
@@ -235,7 +247,7 @@ void add_step_options(CLI::App& verb, Options& options) {
 }  // namespace
 
 void add_simulate(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulateOptions>();
   auto* verb = program.add_subcommand("simulate", "predict a training step without running it");
   add_step_options(*verb, *options);
   verb->add_option("--config", options->config,
@@ -253,7 +265,7 @@ void add_simulate(CLI::App& program, Action& action) {
   verb->add_option("--step-out", options->step_out, "write the step description to this file");
   verb->add_option("--rank", options->rank, "whose timeline and tape")->capture_default_str();
   verb->add_flag("--json", options->json, "print JSON");
-  verb->footer(kFooter);
+  verb->footer(kSimulateFooter);
   verb->callback([options, &action] {
     action = [options](Context& c) { return simulate_verb(*options, c); };
   });

@@ -14,10 +14,6 @@ namespace {
 /// its size.
 constexpr std::size_t kMaxStepTextBytes = std::size_t{1} << 30;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
 Result<std::string> read_input() {
   std::string text;
   std::array<char, 1 << 16> block;

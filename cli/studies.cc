@@ -15,7 +15,7 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct StudiesOptions {
   std::string store;
   bool json = false;
 };
@@ -71,7 +71,7 @@ nlohmann::json line_json(const Line& line, const HostView& host) {
   return document;
 }
 
-Result<int> show_studies(const Options& options, Context& context) {
+Result<int> show_studies(const StudiesOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "studies"); !ok) return failure(ok.error());
   const auto store = open_for_reading(options.store);
   if (!store) return failure(store.error());
@@ -99,7 +99,7 @@ Result<int> show_studies(const Options& options, Context& context) {
 }  // namespace
 
 void add_studies(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StudiesOptions>();
   auto* verb = program.add_subcommand("studies", "list the studies of the store");
   verb->add_option("--store", options->store, "the store's file");
   verb->add_flag("--json", options->json, "print JSON");

@@ -20,7 +20,7 @@ void on_resize(int) {
   const int before = errno;
   const char byte = 0;
   // A full pipe says it already.
-  if (const int end = resized_end.load(); end >= 0) (void)!write(end, &byte, 1);
+  if (const int end = resized_end.load(); end >= 0) (void)!::write(end, &byte, 1);
   errno = before;
 }
 
@@ -58,7 +58,7 @@ TerminalSize Screen::size() const {
 
 void Screen::draw(const std::vector<std::string>& lines) {
   char bytes[64];
-  while (resized_[0] >= 0 && read(resized_[0], bytes, sizeof bytes) > 0) {
+  while (resized_[0] >= 0 && ::read(resized_[0], bytes, sizeof bytes) > 0) {
   }
   std::string text = "\033[H";
   for (std::size_t i = 0; i < lines.size(); ++i) {

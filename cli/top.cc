@@ -27,14 +27,14 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-struct Options {
+struct TopOptions {
   DaemonChoice daemon;
   std::string interval = "2s";
   std::int64_t count = 0;
   bool once = false;
 };
 
-constexpr std::size_t kTextLimitBytes = 400;
+constexpr std::size_t kTopTextLimitBytes = 400;
 constexpr std::size_t kPrintedColumns = 200;
 constexpr std::int64_t kLeastIntervalNs = 100'000'000, kMostIntervalNs = 3'600'000'000'000;
 
@@ -63,7 +63,7 @@ class Picture {
       return {};
     }
     if (!since_) since_ = now();
-    shown_.trouble = printable(data.error().message, kTextLimitBytes);
+    shown_.trouble = printable(data.error().message, kTopTextLimitBytes);
     return failure(data.error());
   }
 
@@ -131,13 +131,14 @@ Result<int> follow(Picture& picture, std::int64_t interval_ns, std::int64_t coun
   }
 }
 
-Result<int> top(const Options& options, Context& context) {
+Result<int> top(const TopOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "top"); !ok) return failure(ok.error());
   const auto interval_ns = parse_duration(options.interval);
   if (!interval_ns) return failure(interval_ns.error().in("--interval"));
   if (*interval_ns < kLeastIntervalNs || *interval_ns > kMostIntervalNs) {
-    return failure(ErrorCode::invalid_argument, "--interval: expected 100ms to 1h, found " +
-                                                    printable(options.interval, kTextLimitBytes));
+    return failure(ErrorCode::invalid_argument,
+                   "--interval: expected 100ms to 1h, found " +
+                       printable(options.interval, kTopTextLimitBytes));
   }
   auto access = daemon_access(options.daemon);
   if (!access) return failure(access.error());
@@ -160,7 +161,7 @@ Result<int> top(const Options& options, Context& context) {
 }  // namespace
 
 void add_top(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TopOptions>();
   auto* verb = program.add_subcommand("top", "watch the jobs that a daemon knows as they train");
   add_daemon_option(*verb, options->daemon);
   verb->add_option("--interval", options->interval, "time between two looks")

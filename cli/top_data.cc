@@ -9,12 +9,12 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kTextLimitBytes = 400;
+constexpr std::size_t kTopDataTextLimitBytes = 400;
 /// Entries of the audit among which the last push is looked for.
 constexpr int kAuditEntries = 200;
 
 std::string text_of(const nlohmann::json& object, const char* name) {
-  return printable(text_member(object, name), kTextLimitBytes);
+  return printable(text_member(object, name), kTopDataTextLimitBytes);
 }
 
 std::optional<TraceKind> kind_of(const std::string& text) {
@@ -62,13 +62,14 @@ std::optional<TopPush> last_push_of(const nlohmann::json& answer) {
     const auto detail = entry.find("detail");
     if (text_member(entry, "action") != "promote" || detail == entry.end()) continue;
     if (!detail->is_object()) continue;
-    newest = TopPush{.at_unix_ns = integer_member(entry, "at_ns"),
-                     .version = integer_member(*detail, "version"),
-                     .key = printable(short_key(text_member(entry, "subject")), kTextLimitBytes),
-                     .who = text_of(entry, "actor"),
-                     .origin = text_of(*detail, "origin"),
-                     .stage = text_of(*detail, "stage"),
-                     .note = text_of(*detail, "note")};
+    newest =
+        TopPush{.at_unix_ns = integer_member(entry, "at_ns"),
+                .version = integer_member(*detail, "version"),
+                .key = printable(short_key(text_member(entry, "subject")), kTopDataTextLimitBytes),
+                .who = text_of(entry, "actor"),
+                .origin = text_of(*detail, "origin"),
+                .stage = text_of(*detail, "stage"),
+                .note = text_of(*detail, "note")};
   }
   return newest;
 }

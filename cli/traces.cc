@@ -20,7 +20,7 @@ namespace {
 constexpr int kColumns = 100;
 constexpr std::size_t kHostLimitBytes = 60;
 
-struct Options {
+struct TracesOptions {
   std::string profile, store;
   std::optional<std::int64_t> iteration, rank;
   std::optional<int> width;
@@ -28,7 +28,8 @@ struct Options {
 };
 
 /// The iteration that was asked for, else one that stands for the others.
-Result<std::int64_t> iteration_of(const Options& options, Store& store, const ProfileRow& row) {
+Result<std::int64_t> iteration_of(const TracesOptions& options, Store& store,
+                                  const ProfileRow& row) {
   if (options.iteration) return *options.iteration;
   const auto iterations = store.profile_iterations(row.id);
   if (!iterations) return failure(iterations.error());
@@ -37,7 +38,7 @@ Result<std::int64_t> iteration_of(const Options& options, Store& store, const Pr
   return failure(ErrorCode::not_found, "profile " + row.name + " has no whole iteration to draw");
 }
 
-Result<int> columns_of(const Options& options, int terminal) {
+Result<int> columns_of(const TracesOptions& options, int terminal) {
   if (!options.width) {
     return terminal == 0 ? kColumns : std::clamp(terminal, kLeastColumns, kMostColumns);
   }
@@ -68,7 +69,7 @@ void draw(std::ostream& out, const LoadedProfile& profile, const LaneDrawingOpti
   }
 }
 
-Result<int> show_trace(const Options& options, Context& context) {
+Result<int> show_trace(const TracesOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "traces"); !ok) return failure(ok.error());
   const auto columns = columns_of(options, context.err_columns);
   if (!columns) return failure(columns.error());
@@ -103,7 +104,7 @@ Result<int> show_trace(const Options& options, Context& context) {
 void add_traces(CLI::App& program, Action& action) {
   auto* traces = program.add_subcommand("traces", "look at what ran when");
   traces->require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TracesOptions>();
   auto* verb = traces->add_subcommand("show", "draw an iteration's streams and channels");
   verb->add_option("PROFILE", options->profile, "its name or number")->required();
   verb->add_option("--iteration", options->iteration, "which step (default: a typical one)");

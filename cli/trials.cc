@@ -12,12 +12,12 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct TrialsOptions {
   std::string study, store;
   bool json = false, csv = false;
 };
 
-Result<int> show_trials(const Options& options, Context& context) {
+Result<int> show_trials(const TrialsOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "trials"); !ok) return failure(ok.error());
   const auto store = open_for_reading(options.store);
   if (!store) return failure(store.error());
@@ -45,7 +45,7 @@ Result<int> show_trials(const Options& options, Context& context) {
 }  // namespace
 
 void add_trials(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrialsOptions>();
   auto* verb = program.add_subcommand("trials", "show every trial of a study");
   verb->add_option("STUDY", options->study, "its name or number")->required();
   verb->add_option("--store", options->store, "the store's file");

@@ -26,7 +26,7 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct TuneOptions {
   std::vector<std::string> params, defaults, constraints, limits;
   std::vector<std::string> objectives = {"auto"};
   std::string timeout = "10m";
@@ -37,7 +37,7 @@ struct Options {
   bool resume = false, take_over = false, json = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kTuneFooter =
     "hocket tune [options] -- COMMAND…\n"
     "Runs COMMAND once for each trial. Parameters reach it as environment variables and as {NAME}\n"
     "in its arguments; the scheduler's knobs, which are tuned when no --param is given, also as\n"
@@ -56,7 +56,7 @@ constexpr const char* kFooter =
     "  hocket tune --objective report --objective memory -- ./job\n"
     "  hocket tune --resume\n";
 
-Result<Space> make_space(const Options& options) {
+Result<Space> make_space(const TuneOptions& options) {
   std::vector<Parameter> parameters;
   if (options.params.empty()) {
     auto knobs = schedule_parameters();
@@ -74,7 +74,7 @@ Result<Space> make_space(const Options& options) {
   return Space::make(std::move(parameters), options.constraints);
 }
 
-Result<StudyDefinition> make_definition(const Options& options) {
+Result<StudyDefinition> make_definition(const TuneOptions& options) {
   auto space = make_space(options);
   if (!space) return failure(space.error());
   const auto objectives = parse_objectives(options.objectives);
@@ -123,7 +123,7 @@ Result<StudyDefinition> make_definition(const Options& options) {
 }
 
 /// A new study, or the one to resume, checked before anything is written.
-Result<Sweep> open_sweep(const Options& options, const Context& context,
+Result<Sweep> open_sweep(const TuneOptions& options, const Context& context,
                          std::unique_ptr<Store>& store) {
   const auto open = [&]() -> Result<void> {
     auto opened = open_for_writing(options.store);
@@ -184,12 +184,12 @@ Result<std::optional<Donor>> find_donor(const Context& context, Store& store, co
 }
 
 /// " --store PATH" where that was given.
-std::string store_argument(const Options& options) {
+std::string store_argument(const TuneOptions& options) {
   return options.store.empty() ? "" : " --store " + shell_quoted(options.store);
 }
 
 /// `error` with how to go on, for a study that can be resumed.
-Error resumable(Error error, const Sweep& sweep, std::size_t kept, const Options& options) {
+Error resumable(Error error, const Sweep& sweep, std::size_t kept, const TuneOptions& options) {
   error.message += "; " + std::to_string(kept) + (kept == 1 ? " trial is" : " trials are") +
                    " kept, go on with: hocket tune --resume --study " + sweep.study.name +
                    store_argument(options);
@@ -197,7 +197,7 @@ Error resumable(Error error, const Sweep& sweep, std::size_t kept, const Options
 }
 
 /// Runs the study to its end and keeps what came of it.
-Result<StudyResult> run_sweep(const Options& options, const Context& context, Store& store,
+Result<StudyResult> run_sweep(const TuneOptions& options, const Context& context, Store& store,
                               const Sweep& sweep) {
   const auto topology = topology_of(store, sweep.study);
   if (!topology) return failure(topology.error());
@@ -229,7 +229,7 @@ Result<StudyResult> run_sweep(const Options& options, const Context& context, St
 }
 
 /// The line that fetches what was promoted.
-Result<std::string> fetch_line(Store& store, const StudyRow& study, const Options& options) {
+Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOptions& options) {
   const auto host = probe_topology();
   if (!host) return failure(host.error());
   const auto promotions = current_promotions(store);
@@ -243,7 +243,7 @@ Result<std::string> fetch_line(Store& store, const StudyRow& study, const Option
                                            " was replaced by another at the same moment");
 }
 
-Result<void> show(const Options& options, Context& context, Store& store, std::int64_t study_id,
+Result<void> show(const TuneOptions& options, Context& context, Store& store, std::int64_t study_id,
                   const StudyResult& result) {
   const auto study = store.study(std::to_string(study_id));
   if (!study) return failure(study.error());
@@ -281,7 +281,7 @@ Result<void> show(const Options& options, Context& context, Store& store, std::i
   return {};
 }
 
-Result<int> tune(const Options& options, Context& context) {
+Result<int> tune(const TuneOptions& options, Context& context) {
   std::unique_ptr<Store> store;
   const auto sweep = open_sweep(options, context, store);
   if (!sweep) return failure(sweep.error());
@@ -300,7 +300,7 @@ Result<int> tune(const Options& options, Context& context) {
 }
 
 /// Declares the options; returns those that define a study, which --resume takes from the store.
-std::vector<CLI::Option*> add_options(CLI::App& verb, Options& options) {
+std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
   auto* transfer =
       verb.add_option("--transfer", options.transfer,
                       "the earlier study to start from (default: the nearest, if one is near)");
@@ -380,10 +380,10 @@ Result<void> check_resume(bool resume, const std::vector<CLI::Option*>& defining
 }  // namespace
 
 void add_tune(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneOptions>();
   auto* verb = program.add_subcommand("tune", "run a command under many settings, keep the best");
   const auto defining = add_options(*verb, *options);
-  verb->footer(kFooter);
+  verb->footer(kTuneFooter);
   verb->callback([options, defining, &action] {
     const auto allowed = check_resume(options->resume, defining);
     action = [options, allowed](Context& c) -> Result<int> {

@@ -24,14 +24,14 @@
 namespace hocket {
 namespace {
 
-struct Options {
+struct WatchOptions {
   DaemonChoice daemon;
   std::string key;
   std::int64_t count = 0;
   bool json = false;
 };
 
-constexpr std::size_t kTextLimitBytes = 200;
+constexpr std::size_t kWatchTextLimitBytes = 200;
 
 std::string knobs_text(const ScheduleConfig& config) {
   auto document = to_json(config);
@@ -41,7 +41,7 @@ std::string knobs_text(const ScheduleConfig& config) {
 }
 
 /// Prints an event; false when it is not one of a version.
-bool print_event(const ServerEvent& event, const Options& options, Context& context) {
+bool print_event(const ServerEvent& event, const WatchOptions& options, Context& context) {
   const auto document = parse_object(event.data, "event");
   if (!document) return false;
   const auto message = daemon_message_from_json(event.type, *document);
@@ -52,7 +52,7 @@ bool print_event(const ServerEvent& event, const Options& options, Context& cont
   }
   const auto& config = std::get<ConfigMessage>(*message);
   context.out << time_text(system_unix_ns()) << " version " << config.version << ": "
-              << knobs_text(config.config) << " (" << printable(config.origin, kTextLimitBytes)
+              << knobs_text(config.config) << " (" << printable(config.origin, kWatchTextLimitBytes)
               << ")" << std::endl;
   return true;
 }
@@ -64,7 +64,7 @@ void wait_for_either(const CancelToken& a, const CancelToken& b) {
 }
 
 /// Prints until the interrupt or the count; connects again when the connection is lost.
-Result<int> follow(HttpClient& client, const std::string& key, const Options& options,
+Result<int> follow(HttpClient& client, const std::string& key, const WatchOptions& options,
                    Context& context, const CancelToken& interrupted) {
   constexpr int kAgainMs = 1000;
   std::int64_t printed = 0;
@@ -95,7 +95,7 @@ Result<int> follow(HttpClient& client, const std::string& key, const Options& op
   }
 }
 
-Result<int> watch(const Options& options, Context& context) {
+Result<int> watch(const WatchOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "watch"); !ok) return failure(ok.error());
   auto access = daemon_access(options.daemon);
   if (!access) return failure(access.error());
@@ -117,7 +117,7 @@ Result<int> watch(const Options& options, Context& context) {
 }  // namespace
 
 void add_watch(CLI::App& program, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WatchOptions>();
   auto* verb = program.add_subcommand("watch", "print a key's versions as they are released");
   verb->add_option("KEY", options->key, "a key, its beginning, or a workload's name")->required();
   add_daemon_option(*verb, options->daemon);

@@ -26,6 +26,10 @@ target_include_directories(hocket_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(hocket_options INTERFACE -Wall -Wextra -Wpedantic -Werror
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                        $<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option>)
+# To GCC a source within another one is a header, where types of its own would be a mistake.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(hocket_options INTERFACE -Wno-subobject-linkage)
+endif()
 if(HOCKET_SANITIZE)
   target_compile_options(hocket_options INTERFACE
     -fsanitize=${HOCKET_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -71,7 +75,8 @@ endfunction()
 
 # hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [LABEL unit|job] [TIMEOUT SECONDS]): a
 # GoogleTest program. Tests of label "unit" run under the sanitizers too, under that of threads only
-# when what they test has some; "job" tests start whole programs.
+# when what they test has some; "job" tests run as released alone: those that start whole programs,
+# and those that no sanitizer has more to say about.
 function(hocket_test name)
   cmake_parse_arguments(ARG "SINGLE_THREADED" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)

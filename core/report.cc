@@ -5,8 +5,8 @@
 namespace hocket {
 namespace {
 
-constexpr const char* kFormat = "hocket-report";
-constexpr int kVersion = 1;
+constexpr const char* kReportFormat = "hocket-report";
+constexpr int kReportVersion = 1;
 constexpr std::int64_t kMaxNs = std::int64_t{1} << 53;
 
 Result<Iteration> iteration_from_json(const nlohmann::json& entry) {
@@ -37,8 +37,8 @@ nlohmann::json to_json(const RunReport& report) {
                           {"communication_ns", iteration.communication_ns},
                           {"exposed_ns", iteration.exposed_ns}});
   }
-  return {{"format", kFormat},
-          {"version", kVersion},
+  return {{"format", kReportFormat},
+          {"version", kReportVersion},
           {"topology", to_json(report.topology)},
           {"workload", to_json(report.workload)},
           {"config", to_json(report.config)},
@@ -49,7 +49,7 @@ nlohmann::json to_json(const RunReport& report) {
 Result<RunReport> parse_report(std::string_view text) {
   const auto document = parse_object(text, "report");
   if (!document) return failure(document.error());
-  if (const auto ok = check_format(*document, kFormat, kVersion); !ok)
+  if (const auto ok = check_format(*document, kReportFormat, kReportVersion); !ok)
     return failure(ok.error().in("report"));
 
   RunReport report;

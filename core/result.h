@@ -46,4 +46,9 @@ inline tl::unexpected<Error> failure(Error error) {
   return tl::make_unexpected(std::move(error));
 }
 
+/// `return invalid("…")`: failure(ErrorCode::invalid_argument, "…").
+inline tl::unexpected<Error> invalid(std::string message) {
+  return failure(ErrorCode::invalid_argument, std::move(message));
+}
+
 }  // namespace hocket

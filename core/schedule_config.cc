@@ -8,8 +8,8 @@
 namespace hocket {
 namespace {
 
-constexpr const char* kFormat = "hocket-schedule";
-constexpr int kVersion = 1;
+constexpr const char* kConfigFormat = "hocket-schedule";
+constexpr int kConfigVersion = 1;
 constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20;
 
 const Knob& knob(std::string_view name) {
@@ -83,8 +83,8 @@ Result<void> validate(const ScheduleConfig& config) {
 
 nlohmann::json to_json(const ScheduleConfig& config) {
   nlohmann::json document = config.unknown_fields;
-  document["format"] = kFormat;
-  document["version"] = kVersion;
+  document["format"] = kConfigFormat;
+  document["version"] = kConfigVersion;
   document["partition_bytes"] = config.partition_bytes;
   document["credit_bytes"] = config.credit_bytes;
   document["streams"] = config.streams;
@@ -99,7 +99,7 @@ Result<ScheduleConfig> schedule_config_from_json(const nlohmann::json& document,
   if (!document.is_object()) {
     return failure(ErrorCode::invalid_argument, "configuration must be a JSON object");
   }
-  if (const auto format = read_string(document, "format"); !format || *format != kFormat) {
+  if (const auto format = read_string(document, "format"); !format || *format != kConfigFormat) {
     return failure(
         format ? Error{ErrorCode::invalid_argument,
                        "field \"format\": expected \"hocket-schedule\", found \"" + *format + "\""}

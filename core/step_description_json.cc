@@ -16,8 +16,8 @@ namespace {
 using nlohmann::json;
 using step::Reader;
 
-constexpr const char* kFormat = "hocket-step";
-constexpr int kVersion = 1;
+constexpr const char* kStepFormat = "hocket-step";
+constexpr int kStepVersion = 1;
 constexpr const char* kDocument = "step description";
 /// Data that `after` makes: written by the task of that name, read by those that follow it.
 constexpr const char* kAfter = "after:";
@@ -248,7 +248,7 @@ void write_costs(Writer& writer, const StepDescription& step) {
 Result<StepDescription> parse_step_description(std::string_view text) {
   const auto document = parse_object(text, kDocument);
   if (!document) return failure(document.error());
-  if (const auto ok = check_format(*document, kFormat, kVersion); !ok)
+  if (const auto ok = check_format(*document, kStepFormat, kStepVersion); !ok)
     return failure(ok.error().in(kDocument));
 
   StepDescription step;
@@ -270,8 +270,8 @@ Result<StepDescription> parse_step_description(std::string_view text) {
 
 json to_json(const StepDescription& step) {
   Writer writer;
-  writer.value("format", kFormat);
-  writer.value("version", kVersion);
+  writer.value("format", kStepFormat);
+  writer.value("version", kStepVersion);
   step::visit_step(writer, step);
   write_costs(writer, step);
   json elements = json::array();

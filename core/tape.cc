@@ -7,8 +7,8 @@
 namespace hocket {
 namespace {
 
-constexpr const char* kFormat = "hocket-tape";
-constexpr int kVersion = 2;
+constexpr const char* kTapeFormat = "hocket-tape";
+constexpr int kTapeVersion = 2;
 constexpr std::int64_t kMaxRanks = 1 << 24;
 
 constexpr std::string_view kKinds[] = {"submitted",     "captured",  "launched",     "announced",
@@ -65,8 +65,8 @@ std::string describe(const TapeRecord& record, const TapeReader& tape) {
 }
 
 nlohmann::json to_json(const TapeHeader& header) {
-  return {{"format", kFormat},
-          {"version", kVersion},
+  return {{"format", kTapeFormat},
+          {"version", kTapeVersion},
           {"partition_bytes", header.plan.partition_bytes},
           {"credit_bytes", header.plan.credit_bytes},
           {"order", to_string(header.plan.order)},
@@ -77,7 +77,8 @@ nlohmann::json to_json(const TapeHeader& header) {
 }
 
 Result<TapeHeader> tape_header_from_json(const nlohmann::json& document) {
-  if (const auto ok = check_format(document, kFormat, kVersion); !ok) return failure(ok.error());
+  if (const auto ok = check_format(document, kTapeFormat, kTapeVersion); !ok)
+    return failure(ok.error());
   TapeHeader header;
   const struct {
     const char* field;

@@ -316,6 +316,17 @@ void fit_ranks(const StepStructure& structure, std::span<const RankTrace> traces
   if (furthest >= kLeastRankScale) calibration.step.rank_compute_scale = std::move(scales);
 }
 
+void find_part_sizes(const std::vector<ProfiledStep>& steps, Calibration& calibration) {
+  std::vector<std::int64_t> sizes;
+  for (const ProfiledStep& step : steps) {
+    for (const ProfiledPart& part : step.parts) sizes.push_back(part.bytes);
+  }
+  if (sizes.empty()) return;
+  const auto [least, most] = std::ranges::minmax(sizes);
+  calibration.least_part_bytes = least;
+  calibration.most_part_bytes = most;
+}
+
 Result<void> check(std::span<const RankTrace> traces, std::span<const ClockFit> fits) {
   if (traces.empty() || fits.size() != traces.size()) {
     return failure(ErrorCode::invalid_argument, "profile: it has no traces to calibrate from");
@@ -373,6 +384,7 @@ Result<Calibration> calibrate(const StepStructure& structure, std::span<const Ra
     walls.push_back(static_cast<double>(iteration.wall_ns));
   calibration.measured_iteration_ns = numbers_median(std::move(walls), 0);
   fit_compute(*steps, calibration);
+  find_part_sizes(*steps, calibration);
   fit_links(traces, calibration);
   fit_ranks(structure, traces, *steps, transfers, calibration);
   if (auto ok = validate(calibration.step); !ok) return failure(ok.error().in("profile"));

@@ -33,6 +33,8 @@ struct Calibration {
   std::optional<LinkSpec> host_link = {}, network_link = {};
   double measured_iteration_ns = 0;  ///< median |W| of rank 0
   std::int64_t steps = 0;            ///< whole ones that it was fitted to
+  /// The smallest and the largest part that the cost of parts was fitted to; 0 when there was none.
+  std::int64_t least_part_bytes = 0, most_part_bytes = 0;
   /// For people: what could not be fitted, and what stands in its place.
   std::vector<std::string> notes = {};
 };

@@ -16,10 +16,10 @@ namespace {
 constexpr double kMostResidual = 0.1;
 
 /// The window that holds `time_ns`, of windows by begin.
-std::optional<std::size_t> window_at(std::span<const Window> windows, std::int64_t time_ns) {
+std::optional<std::size_t> window_at(std::span<const StepWindow> windows, std::int64_t time_ns) {
   const auto after = std::partition_point(
       windows.begin(), windows.end(),
-      [&](const Window& window) { return window.interval.begin_ns <= time_ns; });
+      [&](const StepWindow& window) { return window.interval.begin_ns <= time_ns; });
   if (after == windows.begin() || time_ns >= (after - 1)->interval.end_ns) return std::nullopt;
   return static_cast<std::size_t>(after - 1 - windows.begin());
 }
@@ -147,7 +147,7 @@ std::vector<std::string> uncertain(std::span<const RankTrace> traces,
 
 CollectiveFigures measure_collectives(std::span<const RankTrace> traces,
                                       std::span<const ClockFit> fits, std::size_t reference,
-                                      std::span<const Window> windows) {
+                                      std::span<const StepWindow> windows) {
   CollectiveFigures figures;
   if (std::none_of(traces.begin(), traces.end(), communicates)) {
     figures.transfer_ns.resize(windows.size());

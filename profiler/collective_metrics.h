@@ -25,6 +25,6 @@ struct CollectiveFigures {
 /// `reference` is reference_index(traces), `windows` are its windows.
 CollectiveFigures measure_collectives(std::span<const RankTrace> traces,
                                       std::span<const ClockFit> fits, std::size_t reference,
-                                      std::span<const Window> windows);
+                                      std::span<const StepWindow> windows);
 
 }  // namespace hocket

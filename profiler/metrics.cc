@@ -41,7 +41,7 @@ void compare_ranks(JobMetrics& job) {
 }  // namespace
 
 RankMetrics measure_rank(const RankTrace& trace, std::int64_t first_step) {
-  const std::vector<Window> windows = windows_of(trace.step_starts, first_step);
+  const std::vector<StepWindow> windows = windows_of(trace.step_starts, first_step);
   RankMetrics metrics;
   metrics.rank = trace.rank;
   metrics.iterations = measure_windows(windows, activity_of(trace.records));

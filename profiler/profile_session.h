@@ -67,7 +67,10 @@ inline constexpr std::int64_t kMaxProfiledSteps = 1'000'000;
 struct ProfileOverhead {
   double profiled_ns = 0, plain_ns = 0;  ///< medians of an iteration
   std::int64_t profiled = 0, plain = 0;  ///< how many
+  double error_ns = 0;                   ///< standard error of profiled_ns − plain_ns
   double share() const { return plain_ns > 0 ? profiled_ns / plain_ns - 1 : 0; }
+  /// share() is known to ± this, with 95 % confidence.
+  double share_margin() const { return plain_ns > 0 ? 1.96 * error_ns / plain_ns : 0; }
 };
 
 /// What a session has, once it is done.

@@ -5,7 +5,7 @@
 
 namespace hocket {
 
-std::vector<Window> windows_of(std::span<const StepStart> starts, std::int64_t first_step) {
+std::vector<StepWindow> windows_of(std::span<const StepStart> starts, std::int64_t first_step) {
   std::vector<StepStart> sorted(starts.begin(), starts.end());
   std::sort(sorted.begin(), sorted.end(), [](const StepStart& a, const StepStart& b) {
     return std::pair(a.step, a.begin_ns) < std::pair(b.step, b.begin_ns);
@@ -14,7 +14,7 @@ std::vector<Window> windows_of(std::span<const StepStart> starts, std::int64_t f
   sorted.erase(std::unique(sorted.begin(), sorted.end(),
                            [](const auto& a, const auto& b) { return a.step == b.step; }),
                sorted.end());
-  std::vector<Window> windows;
+  std::vector<StepWindow> windows;
   for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
     const StepStart &start = sorted[i], &next = sorted[i + 1];
     if (start.step < first_step || next.step - 1 != start.step) continue;
@@ -25,9 +25,9 @@ std::vector<Window> windows_of(std::span<const StepStart> starts, std::int64_t f
   return windows;
 }
 
-std::vector<Interval> time_of(std::span<const Window> windows) {
+std::vector<Interval> time_of(std::span<const StepWindow> windows) {
   std::vector<Interval> intervals;
-  for (const Window& window : windows) intervals.push_back(window.interval);
+  for (const StepWindow& window : windows) intervals.push_back(window.interval);
   return union_of(std::move(intervals));
 }
 
@@ -46,7 +46,7 @@ Activity activity_of(std::span<const TraceRecord> records) {
   return activity;
 }
 
-std::vector<IterationMetrics> measure_windows(std::span<const Window> windows,
+std::vector<IterationMetrics> measure_windows(std::span<const StepWindow> windows,
                                               const Activity& activity) {
   std::vector<Interval> both = activity.compute;
   both.insert(both.end(), activity.communication.begin(), activity.communication.end());

@@ -15,19 +15,19 @@
 namespace hocket {
 
 /// An iteration: from the start of its step's first task to that of the next step's.
-struct Window {
+struct StepWindow {
   std::int64_t step = 0;
   Interval interval = {};
 
-  bool operator==(const Window&) const = default;
+  bool operator==(const StepWindow&) const = default;
 };
 
 /// The windows of the steps from `first_step` on, rising and disjoint. A step has one when the
 /// start of the next step is known, too, and times do not run backwards.
-std::vector<Window> windows_of(std::span<const StepStart> starts, std::int64_t first_step);
+std::vector<StepWindow> windows_of(std::span<const StepStart> starts, std::int64_t first_step);
 
 /// The time that `windows` cover together.
-std::vector<Interval> time_of(std::span<const Window> windows);
+std::vector<Interval> time_of(std::span<const StepWindow> windows);
 
 /// What was at work when; unions.
 struct Activity {
@@ -37,7 +37,7 @@ struct Activity {
 Activity activity_of(std::span<const TraceRecord> records);
 
 /// Each window in parts: O((records + windows) · log records).
-std::vector<IterationMetrics> measure_windows(std::span<const Window> windows,
+std::vector<IterationMetrics> measure_windows(std::span<const StepWindow> windows,
                                               const Activity& activity);
 
 }  // namespace hocket

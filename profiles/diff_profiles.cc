@@ -42,7 +42,9 @@ std::map<TaskKey, TaskFigures> figures_of(std::span<const RankTrace> traces) {
   for (const RankTrace& trace : traces) {
     const auto windows = windows_of(trace.step_starts, 0);
     iterations += static_cast<double>(windows.size());
-    const auto is_before = [](std::int64_t ns, const Window& w) { return ns < w.interval.end_ns; };
+    const auto is_before = [](std::int64_t ns, const StepWindow& w) {
+      return ns < w.interval.end_ns;
+    };
     for (const TraceRecord& record : trace.records) {
       const auto window =
           std::upper_bound(windows.begin(), windows.end(), record.begin_ns, is_before);

@@ -31,10 +31,6 @@ struct FileTrace {
   RankTrace trace;
 };
 
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
 class FileReader {
  public:
   FileReader(const ImportRequest& request, std::vector<std::string>& notes)

@@ -3,6 +3,8 @@
 // How well a profile predicts: the simulator on the configuration that was measured. Pure.
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "core/result.h"
 #include "profiles/calibrate_profile.h"
@@ -20,5 +22,10 @@ nlohmann::json to_json(const PredictionCheck& check);
 
 /// Simulates the calibrated step as it was measured.
 Result<PredictionCheck> check_prediction(const CalibratedProfile& profile);
+
+/// Why a prediction of `config` is a guess, for people: its largest parts are more than twice as
+/// large as any that was measured, or less than half as large. Nothing when they are not.
+std::optional<std::string> extrapolation(const Calibration& calibration,
+                                         const ScheduleConfig& config);
 
 }  // namespace hocket

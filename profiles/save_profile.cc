@@ -101,11 +101,10 @@ class Saving {
     add_metrics(rows, job, bound_ns(traces, fits));
     rows.detail = {{"notes", profile_.notes}};
     if (const auto& overhead = profile_.overhead) {
-      rows.detail["overhead"] = {{"profiled_ns", overhead->profiled_ns},
-                                 {"plain_ns", overhead->plain_ns},
-                                 {"profiled", overhead->profiled},
-                                 {"plain", overhead->plain},
-                                 {"share", overhead->share()}};
+      rows.detail["overhead"] = {
+          {"profiled_ns", overhead->profiled_ns}, {"plain_ns", overhead->plain_ns},
+          {"profiled", overhead->profiled},       {"plain", overhead->plain},
+          {"share", overhead->share()},           {"share_margin", overhead->share_margin()}};
     }
     return rows;
   }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tuner/printable.h"
+#include "tuner/trimmed.h"
 
 namespace hocket {
 namespace {
@@ -36,17 +37,6 @@ bool is_name_start(char c) {
 
 std::string quoted_text(std::string_view text) {
   return '"' + printable(text, kQuoteLimitBytes) + '"';
-}
-
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 Result<Token> read_number_token(std::string_view rest) {

@@ -65,7 +65,7 @@ class Explainer {
   Means means_of(const Pairs& pairs);
   ParameterImportance importance(std::size_t dimension, const Pairs& pairs, const Means& means);
   void add_importances(Explanation& explanation);
-  Calibration calibrate() const;
+  LeaveOneOut calibrate() const;
   Recommendation recommend();
   std::vector<ParameterValue> values_along(std::size_t dimension, std::size_t most) const;
   Slice slice(std::size_t dimension, const Params& centre);
@@ -224,8 +224,8 @@ void Explainer::add_importances(Explanation& explanation) {
   std::ranges::stable_sort(explanation.importances, std::greater(), &ParameterImportance::total);
 }
 
-Calibration Explainer::calibrate() const {
-  Calibration calibration;
+LeaveOneOut Explainer::calibrate() const {
+  LeaveOneOut calibration;
   std::vector<double> measured, expected;
   for (std::size_t left_out = 0; left_out < modelled_.size(); ++left_out) {
     std::vector<Observation> others;

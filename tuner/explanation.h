@@ -43,7 +43,7 @@ struct LeftOut {
   double low = 0, high = 0;  ///< the interval that should hold 90 % of measurements
 };
 
-struct Calibration {
+struct LeaveOneOut {
   std::vector<LeftOut> trials;
   double coverage = 0;          ///< share of trials inside their interval
   double rank_correlation = 0;  ///< Kendall's τ-b of measured and expected
@@ -79,7 +79,7 @@ struct Explanation {
   double variation = 0;
   bool relative = true;                          ///< all values are positive
   std::vector<ParameterImportance> importances;  ///< the most important first
-  std::optional<Calibration> calibration;        ///< nothing outside kCalibrated trials
+  std::optional<LeaveOneOut> calibration;        ///< nothing outside kCalibrated trials
   Recommendation recommendation;
   std::vector<Slice> slices;       ///< in the order of the space
   std::optional<Surface> surface;  ///< where two parameters have more than one value

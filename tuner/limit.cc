@@ -10,7 +10,7 @@ namespace hocket {
 namespace {
 
 constexpr std::string_view kAtMost = "<=";
-constexpr std::size_t kQuoteLimitBytes = 60;
+constexpr std::size_t kLimitQuoteBytes = 60;
 
 std::string measured_name(const Objective& objective) {
   switch (objective.kind) {
@@ -33,7 +33,7 @@ std::string measured_name(const Objective& objective) {
 Result<Limit> parse_limit(std::string_view text) {
   const auto refuse = [&](const std::string& why) {
     return failure(ErrorCode::invalid_argument,
-                   "limit \"" + printable(text, kQuoteLimitBytes) + "\": " + why);
+                   "limit \"" + printable(text, kLimitQuoteBytes) + "\": " + why);
   };
   // The last one: a pattern may hold others, a number may not.
   const auto at = text.rfind(kAtMost);

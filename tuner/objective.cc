@@ -8,27 +8,18 @@
 #include "core/statistics.h"
 #include "tuner/line_matcher.h"
 #include "tuner/printable.h"
+#include "tuner/trimmed.h"
 
 namespace hocket {
 namespace {
 
-constexpr std::size_t kQuoteLimitBytes = 60;
-
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
+constexpr std::size_t kMetricQuoteBytes = 60;
 
 std::string quoted(std::string_view text) {
   std::string result = "\"";
-  result += printable(text, kQuoteLimitBytes);
+  result += printable(text, kMetricQuoteBytes);
   result += '"';
   return result;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
 Measurement measurement(std::vector<double> samples) {

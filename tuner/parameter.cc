@@ -93,10 +93,6 @@ std::size_t decode_index(std::size_t count, double unit) {
   return std::min(static_cast<std::size_t>(unit * static_cast<double>(count)), count - 1);
 }
 
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
 Result<void> validate_name(const std::string& name) {
   const auto is_letter = [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';

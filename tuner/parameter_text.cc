@@ -13,10 +13,6 @@ constexpr std::string_view kGrammar =
     "expected NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
     "NAME=choice:A,B,C";
 
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
 std::string quoted(std::string_view text) {
   std::string result = "\"";
   result += text;

@@ -17,10 +17,6 @@ namespace {
 /// Of a cell or a name in a message.
 constexpr std::size_t kShownBytes = 60;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
 std::string in_quotes(std::string_view text) {
   return '"' + printable(text, kShownBytes) + '"';
 }

@@ -16,7 +16,7 @@ namespace {
 /// What each feature weighs; docs/TRANSFER.md says why.
 constexpr double kMain = 1;      ///< a doubling of ranks, cores, rate, bytes, tensors
 constexpr double kMinor = 0.25;  ///< a doubling of what follows from those, or a library's version
-constexpr double kLatency = 0.5;
+constexpr double kLatencyWeight = 0.5;
 constexpr double kOtherProcessor = 1;
 constexpr double kOtherLinkKind = 4;
 constexpr double kOtherName = 1;
@@ -75,7 +75,7 @@ double link_distance(const std::string& a, const std::string& b) {
   // No further than by way of another kind.
   return std::min(2 * kOtherLinkKind,
                   kMain * doublings(x.spec->bytes_per_second, y.spec->bytes_per_second) +
-                      kLatency * doublings(latency(x), latency(y)));
+                      kLatencyWeight * doublings(latency(x), latency(y)));
 }
 
 /// One tensor size, and the share of the bytes in tensors of it.

@@ -9,13 +9,7 @@
 #include "core/check.h"
 
 namespace hocket {
-namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Result<Space> Space::make(std::vector<Parameter> parameters,
                           const std::vector<std::string>& constraints) {

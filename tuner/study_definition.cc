@@ -22,10 +22,6 @@ Result<void> check_range(const char* what, std::int64_t value, std::int64_t low,
                      std::to_string(high) + ", found " + std::to_string(value));
 }
 
-tl::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::invalid_argument, std::move(message));
-}
-
 Result<void> check_objectives(const std::vector<Objective>& objectives) {
   if (objectives.empty() || objectives.size() > kMostObjectives) {
     return invalid("objective: expected 1 to " + std::to_string(kMostObjectives) +

@@ -27,7 +27,7 @@ constexpr Scale kSizes[] = {{"TiB", "T", 0x1p40},
                             {"B", "", 1}};
 constexpr Scale kPlain[] = {{"", "", 1}};
 
-constexpr std::size_t kQuoteLimitBytes = 60;
+constexpr std::size_t kUnitQuoteBytes = 60;
 
 std::span<const Scale> scales(Unit unit) {
   switch (unit) {
@@ -108,7 +108,7 @@ Result<double> parse_value(std::string_view text, Unit unit) {
   }
   return failure(ErrorCode::invalid_argument, std::string("expected ") + expected(unit) +
                                                   ", at least 0, found \"" +
-                                                  printable(text, kQuoteLimitBytes) + "\"");
+                                                  printable(text, kUnitQuoteBytes) + "\"");
 }
 
 }  // namespace hocket

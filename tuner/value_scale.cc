@@ -7,7 +7,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kFewTicks = 5, kMostTicks = 10;
+constexpr std::size_t kFewScaleTicks = 5, kMostScaleTicks = 10;
 
 }  // namespace
 
@@ -31,14 +31,14 @@ std::vector<double> ValueScale::ticks() const {
   std::vector<double> ticks;
   const double step = round_step();
   if (is_log() || !(step > 0) || !std::isfinite(step)) {
-    for (std::size_t i = 0; i < kFewTicks; ++i) {
-      const double share = static_cast<double>(i) / (kFewTicks - 1);
+    for (std::size_t i = 0; i < kFewScaleTicks; ++i) {
+      const double share = static_cast<double>(i) / (kFewScaleTicks - 1);
       const double at = scaled(low_) * (1 - share) + scaled(high_) * share;
       ticks.push_back(is_log() ? std::clamp(std::exp(at), low_, high_) : at);
     }
     return ticks;
   }
-  for (double k = std::ceil(low_ / step); k * step <= high_ && ticks.size() < kMostTicks; ++k)
+  for (double k = std::ceil(low_ / step); k * step <= high_ && ticks.size() < kMostScaleTicks; ++k)
     ticks.push_back(k * step + 0.0);
   return ticks;
 }
@@ -52,7 +52,7 @@ double ValueScale::scaled(double value) const {
 }
 
 double ValueScale::round_step() const {
-  const double least = (high_ - low_) / (kFewTicks + 1);
+  const double least = (high_ - low_) / (kFewScaleTicks + 1);
   const double power = std::pow(10, std::floor(std::log10(least)));
   for (const double factor : {1.0, 2.0, 5.0}) {
     if (factor * power >= least) return factor * power;

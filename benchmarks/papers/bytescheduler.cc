@@ -27,10 +27,10 @@ constexpr double MiB = 1 << 20;
 constexpr std::int64_t kMaxModelBytes = std::int64_t{16} << 30;
 
 struct Results {
-  std::vector<std::pair<std::string, std::vector<Prediction>>> predictions;  // of each model
+  std::vector<std::pair<std::string, std::vector<PredictedPoint>>> predictions;  // of each model
   std::vector<Variant> variants;
   std::vector<WindowErrors> windows;
-  std::vector<Explanation> explanations;
+  std::vector<OverheadFit> explanations;
   std::vector<SharedBandwidth> shared;
   std::vector<BandwidthComparison> bandwidths;
 };
@@ -56,9 +56,9 @@ Result<std::vector<StepLayer>> load_layers(const std::string& path) {
   return std::move(step->layers);
 }
 
-std::vector<Prediction> predict_all(const std::vector<StepLayer>& tensors,
-                                    const PublishedModel& published) {
-  std::vector<Prediction> predictions;
+std::vector<PredictedPoint> predict_all(const std::vector<StepLayer>& tensors,
+                                        const PublishedModel& published) {
+  std::vector<PredictedPoint> predictions;
   for (const PublishedPoint& point : published.points) {
     if (auto prediction = predict(tensors, point, {})) {
       predictions.push_back(std::move(*prediction));
@@ -99,7 +99,7 @@ void print_predictions(const Results& results) {
       "model", "GPUs", "baseline", "fit GB/s", "scheduled", "predicted", "part/cred", "error",
       "error, default");
   for (const auto& [model, predictions] : results.predictions) {
-    for (const Prediction& p : predictions) {
+    for (const PredictedPoint& p : predictions) {
       std::printf("%-9s %5d %9.0f %10.3f %10.0f %10.0f %9s %+6.1f%% %+14.1f%%\n", model.c_str(),
                   p.point.gpus, p.point.baseline_images_per_second, p.bytes_per_second / 1e9,
                   p.point.scheduled_images_per_second, p.images_per_second(),
@@ -143,13 +143,13 @@ void print_explanations(const Results& results) {
       "%-30s %-26s %-24s %8s %-24s %s\n",
       fastest.step_ns(fastest.scheduled_images_per_second) / 1e6, "overhead",
       "ResNet50 on 16, 32, 64 GPUs", "error left", "mean", "VGG16's errors", "computation");
-  for (const Explanation& e : results.explanations) {
+  for (const OverheadFit& e : results.explanations) {
     std::printf("%-30s", std::string(e.name).c_str());
     for (const double value : e.fitted) std::printf(" %7.3f", value);
     std::printf(" %-2s  ", std::string(e.unit).c_str());
     for (const double error : e.remaining) std::printf(" %+6.1f%%", 100 * error);
     std::printf(" %11.3f", e.mean);
-    for (const Prediction& p : e.vgg16) std::printf(" %+6.1f%%", 100 * p.error());
+    for (const PredictedPoint& p : e.vgg16) std::printf(" %+6.1f%%", 100 * p.error());
     std::printf("  %6.1f ms\n", e.vgg16_compute_ns / 1e6);
   }
 }
@@ -185,7 +185,7 @@ void print_bandwidths(const BandwidthComparison& comparison) {
   }
 }
 
-nlohmann::json json_of(const Prediction& p) {
+nlohmann::json json_of(const PredictedPoint& p) {
   return {{"gpus", p.point.gpus},
           {"baseline_images_per_second", p.point.baseline_images_per_second},
           {"bytes_per_second", p.bytes_per_second},
@@ -196,9 +196,9 @@ nlohmann::json json_of(const Prediction& p) {
           {"config", to_json(p.tuned.config)}};
 }
 
-nlohmann::json json_of(const Explanation& e) {
+nlohmann::json json_of(const OverheadFit& e) {
   auto vgg16 = nlohmann::json::array();
-  for (const Prediction& p : e.vgg16) vgg16.push_back(json_of(p));
+  for (const PredictedPoint& p : e.vgg16) vgg16.push_back(json_of(p));
   return {{"overhead", e.name},
           {"unit", e.unit},
           {"fitted", e.fitted},

@@ -30,8 +30,8 @@ std::optional<double> fit_fifo(const std::vector<StepLayer>& layers, const Publi
   });
 }
 
-Prediction predict_on(double bytes_per_second, const std::vector<StepLayer>& layers,
-                      const PublishedPoint& point, const Overheads& overheads) {
+PredictedPoint predict_on(double bytes_per_second, const std::vector<StepLayer>& layers,
+                          const PublishedPoint& point, const Overheads& overheads) {
   const ScheduleConfig usual = documented_default();
   return {.point = point,
           .bytes_per_second = bytes_per_second,
@@ -87,9 +87,9 @@ double compute_ns(const StepDescription& step) {
   return total_ns;
 }
 
-Explanation explain_by(const Hypothesis& hypothesis, const std::vector<StepLayer>& vgg16,
+OverheadFit explain_by(const Hypothesis& hypothesis, const std::vector<StepLayer>& vgg16,
                        const std::vector<StepLayer>& resnet50) {
-  Explanation explanation{.name = hypothesis.name,
+  OverheadFit explanation{.name = hypothesis.name,
                           .unit = hypothesis.unit,
                           .fitted = {},
                           .remaining = {},
@@ -176,20 +176,20 @@ ScheduleConfig documented_default() {
   return partition_and_credit_grid({kDefaultPartitionBytes}, {4}).front();
 }
 
-double Prediction::images_per_second() const {
+double PredictedPoint::images_per_second() const {
   return kBatchPerGpu * point.gpus / static_cast<double>(tuned.iteration_ns) * 1e9;
 }
 
-double Prediction::error() const {
+double PredictedPoint::error() const {
   return images_per_second() / point.scheduled_images_per_second - 1;
 }
 
-double Prediction::default_error() const {
+double PredictedPoint::default_error() const {
   return point.step_ns(point.scheduled_images_per_second) / static_cast<double>(default_ns) - 1;
 }
 
-std::optional<Prediction> predict(const std::vector<StepLayer>& layers, const PublishedPoint& point,
-                                  const Overheads& overheads) {
+std::optional<PredictedPoint> predict(const std::vector<StepLayer>& layers,
+                                      const PublishedPoint& point, const Overheads& overheads) {
   const auto bandwidth = fit_fifo(layers, point, overheads);
   if (!bandwidth) return std::nullopt;
   return predict_on(*bandwidth, layers, point, overheads);
@@ -218,9 +218,9 @@ std::vector<WindowErrors> vary_window(const std::vector<StepLayer>& vgg16,
   return windows;
 }
 
-std::vector<Explanation> explain(const std::vector<StepLayer>& vgg16,
+std::vector<OverheadFit> explain(const std::vector<StepLayer>& vgg16,
                                  const std::vector<StepLayer>& resnet50) {
-  std::vector<Explanation> explanations;
+  std::vector<OverheadFit> explanations;
   for (const Hypothesis& hypothesis : kHypotheses) {
     explanations.push_back(explain_by(hypothesis, vgg16, resnet50));
   }

@@ -57,7 +57,7 @@ Tuned tuned_schedule(const std::vector<StepLayer>& layers, double bytes_per_seco
 /// ByteScheduler's documented defaults for parameter servers: 1,000,000 and 4,000,000 parameters.
 ScheduleConfig documented_default();
 
-struct Prediction {
+struct PredictedPoint {
   PublishedPoint point;
   double bytes_per_second = 0;  ///< fitted
   Tuned tuned;
@@ -70,8 +70,8 @@ struct Prediction {
 };
 
 /// None if no bandwidth fits.
-std::optional<Prediction> predict(const std::vector<StepLayer>& layers, const PublishedPoint& point,
-                                  const Overheads& overheads);
+std::optional<PredictedPoint> predict(const std::vector<StepLayer>& layers,
+                                      const PublishedPoint& point, const Overheads& overheads);
 
 /// Of each published point, the error when parts of 4 MB run in a window of `credit_bytes`.
 struct WindowErrors {
@@ -83,16 +83,16 @@ std::vector<WindowErrors> vary_window(const std::vector<StepLayer>& vgg16,
 
 /// One overhead as the explanation of what ResNet50 loses: its value by each of ResNet50's points,
 /// and what the mean of the three then predicts for VGG16.
-struct Explanation {
+struct OverheadFit {
   std::string_view name;
   std::string_view unit;
   std::array<double, 3> fitted{};     ///< in units
   std::array<double, 3> remaining{};  ///< error of ResNet50's points at that value
   double mean = 0;                    ///< of `fitted`
-  std::vector<Prediction> vgg16;      ///< with the mean
+  std::vector<PredictedPoint> vgg16;  ///< with the mean
   double vgg16_compute_ns = 0;        ///< VGG16's computation alone, whole tensors, with it
 };
-std::vector<Explanation> explain(const std::vector<StepLayer>& vgg16,
+std::vector<OverheadFit> explain(const std::vector<StepLayer>& vgg16,
                                  const std::vector<StepLayer>& resnet50);
 
 /// One bandwidth for both models, that of VGG16's baseline, and the link overhead per tensor with
@@ -100,7 +100,7 @@ std::vector<Explanation> explain(const std::vector<StepLayer>& vgg16,
 struct SharedBandwidth {
   int gpus = 0;
   double link_ns_per_part = 0;
-  Prediction vgg16, resnet50;
+  PredictedPoint vgg16, resnet50;
 };
 std::vector<SharedBandwidth> share_bandwidth(const std::vector<StepLayer>& vgg16,
                                              const std::vector<StepLayer>& resnet50);

@@ -90,10 +90,11 @@ std::string summary_of(const ProfileRow& row, const ProfileFolder& folder,
                      std::to_string(row.ranks.size()) +
                      (row.ranks.size() == 1 ? " rank, in " : " ranks, in ") + folder.path;
   if (!overhead) return text;
-  char cost[64];
-  std::snprintf(cost, sizeof cost, "; profiling cost %.2f%% (%lld iterations with, %lld without)",
-                100 * overhead->share(), static_cast<long long>(overhead->profiled),
-                static_cast<long long>(overhead->plain));
+  char cost[96];
+  std::snprintf(
+      cost, sizeof cost, "; profiling cost %.2f%% ± %.2f%% (%lld iterations with, %lld without)",
+      100 * overhead->share(), 100 * overhead->share_margin(),
+      static_cast<long long>(overhead->profiled), static_cast<long long>(overhead->plain));
   return text + cost;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,7 +24,7 @@ std::uint64_t key_of(TaskId task) {
 /// Finds submissions by id, which may come again once the task has ended.
 class SubmissionIndex {
  public:
-  explicit SubmissionIndex(const Buffer<Submission>& submissions) : submissions_(submissions) {
+  explicit SubmissionIndex(const FixedBuffer<Submission>& submissions) : submissions_(submissions) {
     sorted_.reserve(submissions.size());
     for (std::size_t i = 0; i < submissions.size(); ++i)
       sorted_.emplace_back(key_of(submissions[i].id), i);
@@ -47,7 +48,7 @@ class SubmissionIndex {
   }
 
  private:
-  const Buffer<Submission>& submissions_;
+  const FixedBuffer<Submission>& submissions_;
   std::vector<std::pair<std::uint64_t, std::size_t>> sorted_;
 };
 
@@ -283,8 +284,10 @@ class Assembly {
       }
     }
     if (profiled_ns.empty() || plain_ns.empty()) return std::nullopt;
-    return ProfileOverhead{median(profiled_ns), median(plain_ns), std::ssize(profiled_ns),
-                           std::ssize(plain_ns)};
+    return ProfileOverhead{
+        median(profiled_ns), median(plain_ns), std::ssize(profiled_ns), std::ssize(plain_ns),
+        std::hypot(median_standard_error(spread(profiled_ns), profiled_ns.size()),
+                   median_standard_error(spread(plain_ns), plain_ns.size()))};
   }
 
   const SpanLog& log_;

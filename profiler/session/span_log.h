@@ -14,7 +14,7 @@
 #include "core/task.h"
 #include "core/trace.h"
 #include "profiler/profile_session.h"
-#include "profiler/session/buffer.h"
+#include "profiler/session/fixed_buffer.h"
 #include "profiler/session/span_steps.h"
 
 namespace hocket {
@@ -54,7 +54,7 @@ class EventPool {
 
  private:
   const std::size_t chunk_size_;
-  Buffer<TraceEvent> events_;
+  FixedBuffer<TraceEvent> events_;
   std::vector<std::size_t> used_;  // by chunk
   std::atomic<std::size_t> next_chunk_ = 0;
 };
@@ -84,9 +84,9 @@ struct SpanLog {
   EventPool events;
   std::atomic<std::int64_t> dropped = 0, first_dropped_ns = kNeverNs;
 
-  Buffer<Submission> submissions;
-  Buffer<Readiness> readiness;
-  Buffer<Access> accesses;
+  FixedBuffer<Submission> submissions;
+  FixedBuffer<Readiness> readiness;
+  FixedBuffer<Access> accesses;
   std::int64_t submissions_full_ns = kNeverNs;  ///< when the first of these did not fit
   std::vector<BlockLog> blocks;
 

@@ -23,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kBusyTimeoutMs = 5000;
 /// Nsight's word for a name that it does not know.
 constexpr char kUnknownName[] = "[Unknown]";
 
@@ -259,7 +258,7 @@ class NsightReader final : public TraceFileReader {
 /// A file from elsewhere must not make SQLite run code that its schema names, nor believe in sizes
 /// that its pages claim.
 Result<Connection> open_carefully(const std::string& path, bool is_cut) {
-  auto db = Connection::open(path, Connection::Mode::recover, kBusyTimeoutMs, kTraceSubject);
+  auto db = Connection::open(path, Connection::Mode::recover, kTraceBusyTimeoutMs, kTraceSubject);
   if (!db) return db;
   auto ok = db->execute_script(
       "PRAGMA trusted_schema = OFF;"

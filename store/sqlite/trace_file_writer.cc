@@ -28,7 +28,6 @@ namespace fs = std::filesystem;
 
 /// NVTX's push/pop ranges, and calls of CUDA's runtime, in Nsight's enumerations.
 constexpr std::int64_t kPushPopRange = 59, kRuntimeClass = 0, kUnknownCopy = 0;
-constexpr int kBusyTimeoutMs = 5000;
 
 /// NULL in a column for what a record does not have.
 std::optional<std::int64_t> unless(std::int64_t value, std::int64_t absent) {
@@ -236,7 +235,7 @@ Result<void> create_file(const std::string& path) {
 }
 
 Result<Connection> create_database(const std::string& path, const RankTrace& head) {
-  auto db = Connection::open(path, Connection::Mode::create, kBusyTimeoutMs, kTraceSubject);
+  auto db = Connection::open(path, Connection::Mode::create, kTraceBusyTimeoutMs, kTraceSubject);
   if (!db) return db;
   const auto ok = db->execute_script(
       "PRAGMA page_size = 8192;"

@@ -16,6 +16,8 @@ namespace hocket::sqlite {
 inline constexpr std::int64_t kTraceApplicationId = 0x68637472;
 inline constexpr std::int64_t kTraceVersion = 1;
 
+inline constexpr int kTraceBusyTimeoutMs = 5000;
+
 inline constexpr Subject kTraceSubject = {
     .noun = "trace file", .advice = "name another trace", .damaged = ErrorCode::invalid_argument};
 

@@ -8,22 +8,16 @@
 #include <sstream>
 
 #include "cli/verb.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/cli/answer.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
 
-struct Answer {
-  int status;
-  std::string out, err;
-};
-
 Answer ask(const std::vector<std::string>& arguments) {
-  std::ostringstream out, err;
-  const int status = run_hocket(arguments, out, err, 0);
-  return {status, out.str(), err.str()};
+  return ask_hocket(arguments);
 }
 
 TEST(Application, HelpsAndSaysItsVersionOnStdout) {
@@ -73,7 +67,7 @@ TEST(Application, AnswersMisuseWithOneLineAndTwo) {
 }
 
 TEST(Application, ReadsNoStoreThatIsNotThere) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("none.db");
   for (const auto& arguments : std::vector<std::vector<std::string>>{
            {"studies"}, {"best"}, {"trials", "1"}, {"fetch", "--workload", "x"}}) {

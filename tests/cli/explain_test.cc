@@ -14,7 +14,8 @@
 #include "cli/verb.h"
 #include "core/json.h"
 #include "store/open.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/cli/answer.h"
+#include "tests/temporary_folder.h"
 #include "tests/tuner/well_formed.h"
 #include "tuner/parameter_text.h"
 
@@ -25,13 +26,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Answer {
-  int status;
-  std::string out, err;
-
-  nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
-};
-
 class Explain : public ::testing::Test {
  protected:
   Answer ask(std::vector<std::string> arguments) const {
@@ -39,9 +33,7 @@ class Explain : public ::testing::Test {
     return ask_as_it_is(arguments);
   }
   static Answer ask_as_it_is(const std::vector<std::string>& arguments) {
-    std::ostringstream out, err;
-    const int status = run_hocket(arguments, out, err, 0);
-    return {status, out.str(), err.str()};
+    return ask_hocket(arguments);
   }
 
   /// Keeps a study whose trials are what `function` says.
@@ -98,7 +90,7 @@ class Explain : public ::testing::Test {
          method, objectives);
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   const std::string store_ = folder_.file("store.db");
 };
 
@@ -189,7 +181,7 @@ TEST_F(Explain, TheFirstOfSeveralObjectives) {
   ASSERT_EQ(plots.json().at("written").size(), 5U);
   const auto front = read_file(plots.json().at("written").back().get<std::string>());
   ASSERT_TRUE(front);
-  EXPECT_EQ(testing::xml_complaint(*front), "");
+  EXPECT_EQ(xml_complaint(*front), "");
   EXPECT_THAT(*front, AllOf(HasSubstr("study several: front"), HasSubstr("time (wall)"),
                             HasSubstr("value (memory)"), HasSubstr(" MiB</text>")));
 
@@ -228,7 +220,7 @@ TEST_F(Explain, ATable) {
   for (const std::string name : written.at("written")) {
     const auto drawing = read_file(name);
     ASSERT_TRUE(drawing);
-    EXPECT_EQ(testing::xml_complaint(*drawing), "") << name;
+    EXPECT_EQ(xml_complaint(*drawing), "") << name;
     EXPECT_THAT(*drawing, HasSubstr("table.csv"));
   }
 }
@@ -247,7 +239,7 @@ TEST_F(Explain, PlotsAreWrittenWhole) {
     EXPECT_THAT(answer.out, HasSubstr("wrote " + target + "/" + name + "\n"));
     const auto document = read_file(target + "/" + name);
     ASSERT_TRUE(document);
-    EXPECT_EQ(testing::xml_complaint(*document), "") << name;
+    EXPECT_EQ(xml_complaint(*document), "") << name;
     EXPECT_THAT(*document, HasSubstr("study parabola"));
   }
   // Again, over what is there.

@@ -14,6 +14,7 @@
 #include "core/host/topology_probe.h"
 #include "core/schedule_config.h"
 #include "core/workload.h"
+#include "tests/cli/answer.h"
 #include "tests/tuner/client/fake_daemon.h"
 #include "tests/tuner/daemon/running_daemon.h"
 
@@ -24,11 +25,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const Workload kWorkload{"work", {}};
-
-struct Answer {
-  int status;
-  std::string out, err;
-};
 
 class FetchFromDaemon : public ::testing::Test {
  protected:
@@ -50,12 +46,10 @@ class FetchFromDaemon : public ::testing::Test {
 
   static Answer fetch(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"fetch", "--workload", "work"});
-    std::ostringstream out, err;
-    const int status = run_hocket(arguments, out, err, 0);
-    return {status, out.str(), err.str()};
+    return ask_hocket(arguments);
   }
 
-  TempDir folder_;
+  TemporaryFolder folder_;
   const std::string path_ = folder_.file("store.db");
   std::unique_ptr<Store> store_ = must(open_store(path_));
   Topology topology_ = must(probe_topology());

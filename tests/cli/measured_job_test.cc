@@ -12,6 +12,7 @@
 #include "cli/application.h"
 #include "cli/verb.h"
 #include "core/json.h"
+#include "tests/cli/answer.h"
 #include "tests/profiles/profiled_job.h"
 
 namespace hocket {
@@ -19,21 +20,13 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-struct Answer {
-  int status;
-  std::string out, err;
-
-  nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
-};
+using ::testing::Not;
 
 class SimulateProfile : public ::testing::Test {
  protected:
   Answer simulate(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), {"simulate", "--store", job_.path});
-    std::ostringstream out, err;
-    const int status = run_hocket(arguments, out, err, 0);
-    return {status, out.str(), err.str()};
+    return ask_hocket(arguments);
   }
   Answer of_profile(std::vector<std::string> arguments) const {
     arguments.insert(arguments.end(), {"--profile", name_, "--json"});
@@ -72,6 +65,20 @@ TEST_F(SimulateProfile, ASweepHasTheErrorInEachRow) {
   ASSERT_EQ(answer.status, kDone) << answer.err;
   ASSERT_EQ(answer.json().size(), 2U);
   for (const auto& row : answer.json()) EXPECT_EQ(row["profile"]["profile"], name_);
+}
+
+TEST_F(SimulateProfile, SaysOnceWhyAPredictionIsAGuess) {
+  EXPECT_THAT(of_profile({}).err, Not(HasSubstr("is a guess")));
+  const auto answer =
+      of_profile({"--sweep", "partition_bytes=64KiB,1MiB", "--sweep", "order=fifo,static"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto first = answer.err.find("is a guess");
+  ASSERT_NE(first, std::string::npos) << answer.err;
+  EXPECT_EQ(answer.err.find("is a guess", first + 1), std::string::npos) << answer.err;
+  const auto rows = answer.json();
+  const auto doubts = [](const auto& row) { return row["profile"]["notes"].dump(); };
+  EXPECT_THAT(doubts(rows[0]), HasSubstr("is a guess"));
+  EXPECT_THAT(doubts(rows[3]), Not(HasSubstr("is a guess")));
 }
 
 TEST_F(SimulateProfile, OtherRanksUseTheMeasuredLinkAndItsAbsenceIsNamed) {

@@ -11,6 +11,7 @@
 #include "cli/application.h"
 #include "cli/daemon_access.h"
 #include "core/job_message.h"
+#include "tests/cli/answer.h"
 #include "tests/store/fixtures.h"
 #include "tests/tuner/daemon/running_daemon.h"
 
@@ -20,20 +21,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Ended {
-  int status = 0;
-  std::string out, err;
-};
-
-Ended run(const std::vector<std::string>& arguments) {
-  std::ostringstream out, err;
-  const int status = run_hocket(arguments, out, err, 0);
-  return {status, out.str(), err.str()};
+Answer run(const std::vector<std::string>& arguments) {
+  return ask_hocket(arguments);
 }
 
 class OperatorTest : public ::testing::Test {
  protected:
-  Ended ask(std::vector<std::string> arguments) const {
+  Answer ask(std::vector<std::string> arguments) const {
     arguments.push_back("--daemon");
     arguments.push_back(daemon_.url());
     return run(arguments);
@@ -130,7 +124,7 @@ TEST(Operator, ADaemonThatIsNotThereIsSaid) {
 }
 
 TEST(Serve, RefusesWhatItCannotServe) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string store = folder.file("s.db"), tokens = folder.file("tokens");
   std::ofstream(tokens) << "admin ada 0123456789abcdef\n";
   chmod(tokens.c_str(), 0644);

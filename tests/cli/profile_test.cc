@@ -11,32 +11,26 @@
 #include "cli/daemon_access.h"
 #include "core/job_message.h"
 #include "store/open.h"
+#include "tests/cli/answer.h"
 #include "tests/store/fixtures.h"
+#include "tests/temporary_folder.h"
 #include "tests/tuner/daemon/running_daemon.h"
-#include "tests/tuner/temporary_folder.h"
 
 namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
 
-struct Ended {
-  int status = 0;
-  std::string out, err;
-};
-
 class ProfileVerb : public ::testing::Test {
  protected:
   void SetUp() override { ::unsetenv("HOCKET_DAEMON"); }
 
-  Ended run(std::vector<std::string> arguments) const {
+  Answer run(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), "profile");
-    std::ostringstream out, err;
-    const int status = run_hocket(arguments, out, err, 0);
-    return {status, out.str(), err.str()};
+    return ask_hocket(arguments);
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   const std::string path_ = folder_.file("store.db");
 };
 

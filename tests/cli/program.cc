@@ -31,7 +31,7 @@ void redirect(const std::string& path, int target) {
 
 }  // namespace
 
-Program::Program(const testing::TemporaryFolder& folder, std::vector<std::string> arguments,
+Program::Program(const TemporaryFolder& folder, std::vector<std::string> arguments,
                  const Environment& environment)
     : out_path_(folder.file("stdout")), err_path_(folder.file("stderr")) {
   arguments.insert(arguments.begin(), HOCKET_PROGRAM);
@@ -69,7 +69,7 @@ Ended Program::wait() {
           read_file(out_path_).value_or(""), read_file(err_path_).value_or("")};
 }
 
-Ended hocket_run(const testing::TemporaryFolder& folder, std::vector<std::string> arguments,
+Ended hocket_run(const TemporaryFolder& folder, std::vector<std::string> arguments,
                  const Program::Environment& environment) {
   return Program(folder, std::move(arguments), environment).wait();
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/tuner/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 
@@ -27,7 +27,7 @@ class Program {
   using Environment = std::map<std::string, std::string>;
 
   /// Runs in `folder`, which also holds the store "store.db" and the output.
-  Program(const testing::TemporaryFolder& folder, std::vector<std::string> arguments,
+  Program(const TemporaryFolder& folder, std::vector<std::string> arguments,
           const Environment& environment = {});
   ~Program();
   Program(const Program&) = delete;
@@ -43,7 +43,7 @@ class Program {
 };
 
 /// From start to end.
-Ended hocket_run(const testing::TemporaryFolder& folder, std::vector<std::string> arguments,
+Ended hocket_run(const TemporaryFolder& folder, std::vector<std::string> arguments,
                  const Program::Environment& environment = {});
 
 /// Through which a command tells a test who it is, and holds on until the test is done.

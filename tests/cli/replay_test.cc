@@ -12,7 +12,8 @@
 #include "cli/verb.h"
 #include "core/sim/simulator.h"
 #include "core/step_description.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/cli/answer.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -53,17 +54,8 @@ std::string simulated_sweep() {
   return text;
 }
 
-struct Answer {
-  int status;
-  std::string out, err;
-
-  nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
-};
-
 Answer ask(const std::vector<std::string>& arguments) {
-  std::ostringstream out, err;
-  const int status = run_hocket(arguments, out, err, 0);
-  return {status, out.str(), err.str()};
+  return ask_hocket(arguments);
 }
 
 class Replay : public ::testing::Test {
@@ -77,7 +69,7 @@ class Replay : public ::testing::Test {
     return replay(std::move(arguments));
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   const std::string sweep_ = folder_.write("sweep.csv", simulated_sweep());
   const std::string step_ = folder_.write("step.json", kStep);
 };

@@ -14,7 +14,6 @@ namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 using ::testing::UnorderedElementsAre;
 
 Ended run(const TemporaryFolder& folder, const std::string& ranks, const std::string& script) {

@@ -12,7 +12,8 @@
 #include "cli/verb.h"
 #include "core/json.h"
 #include "core/tape.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/cli/answer.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -37,21 +38,12 @@ constexpr const char* kJittery =
         "collective":{"alpha_ns":40000,"beta_ns_per_byte":0.2},
         "jitter":{"distribution":"normal","scale":0.1}})";
 
-struct Answer {
-  int status;
-  std::string out, err;
-
-  nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
-};
-
 class Simulate : public ::testing::Test {
  protected:
   /// `hocket simulate STEP ARGUMENTS…`
   Answer simulate(const std::string& step, std::vector<std::string> arguments = {}) const {
     arguments.insert(arguments.begin(), {"simulate", step});
-    std::ostringstream out, err;
-    const int status = run_hocket(arguments, out, err, 0);
-    return {status, out.str(), err.str()};
+    return ask_hocket(arguments);
   }
   Answer small(std::vector<std::string> arguments = {}) const {
     return simulate(small_, std::move(arguments));
@@ -61,7 +53,7 @@ class Simulate : public ::testing::Test {
     return small(std::move(arguments)).json().at("iteration_ns");
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   const std::string small_ = folder_.write("small.json", kStep);
 };
 

@@ -6,9 +6,10 @@
 
 #include "cli/application.h"
 #include "cli/verb.h"
+#include "tests/cli/answer.h"
 #include "tests/core/tape_fixtures.h"
 #include "tests/mutate.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -16,22 +17,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-struct Answer {
-  int status;
-  std::string out, err;
-};
-
 Answer ask(const std::vector<std::string>& arguments) {
-  std::ostringstream out, err;
-  const int status = run_hocket(arguments, out, err, 0);
-  return {status, out.str(), err.str()};
+  return ask_hocket(arguments);
 }
 
 /// Two launches of a step of a compute task and a collective of two parts.
 class TapeVerb : public ::testing::Test {
  protected:
   void SetUp() override {
-    SetClock clock;
+    SetClock clock(0);
     TapeWriter writer(header_, clock, [this](std::string_view bytes) { tape_ += bytes; });
     Plan plan(header_.plan);
     plan.observe(&writer);
@@ -41,10 +35,10 @@ class TapeVerb : public ::testing::Test {
     for (int launch = 0; launch < 2; ++launch) {
       plan.launch(step);
       const TaskId task = *plan.next_compute();
-      clock.set_ns(now_ns += 2'000'345);
+      clock.now = now_ns += 2'000'345;
       plan.finish_compute(task);
       while (const auto part = plan.next_part()) {
-        clock.set_ns(now_ns += 1'000'000);
+        clock.now = now_ns += 1'000'000;
         plan.finish_part(part->task, part->bytes);
       }
     }
@@ -54,7 +48,7 @@ class TapeVerb : public ::testing::Test {
     return folder_.write(name, bytes);
   }
 
-  const testing::TemporaryFolder folder_;
+  const TemporaryFolder folder_;
   const TapeHeader header_{.plan = {.partition_bytes = 64, .credit_bytes = 64},
                            .rank = 1,
                            .ranks = 2,

@@ -11,7 +11,6 @@ namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 
 struct Case {
   std::string name, script, message;

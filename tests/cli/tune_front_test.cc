@@ -11,12 +11,11 @@ namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 
 /// A trade-off in X, fast and large or slow and small; X = 9 has no size.
 constexpr const char* kTradeOff = "echo t=$((1000 - {X} * 10)); test $X = 9 || echo m=$((X * X))";
 
-std::vector<std::string> tune(std::vector<std::string> options) {
+std::vector<std::string> tune_front(std::vector<std::string> options) {
   std::vector<std::string> arguments = {
       "tune",    "--objective", "regex:t=([0-9]+)", "--objective", "regex:m=([0-9]+)",
       "--param", "X=int:1..20", "--default",        "X=5",         "--trials",
@@ -28,7 +27,7 @@ std::vector<std::string> tune(std::vector<std::string> options) {
 
 TEST(TuneFront, EveryVerbShowsTheFrontAndNothingIsPromoted) {
   const TemporaryFolder folder;
-  const auto ended = hocket_run(folder, tune({"--json"}));
+  const auto ended = hocket_run(folder, tune_front({"--json"}));
   ASSERT_EQ(ended.status, 3) << ended.err;
   const auto document = ended.json();
   EXPECT_EQ(document.at("promoted"), false);
@@ -86,7 +85,7 @@ constexpr const char* kStay =
     "exec sleep 1000; fi; ";
 
 TEST(TuneFront, GoesOnAsIfNobodyHadStoppedIt) {
-  auto arguments = tune({"--json"});
+  auto arguments = tune_front({"--json"});
   arguments.back() = kStay + arguments.back();
   const TemporaryFolder undisturbed;
   undisturbed.write("go", "");

@@ -11,7 +11,6 @@ namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 
 /// Counts its runs in a file; the third one tells its process ids, its own and a child's in another
 /// session, and stays. As long as the file "go" is there, none stays.

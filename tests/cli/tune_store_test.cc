@@ -13,7 +13,6 @@ namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 
 const std::vector<std::string> kTune = {"tune",      "--param", "X=int:1..9", "--trials", "3",
                                         "--confirm", "0",       "--",         "true"};

@@ -14,7 +14,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::TemporaryFolder;
 
 /// Its "time" is a function of its parameter, lowest at X = 20.
 constexpr const char* kParabola = "echo t=$(( ({X}-20)*(X-20) + 100 ))";

@@ -12,7 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::TemporaryFolder;
 
 /// Reports an iteration of (X − CENTRE)² + 100 microseconds on RANKS ranks. With STOP set, the
 /// third run tells its process id and stays, as long as there is no file "go".

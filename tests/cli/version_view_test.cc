@@ -10,7 +10,8 @@
 #include "cli/sweep.h"
 #include "cli/verb.h"
 #include "store/open.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/cli/answer.h"
+#include "tests/temporary_folder.h"
 #include "tuner/parameter_text.h"
 
 namespace hocket {
@@ -19,11 +20,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct Answer {
-  int status;
-  std::string out, err;
-};
 
 /// A store with a study that has promoted a version, and what the verbs say of it.
 class VersionView : public ::testing::Test {
@@ -65,9 +61,7 @@ class VersionView : public ::testing::Test {
 
   Answer ask(std::vector<std::string> arguments) const {
     arguments.insert(arguments.end(), {"--store", path_});
-    std::ostringstream out, err;
-    const int status = run_hocket(arguments, out, err, 0);
-    return {status, out.str(), err.str()};
+    return ask_hocket(arguments);
   }
   Answer fetch() const { return ask({"fetch", "--workload", "work"}); }
   nlohmann::json json(std::vector<std::string> arguments) const {
@@ -75,7 +69,7 @@ class VersionView : public ::testing::Test {
     return nlohmann::json::parse(ask(arguments).out, nullptr, false);
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_.file("store.db");
   std::unique_ptr<Store> store_ = open_store(path_).value();
   StudyRow study_;

@@ -45,7 +45,7 @@ StepDescription parsed(const std::string& text) {
   return step ? std::move(*step) : StepDescription{};
 }
 
-std::string error_of(const std::string& text) {
+std::string step_error(const std::string& text) {
   const auto step = parse_step_description(text);
   if (step) return "no error";
   EXPECT_EQ(step.error().code, ErrorCode::invalid_argument);
@@ -81,9 +81,9 @@ TEST(StepDescription, ReadsTheSimpleForm) {
 TEST(StepDescription, AllButLayersAndCollectiveIsOptional) {
   EXPECT_EQ(parsed(document(R"("layers":[{}],"collective":{})")).layers[0], StepLayer{});
   EXPECT_EQ(parsed(document(R"("layers":[{"forward_ns":7}])")).layers[0].forward_ns, 7);
-  EXPECT_THAT(error_of(document(R"("layers":[{"parameter_bytes":7}])")),
+  EXPECT_THAT(step_error(document(R"("layers":[{"parameter_bytes":7}])")),
               HasSubstr(R"(field "collective" is missing)"));
-  EXPECT_THAT(error_of(document(R"("collective":{})")), HasSubstr(R"("layers" and "tasks")"));
+  EXPECT_THAT(step_error(document(R"("collective":{})")), HasSubstr(R"("layers" and "tasks")"));
 }
 
 TEST(StepDescription, TimesAreRoundedToNanoseconds) {
@@ -130,59 +130,60 @@ TEST(StepDescription, ReadsLinksAsTextOrFields) {
 }
 
 TEST(StepDescription, ErrorsNameTheFieldWhatWasFoundAndTheRange) {
-  EXPECT_THAT(error_of(with_layer(R"("forward_ns":-1)")),
+  EXPECT_THAT(step_error(with_layer(R"("forward_ns":-1)")),
               AllOf(HasSubstr(R"(field "layers[1].forward_ns")"), HasSubstr("found -1"),
                     HasSubstr("3600000000000")));
-  EXPECT_THAT(error_of(with_layer(R"("forward_ns":NaN)")), HasSubstr("layers[1].forward_ns"));
-  EXPECT_THAT(error_of(with_layer(R"("backward_ns":1e999)")), HasSubstr("layers[1].backward_ns"));
-  EXPECT_THAT(error_of(with_layer(R"("backward_ns":1e18)")), HasSubstr("layers[1].backward_ns"));
-  EXPECT_THAT(error_of(with_layer(R"("backward_ns":"3")")), HasSubstr("layers[1].backward_ns"));
-  EXPECT_THAT(error_of(with_layer(R"("parameter_bytes":18446744073709551616)")),
+  EXPECT_THAT(step_error(with_layer(R"("forward_ns":NaN)")), HasSubstr("layers[1].forward_ns"));
+  EXPECT_THAT(step_error(with_layer(R"("backward_ns":1e999)")), HasSubstr("layers[1].backward_ns"));
+  EXPECT_THAT(step_error(with_layer(R"("backward_ns":1e18)")), HasSubstr("layers[1].backward_ns"));
+  EXPECT_THAT(step_error(with_layer(R"("backward_ns":"3")")), HasSubstr("layers[1].backward_ns"));
+  EXPECT_THAT(step_error(with_layer(R"("parameter_bytes":18446744073709551616)")),
               HasSubstr("layers[1].parameter_bytes"));
-  EXPECT_THAT(error_of(with_layer(R"("parameter_bytes":1.5)")), HasSubstr("an integer from 0 to"));
-  EXPECT_THAT(error_of(with_layer(R"("name":3)")), HasSubstr("layers[1].name"));
-  EXPECT_THAT(error_of(with_top(R"("ranks":0)")),
+  EXPECT_THAT(step_error(with_layer(R"("parameter_bytes":1.5)")),
+              HasSubstr("an integer from 0 to"));
+  EXPECT_THAT(step_error(with_layer(R"("name":3)")), HasSubstr("layers[1].name"));
+  EXPECT_THAT(step_error(with_top(R"("ranks":0)")),
               HasSubstr(R"(field "ranks": expected an integer from 1 to 16777216, found 0)"));
-  EXPECT_THAT(error_of(with_top(R"("ranks_per_host":0)")), HasSubstr("ranks_per_host"));
-  EXPECT_THAT(error_of(with_top(R"("compute_slowdown":101)")), HasSubstr("compute_slowdown"));
-  EXPECT_THAT(error_of(with_top(R"("compute_slowdown":-0.1)")), HasSubstr("compute_slowdown"));
-  EXPECT_THAT(error_of(with_top(R"("links":{})")), HasSubstr(R"(field "links")"));
-  EXPECT_THAT(error_of(with_top(R"("links":{"host":"fast"})")), HasSubstr("links.host"));
-  EXPECT_THAT(error_of(with_top(R"("links":{"host":{"latency_ns":1}})")),
+  EXPECT_THAT(step_error(with_top(R"("ranks_per_host":0)")), HasSubstr("ranks_per_host"));
+  EXPECT_THAT(step_error(with_top(R"("compute_slowdown":101)")), HasSubstr("compute_slowdown"));
+  EXPECT_THAT(step_error(with_top(R"("compute_slowdown":-0.1)")), HasSubstr("compute_slowdown"));
+  EXPECT_THAT(step_error(with_top(R"("links":{})")), HasSubstr(R"(field "links")"));
+  EXPECT_THAT(step_error(with_top(R"("links":{"host":"fast"})")), HasSubstr("links.host"));
+  EXPECT_THAT(step_error(with_top(R"("links":{"host":{"latency_ns":1}})")),
               HasSubstr("links.host.bandwidth_bytes_per_second"));
-  EXPECT_THAT(error_of(with_top(R"("algorithm":"ring")")), HasSubstr(R"("algorithm")"));
-  EXPECT_THAT(error_of(with_top(R"("links":{"host":"1gbit"},"algorithm":"star")")),
+  EXPECT_THAT(step_error(with_top(R"("algorithm":"ring")")), HasSubstr(R"("algorithm")"));
+  EXPECT_THAT(step_error(with_top(R"("links":{"host":"1gbit"},"algorithm":"star")")),
               HasSubstr("one of automatic, ring, tree, found \"star\""));
-  EXPECT_THAT(error_of(with_top(R"("jitter":{"distribution":"cauchy"})")),
+  EXPECT_THAT(step_error(with_top(R"("jitter":{"distribution":"cauchy"})")),
               HasSubstr("jitter.distribution"));
-  EXPECT_THAT(error_of(with_top(R"("jitter":{"scale":-1})")), HasSubstr("jitter.scale"));
-  EXPECT_THAT(error_of(with_top(R"("ranks":2,"rank_compute_scale":[1])")),
+  EXPECT_THAT(step_error(with_top(R"("jitter":{"scale":-1})")), HasSubstr("jitter.scale"));
+  EXPECT_THAT(step_error(with_top(R"("ranks":2,"rank_compute_scale":[1])")),
               HasSubstr("one number for each of the 2 ranks"));
-  EXPECT_THAT(error_of(with_top(R"("rank_compute_scale":[0])")),
+  EXPECT_THAT(step_error(with_top(R"("rank_compute_scale":[0])")),
               HasSubstr("rank_compute_scale[0]"));
-  EXPECT_THAT(error_of(document(R"("layers":[{}],"collective":{"alpha_ns":-5})")),
+  EXPECT_THAT(step_error(document(R"("layers":[{}],"collective":{"alpha_ns":-5})")),
               HasSubstr("collective.alpha_ns"));
-  EXPECT_THAT(error_of(document(R"("layers":{})")), HasSubstr("expected an array"));
-  EXPECT_THAT(error_of(document(R"("layers":[3])")), HasSubstr("layers[0]"));
-  EXPECT_THAT(error_of(with_top(R"("tasks":[{}])")), HasSubstr("found both"));
-  EXPECT_THAT(error_of(R"({"format":"hocket-step","version":2})"), HasSubstr("newer hocket"));
-  EXPECT_THAT(error_of(R"({"format":"hocket-tape","version":1})"), HasSubstr("hocket-step"));
+  EXPECT_THAT(step_error(document(R"("layers":{})")), HasSubstr("expected an array"));
+  EXPECT_THAT(step_error(document(R"("layers":[3])")), HasSubstr("layers[0]"));
+  EXPECT_THAT(step_error(with_top(R"("tasks":[{}])")), HasSubstr("found both"));
+  EXPECT_THAT(step_error(R"({"format":"hocket-step","version":2})"), HasSubstr("newer hocket"));
+  EXPECT_THAT(step_error(R"({"format":"hocket-tape","version":1})"), HasSubstr("hocket-step"));
 }
 
 TEST(StepDescription, UnknownFieldsAreErrorsThatNameTheNearest) {
   EXPECT_THAT(
-      error_of(with_layer(R"("foward_ns":1)")),
+      step_error(with_layer(R"("foward_ns":1)")),
       HasSubstr(R"(field "layers[1].foward_ns" is not known here; did you mean "forward_ns")"));
-  EXPECT_THAT(error_of(with_top(R"("compute_slow_down":0)")),
+  EXPECT_THAT(step_error(with_top(R"("compute_slow_down":0)")),
               HasSubstr(R"(did you mean "compute_slowdown")"));
-  EXPECT_THAT(error_of(with_top(R"("quux":0)")),
+  EXPECT_THAT(step_error(with_top(R"("quux":0)")),
               AllOf(HasSubstr(R"(field "quux" is not known)"), Not(HasSubstr("did you mean"))));
-  EXPECT_THAT(error_of(document(R"("layers":[{}],"collective":{"alpha":1})")),
+  EXPECT_THAT(step_error(document(R"("layers":[{}],"collective":{"alpha":1})")),
               HasSubstr(R"("collective.alpha" is not known)"));
-  EXPECT_THAT(error_of(with_top(R"("jitter":{"sede":1})")), HasSubstr(R"(did you mean "seed")"));
-  EXPECT_THAT(error_of(with_top(R"("links":{"hosts":"1gbit"})")), HasSubstr("links"));
-  EXPECT_THAT(error_of(with_tasks(R"({"name":"a","bytes":3})")), HasSubstr("tasks[0].bytes"));
-  EXPECT_THAT(error_of(with_tasks(R"({"kind":"all_reduce","bytes":3,"duration_ns":1})")),
+  EXPECT_THAT(step_error(with_top(R"("jitter":{"sede":1})")), HasSubstr(R"(did you mean "seed")"));
+  EXPECT_THAT(step_error(with_top(R"("links":{"hosts":"1gbit"})")), HasSubstr("links"));
+  EXPECT_THAT(step_error(with_tasks(R"({"name":"a","bytes":3})")), HasSubstr("tasks[0].bytes"));
+  EXPECT_THAT(step_error(with_tasks(R"({"kind":"all_reduce","bytes":3,"duration_ns":1})")),
               HasSubstr("tasks[0].duration_ns"));
 }
 
@@ -190,25 +191,25 @@ TEST(StepDescription, ATaskWaitsForEarlierOnesAlone) {
   for (const char* tasks :
        {R"({"name":"a"},{"name":"b","after":["b"]})", R"({"name":"a"},{"after":[""]})",
         R"({"name":"a"},{"after":["c"]},{"name":"c"})", R"({"name":"a"},{"after":["nobody"]})"}) {
-    EXPECT_THAT(error_of(with_tasks(tasks)),
+    EXPECT_THAT(step_error(with_tasks(tasks)),
                 AllOf(HasSubstr(R"(field "tasks[1].after[0]")"), HasSubstr("would be a cycle")))
         << tasks;
   }
 }
 
 TEST(StepDescription, TasksAreCheckedOneByOne) {
-  EXPECT_THAT(error_of(with_tasks(R"({"name":"a"},{"name":"a"})")), HasSubstr("tasks[1].name"));
+  EXPECT_THAT(step_error(with_tasks(R"({"name":"a"},{"name":"a"})")), HasSubstr("tasks[1].name"));
   EXPECT_EQ(parsed(with_tasks("{},{}")).tasks.size(), 2u);
   EXPECT_THAT(
-      error_of(with_tasks(R"({"kind":"gather"})")),
+      step_error(with_tasks(R"({"kind":"gather"})")),
       HasSubstr("one of compute, all_reduce, reduce_scatter, all_gather, broadcast, all_to_all"));
-  EXPECT_THAT(error_of(with_tasks(R"({"kind":"broadcast"})")),
+  EXPECT_THAT(step_error(with_tasks(R"({"kind":"broadcast"})")),
               HasSubstr(R"(field "tasks[0].bytes": expected an integer from 1)"));
-  EXPECT_THAT(error_of(with_tasks(R"({"priority":262144})")), HasSubstr("tasks[0].priority"));
-  EXPECT_THAT(error_of(with_tasks(R"({"reads":["x"],"writes":["x"]})")),
+  EXPECT_THAT(step_error(with_tasks(R"({"priority":262144})")), HasSubstr("tasks[0].priority"));
+  EXPECT_THAT(step_error(with_tasks(R"({"reads":["x"],"writes":["x"]})")),
               HasSubstr(R"(field "tasks[0]": expected each of its data once)"));
-  EXPECT_THAT(error_of(with_tasks(R"({"reads":[3]})")), HasSubstr("tasks[0].reads[0]"));
-  EXPECT_THAT(error_of(with_tasks(R"({"reads":"x"})")), HasSubstr("tasks[0].reads"));
+  EXPECT_THAT(step_error(with_tasks(R"({"reads":[3]})")), HasSubstr("tasks[0].reads[0]"));
+  EXPECT_THAT(step_error(with_tasks(R"({"reads":"x"})")), HasSubstr("tasks[0].reads"));
 }
 
 TEST(StepDescription, SumsAreBounded) {
@@ -260,14 +261,14 @@ TEST(StepDescription, HugeAndDeepDocumentsAreRefused) {
     for (int i = 0; i < count; ++i) text += piece;
     return text + "{}";
   };
-  EXPECT_THAT(error_of(document(R"("layers":[)" + repeated("{},", 10'000'000) + "]")),
+  EXPECT_THAT(step_error(document(R"("layers":[)" + repeated("{},", 10'000'000) + "]")),
               HasSubstr(R"(more than 1000000 elements in field "layers")"));
-  EXPECT_THAT(error_of(document(R"("layers":[)" + repeated("{},", 100'000) + "]")),
+  EXPECT_THAT(step_error(document(R"("layers":[)" + repeated("{},", 100'000) + "]")),
               HasSubstr(R"(field "layers": expected at most 100000 elements, found 100001)"));
-  EXPECT_THAT(error_of(document(R"("layers":)" + std::string(1'000'000, '['))),
+  EXPECT_THAT(step_error(document(R"("layers":)" + std::string(1'000'000, '['))),
               HasSubstr("nested more than 64 levels deep"));
-  EXPECT_THAT(error_of(""), HasSubstr("not valid JSON"));
-  EXPECT_THAT(error_of(std::string("\xff\xfe", 2)), HasSubstr("not valid JSON"));
+  EXPECT_THAT(step_error(""), HasSubstr("not valid JSON"));
+  EXPECT_THAT(step_error(std::string("\xff\xfe", 2)), HasSubstr("not valid JSON"));
 }
 
 /// A description in the order in which reading makes it.
@@ -315,7 +316,8 @@ class RandomStep {
     if (below(3)) task.name = std::to_string(index);
     task.priority = static_cast<std::uint32_t>(below(kPriorityLevels));
     if (below(2)) {
-      task.collective = kCollectiveKinds[static_cast<std::size_t>(below(std::ssize(kCollectiveKinds)))];
+      const auto kind = static_cast<std::size_t>(below(std::ssize(kCollectiveKinds)));
+      task.collective = kCollectiveKinds[kind];
       task.bytes = 1 + below(1 << 30);
     } else {
       task.duration_ns = below(1'000'000'000);

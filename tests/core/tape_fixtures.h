@@ -10,22 +10,11 @@
 #include <vector>
 
 #include "core/captured_step.h"
-#include "core/clock.h"
 #include "core/plan.h"
 #include "core/tape.h"
+#include "tests/set_clock.h"
 
 namespace hocket {
-
-/// Shows the time that it is set to.
-class SetClock final : public Clock {
- public:
-  std::int64_t now_ns() const override { return now_ns_; }
-  void sleep_until_ns(std::int64_t) const override {}
-  void set_ns(std::int64_t now_ns) { now_ns_ = now_ns; }
-
- private:
-  std::int64_t now_ns_ = 0;
-};
 
 /// Runs a plan with random tasks: some steps submitted task by task, some captured and launched;
 /// now and then with other options. What is submitted and how it is cut depends on `submissions`
@@ -119,7 +108,7 @@ class RandomPlan {
 
   void pass_time() {
     now_ns_ += static_cast<std::int64_t>(timing_() % 3 * (timing_() % 1000));
-    if (clock_) clock_->set_ns(now_ns_);
+    if (clock_) clock_->now = now_ns_;
   }
 
   /// One random thing happens, if it can.
@@ -209,7 +198,7 @@ inline TapeHeader random_tape_header(std::uint64_t seed) {
 
 inline std::string random_tape(std::uint64_t seed) {
   std::string tape;
-  SetClock clock;
+  SetClock clock(0);
   {
     TapeWriter writer(random_tape_header(seed), clock,
                       [&tape](std::string_view bytes) { tape += bytes; });
@@ -242,7 +231,7 @@ inline TapeContents read_tape(std::string_view bytes) {
 /// A tape of `records`, whether or not a plan could have decided so; times as they are.
 inline std::string tape_of(const TapeHeader& header, const std::vector<TapeRecord>& records) {
   std::string tape;
-  SetClock clock;
+  SetClock clock(0);
   TapeWriter writer(header, clock, [&tape](std::string_view bytes) { tape += bytes; });
   std::vector<std::unique_ptr<const CapturedStep>> steps;
   std::vector<TaskId> ids;  // by number
@@ -250,7 +239,7 @@ inline std::string tape_of(const TapeHeader& header, const std::vector<TapeRecor
   const auto id = [&ids](std::uint64_t number) { return ids.at(number); };
   const auto next_id = [&ids] { return TaskId{static_cast<std::uint32_t>(ids.size()), 0}; };
   for (const TapeRecord& record : records) {
-    clock.set_ns(record.time_ns);
+    clock.now = record.time_ns;
     switch (record.kind) {
       case TapeKind::configured:
         writer.configured(record.plan);

@@ -117,7 +117,7 @@ TEST(Tape, HasWhatAPlanWasToldAndDecided) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(seed);
     std::string tape;
-    SetClock clock;
+    SetClock clock(0);
     std::vector<TapeRecord> expected;
     {
       TapeWriter writer(random_tape_header(seed), clock,
@@ -184,7 +184,7 @@ TEST(Tape, AnyPrefixGivesAPrefixOfTheRecordsAndSaysWhereItEnds) {
 TEST(Tape, ComesInChunksOfWholeRecords) {
   std::string tape;
   std::size_t chunks = 0;
-  const SetClock clock;
+  const SetClock clock(0);
   {
     TapeWriter writer(kHeader, clock, [&](std::string_view bytes) {
       EXPECT_GE(bytes.size(), ++chunks <= 2 ? 65536u : 1u);
@@ -204,7 +204,7 @@ TEST(Tape, ComesInChunksOfWholeRecords) {
 
 TEST(Tape, AStepThatComesBackIsNotWrittenTwice) {
   std::string tape;
-  const SetClock clock;
+  const SetClock clock(0);
   const auto step = [](const char* name) {
     return std::make_unique<const CapturedStep>(
         std::vector<CapturedStep::Task>{{name, 0, false, 0, {}}});
@@ -230,7 +230,7 @@ TEST(Tape, AStepThatComesBackIsNotWrittenTwice) {
 
 TEST(Tape, CutsLongNames) {
   std::string tape;
-  const SetClock clock;
+  const SetClock clock(0);
   TapeHeader header = kHeader;
   header.name = std::string(100'000, 'n');
   {

@@ -10,7 +10,7 @@
 
 #include "tests/fault/daemon_process.h"
 #include "tests/store/fixtures.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/temporary_folder.h"
 #include "tuner/parameter_text.h"
 #include "tuner/study_definition.h"
 
@@ -106,7 +106,7 @@ class FullDisk : public ::testing::Test {
     EXPECT_TRUE(whole) << whole.error().message;
   }
 
-  const testing::TemporaryFolder folder_;
+  const TemporaryFolder folder_;
   std::string store_, key_;
   std::int64_t version_ = 0;
   std::unique_ptr<DaemonProcess> daemon_;

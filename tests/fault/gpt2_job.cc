@@ -7,7 +7,7 @@
 
 namespace hocket {
 
-Gpt2Job::Gpt2Job(const testing::TemporaryFolder& folder, const Gpt2JobOptions& options)
+Gpt2Job::Gpt2Job(const TemporaryFolder& folder, const Gpt2JobOptions& options)
     : folder_(folder.file("job")) {
   std::filesystem::remove_all(folder_);
   for (const char* name : {"/meet", "/cache"}) std::filesystem::create_directories(folder_ + name);

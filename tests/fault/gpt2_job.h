@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/fault/child.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 
@@ -25,7 +25,7 @@ struct Gpt2JobOptions {
 class Gpt2Job {
  public:
   /// Its files are in `folder`.
-  Gpt2Job(const testing::TemporaryFolder& folder, const Gpt2JobOptions& options);
+  Gpt2Job(const TemporaryFolder& folder, const Gpt2JobOptions& options);
 
   Child& rank(int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
 

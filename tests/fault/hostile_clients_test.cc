@@ -10,8 +10,8 @@
 
 #include "tests/fault/daemon_process.h"
 #include "tests/store/fixtures.h"
+#include "tests/temporary_folder.h"
 #include "tests/tuner/daemon/raw_client.h"
-#include "tests/tuner/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -75,7 +75,7 @@ class HostileClients : public ::testing::Test {
     EXPECT_TRUE(status == 0 || (status >= 400 && status < 500)) << status;
   }
 
-  const testing::TemporaryFolder folder_;
+  const TemporaryFolder folder_;
   std::unique_ptr<DaemonProcess> daemon_;
   std::list<RawClient> clients_;
   std::int64_t memory_kb_ = 0;

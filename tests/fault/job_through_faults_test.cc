@@ -66,7 +66,7 @@ class JobThroughFaults : public ::testing::Test {
     return {.store = folder_.file("store.db"), .log = folder_.file("log")};
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
 };
 
 std::string key_in(const Request& request) {
@@ -185,8 +185,8 @@ TEST_F(JobThroughFaults, OneWhoseConfigurationsAreOutOfRange) {
 }
 
 /// Starts a job that watches a daemon, and returns when both are at work.
-std::unique_ptr<Gpt2Job> start_watching(const testing::TemporaryFolder& folder,
-                                        const std::string& url, std::uint16_t daemon_port) {
+std::unique_ptr<Gpt2Job> start_watching(const TemporaryFolder& folder, const std::string& url,
+                                        std::uint16_t daemon_port) {
   auto job = std::make_unique<Gpt2Job>(
       folder, Gpt2JobOptions{.daemon = url, .watch = true, .arguments = slow()});
   DaemonClient client(daemon_port);

@@ -18,7 +18,7 @@
 #include "tests/fault/daemon_process.h"
 #include "tests/fault/ledger.h"
 #include "tests/store/fixtures.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/temporary_folder.h"
 #include "tuner/parameter_text.h"
 #include "tuner/study_definition.h"
 
@@ -198,7 +198,7 @@ struct Options {
 };
 
 int run(const Options& options) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string store = folder.file("store.db");
   std::mt19937_64 random(options.seed);
   Ledger ledger;

@@ -133,7 +133,7 @@ class Ranks : public ::testing::TestWithParam<int> {
     }
   }
 
-  const testing::TemporaryFolder folder_;
+  const TemporaryFolder folder_;
   DaemonProcess daemon_{{.store = folder_.file("store.db"), .log = folder_.file("log")}};
   DaemonClient client_{daemon_.port()};
   std::unique_ptr<Gpt2Job> job_;

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/check.h"
-#include "tests/tuner/daemon/set_clock.h"
+#include "tests/set_clock.h"
 #include "tuner/daemon/api.h"
 
 namespace {

@@ -68,6 +68,8 @@ TEST(Calibration, CountsPartsThatSharedTheLinkForTheirShare) {
   const auto calibration = calibrate_one(simulated_trace(step, options));
   ASSERT_TRUE(calibration) << calibration.error().message;
   EXPECT_NEAR(calibration->step.collective.beta_ns_per_byte, 1, 0.02);
+  EXPECT_EQ(calibration->least_part_bytes, 1 << 18);
+  EXPECT_EQ(calibration->most_part_bytes, 1 << 18);
 }
 
 /// Two compute tasks of a millisecond: a part runs beside the first in every second step, and

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-StepDescription random_step(std::uint64_t seed) {
+StepDescription random_layers(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
   StepDescription step;
@@ -44,7 +44,7 @@ SimulationOptions whole_collectives(CollectiveOrder order = CollectiveOrder::neg
 TEST(InferStructure, PredictsTheIterationOfWhereItCameFrom) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
-    const StepDescription step = random_step(seed);
+    const StepDescription step = random_layers(seed);
     RankTrace trace = foreign_trace(step, whole_collectives());
     const auto structure = infer_structure(trace);
     ASSERT_TRUE(structure) << structure.error().message;
@@ -87,7 +87,7 @@ TEST(InferStructure, FindsBetweenWhichTasksACollectiveStands) {
 }
 
 TEST(InferStructure, StepsThatDifferAreNoStep) {
-  RankTrace trace = foreign_trace(random_step(1), whole_collectives());
+  RankTrace trace = foreign_trace(random_layers(1), whole_collectives());
   std::uint32_t name = 0;
   for (TraceRecord& record : trace.records) {
     trace.names.push_back("once " + std::to_string(name));

@@ -29,7 +29,7 @@ void PrintTo(const LaunchLatency& l, std::ostream* out) {
 
 namespace {
 
-constexpr std::uint64_t kSeeds = 3000;
+constexpr std::uint64_t kTimelines = 3000;
 
 TraceRecord record(TraceKind kind, std::int32_t lane, std::int64_t begin_ns, std::int64_t end_ns,
                    std::int64_t submitted_ns = 0, std::int64_t ready_ns = 0) {
@@ -110,7 +110,7 @@ TEST(Metrics, AShortGapIsASwitchAndALongOneUnknown) {
 }
 
 TEST(Metrics, AgreeWithCountingEveryNanosecond) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kTimelines; ++seed) {
     SCOPED_TRACE(seed);
     RandomTimeline random(seed);
     const RankTrace trace = random.trace();
@@ -131,7 +131,7 @@ TEST(Metrics, AgreeWithCountingEveryNanosecond) {
 }
 
 TEST(Metrics, ThePartsSumToTheWhole) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kTimelines; ++seed) {
     SCOPED_TRACE(seed);
     const RankTrace trace = RandomTimeline(seed).trace();
     const RankMetrics metrics = measure_rank(trace);
@@ -150,7 +150,7 @@ TEST(Metrics, ThePartsSumToTheWhole) {
 }
 
 TEST(Metrics, OrderAndOriginChangeNothing) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kTimelines; ++seed) {
     SCOPED_TRACE(seed);
     RandomTimeline random(seed);
     const RankTrace trace = random.trace();
@@ -174,7 +174,7 @@ TEST(Metrics, OrderAndOriginChangeNothing) {
 }
 
 TEST(Metrics, LanesAreOnlyNames) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kTimelines; ++seed) {
     SCOPED_TRACE(seed);
     RankTrace trace = RandomTimeline(seed).trace();
     const RankMetrics expected = measure_rank(trace);

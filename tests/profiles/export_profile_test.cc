@@ -58,7 +58,7 @@ TEST(ExportProfile, WritesAFileOrNothing) {
 }
 
 TEST(WriteWholeFile, LeavesWhatIsThereUntilItIsWhole) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("out");
   must(write_whole_file(path, "old"));
   // Where the new one would be made there is something else.

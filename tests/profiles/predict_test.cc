@@ -28,5 +28,27 @@ TEST(CheckPrediction, AnImpossibleConfigurationIsAnError) {
   EXPECT_FALSE(check_prediction(profile));
 }
 
+TEST(Extrapolation, IsBeyondTwiceTheMeasuredPartsAndBelowHalfOfThem) {
+  Calibration calibration{.step = {}};
+  calibration.step.tasks.resize(2);
+  calibration.step.tasks[1].collective = CollectiveKind::all_reduce;
+  calibration.step.tasks[1].bytes = 4 << 20;
+  ScheduleConfig config;
+  const auto is_one = [&](std::int64_t partition_bytes) {
+    config.partition_bytes = partition_bytes;
+    return extrapolation(calibration, config).has_value();
+  };
+  EXPECT_FALSE(is_one(1 << 30));  // nothing was measured at all
+  calibration.least_part_bytes = 512 << 10;
+  calibration.most_part_bytes = 1 << 20;
+  EXPECT_FALSE(is_one(1 << 20));
+  EXPECT_FALSE(is_one(2 << 20));
+  EXPECT_TRUE(is_one((2 << 20) + 64));
+  EXPECT_FALSE(is_one(256 << 10));
+  EXPECT_TRUE(is_one((256 << 10) - 64));
+  calibration.most_part_bytes = 2 << 20;
+  EXPECT_FALSE(is_one(1 << 30));  // no tensor is larger than twice that
+}
+
 }  // namespace
 }  // namespace hocket

@@ -37,7 +37,7 @@ inline SimulationOptions small_options(std::int64_t iterations = 8) {
 
 /// A folder with a store, and profiles in it.
 struct ProfiledJob {
-  TempDir folder;
+  TemporaryFolder folder;
   std::string path = folder.file("store.db");
   std::unique_ptr<Store> store = must(open_store(path));
 

@@ -62,7 +62,7 @@ class SaveProfile : public testing::Test {
     return to_save;
   }
 
-  const TempDir dir_;
+  const TemporaryFolder dir_;
   const std::string path_ = dir_.file("hocket.db");
   const std::unique_ptr<Store> store_ = make_memory_store();
   const ScheduleConfig config_;
@@ -70,7 +70,7 @@ class SaveProfile : public testing::Test {
 
 TEST_F(SaveProfile, TheStoreHasAllOfIt) {
   ProfileToSave to_save = profile();
-  to_save.overhead = ProfileOverhead{1010, 1000, 7, 8};
+  to_save.overhead = ProfileOverhead{1010, 1000, 7, 8, 10};
   to_save.notes = {"a note"};
   const auto traces = std::vector{to_save.ranks[0].trace, to_save.ranks[1].trace};
   const ProfileFolder folder = to_save.folder;
@@ -82,6 +82,7 @@ TEST_F(SaveProfile, TheStoreHasAllOfIt) {
   EXPECT_TRUE(must(step_structure_from_json(row.structure)).tasks.size() == 6);
   EXPECT_EQ(row.detail["overhead"]["plain"], 8);
   EXPECT_NEAR(row.detail["overhead"]["share"].get<double>(), 0.01, 1e-9);
+  EXPECT_NEAR(row.detail["overhead"]["share_margin"].get<double>(), 0.0196, 1e-9);
   EXPECT_THAT(row.detail["notes"].dump(), HasSubstr("a note"));
   ASSERT_EQ(row.ranks.size(), 2u);
   for (std::size_t rank = 0; rank < 2; ++rank) {

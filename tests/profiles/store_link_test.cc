@@ -10,7 +10,7 @@
 
 #include "store/open.h"
 #include "tests/store/fixtures.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -52,7 +52,7 @@ class StoreLinkTest : public ::testing::Test {
     while (!condition()) std::this_thread::yield();
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   const std::string path_ = folder_.file("store.db");
   std::atomic<int> opened_ = 0;
 

@@ -31,7 +31,7 @@ class ConfigSourceTest : public testing::Test {
     return open_config_source(path_)->find(sample_topology(), sample_workload(), timeout_ns);
   }
 
-  TempDir folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_.file("store.db");
 };
 

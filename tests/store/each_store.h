@@ -38,7 +38,7 @@ class EachStore : public testing::TestWithParam<StoreKind> {
   }
 
   std::int64_t now_ns_ = 1'000;
-  TempDir folder_;
+  TemporaryFolder folder_;
   std::unique_ptr<Store> store_;
 };
 

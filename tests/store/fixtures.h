@@ -3,7 +3,6 @@
 // What the store's tests share: a folder of their own, a clock that they set, sample values.
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -15,35 +14,9 @@
 #include <system_error>
 
 #include "store/open.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
-
-/// A fresh folder, removed at the end.
-class TempDir {
- public:
-  TempDir() {
-    std::string pattern = std::filesystem::temp_directory_path() / "hocket-store-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) abort();
-    path_ = pattern;
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  ~TempDir() {
-    // A test may have made it read-only.
-    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
-    // A look-up that its caller gave up may still be creating a file in it.
-    std::error_code error;
-    do {
-      std::filesystem::remove_all(path_, error);
-    } while (error == std::errc::directory_not_empty);
-  }
-
-  std::string file(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Ends the test at once when there is no value.
 template <class T>

@@ -80,7 +80,7 @@ TEST(DefaultStorePath, FollowsTheEnvironment) {
 }
 
 TEST(OpenStore, CreatesFoldersAndFileAndFindsEverythingAgain) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("a/b/store.db");
   fill(path);
   for (const bool read_only : {true, false}) {
@@ -94,7 +94,7 @@ TEST(OpenStore, CreatesFoldersAndFileAndFindsEverythingAgain) {
 }
 
 TEST(OpenStore, TakesTheTimeFromTheMachineUnlessTold) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::int64_t before = system_unix_ns();
   const auto row = must(must(open_store(folder.file("a.db")))->create_study(sample_study()));
   EXPECT_GE(row.created_at_ns, before);
@@ -102,7 +102,7 @@ TEST(OpenStore, TakesTheTimeFromTheMachineUnlessTold) {
 }
 
 TEST(OpenStore, WhereNoFolderCanBeCreatedSaysSo) {
-  TempDir folder;
+  TemporaryFolder folder;
   write_bytes(folder.file("file"), "x");
   const std::string path = folder.file("file/sub/store.db");
   const auto store = open_store(path);
@@ -111,7 +111,7 @@ TEST(OpenStore, WhereNoFolderCanBeCreatedSaysSo) {
 }
 
 TEST(OpenStore, OddNamesAreFiles) {
-  TempDir folder;
+  TemporaryFolder folder;
   const fs::path before = fs::current_path();
   fs::current_path(folder.path());
   for (const std::string name : {":memory:", "file:x?mode=memory", "a%41#b?immutable=1", " "}) {
@@ -123,7 +123,7 @@ TEST(OpenStore, OddNamesAreFiles) {
 }
 
 TEST(OpenStore, RefusesWhatIsNotAFile) {
-  TempDir folder;
+  TemporaryFolder folder;
   EXPECT_EQ(code_of(open_store("")), ErrorCode::invalid_argument);
   for (const std::string& path : {folder.path().string(), std::string("/dev/null")}) {
     for (const bool read_only : {false, true}) {
@@ -134,10 +134,10 @@ TEST(OpenStore, RefusesWhatIsNotAFile) {
 }
 
 TEST(OpenStore, ReadOnlyNeedsAStoreAndCreatesNothing) {
-  TempDir folder;
+  TemporaryFolder folder;
   const auto missing = open_store(folder.file("sub/none.db"), {.read_only = true});
   EXPECT_EQ(code_of(missing), ErrorCode::not_found);
-  EXPECT_THAT(message_of(missing), HasSubstr("`hocket tune` creates it"));
+  EXPECT_THAT(message_of(missing), HasSubstr("a sweep or a profile creates it"));
   write_bytes(folder.file("empty.db"), "");
   EXPECT_EQ(code_of(open_store(folder.file("empty.db"), {.read_only = true})),
             ErrorCode::not_found);
@@ -146,7 +146,7 @@ TEST(OpenStore, ReadOnlyNeedsAStoreAndCreatesNothing) {
 }
 
 TEST(OpenStore, ReadOnlyRefusesToWrite) {
-  TempDir folder;
+  TemporaryFolder folder;
   fill(folder.file("a.db"));
   const auto store = must(open_store(folder.file("a.db"), {.read_only = true}));
   const auto made = store->create_study(sample_study());
@@ -156,13 +156,13 @@ TEST(OpenStore, ReadOnlyRefusesToWrite) {
 }
 
 TEST(OpenStore, InitialisesAnEmptyFile) {
-  TempDir folder;
+  TemporaryFolder folder;
   write_bytes(folder.file("empty.db"), "");
   EXPECT_TRUE(must(open_store(folder.file("empty.db")))->create_study(sample_study()));
 }
 
 TEST(OpenStore, RefusesAFileThatIsNotADatabase) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("notes.txt");
   for (const std::string& bytes : {std::string("shopping list\n"), std::string(5000, 'x'),
                                    std::string(8192, '\0') + "x", std::string("SQLite format 3")}) {
@@ -172,7 +172,7 @@ TEST(OpenStore, RefusesAFileThatIsNotADatabase) {
 }
 
 TEST(OpenStore, RefusesAnotherProgramsDatabase) {
-  TempDir folder;
+  TemporaryFolder folder;
   const char* scripts[] = {"CREATE TABLE t (x)", "PRAGMA application_id = 77",
                            "PRAGMA user_version = 1",
                            "PRAGMA application_id = 77; CREATE TABLE studies (x)"};
@@ -186,7 +186,7 @@ TEST(OpenStore, RefusesAnotherProgramsDatabase) {
 }
 
 TEST(OpenStore, RefusesANewerVersion) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   fill(path);
   {
@@ -197,7 +197,7 @@ TEST(OpenStore, RefusesANewerVersion) {
 }
 
 TEST(OpenStore, AWriterWaitsForALockThenNamesPathAndWait) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   fill(path);
   auto other = must(Connection::open(path, Connection::Mode::create, 0));
@@ -215,7 +215,7 @@ TEST(OpenStore, AWriterWaitsForALockThenNamesPathAndWait) {
 }
 
 TEST(OpenStore, CreatingWaitsForALockThenSaysSo) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   auto other = must(Connection::open(path, Connection::Mode::create, 0));
   must(other.execute_script("BEGIN EXCLUSIVE"));
@@ -227,7 +227,7 @@ TEST(OpenStore, CreatingWaitsForALockThenSaysSo) {
 }
 
 TEST(OpenStore, AFullDiskLosesNothingEarlier) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   fill(path);
   std::vector<TrialRow> acknowledged;
@@ -293,7 +293,7 @@ void use(Store& store) {
 }
 
 TEST(CheckStore, KnowsAWholeStoreFromADamagedOne) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("store.db"), copy = folder.file("copy.db");
   EXPECT_THAT(message_of(check_store(path)), HasSubstr("there is no store"));
   fill(path);
@@ -318,7 +318,7 @@ TEST(CheckStore, KnowsAWholeStoreFromADamagedOne) {
 }
 
 TEST(CheckStore, SeesWhatProfilesNameToo) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   NewProfile profile{.source = "host"};
   profile.ranks.resize(1);
@@ -338,7 +338,7 @@ TEST(CheckStore, SeesWhatProfilesNameToo) {
 }
 
 TEST(OpenStore, ADamagedFileIsAnErrorOrWorksButNeverACrash) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   fill(path);
   const std::string intact = read_bytes(path);
@@ -377,7 +377,7 @@ TEST(OpenStore, ADamagedFileIsAnErrorOrWorksButNeverACrash) {
 }
 
 TEST(OpenStore, AValueThatNoVersionWritesIsReportedAsDamage) {
-  TempDir folder;
+  TemporaryFolder folder;
   const char* scripts[] = {
       "PRAGMA ignore_check_constraints = ON; UPDATE trials SET state = 'odd'",
       "PRAGMA ignore_check_constraints = ON; UPDATE trials SET phase = ''",

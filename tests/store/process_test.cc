@@ -87,7 +87,7 @@ bool is_told(const Result<T>& result, std::string_view part) {
 
 TEST(StoreProcesses, ManyOpenANewStoreAtOnce) {
   for (int round = 0; round < 10; ++round) {
-    TempDir folder;
+    TemporaryFolder folder;
     Pipe gate;
     std::vector<pid_t> children;
     for (int i = 0; i < 6; ++i) {
@@ -108,7 +108,7 @@ TEST(StoreProcesses, ManyOpenANewStoreAtOnce) {
 
 TEST(StoreProcesses, SweepsShareAStoreAndNothingIsLost) {
   constexpr int kProcesses = 4, kTrials = 15;
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   std::vector<pid_t> children;
   for (int i = 0; i < kProcesses; ++i) {
@@ -177,7 +177,7 @@ std::set<std::int64_t> kill_after(const std::string& path, int count,
 }
 
 TEST(StoreProcesses, AKilledWriterLosesNoTrialThatItTold) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   must(must(open_store(path))->create_study(sample_study()));
   std::set<std::int64_t> told;
@@ -232,7 +232,7 @@ int push_for_ever(const std::string& path, int acknowledgements) {
 }
 
 TEST(StoreProcesses, AKilledWriterLosesNoVersionAndNothingIsHalfAudited) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   prepare(path);
   std::set<std::int64_t> told;
@@ -253,7 +253,7 @@ TEST(StoreProcesses, AKilledWriterLosesNoVersionAndNothingIsHalfAudited) {
 
 TEST(StoreProcesses, WorkersShareAStudyWhileLeasesExpire) {
   constexpr int kProcesses = 4, kTrials = 15;
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   prepare(path);
   std::vector<pid_t> children;
@@ -286,7 +286,7 @@ TEST(StoreProcesses, WorkersShareAStudyWhileLeasesExpire) {
 }
 
 TEST(StoreProcesses, AChangeByAnotherProcessChangesTheCount) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   prepare(path);
   for (const bool read_only : {false, true}) {
@@ -329,7 +329,7 @@ bool fills_up_and_goes_on(Step&& step) {
 }
 
 TEST(StoreProcesses, AFileThatMayNotGrowIsAFullDisk) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   prepare(path);
   Pipe pipe;
@@ -408,7 +408,7 @@ class ReadOnlyFolder : public testing::Test {
     });
   }
 
-  TempDir folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_.file("s?t#o%23re.db");
 };
 
@@ -423,7 +423,7 @@ TEST_F(ReadOnlyFolder, CanBeReadAfterAWriterWasKilled) {
   make_read_only();
   EXPECT_GT(trials_seen(path_), static_cast<int>(told.size()));
   EXPECT_LT(trials_seen(path_), 100);
-  TempDir other;
+  TemporaryFolder other;
   fs::permissions(other.path(), fs::perms::all);
   fs::create_symlink(path_, other.path() / "link.db");
   EXPECT_EQ(trials_seen(other.file("link.db")), trials_seen(path_));

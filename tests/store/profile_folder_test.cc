@@ -10,7 +10,7 @@ namespace hocket {
 namespace {
 
 TEST(ProfileFolder, EachProfileGetsANameAndAFolderOfItsOwn) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const std::string path = dir.file("new/hocket.db");
   const auto store = make_memory_store();
   const auto first = must(create_profile_folder(*store, path, "gpt2-6x256"));
@@ -32,7 +32,7 @@ TEST(ProfileFolder, EachProfileGetsANameAndAFolderOfItsOwn) {
 }
 
 TEST(ProfileFolder, IsMadeOfATrailOfRanksAndRemovedWithThem) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const std::string path = dir.file("hocket.db");
   const auto store = make_memory_store();
   const auto folder = must(create_profile_folder(*store, path, "job"));
@@ -45,7 +45,7 @@ TEST(ProfileFolder, IsMadeOfATrailOfRanksAndRemovedWithThem) {
 }
 
 TEST(ProfileFolder, RemovingLeavesWhatIsNoTrace) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const std::string path = dir.file("hocket.db");
   const auto store = make_memory_store();
   const auto folder = must(create_profile_folder(*store, path, "job"));
@@ -61,7 +61,7 @@ TEST(ProfileFolder, RemovingLeavesWhatIsNoTrace) {
 }
 
 TEST(ProfileFolder, AFolderThatCannotBeMadeIsSaid) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   std::ofstream(dir.file("file")) << "x";
   const auto store = make_memory_store();
   const auto made = create_profile_folder(*store, dir.file("file/hocket.db"), "job");

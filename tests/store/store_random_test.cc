@@ -234,7 +234,7 @@ class TwinStores {
 TEST(StoreRandom, FileAndMemoryAgree) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    TempDir folder;
+    TemporaryFolder folder;
     TwinStores stores(seed, folder.file("store.db"));
     for (int i = 0; i < 200; ++i) {
       stores.step();

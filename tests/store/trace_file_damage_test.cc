@@ -76,7 +76,7 @@ pid_t start_process(Body&& body) {
 TEST(TraceFileDamage, AKilledWriterLosesNothingThatItHadAppended) {
   for (int round = 0; round < 12; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
-    const TempDir folder;
+    const TemporaryFolder folder;
     const std::string path = folder.file("t.sqlite");
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
@@ -110,7 +110,7 @@ TEST(TraceFileDamage, AKilledWriterLosesNothingThatItHadAppended) {
 }
 
 TEST(TraceFileDamage, AFullDiskKeepsWhatWasAppendedAndTakesMoreOnceThereIsRoom) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("t.sqlite");
   const pid_t child = start_process([&] {
     signal(SIGXFSZ, SIG_IGN);
@@ -144,7 +144,7 @@ TEST(TraceFileDamage, AFullDiskKeepsWhatWasAppendedAndTakesMoreOnceThereIsRoom) 
 }
 
 TEST(TraceFileDamage, AFileThatBreaksOffIsReadAsFarAsItGoes) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("t.sqlite"), copy = folder.file("copy.sqlite");
   write_parts(path, 20);
   const std::string whole = read_bytes(path);
@@ -173,7 +173,7 @@ TEST(TraceFileDamage, AFileThatBreaksOffIsReadAsFarAsItGoes) {
 }
 
 TEST(TraceFileDamage, SomethingElseIsRefusedAndLeftAlone) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("t.sqlite");
   const auto refusal = [&] {
     const std::string before = read_bytes(path);
@@ -200,7 +200,7 @@ TEST(TraceFileDamage, WhatCannotBeInATraceIsReported) {
     const char* sql;
     const char* message;
   };
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("t.sqlite"), copy = folder.file("copy.sqlite");
   write_parts(path, 2);
   for (const Case& each :
@@ -231,7 +231,7 @@ TEST(TraceFileDamage, WhatCannotBeInATraceIsReported) {
 }
 
 TEST(TraceFileDamage, MutatedFilesAreAnErrorOrWorkButNeverACrash) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("t.sqlite");
   write_parts(path, 3);
   const std::string intact = read_bytes(path);

@@ -89,7 +89,7 @@ TEST(TraceFile, EveryWindowHoldsWhatOverlapsIt) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    const TempDir folder;
+    const TemporaryFolder folder;
     const auto parts = random_parts(random);
     write(folder.file("t.sqlite"), parts);
     const auto reader = must(open_trace_file(folder.file("t.sqlite")));
@@ -107,7 +107,7 @@ TEST(TraceFile, EveryWindowHoldsWhatOverlapsIt) {
 
 TEST(TraceFile, TheSummaryIsThatOfAllRecords) {
   std::mt19937_64 random(3);
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("t.sqlite");
   const std::vector<RankTrace> parts = {random_trace(random, 3'000), random_trace(random, 50)};
   const RankTrace all = joined(parts);
@@ -125,7 +125,7 @@ TEST(TraceFile, TheSummaryIsThatOfAllRecords) {
 }
 
 TEST(TraceFile, AnEmptyTraceIsOne) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   RankTrace head;
   head.rank = 1;
   head.ranks = 2;
@@ -135,7 +135,7 @@ TEST(TraceFile, AnEmptyTraceIsOne) {
 
 TEST(TraceFile, AReaderSeesWhatWasAppendedBeforeItWasOpened) {
   std::mt19937_64 random(5);
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("t.sqlite");
   std::vector<RankTrace> parts;
   const auto writer = must(create_trace_file(path, random_trace(random, 0)));
@@ -152,7 +152,7 @@ TEST(TraceFile, AReaderSeesWhatWasAppendedBeforeItWasOpened) {
 }
 
 TEST(TraceFile, IsCreatedOnceAndFinishedOnce) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("t.sqlite");
   const auto writer = must(create_trace_file(path, RankTrace()));
   const auto second = create_trace_file(path, RankTrace());
@@ -166,7 +166,7 @@ TEST(TraceFile, IsCreatedOnceAndFinishedOnce) {
 }
 
 TEST(TraceFile, CannotBeCreatedEverywhereNorForEveryRank) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   EXPECT_EQ(code_of(create_trace_file(folder.file("no/t.sqlite"), RankTrace())),
             ErrorCode::unavailable);
   EXPECT_EQ(code_of(create_trace_file("", RankTrace())), ErrorCode::invalid_argument);
@@ -192,7 +192,7 @@ std::vector<std::string> rows(const std::string& path, const char* sql, int colu
 }
 
 TEST(TraceFile, ItsTablesAreThoseOfNsight) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("t.sqlite");
   RankTrace trace;
   trace.rank = 2;
@@ -252,7 +252,7 @@ TEST(TraceFile, ItsTablesAreThoseOfNsight) {
 
 TEST(TraceFile, EveryRecordHasItsRow) {
   std::mt19937_64 random(11);
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("t.sqlite");
   const RankTrace trace = random_trace(random, 3'000);
   write(path, {trace});

@@ -63,7 +63,7 @@ TEST(Layering, RefusesArrowsThatRunUpOrSideways) {
   EXPECT_THAT(own("tuner/a.cc", "core/host/link.h"), ElementsAre(HasSubstr("may not include")));
   EXPECT_THAT(own("tuner/client/a.cc", "tuner/space.h"), ElementsAre(HasSubstr("may not include")));
   EXPECT_THAT(own("profiler/a.cc", "store/store.h"), ElementsAre(HasSubstr("may not include")));
-  EXPECT_THAT(own("profiler/export/a.cc", "profiler/b.h"),
+  EXPECT_THAT(own("profiler/a.cc", "profiler/export/b.h"),
               ElementsAre(HasSubstr("may not include")));
   EXPECT_THAT(own("cli/a.cc", "tests/mutate.h"), ElementsAre(HasSubstr("may not include")));
   EXPECT_THAT(own("examples/a.cc", "cli/json.h"), ElementsAre(HasSubstr("may not include")));

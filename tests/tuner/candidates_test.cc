@@ -72,8 +72,8 @@ TEST(Candidates, ScoresAHundredThousandPointsOneByOne) {
   const Candidates candidates(space);
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const Params hidden = space.decode({0.5 + testing::random_unit(random) / 2, 0.3});
+    Random random(seed);
+    const Params hidden = space.decode({0.5 + random_unit(random) / 2, 0.3});
     const UnitPoint peak = space.encode(hidden);
     std::size_t asked = 0;
     const Score spike = [&](std::span<const UnitPoint> points) {
@@ -92,9 +92,9 @@ TEST(Candidates, ScoresAHundredThousandPointsOneByOne) {
 TEST(Candidates, TheFirstAreTheSameHoweverManyAreWanted) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const Space space = testing::random_space(random);
-    const UnitPoint peak(space.parameters().size(), testing::random_unit(random));
+    Random random(seed);
+    const Space space = random_space(random);
+    const UnitPoint peak(space.parameters().size(), random_unit(random));
     const Candidates candidates(space);
     auto all = candidates.ranked(towards(peak), {}, seed);
     const auto few = candidates.ranked(towards(peak), {}, seed, 5);
@@ -119,11 +119,11 @@ TEST(Candidates, ClimbsWithinTheConstraints) {
 TEST(Candidates, AreAlwaysAllowedPointsOfTheSpace) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const auto space = testing::random_constrained_space(random);
+    Random random(seed);
+    const auto space = random_constrained_space(random);
     if (!space) continue;
-    const UnitPoint peak(space->parameters().size(), testing::random_unit(random));
-    const bool has_scores = testing::pick(random, 0, 3) > 0;
+    const UnitPoint peak(space->parameters().size(), random_unit(random));
+    const bool has_scores = pick(random, 0, 3) > 0;
     const Score score = [&](std::span<const UnitPoint> points) {
       for (const auto& point : points) EXPECT_TRUE(space->allows(point));
       return has_scores ? towards(peak)(points) : std::vector<double>(points.size(), NAN);

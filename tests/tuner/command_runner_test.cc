@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/tuner/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -46,7 +46,7 @@ class CommandRunnerTest : public ::testing::Test {
     return result.value_or(TrialOutcome{});
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   SteadyClock clock_;
   CancelToken cancel_;
   std::size_t skip_ = 0;

@@ -9,8 +9,6 @@
 namespace hocket {
 namespace {
 
-using testing::Random;
-
 const std::vector<Parameter> kParameters{
     {"a", IntegerRange{-1000, 1000}, std::int64_t{1}},
     {"b", RealRange{-1000, 1000}, 1.0},
@@ -24,7 +22,7 @@ bool holds(std::string_view text, double a, double b = 0, double order = 0, doub
   return constraint && constraint->holds(std::vector<double>{a, b, order, n});
 }
 
-std::string problem(std::string_view text) {
+std::string constraint_problem(std::string_view text) {
   const auto constraint = Constraint::parse(text, kParameters);
   return constraint ? "accepted" : constraint.error().message;
 }
@@ -104,22 +102,23 @@ TEST(Constraint, SaysWhatIsWrong) {
        "a b"},
   };
   for (const auto& [text, message] : cases) {
-    EXPECT_EQ(problem(text), "constraint \"" + std::string(text) + "\": " + message);
+    EXPECT_EQ(constraint_problem(text), "constraint \"" + std::string(text) + "\": " + message);
   }
 }
 
 TEST(Constraint, RefusesWhatIsTooLongOrTooDeep) {
-  EXPECT_EQ(problem(std::string(2000, 'a')), "a constraint has 2000 bytes; at most 1000 are read");
+  EXPECT_EQ(constraint_problem(std::string(2000, 'a')),
+            "a constraint has 2000 bytes; at most 1000 are read");
   for (const auto* deep : {"(", "-"}) {
     std::string text;
     for (int i = 0; i < 500; ++i) text += deep;
-    EXPECT_NE(problem(text + "a<=1").find("more than 32 levels of brackets and signs"),
+    EXPECT_NE(constraint_problem(text + "a<=1").find("more than 32 levels of brackets and signs"),
               std::string::npos);
   }
   std::string deepest = "a<=1";
   for (int i = 0; i < 32; ++i) deepest = "1+1*(" + deepest;
   deepest.insert(deepest.size() - 3, std::string(32, ')'));
-  EXPECT_EQ(problem(deepest), "accepted");
+  EXPECT_EQ(constraint_problem(deepest), "accepted");
 }
 
 /// A random sum as text, fully bracketed or not, and its value.
@@ -130,13 +129,13 @@ struct Sum {
 };
 
 Sum random_sum(Random& random, const std::vector<double>& numbers, int depth) {
-  switch (testing::pick(random, 0, depth == 0 ? 2 : 6)) {
+  switch (pick(random, 0, depth == 0 ? 2 : 6)) {
     case 0:
       return {"a", numbers[0]};
     case 1:
       return {"b", numbers[1]};
     case 2: {
-      const auto number = testing::pick(random, 0, 99);
+      const auto number = pick(random, 0, 99);
       return {std::to_string(number), static_cast<double>(number)};
     }
     case 3: {
@@ -146,7 +145,7 @@ Sum random_sum(Random& random, const std::vector<double>& numbers, int depth) {
     default: {
       const Sum left = random_sum(random, numbers, depth - 1);
       const Sum right = random_sum(random, numbers, depth - 1);
-      if (testing::pick(random, 0, 1) == 0) {
+      if (pick(random, 0, 1) == 0) {
         return {left.text + " + " + right.text, left.value + right.value, true};
       }
       const auto bracketed = [](const Sum& sum) {
@@ -162,8 +161,8 @@ TEST(Constraint, ComputesWhatItSays) {
     SCOPED_TRACE(seed);
     Random random(seed);
     // Integers, so that the order of additions does not matter.
-    const std::vector<double> numbers{static_cast<double>(testing::pick(random, -9, 9)),
-                                      static_cast<double>(testing::pick(random, -9, 9)), 0, 1};
+    const std::vector<double> numbers{static_cast<double>(pick(random, -9, 9)),
+                                      static_cast<double>(pick(random, -9, 9)), 0, 1};
     const Sum sum = random_sum(random, numbers, 4);
     if (std::abs(sum.value) > 0x1p50) continue;
     const auto constraint = Constraint::parse(sum.text + "==a+" + "b*0", kParameters);
@@ -184,7 +183,7 @@ TEST(Constraint, MutatedTextIsRefusedOrComputes) {
   for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const auto text = testing::mutated(valid[seed % std::size(valid)], random);
+    const auto text = mutated(valid[seed % std::size(valid)], random);
     const auto constraint = Constraint::parse(text, kParameters);
     if (!constraint) continue;
     ++accepted;

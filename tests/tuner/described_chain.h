@@ -9,7 +9,7 @@
 #include "core/step_description.h"
 #include "tuner/parameter.h"
 
-namespace hocket::testing {
+namespace hocket {
 
 /// The powers of two from 2^low to 2^high.
 inline Levels powers(int low, int high) {
@@ -28,4 +28,4 @@ inline StepDescription chain() {
   return step;
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket

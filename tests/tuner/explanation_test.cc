@@ -19,19 +19,18 @@ Space cube(std::size_t dimensions) {
   std::vector<Parameter> parameters;
   for (std::size_t k = 0; k < dimensions; ++k) {
     parameters.push_back(
-        {testing::numbered("x", static_cast<std::int64_t>(k)), RealRange{0, 1, false}, 0.5});
+        {numbered("x", static_cast<std::int64_t>(k)), RealRange{0, 1, false}, 0.5});
   }
   return Space::make(std::move(parameters)).value();
 }
 
 std::vector<SearchTrial> measured(const Space& space, const Function& function, int count,
                                   std::uint64_t seed = 1) {
-  testing::Random random(seed);
+  Random random(seed);
   std::vector<SearchTrial> trials;
   for (int i = 1; i <= count; ++i) {
     UnitPoint unit;
-    for (std::size_t k = 0; k < space.parameters().size(); ++k)
-      unit.push_back(testing::random_unit(random));
+    for (std::size_t k = 0; k < space.parameters().size(); ++k) unit.push_back(random_unit(random));
     const auto point = space.snap_allowed(unit).value();
     SearchTrial trial;
     trial.number = i;
@@ -106,7 +105,7 @@ TEST(Explanation, CalibratedIntervalsHoldMostOfNoisyMeasurements) {
   constexpr int kRuns = 8;
   for (std::uint64_t seed = 1; seed <= kRuns; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
+    Random random(seed);
     std::normal_distribution<double> noise(0, 0.1);
     const auto trials = measured(
         space, [&](const auto& x) { return std::exp(std::sin(3 * x[0]) + x[1] + noise(random)); },
@@ -279,16 +278,15 @@ TEST(Explanation, StaysFiniteAndInsideItsBoundsForRandomHistories) {
   const double numbers[] = {0, -1, 1e308, -1e308, 1e-308, 1, 2, 3.5};
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const auto space = testing::random_constrained_space(random);
+    Random random(seed);
+    const auto space = random_constrained_space(random);
     if (!space) continue;
-    const bool is_wild = testing::pick(random, 0, 1) == 0;
+    const bool is_wild = pick(random, 0, 1) == 0;
     const auto function = [&](const UnitPoint&) -> std::optional<double> {
-      if (testing::pick(random, 0, 5) == 0) return std::nullopt;
-      return is_wild ? numbers[testing::pick(random, 0, 7)] : 1 + testing::random_unit(random);
+      if (pick(random, 0, 5) == 0) return std::nullopt;
+      return is_wild ? numbers[pick(random, 0, 7)] : 1 + random_unit(random);
     };
-    const auto trials =
-        measured(*space, function, static_cast<int>(testing::pick(random, 0, 9)), seed);
+    const auto trials = measured(*space, function, static_cast<int>(pick(random, 0, 9)), seed);
     const auto explanation = explained(*space, trials);
     if (!explanation) {
       EXPECT_THAT(explanation.error().message, HasSubstr("at least 2"));

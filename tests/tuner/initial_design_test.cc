@@ -13,8 +13,8 @@ TEST(InitialDesign, BeginsWithTheDefaultAndStaysWithinTheConstraints) {
   int constrained = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const auto space = testing::random_constrained_space(random);
+    Random random(seed);
+    const auto space = random_constrained_space(random);
     if (!space) continue;
     constrained += space->constraints().empty() ? 0 : 1;
     const auto owner = sobol_design(*space, seed, fillers_without_model(*space));
@@ -66,8 +66,8 @@ TEST(InitialDesign, MovesPointsWhereLittleIsAllowed) {
 TEST(InitialDesign, StartsAtTheDefaultAndStaysInside) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const Space space = testing::random_space(random);
+    Random random(seed);
+    const Space space = random_space(random);
     const auto owner = sobol_design(space, seed, fillers_without_model(space));
     const InitialDesign& design = *owner;
     ASSERT_EQ(design.point(0), space.defaults());

@@ -86,11 +86,10 @@ TEST(LineMatcher, PlainPatternsHaveStepsEnoughForLongOutput) {
 TEST(LineMatcher, MutatedPatternsAndTextNeverCrash) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const auto matcher =
-        LineMatcher::make(testing::mutated("^s(te|p)*_ms=([0-9.]+)[^a]{1,3}$", random));
+    Random random(seed);
+    const auto matcher = LineMatcher::make(mutated("^s(te|p)*_ms=([0-9.]+)[^a]{1,3}$", random));
     if (!matcher) continue;
-    static_cast<void>(matcher->first_groups(testing::mutated("step_ms=1.5 x\nsp_ms=2\n", random)));
+    static_cast<void>(matcher->first_groups(mutated("step_ms=1.5 x\nsp_ms=2\n", random)));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "tests/mutate.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -67,7 +67,7 @@ TEST(LiveSamples, AreInTheEndThoseOfTheWholeOutput) {
 }
 
 TEST(LiveSamples, OfAFileAreItsCompleteLinesWhateverIsWrittenToIt) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   for (const char* objective : {"file:times", "report"}) {
     SCOPED_TRACE(objective);
     std::filesystem::remove(folder.file("times"));

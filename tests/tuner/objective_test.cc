@@ -130,8 +130,8 @@ TEST(Objective, FileHoldsOneNumberALine) {
 TEST(Objective, MutatedOutputNeverYieldsABadValue) {
   for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const auto text = testing::mutated("step_ms=1.5\nstep_ms=-2 step_ms=1e9\n", random);
+    Random random(seed);
+    const auto text = mutated("step_ms=1.5\nstep_ms=-2 step_ms=1e9\n", random);
     Evidence evidence = output(text);
     evidence.file_text = text.substr(8);
     for (const auto& objective : {kStep, Objective{ObjectiveKind::file, "f"}}) {

@@ -11,7 +11,6 @@
 namespace hocket {
 namespace {
 
-using testing::Random;
 using Function = std::function<double(const Params&)>;
 
 double number(const Params& params, const char* name) {
@@ -32,8 +31,8 @@ std::optional<double> any_value(const Params& params, std::uint64_t seed) {
   std::size_t hash = seed;
   for (const auto& [name, value] : params) hash = hash * 31 + std::hash<ParameterValue>()(value);
   Random random(hash);
-  if (testing::pick(random, 0, 9) == 0) return std::nullopt;
-  return std::exp(static_cast<double>(testing::pick(random, -20, 20)));
+  if (pick(random, 0, 9) == 0) return std::nullopt;
+  return std::exp(static_cast<double>(pick(random, -20, 20)));
 }
 
 SearchOptions with_seed(std::uint64_t seed) {
@@ -86,7 +85,7 @@ TEST(Optimizer, AsksInsideTheSpaceAndNeverTwice) {
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const Space space = testing::random_space(random);
+    const Space space = random_space(random);
     Optimizer optimizer(space, with_seed(seed));
     std::set<Params> asked;
     for (int i = 0; i < 14; ++i) {
@@ -123,7 +122,7 @@ TEST(Optimizer, GoesOnFromAToldHistory) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const Space space = testing::random_space(random);
+    const Space space = random_space(random);
     Optimizer whole(space, with_seed(seed));
     std::vector<Params> history;
     const auto tell_any = [&](Optimizer& optimizer, const Params& params) {
@@ -165,9 +164,7 @@ double best_at_random(int trials, const Function& function, std::uint64_t seed) 
   Random random(seed);
   double best = function(square().defaults());
   for (int i = 1; i < trials; ++i) {
-    best = std::min(
-        best,
-        function(square().decode({testing::random_unit(random), testing::random_unit(random)})));
+    best = std::min(best, function(square().decode({random_unit(random), random_unit(random)})));
   }
   return best;
 }
@@ -264,7 +261,7 @@ TEST(Optimizer, EndsInARealRangeThatHoldsFewNumbers) {
 
 /// Values that a broken or odd job could report, and failures.
 std::optional<double> odd_value(Random& random) {
-  switch (testing::pick(random, 0, 5)) {
+  switch (pick(random, 0, 5)) {
     case 0:
       return std::nullopt;
     case 1:
@@ -274,7 +271,7 @@ std::optional<double> odd_value(Random& random) {
     case 3:
       return -5e-324;
     default:
-      return static_cast<double>(testing::pick(random, -1000, 1000)) / 3;
+      return static_cast<double>(pick(random, -1000, 1000)) / 3;
   }
 }
 
@@ -282,10 +279,10 @@ std::optional<double> odd_value(Random& random) {
 void tell_random_history(Optimizer& optimizer, const Space& space, std::int64_t most,
                          std::set<Params>& told, Random& random) {
   Params params = space.defaults();
-  for (auto count = testing::pick(random, 0, most); count > 0; --count) {
-    if (testing::pick(random, 0, 3) > 0) {
+  for (auto count = pick(random, 0, most); count > 0; --count) {
+    if (pick(random, 0, 3) > 0) {
       UnitPoint unit(space.parameters().size());
-      for (double& coordinate : unit) coordinate = testing::random_unit(random);
+      for (double& coordinate : unit) coordinate = random_unit(random);
       params = space.decode(unit);
     }
     const auto value = odd_value(random);
@@ -300,7 +297,7 @@ TEST(Optimizer, AsksForAllowedPointsOnlyWhateverItWasTold) {
   for (std::uint64_t seed = 0; spaces < 10'000; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const auto space = testing::random_constrained_space(random);
+    const auto space = random_constrained_space(random);
     if (!space) continue;
     ++spaces;
     Optimizer optimizer(*space, with_seed(seed));

@@ -10,8 +10,6 @@
 namespace hocket {
 namespace {
 
-using testing::Random;
-
 std::string problem(Parameter parameter) {
   const auto ok = validate(parameter);
   return ok ? "" : ok.error().message;
@@ -110,8 +108,8 @@ TEST(Parameter, DecodedValuesAreInsideAndTheirCodesComeBack) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const Domain domain = testing::random_domain(random);
-    for (double unit : {0.0, 1.0, -1.0, 2.0, std::nan(""), testing::random_unit(random)}) {
+    const Domain domain = random_domain(random);
+    for (double unit : {0.0, 1.0, -1.0, 2.0, std::nan(""), random_unit(random)}) {
       const auto value = decode(domain, unit);
       ASSERT_TRUE(admit(domain, value)) << describe(domain) << " at " << unit;
       const double code = encode(domain, value);

@@ -120,9 +120,8 @@ TEST(ParameterText, MutatedTextNeverYieldsABadParameter) {
   int accepted = 0;
   for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const auto parameter =
-        parse_parameter(testing::mutated(valid[seed % std::size(valid)], random));
+    Random random(seed);
+    const auto parameter = parse_parameter(mutated(valid[seed % std::size(valid)], random));
     if (!parameter) continue;
     ++accepted;
     ASSERT_TRUE(validate(*parameter));

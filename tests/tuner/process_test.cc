@@ -15,7 +15,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/tuner/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -94,7 +94,7 @@ TEST(Process, ReturnsTheSignal) {
 }
 
 TEST(Process, PassesEnvironmentFolderAndNoInput) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   auto options = shell("echo \"$HOCKET_TEST_A,$HOME\"; pwd -P; cat; ls /proc/self/fd | wc -l");
   options.environment = {{"HOCKET_TEST_A", "x y=z"}, {"HOME", "/nowhere"}};
   options.working_directory = folder.path();
@@ -118,7 +118,7 @@ TEST(Process, StartsWithSignalsAsByDefault) {
 }
 
 TEST(Process, NamesACommandThatCannotBeStarted) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const auto problem = [](const ProcessOptions& options) {
     const auto result = run(options);
     if (result) return std::string("started");
@@ -154,7 +154,7 @@ TEST(Process, KeepsTheHeadAndTheTailOfLongOutput) {
 }
 
 TEST(Process, CancelEndsTheWholeTree) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
   auto options = shell(std::string(kTree) + "wait");
   options.environment["FIFO"] = folder.file("fifo");
@@ -175,7 +175,7 @@ TEST(Process, CancelEndsTheWholeTree) {
 }
 
 TEST(Process, TimeLimitEndsTheWholeTree) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
   auto options = shell(std::string(kTree) + "echo started; trap '' TERM; while :; do wait; done");
   options.environment["FIFO"] = folder.file("fifo");
@@ -215,7 +215,7 @@ TEST(Process, CountsTheMemoryOfItsLargestProcess) {
 }
 
 TEST(Process, AWatchSeesTheOutputAndEndsTheWholeTree) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
   auto options = shell("echo one; echo two >&2; " + std::string(kTree) + "wait");
   options.environment["FIFO"] = folder.file("fifo");
@@ -259,7 +259,7 @@ TEST(Process, AWatchThatIsContentChangesNothing) {
 }
 
 TEST(Process, StragglersOfANormalExitAreEnded) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
   // They hold stdout open, which must not keep us waiting; the shell leaves once they have begun.
   auto options = shell(std::string(kTree) + "cat \"$GO\"; exit 5");
@@ -281,7 +281,7 @@ TEST(Process, StragglersOfANormalExitAreEnded) {
 }
 
 TEST(Process, ATreeHasTheGraceToEndByItself) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
   // Waits for input that never comes, in the shell itself: no other process is there to be
   // signalled.
@@ -305,7 +305,7 @@ TEST(Process, ATreeHasTheGraceToEndByItself) {
 }
 
 TEST(Process, EveryProcessOfATreeIsAskedToEnd) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
   mkfifo(folder.file("silent").c_str(), 0600);
   // The outer shell waits for the inner one, in a session of its own, and ignores the request.
@@ -336,7 +336,7 @@ void await_end(pid_t pid) {
 }
 
 TEST(Process, NothingOutlivesASweepThatIsKilled) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
   auto options = shell(std::string(kTree) + "wait");
   options.environment["FIFO"] = folder.file("fifo");

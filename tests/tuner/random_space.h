@@ -8,7 +8,7 @@
 
 #include "tuner/space.h"
 
-namespace hocket::testing {
+namespace hocket {
 
 using Random = std::mt19937_64;
 
@@ -143,4 +143,4 @@ inline std::string mutated(std::string text, Random& random) {
   return text;
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket

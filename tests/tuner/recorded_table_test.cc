@@ -144,14 +144,13 @@ TEST(RecordedTable, NearestIsTheSettingItselfWhereItWasRecorded) {
 TEST(RecordedTable, FindsEverySettingOfARandomTable) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
+    Random random(seed);
     std::map<std::vector<std::int64_t>, double> sums;
     std::string text = "p,q,r,t\n";
-    for (auto rows = testing::pick(random, 1, 200); rows > 0; --rows) {
-      const std::vector<std::int64_t> setting = {testing::pick(random, -3, 3),
-                                                 testing::pick(random, 0, 1) << 40,
-                                                 testing::pick(random, 1, 20)};
-      const auto value = testing::pick(random, -100, 100);
+    for (auto rows = pick(random, 1, 200); rows > 0; --rows) {
+      const std::vector<std::int64_t> setting = {pick(random, -3, 3), pick(random, 0, 1) << 40,
+                                                 pick(random, 1, 20)};
+      const auto value = pick(random, -100, 100);
       sums[setting] += static_cast<double>(value);
       for (const auto coordinate : setting) text += std::to_string(coordinate) + ",";
       text += std::to_string(value) + "\n";

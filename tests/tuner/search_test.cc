@@ -13,8 +13,6 @@
 namespace hocket {
 namespace {
 
-using testing::Random;
-
 constexpr SearchMethod kModelFree[] = {SearchMethod::random, SearchMethod::sobol, SearchMethod::tpe,
                                        SearchMethod::grid};
 
@@ -38,7 +36,7 @@ std::optional<double> any_value(const Params& params, std::uint64_t seed) {
 /// A random space with more than one point; some have a constraint.
 Space some_space(Random& random) {
   for (;;) {
-    Space space = testing::random_space(random);
+    Space space = random_space(random);
     const auto& parameters = space.parameters();
     const bool numbers = std::none_of(parameters.begin(), parameters.end(), [](const auto& p) {
       return std::holds_alternative<Choices>(p.domain);
@@ -148,8 +146,8 @@ TEST_P(SearchOf, RecommendsTheLowestMean) {
     for (int i = 0; i < 12; ++i) {
       const auto suggestion = search->ask();
       if (!suggestion) break;
-      for (auto times = testing::pick(random, 1, 3); times > 0; --times) {
-        const double value = static_cast<double>(testing::pick(random, -1000, 1000));
+      for (auto times = pick(random, 1, 3); times > 0; --times) {
+        const double value = static_cast<double>(pick(random, -1000, 1000));
         ASSERT_TRUE(search->tell({.params = suggestion->params, .value = value}));
         sums[suggestion->params].first += value;
         ++sums[suggestion->params].second;

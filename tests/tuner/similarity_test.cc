@@ -14,8 +14,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::pick;
-using testing::Random;
 
 constexpr double kRounding = 1e-9;
 
@@ -38,7 +36,7 @@ Workload some_workload() {
 
 Topology random_topology(Random& random) {
   Topology topology;
-  topology.cpu_model = testing::numbered("cpu", pick(random, 0, 2));
+  topology.cpu_model = numbered("cpu", pick(random, 0, 2));
   topology.sockets = static_cast<int>(pick(random, 0, 4));
   topology.numa_nodes = static_cast<int>(pick(random, 0, 4));
   topology.cores = static_cast<int>(pick(random, 0, 64));
@@ -56,14 +54,14 @@ Topology random_topology(Random& random) {
   topology.world_size = static_cast<int>(pick(random, 1, 64));
   for (const char* library : {"gloo", "openblas"}) {
     if (pick(random, 0, 2) > 0)
-      topology.library_versions[library] = testing::numbered("", pick(random, 0, 2));
+      topology.library_versions[library] = numbered("", pick(random, 0, 2));
   }
   return topology;
 }
 
 /// Says what its tensors are.
 Workload random_workload(Random& random) {
-  Workload workload{testing::numbered("w", pick(random, 0, 2)), {{"first", pick(random, 1, 99)}}};
+  Workload workload{numbered("w", pick(random, 0, 2)), {{"first", pick(random, 1, 99)}}};
   for (auto count = pick(random, 0, 12); count > 0; --count)
     workload.tensors.push_back({"t", pick(random, 0, 1) << pick(random, 0, 30)});
   return workload;

@@ -14,20 +14,20 @@ const Parameter kRate{"rate", RealRange{0, 1}, 0.5};
 const Parameter kOrder{"order", Choices{{"fifo", "priority"}}, std::string("fifo")};
 const Parameter kBatch{"batch", Levels{{std::int64_t{1}, std::int64_t{4}}}, std::int64_t{4}};
 
-std::string problem(std::vector<Parameter> parameters) {
+std::string space_problem(std::vector<Parameter> parameters) {
   const auto space = Space::make(std::move(parameters));
   return space ? "accepted" : space.error().message;
 }
 
 TEST(Space, RefusesWhatCannotBeSearched) {
-  EXPECT_EQ(problem({}), "the search space has no parameter; give at least one");
-  EXPECT_EQ(problem({kCount, kRate, kCount}), "parameter count is there twice");
-  EXPECT_EQ(problem({Parameter{"a", IntegerRange{2, 1}, std::int64_t{1}}}),
+  EXPECT_EQ(space_problem({}), "the search space has no parameter; give at least one");
+  EXPECT_EQ(space_problem({kCount, kRate, kCount}), "parameter count is there twice");
+  EXPECT_EQ(space_problem({Parameter{"a", IntegerRange{2, 1}, std::int64_t{1}}}),
             "parameter a: low 2 is above high 1");
   std::vector<Parameter> many;
   for (int i = 0; i < 65; ++i)
-    many.push_back({testing::numbered("p", i), IntegerRange{0, 1}, std::int64_t{0}});
-  EXPECT_EQ(problem(many), "the search space has 65 parameters; at most 64 can be searched");
+    many.push_back({numbered("p", i), IntegerRange{0, 1}, std::int64_t{0}});
+  EXPECT_EQ(space_problem(many), "the search space has 65 parameters; at most 64 can be searched");
 }
 
 TEST(Space, RefusesToSearchASinglePoint) {
@@ -77,8 +77,8 @@ TEST(Space, CountsAndEnumeratesItsPoints) {
   EXPECT_EQ(Space::make({wide}).value().size(), std::uint64_t{1} << 63);
 }
 
-std::string problem(std::vector<Parameter> parameters,
-                    const std::vector<std::string>& constraints) {
+std::string space_problem(std::vector<Parameter> parameters,
+                          const std::vector<std::string>& constraints) {
   const auto space = Space::make(std::move(parameters), constraints);
   return space ? "accepted" : space.error().message;
 }
@@ -102,31 +102,31 @@ TEST(Space, ConstraintsExcludePoints) {
 }
 
 TEST(Space, RefusesConstraintsThatLeaveNoChoice) {
-  EXPECT_EQ(problem({kCount}, {"counts<=2"}),
+  EXPECT_EQ(space_problem({kCount}, {"counts<=2"}),
             "constraint \"counts<=2\": no parameter is named \"counts\"; there are count");
-  EXPECT_EQ(problem({kCount}, {"count!=2"}),
+  EXPECT_EQ(space_problem({kCount}, {"count!=2"}),
             "the default is excluded; change it or relax the constraint: constraint count!=2 "
             "excludes count=2");
-  EXPECT_EQ(problem({kCount}, {"count>=2", "count<=2"}),
+  EXPECT_EQ(space_problem({kCount}, {"count>=2", "count<=2"}),
             "the constraints leave a single point of 3; relax count>=2, without which there would "
             "be 2");
-  EXPECT_EQ(problem({kCount, kBatch}, {"count<=2", "batch>4", "count>=1"}),
+  EXPECT_EQ(space_problem({kCount, kBatch}, {"count<=2", "batch>4", "count>=1"}),
             "the constraints leave no point of 6; relax batch>4, without which there would be 4");
-  EXPECT_EQ(problem({kCount}, {"count>7", "count>8"}),
+  EXPECT_EQ(space_problem({kCount}, {"count>7", "count>8"}),
             "the constraints leave no point of 3; relax count>7, which excludes 3, and at least "
             "one other");
-  EXPECT_EQ(problem({kCount}, std::vector<std::string>(65, "count<=2")),
+  EXPECT_EQ(space_problem({kCount}, std::vector<std::string>(65, "count<=2")),
             "the search space has 65 constraints; at most 64 are kept");
   // One point that the constraints do not cut down is check_searchable's business.
-  EXPECT_EQ(problem({{"a", IntegerRange{3, 3}, std::int64_t{3}}}, {"a<=3"}), "accepted");
+  EXPECT_EQ(space_problem({{"a", IntegerRange{3, 3}, std::int64_t{3}}}, {"a<=3"}), "accepted");
 }
 
 TEST(Space, AllowsWhatItsConstraintsDo) {
   int accepted = 0, refused = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const auto space = testing::random_constrained_space(random);
+    Random random(seed);
+    const auto space = random_constrained_space(random);
     if (!space) {
       ++refused;
       ASSERT_NE(space.error().message, "");
@@ -136,7 +136,7 @@ TEST(Space, AllowsWhatItsConstraintsDo) {
     ASSERT_TRUE(space->admit(space->defaults()));
     UnitPoint unit;
     for (std::size_t i = 0; i < space->parameters().size(); ++i) {
-      unit.push_back(testing::random_unit(random));
+      unit.push_back(random_unit(random));
     }
     const bool allows = space->allows(unit);
     ASSERT_EQ(space->allows(space->decode(unit)), allows);
@@ -160,11 +160,11 @@ TEST(Space, AllowsWhatItsConstraintsDo) {
 TEST(Space, DecodedPointsAreInsideAndSnappingSettles) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const Space space = testing::random_space(random);
+    Random random(seed);
+    const Space space = random_space(random);
     UnitPoint unit;
     for (std::size_t i = 0; i < space.parameters().size(); ++i) {
-      unit.push_back(testing::random_unit(random));
+      unit.push_back(random_unit(random));
     }
     const Params params = space.decode(unit);
     ASSERT_TRUE(space.admit(params));
@@ -176,8 +176,8 @@ TEST(Space, DecodedPointsAreInsideAndSnappingSettles) {
 TEST(Space, JsonComesBack) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const auto made = testing::random_constrained_space(random);
+    Random random(seed);
+    const auto made = random_constrained_space(random);
     if (!made) continue;
     const Space& space = *made;
     ASSERT_EQ(to_json(space).contains("constraints"), !space.constraints().empty());
@@ -227,8 +227,8 @@ TEST(Space, MutatedJsonNeverYieldsABadSpace) {
           .dump();
   for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const auto document = nlohmann::json::parse(testing::mutated(valid, random), nullptr, false);
+    Random random(seed);
+    const auto document = nlohmann::json::parse(mutated(valid, random), nullptr, false);
     if (document.is_discarded()) continue;
     const auto space = space_from_json(document);
     if (space) {

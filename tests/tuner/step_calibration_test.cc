@@ -12,9 +12,6 @@
 namespace hocket {
 namespace {
 
-using testing::chain;
-using testing::powers;
-
 Space knobs() {
   return Space::make({{"partition_bytes", powers(18, 24), std::int64_t{1} << 22},
                       {"credit_bytes", powers(18, 26), std::int64_t{1} << 24},

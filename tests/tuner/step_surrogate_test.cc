@@ -12,10 +12,7 @@
 namespace hocket {
 namespace {
 
-using testing::chain;
-using testing::powers;
-
-Space knobs() {
+Space schedule_space() {
   return Space::make({{"partition_bytes", powers(18, 24), std::int64_t{1} << 22},
                       {"credit_bytes", powers(18, 26), std::int64_t{1} << 24},
                       {"order", Choices{{"fifo", "priority"}}, std::string("fifo")},
@@ -48,7 +45,7 @@ std::vector<UnitPoint> all_points(const Space& space) {
 
 /// The true excess of the point that is believed to be best, after `trials` random ones.
 double regret_after(int trials, std::optional<StepDescription> described, std::uint64_t seed) {
-  const Space space = knobs();
+  const Space space = schedule_space();
   const auto points = all_points(space);
   std::vector<double> truth;
   for (const auto& point : points) truth.push_back(log_time(real_chain(), space, point));
@@ -78,7 +75,7 @@ TEST(StepSurrogate, LearnsANominalStepFromSomeMeasurements) {
 }
 
 TEST(StepSurrogate, UnitsDoNotMatter) {
-  const Space space = knobs();
+  const Space space = schedule_space();
   const auto points = all_points(space);
   const UnitPoint first = space.encode(space.defaults());
   const auto believe = [&](double offset) {
@@ -95,7 +92,7 @@ TEST(StepSurrogate, UnitsDoNotMatter) {
 
 TEST(StepSurrogate, DoubtsADescriptionOfAnotherStep) {
   // What is measured depends on the order alone, the other way round.
-  const Space space = knobs();
+  const Space space = schedule_space();
   const auto points = all_points(space);
   StepSurrogate surrogate(space, StepModel::make(space, chain()).value());
   std::mt19937_64 random(5);
@@ -113,7 +110,7 @@ TEST(StepSurrogate, DoubtsADescriptionOfAnotherStep) {
 }
 
 TEST(StepSurrogate, WhatItLearnsDoesNotDependOnWhenItIsAsked) {
-  const Space space = knobs();
+  const Space space = schedule_space();
   const auto points = all_points(space);
   std::mt19937_64 random(9);
   std::vector<Observation> told;
@@ -132,7 +129,7 @@ TEST(StepSurrogate, WhatItLearnsDoesNotDependOnWhenItIsAsked) {
 }
 
 TEST(StepSurrogate, APendingPointIsLessUncertain) {
-  const Space space = knobs();
+  const Space space = schedule_space();
   const UnitPoint first = space.encode(space.defaults());
   const UnitPoint other = space.encode(space.point_at(7));
   StepSurrogate surrogate(space, StepModel::make(space, chain()).value());
@@ -145,7 +142,7 @@ TEST(StepSurrogate, APendingPointIsLessUncertain) {
 }
 
 TEST(StepSurrogate, AThousandEqualPointsAndOutliersAreNoTrouble) {
-  const Space space = knobs();
+  const Space space = schedule_space();
   const UnitPoint first = space.encode(space.defaults());
   const double value = log_time(chain(), space, first);
   std::vector<Observation> told;

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-double number(const Params& params, const char* name) {
+double number_in(const Params& params, const char* name) {
   return static_cast<double>(std::get<std::int64_t>(params.at(name)));
 }
 
@@ -33,7 +33,7 @@ class Runner final : public TrialRunner {
   Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent) override {
     ++runs;
     told_of_incumbent += incumbent.empty() ? 0 : 1;
-    const double a = number(params, "a"), b = number(params, "b");
+    const double a = number_in(params, "a"), b = number_in(params, "b");
     if (b == 7) {
       TrialOutcome failed;
       failed.message = "seven";

@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Explanation explained(const Space& space, const std::vector<SearchTrial>& trials) {
+Explanation explanation_of(const Space& space, const std::vector<SearchTrial>& trials) {
   const auto make = [&] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
   auto explanation = explain(space, trials, {.make_surrogate = make});
   EXPECT_TRUE(explanation) << explanation.error().message;
@@ -39,33 +39,32 @@ TEST(SvgPlot, IsWellFormedAndWithoutNanWhateverWasMeasured) {
   const double numbers[] = {0, -1, 1e308, -1e308, 1e-308, 1, 2, 3.5};
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const auto made = testing::random_constrained_space(random);
+    Random random(seed);
+    const auto made = random_constrained_space(random);
     if (!made) continue;
-    const bool is_wild = testing::pick(random, 0, 1) == 0;
+    const bool is_wild = pick(random, 0, 1) == 0;
     std::vector<SearchTrial> trials;
-    for (auto n = testing::pick(random, 2, 9); n > 0; --n) {
+    for (auto n = pick(random, 2, 9); n > 0; --n) {
       SearchTrial trial;
       trial.number = n;
       trial.evaluation.params = made->defaults();
       UnitPoint unit;
       for (std::size_t k = 0; k < made->parameters().size(); ++k)
-        unit.push_back(testing::random_unit(random));
+        unit.push_back(random_unit(random));
       if (const auto point = made->snap_allowed(unit))
         trial.evaluation.params = made->decode(*point);
-      trial.evaluation.value =
-          is_wild ? numbers[testing::pick(random, 0, 7)] : 1 + testing::random_unit(random);
-      if (n > 2 && testing::pick(random, 0, 4) == 0) trial.evaluation.value.reset();
+      trial.evaluation.value = is_wild ? numbers[pick(random, 0, 7)] : 1 + random_unit(random);
+      if (n > 2 && pick(random, 0, 4) == 0) trial.evaluation.value.reset();
       trials.push_back(std::move(trial));
     }
-    const auto explanation = explained(*made, trials);
+    const auto explanation = explanation_of(*made, trials);
     if (is_wild) {
       trials[0].evaluation.value = NAN;
       trials[1].evaluation.params = {{"elsewhere", 1.5}};
     }
     for (const auto& document :
-         plots(*made, trials, explanation, {"<&\"'>\x01", testing::mutated("value", random)})) {
-      ASSERT_EQ(testing::xml_complaint(document), "");
+         plots(*made, trials, explanation, {"<&\"'>\x01", mutated("value", random)})) {
+      ASSERT_EQ(xml_complaint(document), "");
       ASSERT_THAT(document, Not(HasSubstr("nan")));
       ASSERT_THAT(document, Not(HasSubstr("inf")));
     }
@@ -93,7 +92,7 @@ class SmallPlot : public ::testing::Test {
 };
 
 TEST_F(SmallPlot, ShowsEveryTrialOnce) {
-  const auto explanation = explained(space_, trials_);
+  const auto explanation = explanation_of(space_, trials_);
   const auto convergence = convergence_svg(trials_, labels_);
   for (int i = 1; i <= 6; ++i) {
     const std::string hint = "trial " + std::to_string(i) + ": ";
@@ -108,7 +107,7 @@ TEST_F(SmallPlot, ShowsEveryTrialOnce) {
 }
 
 TEST_F(SmallPlot, NamesAxesWithUnits) {
-  const auto explanation = explained(space_, trials_);
+  const auto explanation = explanation_of(space_, trials_);
   for (const auto& document : plots(space_, trials_, explanation, labels_)) {
     EXPECT_THAT(document, HasSubstr("study x"));
     EXPECT_THAT(document, HasSubstr("time"));
@@ -127,12 +126,11 @@ TEST_F(SmallPlot, AFrontShowsTwoObjectivesAndALineThroughTheBest) {
   const PlotLabels memory{"study x", "memory", [](double value) { return to_text(value) + " B"; }};
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
+    Random random(seed);
     const double wild[] = {0, -1, 1e308, -1e308, NAN, INFINITY, 1, 1};
-    for (SearchTrial& trial : trials_)
-      trial.evaluation.others = {wild[testing::pick(random, 0, 7)]};
+    for (SearchTrial& trial : trials_) trial.evaluation.others = {wild[pick(random, 0, 7)]};
     const auto document = front_svg(trials_, labels_, memory);
-    ASSERT_EQ(testing::xml_complaint(document), "");
+    ASSERT_EQ(xml_complaint(document), "");
     ASSERT_THAT(document, Not(HasSubstr("nan")));
     ASSERT_THAT(document, Not(HasSubstr("inf")));
   }
@@ -150,7 +148,7 @@ TEST_F(SmallPlot, AFrontShowsTwoObjectivesAndALineThroughTheBest) {
   EXPECT_THAT(document, HasSubstr(" ms</text>"));
   trials_[0].evaluation.others.clear();
   EXPECT_THAT(front_svg(trials_, labels_, memory), Not(HasSubstr("trial 1: ")));
-  EXPECT_EQ(testing::xml_complaint(front_svg({}, labels_, memory)), "");
+  EXPECT_EQ(xml_complaint(front_svg({}, labels_, memory)), "");
 }
 
 TEST_F(SmallPlot, TheBestSoFarNeverRises) {
@@ -176,10 +174,10 @@ TEST_F(SmallPlot, SaysWhenThereIsNoContour) {
   std::vector<SearchTrial> trials(2);
   trials[0].evaluation = {{{"x", 0.5}}, 1.0};
   trials[1].evaluation = {{{"x", 0.75}}, 2.0};
-  const auto document = contour_svg(line, trials, explained(line, trials), labels_);
-  EXPECT_EQ(testing::xml_complaint(document), "");
+  const auto document = contour_svg(line, trials, explanation_of(line, trials), labels_);
+  EXPECT_EQ(xml_complaint(document), "");
   EXPECT_THAT(document, HasSubstr("takes two parameters"));
-  EXPECT_EQ(testing::xml_complaint(convergence_svg({}, labels_)), "");
+  EXPECT_EQ(xml_complaint(convergence_svg({}, labels_)), "");
 }
 
 }  // namespace

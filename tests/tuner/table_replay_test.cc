@@ -15,17 +15,16 @@ constexpr SearchMethod kMethods[] = {SearchMethod::model, SearchMethod::random, 
 
 /// A sweep of which each setting is recorded with the probability `density`, one to three times; a
 /// few measurements failed.
-RecordedTable random_table(testing::Random& random, double density) {
+RecordedTable random_table(Random& random, double density) {
   std::string text = "a,b,c,t\n1,x,0.5,3\n2,x,0.5,4\n";
   for (int a = 1; a <= 5; ++a) {
     for (const char* b : {"x", "y", "z"}) {
       for (const char* c : {"0.5", "1.5", "8"}) {
-        if (testing::random_unit(random) > density) continue;
-        for (auto rows = testing::pick(random, 1, 3); rows > 0; --rows) {
+        if (random_unit(random) > density) continue;
+        for (auto rows = pick(random, 1, 3); rows > 0; --rows) {
           text += std::to_string(a) + "," + b + "," + c + ",";
-          text += testing::pick(random, 0, 9) == 0
-                      ? "failed\n"
-                      : std::to_string(testing::pick(random, 1, 1000)) + "\n";
+          text +=
+              pick(random, 0, 9) == 0 ? "failed\n" : std::to_string(pick(random, 1, 1000)) + "\n";
         }
       }
     }
@@ -43,7 +42,7 @@ std::vector<ReplayedTrial> replay_with(const RecordedTable& table, SearchMethod 
 TEST(TableReplay, EachTrialIsAMeasurementOfARecordedSetting) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
+    Random random(seed);
     const auto table = random_table(random, seed % 3 == 0 ? 1.0 : 0.3);
     for (const SearchMethod method : kMethods) {
       SCOPED_TRACE(to_string(method));
@@ -69,7 +68,7 @@ TEST(TableReplay, EachTrialIsAMeasurementOfARecordedSetting) {
 TEST(TableReplay, EndsWhenAllThatWasRecordedIsMeasured) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
+    Random random(seed);
     const auto table = random_table(random, 0.4);
     for (const SearchMethod method :
          {SearchMethod::random, SearchMethod::sobol, SearchMethod::tpe, SearchMethod::grid}) {
@@ -79,7 +78,7 @@ TEST(TableReplay, EndsWhenAllThatWasRecordedIsMeasured) {
 }
 
 TEST(TableReplay, RepeatsASeedAndDrawsByIt) {
-  testing::Random random(5);
+  Random random(5);
   const auto table = random_table(random, 1);
   std::set<std::vector<std::optional<double>>> drawn;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {

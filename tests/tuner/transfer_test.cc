@@ -15,8 +15,6 @@ namespace hocket {
 namespace {
 
 using ::testing::ElementsAre;
-using testing::pick;
-using testing::Random;
 
 double number(const Params& params, const char* name) {
   return std::get<double>(params.at(name));
@@ -36,9 +34,9 @@ using Function = std::function<double(const Params&)>;
 struct Valley {
   Valley(std::uint64_t seed, double shift) {
     Random random(seed);
-    for (double& c : centre) c = 0.15 + 0.7 * testing::random_unit(random);
-    for (double& w : weight) w = std::exp2(3 * testing::random_unit(random));
-    for (double& c : centre) c += (testing::random_unit(random) < 0.5 ? -shift : shift);
+    for (double& c : centre) c = 0.15 + 0.7 * random_unit(random);
+    for (double& w : weight) w = std::exp2(3 * random_unit(random));
+    for (double& c : centre) c += (random_unit(random) < 0.5 ? -shift : shift);
   }
   double operator()(const Params& params) const {
     const double at[] = {number(params, "x"), number(params, "y"), number(params, "z")};
@@ -76,13 +74,13 @@ TEST(AdaptedDonor, HoldsEachAdmittedSettingOnceTheBestFirst) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const auto own = testing::random_constrained_space(random);
+    const auto own = random_constrained_space(random);
     if (!own) continue;
     Donor donor{.study = "d", .distance = 2};
     std::set<Params> failed, admitted;
     for (auto count = pick(random, 0, 300); count > 0; --count) {
       UnitPoint unit(own->parameters().size());
-      for (double& coordinate : unit) coordinate = testing::random_unit(random);
+      for (double& coordinate : unit) coordinate = random_unit(random);
       Evaluation evaluation{own->decode(unit), static_cast<double>(pick(random, -9, 9)), 0};
       if (pick(random, 0, 9) == 0) evaluation.value.reset();
       if (pick(random, 0, 9) == 0) evaluation.params["other"] = 1.5;
@@ -299,10 +297,10 @@ TEST(Transfer, SurvivesDonorsAndValuesThatNoModelLikes) {
       const double values[] = {7, 1.7e308, -1.7e308, 5e-324, -5e-324, 0, 1, 3};
       return values[pick(random, 0, seed % 3 == 0 ? 2 : 7)];
     };
-    const Space space = testing::random_space(random);
+    const Space space = random_space(random);
     const auto anywhere = [&] {
       UnitPoint unit(space.parameters().size());
-      for (double& coordinate : unit) coordinate = testing::random_unit(random);
+      for (double& coordinate : unit) coordinate = random_unit(random);
       return space.decode(unit);
     };
     Donor donor{.study = "odd"};

@@ -11,20 +11,20 @@ namespace hocket {
 namespace {
 
 /// Of all magnitudes and signs.
-double random_value(testing::Random& random, bool positive) {
-  const double magnitude = std::pow(10, static_cast<double>(testing::pick(random, -300, 300)));
-  const double value = (1 + testing::random_unit(random)) * magnitude;
-  return positive || testing::pick(random, 0, 1) == 0 ? value : -value;
+double random_value(Random& random, bool positive) {
+  const double magnitude = std::pow(10, static_cast<double>(pick(random, -300, 300)));
+  const double value = (1 + random_unit(random)) * magnitude;
+  return positive || pick(random, 0, 1) == 0 ? value : -value;
 }
 
 TEST(ValueScale, KeepsTheOrderBetweenItsEndsAndItsTicksInside) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(seed);
-    testing::Random random(seed);
-    const bool positive = testing::pick(random, 0, 1) == 0;
+    Random random(seed);
+    const bool positive = pick(random, 0, 1) == 0;
     ValueScale scale;
     std::vector<double> values;
-    for (auto n = testing::pick(random, 2, 9); n > 0; --n) {
+    for (auto n = pick(random, 2, 9); n > 0; --n) {
       values.push_back(random_value(random, positive));
       scale.add(values.back());
     }

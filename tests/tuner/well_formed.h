@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hocket::testing {
+namespace hocket {
 
 class XmlChecker {
  public:
@@ -100,4 +100,4 @@ inline std::string xml_complaint(std::string_view text) {
   return XmlChecker(text).complaint();
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket

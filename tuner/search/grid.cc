@@ -12,7 +12,7 @@ namespace {
 /// From then on an integer of 64 bits is not resolved any further.
 constexpr unsigned kFinestLevel = 62;
 /// Points in a row that are not new before the rest is taken as it comes.
-constexpr std::uint64_t kTries = std::uint64_t{1} << 20;
+constexpr std::uint64_t kGridTries = std::uint64_t{1} << 20;
 
 /// The values of `domain` on a grid of 2^level + 1 (one: the middle, on level 0), in rising order.
 std::uint64_t level_size(const Domain& domain, unsigned level) {
@@ -35,7 +35,7 @@ class GridSearch final : public ModelFreeSearch {
 
  private:
   std::optional<Suggestion> propose() override {
-    for (std::uint64_t tries = 0; tries < kTries; ++tries) {
+    for (std::uint64_t tries = 0; tries < kGridTries; ++tries) {
       if (next_ == shuffle_.size() && !refine()) return std::nullopt;
       Params params = point(shuffle_[next_]);
       if (is_new(params)) {

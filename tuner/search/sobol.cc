@@ -7,7 +7,7 @@ namespace hocket {
 namespace {
 
 /// Points in a row that are not new before the rest is taken as it comes.
-constexpr std::uint64_t kTries = 1024;
+constexpr std::uint64_t kSobolTries = 1024;
 constexpr std::size_t kBatch = 16;
 
 class SobolSearch final : public ModelFreeSearch {
@@ -16,7 +16,7 @@ class SobolSearch final : public ModelFreeSearch {
 
  private:
   std::optional<Suggestion> propose() override {
-    for (std::uint64_t tries = 0; tries < kTries; tries += kBatch) {
+    for (std::uint64_t tries = 0; tries < kSobolTries; tries += kBatch) {
       const auto batch = sobol_points(space().parameters().size(), next_, kBatch, seed());
       for (const UnitPoint& point : batch) {
         Params params = space().decode(point);

@@ -15,7 +15,7 @@ constexpr std::size_t kStartTrials = 10;
 constexpr std::size_t kCandidates = 24;
 constexpr std::size_t kMostGood = 25;
 /// Draws that were all asked before, after which any new setting is taken.
-constexpr std::uint64_t kTries = 32;
+constexpr std::uint64_t kTpeTries = 32;
 
 class TpeSearch final : public ModelFreeSearch {
  public:
@@ -29,7 +29,7 @@ class TpeSearch final : public ModelFreeSearch {
       return Suggestion{std::move(*params), "drawn at random, to start with"};
     }
     const auto [good, bad] = split();
-    for (std::uint64_t attempt = 0; attempt < kTries; ++attempt) {
+    for (std::uint64_t attempt = 0; attempt < kTpeTries; ++attempt) {
       Random draws = random(attempt);
       Params params;
       for (const auto& parameter : space().parameters()) {

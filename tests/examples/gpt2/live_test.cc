@@ -8,6 +8,7 @@
 
 #include "examples/gpt2/training.h"
 #include "tests/core/host/ranks.h"
+#include "tests/tuner/client/parts_of.h"
 #include "tuner/client/local_daemon_link.h"
 
 namespace hocket {
@@ -15,12 +16,6 @@ namespace {
 
 constexpr int kSteps = 60, kRanks = 2;
 constexpr Gpt2Config kConfig{.layers = 2, .heads = 2, .d_model = 32, .sequence = 16, .batch = 2};
-
-ScheduleConfig parts_of(std::int64_t partition_bytes) {
-  ScheduleConfig config;
-  config.partition_bytes = partition_bytes;
-  return config;
-}
 
 struct Trained {
   std::vector<float> losses;

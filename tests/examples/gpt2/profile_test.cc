@@ -4,11 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <sstream>
 
 #include "core/json.h"
+#include "core/schedule_config.h"
+#include "profiler/export/chrome_import.h"
 #include "profiler/step_structure.h"
+#include "profiles/export_profile.h"
 #include "store/trace_file.h"
 #include "tests/examples/gpt2/run_job.h"
+#include "tests/profiler/export/perfetto_decoder.h"
+#include "tests/profiler/export/perfetto_slices.h"
 #include "tests/store/fixtures.h"
 
 namespace hocket {
@@ -65,7 +71,7 @@ std::set<std::int64_t> check_profile(Store& store, const ProfileRow& row) {
 }
 
 TEST(Gpt2Profile, HasEveryRanksTraceAndWhatItCost) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const std::string path = dir.file("hocket.db");
   const auto plain = run_into(path, {"--steps", "40"});
   const auto process = run_into(path, {"--steps", "40", "--profile-at", "4", "--profile-iterations",
@@ -89,7 +95,7 @@ TEST(Gpt2Profile, HasEveryRanksTraceAndWhatItCost) {
 }
 
 TEST(Gpt2Profile, IsAskedForByTheEnvironmentAndEndsWithTheJob) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const std::string path = dir.file("hocket.db");
   run_into(path, {"--steps", "12"}, {{"HOCKET_PROFILE", "at=7,iterations=20"}});
   const auto store = must(open_store(path));
@@ -100,7 +106,7 @@ TEST(Gpt2Profile, IsAskedForByTheEnvironmentAndEndsWithTheJob) {
 }
 
 TEST(Gpt2Profile, IsAskedForThroughTheStoreAndSavedWhileTrainingGoesOn) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const std::string path = dir.file("hocket.db");
   const auto store = must(open_store(path));
   const auto plain = run_into(path, {"--steps", "400"});
@@ -115,8 +121,63 @@ TEST(Gpt2Profile, IsAskedForThroughTheStoreAndSavedWhileTrainingGoesOn) {
   EXPECT_EQ(check_profile(*store, rows[0]).size(), 6u);
 }
 
+std::vector<ScheduleConfig> four_configs() {
+  std::vector<ScheduleConfig> configs(4);
+  configs[1].partition_bytes = 1 << 16;
+  configs[1].order = CollectiveOrder::negotiated;
+  configs[2].partition_bytes = 1 << 14;
+  configs[2].credit_bytes = 1 << 16;
+  configs[3].streams = 2;
+  configs[3].comm_channels = 2;
+  return configs;
+}
+
+/// Rank 0's clock is the reference, so its times are exact.
+void check_perfetto(const LoadedProfile& profile) {
+  std::ostringstream file;
+  must(export_profile(profile, ExportFormat::perfetto, file));
+  std::string problem;
+  const auto tracks = decode_perfetto(file.str(), problem);
+  ASSERT_TRUE(tracks) << problem;
+  const auto slices = slices_of(*tracks);
+  std::size_t records = 0;
+  for (const RankTrace& trace : profile.traces) records += trace.records.size();
+  EXPECT_EQ(slices.size(), records);
+  std::multiset<ComparedSlice> expected, found;
+  for (const TraceRecord& record : profile.traces[0].records)
+    expected.insert(compared(profile.traces[0], record));
+  for (const ComparedSlice& slice : slices) {
+    if (std::get<0>(slice).starts_with("rank 0 ")) found.insert(slice);
+  }
+  EXPECT_EQ(found, expected);
+}
+
+TEST(Gpt2Profile, OfFourConfigurationsIsReadBackFromItsExports) {
+  const TemporaryFolder dir;
+  const std::string path = dir.file("hocket.db");
+  for (const ScheduleConfig& config : four_configs()) {
+    run_into(path, {"--steps", "12", "--profile-at", "4", "--profile-iterations", "4"},
+             {{"HOCKET_CONFIG", to_json(config).dump()}});
+  }
+  const auto store = must(open_store(path));
+  auto rows = must(store->profiles());
+  ASSERT_EQ(rows.size(), 4u);
+  std::set<std::string> configs;
+  for (const ProfileRow& row : rows) {
+    SCOPED_TRACE(row.config.dump());
+    configs.insert(row.config.dump());
+    EXPECT_EQ(check_profile(*store, row).size(), 4u);
+    const auto loaded = must(load_profile(row));
+    std::stringstream chrome;
+    must(export_profile(loaded, ExportFormat::chrome, chrome));
+    EXPECT_EQ(must(read_chrome_trace(chrome)).traces, loaded.traces);
+    check_perfetto(loaded);
+  }
+  EXPECT_EQ(configs.size(), 4u);
+}
+
 TEST(Gpt2Profile, ThatFailsIsAWarning) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const std::pair<std::string, const char*> cases[] = {
       {"at=4", "no profile: "},  // there is no such folder
       {"at=soon", "at: expected a whole number, found \"soon\""},

@@ -24,7 +24,7 @@ Result<ChromeImport> import(const std::string& text, const ChromeImportOptions& 
   return read_chrome_trace(in, options);
 }
 
-std::string written(const std::vector<RankTrace>& traces) {
+std::string chrome_of(const std::vector<RankTrace>& traces) {
   std::ostringstream out;
   ChromeTraceWriter writer(out);
   for (const RankTrace& trace : traces) writer.write(trace);
@@ -60,7 +60,7 @@ TEST(ChromeImport, ReadsBackWhatWasWritten) {
         for (TraceRecord& record : expected.back().records) record.step = kNoStep;
       }
     }
-    const auto read = import(written(traces));
+    const auto read = import(chrome_of(traces));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->traces, expected);
     EXPECT_TRUE(read->notes.empty());
@@ -354,7 +354,7 @@ TEST(ChromeImport, TakesMutatedTextOrSaysWhatIsWrong) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    const std::string base = seed % 2 == 0 ? kKineto : written({random_trace(0, 1, random)});
+    const std::string base = seed % 2 == 0 ? kKineto : chrome_of({random_trace(0, 1, random)});
     const auto read = import(mutate(base, random));
     if (!read) {
       EXPECT_EQ(read.error().code, ErrorCode::invalid_argument);

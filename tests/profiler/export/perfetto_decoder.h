@@ -29,9 +29,11 @@ struct DecodedTrack {
   std::vector<DecodedSlice> slices;
 };
 
-/// By their numbers. None when the bytes are no trace, or break a rule: a reference to what was not
-/// told, an end without a begin, a slice that stays open, times of one sequence that go back.
-std::optional<std::map<std::uint64_t, DecodedTrack>> decode_perfetto(std::string_view bytes,
-                                                                     std::string& problem);
+/// By their numbers.
+using DecodedTracks = std::map<std::uint64_t, DecodedTrack>;
+
+/// None when the bytes are no trace, or break a rule: a reference to what was not told, an end
+/// without a begin, a slice that stays open, times of one sequence that go back.
+std::optional<DecodedTracks> decode_perfetto(std::string_view bytes, std::string& problem);
 
 }  // namespace hocket

@@ -6,79 +6,26 @@
 #include <random>
 #include <set>
 #include <sstream>
-#include <tuple>
 
-#include "profiler/export/category.h"
 #include "tests/profiler/export/perfetto_decoder.h"
+#include "tests/profiler/export/perfetto_slices.h"
 #include "tests/profiler/export/random_trace.h"
 
 namespace hocket {
 namespace {
 
-using Tracks = std::map<std::uint64_t, DecodedTrack>;
-
-std::string written(const std::vector<RankTrace>& traces, std::vector<ClockFit> fits = {}) {
+std::string perfetto_of(const std::vector<RankTrace>& traces, std::vector<ClockFit> fits = {}) {
   fits.resize(traces.size());
   std::ostringstream out;
   EXPECT_TRUE(write_perfetto(out, traces, fits));
   return out.str();
 }
 
-Tracks decoded(const std::string& bytes) {
+DecodedTracks decoded(const std::string& bytes) {
   std::string problem;
   auto tracks = decode_perfetto(bytes, problem);
   EXPECT_TRUE(tracks) << problem;
-  return tracks.value_or(Tracks{});
-}
-
-/// A record or a slice: process, lane, begin, end, category, name, step, bytes, sequence, task,
-/// collective.
-using Plain =
-    std::tuple<std::string, std::string, std::uint64_t, std::uint64_t, std::string, std::string,
-               std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::string>;
-
-std::string lane_name(const TraceRecord& record) {
-  const std::map<TraceKind, std::string> words{{TraceKind::compute, "stream "},
-                                               {TraceKind::communication, "communication "},
-                                               {TraceKind::copy, "copies "},
-                                               {TraceKind::range, "thread "},
-                                               {TraceKind::call, "calls "}};
-  return words.at(record.kind) + std::to_string(record.lane);
-}
-
-Plain plain(const RankTrace& trace, const TraceRecord& record) {
-  const std::string host = trace.host.empty() ? "" : " on " + trace.host;
-  return {"rank " + std::to_string(trace.rank) + host,
-          lane_name(record),
-          static_cast<std::uint64_t>(record.begin_ns),
-          static_cast<std::uint64_t>(record.end_ns),
-          std::string(category_of(record.kind)),
-          trace.names[record.name],
-          record.step,
-          record.bytes,
-          record.sequence,
-          record.task,
-          record.collective ? std::string(to_string(*record.collective)) : ""};
-}
-
-std::multiset<Plain> slices_of(const Tracks& tracks) {
-  std::multiset<Plain> found;
-  for (const auto& [uuid, track] : tracks) {
-    if (track.name == "steps") continue;
-    const std::string lane = track.name.substr(0, track.name.find(" ("));
-    for (const DecodedSlice& slice : track.slices) {
-      const auto integer = [&](const char* name, std::int64_t otherwise) {
-        const auto at = slice.integers.find(name);
-        return at == slice.integers.end() ? otherwise : at->second;
-      };
-      const auto text = slice.texts.find("collective");
-      found.insert({tracks.at(track.parent).process, lane, slice.begin_ns, slice.end_ns,
-                    slice.category, slice.name, integer("step", -1), integer("bytes", 0),
-                    integer("sequence", -1), integer("task", -1),
-                    text == slice.texts.end() ? "" : text->second});
-    }
-  }
-  return found;
+  return tracks.value_or(DecodedTracks{});
 }
 
 TEST(Perfetto, AnIndependentReaderFindsEveryRecordOnce) {
@@ -90,14 +37,14 @@ TEST(Perfetto, AnIndependentReaderFindsEveryRecordOnce) {
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
       traces.push_back(random_trace(rank, ranks, random));
     }
-    const std::string bytes = written(traces);
-    const Tracks tracks = decoded(bytes);
-    std::multiset<Plain> expected;
+    const std::string bytes = perfetto_of(traces);
+    const DecodedTracks tracks = decoded(bytes);
+    std::multiset<ComparedSlice> expected;
     for (const RankTrace& trace : traces) {
-      for (const TraceRecord& record : trace.records) expected.insert(plain(trace, record));
+      for (const TraceRecord& record : trace.records) expected.insert(compared(trace, record));
     }
     ASSERT_EQ(slices_of(tracks), expected);
-    EXPECT_EQ(written(traces), bytes) << "equal input gives equal output";
+    EXPECT_EQ(perfetto_of(traces), bytes) << "equal input gives equal output";
   }
 }
 
@@ -105,7 +52,7 @@ TEST(Perfetto, SlicesOfOneTrackAreDisjointOrOfHostThreadsNest) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    for (const auto& [uuid, track] : decoded(written({random_trace(0, 1, random)}))) {
+    for (const auto& [uuid, track] : decoded(perfetto_of({random_trace(0, 1, random)}))) {
       for (const DecodedSlice& a : track.slices) {
         const bool is_host = a.category == "range" || a.category == "call";
         EXPECT_TRUE(is_host || a.depth == 0) << track.name;
@@ -133,7 +80,7 @@ TEST(Perfetto, NestedRangesShareATrack) {
     trace.records.push_back(record);
   }
   int tracks = 0;
-  for (const auto& [uuid, track] : decoded(written({trace}))) {
+  for (const auto& [uuid, track] : decoded(perfetto_of({trace}))) {
     if (track.slices.empty()) continue;
     ++tracks;
     ASSERT_EQ(track.slices.size(), 3U);
@@ -159,7 +106,7 @@ TEST(Perfetto, ShowsStepsAndJoinsThePartsOfOneCollective) {
   }
   std::multiset<std::uint64_t> flows;
   std::multiset<std::string> steps;
-  for (const auto& [uuid, track] : decoded(written(traces))) {
+  for (const auto& [uuid, track] : decoded(perfetto_of(traces))) {
     for (const DecodedSlice& slice : track.slices) {
       flows.insert(slice.flows.begin(), slice.flows.end());
       if (track.name == "steps") steps.insert(slice.name);
@@ -183,7 +130,7 @@ TEST(Perfetto, PutsAllRanksOnTheReferencesClock) {
   }
   const auto begins = [&] {
     std::map<std::string, std::uint64_t> found;
-    const Tracks tracks = decoded(written(traces, fits));
+    const DecodedTracks tracks = decoded(perfetto_of(traces, fits));
     for (const auto& [uuid, track] : tracks) {
       for (const auto& slice : track.slices)
         found[tracks.at(track.parent).process] = slice.begin_ns;
@@ -204,7 +151,7 @@ TEST(Perfetto, ReplacesWhatIsNoText) {
   trace.names = {"a\xffz"};
   trace.records = {TraceRecord{}};
   trace.records[0].end_ns = 5;
-  const Tracks tracks = decoded(written({trace}));
+  const DecodedTracks tracks = decoded(perfetto_of({trace}));
   EXPECT_EQ(std::get<5>(*slices_of(tracks).begin()), "a\xEF\xBF\xBDz");
 }
 

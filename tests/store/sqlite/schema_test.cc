@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Connection fresh(const TempDir& folder) {
+Connection fresh(const TemporaryFolder& folder) {
   return must(Connection::open(folder.file("store.db"), Connection::Mode::create, 0));
 }
 
@@ -22,7 +22,7 @@ std::int64_t number(Connection& db, const char* sql) {
 }
 
 TEST(Migrate, RunsTheStepsThatTheFileIsDueForInOrder) {
-  TempDir folder;
+  TemporaryFolder folder;
   auto db = fresh(folder);
   const std::array<const char*, 3> steps = {"CREATE TABLE t (x); INSERT INTO t VALUES (1)",
                                             "ALTER TABLE t ADD COLUMN y DEFAULT 2",
@@ -38,7 +38,7 @@ TEST(Migrate, RunsTheStepsThatTheFileIsDueForInOrder) {
 }
 
 TEST(Migrate, AStepThatFailsLeavesTheVersionBefore) {
-  TempDir folder;
+  TemporaryFolder folder;
   auto db = fresh(folder);
   const std::array<const char*, 2> steps = {
       "CREATE TABLE t (x)", "INSERT INTO t VALUES (1); INSERT INTO missing VALUES (1)"};
@@ -49,7 +49,7 @@ TEST(Migrate, AStepThatFailsLeavesTheVersionBefore) {
 }
 
 TEST(Migrate, RefusesToGoBack) {
-  TempDir folder;
+  TemporaryFolder folder;
   auto db = fresh(folder);
   const std::array<const char*, 2> steps = {"CREATE TABLE t (x)", "CREATE TABLE u (x)"};
   must(migrate(db, steps));
@@ -57,7 +57,7 @@ TEST(Migrate, RefusesToGoBack) {
 }
 
 TEST(OpenDatabase, SetsWhatKeepsTheDataSafe) {
-  TempDir folder;
+  TemporaryFolder folder;
   auto db = must(open_database(folder.file("store.db"), /*read_only=*/false, 5000));
   EXPECT_EQ(number(db, "PRAGMA foreign_keys"), 1);
   EXPECT_EQ(number(db, "PRAGMA synchronous"), 2) << "FULL";
@@ -71,7 +71,7 @@ TEST(OpenDatabase, SetsWhatKeepsTheDataSafe) {
 }
 
 TEST(OpenDatabase, AnOlderFileIsMigratedByWritersAndRefusedByReaders) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   {
     auto db = must(open_database(path, /*read_only=*/false, 0));
@@ -101,7 +101,7 @@ std::vector<std::string> schema(Connection& db) {
 }
 
 TEST(Version2, KeepsEverythingThatVersion1Had) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   write_version_1(path);
   EXPECT_THAT(message_of(open_store(path, {.read_only = true})), HasSubstr("older version 1"));
@@ -159,7 +159,7 @@ std::vector<std::string> rows_of_version_2(Connection& db) {
 }
 
 TEST(Version3, KeepsEverythingThatVersion2HadAndTakesProfiles) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   write_version_1(path);
   std::vector<std::string> before;
@@ -183,7 +183,7 @@ TEST(Version3, KeepsEverythingThatVersion2HadAndTakesProfiles) {
 }
 
 TEST(Version3, IsTheSameFromVersion1AsFromNothing) {
-  TempDir folder;
+  TemporaryFolder folder;
   write_version_1(folder.file("old.db"));
   auto old = must(open_database(folder.file("old.db"), /*read_only=*/false, 0));
   auto fresh = must(open_database(folder.file("new.db"), /*read_only=*/false, 0));
@@ -195,7 +195,7 @@ TEST(Version3, IsTheSameFromVersion1AsFromNothing) {
 }
 
 TEST(Version2, AProgramThatKnowsVersion1GoesOnPromoting) {
-  TempDir folder;
+  TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   write_version_1(path);
   auto older = must(Connection::open(path, Connection::Mode::create, 0));

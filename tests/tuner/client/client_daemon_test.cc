@@ -12,6 +12,7 @@
 
 #include "core/json.h"
 #include "tests/tuner/client/environment.h"
+#include "tests/tuner/client/parts_of.h"
 #include "tests/tuner/daemon/running_daemon.h"
 #include "tuner/client/client.h"
 #include "tuner/client/http_client.h"
@@ -20,12 +21,6 @@
 
 namespace hocket {
 namespace {
-
-ScheduleConfig parts_of(std::int64_t partition_bytes) {
-  ScheduleConfig config;
-  config.partition_bytes = partition_bytes;
-  return config;
-}
 
 Topology one_rank() {
   Topology topology;
@@ -78,7 +73,7 @@ class ClientAndDaemon : public ::testing::Test {
     return answer ? must(read_integer(*answer, "version", 1, 1000)) : 0;
   }
 
-  const TempDir folder_;
+  const TemporaryFolder folder_;
   const Topology topology_ = one_rank();
   const Workload workload_ = {"work", {{"a", 1 << 20}}};
   std::uint16_t port_ = 0;

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "tests/mutate.h"
+#include "tests/temporary_folder.h"
 #include "tests/tuner/client/environment.h"
-#include "tests/tuner/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -62,7 +62,7 @@ TEST(DaemonAccess, ComesFromTheEnvironment) {
 }
 
 TEST(DaemonAccess, ATokenThatOthersCanReadIsNotUsed) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const auto read = [&](const std::string& text, std::filesystem::perms perms) {
     const std::string path = folder.write("token", text);
     std::filesystem::permissions(path, perms);

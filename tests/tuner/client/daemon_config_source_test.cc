@@ -6,9 +6,9 @@
 #include "core/config_key.h"
 #include "core/json.h"
 #include "tests/core/host/ranks.h"
+#include "tests/temporary_folder.h"
 #include "tests/tuner/client/environment.h"
 #include "tests/tuner/client/fake_daemon.h"
-#include "tests/tuner/temporary_folder.h"
 #include "tuner/client/client.h"
 
 namespace hocket {
@@ -61,7 +61,7 @@ class DaemonFetch : public ::testing::Test {
     return fetch(url);
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(DaemonFetch, AnExactMatchIsUsedAndKeptForWhenTheDaemonIsAway) {

@@ -16,8 +16,9 @@
 
 #include "core/job_message.h"
 #include "core/json.h"
+#include "tests/temporary_folder.h"
 #include "tests/tuner/client/fake_daemon.h"
-#include "tests/tuner/temporary_folder.h"
+#include "tests/tuner/client/parts_of.h"
 #include "tuner/client/hocket_client.h"
 
 namespace hocket {
@@ -159,16 +160,10 @@ class HocketClientLive : public ::testing::Test {
     }
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   const char* const knobs_[2] = {"partition_bytes", "credit_bytes"};
   hocket_client_options options_ = {};
 };
-
-ScheduleConfig parts_of(std::int64_t partition_bytes) {
-  ScheduleConfig config;
-  config.partition_bytes = partition_bytes;
-  return config;
-}
 
 TEST_F(HocketClientLive, BothRanksAreToldOfTheSameStepsToProfile) {
   // The candidate waits for the profile.

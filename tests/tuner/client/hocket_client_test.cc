@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "core/json.h"
+#include "tests/temporary_folder.h"
 #include "tests/tuner/client/fake_daemon.h"
-#include "tests/tuner/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -48,7 +48,7 @@ class HocketClient : public ::testing::Test {
     return hocket_error();
   }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   const hocket_tensor tensors_[2] = {{"a", 1024}, {"b", 4096}};
   Inbox<std::string> warnings_;
   hocket_client_options options_ = {};

@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "tests/temporary_folder.h"
 #include "tests/tuner/client/fake_daemon.h"
-#include "tests/tuner/temporary_folder.h"
 #include "tuner/client/http_client.h"
 
 namespace hocket {
@@ -74,7 +74,7 @@ Result<HttpResponse> get(const FakeDaemon& daemon, std::string ca_file) {
 }
 
 TEST(HttpClientTls, SpeaksToADaemonWhoseCertificateItTrusts) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string ca_file = folder.file("ca.pem");
   const Identity identity("DNS:tuner,IP:127.0.0.1");
   identity.write(ca_file);
@@ -85,7 +85,7 @@ TEST(HttpClientTls, SpeaksToADaemonWhoseCertificateItTrusts) {
 }
 
 TEST(HttpClientTls, RefusesADaemonThatItDoesNotTrustOrThatHasAnotherName) {
-  const testing::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string ca_file = folder.file("ca.pem"), others = folder.file("others.pem");
   const Identity here("IP:127.0.0.1"), elsewhere("DNS:elsewhere,IP:127.0.0.2");
   here.write(others);

@@ -17,9 +17,9 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kHourNs = 3'600'000'000'000;
+constexpr std::int64_t kTokenHourNs = 3'600'000'000'000;
 
-std::string key_text() {
+std::string link_key_text() {
   return to_string(ConfigKey{fingerprint_of({{"a", 1}}), fingerprint_of({{"b", 1}})});
 }
 
@@ -70,7 +70,7 @@ class JobDaemon {
     if (request.is("POST /v1/jobs ")) {
       known_ = true;
       registered.add(parse_object(request.body, "job").value());
-      return http_answer(200, json{{"key", key_text()}}.dump());
+      return http_answer(200, json{{"key", link_key_text()}}.dump());
     }
     if (!known_) return http_answer(404, R"({"error":{"message":"unknown job"}})");
     if (request.is("POST /v1/reports ")) {
@@ -130,7 +130,7 @@ TEST(HttpDaemonLink, RegistersAndGivesTheNewestMessageOfEachType) {
   EXPECT_EQ(link->take(), std::nullopt);
   const auto job = daemon.registered.wait().value();
   EXPECT_EQ(job_description_from_json(job).value().id, "job-1");
-  EXPECT_THAT(daemon.watched.wait().value(), HasSubstr("key=" + key_text() + "&job=job-1 "));
+  EXPECT_THAT(daemon.watched.wait().value(), HasSubstr("key=" + link_key_text() + "&job=job-1 "));
 }
 
 TEST(HttpDaemonLink, AfterABreakItRegistersWithWhatItRunsAndAsksForWhatIsNewer) {
@@ -189,7 +189,7 @@ TEST(HttpDaemonLink, ADaemonThatWasRestartedIsToldTheJobAgainAndThenTheReport) {
 TEST(HttpDaemonLink, OutcomesAreSentAtOnceWithTheIterationsBeforeThem) {
   JobDaemon daemon;
   auto options = daemon.options();
-  options.report_interval_ns = kHourNs;
+  options.report_interval_ns = kTokenHourNs;
   const auto link = open_daemon_link(options);
   link->report(iterations({1, 2}));
   EXPECT_EQ(daemon.reports.wait().value()["iteration_ns"], json({1, 2}));
@@ -204,7 +204,7 @@ TEST(HttpDaemonLink, OutcomesAreSentAtOnceWithTheIterationsBeforeThem) {
 TEST(HttpDaemonLink, OutcomesThatWaitAreSentAtTheEnd) {
   JobDaemon daemon;
   auto options = daemon.options();
-  options.report_interval_ns = kHourNs;
+  options.report_interval_ns = kTokenHourNs;
   auto link = open_daemon_link(options);
   link->report(iterations({1}));
   ASSERT_TRUE(daemon.reports.wait());

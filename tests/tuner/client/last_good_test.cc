@@ -11,8 +11,8 @@
 #include "core/fingerprint.h"
 #include "core/json.h"
 #include "tests/mutate.h"
+#include "tests/temporary_folder.h"
 #include "tests/tuner/client/environment.h"
-#include "tests/tuner/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -32,7 +32,7 @@ class LastGoodTest : public ::testing::Test {
   std::string path() const { return folder_.file("hocket/" + to_string(kKey) + ".json"); }
   std::string folder() const { return folder_.file("hocket"); }
 
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(LastGoodTest, IsReadBackAsItWasWrittenUntilItIsRemoved) {

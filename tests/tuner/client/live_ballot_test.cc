@@ -8,18 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "tests/tuner/client/parts_of.h"
 #include "tuner/client/local_daemon_link.h"
 
 namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
-
-ScheduleConfig parts_of(std::int64_t partition_bytes) {
-  ScheduleConfig config;
-  config.partition_bytes = partition_bytes;
-  return config;
-}
 
 /// A job whose ranks take turns in one thread. Some run a step ahead of their ballot.
 class TurnJob {

@@ -9,16 +9,12 @@
 #include <random>
 #include <set>
 
+#include "tests/tuner/client/parts_of.h"
+
 namespace hocket {
 namespace {
 
 using testing::HasSubstr;
-
-ScheduleConfig parts_of(std::int64_t partition_bytes) {
-  ScheduleConfig config;
-  config.partition_bytes = partition_bytes;
-  return config;
-}
 
 constexpr std::int64_t kSlow = 4096, kUsual = 4 << 20, kFast = 1 << 20, kEqual = 2 << 20;
 

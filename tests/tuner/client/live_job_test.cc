@@ -10,6 +10,7 @@
 #include "core/partition.h"
 #include "core/tape.h"
 #include "tests/core/host/ranks.h"
+#include "tests/tuner/client/parts_of.h"
 
 namespace hocket {
 namespace {
@@ -40,27 +41,22 @@ class MemoryLink final : public DaemonLink {
   std::deque<DaemonMessage> messages_;
 };
 
-ScheduleConfig parts_of(std::int64_t partition_bytes) {
-  ScheduleConfig config;
-  config.partition_bytes = partition_bytes;
-  return config;
-}
-
-constexpr std::int64_t kUsual = 4 << 20, kFast = 8192, kEqual = 16384, kSlow = 4096;
+constexpr std::int64_t kUsualParts = 4 << 20, kFastParts = 8192, kEqualParts = 16384,
+                       kSlowParts = 4096;
 
 /// Pretends how long iterations take, so that no test depends on the machine. Faster than noise,
 /// equal, or slower.
 std::int64_t iteration_ns(const ScheduleConfig& config, std::int64_t step) {
   const std::int64_t jitter = step * 7919 % 13 * 1000;
-  if (config.partition_bytes == kFast) return 800'000 + jitter;
-  return (config.partition_bytes == kSlow ? 2'000'000 : 1'000'000) + jitter;
+  if (config.partition_bytes == kFastParts) return 800'000 + jitter;
+  return (config.partition_bytes == kSlowParts ? 2'000'000 : 1'000'000) + jitter;
 }
 
 /// A training job of a few layers, each a gradient, its sum and an update.
 struct LayeredJob {
   int world_size = 3, steps = 80;
   bool captured = false;
-  ScheduleConfig initial = parts_of(kUsual);
+  ScheduleConfig initial = parts_of(kUsualParts);
   /// Called by the submitter of each rank before it submits a step (and once the step is submitted,
   /// before it ends).
   std::function<void(int rank, int step, MemoryLink& link)> before = [](int, int, MemoryLink&) {};
@@ -206,7 +202,7 @@ TEST_P(LiveJobTest, APushReachesAllRanksAtOneStepWhileOneIsSlow) {
   std::promise<void> gate;
   auto opened = gate.get_future().share();
   job.before = [](int rank, int step, MemoryLink& to) {
-    if (rank == 0 && step == 19) to.push(3, parts_of(kFast));
+    if (rank == 0 && step == 19) to.push(3, parts_of(kFastParts));
   };
   // Rank 2 is held up in the steps of the agreement until rank 0 is as far ahead as it can be.
   job.in_task = [&](int rank, int step) {
@@ -218,7 +214,7 @@ TEST_P(LiveJobTest, APushReachesAllRanksAtOneStepWhileOneIsSlow) {
   const auto ranks = job.run(link);
   const auto changes = check_alike(job, ranks);
   ASSERT_GE(changes.size(), 3u) << "there, back, and there again";
-  EXPECT_EQ(ranks[0].partition_bytes, kFast);
+  EXPECT_EQ(ranks[0].partition_bytes, kFastParts);
   ASSERT_EQ(link.outcomes.size(), 1u);
   EXPECT_EQ(link.outcomes[0].status, ChangeStatus::applied) << link.outcomes[0].message;
   EXPECT_EQ(link.versions, std::vector<std::int64_t>{3});
@@ -226,12 +222,12 @@ TEST_P(LiveJobTest, APushReachesAllRanksAtOneStepWhileOneIsSlow) {
 
 TEST_P(LiveJobTest, OfTwoPushesInARowTheNewestWins) {
   job.before = [](int rank, int step, MemoryLink& to) {
-    if (rank == 0 && step == 20) to.push(1, parts_of(kSlow));
-    if (rank == 0 && step == 23) to.push(2, parts_of(kFast));
+    if (rank == 0 && step == 20) to.push(1, parts_of(kSlowParts));
+    if (rank == 0 && step == 23) to.push(2, parts_of(kFastParts));
   };
   const auto ranks = job.run(link);
   check_alike(job, ranks);
-  EXPECT_EQ(ranks[0].partition_bytes, kFast);
+  EXPECT_EQ(ranks[0].partition_bytes, kFastParts);
   ASSERT_EQ(link.outcomes.size(), 2u);
   EXPECT_EQ(link.outcomes[0].version, 1);
   EXPECT_NE(link.outcomes[0].status, ChangeStatus::applied);
@@ -240,13 +236,13 @@ TEST_P(LiveJobTest, OfTwoPushesInARowTheNewestWins) {
 
 TEST_P(LiveJobTest, WhatIsSlowerIsBackWithinAFewSteps) {
   job.before = [](int rank, int step, MemoryLink& to) {
-    if (rank == 0 && step == 20) to.push(1, parts_of(kSlow));
+    if (rank == 0 && step == 20) to.push(1, parts_of(kSlowParts));
   };
   const auto ranks = job.run(link);
   const auto changes = check_alike(job, ranks);
   ASSERT_EQ(changes.size(), 2u);
   EXPECT_LE(std::get<0>(changes[1]) - std::get<0>(changes[0]), 10);
-  EXPECT_EQ(ranks[0].partition_bytes, kUsual);
+  EXPECT_EQ(ranks[0].partition_bytes, kUsualParts);
   ASSERT_EQ(link.outcomes.size(), 1u);
   EXPECT_EQ(link.outcomes[0].status, ChangeStatus::rolled_back);
 }
@@ -256,7 +252,7 @@ TEST_P(LiveJobTest, APushInTheLastStepsLeavesNothingHalfDone) {
     SCOPED_TRACE(last);
     job.steps = 30;
     job.before = [&](int rank, int step, MemoryLink& to) {
-      if (rank == 0 && step == job.steps - last) to.push(last, parts_of(kFast));
+      if (rank == 0 && step == job.steps - last) to.push(last, parts_of(kFastParts));
     };
     const auto changes = check_alike(job, job.run(link));
     ASSERT_EQ(std::ssize(link.outcomes), last);
@@ -270,7 +266,7 @@ TEST_P(LiveJobTest, APushInTheLastStepsLeavesNothingHalfDone) {
 
 TEST_P(LiveJobTest, ARankThatRefusesKeepsAllOnTheOldOne) {
   job.before = [](int rank, int step, MemoryLink& to) {
-    if (rank == 0 && step == 20) to.push(1, parts_of(kFast));
+    if (rank == 0 && step == 20) to.push(1, parts_of(kFastParts));
   };
   job.accept = [](int rank) -> Result<void> {
     if (rank != 1) return {};
@@ -284,7 +280,7 @@ TEST_P(LiveJobTest, ARankThatRefusesKeepsAllOnTheOldOne) {
 
 TEST_P(LiveJobTest, ARankThatDiesFailsTheJobOnAllRanks) {
   job.before = [](int rank, int step, MemoryLink& to) {
-    if (rank == 0 && step == 20) to.push(1, parts_of(kFast));
+    if (rank == 0 && step == 20) to.push(1, parts_of(kFastParts));
   };
   for (const std::uint64_t part : {85, 90, 95, 101}) {  // four a step
     job.fail_at = part;
@@ -293,13 +289,13 @@ TEST_P(LiveJobTest, ARankThatDiesFailsTheJobOnAllRanks) {
 }
 
 TEST_P(LiveJobTest, OrderStreamsAndChannelsChangeToo) {
-  ScheduleConfig next = parts_of(kFast);
+  ScheduleConfig next = parts_of(kFastParts);
   next.order = CollectiveOrder::static_order;
   next.streams = 2;
   next.comm_channels = 2;
   job.before = [&](int rank, int step, MemoryLink& to) {
     if (rank == 0 && step == 15) to.push(1, next);
-    if (rank == 0 && step == 70) to.push(2, parts_of(kUsual));
+    if (rank == 0 && step == 70) to.push(2, parts_of(kUsualParts));
   };
   const auto ranks = job.run(link);
   EXPECT_GE(check_alike(job, ranks).size(), 4u);
@@ -309,9 +305,9 @@ TEST_P(LiveJobTest, OrderStreamsAndChannelsChangeToo) {
 
 TEST(LiveJob, AppendsTheBallotToAStaticOrder) {
   const std::vector<std::uint32_t> order{2, 1, 1, 0};
-  EXPECT_THAT(with_ballot(order, 2, parts_of(kUsual)), testing::ElementsAre(2, 1, 1, 0, 3));
+  EXPECT_THAT(with_ballot(order, 2, parts_of(kUsualParts)), testing::ElementsAre(2, 1, 1, 0, 3));
   EXPECT_THAT(with_ballot({0}, 1900, parts_of(4096)), testing::ElementsAre(0, 1, 1));
-  EXPECT_THAT(with_ballot({}, 2, parts_of(kUsual)), testing::IsEmpty());
+  EXPECT_THAT(with_ballot({}, 2, parts_of(kUsualParts)), testing::IsEmpty());
 }
 
 }  // namespace

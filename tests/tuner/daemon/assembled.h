@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "store/open.h"
+#include "tests/set_clock.h"
 #include "tests/store/fixtures.h"
-#include "tests/tuner/daemon/set_clock.h"
 #include "tuner/daemon/api.h"
 #include "tuner/daemon/openapi.h"
 

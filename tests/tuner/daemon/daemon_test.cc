@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/set_clock.h"
 #include "tests/store/fixtures.h"
-#include "tests/tuner/daemon/set_clock.h"
 
 namespace hocket {
 namespace {

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr std::int64_t kMillisecond = 1'000'000, kHour = 3'600'000'000'000;
+constexpr std::int64_t kMillisecondNs = 1'000'000, kHour = 3'600'000'000'000;
 
 /// "/poll" waits for "topic" to move on and says its sequence; "/watch" streams it.
 struct WaitingServer : RunningServer {
@@ -62,7 +62,7 @@ TEST(LongPoll, IsAnsweredWhenItsTopicMovesOn) {
 }
 
 TEST(LongPoll, IsAnsweredAtItsTimeout) {
-  WaitingServer server({}, 5 * kMillisecond);
+  WaitingServer server({}, 5 * kMillisecondNs);
   RawClient client(server.port());
   client.get("/poll");
   EXPECT_EQ(client.read_response().body, "0");
@@ -170,7 +170,7 @@ TEST(EventStream, ASlowClientGetsTheNewestOnly) {
 
 TEST(EventStream, SaysNothingNewOnlyAsAPing) {
   ServerOptions options;
-  options.ping_interval_ns = 10 * kMillisecond;
+  options.ping_interval_ns = 10 * kMillisecondNs;
   WaitingServer server(options);
   RawClient client(server.port());
   client.get("/watch");
@@ -181,7 +181,7 @@ TEST(EventStream, SaysNothingNewOnlyAsAPing) {
 TEST(EventStream, DropsAClientThatNeverReads) {
   ServerOptions options;
   options.send_buffer_bytes = 4096;
-  options.limits.write_ns = 40 * kMillisecond;
+  options.limits.write_ns = 40 * kMillisecondNs;
   WaitingServer server(options);
   RawClient client(server.port(), 4096);
   client.get("/watch");

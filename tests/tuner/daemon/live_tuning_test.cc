@@ -222,7 +222,7 @@ TEST_F(LiveTuningTest, ADriftLiftsTheQuarantineAndBeginsANewStudy) {
 }
 
 TEST_F(LiveTuningTest, ARestartGoesOnWithTheStudyAndTakesTheOutstandingOutcome) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   store_ =
       must(open_store(folder.file("store.db"), {.now_unix_ns = [this] { return clock_.now; }}));
   restart();
@@ -400,7 +400,7 @@ TEST_F(LiveTuningTest, AVersionThatJobsRollBackAfterItsReleaseIsTakenBack) {
 }
 
 TEST_F(LiveTuningTest, AnotherProcessesPromotionsReachRunningJobsInStages) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   const WallClock now = [this] { return clock_.now; };
   store_ = must(open_store(folder.file("store.db"), {.now_unix_ns = now}));
   const auto other_process = must(open_store(folder.file("store.db"), {.now_unix_ns = now}));

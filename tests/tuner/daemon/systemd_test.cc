@@ -9,9 +9,9 @@
 
 #include <csignal>
 
+#include "tests/temporary_folder.h"
 #include "tests/tuner/daemon/raw_client.h"
 #include "tests/tuner/daemon/running_server.h"
-#include "tests/tuner/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -42,7 +42,7 @@ class NotifySocket {
   }
 
  private:
-  hocket::testing::TemporaryFolder folder_;
+  hocket::TemporaryFolder folder_;
   int socket_;
 };
 

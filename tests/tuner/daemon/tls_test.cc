@@ -11,9 +11,9 @@
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
 
+#include "tests/temporary_folder.h"
 #include "tests/tuner/daemon/raw_client.h"
 #include "tests/tuner/daemon/running_server.h"
-#include "tests/tuner/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -22,7 +22,7 @@ namespace asio = boost::asio;
 using ::testing::HasSubstr;
 
 /// Writes a key and a certificate that it signed itself.
-TlsFiles make_files(const hocket::testing::TemporaryFolder& folder, const std::string& name) {
+TlsFiles make_files(const hocket::TemporaryFolder& folder, const std::string& name) {
   TlsFiles files = {folder.file(name + ".crt"), folder.file(name + ".key")};
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* certificate = X509_new();
@@ -87,7 +87,7 @@ class TlsClient {
 };
 
 TEST(Tls, CarriesRequestsAndEvents) {
-  hocket::testing::TemporaryFolder folder;
+  hocket::TemporaryFolder folder;
   ServerOptions options;
   options.tls = make_files(folder, "a");
   options.address = "0.0.0.0";  // off loopback is fine now
@@ -113,7 +113,7 @@ TEST(Tls, CarriesRequestsAndEvents) {
 }
 
 TEST(Tls, ALongPollIsAnsweredAndEndsWhenTheClientLeaves) {
-  hocket::testing::TemporaryFolder folder;
+  hocket::TemporaryFolder folder;
   ServerOptions options;
   options.tls = make_files(folder, "a");
   RunningServer server(options);
@@ -142,7 +142,7 @@ TEST(Tls, ALongPollIsAnsweredAndEndsWhenTheClientLeaves) {
 }
 
 TEST(Tls, RefusesPlainTextOldVersionsAndSilence) {
-  hocket::testing::TemporaryFolder folder;
+  hocket::TemporaryFolder folder;
   ServerOptions options;
   options.tls = make_files(folder, "a");
   options.limits.request_ns = 500'000'000;
@@ -163,7 +163,7 @@ TEST(Tls, RefusesPlainTextOldVersionsAndSilence) {
 }
 
 TEST(Tls, ThisProgramSaysWhichVersionsNotTheSystem) {
-  hocket::testing::TemporaryFolder folder;
+  hocket::TemporaryFolder folder;
   const auto tls = make_tls(make_files(folder, "a"));
   ASSERT_TRUE(tls.has_value());
   SSL_CTX* context = const_cast<asio::ssl::context&>(*tls).native_handle();
@@ -171,7 +171,7 @@ TEST(Tls, ThisProgramSaysWhichVersionsNotTheSystem) {
 }
 
 TEST(Tls, AnErrorNamesTheFile) {
-  hocket::testing::TemporaryFolder folder;
+  hocket::TemporaryFolder folder;
   const TlsFiles a = make_files(folder, "a"), b = make_files(folder, "b");
   EXPECT_TRUE(make_tls(a).has_value());
   const std::string none = folder.file("none"), junk = folder.write("junk", "no PEM\n");

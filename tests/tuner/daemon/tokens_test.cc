@@ -52,7 +52,7 @@ TEST(Tokens, RefusesALineByItsNumberAndKeepsTheTokenToItself) {
 }
 
 TEST(Tokens, AFileIsItsOwnersAlone) {
-  const TempDir folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("tokens");
   EXPECT_EQ(code_of(Tokens::read(path)), ErrorCode::not_found);
   write_bytes(path, "read eve " + kSecret + "\n");

@@ -14,8 +14,6 @@
 namespace hocket {
 namespace {
 
-using testing::Random;
-
 Space line() {
   return Space::make({{"x", IntegerRange{0, 99, false}, std::int64_t{99}},
                       {"y", IntegerRange{0, 99, false}, std::int64_t{99}}})
@@ -72,12 +70,12 @@ TEST(Scalarized, PrefersWhatDominatesUnderAllWeights) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const auto objectives = static_cast<std::size_t>(testing::pick(random, 2, 4));
-    const double offset = testing::pick(random, 0, 1) ? 0 : -50;
+    const auto objectives = static_cast<std::size_t>(pick(random, 2, 4));
+    const double offset = pick(random, 0, 1) ? 0 : -50;
     std::vector<std::vector<double>> values(12);
     for (auto& value : values)
       for (std::size_t k = 0; k < objectives; ++k)
-        value.push_back(offset + static_cast<double>(testing::pick(random, 1, 100)));
+        value.push_back(offset + static_cast<double>(pick(random, 1, 100)));
     for (std::uint64_t index = 0; index < 6; ++index) {
       const auto scalars = scalarized(values, pareto_weights(objectives, index, seed));
       for (std::size_t i = 0; i < values.size(); ++i) {

@@ -10,12 +10,10 @@
 namespace hocket {
 namespace {
 
-using testing::Random;
-
 /// Values of `domain` as a history would have them.
 std::vector<ParameterValue> some_values(const Domain& domain, Random& random) {
-  std::vector<ParameterValue> values(static_cast<std::size_t>(testing::pick(random, 1, 60)));
-  for (auto& value : values) value = decode(domain, testing::random_unit(random));
+  std::vector<ParameterValue> values(static_cast<std::size_t>(pick(random, 1, 60)));
+  for (auto& value : values) value = decode(domain, random_unit(random));
   return values;
 }
 
@@ -23,7 +21,7 @@ TEST(ParzenWindows, AreADistributionOverTheValues) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const Domain domain = testing::random_domain(random);
+    const Domain domain = random_domain(random);
     if (size(domain) > 1000) continue;
     const ParzenWindows windows(domain, some_values(domain, random));
     double sum = 0;
@@ -78,7 +76,7 @@ TEST(ParzenWindows, TakeRangesOfAnyWidth) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const Domain domain = testing::random_domain(random);
+    const Domain domain = random_domain(random);
     const ParzenWindows windows(domain, some_values(domain, random));
     for (int i = 0; i < 50; ++i) {
       const auto value = windows.draw(random);

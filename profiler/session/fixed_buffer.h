@@ -9,15 +9,15 @@
 namespace hocket {
 
 template <class T>
-class Buffer {
+class FixedBuffer {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
  public:
-  explicit Buffer(std::size_t capacity)
+  explicit FixedBuffer(std::size_t capacity)
       : capacity_(capacity), values_(std::allocator<T>().allocate(capacity)) {}
-  ~Buffer() { std::allocator<T>().deallocate(values_, capacity_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
+  ~FixedBuffer() { std::allocator<T>().deallocate(values_, capacity_); }
+  FixedBuffer(const FixedBuffer&) = delete;
+  FixedBuffer& operator=(const FixedBuffer&) = delete;
 
   /// False when it is full.
   bool push_back(const T& value) {

@@ -1,0 +1,48 @@
+#pragma once
+
+// A folder of a test's own, removed at its end.
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "core/check.h"
+
+namespace hocket {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = std::filesystem::temp_directory_path() / "hocket-test-XXXXXX";
+    HOCKET_CHECK(mkdtemp(name.data()) != nullptr, "the temporary folder can be written");
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    // A test may have made it read-only.
+    std::error_code error;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, error);
+    // A look-up that its caller gave up may still be creating a file in it.
+    do {
+      std::filesystem::remove_all(path_, error);
+    } while (error == std::errc::directory_not_empty);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::string file(const std::string& name) const { return path_ / name; }
+
+  /// Creates a file, and gives its path.
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(file(name)) << text;
+    return file(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace hocket
