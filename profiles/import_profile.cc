@@ -67,20 +67,27 @@ class FileReader {
   }
 
   Result<void> read_sqlite(const std::string& path) {
+    const auto kind = trace_file_kind(path);
+    if (!kind) return failure(kind.error());
+    if (*kind == TraceFileKind::nsight) return read_nsight(path);
     auto reader = open_trace_file(path);
     if (!reader) return failure(reader.error());
     auto summary = (*reader)->summary();
     if (!summary) return failure(summary.error());
     auto trace = (*reader)->read();
-    if (trace && trace->source == "nsight" && !request_.step_range.empty()) {
-      trace = read_nsight_export(path, request_.step_range);
-    }
     if (!trace) return failure(trace.error());
     if (!summary->is_finished) {
       notes_.push_back(path + ": it is cut off; it has " + std::to_string(trace->records.size()) +
                        " records");
     }
     add(path, std::move(*trace));
+    return {};
+  }
+
+  Result<void> read_nsight(const std::string& path) {
+    auto traces = read_nsight_export(path, request_.step_range);
+    if (!traces) return failure(traces.error());
+    for (RankTrace& trace : *traces) add(path, std::move(trace));
     return {};
   }
 
@@ -105,12 +112,15 @@ class FileReader {
   std::vector<FileTrace> traces_;
 };
 
-/// Several files of which each says that it is alone are numbered; a rank comes once, and all are
-/// of as many ranks.
+/// Exports of Nsight do not say whose they are, nor do files of which each says that it is alone.
+bool says_whose_it_is(const FileTrace& each) {
+  return each.trace.source != "nsight" && (each.trace.rank != 0 || each.trace.ranks != 1);
+}
+
+/// Files that do not say whose they are are numbered; a rank comes once, and all are of as many
+/// ranks.
 Result<void> settle_ranks(std::vector<FileTrace>& traces, std::vector<std::string>& notes) {
-  const bool all_alone = std::ranges::all_of(
-      traces, [](const FileTrace& each) { return each.trace.rank == 0 && each.trace.ranks == 1; });
-  if (traces.size() > 1 && all_alone) {
+  if (traces.size() > 1 && std::ranges::none_of(traces, says_whose_it_is)) {
     for (std::size_t i = 0; i < traces.size(); ++i) {
       traces[i].trace.rank = static_cast<std::int64_t>(i);
       traces[i].trace.ranks = std::ssize(traces);

@@ -65,10 +65,9 @@ class TraceFileReader {
   virtual Result<RankTrace> read(const TraceWindow& window = {}) = 0;
 };
 
-/// Opens a file that create_trace_file() made, or what Nsight exported (read_nsight_export).
-/// not_found when there is no such file, invalid_argument when it is not a trace of hocket's or
-/// Nsight's, or is damaged. Where a writer was killed in an append, what it had begun is undone in
-/// the file, which needs permission to write once.
+/// Opens a file that create_trace_file() made. not_found when there is no such file,
+/// invalid_argument when it is another's or damaged. Where a writer was killed in an append, what
+/// it had begun is undone in the file, which needs permission to write once.
 Result<std::unique_ptr<TraceFileReader>> open_trace_file(const std::string& path);
 
 /// Turns an SQLite export of Nsight Systems (`nsys export --type sqlite`) into a trace for each
@@ -78,10 +77,12 @@ Result<std::unique_ptr<TraceFileReader>> open_trace_file(const std::string& path
 /// is `step_range`; when it is empty, that of the ranges that repeat most evenly. What the export
 /// does not have is not in the trace; a table whose columns are not those expected is
 /// invalid_argument that names them.
-Result<std::vector<RankTrace>> read_nsight_processes(const std::string& path,
-                                                     std::string_view step_range = {});
+Result<std::vector<RankTrace>> read_nsight_export(const std::string& path,
+                                                  std::string_view step_range = {});
 
-/// The same of an export with one such process; invalid_argument when there are more.
-Result<RankTrace> read_nsight_export(const std::string& path, std::string_view step_range = {});
+enum class TraceFileKind { hocket, nsight };
+
+/// Who wrote an SQLite file of traces; errors as those of open_trace_file().
+Result<TraceFileKind> trace_file_kind(const std::string& path);
 
 }  // namespace hocket

@@ -1,5 +1,7 @@
 #pragma once
 
+// Text without what surrounds it. Pure.
+
 #include <string_view>
 
 namespace hocket {

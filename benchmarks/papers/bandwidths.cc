@@ -12,8 +12,6 @@
 namespace hocket {
 namespace {
 
-constexpr std::int64_t MiB = 1 << 20;
-
 StepDescription step_on(const BandwidthModel& model, int ranks, double gbit_per_second) {
   StepDescription step;
   step.layers = model.layers;

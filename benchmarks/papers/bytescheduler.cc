@@ -22,7 +22,6 @@
 namespace hocket {
 namespace {
 
-constexpr double MiB = 1 << 20;
 /// Small enough that some bandwidth fits every published baseline.
 constexpr std::int64_t kMaxModelBytes = std::int64_t{16} << 30;
 

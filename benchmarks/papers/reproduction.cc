@@ -9,7 +9,6 @@ namespace hocket {
 namespace {
 
 constexpr double kBatchPerGpu = 32;
-constexpr std::int64_t MiB = 1 << 20;
 constexpr std::int64_t kDefaultPartitionBytes = 4'000'000;
 
 /// The least value in (low, high] for which `reached` holds, halving `steps` times; `reached`

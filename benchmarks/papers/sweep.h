@@ -11,6 +11,8 @@
 
 namespace hocket {
 
+inline constexpr std::int64_t MiB = 1 << 20;
+
 /// The predicted time of an iteration. `step` and `config` are valid.
 std::int64_t iteration_ns(const StepDescription& step, const ScheduleConfig& config);
 

@@ -359,8 +359,8 @@ class NsightExport {
 
 }  // namespace
 
-Result<std::vector<RankTrace>> read_nsight_processes(const std::string& path,
-                                                     std::string_view step_range) {
+Result<std::vector<RankTrace>> read_nsight_export(const std::string& path,
+                                                  std::string_view step_range) {
   constexpr sqlite::Subject kSubject{"Nsight export",
                                      "export it again with nsys export --type sqlite",
                                      ErrorCode::invalid_argument};
@@ -375,17 +375,6 @@ Result<std::vector<RankTrace>> read_nsight_processes(const std::string& path,
   auto db = Connection::open(absolute.string(), Connection::Mode::immutable, 0, kSubject);
   if (!db) return failure(db.error());
   return NsightExport(std::move(*db), path).read(step_range);
-}
-
-Result<RankTrace> read_nsight_export(const std::string& path, std::string_view step_range) {
-  auto traces = read_nsight_processes(path, step_range);
-  if (!traces) return failure(traces.error());
-  if (traces->size() != 1) {
-    return failure(ErrorCode::invalid_argument,
-                   path + " holds the traces of " + std::to_string(traces->size()) +
-                       " processes; import it into a profile, which has a trace for each");
-  }
-  return std::move(traces->front());
 }
 
 }  // namespace hocket

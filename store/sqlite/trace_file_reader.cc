@@ -229,32 +229,6 @@ Result<RankTrace> TraceReader::read(const TraceWindow& window) {
   return trace;
 }
 
-/// What Nsight exported, as a whole in memory: its tables have nothing to find a window by.
-class NsightReader final : public TraceFileReader {
- public:
-  explicit NsightReader(RankTrace trace) : trace_(std::move(trace)) {}
-
-  Result<TraceFileSummary> summary() override {
-    TraceFileSummary summary{.is_finished = true};
-    summary.records = static_cast<std::int64_t>(trace_.records.size());
-    if (trace_.records.empty()) return summary;
-    summary.begin_ns = trace_.records.front().begin_ns;
-    summary.end_ns = std::ranges::max(trace_.records, {}, &TraceRecord::end_ns).end_ns;
-    return summary;
-  }
-  Result<std::vector<StepStart>> step_starts() override { return trace_.step_starts; }
-  Result<RankTrace> read(const TraceWindow& window) override {
-    RankTrace trace = trace_;
-    std::erase_if(trace.records, [&](const TraceRecord& record) {
-      return !overlaps(record.begin_ns, record.end_ns, window);
-    });
-    return trace;
-  }
-
- private:
-  RankTrace trace_;
-};
-
 /// A file from elsewhere must not make SQLite run code that its schema names, nor believe in sizes
 /// that its pages claim.
 Result<Connection> open_carefully(const std::string& path, bool is_cut) {
@@ -269,15 +243,13 @@ Result<Connection> open_carefully(const std::string& path, bool is_cut) {
   return db;
 }
 
-enum class FileKind { hocket, nsight };
-
-Result<FileKind> kind_of(Connection& db) {
+Result<TraceFileKind> kind_of(Connection& db) {
   const auto application = db.integer("PRAGMA application_id");
   if (!application) return failure(application.error());
   const auto version = db.integer("PRAGMA user_version");
   if (!version) return failure(version.error());
   if (*application == kTraceApplicationId) {
-    if (*version == kTraceVersion) return FileKind::hocket;
+    if (*version == kTraceVersion) return TraceFileKind::hocket;
     return failure(ErrorCode::invalid_argument,
                    "trace file " + db.path() + " has version " +
                        std::to_string(version->value_or(0)) + ", this hocket knows version " +
@@ -288,17 +260,18 @@ Result<FileKind> kind_of(Connection& db) {
       "('CUPTI_ACTIVITY_KIND_KERNEL', 'CUPTI_ACTIVITY_KIND_MEMCPY', "
       "'CUPTI_ACTIVITY_KIND_RUNTIME', 'NVTX_EVENTS')");
   if (!tables) return failure(tables.error());
-  if (tables->value_or(0) > 0) return FileKind::nsight;
+  if (tables->value_or(0) > 0) return TraceFileKind::nsight;
   return failure(no_trace(db.path(), "it has none of the tables of one"));
 }
 
-/// A reader of the file at `path`, an absolute one. Null when the file is of Nsight.
+/// A reader of the file at `path`, an absolute one.
 Result<std::unique_ptr<TraceFileReader>> open_reader(const std::string& path, bool is_cut) {
   auto db = open_carefully(path, is_cut);
   if (!db) return failure(db.error());
   const auto kind = kind_of(*db);
   if (!kind) return failure(kind.error());
-  if (*kind == FileKind::nsight) return nullptr;
+  if (*kind == TraceFileKind::nsight)
+    return failure(no_trace(path, "it is an export of Nsight; `hocket profiles import` takes it"));
   auto reader = std::make_unique<TraceReader>(std::move(*db), is_cut);
   if (auto ok = reader->load(); !ok) return failure(ok.error());
   return reader;
@@ -319,11 +292,7 @@ bool is_cut_off(const std::string& path) {
   return !error && bytes < page * pages;
 }
 
-}  // namespace
-}  // namespace sqlite
-
-Result<std::unique_ptr<TraceFileReader>> open_trace_file(const std::string& path) {
-  using namespace sqlite;
+Result<std::string> absolute_path(const std::string& path) {
   std::error_code error;
   const std::string absolute = fs::weakly_canonical(fs::absolute(path, error), error).string();
   const auto status = fs::status(absolute, error);
@@ -333,15 +302,35 @@ Result<std::unique_ptr<TraceFileReader>> open_trace_file(const std::string& path
   if (!fs::is_regular_file(status)) {
     return failure(no_trace(absolute, "it is not a file"));
   }
-  auto reader = open_reader(absolute, false);
-  // Asked only then: a file that is being written is not cut off, but may look so for a moment.
-  if (!reader && reader.error().code == kTraceSubject.damaged && is_cut_off(absolute)) {
-    reader = open_reader(absolute, true);
+  return absolute;
+}
+
+}  // namespace
+}  // namespace sqlite
+
+Result<TraceFileKind> trace_file_kind(const std::string& path) {
+  using namespace sqlite;
+  const auto absolute = absolute_path(path);
+  if (!absolute) return failure(absolute.error());
+  auto db = open_carefully(*absolute, false);
+  auto kind = db ? kind_of(*db) : failure(db.error());
+  if (!kind && kind.error().code == kTraceSubject.damaged && is_cut_off(*absolute)) {
+    db = open_carefully(*absolute, true);
+    kind = db ? kind_of(*db) : failure(db.error());
   }
-  if (!reader || *reader != nullptr) return reader;
-  auto trace = read_nsight_export(absolute);
-  if (!trace) return failure(trace.error());
-  return std::make_unique<NsightReader>(std::move(*trace));
+  return kind;
+}
+
+Result<std::unique_ptr<TraceFileReader>> open_trace_file(const std::string& path) {
+  using namespace sqlite;
+  const auto absolute = absolute_path(path);
+  if (!absolute) return failure(absolute.error());
+  auto reader = open_reader(*absolute, false);
+  // Asked only then: a file that is being written is not cut off, but may look so for a moment.
+  if (!reader && reader.error().code == kTraceSubject.damaged && is_cut_off(*absolute)) {
+    reader = open_reader(*absolute, true);
+  }
+  return reader;
 }
 
 }  // namespace hocket

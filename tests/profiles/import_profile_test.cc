@@ -11,6 +11,7 @@
 #include "profiles/load_profile.h"
 #include "profiles/predict.h"
 #include "tests/profiles/profiled_job.h"
+#include "tests/store/sqlite/nsight_export.h"
 
 namespace hocket {
 namespace {
@@ -126,6 +127,29 @@ TEST_F(ImportProfile, FilesThatDoNotSayWhoseTheyAreAreNumbered) {
   EXPECT_EQ(row.ranks[2].rank, 2);
   EXPECT_EQ(must(load_profile(row)).traces[0].ranks, 3);
   EXPECT_THAT(notes_of(row), Contains(HasSubstr("ranks 0 to 2 in the order")));
+}
+
+TEST_F(ImportProfile, ExportsOfNsightHaveARankAProcess) {
+  const std::string both = job_.folder.file("both.sqlite"),
+                    third = job_.folder.file("third.sqlite");
+  write_database(both,
+                 std::string(kNsightTables) + kNsightStrings + nsight_steps(5) + nsight_steps(9));
+  write_database(third, nsight_export());
+  const auto row = must(import({.paths = {both, third}, .step_range = "iteration"}));
+  EXPECT_EQ(row.source, "nsight");
+  ASSERT_EQ(row.ranks.size(), 3U);
+  EXPECT_THAT(notes_of(row), Contains(HasSubstr("ranks 0 to 2 in the order")));
+  const auto loaded = must(load_profile(row));
+  EXPECT_EQ(loaded.traces[2].host, "node3");
+  for (const RankTrace& trace : loaded.traces) {
+    EXPECT_EQ(trace.ranks, 3);
+    EXPECT_EQ(trace.step_starts.size(), 3U);
+  }
+  for (const ProfileIteration& iteration : must(job_.store->profile_iterations(row.id))) {
+    EXPECT_EQ(iteration.wall_ns, 1000);
+    EXPECT_EQ(iteration.compute_ns, 400);
+    EXPECT_EQ(iteration.exposed_ns, 200);
+  }
 }
 
 TEST_F(ImportProfile, RefusesWhatIsNoJobAndMakesNothing) {

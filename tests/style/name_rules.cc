@@ -10,7 +10,7 @@ namespace {
 /// "hocket::Window" of each type that `file` defines outside of other types.
 std::vector<std::string> types_in(const SourceFile& file) {
   static const std::regex opens(R"(^namespace ([\w:]+) \{)"),
-      defines(R"(^(?:struct|class|union|enum class|enum) (?:alignas\(\d+\) )?(\w+)\b[^;]*$)");
+      defines(R"(^(?:struct|class|union|enum class|enum) (?:alignas\(\d+\) )?([\w:]+)[^;]*$)");
   std::vector<std::string> types, spaces;
   for (const std::string_view line : lines_of(file.text)) {
     std::cmatch match;

@@ -26,6 +26,7 @@ TEST(NameRules, FindTypesThatTwoHeadersDefine) {
 
   EXPECT_THAT(problems("tuner/window.h", "namespace hocket {\nclass Window;\n"), IsEmpty());
   EXPECT_THAT(problems("tuner/window.h", "namespace hocket {\nclass WindowOf {\n"), IsEmpty());
+  EXPECT_THAT(problems("tuner/window.h", "namespace hocket {\nclass Window::Part {\n"), IsEmpty());
   EXPECT_THAT(problems("tuner/window.h", "namespace hocket::sqlite {\nclass Window {\n"),
               IsEmpty());
   EXPECT_THAT(problems("tuner/window.h", "namespace hocket {\nstruct Any {\n  struct Window {\n"),

@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -10,37 +9,13 @@
 #include <string>
 
 #include "store/trace_file.h"
+#include "tests/store/sqlite/nsight_export.h"
 
 namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
-
-/// The tables of a recent version, with the columns that are read and some of those that are not.
-constexpr char kRecent[] =
-    "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
-    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL,"
-    " deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER,"
-    " streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER,"
-    " demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER,"
-    " launchType INTEGER, gridX INTEGER, graphNodeId INTEGER);"
-    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL,"
-    " deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, streamId INTEGER NOT NULL,"
-    " correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL);"
-    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER NOT NULL, end INTEGER NOT NULL,"
-    " deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, streamId INTEGER NOT NULL,"
-    " correlationId INTEGER, globalPid INTEGER, value INTEGER NOT NULL, bytes INTEGER NOT NULL);"
-    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL,"
-    " eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER,"
-    " nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER);"
-    "CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL,"
-    " rangeId INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER,"
-    " endGlobalTid INTEGER, textId INTEGER, domainId INTEGER);"
-    "CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid INTEGER, devStateName TEXT NOT NULL,"
-    " name TEXT NOT NULL, nameEnum INTEGER NOT NULL, value TEXT NOT NULL);"
-    "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT,"
-    " localTime TEXT);";
 
 /// What an old version lacks: globalPid, demangled names beside short ones, textId, fills.
 constexpr char kOld[] =
@@ -50,10 +25,6 @@ constexpr char kOld[] =
     "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT NOT NULL, end INT NOT NULL,"
     " nameId INT NOT NULL);"
     "CREATE TABLE NVTX_EVENTS (start INT NOT NULL, end INT, text TEXT);";
-
-constexpr char kStrings[] =
-    "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)'),"
-    " (3, 'cudaLaunchKernel_v7000'), (4, 'iteration 8'), (5, 'gemm short');";
 
 class NsightImport : public ::testing::Test {
  protected:
@@ -67,16 +38,15 @@ class NsightImport : public ::testing::Test {
   std::string database(const std::string& script) {
     const std::string file = path();
     fs::remove(file);
-    sqlite3* db = nullptr;
-    EXPECT_EQ(sqlite3_open(file.c_str(), &db), SQLITE_OK);
-    char* message = nullptr;
-    EXPECT_EQ(sqlite3_exec(db, script.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message;
-    sqlite3_close(db);
+    write_database(file, script);
     return file;
   }
 
   Result<RankTrace> import(const std::string& script, std::string_view step_range = {}) {
-    return read_nsight_export(database(script), step_range);
+    auto traces = read_nsight_export(database(script), step_range);
+    if (!traces) return failure(traces.error());
+    EXPECT_EQ(traces->size(), 1U);
+    return std::move(traces->front());
   }
 
  private:
@@ -87,29 +57,6 @@ class NsightImport : public ::testing::Test {
 /// Process 5 as its globalPid, and its thread 77 as globalTid.
 const std::string kPid = std::to_string(5LL << 24), kTid = std::to_string((5LL << 24) + 77);
 
-/// Three steps of 1000 ns: a launch, a kernel on stream 7, an all-reduce on stream 20, a copy.
-std::string recent_export() {
-  std::string sql = std::string(kRecent) + kStrings;
-  for (int step = 0; step < 3; ++step) {
-    const auto at = [&](int ns) { return std::to_string(1000 * step + ns); };
-    const std::string gemm = std::to_string(10 + step), reduce = std::to_string(20 + step);
-    sql += "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (" + at(10) + "," + at(20) + ",0," +
-           kTid + "," + gemm + ",3,0,NULL), (" + at(30) + "," + at(40) + ",0," + kTid + "," +
-           reduce + ",3,0,NULL);";
-    sql += "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (" + at(100) + "," + at(500) +
-           ",0,1,NULL,7," + gemm + "," + kPid + ",1,5,NULL,0,1,NULL), (" + at(300) + "," + at(700) +
-           ",0,1,NULL,20," + reduce + "," + kPid + ",2,2,NULL,0,1,NULL);";
-    sql += "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (" + at(800) + "," + at(850) +
-           ",0,1,7,0," + kPid + ",4096,1);";
-    sql += "INSERT INTO NVTX_EVENTS VALUES (" + at(0) + "," + at(995) + ",59,NULL,0,0,'iteration " +
-           std::to_string(step + 7) + "'," + kTid + "," + kTid + ",NULL,0);";
-  }
-  sql +=
-      "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (0,'x','Hostname',1,'node3');"
-      "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000,'','');";
-  return sql;
-}
-
 std::vector<TraceRecord> of_kind(const RankTrace& trace, TraceKind kind) {
   std::vector<TraceRecord> found;
   for (const TraceRecord& record : trace.records) {
@@ -119,7 +66,7 @@ std::vector<TraceRecord> of_kind(const RankTrace& trace, TraceKind kind) {
 }
 
 TEST_F(NsightImport, ReadsARecentExport) {
-  const auto trace = import(recent_export());
+  const auto trace = import(nsight_export());
   ASSERT_TRUE(trace) << trace.error().message;
   EXPECT_EQ(trace->source, "nsight");
   EXPECT_EQ(trace->host, "node3");
@@ -146,7 +93,7 @@ TEST_F(NsightImport, ReadsARecentExport) {
 }
 
 TEST_F(NsightImport, TakesTheStepsThatAreNamed) {
-  std::string sql = recent_export();
+  std::string sql = nsight_export();
   sql += "INSERT INTO NVTX_EVENTS VALUES (100,200,59,NULL,0,0,'eval 3'," + kTid + ",0,NULL,0);";
   const auto trace = import(sql, "eval ");
   ASSERT_TRUE(trace);
@@ -157,7 +104,7 @@ TEST_F(NsightImport, TakesTheStepsThatAreNamed) {
 }
 
 TEST_F(NsightImport, ReadsAnOldExportWithoutWhatItLacks) {
-  const auto trace = import(std::string(kOld) + kStrings +
+  const auto trace = import(std::string(kOld) + kNsightStrings +
                             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 7, 1);"
                             "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 3);"
                             "INSERT INTO NVTX_EVENTS VALUES (0, 30, 'step'), (5, NULL, 'mark');");
@@ -168,7 +115,7 @@ TEST_F(NsightImport, ReadsAnOldExportWithoutWhatItLacks) {
 }
 
 TEST_F(NsightImport, CountsWhatCannotBeTrue) {
-  std::string sql = std::string(kRecent) + kStrings;
+  std::string sql = std::string(kNsightTables) + kNsightStrings;
   const std::string end = ",0,1,NULL,7,1," + kPid + ",1,1,NULL,0,1,NULL)";
   sql += "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (-5,10" + end + ",(20,10" + end +
          ",(30,40" + end + ";";
@@ -190,7 +137,7 @@ TEST_F(NsightImport, CountsWhatCannotBeTrue) {
 }
 
 TEST_F(NsightImport, MakesATraceForEachProcessThatUsedADevice) {
-  std::string sql = std::string(kRecent) + kStrings;
+  std::string sql = std::string(kNsightTables) + kNsightStrings;
   for (const std::int64_t pid : {9, 5}) {
     const std::string global = std::to_string(pid << 24), begin = std::to_string(100 * pid);
     sql += "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (" + begin + "," + begin +
@@ -201,7 +148,7 @@ TEST_F(NsightImport, MakesATraceForEachProcessThatUsedADevice) {
   sql += "INSERT INTO NVTX_EVENTS VALUES (1,2,59,NULL,0,0,'launcher'," + std::to_string(3LL << 24) +
          ",0,NULL,0);";
   const std::string file = database(sql);
-  const auto traces = read_nsight_processes(file);
+  const auto traces = read_nsight_export(file);
   ASSERT_TRUE(traces) << traces.error().message;
   ASSERT_EQ(traces->size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -213,9 +160,10 @@ TEST_F(NsightImport, MakesATraceForEachProcessThatUsedADevice) {
     EXPECT_EQ(of_kind(trace, TraceKind::compute).at(0).submitted_ns, begin_ns - 20)
         << "one process's correlations are not another's";
   }
-  const auto one = read_nsight_export(file);
-  ASSERT_FALSE(one);
-  EXPECT_THAT(one.error().message, HasSubstr("2 processes"));
+  EXPECT_EQ(trace_file_kind(file), TraceFileKind::nsight);
+  const auto reader = open_trace_file(file);
+  ASSERT_FALSE(reader);
+  EXPECT_THAT(reader.error().message, HasSubstr("`hocket profiles import` takes it"));
 }
 
 TEST_F(NsightImport, SaysWhatAForeignDatabaseLacks) {
@@ -238,13 +186,13 @@ TEST_F(NsightImport, SaysWhatAForeignDatabaseLacks) {
 }
 
 TEST_F(NsightImport, ReadsAnEmptyExport) {
-  const auto trace = import(kRecent);
+  const auto trace = import(kNsightTables);
   ASSERT_TRUE(trace) << trace.error().message;
   EXPECT_TRUE(trace->records.empty());
 }
 
 TEST_F(NsightImport, ReadsDamagedFilesOrSaysThatItCannot) {
-  std::ifstream in(database(recent_export()), std::ios::binary);
+  std::ifstream in(database(nsight_export()), std::ios::binary);
   std::stringstream bytes;
   bytes << in.rdbuf();
   int refused = 0;
@@ -255,15 +203,17 @@ TEST_F(NsightImport, ReadsDamagedFilesOrSaysThatItCannot) {
     for (int i = 0; i < 20; ++i) damaged[random() % damaged.size()] = static_cast<char>(random());
     if (seed % 3 == 0) damaged.resize(random() % damaged.size());
     std::ofstream(path("damaged.sqlite"), std::ios::binary | std::ios::trunc) << damaged;
-    const auto trace = read_nsight_export(path("damaged.sqlite"));
-    if (!trace) {
+    const auto traces = read_nsight_export(path("damaged.sqlite"));
+    if (!traces) {
       ++refused;
-      EXPECT_FALSE(trace.error().message.empty());
+      EXPECT_FALSE(traces.error().message.empty());
       continue;
     }
-    for (const TraceRecord& record : trace->records) {
-      EXPECT_TRUE(is_plausible(record));
-      EXPECT_LT(record.name, trace->names.size());
+    for (const RankTrace& each : *traces) {
+      for (const TraceRecord& record : each.records) {
+        EXPECT_TRUE(is_plausible(record));
+        EXPECT_LT(record.name, each.names.size());
+      }
     }
   }
   EXPECT_GT(refused, 0);

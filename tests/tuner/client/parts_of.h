@@ -1,12 +1,14 @@
 #pragma once
 
+// Configurations that tests tell apart.
+
 #include <cstdint>
 
 #include "core/schedule_config.h"
 
 namespace hocket {
 
-/// Configurations that tests tell apart by their part size.
+/// All knobs but one at their defaults.
 inline ScheduleConfig parts_of(std::int64_t partition_bytes) {
   ScheduleConfig config;
   config.partition_bytes = partition_bytes;
