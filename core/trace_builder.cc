@@ -153,7 +153,8 @@ std::vector<StepRange> named_steps(const std::vector<TraceRecord>& records, cons
     const std::string_view name = names.text(record.name);
     if (!name.starts_with(prefix)) continue;
     const auto [rest, number] = split_number(name.substr(prefix.size()));
-    if (rest.empty()) ranges.push_back({number, record.begin_ns, record.end_ns});
+    if (rest.find_first_not_of(' ') == rest.npos)
+      ranges.push_back({number, record.begin_ns, record.end_ns});
   }
   return as_steps(std::move(ranges));
 }

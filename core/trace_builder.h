@@ -42,9 +42,9 @@ struct StepRange {
   bool operator==(const StepRange&) const = default;
 };
 
-/// Those ranges in `records` whose name is `prefix`, but for a number at its end. Where every such
-/// number is known and they rise with time they are the steps' numbers; otherwise ranges count from
-/// 0. In order of time.
+/// Those ranges in `records` whose name is `prefix`, but for a number at its end and blanks before
+/// it. Where every such number is known and they rise with time they are the steps' numbers;
+/// otherwise ranges count from 0. In order of time.
 std::vector<StepRange> named_steps(const std::vector<TraceRecord>& records, const Interner& names,
                                    std::string_view prefix);
 

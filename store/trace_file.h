@@ -73,10 +73,10 @@ Result<std::unique_ptr<TraceFileReader>> open_trace_file(const std::string& path
 /// Turns an SQLite export of Nsight Systems (`nsys export --type sqlite`) into a trace for each
 /// process that used a device: kernels, copies and fills, NVTX ranges, runtime calls. The export
 /// tells no ranks, so they are the processes in the order of their numbers. A kernel of NCCL is
-/// communication, by its name. Steps are the NVTX ranges whose name, but for a number at its end,
-/// is `step_range`; when it is empty, that of the ranges that repeat most evenly. What the export
-/// does not have is not in the trace; a table whose columns are not those expected is
-/// invalid_argument that names them.
+/// communication, by its name. Steps are the NVTX ranges whose name, but for a number at its end
+/// and blanks before it, is `step_range`; when it is empty, that of the ranges that repeat most
+/// evenly. What the export does not have is not in the trace; a table whose columns are not those
+/// expected is invalid_argument that names them.
 Result<std::vector<RankTrace>> read_nsight_export(const std::string& path,
                                                   std::string_view step_range = {});
 

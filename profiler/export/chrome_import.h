@@ -15,8 +15,8 @@
 namespace hocket {
 
 struct ChromeImportOptions {
-  /// Name of the ranges that mark steps, but for a number at its end; empty: "ProfilerStep#", else
-  /// the "step" of the events' arguments.
+  /// Name of the ranges that mark steps, but for a number at its end and blanks before it; empty:
+  /// "ProfilerStep#", else the "step" of the events' arguments.
   std::string step_range = {};
 };
 

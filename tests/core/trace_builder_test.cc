@@ -64,6 +64,18 @@ TEST(TraceBuilder, FindsNamedStepsWithTheirNumbers) {
   EXPECT_EQ(steps, (std::vector<StepRange>{{7, 100, 190}, {8, 200, 290}}));
 }
 
+TEST(TraceBuilder, TakesBlanksBeforeTheNumber) {
+  TraceBuilder builder;
+  builder.add(range(builder, "iteration 7", 100, 190));
+  builder.add(range(builder, "iteration 8", 200, 290));
+  builder.add(range(builder, "iteration of 9", 210, 220));
+  for (const char* prefix : {"iteration", "iteration "}) {
+    EXPECT_EQ(named_steps(builder.records(), builder.names(), prefix),
+              (std::vector<StepRange>{{7, 100, 190}, {8, 200, 290}}))
+        << prefix;
+  }
+}
+
 TEST(TraceBuilder, CountsNamedStepsWhereNumbersDoNotRise) {
   for (const auto& names :
        std::vector<std::vector<std::string>>{{"step", "step", "step"},
