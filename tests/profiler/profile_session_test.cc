@@ -288,7 +288,7 @@ SubmittedTask task_of(TaskId id, std::string_view name) {
 }
 
 /// Counts how often it is asked.
-class CountingClock final : public Clock {
+class AskedClock final : public Clock {
  public:
   std::int64_t now_ns() const override { return ++asked; }
   void sleep_until_ns(std::int64_t) const override {}
@@ -296,7 +296,7 @@ class CountingClock final : public Clock {
 };
 
 TEST(ProfileSession, DoesNothingWhileItIsOff) {
-  const CountingClock clock;
+  const AskedClock clock;
   ProfileSession session({.clock = clock});
   const auto callbacks = [&] {
     session.submitted(task_of({1, 1}, "a"));
@@ -340,7 +340,7 @@ TEST(ProfileSession, ASpanOutOfRangeIsRefused) {
 }
 
 TEST(ProfileSession, RangesOfAThreadNest) {
-  const CountingClock clock;
+  const AskedClock clock;
   ProfileSession session({.clock = clock});
   session.begin_range("before");
   ASSERT_TRUE(session.start({.first_step = 0, .steps = 4}));
@@ -386,7 +386,7 @@ TEST(ProfileSession, RangesOfAThreadNest) {
 }
 
 TEST(ProfileSession, NamesThatAreNoTextAreMadeOne) {
-  const CountingClock clock;
+  const AskedClock clock;
   ProfileSession session({.clock = clock});
   ASSERT_TRUE(session.start({.first_step = 0, .steps = 1}));
   for (std::uint32_t step = 0; step < 4; ++step) {
