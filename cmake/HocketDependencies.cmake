@@ -30,8 +30,59 @@ if(HOCKET_CUDA STREQUAL "OFF")
 else()
   find_package(CUDAToolkit QUIET)
   if(CUDAToolkit_FOUND)
-    message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION} found in ${CUDAToolkit_BIN_DIR};"
-                   " hocket has no CUDA parts yet")
+    message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION} found in ${CUDAToolkit_BIN_DIR}")
+    # Kernels are built as released: sanitizers know nothing of them, and nvcc wants GCC. They set
+    # HOCKET_KERNELS.
+    if(CUDAToolkit_NVCC_EXECUTABLE AND NOT HOCKET_FUZZ AND NOT HOCKET_SANITIZE)
+      set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE} CACHE FILEPATH "nvcc")
+      # The H200's own code, and what the driver compiles for others from the A100 on.
+      set(CMAKE_CUDA_ARCHITECTURES 90-real 80-virtual CACHE STRING "CUDA architectures")
+      set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # the one that the rest of hocket uses
+      if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CUDA_HOST_COMPILER)
+        set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
+      endif()
+      enable_language(CUDA)
+      if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # as in CMake 3.25
+        set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+      endif()
+      set(CMAKE_CUDA_STANDARD 20)
+      set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+      set(HOCKET_KERNELS ON)
+    else()
+      message(STATUS "CUDA: no kernels are built (no nvcc, or a build with sanitizers)")
+    endif()
+    find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+    find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    if(NCCL_LIBRARY AND NCCL_INCLUDE_DIR)
+      add_library(NCCL::nccl UNKNOWN IMPORTED)
+      set_target_properties(NCCL::nccl PROPERTIES IMPORTED_LOCATION ${NCCL_LIBRARY}
+                            INTERFACE_INCLUDE_DIRECTORIES ${NCCL_INCLUDE_DIR})
+    elseif(HOCKET_CUDA STREQUAL "ON")
+      message(FATAL_ERROR "HOCKET_CUDA=ON, but NCCL was not found. Install it, or name it with "
+                          "-DNCCL_LIBRARY=FILE -DNCCL_INCLUDE_DIR=DIR.")
+    else()
+      message(STATUS "CUDA: no NCCL found; several ranks cannot train on devices "
+                     "(HOCKET_CUDA=AUTO)")
+    endif()
+
+    # Optional even with HOCKET_CUDA=ON: attention is then computed without it.
+    find_library(CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
+    find_path(CUDNN_INCLUDE_DIR cudnn_graph.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    if(CUDNN_LIBRARY AND CUDNN_INCLUDE_DIR)
+      file(STRINGS ${CUDNN_INCLUDE_DIR}/cudnn_version.h CUDNN_VERSION_LINES
+           REGEX "define CUDNN_(MAJOR|MINOR) ")
+      string(REGEX REPLACE "[^0-9]+([0-9]+)[^0-9]+([0-9]+).*" "\\1.\\2" CUDNN_VERSION
+             "${CUDNN_VERSION_LINES}")
+    endif()
+    if(CUDNN_VERSION VERSION_GREATER_EQUAL 9.16)
+      message(STATUS "CUDA: cuDNN ${CUDNN_VERSION} found")
+      add_library(CUDNN::cudnn UNKNOWN IMPORTED)
+      set_target_properties(CUDNN::cudnn PROPERTIES IMPORTED_LOCATION ${CUDNN_LIBRARY}
+                            INTERFACE_INCLUDE_DIRECTORIES ${CUDNN_INCLUDE_DIR})
+    else()
+      message(STATUS "CUDA: no cuDNN 9.16 or newer found; attention is not one kernel. Name it "
+                     "with -DCUDNN_LIBRARY=FILE -DCUDNN_INCLUDE_DIR=DIR.")
+    endif()
   elseif(HOCKET_CUDA STREQUAL "ON")
     message(FATAL_ERROR "HOCKET_CUDA=ON, but no CUDA toolkit was found. Install one, name it with "
                         "-DCUDAToolkit_ROOT=DIR, or configure with -DHOCKET_CUDA=OFF.")

@@ -18,17 +18,21 @@ find_program(HOCKET_CCACHE ccache)
 if(HOCKET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${HOCKET_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${HOCKET_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${HOCKET_CCACHE})
 endif()
 
 add_library(hocket_options INTERFACE)
 target_include_directories(hocket_options INTERFACE ${PROJECT_SOURCE_DIR})
 # GCC 12 reports -Wrestrict falsely for std::string (GCC bug 105651).
-target_compile_options(hocket_options INTERFACE -Wall -Wextra -Wpedantic -Werror
-                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-                       $<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option>)
+# Not for nvcc, which knows other options, and whose generated code is not ours.
+target_compile_options(hocket_options INTERFACE
+                       $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Werror>
+                       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>
+                       $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-warning-option>)
 # To GCC a source within another one is a header, where types of its own would be a mistake.
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(hocket_options INTERFACE -Wno-subobject-linkage)
+  target_compile_options(hocket_options INTERFACE
+                         $<$<COMPILE_LANGUAGE:C,CXX>:-Wno-subobject-linkage>)
 endif()
 if(HOCKET_SANITIZE)
   target_compile_options(hocket_options INTERFACE
@@ -73,10 +77,11 @@ function(hocket_program name)
   add_dependencies(hocket_jobs ${name})
 endfunction()
 
-# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [LABEL unit|job] [TIMEOUT SECONDS]): a
+# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [LABEL unit|job|gpu] [TIMEOUT SECONDS]): a
 # GoogleTest program. Tests of label "unit" run under the sanitizers too, under that of threads only
 # when what they test has some; "job" tests run as released alone: those that start whole programs,
-# and those that no sanitizer has more to say about.
+# and those that no sanitizer has more to say about. "gpu" tests are built with them, and skip where
+# there is no device.
 function(hocket_test name)
   cmake_parse_arguments(ARG "SINGLE_THREADED" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)
@@ -94,7 +99,7 @@ function(hocket_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE hocket_options ${ARG_LINK}
                         GTest::gtest GTest::gmock GTest::gtest_main)
-  if(ARG_LABEL STREQUAL job)
+  if(ARG_LABEL MATCHES "job|gpu")
     add_dependencies(hocket_jobs ${name})
   endif()
   # What compiles sooner: the tests' own code need be neither fast nor checked for what it does.
@@ -102,6 +107,10 @@ function(hocket_test name)
   if(HOCKET_SANITIZE MATCHES undefined)
     target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+  set(prefix "")
+  if(ARG_LABEL STREQUAL gpu)
+    set(prefix gpu.)  # the same test may run without a device too
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${prefix}"
                        PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
 endfunction()

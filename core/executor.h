@@ -3,6 +3,14 @@
 // The seam between deciding and doing. A WorkSource (the scheduler) hands out work that may run
 // now; an Executor runs it and says when it is done. Executors pull, so a thread that finishes one
 // task goes on with the next without a hand-over.
+//
+// An executor that issues ahead (Executor::issues_ahead()) gives work to queues that keep an order
+// of their own, those of a device, and need not wait for its end. For it
+//  - to be finished means to be issued: take_compute() and take_part() get what was put into the
+//    queues, and hand out what waited for that, so no dependency costs a return to the host;
+//  - work comes with its accesses. Tasks that conflict are handed out in their order, each after
+//    the one before was issued; that they run in this order is the executor's duty;
+//  - what has run is told by completed(), from which credits and the ends of steps follow.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +25,8 @@
 
 namespace hocket {
 
+struct StepWork;  // core/step_sequence.h
+
 /// A compute task that may run now. `body` stays valid until the task is reported finished.
 struct ComputeWork {
   TaskId task;
@@ -25,6 +35,11 @@ struct ComputeWork {
   std::int64_t step = 0;
   /// The task will not run again: its body is to be destroyed when it has run.
   bool once = true;
+  /// What the task accesses, for an executor that issues ahead; valid as long as the body.
+  std::span<const Access> accesses = {};
+  /// If not null: in place of the body, all of this; for an executor that runs whole steps. Valid
+  /// as long.
+  const StepWork* whole_step = nullptr;
 };
 
 /// One part of a collective that may run now.
@@ -35,6 +50,19 @@ struct PartWork {
   std::uint64_t index = 0;
   std::string_view name;
   std::int64_t step = 0;
+  /// For an executor that issues ahead: what the collective accesses, its parts each a piece of it;
+  /// valid until the part is reported.
+  std::span<const Access> accesses = {};
+  /// Nothing to run: inputs_arrived(task) is to be called when all is computed that the collective
+  /// would wait for. Nor is it reported finished. Only for an executor that issues ahead.
+  bool asks_for_inputs = false;
+};
+
+/// What a device has run: a compute task or a part.
+struct CompletedWork {
+  std::int64_t step = 0;
+  bool is_part = false;
+  std::int64_t part_bytes = 0;
 };
 
 /// In place of a collective's number: nothing more will start until the executor starts again.
@@ -66,6 +94,11 @@ class WorkSource {
   /// On the others: rank 0 started these.
   virtual void announce(std::span<const std::uint64_t> collectives) = 0;
 
+  /// Of an executor that issues ahead: this has run. A part was reported to take_part() before.
+  virtual void completed(std::span<const CompletedWork> work) = 0;
+  /// The answer to PartWork::asks_for_inputs.
+  virtual void inputs_arrived(TaskId collective) = 0;
+
   /// Something that cannot be carried out. The first error wins: nothing more is handed out, and
   /// the submitter gets it.
   virtual void fail(Error error) = 0;
@@ -91,6 +124,14 @@ class Executor {
   /// Ends all threads, once what they are running is done; no leave that wake() gave is left. After
   /// a failure what is blocked is aborted. Harmless when stopped.
   virtual void stop(bool failed) = 0;
+
+  /// Whether it takes work before what this waits for has run (at the top of this file). Does not
+  /// change.
+  virtual bool issues_ahead() const { return false; }
+
+  /// Whether it takes captured steps as a whole, the same ones again and again (StepWork). Does not
+  /// change.
+  virtual bool runs_whole_steps() const { return false; }
 
   /// This process's place among the ranks.
   virtual int rank() const = 0;

@@ -110,8 +110,21 @@ void Plan::became_ready(std::uint32_t slot) {
     return;
   }
   collectives_[ready.collective].ready = true;
-  if (options_.order == PartOrder::priority)
-    ready_collectives_.push(ready.priority, slot, next_ready());
+  if (options_.order != PartOrder::priority) return;
+  if (awaits_inputs_) return awaiting_inputs_.push_back(id_of(slot));
+  ready_collectives_.push(ready.priority, slot, next_ready());
+}
+
+std::optional<TaskId> Plan::next_awaiting_inputs() {
+  if (awaiting_inputs_.empty()) return std::nullopt;
+  const TaskId collective = awaiting_inputs_.front();
+  awaiting_inputs_.pop_front();
+  return collective;
+}
+
+void Plan::inputs_arrived(TaskId id) {
+  HOCKET_CHECK(awaits_inputs_ && is_live(id), "inputs arrived that no collective waits for");
+  ready_collectives_.push(task(id.slot).priority, id.slot, next_ready());
 }
 
 std::optional<TaskId> Plan::next_compute() {
@@ -194,11 +207,25 @@ void Plan::finish_computes(std::span<const TaskId> tasks) {
 
 bool Plan::finish_part(TaskId id, std::int64_t bytes) {
   HOCKET_CHECK(is_live(id), "a part of no live collective was finished");
+  if (observer_) observer_->finished_part(id, bytes);
+  return_credit(bytes);
+  return end_part(id);
+}
+
+bool Plan::issue_part(TaskId id) {
+  HOCKET_CHECK(is_live(id), "a part of no live collective was issued");
+  if (observer_) observer_->issued_part(id);
+  return end_part(id);
+}
+
+void Plan::return_credit(std::int64_t bytes) {
   HOCKET_CHECK(parts_in_flight_ > 0 && in_flight_bytes_ >= bytes,
                "more parts finished than started");
-  if (observer_) observer_->finished_part(id, bytes);
   in_flight_bytes_ -= bytes;
   --parts_in_flight_;
+}
+
+bool Plan::end_part(TaskId id) {
   if (--collective(id.slot).parts_unfinished > 0) return false;
   if (!replay_) free_collectives_.push_back(task(id.slot).collective);
   finish(id);

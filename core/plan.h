@@ -95,6 +95,20 @@ class Plan {
   /// A part of `bytes` is done and its credit returns; true when it was the collective's last.
   bool finish_part(TaskId task, std::int64_t bytes);
 
+  /// In place of finish_part(), for an executor that issues ahead (core/executor.h): a part was put
+  /// into a queue of the device, which keeps the order of what accesses the same data. True when it
+  /// was the collective's last: those that wait for the collective may follow.
+  bool issue_part(TaskId task);
+  /// A part that was issued has run, and its credit returns.
+  void return_credit(std::int64_t bytes);
+  /// From now on, PartOrder::priority chooses among collectives whose inputs have arrived only:
+  /// where the tasks before it are issued ahead, a collective is ready long before it could run,
+  /// and the most urgent one would hold up those that can. Call it before anything is submitted.
+  void await_inputs() { awaits_inputs_ = true; }
+  /// A collective that is ready, and whose inputs have not arrived; each once.
+  std::optional<TaskId> next_awaiting_inputs();
+  void inputs_arrived(TaskId collective);
+
   /// For PartOrder::announced: the collectives whose parts start next, one entry a part. They may
   /// be announced before they are submitted.
   void announce(std::span<const std::uint64_t> collectives);
@@ -123,7 +137,7 @@ class Plan {
     std::int64_t part_bytes = 0;
     std::int64_t next_offset = 0;
     std::int64_t parts_to_start = 0;
-    std::int64_t parts_unfinished = 0;
+    std::int64_t parts_unfinished = 0;  ///< or not issued
   };
 
   TaskId submit(const TaskOptions& options, std::span<const Access> accesses,
@@ -137,6 +151,8 @@ class Plan {
     return replay_ ? replay_->is_live(task) : graph_.is_live(task);
   }
   void finish(TaskId task);
+  /// True when `id` has no more parts.
+  bool end_part(TaskId id);
   /// The links of the ready queues.
   auto next_ready() {
     return [this](std::uint32_t slot) -> std::uint32_t& { return task(slot).next_ready; };
@@ -169,6 +185,8 @@ class Plan {
   std::deque<std::uint64_t> announced_;
   std::int64_t in_flight_bytes_ = 0;
   std::int64_t parts_in_flight_ = 0;
+  bool awaits_inputs_ = false;
+  std::deque<TaskId> awaiting_inputs_;
 };
 
 }  // namespace hocket

@@ -44,6 +44,9 @@ class PlanObserver {
   virtual void started_part(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) = 0;
   virtual void finished(TaskId task) = 0;
   virtual void finished_part(TaskId task, std::int64_t bytes) = 0;
+  /// In place of finished_part() for an executor that issues ahead. When its credit returns is not
+  /// told: such a plan can be watched, but not replayed from what its observer saw.
+  virtual void issued_part(TaskId) {}
 };
 
 }  // namespace hocket

@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "core/partition.h"
+#include "core/scheduler_capture.h"
 #include "core/spin.h"
 
 namespace hocket {
@@ -37,20 +38,15 @@ PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, in
           .order = part_order(config.order, has_static_order, rank)};
 }
 
-/// A captured step: the structure, which plans share, and its bodies.
-class Scheduler::Capture {
- public:
-  std::vector<CapturedStep::Task> tasks;  // until it is captured
-  std::shared_ptr<const CapturedStep> step;
-  std::vector<Payload> payloads;  // as submitted until it is captured, then by slot
-};
-
 Scheduler::Scheduler(const ScheduleConfig& config, Executor& executor, SchedulerOptions options)
     : executor_(executor),
       trace_(options.trace),
+      is_observed_(options.observer != nullptr),
+      ahead_(executor.issues_ahead()),
       schedule_(schedule_of(config, std::move(options.static_order))),
       plan_(schedule_.plan) {
   plan_.observe(options.observer);
+  if (ahead_) plan_.await_inputs();
   start_executor();
 }
 
@@ -108,6 +104,7 @@ Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
     // Ending the announcements may have failed, too.
     if (error_) return failure(*error_);
     schedule_ = std::move(next);
+    ++schedules_;
     plan_.configure(schedule_.plan);
     start_parts();
     wakes = claim_sleepers();
@@ -152,6 +149,13 @@ Scheduler::Payload& Scheduler::replayed_payload(std::uint32_t slot) {
   return replayed_->payloads[slot < size ? slot : slot - size];
 }
 
+std::span<const Access> Scheduler::accesses_of(std::uint32_t slot) {
+  if (!ahead_) return {};
+  if (!replayed_) return payload(slot).accesses;
+  const CapturedStep& step = *replayed_->step;
+  return step.task(step.index_in(slot < step.size() ? slot : slot - step.size())).accesses;
+}
+
 void Scheduler::submit(Submission submission, std::span<const Access> accesses) {
   if (capturing_) {
     const auto bytes = static_cast<std::int64_t>(submission.values.size_bytes());
@@ -192,7 +196,9 @@ void Scheduler::flush_into_plan() {
       if (s.is_collective) {
         submit_collective(s, own);
       } else {
-        new_payload(plan_.submit_compute(s.options, own), s.options).body = std::move(s.body);
+        Payload& p = new_payload(plan_.submit_compute(s.options, own), s.options);
+        p.body = std::move(s.body);
+        if (ahead_) p.accesses.assign(own.begin(), own.end());
       }
     }
     settle();
@@ -208,7 +214,9 @@ void Scheduler::flush_into_plan() {
 void Scheduler::submit_collective(const Submission& s, std::span<const Access> accesses) {
   const auto bytes = static_cast<std::int64_t>(s.values.size_bytes());
   if (auto error = follow_static_order(bytes)) return fail_locked(std::move(*error));
-  new_payload(plan_.submit_collective(s.options, accesses, bytes), s.options).values = s.values;
+  Payload& p = new_payload(plan_.submit_collective(s.options, accesses, bytes), s.options);
+  p.values = s.values;
+  if (ahead_) p.accesses.assign(accesses.begin(), accesses.end());
 }
 
 std::optional<Error> Scheduler::follow_static_order(std::int64_t bytes) {
@@ -220,7 +228,10 @@ std::optional<Error> Scheduler::follow_static_order(std::int64_t bytes) {
       order.push_back(plan_.submitted_collectives() + collective);
     plan_.announce(order);
   }
-  const std::size_t index = step_collectives_++;
+  return check_static_order(step_collectives_++, bytes);
+}
+
+std::optional<Error> Scheduler::check_static_order(std::size_t index, std::int64_t bytes) const {
   const std::int64_t parts = part_count(bytes, schedule_.config.partition_bytes);
   const std::int64_t expected =
       index < schedule_.static_parts.size() ? schedule_.static_parts[index] : 0;
@@ -242,12 +253,14 @@ void Scheduler::start_parts() {
     }
   }
   if (announced) announcing_.notify_one();
+  while (const auto collective = plan_.next_awaiting_inputs())
+    awaiting_inputs_.push_back(*collective);
 }
 
 Scheduler::Wakes Scheduler::claim_sleepers() {
   if (error_) return {};
   const Wakes wakes{std::min(sleeping_streams_, plan_.ready_computes() + exchange_.ready()),
-                    std::min(sleeping_channels_, started_parts_.size())};
+                    std::min(sleeping_channels_, started_parts_.size() + awaiting_inputs_.size())};
   sleeping_streams_ -= wakes.streams;
   sleeping_channels_ -= wakes.channels;
   return wakes;
@@ -258,9 +271,57 @@ void Scheduler::wake(const Wakes& wakes) {
 }
 
 void Scheduler::tasks_finished(std::span<const TaskId> tasks) {
+  if (ahead_) {
+    // They are unfinished until they are completed, but a launch may wait for their being issued.
+    on_device_ += static_cast<std::int64_t>(tasks.size());
+    return step_finished_.notify_all();
+  }
   for (const TaskId task : tasks)
     --unfinished_[static_cast<std::size_t>(step_of(task) - first_step_)];
   if (drop_finished_steps() || plan_.unfinished() == 0) step_finished_.notify_all();
+}
+
+void Scheduler::part_ended(const PartWork& part) {
+  if (!ahead_) {
+    if (plan_.finish_part(part.task, static_cast<std::int64_t>(part.values.size_bytes())))
+      tasks_finished({&part.task, 1});
+    return;
+  }
+  std::int64_t& unfinished = unfinished_[static_cast<std::size_t>(part.step - first_step_)];
+  ++unfinished;
+  ++on_device_;
+  if (!plan_.issue_part(part.task)) return;
+  --unfinished;  // the collective's own: from here on its parts stand for it
+  step_finished_.notify_all();
+}
+
+void Scheduler::completed(std::span<const CompletedWork> work) {
+  Wakes wakes;
+  {
+    std::lock_guard lock(mutex_);
+    settle();
+    for (const CompletedWork& done : work) {
+      --unfinished_[static_cast<std::size_t>(done.step - first_step_)];
+      --on_device_;
+      if (done.is_part) plan_.return_credit(done.part_bytes);
+    }
+    if (drop_finished_steps() || is_idle()) step_finished_.notify_all();
+    if (!error_) start_parts();
+    wakes = claim_sleepers();
+  }
+  wake(wakes);
+}
+
+void Scheduler::inputs_arrived(TaskId collective) {
+  Wakes wakes;
+  {
+    std::lock_guard lock(mutex_);
+    if (error_) return;
+    plan_.inputs_arrived(collective);
+    start_parts();
+    wakes = claim_sleepers();
+  }
+  wake(wakes);
 }
 
 bool Scheduler::drop_finished_steps() {
@@ -279,7 +340,13 @@ std::size_t Scheduler::take_ready(std::span<ComputeWork> work) {
     if (!task) break;
     Payload& p = payload(task->slot);
     __builtin_prefetch(&p.body);
-    work[taken] = {*task, &p.body, &p.name, step_of(*task), !replayed_};
+    work[taken] = {*task,
+                   &p.body,
+                   &p.name,
+                   step_of(*task),
+                   !replayed_,
+                   accesses_of(task->slot),
+                   whole_ ? &whole_->work : nullptr};
   }
   return taken;
 }
@@ -348,22 +415,29 @@ bool Scheduler::take_part(const PartWork* finished, PartWork& work) {
   bool taken = false;
   {
     std::lock_guard lock(mutex_);
-    if (finished && plan_.finish_part(finished->task,
-                                      static_cast<std::int64_t>(finished->values.size_bytes()))) {
-      tasks_finished({&finished->task, 1});
-    }
+    if (finished) part_ended(*finished);
     if (!error_) {
       start_parts();
-      taken = !started_parts_.empty();
+      taken = !started_parts_.empty() || !awaiting_inputs_.empty();
     }
-    if (taken) {
+    if (taken && !awaiting_inputs_.empty()) {
+      const TaskId collective = awaiting_inputs_.front();
+      awaiting_inputs_.pop_front();
+      work = {};
+      work.task = collective;
+      work.accesses = accesses_of(collective.slot);
+      work.asks_for_inputs = true;
+    } else if (taken) {
       const StartedPart next = started_parts_.front();
       started_parts_.pop_front();
       const Payload& p = payload(next.part.task.slot);
       work = {next.part.task,
               p.values.subspan(static_cast<std::size_t>(next.part.offset_bytes) / sizeof(float),
                                static_cast<std::size_t>(next.part.bytes) / sizeof(float)),
-              next.index, p.name, step_of(next.part.task)};
+              next.index,
+              p.name,
+              step_of(next.part.task),
+              accesses_of(next.part.task.slot)};
     } else {
       ++sleeping_channels_;
     }
@@ -409,6 +483,7 @@ void Scheduler::fail_locked(Error error) {
   error_ = std::move(error);
   exchange_.withdraw();
   started_parts_.clear();
+  awaiting_inputs_.clear();
   step_finished_.notify_all();
   announcing_.notify_all();
 }
@@ -439,63 +514,10 @@ Result<void> Scheduler::finish_submitting_step(std::unique_lock<std::mutex>& loc
   return {};
 }
 
-void Scheduler::begin_capture() {
-  HOCKET_CHECK(!capturing_, "a step is being captured already");
-  capturing_ = std::make_shared<Capture>();
-}
-
-std::shared_ptr<Scheduler::Capture> Scheduler::end_capture() {
-  HOCKET_CHECK(capturing_ && !capturing_->tasks.empty(), "nothing was captured");
-  auto captured = std::exchange(capturing_, nullptr);
-  captured->step = std::make_shared<const CapturedStep>(std::move(captured->tasks));
-  std::vector<Payload> by_slot;
-  by_slot.reserve(captured->payloads.size());
-  for (std::uint32_t slot = 0; slot < captured->step->size(); ++slot)
-    by_slot.push_back(std::move(captured->payloads[captured->step->index_in(slot)]));
-  captured->payloads = std::move(by_slot);
-  return captured;
-}
-
-Result<void> Scheduler::replay(const std::shared_ptr<Capture>& step) {
-  HOCKET_CHECK(!capturing_, "a step cannot be replayed while one is captured");
-  flush();
-  Wakes wakes;
-  std::unique_lock lock(mutex_);
-  step_finished_.wait(lock, [&] { return error_ || plan_.may_launch(*step->step); });
-  if (error_) return failure(*error_);
-  for (const CapturedStep::Task& task : step->step->tasks()) {
-    if (!task.is_collective) continue;
-    if (auto error = follow_static_order(task.bytes)) {
-      fail_locked(std::move(*error));
-      return failure(*error_);
-    }
-  }
-  unfinished_.back() += step->step->size();
-  const TaskId first = plan_.launch(step->step);
-  const std::int64_t present_step = first_step_ + static_cast<std::int64_t>(unfinished_.size()) - 1;
-  replayed_ = step;
-  replaying_ = true;
-  replayed_from_step_ = present_step - first.generation;
-  start_parts();
-  wakes = claim_sleepers();
-  lock.unlock();
-  wake(wakes);
-  lock.lock();
-  return finish_submitting_step(lock);
-}
-
-void Scheduler::leave_replay() {
-  std::unique_lock lock(mutex_);
-  step_finished_.wait(lock, [&] { return error_ || plan_.unfinished() == 0; });
-  if (error_) return;
-  replayed_ = nullptr;
-  replaying_ = false;
-}
-
 Result<void> Scheduler::synchronize() {
   flush();
   std::unique_lock lock(mutex_);
-  step_finished_.wait(lock, [&] { return error_ || plan_.unfinished() == 0; });
+  step_finished_.wait(lock, [&] { return error_ || is_idle(); });
   if (error_) return failure(*error_);
   return {};
 }

@@ -35,6 +35,7 @@
 #include "core/plan.h"
 #include "core/result.h"
 #include "core/schedule_config.h"
+#include "core/step_sequence.h"
 #include "core/task.h"
 #include "core/task_body.h"
 #include "core/trace.h"
@@ -94,6 +95,11 @@ class Scheduler final : private WorkSource {
   /// Submits a captured step again, as a step of its own, and ends it like end_step(). Its bodies
   /// run once each time; two runs of a body that only reads may overlap. What was submitted in
   /// another way before is waited for.
+  ///
+  /// An executor that runs whole steps gets them as such, unless the order of collectives is
+  /// negotiated between ranks, or a trace or an observer wants to know of the tasks. Then bodies
+  /// run only as often as StepWork says, one step begins when the one before has ended, and a step
+  /// that is another one, or is configured anew, when all before have.
   Result<void> replay(const std::shared_ptr<Capture>& step);
 
   /// Blocks until everything submitted is done. For the end of a job, not for use inside a step.
@@ -101,9 +107,10 @@ class Scheduler final : private WorkSource {
 
   /// Goes on with another configuration; between steps, and after the same step on every rank.
   /// `static_order` is as in SchedulerOptions, of parts of the new size. A new partition_bytes or
-  /// credit_bytes alone holds nothing up: what is submitted from now on is cut anew, what runs
-  /// stays as it is. Otherwise everything submitted is waited for, and the executor starts anew.
-  /// invalid_argument as validate() says, which changes nothing; or the scheduler's error.
+  /// credit_bytes alone holds nothing up, unless steps are run as a whole: what is submitted from
+  /// now on is cut anew, what runs stays as it is. Otherwise everything submitted is waited for,
+  /// and the executor starts anew. invalid_argument as validate() says, which changes nothing; or
+  /// the scheduler's error.
   Result<void> reconfigure(const ScheduleConfig& config,
                            std::vector<std::uint32_t> static_order = {});
 
@@ -136,6 +143,7 @@ class Scheduler final : private WorkSource {
     std::string_view name;
     std::int64_t step = 0;  ///< of a task submitted by itself
     std::span<float> values;
+    std::vector<Access> accesses = {};  ///< of a task submitted by itself, for executors ahead
   };
   /// A part handed to the executor's channels, and not taken yet.
   struct StartedPart {
@@ -147,7 +155,20 @@ class Scheduler final : private WorkSource {
     std::size_t streams = 0, channels = 0;
   };
 
+  /// The captured step that is launched as a whole, for one configuration.
+  struct WholeStep {
+    std::shared_ptr<Capture> capture;
+    std::uint64_t configured = 0;  // of schedules_ then
+    StepWork work;
+  };
+
   Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order) const;
+  bool may_run_whole_steps() const;
+  Result<void> replay_whole(const std::shared_ptr<Capture>& step);
+  /// Makes whole_ be of `step`; once nothing of another one is left.
+  Result<void> prepare_whole(const std::shared_ptr<Capture>& step,
+                             std::unique_lock<std::mutex>& lock);
+  StepWork work_of(Capture& step);
   void start_executor();
   void stop_executor(bool failed);
   std::size_t take_compute(std::span<const TaskId> finished, std::span<ComputeWork> work) override;
@@ -155,6 +176,8 @@ class Scheduler final : private WorkSource {
   bool order_is_announced() const override;
   bool wait_for_started(std::int64_t timeout_ns, std::vector<std::uint64_t>& collectives) override;
   void announce(std::span<const std::uint64_t> collectives) override;
+  void completed(std::span<const CompletedWork> work) override;
+  void inputs_arrived(TaskId collective) override;
   void fail(Error error) override;
 
   Payload& payload(std::uint32_t slot) {
@@ -164,10 +187,14 @@ class Scheduler final : private WorkSource {
   std::int64_t step_of(TaskId task) {
     return replayed_ ? replayed_from_step_ + task.generation : payload(task.slot).step;
   }
+  /// What the task in `slot` accesses; empty unless the executor issues ahead.
+  std::span<const Access> accesses_of(std::uint32_t slot);
   void submit(Submission submission, std::span<const Access> accesses);
   void leave_replay();
   void submit_collective(const Submission& submission, std::span<const Access> accesses);
-  /// The error that `parts` of the step's next collective are not what the static order has.
+  /// The error that the parts of the step's collective `index` are not what the static order has.
+  std::optional<Error> check_static_order(std::size_t index, std::int64_t bytes) const;
+  /// The same of the step's next collective, whose order the plan gets with the first.
   std::optional<Error> follow_static_order(std::int64_t bytes);
   Result<void> finish_submitting_step(std::unique_lock<std::mutex>& lock);
   void fail_locked(Error error);
@@ -181,6 +208,9 @@ class Scheduler final : private WorkSource {
   void offer_ready();
   Payload& new_payload(TaskId task, const TaskOptions& options);
   void tasks_finished(std::span<const TaskId> tasks);
+  void part_ended(const PartWork& part);
+  /// Nothing that was submitted is left, on the device neither.
+  bool is_idle() const { return plan_.unfinished() == 0 && on_device_ == 0; }
   bool drop_finished_steps();
   void start_parts();
   Wakes claim_sleepers();
@@ -192,10 +222,14 @@ class Scheduler final : private WorkSource {
 
   Executor& executor_;
   TraceSink* const trace_;
+  const bool is_observed_;
+  const bool ahead_;  // the executor issues ahead: what the plan calls finished is issued
 
   // The submitter's own:
   std::shared_ptr<Capture> capturing_;
   bool replaying_ = false;
+  std::optional<DataId> step_data_;  // which orders whole steps among each other
+  std::uint64_t schedules_ = 0, whole_steps_ = 0;
 
   // Locked before mutex_ when both are. A stream that finds nothing to run looks here before it
   // sleeps, so no submission is left behind.
@@ -216,14 +250,17 @@ class Scheduler final : private WorkSource {
   std::vector<std::unique_ptr<Payload[]>> blocks_;  // by slot; never moves
   std::shared_ptr<Capture> replayed_;
   std::int64_t replayed_from_step_ = 0;
+  std::unique_ptr<WholeStep> whole_;  // if so, all unfinished tasks of the plan are launches of it
   std::size_t step_collectives_ = 0;  // submitted in the present step
   std::deque<StartedPart> started_parts_;
+  std::deque<TaskId> awaiting_inputs_;  // collectives that the executor has not been asked about
+  std::int64_t on_device_ = 0;          // tasks and parts that were issued and have not completed
   std::uint64_t part_index_ = 0;
   std::vector<TaskId> finished_;  // settle()'s; empty otherwise
   std::size_t batch_ = 1;  // tasks that a stream wants at once: more than one when they are tiny
   std::size_t sleeping_streams_ = 0, sleeping_channels_ = 0;
-  // Unfinished tasks of steps first_step_, first_step_ + 1, …; the last one is still being
-  // submitted.
+  // Unfinished tasks of steps first_step_, first_step_ + 1, …, and parts that were issued and have
+  // not completed; the last step is still being submitted.
   std::deque<std::int64_t> unfinished_{0};
   std::int64_t first_step_ = 0;
   std::condition_variable step_finished_;

@@ -11,20 +11,24 @@ std::string fingerprint(const Topology& topology) {
 
 std::string readable_name(const Topology& topology) {
   return std::to_string(topology.world_size) + (topology.world_size == 1 ? " rank, " : " ranks, ") +
-         topology.link + ", " + std::to_string(topology.cores) + " cores " + topology.cpu_model +
-         ", " + std::to_string(topology.memory_gib) + " GiB";
+         topology.link + ", " +
+         (topology.accelerator.empty() ? "" : topology.accelerator + " on ") +
+         std::to_string(topology.cores) + " cores " + topology.cpu_model + ", " +
+         std::to_string(topology.memory_gib) + " GiB";
 }
 
 nlohmann::json to_json(const Topology& topology) {
-  return {{"cpu_model", topology.cpu_model},
-          {"sockets", topology.sockets},
-          {"numa_nodes", topology.numa_nodes},
-          {"cores", topology.cores},
-          {"hardware_threads", topology.hardware_threads},
-          {"memory_gib", topology.memory_gib},
-          {"link", topology.link},
-          {"world_size", topology.world_size},
-          {"library_versions", topology.library_versions}};
+  nlohmann::json document{{"cpu_model", topology.cpu_model},
+                          {"sockets", topology.sockets},
+                          {"numa_nodes", topology.numa_nodes},
+                          {"cores", topology.cores},
+                          {"hardware_threads", topology.hardware_threads},
+                          {"memory_gib", topology.memory_gib},
+                          {"link", topology.link},
+                          {"world_size", topology.world_size},
+                          {"library_versions", topology.library_versions}};
+  if (!topology.accelerator.empty()) document["accelerator"] = topology.accelerator;
+  return document;
 }
 
 Result<Topology> topology_from_json(const nlohmann::json& document) {
@@ -47,6 +51,9 @@ Result<Topology> topology_from_json(const nlohmann::json& document) {
         count("cores", topology.cores, 0), count("hardware_threads", topology.hardware_threads, 0),
         count("memory_gib", topology.memory_gib, 0), count("world_size", topology.world_size, 1)}) {
     if (!ok) return failure(ok.error());
+  }
+  if (document.contains("accelerator")) {
+    if (auto ok = text("accelerator", topology.accelerator); !ok) return failure(ok.error());
   }
   const auto versions = read_object(document, "library_versions");
   if (!versions) return failure(versions.error());

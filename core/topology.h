@@ -23,6 +23,8 @@ struct Topology {
   /// How ranks reach each other: "local" for one rank, "tcp" for an unshaped socket, or an emulated
   /// link as it was asked for ("emulated 500mbit,50us").
   std::string link = "local";
+  /// What computes beside the CPU: "NVIDIA H200"; empty: nothing.
+  std::string accelerator;
   int world_size = 1;
   /// Library name to version: what the numbers depend on ("gloo", "openblas").
   std::map<std::string, std::string> library_versions;

@@ -13,6 +13,9 @@
 //   … train; stop() if the job ends before the span …
 //   if (auto profile = session.take()) …
 //
+// What a device does is recorded beside, by ProfileSessionOptions::device. All that was handed to
+// it must have ended there before take().
+//
 // The cost is measured in the same run: `interleave` makes blocks of steps in turn profiled and
 // not, and ProfileResult::overhead compares the two.
 //
@@ -32,12 +35,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/plan_observer.h"
 #include "core/rank_trace.h"
 #include "core/result.h"
 #include "core/trace.h"
+#include "profiler/device_recorder.h"
 #include "profiler/step_structure.h"
 
 namespace hocket {
@@ -51,6 +56,9 @@ struct ProfileSessionOptions {
   std::size_t capacity = 1 << 20;
   /// The host's realtime clock; empty: the machine's.
   std::function<std::int64_t()> realtime_ns = {};
+  /// Records the device while something is kept, if not null, and adds that to what take() gives.
+  /// Outlives the session.
+  DeviceRecorder* device = nullptr;
 };
 
 struct ProfileSpan {
@@ -78,6 +86,8 @@ struct ProfileResult {
   RankTrace trace;
   StepStructure structure;
   std::optional<ProfileOverhead> overhead;  ///< with interleave
+  std::vector<NumberedTask> tasks;          ///< of the records, as far as they are known
+  std::vector<std::string> notes = {};      ///< what else is to be known of it, for people
 };
 
 class ProfileSession final : public PlanObserver, public TraceSink {

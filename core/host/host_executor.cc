@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <string>
 
 #include "core/check.h"
+#include "core/order_messages.h"
 
 namespace hocket {
 namespace {
@@ -16,19 +16,6 @@ constexpr std::size_t kMaxBatch = 64;
 /// Tiny tasks are taken in batches of about this length, so that the lock is paid once a batch; a
 /// task longer than this is taken alone.
 constexpr std::int64_t kBatchNs = 10'000;
-
-/// The order of collectives as a message: their numbers, eight bytes each in the machine's byte
-/// order.
-std::string_view order_message(const std::vector<std::uint64_t>& collectives) {
-  return {reinterpret_cast<const char*>(collectives.data()),
-          collectives.size() * sizeof(std::uint64_t)};
-}
-
-std::vector<std::uint64_t> read_order_message(std::string_view message) {
-  std::vector<std::uint64_t> collectives(message.size() / sizeof(std::uint64_t));
-  std::memcpy(collectives.data(), message.data(), collectives.size() * sizeof(std::uint64_t));
-  return collectives;
-}
 
 }  // namespace
 
@@ -62,7 +49,8 @@ void HostExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& lane
   for (int lane = 0; lane < lanes.channels; ++lane)
     threads_.emplace_back([this, lane] { run_channel(lane); });
   if (!source.order_is_announced()) return;
-  threads_.emplace_back([this] { rank() == 0 ? send_order() : follow_order(); });
+  threads_.emplace_back(
+      [this] { (rank() == 0 ? send_order : follow_order)(*source_, collective_); });
 }
 
 void HostExecutor::wake(std::size_t streams, std::size_t channels) {
@@ -138,31 +126,6 @@ void HostExecutor::run_channel(int lane) {
                       clock_.now_ns(), static_cast<std::int64_t>(part.values.size_bytes()),
                       part.task, static_cast<std::int64_t>(part.index)});
     }
-  }
-}
-
-void HostExecutor::send_order() {
-  std::vector<std::uint64_t> collectives;
-  // An empty message after a quarter of the limit is the sign of life that the others wait for.
-  while (source_->wait_for_started(collective_.timeout_ns() / 4, collectives)) {
-    if (const auto sent = collective_.tell(order_message(collectives)); !sent) {
-      source_->fail(sent.error().in("telling the order of collectives"));
-      return;
-    }
-    if (!collectives.empty() && collectives.back() == kEndOfOrder) return;
-  }
-}
-
-void HostExecutor::follow_order() {
-  for (;;) {
-    const auto message = collective_.hear();
-    if (!message) {
-      source_->fail(message.error().in("waiting for rank 0's order of collectives"));
-      return;
-    }
-    const auto order = read_order_message(*message);
-    if (!order.empty() && order.back() == kEndOfOrder) return;
-    source_->announce(order);
   }
 }
 

@@ -44,8 +44,6 @@ class HostExecutor final : public Executor {
 
   void run_stream(int lane);
   void run_channel(int lane);
-  void send_order();
-  void follow_order();
   void run_batch(std::span<ComputeWork> work, int lane);
 
   Collective& collective_;

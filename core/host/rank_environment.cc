@@ -27,10 +27,11 @@ Result<RankEnvironment> read_rank_environment(
   constexpr struct {
     const char* rank;
     const char* size;
-  } launchers[] = {{"RANK", "WORLD_SIZE"},
-                   {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                   {"PMI_RANK", "PMI_SIZE"},
-                   {"SLURM_PROCID", "SLURM_NTASKS"}};
+    const char* local_rank;
+  } launchers[] = {{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
+                   {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+                   {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+                   {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"}};
   RankEnvironment environment;
   for (const auto& launcher : launchers) {
     const auto rank = variable(launcher.rank), size = variable(launcher.size);
@@ -41,6 +42,12 @@ Result<RankEnvironment> read_rank_environment(
     if (!place) return failure(place.error());
     environment.rank = *place;
     environment.world_size = *world_size;
+    environment.local_rank = *place;
+    if (const auto local = variable(launcher.local_rank)) {
+      const auto local_rank = parse_count(launcher.local_rank, *local, 0, *world_size - 1);
+      if (!local_rank) return failure(local_rank.error());
+      environment.local_rank = *local_rank;
+    }
     break;
   }
   if (const auto rendezvous = variable("HOCKET_RENDEZVOUS")) {

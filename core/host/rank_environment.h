@@ -16,13 +16,17 @@ struct RankEnvironment {
   int world_size = 1;
   /// Where the ranks find each other: "file:FOLDER" (shared by all ranks) or "tcp://HOST:PORT"
   /// (rank 0 listens there). Empty for a single rank that was told none.
-  std::string rendezvous;
+  std::string rendezvous = {};
+  /// Among the ranks of this host; `rank` where the launcher does not say.
+  int local_rank = 0;
 };
 
 /// Reads HOCKET_RENDEZVOUS or MASTER_ADDR and MASTER_PORT, and the rank and world size from the
 /// first launcher that set both: RANK/WORLD_SIZE, OMPI_COMM_WORLD_RANK/_SIZE, PMI_RANK/PMI_SIZE,
-/// SLURM_PROCID/SLURM_NTASKS. `variable` looks up an environment variable (tests pass their own).
-/// invalid_argument for numbers that are out of range or more than one rank without a rendezvous.
+/// SLURM_PROCID/SLURM_NTASKS; and the rank on this host from LOCAL_RANK,
+/// OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID or SLURM_LOCALID. `variable` looks up an environment
+/// variable (tests pass their own). invalid_argument for numbers that are out of range or more than
+/// one rank without a rendezvous.
 Result<RankEnvironment> read_rank_environment(
     const std::function<std::optional<std::string>(const char*)>& variable);
 

@@ -4,8 +4,7 @@
 // forward pass leaves for its backward pass. Buffers given to it must keep their place until the
 // tasks have run. One thread submits.
 
-#include <string>
-#include <string_view>
+#include <vector>
 
 #include "examples/gpt2/config.h"
 #include "examples/gpt2/layers.h"
@@ -17,8 +16,9 @@ namespace hocket {
 /// Gradients inside a block. Blocks take turns with two sets, so that the next block's backward
 /// pass need not wait for the weight gradients that still read this one's.
 struct BlockGradients {
-  explicit BlockGradients(const Gpt2Config& config);
+  BlockGradients(Backend& backend, const Gpt2Config& config);
   void attach(Submitter& submitter);
+  std::vector<Buffer*> buffers();
 
   Buffer in;  ///< of the residual stream that entered the block
   Buffer attention_normed, qkv, attended, attention_scratch;
@@ -30,6 +30,7 @@ class Block {
  public:
   Block(const Gpt2Config& config, ParameterGroup& attention, ParameterGroup& mlp);
   void attach(Submitter& submitter);
+  std::vector<Buffer*> buffers();
 
   /// The residual stream that leaves the block.
   const Buffer& out() const { return out_; }
@@ -45,19 +46,14 @@ class Block {
 
  private:
   void submit_attention(Submitter& submitter);
-  void submit_gelu(Submitter& submitter);
-  /// out += in.
-  void submit_add(Submitter& submitter, const ParameterGroup& group, std::string_view name,
-                  const Buffer& in, Buffer& out);
 
   AttentionShape attention_shape_;
   ParameterGroup &attention_, &mlp_;
-  LayerNames heads_names_, gelu_names_;
-  std::string attention_add_name_, mlp_add_name_;
+  LayerNames heads_names_;
   LayerNorm attention_norm_, mlp_norm_;
   Linear qkv_, attention_projection_, up_, down_;
 
-  Buffer attention_normed_, attention_statistics_, qkv_out_, attention_weights_, attended_;
+  Buffer attention_normed_, attention_statistics_, qkv_out_, attention_kept_, attended_;
   Buffer middle_;
   Buffer mlp_normed_, mlp_statistics_, up_out_, gelu_out_;
   Buffer out_;

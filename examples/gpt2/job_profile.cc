@@ -115,7 +115,7 @@ Result<ProfileRow> save_all(Target& target, const std::string& store_path, Profi
                         .topology_id = *topology_id,
                         .workload_id = *workload_id,
                         .overhead = own.overhead,
-                        .notes = {}};
+                        .notes = std::move(own.notes)};
   const auto rounds_of = [&](std::int64_t rank) {
     const auto at = static_cast<std::size_t>(rank);
     return at < rounds.size() ? rounds[at] : std::vector<ClockRound>();
@@ -180,14 +180,16 @@ Result<std::optional<ProfileSpan>> agree_on_span(Collective& collective,
   return ProfileSpan{message["at"], message["iterations"], message["interleave"]};
 }
 
-JobProfile::JobProfile(Collective& collective, const Clock& clock, const Say& warn)
+JobProfile::JobProfile(Collective& collective, const Clock& clock, const Say& warn,
+                       DeviceRecorder* device)
     : collective_(collective),
       clock_(clock),
       warn_(warn),
       session_({.clock = clock,
                 .rank = collective.rank(),
                 .ranks = collective.world_size(),
-                .host = host_name()}) {
+                .host = host_name(),
+                .device = device}) {
   both_.session = &session_;
 }
 
@@ -220,6 +222,8 @@ void JobProfile::save(const RunReport& report, const Result<std::string>& store_
   if (!have) return warn_("no profile: " + have.error().message);
   if (*have == 0) return;
   const bool is_first = collective_.rank() == 0;
+  // Rank 0's go into the profile; of other ranks it gets the trace alone.
+  if (own && !is_first) std::ranges::for_each(own->notes, warn_);
   Result<Target> target = failure(ErrorCode::not_found, "rank 0 has recorded nothing");
   if (is_first) {
     if (own) target = open_target(store_path, report);

@@ -33,7 +33,9 @@ class JobProfile {
  public:
   using Say = std::function<void(const std::string&)>;
 
-  JobProfile(Collective& collective, const Clock& clock, const Say& warn);
+  /// `device`, if not null, records this rank's device beside, and outlives this.
+  JobProfile(Collective& collective, const Clock& clock, const Say& warn,
+             DeviceRecorder* device = nullptr);
 
   /// Profiles `span`, whose steps are the training's, while `phase` runs, which is then watched by
   /// this as well as by its trace sink. Before it runs.

@@ -30,7 +30,15 @@ class Linear {
          const LinearShape& shape);
 
   void submit_forward(Submitter& submitter, const Buffer& x, Buffer& y) const;
+  /// y += residual, and where the backend fuses in one task with the product.
+  void submit_forward(Submitter& submitter, const Buffer& x, const Buffer& residual,
+                      Buffer& y) const;
+  /// y = GELU(before), the same way.
+  void submit_gelu_forward(Submitter& submitter, const Buffer& x, Buffer& before, Buffer& y) const;
   void submit_backward_input(Submitter& submitter, const Buffer& dy, Buffer& dx) const;
+  /// To the gradient before the GELU that was taken of `before`, the same way.
+  void submit_gelu_backward_input(Submitter& submitter, const Buffer& dy, const Buffer& before,
+                                  Buffer& dx) const;
   /// `gradients` is the access to the group's gradients: the first writer in a step overwrites, the
   /// others update.
   void submit_backward_weight(Submitter& submitter, const Buffer& x, const Buffer& dy,
@@ -38,10 +46,10 @@ class Linear {
 
  private:
   ParameterGroup& group_;
-  LayerNames names_;
+  LayerNames names_, gelu_names_;
+  std::string add_name_;
   LinearShape shape_;
-  ConstFloats weight_, bias_;
-  Floats dweight_, dbias_;
+  BufferSlice weight_, bias_, dweight_, dbias_;
 };
 
 class LayerNorm {
@@ -60,8 +68,7 @@ class LayerNorm {
   ParameterGroup& group_;
   LayerNames names_;
   LayerNormShape shape_;
-  ConstFloats gain_, bias_;
-  Floats dgain_, dbias_;
+  BufferSlice gain_, bias_, dgain_, dbias_;
 };
 
 }  // namespace hocket

@@ -9,6 +9,7 @@
 //   bin/hocket run --ranks 2 -- bin/gpt2 --record run.tape      decisions, for hocket tape
 //   bin/hocket run --ranks 2 -- bin/gpt2 --profile-at 5         iterations in the store's profiles;
 //                                                               or HOCKET_PROFILE=at=5
+//   bin/gpt2 --device cuda --precision bfloat16                 on a GPU
 //   HOCKET_DAEMON=http://127.0.0.1:7077 bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --watch
 //                                                               tuned while it trains
 //   bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --profile-on-request
@@ -37,6 +38,7 @@
 #include "examples/gpt2/job_profile.h"
 #include "examples/gpt2/layer_costs.h"
 #include "examples/gpt2/model.h"
+#include "examples/gpt2/platform.h"
 #include "examples/gpt2/profiling.h"
 #include "examples/gpt2/training.h"
 #include "examples/gpt2/watching.h"
@@ -56,6 +58,7 @@ struct Options {
   Gpt2Config model{.layers = 6};
   TrainingOptions training{.steps = 20};
   std::int64_t warmup = 3;
+  std::string device = "host", precision = "float32";
   std::string text = HOCKET_DEFAULT_TEXT;
   std::string link;
   std::int64_t timeout_seconds = 30;
@@ -66,6 +69,7 @@ struct Options {
   bool watch = false;
   double explore = 0.03;  ///< share of the time
   bool profile_on_request = false;
+  std::string profile_level = "L1";  ///< of a device
   /// What --profile-at and those beside it say; without a first step HOCKET_PROFILE does.
   ProfileSpan profiled{.first_step = -1, .steps = 10, .interleave = 0};
 };
@@ -75,6 +79,7 @@ struct Network {
   std::unique_ptr<Collective> sockets;
   std::optional<LinkSpec> emulated;
   std::unique_ptr<EmulatedLink> emulation;
+  int local_rank = 0;
 
   Collective& collective() const {
     return emulation ? static_cast<Collective&>(*emulation) : *sockets;
@@ -94,6 +99,7 @@ Result<Network> connect(const Options& options, const Clock& clock) {
   }
   const auto ranks = read_rank_environment();
   if (!ranks) return failure(ranks.error());
+  network.local_rank = ranks->local_rank;
   const auto interface = process_environment("GLOO_SOCKET_IFNAME");
   auto sockets = connect_gloo({.ranks = *ranks,
                                .timeout = std::chrono::seconds(options.timeout_seconds),
@@ -212,6 +218,14 @@ std::optional<ProfileSpan> span_to_profile(const Options& options) {
   return std::nullopt;
 }
 
+/// What is recorded of a device; empty where nothing can be profiled.
+std::string level_to_profile(const Options& options) {
+  const auto asked = process_environment("HOCKET_PROFILE");
+  const bool may_profile =
+      options.profiled.first_step >= 0 || (asked && !asked->empty()) || takes_requests(options);
+  return may_profile ? options.profile_level : "";
+}
+
 /// The profile of the phase, if one is asked for or may be.
 Result<std::unique_ptr<JobProfile>> begin_profile(const Options& options, const Training& training,
                                                   Phase& phase) {
@@ -220,7 +234,8 @@ Result<std::unique_ptr<JobProfile>> begin_profile(const Options& options, const 
       agree_on_span(training.collective, asks ? span_to_profile(options) : std::nullopt);
   if (!span) return failure(span.error());
   if (!*span && !takes_requests(options)) return nullptr;
-  auto profile = std::make_unique<JobProfile>(training.collective, training.clock, warn);
+  auto profile =
+      std::make_unique<JobProfile>(training.collective, training.clock, warn, training.recorder);
   if (*span) {
     profile->watch(phase, **span);
   } else {
@@ -379,6 +394,16 @@ void print_summary(const Options& options, const RunReport& report, const Gpt2& 
   }
 }
 
+/// What cannot be asked of a device.
+Result<void> check_device(const Options& options) {
+  if (options.device == "host") return {};
+  if (!options.link.empty())
+    return invalid("--link: devices exchange sums by NCCL, whose link is not emulated");
+  if (!options.record.empty())
+    return invalid("--record: a device's tape could not be replayed; record on the host");
+  return {};
+}
+
 Result<void> check_steps(const Options& options) {
   if (!options.profile.empty() && options.training.steps < kMinProfiledSteps) {
     return failure(ErrorCode::invalid_argument,
@@ -398,6 +423,7 @@ Result<void> check_steps(const Options& options) {
 
 Result<void> run(Options options) {
   if (auto ok = check_steps(options); !ok) return ok;
+  if (auto ok = check_device(options); !ok) return ok;
   if (options.watch) {
     // Before the ranks meet: a rank that leaves later makes the others fail for another reason.
     if (const auto daemon = daemon_to_watch(); !daemon) return failure(daemon.error());
@@ -412,9 +438,18 @@ Result<void> run(Options options) {
   Collective& collective = network->collective();
   options.training.rank = collective.rank();
   options.training.world_size = collective.world_size();
-  const auto topology = topology_of(*network);
+  auto topology = topology_of(*network);
   if (!topology) return failure(topology.error());
-  const auto model = Gpt2::create(options.model, options.training, *text);
+  const auto type = parse_element_type(options.precision);
+  if (!type) return failure(type.error());
+  const auto platform = open_platform({.device = options.device,
+                                       .type = *type,
+                                       .local_rank = network->local_rank,
+                                       .profile_level = level_to_profile(options)},
+                                      collective, clock, warn);
+  if (!platform) return failure(platform.error());
+  (*platform)->describe(*topology);
+  const auto model = Gpt2::create(options.model, options.training, *text, (*platform)->backend());
   if (!model) return failure(model.error());
 
   RunReport report{.topology = *topology,
@@ -432,12 +467,19 @@ Result<void> run(Options options) {
                  fetched->detail.c_str(), describe(report.config).c_str());
   }
 
-  const Training training{**model, collective, clock, [&](std::int64_t step) {
-                            if (collective.rank() != 0 || options.json) return;
-                            const auto loss = (*model)->losses()[static_cast<std::size_t>(step)];
-                            std::printf("step %lld: loss %.4f\n", static_cast<long long>(step),
-                                        static_cast<double>(loss));
-                          }};
+  const Training training{.model = **model,
+                          .collective = collective,
+                          .clock = clock,
+                          .make_executor = [&] { return (*platform)->make_executor(); },
+                          .recorder = (*platform)->recorder(),
+                          .step_done =
+                              [&](std::int64_t step) {
+                                if (collective.rank() != 0 || options.json) return;
+                                const auto loss =
+                                    (*model)->losses()[static_cast<std::size_t>(step)];
+                                std::printf("step %lld: loss %.4f\n", static_cast<long long>(step),
+                                            static_cast<double>(loss));
+                              }};
   if (!options.profile.empty()) return profile(options, report, training);
   const auto measured = train(options, report, *fetched, training);
   if (!measured) return failure(measured.error());
@@ -470,6 +512,14 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000));
   app.add_option("--seed", options.training.seed, "Of parameters and batches")
+      ->capture_default_str();
+  app.add_option("--vocabulary", options.model.vocabulary,
+                 "Rows of the token table, of which bytes use the first 256")
+      ->capture_default_str();
+  app.add_option("--device", options.device, "Where to train: host, cuda, or cuda:N")
+      ->capture_default_str();
+  app.add_option("--precision", options.precision,
+                 "Of activations and products: float32, or bfloat16 on a device")
       ->capture_default_str();
   app.add_option("--text", options.text, "File or folder of training text")->capture_default_str();
   app.add_option("--link", options.link,
@@ -504,6 +554,11 @@ int main(int argc, char** argv) {
                  "profiling costs")
       ->check(CLI::Range(std::int64_t{1}, hocket::kMaxProfiledSteps))
       ->needs(profile_at);
+  app.add_option(
+         "--profile-level", options.profile_level,
+         "What profiles record of a device: L0 (kernels and copies), L1 (and what ties them "
+         "to tasks) or L2 (and waits)")
+      ->capture_default_str();
   auto* on_request = app.add_flag(
       "--profile-on-request", options.profile_on_request,
       "Take requests of `hocket profile` out of the store; with --watch they come from the daemon");

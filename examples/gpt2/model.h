@@ -3,7 +3,8 @@
 // A GPT-2-style language model (Radford et al., 2019, section 2.3: pre-norm blocks, tied output
 // head), trained on bytes, data-parallel over ranks; every operation is a task.
 //
-//   auto model = Gpt2::create(config, options, text);
+//   HostBackend backend;
+//   auto model = Gpt2::create(config, options, text, backend);
 //   Scheduler scheduler(…);                       // after the model, so that its tasks end before
 //   SchedulerSubmitter submitter(scheduler);
 //   (*model)->attach(submitter);
@@ -20,6 +21,7 @@
 
 #include "core/result.h"
 #include "core/task.h"
+#include "examples/gpt2/backend.h"
 #include "examples/gpt2/block.h"
 #include "examples/gpt2/config.h"
 #include "examples/gpt2/layers.h"
@@ -31,11 +33,12 @@ namespace hocket {
 
 class Gpt2 {
  public:
-  /// Allocates all that training needs and initialises the parameters. `text` must outlive the
-  /// model. invalid_argument for a bad configuration or a text that does not fit it, unavailable
-  /// when there is not enough memory.
+  /// Allocates all that training needs and initialises the parameters. `text` and `backend`, which
+  /// serves one model, must outlive it. invalid_argument for a bad configuration or a text that
+  /// does not fit it, unavailable when there is not enough memory.
   static Result<std::unique_ptr<Gpt2>> create(const Gpt2Config& config,
-                                              const TrainingOptions& options, const Text& text);
+                                              const TrainingOptions& options, const Text& text,
+                                              Backend& backend);
 
   Gpt2(const Gpt2&) = delete;
   Gpt2& operator=(const Gpt2&) = delete;
@@ -59,10 +62,11 @@ class Gpt2 {
   std::deque<ParameterGroup>& groups() { return groups_; }
 
   /// Of the last step: batch·sequence × vocabulary.
-  ConstFloats logits() const { return logits_.values; }
+  const Buffer& logits() const { return logits_; }
 
  private:
-  Gpt2(const Gpt2Config& config, const TrainingOptions& options, const Text& text);
+  Gpt2(const Gpt2Config& config, const TrainingOptions& options, const Text& text,
+       Backend& backend);
 
   ParameterGroup& embedding() { return groups_.front(); }
   EmbeddingShape embedding_shape() const;
@@ -72,8 +76,12 @@ class Gpt2 {
   const Buffer& stream(std::size_t block) const {
     return block == 0 ? embedded_ : blocks_[block - 1].out();
   }
+  /// Those that live within a step.
+  std::vector<Buffer*> step_buffers();
   /// Alternate, so that a block's output gradient is in the other set than its own.
   BlockGradients& gradients(std::size_t block) { return gradients_[block % 2]; }
+
+  BufferSlice token_table() { return embedding().weights(EmbeddingParameter::tokens); }
 
   void submit_embedding_forward(std::int64_t step);
   void submit_head_forward(std::int64_t step);
@@ -84,18 +92,17 @@ class Gpt2 {
   const Gpt2Config config_;
   const TrainingOptions options_;
   const Text& text_;
+  Backend& backend_;
   Submitter* submitter_ = nullptr;
 
   std::deque<ParameterGroup> groups_;
-  std::vector<std::int32_t> inputs_, targets_;
-  DataId batch_id_;  // of both
-  std::vector<float> losses_;
+  DataId batch_id_;  // of inputs and targets
+  std::span<float> losses_;
 
   Buffer embedded_;
   std::deque<Block> blocks_;
   LayerNorm final_norm_;
-  Buffer normed_, statistics_, logits_;
-  Buffer dlogits_, dnormed_;
+  Buffer normed_, statistics_, logits_, dlogits_, dnormed_;
   std::array<BlockGradients, 2> gradients_;
 };
 

@@ -80,6 +80,7 @@ void head_backward_weight(const LinearShape& shape, ConstFloats x, ConstFloats d
 
 struct AttentionShape {
   int batch = 0, sequence = 0, heads = 0, width = 0;  ///< `width` is a multiple of `heads`
+  bool operator==(const AttentionShape&) const = default;
 };
 
 /// Multi-head causal self-attention (Vaswani et al., arXiv:1706.03762, sections 3.2.1 to 3.2.3):

@@ -39,33 +39,30 @@ std::vector<GroupSpec> parameter_groups(const Gpt2Config& config) {
   return groups;
 }
 
-ParameterGroup::ParameterGroup(const GroupSpec& spec, std::size_t place, std::size_t groups,
-                               std::uint64_t seed)
-    : spec_(spec),
+ParameterGroup::ParameterGroup(Backend& backend, const GroupSpec& spec, std::size_t place,
+                               std::size_t groups, std::uint64_t seed)
+    : backend_(backend),
+      spec_(spec),
       update_name_(spec.name + ".adamw"),
       priorities_(static_cast<std::uint32_t>(place), static_cast<std::uint32_t>(groups)),
-      parameters_(spec.size()),
-      gradients_(spec.size()),
-      first_moment_(spec.size()),
-      second_moment_(spec.size()) {
+      parameters_(backend.allocate(BufferUse::master, spec.size())),
+      weights_(backend.element_type() == ElementType::float32
+                   ? parameters_
+                   : backend.allocate(BufferUse::weights, spec.size())),
+      gradients_(backend.allocate(BufferUse::master, spec.size())),
+      first_moment_(backend.allocate(BufferUse::master, spec.size())),
+      second_moment_(backend.allocate(BufferUse::master, spec.size())) {
   const std::uint64_t key = random_bits(random_key(seed, RandomUse::parameters), place);
-  float* value = parameters_.values.data();
+  std::vector<float> values(spec.size());
   std::size_t index = 0;
   for (const ParameterSpec& parameter : spec_.parameters) {
     offsets_.push_back(index);
     for (const std::size_t end = index + parameter.size; index < end; ++index) {
-      value[index] = parameter.initial_mean + parameter.initial_stddev * random_normal(key, index);
+      values[index] = parameter.initial_mean + parameter.initial_stddev * random_normal(key, index);
     }
   }
-}
-
-ConstFloats ParameterGroup::values(std::size_t parameter) const {
-  return ConstFloats(parameters_.values)
-      .subspan(offsets_[parameter], spec_.parameters[parameter].size);
-}
-
-Floats ParameterGroup::slice(Floats all, std::size_t parameter) const {
-  return all.subspan(offsets_[parameter], spec_.parameters[parameter].size);
+  backend.store(parameters_, values);
+  backend.store(weights_, values);
 }
 
 void ParameterGroup::attach(Submitter& submitter) {
@@ -76,7 +73,7 @@ void ParameterGroup::attach(Submitter& submitter) {
 void ParameterGroup::submit_update(Submitter& submitter, const TrainingOptions& options,
                                    std::int64_t step) {
   submitter.all_reduce({.name = spec_.name, .priority = priorities_.communication}, gradients_.id,
-                       gradients_.values);
+                       {static_cast<float*>(gradients_.memory), gradients_.size});
   submitter.compute({.name = update_name_, .priority = priorities_.forward},
                     std::array{read(gradients_.id), hocket::update(parameters_.id)},
                     [this, &options, step] { update(options, step); });
@@ -84,9 +81,9 @@ void ParameterGroup::submit_update(Submitter& submitter, const TrainingOptions& 
 
 void ParameterGroup::update(const TrainingOptions& options, std::int64_t step) {
   for (std::size_t i = 0; i < offsets_.size(); ++i) {
-    adamw_update(options.adamw, step + 1, spec_.parameters[i].decay, 1.0 / options.world_size,
-                 gradient(i), slice(parameters_.values, i), slice(first_moment_, i),
-                 slice(second_moment_, i));
+    backend_.adamw_update(options.adamw, step + 1, spec_.parameters[i].decay,
+                          1.0 / options.world_size, gradient(i), values(i), slice(first_moment_, i),
+                          slice(second_moment_, i), weights(i));
   }
 }
 

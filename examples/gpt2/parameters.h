@@ -5,7 +5,6 @@
 // that order, in which the forward pass needs them. Not thread-safe by itself: tasks declare what
 // they touch.
 
-#include <boost/align/aligned_allocator.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,24 +12,11 @@
 #include <vector>
 
 #include "core/task.h"
+#include "examples/gpt2/backend.h"
 #include "examples/gpt2/config.h"
-#include "examples/gpt2/ops.h"
 #include "examples/gpt2/submitter.h"
 
 namespace hocket {
-
-/// Starts on a cache line, as wide vector instructions like it.
-using AlignedFloats = std::vector<float, boost::alignment::aligned_allocator<float, 64>>;
-
-/// Memory that tasks read and write under one name.
-struct Buffer {
-  explicit Buffer(std::size_t size) : values(size) {}
-
-  void attach(Submitter& submitter) { id = submitter.add_data(); }
-
-  DataId id;
-  AlignedFloats values;
-};
 
 struct ParameterSpec {
   std::size_t size = 0;
@@ -80,21 +66,24 @@ struct Priorities {
 class ParameterGroup {
  public:
   /// Allocates and initialises; equal on every rank for a seed. `groups` is the number of groups.
-  ParameterGroup(const GroupSpec& spec, std::size_t place, std::size_t groups, std::uint64_t seed);
+  ParameterGroup(Backend& backend, const GroupSpec& spec, std::size_t place, std::size_t groups,
+                 std::uint64_t seed);
 
   ParameterGroup(const ParameterGroup&) = delete;
   ParameterGroup& operator=(const ParameterGroup&) = delete;
 
   const std::string& name() const { return spec_.name; }
   const Priorities& priorities() const { return priorities_; }
+  Backend& backend() const { return backend_; }
 
-  /// One parameter, or its gradient: shapes as in ops.h.
-  ConstFloats values(std::size_t parameter) const;
-  Floats gradient(std::size_t parameter) { return slice(gradients_.values, parameter); }
+  /// One parameter in float32, as operations compute with it, or its gradient: shapes as in ops.h.
+  BufferSlice values(std::size_t parameter) const { return slice(parameters_, parameter); }
+  BufferSlice weights(std::size_t parameter) const { return slice(weights_, parameter); }
+  BufferSlice gradient(std::size_t parameter) const { return slice(gradients_, parameter); }
 
-  Buffer& parameters() { return parameters_; }
+  /// Tasks that read weights access the parameters, which name both.
   const Buffer& parameters() const { return parameters_; }
-  Buffer& gradients() { return gradients_; }
+  const Buffer& gradients() const { return gradients_; }
 
   void attach(Submitter& submitter);
 
@@ -102,15 +91,17 @@ class ParameterGroup {
   void submit_update(Submitter& submitter, const TrainingOptions& options, std::int64_t step);
 
  private:
-  Floats slice(Floats all, std::size_t parameter) const;
+  BufferSlice slice(const Buffer& all, std::size_t parameter) const {
+    return {all, offsets_[parameter], spec_.parameters[parameter].size};
+  }
   void update(const TrainingOptions& options, std::int64_t step);
 
+  Backend& backend_;
   GroupSpec spec_;
   std::string update_name_;
   Priorities priorities_;
   std::vector<std::size_t> offsets_;
-  Buffer parameters_, gradients_;
-  AlignedFloats first_moment_, second_moment_;
+  Buffer parameters_, weights_, gradients_, first_moment_, second_moment_;
 };
 
 }  // namespace hocket

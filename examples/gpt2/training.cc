@@ -74,9 +74,11 @@ Result<void> run_steps(const Training& training, const Phase& phase, Scheduler& 
 }  // namespace
 
 Result<void> run_phase(const Training& training, const Phase& phase) {
-  HostExecutor executor(training.collective, training.clock);
+  const std::unique_ptr<Executor> executor =
+      training.make_executor ? training.make_executor()
+                             : std::make_unique<HostExecutor>(training.collective, training.clock);
   std::optional<LiveJob> live;  // outlives the tasks that it submits
-  Scheduler scheduler(phase.config, executor, phase.options);
+  Scheduler scheduler(phase.config, *executor, phase.options);
   if (phase.live) {
     LiveJobOptions options = phase.live->options;
     options.tuning.config = phase.config;

@@ -5,15 +5,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "core/clock.h"
 #include "core/collective.h"
+#include "core/executor.h"
 #include "core/result.h"
 #include "core/schedule_config.h"
 #include "core/scheduler.h"
 #include "examples/gpt2/model.h"
+#include "profiler/device_recorder.h"
 #include "tuner/client/live_job.h"
 
 namespace hocket {
@@ -23,6 +26,10 @@ struct Training {
   Gpt2& model;
   Collective& collective;
   const Clock& clock;
+  /// Makes what runs the tasks of a phase; empty: a HostExecutor.
+  std::function<std::unique_ptr<Executor>()> make_executor = {};
+  /// Records this rank's device in profiles; may be null.
+  DeviceRecorder* recorder = nullptr;
   /// Called for each step that is done.
   std::function<void(std::int64_t)> step_done = [](std::int64_t) {};
 };

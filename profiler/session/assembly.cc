@@ -77,7 +77,7 @@ class Assembly {
     trace.step_starts = starts_;
     trace.clock_samples = log_.clock_samples;
     trace.dropped = log_.dropped;
-    make_records(trace);
+    make_records(result);
     result.structure = make_structure();
     result.overhead = overhead();
     return result;
@@ -201,7 +201,8 @@ class Assembly {
            (window->begin_ns < event.end_ns || window->begin_ns <= event.begin_ns);
   }
 
-  void make_records(RankTrace& trace) const {
+  void make_records(ProfileResult& result) const {
+    RankTrace& trace = result.trace;
     std::unordered_map<std::string_view, std::uint32_t> names;
     for (const KeptEvent& kept : events_) {
       const TraceEvent& event = *kept.event;
@@ -223,7 +224,10 @@ class Assembly {
         record.submitted_ns = log_.submissions[kept.submission].submitted_ns;
         record.ready_ns = ready_ns_[kept.submission];
         const std::size_t first = first_submission(event.step);
-        if (first != kUnknown) record.task = static_cast<std::int64_t>(kept.submission - first);
+        if (first != kUnknown) {
+          record.task = static_cast<std::int64_t>(kept.submission - first);
+          result.tasks.push_back({event.task, event.step, record.task});
+        }
       }
       trace.records.push_back(record);
     }

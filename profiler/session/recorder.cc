@@ -60,6 +60,7 @@ Result<void> ProfileSession::Recorder::start(const ProfileSpan& span) {
   first_kept_step_ = span.first_step - 1;
   keeping_ = true;
   sample_clocks(*log_);
+  if (options_.device) options_.device->resume();
   hand_out(log_.get());
   on_ = true;
   return {};
@@ -84,21 +85,22 @@ void ProfileSession::Recorder::stop() {
 }
 
 void ProfileSession::Recorder::end_span() {
-  keeping_ = false;
+  stop_keeping();
   on_ = false;
   done_.store(true, std::memory_order_release);
 }
 
 std::optional<ProfileResult> ProfileSession::Recorder::take() {
-  std::unique_ptr<SpanLog> log;
-  {
-    std::lock_guard control(control_);
-    if (!is_done()) return std::nullopt;
-    hand_out(nullptr);
-    log = std::move(log_);
-    done_ = false;
-  }
-  return assemble(*log, options_);
+  std::unique_lock control(control_);
+  if (!is_done()) return std::nullopt;
+  hand_out(nullptr);
+  const std::unique_ptr<SpanLog> log = std::move(log_);
+  done_ = false;
+  // The next span must not begin before the device's recorder has given this one's.
+  if (!options_.device) control.unlock();
+  ProfileResult result = assemble(*log, options_);
+  if (options_.device) options_.device->add_to(result);
+  return result;
 }
 
 void ProfileSession::Recorder::sample_clocks(SpanLog& log) {
@@ -175,14 +177,19 @@ void ProfileSession::Recorder::keep_block(SpanLog& log, std::optional<std::int64
       log.submissions_full_ns = kNeverNs;
       log.blocks.pop_back();
     }
-    keeping_ = false;
+    stop_keeping();
   }
   if (!block || keeping_.load(std::memory_order_relaxed)) return;
   log.blocks.push_back(
       {*block, log.submissions.size(), log.readiness.size(), log.accesses.size(), false});
   sample_clocks(log);
   first_kept_step_ = log.steps.block(*block).begin - 1;
+  if (options_.device) options_.device->resume();
   keeping_ = true;
+}
+
+void ProfileSession::Recorder::stop_keeping() {
+  if (keeping_.exchange(false) && options_.device) options_.device->pause();
 }
 
 void ProfileSession::Recorder::submit(SpanLog& log, const SubmittedTask& task,

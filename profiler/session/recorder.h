@@ -3,7 +3,8 @@
 // The part of a profile session that callbacks reach while a span is under way. Each lane has a
 // lock and a place to write of its own, so lanes do not meet; the plan's calls come one at a time.
 //
-// Locks are taken in this order: control_, lanes in their order, decisions_.
+// Locks are taken in this order: control_, lanes in their order, decisions_. The recorder of the
+// device is called with any of them held.
 
 #include <array>
 #include <atomic>
@@ -67,6 +68,7 @@ class ProfileSession::Recorder {
   void submit(SpanLog& log, const SubmittedTask& task, std::int64_t now_ns);
   void sample_clocks(SpanLog& log);
   void end_span();
+  void stop_keeping();
   /// Gives all lanes and the plan's calls `log`, which may be null.
   void hand_out(SpanLog* log);
 

@@ -56,6 +56,44 @@ TEST(Plan, APartLargerThanTheWindowGoesAlone) {
   EXPECT_EQ(plan.in_flight_bytes(), 8192);
 }
 
+TEST(Plan, AnIssuedCollectiveFreesItsSuccessorsBeforeItsCreditReturns) {
+  Plan plan({.partition_bytes = 64, .credit_bytes = 128, .order = PartOrder::fifo});
+  const DataId gradient = plan.add_data();
+  const TaskId collective =
+      plan.submit_collective({.name = {}, .priority = 0}, updates(gradient), 128);
+  const TaskId after = plan.submit_compute({.name = {}, .priority = 0}, updates(gradient));
+  const TaskId other =
+      plan.submit_collective({.name = {}, .priority = 0}, updates(plan.add_data()), 64);
+  ASSERT_TRUE(plan.next_part());
+  ASSERT_TRUE(plan.next_part());
+  EXPECT_FALSE(plan.issue_part(collective));
+  EXPECT_FALSE(plan.next_compute());
+  EXPECT_TRUE(plan.issue_part(collective));
+  EXPECT_EQ(plan.next_compute(), after);
+  EXPECT_FALSE(plan.next_part()) << "the window is full";
+  EXPECT_EQ(plan.in_flight_bytes(), 128);
+  plan.return_credit(64);
+  EXPECT_EQ(plan.next_part()->task, other);
+}
+
+TEST(Plan, ChoosesAmongCollectivesWhoseInputsHaveArrived) {
+  Plan plan({.partition_bytes = 64, .credit_bytes = 64, .order = PartOrder::priority});
+  plan.await_inputs();
+  const TaskId urgent =
+      plan.submit_collective({.name = {}, .priority = 1}, updates(plan.add_data()), 64);
+  const TaskId early =
+      plan.submit_collective({.name = {}, .priority = 2}, updates(plan.add_data()), 128);
+  EXPECT_EQ(plan.next_awaiting_inputs(), urgent);
+  EXPECT_EQ(plan.next_awaiting_inputs(), early);
+  EXPECT_FALSE(plan.next_awaiting_inputs());
+  EXPECT_FALSE(plan.next_part());
+  plan.inputs_arrived(early);
+  EXPECT_EQ(plan.next_part()->task, early);
+  plan.inputs_arrived(urgent);
+  plan.return_credit(64);
+  EXPECT_EQ(plan.next_part()->task, urgent);
+}
+
 TEST(Plan, AnEmptyCollectiveIsOnePartOfNoBytes) {
   Plan plan({.partition_bytes = 64, .credit_bytes = 64});
   const TaskId empty =

@@ -22,6 +22,9 @@ TEST(Topology, FingerprintsDifferInEveryFieldAndJsonRoundTrips) {
   EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.link = "tcp"; }));
   EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.memory_gib = 2; }));
   EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.library_versions["gloo"] = "2"; }));
+  EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.accelerator = "GPU"; }));
+  EXPECT_EQ(topology_from_json(to_json(base)).value(), base);
+  base.accelerator = "GPU";
   EXPECT_EQ(topology_from_json(to_json(base)).value(), base);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/sim/simulator.h"
 #include "core/statistics.h"
+#include "profiler/intervals.h"
 #include "tests/core/sim/random_steps.h"
 #include "tests/profiler/session_fixtures.h"
 
@@ -203,6 +204,86 @@ TEST(ProfileSession, ASpanThatIsOverWhenItStartsIsDoneAtOnce) {
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->trace.records.empty());
   EXPECT_TRUE(result->trace.step_starts.empty());
+}
+
+/// Remembers when it recorded.
+class DeviceLog final : public DeviceRecorder {
+ public:
+  explicit DeviceLog(const Clock& clock) : clock_(clock) {}
+
+  void resume() override {
+    EXPECT_FALSE(is_on_);
+    is_on_ = true;
+    on.push_back({clock_.now_ns(), 0});
+  }
+  void pause() override {
+    EXPECT_TRUE(is_on_);
+    is_on_ = false;
+    on.back().end_ns = clock_.now_ns();
+  }
+  void add_to(ProfileResult& result) override {
+    EXPECT_FALSE(is_on_);
+    ++taken;
+    result.notes.push_back("device");
+  }
+
+  std::vector<Interval> on;
+  int taken = 0;
+
+ private:
+  const Clock& clock_;
+  bool is_on_ = false;
+};
+
+TEST(ProfileSession, RecordsTheDeviceWhileItKeepsAnything) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    SimulatedRun job(seed);
+    DeviceLog device(job.clock);
+    ProfileSession session({.clock = job.clock, .device = &device});
+    WatchedRun run(session);
+    const std::int64_t interleave = seed % 2 ? 0 : 3;
+    ASSERT_TRUE(session.start({.first_step = 6, .steps = 6, .interleave = interleave}));
+    const auto names = simulate(job.step, {.config = job.config,
+                                           .iterations = 40,
+                                           .trace = &run,
+                                           .observer = &session,
+                                           .clock = &job.clock});
+    ASSERT_TRUE(names);
+    EXPECT_EQ(device.taken, 0);
+    const auto result = session.take();
+    ASSERT_TRUE(result);
+    EXPECT_EQ(device.taken, 1);
+    EXPECT_EQ(result->notes, std::vector<std::string>{"device"});
+    // Asked for ahead of time it begins at once, and again before each block.
+    EXPECT_EQ(device.on.size(), interleave == 0 ? 2u : 3u);
+    std::int64_t inside_ns = 0, all_ns = 0;
+    const Coverage recorded(device.on);
+    for (const auto& [start, end_ns] : windows_of(result->trace)) {
+      inside_ns += recorded.inside_ns({start.begin_ns, end_ns});
+      all_ns += end_ns - start.begin_ns;
+    }
+    EXPECT_EQ(inside_ns, all_ns);
+    for (const NumberedTask& task : result->tasks) {
+      EXPECT_TRUE(std::ranges::any_of(result->trace.records, [&](const TraceRecord& record) {
+        return record.step == task.step && record.task == task.task;
+      }));
+    }
+    EXPECT_GE(result->tasks.size(), result->structure.tasks.size());
+  }
+}
+
+TEST(ProfileSession, EndsTheDevicesRecordsWhenItIsStopped) {
+  SimulatedRun job(1);
+  DeviceLog device(job.clock);
+  ProfileSession session({.clock = job.clock, .device = &device});
+  ASSERT_TRUE(session.start({.first_step = 6, .steps = 6}));
+  EXPECT_EQ(device.on.size(), 1u);
+  session.stop();
+  session.stop();
+  EXPECT_TRUE(session.take());
+  EXPECT_EQ(device.taken, 1);
+  EXPECT_EQ(device.on.size(), 1u);
 }
 
 TEST(ProfileSession, OneSpanFollowsAnother) {

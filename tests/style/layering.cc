@@ -10,9 +10,9 @@ namespace {
 
 using Rooms = std::set<std::string_view>;
 
-const Rooms kLibraries = {"core",         "core/host",       "core/cuda", "core/sim",
-                          "profiler",     "profiler/export", "store",     "tuner",
-                          "tuner/client", "tuner/daemon",    "profiles"};
+const Rooms kLibraries = {"core",     "core/host",      "core/cuda",       "core/sim",
+                          "profiler", "profiler/cupti", "profiler/export", "store",
+                          "tuner",    "tuner/client",   "tuner/daemon",    "profiles"};
 
 /// Each folder of the table, and the others that it may include.
 const std::map<std::string_view, Rooms>& table() {
@@ -25,6 +25,7 @@ const std::map<std::string_view, Rooms>& table() {
         {"core/cuda", {"core"}},
         {"core/sim", {"core"}},
         {"profiler", {"core", "core/sim"}},
+        {"profiler/cupti", {"core", "profiler"}},
         {"profiler/export", {"core", "profiler"}},
         {"store", {"core"}},
         {"profiles", {"core", "core/sim", "profiler", "profiler/export", "store", "tuner/client"}},
@@ -57,9 +58,10 @@ const std::vector<LibraryRule>& library_rules() {
       {"google/protobuf", {"profiler/export/perfetto.cc"}},
       {"perfetto.pb.h", {"profiler/export/perfetto.cc"}},
       {"cupti", {"profiler/cupti/"}},
-      {"cuda", {"core/cuda/"}},
+      {"cuda", {"core/cuda/", "examples/gpt2/cuda/"}},
       {"cublas", {"core/cuda/"}},
       {"nccl", {"core/cuda/"}},
+      {"cudnn", {"examples/gpt2/cuda/"}},
       {"openssl/",
        {"tuner/client/http_client", "tuner/client/last_good.cc", "tuner/daemon/tls",
         "tuner/daemon/tokens.cc"}},

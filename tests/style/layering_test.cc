@@ -50,6 +50,7 @@ TEST(Layering, LetsFoldersIncludeWhatStandsBelowThem) {
   EXPECT_THAT(own("tuner/daemon/push.cc", "store/store.h"), IsEmpty());
   EXPECT_THAT(own("cli/tune.cc", "core/host/link.h"), IsEmpty());
   EXPECT_THAT(own("cli/simulate.cc", "profiler/export/chrome_trace.h"), IsEmpty());
+  EXPECT_THAT(own("benchmarks/gpu/step.cc", "profiler/cupti/cupti_session.h"), IsEmpty());
   EXPECT_THAT(own("examples/gpt2/main.cc", "tuner/client/client.h"), IsEmpty());
   EXPECT_THAT(own("tests/store/rows_test.cc", "store/sqlite/rows.h"), IsEmpty());
 }
@@ -64,6 +65,8 @@ TEST(Layering, RefusesArrowsThatRunUpOrSideways) {
   EXPECT_THAT(own("tuner/client/a.cc", "tuner/space.h"), ElementsAre(HasSubstr("may not include")));
   EXPECT_THAT(own("profiler/a.cc", "store/store.h"), ElementsAre(HasSubstr("may not include")));
   EXPECT_THAT(own("profiler/a.cc", "profiler/export/b.h"),
+              ElementsAre(HasSubstr("may not include")));
+  EXPECT_THAT(own("core/cuda/a.cc", "profiler/cupti/b.h"),
               ElementsAre(HasSubstr("may not include")));
   EXPECT_THAT(own("cli/a.cc", "tests/mutate.h"), ElementsAre(HasSubstr("may not include")));
   EXPECT_THAT(own("examples/a.cc", "cli/json.h"), ElementsAre(HasSubstr("may not include")));

@@ -36,6 +36,26 @@ TEST(RankEnvironment, UnderstandsEachLauncher) {
   }
 }
 
+TEST(RankEnvironment, KnowsThePlaceOnThisHost) {
+  const std::pair<std::map<std::string, std::string>, int> cases[] = {
+      {{{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}}, 1},
+      {{{"OMPI_COMM_WORLD_RANK", "3"},
+        {"OMPI_COMM_WORLD_SIZE", "4"},
+        {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}},
+       0},
+      {{{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}}, 1},
+      {{{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "2"}}, 2},
+      {{{"RANK", "3"}, {"WORLD_SIZE", "4"}}, 3}};
+  for (auto [variables, local_rank] : cases) {
+    variables["HOCKET_RENDEZVOUS"] = "tcp://a:1";
+    const auto environment = read(variables);
+    ASSERT_TRUE(environment) << environment.error().message;
+    EXPECT_EQ(environment->local_rank, local_rank);
+  }
+  EXPECT_THAT(read({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "x"}}).error().message,
+              testing::HasSubstr("LOCAL_RANK: expected an integer from 0 to 0"));
+}
+
 TEST(RankEnvironment, TakesTheMasterAddressOfTorchrun) {
   const auto environment =
       read({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "host"}, {"MASTER_PORT", "29500"}});

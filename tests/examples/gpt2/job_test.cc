@@ -218,6 +218,12 @@ TEST(Gpt2Job, BadInputIsExitStatusTwoAndSaysWhy) {
       {{"--watch", "--explore", "77%"}, "from 0% to 50%"},
       {{"--explore", "3%"}, "requires --watch"},
       {{"--heads", "7"}, "heads"},
+      {{"--device", "gpu"}, "expected host, cuda or cuda:N"},
+      {{"--device", "cuda:x"}, "cuda:N has a number"},
+      {{"--device", "cuda", "--link", "1gbit"}, "is not emulated"},
+      {{"--device", "cuda", "--record", "/tmp/x"}, "could not be replayed"},
+      {{"--precision", "bfloat16"}, "use --device cuda"},
+      {{"--precision", "half"}, "expected float32 or bfloat16"},
       {{"--text", "/no/such/file"}, "/no/such/file"},
   };
   for (const auto& [arguments, message] : cases) {
@@ -232,6 +238,13 @@ TEST(Gpt2Job, BadInputIsExitStatusTwoAndSaysWhy) {
       process.stderr_text.find("field \"streams\": expected an integer from 1 to 64, found 0"),
       std::string::npos)
       << process.stderr_text;
+}
+
+TEST(Gpt2Job, ADeviceThatCannotBeUsedIsExitStatusOneAndSaysWhy) {
+  const auto process = run_alone({"--device", "cuda", "--layers", "1", "--steps", "6"});
+  if (process.succeeded()) GTEST_SKIP() << "there is a device";
+  EXPECT_EQ(process.exit_status, 1);
+  EXPECT_NE(process.stderr_text.find("gpt2: --device: "), std::string::npos) << process.stderr_text;
 }
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include "examples/gpt2/model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +11,7 @@
 
 #include "examples/gpt2/random.h"
 #include "tests/examples/gpt2/finite_difference.h"
+#include "tests/examples/gpt2/host_model.h"
 #include "tests/examples/gpt2/submitters.h"
 
 namespace hocket {
@@ -38,13 +38,6 @@ Text prose() {
   return Text(bytes);
 }
 
-std::unique_ptr<Gpt2> create(const Gpt2Config& config, const TrainingOptions& options,
-                             const Text& text) {
-  auto model = Gpt2::create(config, options, text);
-  EXPECT_TRUE(model) << model.error().message;
-  return std::move(*model);
-}
-
 std::vector<std::uint32_t> bits(std::span<const float> values) {
   std::vector<std::uint32_t> result;
   for (const float value : values) result.push_back(std::bit_cast<std::uint32_t>(value));
@@ -57,39 +50,45 @@ struct Trained {
 };
 
 Trained train(const Gpt2Config& config, const TrainingOptions& options, const Text& text,
-              const Sum& sum = {}) {
+              const Sum& sum = {}, bool fuses = false) {
   ImmediateSubmitter submitter;
   submitter.sum = sum;
-  const auto model = create(config, options, text);
+  const HostModel model(config, options, text, fuses);
   model->attach(submitter);
   for (std::int64_t step = 0; step < options.steps; ++step) model->submit_step(step);
   return {{model->losses().begin(), model->losses().end()}, model->parameters_hash()};
 }
 
+Result<std::unique_ptr<Gpt2>> create(const Gpt2Config& config, const TrainingOptions& options,
+                                     const Text& text) {
+  HostBackend backend;
+  return Gpt2::create(config, options, text, backend);
+}
+
 TEST(Gpt2Model, RefusesWhatDoesNotFit) {
   const Text text = random_text(100, 11);
-  const auto bad_config = Gpt2::create({.layers = 0}, {}, text);
+  const auto bad_config = create({.layers = 0}, {}, text);
   ASSERT_FALSE(bad_config);
   EXPECT_THAT(bad_config.error().message, HasSubstr("layers is 0, allowed are 1 to"));
 
-  const auto bad_options = Gpt2::create(kTiny, {.rank = 1}, text);
+  const auto bad_options = create(kTiny, {.rank = 1}, text);
   ASSERT_FALSE(bad_options);
   EXPECT_THAT(bad_options.error().message, HasSubstr("rank is 1, allowed are 0 to 0"));
 
-  const auto short_text = Gpt2::create(kTiny, {}, random_text(5, 11));
+  const auto short_text = create(kTiny, {}, random_text(5, 11));
   ASSERT_FALSE(short_text);
   EXPECT_EQ(short_text.error().code, ErrorCode::invalid_argument);
   EXPECT_THAT(short_text.error().message, HasSubstr("sequence is 5, but the text has 5 bytes"));
-  EXPECT_TRUE(Gpt2::create(kTiny, {}, random_text(6, 11)));
+  EXPECT_TRUE(create(kTiny, {}, random_text(6, 11)));
 
-  const auto large_byte = Gpt2::create(kTiny, {}, Text("\1\2\3\4\5\6\7\13"));
+  const auto large_byte = create(kTiny, {}, Text("\1\2\3\4\5\6\7\13"));
   ASSERT_FALSE(large_byte);
   EXPECT_THAT(large_byte.error().message,
               HasSubstr("vocabulary is 11, but the text has the byte 11"));
 }
 
 TEST(Gpt2Model, RefusesWhatDoesNotFitIntoMemory) {
-  const auto huge = Gpt2::create({.layers = 512, .heads = 64, .d_model = 16384}, {}, prose());
+  const auto huge = create({.layers = 512, .heads = 64, .d_model = 16384}, {}, prose());
   ASSERT_FALSE(huge);
   EXPECT_EQ(huge.error().code, ErrorCode::unavailable);
   EXPECT_THAT(huge.error().message, HasSubstr("gpt2-512x16384-s64-b4 takes about"));
@@ -97,26 +96,26 @@ TEST(Gpt2Model, RefusesWhatDoesNotFitIntoMemory) {
 
 TEST(Gpt2Model, StartsAsGpt2) {
   const Text text = random_text(100, 256);
-  const auto model = create({.layers = 2, .d_model = 64}, {}, text);
+  const HostModel model({.layers = 2, .d_model = 64}, {}, text);
   const auto deviation = [](ConstFloats values, double mean) {
     double squares = 0;
     for (const float value : values) squares += (value - mean) * (value - mean);
     return std::sqrt(squares / static_cast<double>(values.size()));
   };
   ParameterGroup& embedding = model->groups()[0];
-  EXPECT_NEAR(deviation(embedding.values(EmbeddingParameter::tokens), 0), 0.02, 0.001);
-  EXPECT_NEAR(deviation(embedding.values(EmbeddingParameter::positions), 0), 0.01, 0.001);
+  EXPECT_NEAR(deviation(floats(embedding.values(EmbeddingParameter::tokens)), 0), 0.02, 0.001);
+  EXPECT_NEAR(deviation(floats(embedding.values(EmbeddingParameter::positions)), 0), 0.01, 0.001);
   for (const std::size_t place : {1, 2, 3, 4}) {
     ParameterGroup& group = model->groups()[place];
-    EXPECT_EQ(deviation(group.values(BlockParameter::gain), 1), 0);
-    EXPECT_EQ(deviation(group.values(BlockParameter::bias), 0), 0);
-    EXPECT_NEAR(deviation(group.values(BlockParameter::first_weight), 0), 0.02, 0.001);
-    EXPECT_EQ(deviation(group.values(BlockParameter::first_bias), 0), 0);
-    EXPECT_NEAR(deviation(group.values(BlockParameter::second_weight), 0), 0.01, 0.0005);
-    EXPECT_EQ(deviation(group.values(BlockParameter::second_bias), 0), 0);
+    EXPECT_EQ(deviation(floats(group.values(BlockParameter::gain)), 1), 0);
+    EXPECT_EQ(deviation(floats(group.values(BlockParameter::bias)), 0), 0);
+    EXPECT_NEAR(deviation(floats(group.values(BlockParameter::first_weight)), 0), 0.02, 0.001);
+    EXPECT_EQ(deviation(floats(group.values(BlockParameter::first_bias)), 0), 0);
+    EXPECT_NEAR(deviation(floats(group.values(BlockParameter::second_weight)), 0), 0.01, 0.0005);
+    EXPECT_EQ(deviation(floats(group.values(BlockParameter::second_bias)), 0), 0);
   }
-  EXPECT_NE(model->groups()[1].values(BlockParameter::first_weight)[0],
-            model->groups()[3].values(BlockParameter::first_weight)[0]);
+  EXPECT_NE(floats(model->groups()[1].values(BlockParameter::first_weight))[0],
+            floats(model->groups()[3].values(BlockParameter::first_weight))[0]);
 }
 
 TEST(Gpt2Model, BeginsWithTheLossOfAGuess) {
@@ -126,10 +125,10 @@ TEST(Gpt2Model, BeginsWithTheLossOfAGuess) {
 
 TEST(Gpt2Model, BuffersStartOnCacheLines) {
   const Text text = random_text(100, 11);
-  const auto model = create(kTiny, {}, text);
+  const HostModel model(kTiny, {}, text);
   for (ParameterGroup& group : model->groups()) {
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(group.parameters().values.data()) % 64, 0u);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(group.gradients().values.data()) % 64, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(group.parameters().memory) % 64, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(group.gradients().memory) % 64, 0u);
   }
 }
 
@@ -141,15 +140,15 @@ TEST(Gpt2Model, GradientsAreTheDerivativesOfTheLoss) {
     Gpt2Config config = kTiny;
     config.layers = layers;
     const Text text = random_text(100, config.vocabulary);
-    const auto model = create(config, {.seed = static_cast<std::uint64_t>(layers)}, text);
+    const HostModel model(config, {.seed = static_cast<std::uint64_t>(layers)}, text);
     ImmediateSubmitter submitter;
     submitter.updates = false;
     model->attach(submitter);
     // Away from the small initial values, with which most gradients are next to nothing.
     for (ParameterGroup& group : model->groups()) {
-      for (std::size_t i = 0; i < group.parameters().values.size(); ++i) {
-        group.parameters().values[i] += 0.3f * random_normal(group.priorities().forward, i);
-      }
+      const Floats values = floats(group.parameters());
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] += 0.3f * random_normal(group.priorities().forward, i);
     }
     const auto loss = [&] {
       model->submit_step(0);
@@ -158,9 +157,8 @@ TEST(Gpt2Model, GradientsAreTheDerivativesOfTheLoss) {
     for (ParameterGroup& group : model->groups()) {
       SCOPED_TRACE(group.name());
       loss();  // the last differences have left their gradients
-      const std::vector<float> gradient(group.gradients().values.begin(),
-                                        group.gradients().values.end());
-      expect_gradient(group.parameters().values, gradient, loss);
+      const std::vector<float> gradient = model.backend->load(group.gradients());
+      expect_gradient(floats(group.parameters()), gradient, loss);
     }
   }
 }
@@ -189,8 +187,8 @@ TEST(Gpt2Model, IsAFunctionOfTheSeed) {
 
 TEST(Gpt2Model, RanksStartAlikeAndDrawDifferentBatches) {
   const Text text = prose();
-  const auto zero = create(kSmall, {.rank = 0, .world_size = 2}, text);
-  const auto one = create(kSmall, {.rank = 1, .world_size = 2}, text);
+  const HostModel zero(kSmall, {.rank = 0, .world_size = 2}, text);
+  const HostModel one(kSmall, {.rank = 1, .world_size = 2}, text);
   EXPECT_EQ(zero->parameters_hash(), one->parameters_hash());
   EXPECT_NE(train(kSmall, {.steps = 1, .rank = 0, .world_size = 2}, text).losses,
             train(kSmall, {.steps = 1, .rank = 1, .world_size = 2}, text).losses);
@@ -199,9 +197,9 @@ TEST(Gpt2Model, RanksStartAlikeAndDrawDifferentBatches) {
 TEST(Gpt2Model, OnlyMatricesDecay) {
   const Text text = prose();
   ImmediateSubmitter submitter;
-  std::vector<std::unique_ptr<Gpt2>> models;
+  std::vector<HostModel> models;
   for (const double weight_decay : {0.0, 0.5}) {
-    models.push_back(create(kSmall, {.adamw = {.weight_decay = weight_decay}}, text));
+    models.emplace_back(kSmall, TrainingOptions{.adamw = {.weight_decay = weight_decay}}, text);
     models.back()->attach(submitter);
     models.back()->submit_step(0);
   }
@@ -211,8 +209,8 @@ TEST(Gpt2Model, OnlyMatricesDecay) {
       const bool matrix =
           place == 0 ? i == EmbeddingParameter::tokens
                      : i == BlockParameter::first_weight || i == BlockParameter::second_weight;
-      const bool same =
-          bits(models[0]->groups()[place].values(i)) == bits(models[1]->groups()[place].values(i));
+      const bool same = bits(floats(models[0]->groups()[place].values(i))) ==
+                        bits(floats(models[1]->groups()[place].values(i)));
       EXPECT_EQ(same, !matrix) << specs[place].name << " " << i;
     }
   }
@@ -230,17 +228,25 @@ TEST(Gpt2Model, UpdatesWithTheMeanOverRanks) {
   EXPECT_EQ(alone.hash, four.hash);
 }
 
+TEST(Gpt2Model, FusedTasksGiveTheSameBits) {
+  const Text text = prose();
+  const Trained plain = train(kSmall, {.steps = 4}, text);
+  const Trained fused = train(kSmall, {.steps = 4}, text, {}, true);
+  EXPECT_EQ(bits(plain.losses), bits(fused.losses));
+  EXPECT_EQ(plain.hash, fused.hash);
+}
+
 // A text of one window, so that both models see the same one but for its byte `changed`.
 TEST(Gpt2Model, LaterTokensDoNotChangeEarlierLogits) {
   Gpt2Config config = kSmall;
   config.batch = 1;
   const auto logits = [&](const std::string& bytes) {
     const Text text(bytes);
-    const auto model = create(config, {}, text);
+    const HostModel model(config, {}, text);
     ImmediateSubmitter submitter;
     model->attach(submitter);
     model->submit_step(0);
-    return bits(model->logits());
+    return bits(floats(model->logits()));
   };
   const std::string bytes = "a window of text.";
   ASSERT_EQ(bytes.size(), static_cast<std::size_t>(config.sequence) + 1);

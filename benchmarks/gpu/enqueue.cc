@@ -1,0 +1,136 @@
+// What the executor adds to a kernel's launch on the host: steps of tasks that each launch an empty
+// kernel, against as many launches in a loop, in turns.
+//
+//   bin/gpu_enqueue                      a table
+//   bin/gpu_enqueue --json               the same as JSON
+//
+// A task's time is that from the replay of a captured step to its last kernel's end, divided by the
+// tasks; so is a launch's, and both are the host's as long as an empty kernel is shorter. Exit
+// status 1 where there is no device.
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "benchmarks/gpu/empty_kernel.h"
+#include "core/check.h"
+#include "core/cuda/cuda_driver.h"
+#include "core/cuda/device_executor.h"
+#include "core/cuda/device_task.h"
+#include "core/host/local_collective.h"
+#include "core/scheduler.h"
+#include "core/statistics.h"
+
+namespace hocket {
+namespace {
+
+struct Options {
+  int tasks = 4096, rounds = 31, streams = 1;
+  bool json = false;
+};
+
+struct Costs {
+  std::vector<double> launch_ns, task_ns;
+};
+
+void require(const Result<void>& result) {
+  if (!result) throw std::runtime_error(result.error().message);
+}
+
+/// What a loop of launches takes for each.
+double time_launches(DeviceDriver& driver, DeviceStream stream, int launches, const Clock& clock) {
+  const std::int64_t begin_ns = clock.now_ns();
+  for (int i = 0; i < launches; ++i) require(launch_empty_kernel(stream));
+  require(driver.synchronize(stream));
+  return static_cast<double>(clock.now_ns() - begin_ns) / launches;
+}
+
+Result<Costs> measure(const Options& options) {
+  auto driver = open_cuda_device(0);
+  if (!driver) return failure(driver.error());
+  if (auto ok = (*driver)->use_device(); !ok) return failure(ok.error());
+  const auto stream = (*driver)->create_stream(StreamPriority::normal);
+  if (!stream) return failure(stream.error());
+  const SteadyClock clock;
+  SoleRankCollective collective;
+  LocalGroup group(1);
+  const auto messages = group.join(0);
+  DeviceMemory memory(**driver);
+  DeviceExecutor executor(**driver, collective, memory, *messages, clock);
+  Scheduler scheduler({.streams = options.streams}, executor);
+  // As many chains as there are streams.
+  std::vector<DataId> chains;
+  for (int i = 0; i < options.streams; ++i) chains.push_back(scheduler.add_data());
+  scheduler.begin_capture();
+  for (int i = 0; i < options.tasks; ++i) {
+    const DataId chain = chains[static_cast<std::size_t>(i) % chains.size()];
+    scheduler.compute({.name = "nothing"}, std::array{update(chain)},
+                      [] { require(launch_empty_kernel(this_device_task().stream)); });
+  }
+  const auto step = scheduler.end_capture();
+  Costs costs;
+  for (int round = 0; round <= options.rounds; ++round) {
+    const double launch_ns = time_launches(**driver, *stream, options.tasks, clock);
+    const std::int64_t begin_ns = clock.now_ns();
+    if (auto ok = scheduler.replay(step); !ok) return failure(ok.error());
+    if (auto ok = scheduler.synchronize(); !ok) return failure(ok.error());
+    const auto step_ns = static_cast<double>(clock.now_ns() - begin_ns);
+    if (round == 0) continue;  // warm-up
+    costs.launch_ns.push_back(launch_ns);
+    costs.task_ns.push_back(step_ns / options.tasks);
+  }
+  (*driver)->destroy_stream(*stream);
+  return costs;
+}
+
+void print(const Options& options, const Costs& costs) {
+  std::vector<double> added_ns;
+  for (std::size_t i = 0; i < costs.task_ns.size(); ++i)
+    added_ns.push_back(costs.task_ns[i] - costs.launch_ns[i]);
+  if (options.json) {
+    const nlohmann::json document{{"tasks", options.tasks},
+                                  {"rounds", options.rounds},
+                                  {"streams", options.streams},
+                                  {"launch_ns", median(costs.launch_ns)},
+                                  {"task_ns", median(costs.task_ns)},
+                                  {"added_ns", median(added_ns)},
+                                  {"added_spread_ns", spread(added_ns)}};
+    std::printf("%s\n", document.dump().c_str());
+    return;
+  }
+  std::printf("a launch %.0f ns ± %.0f, a task %.0f ns ± %.0f: %.0f ns ± %.0f more\n",
+              median(costs.launch_ns), spread(costs.launch_ns), median(costs.task_ns),
+              spread(costs.task_ns), median(added_ns), spread(added_ns));
+}
+
+}  // namespace
+}  // namespace hocket
+
+int main(int argc, char** argv) {
+  hocket::Options options;
+  CLI::App app("What the device executor adds to a kernel's launch");
+  app.add_option("--tasks", options.tasks, "Of a step")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  app.add_option("--rounds", options.rounds, "Measured")
+      ->capture_default_str()
+      ->check(CLI::Range(3, 10'000));
+  app.add_option("--streams", options.streams, "Of the executor")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 32));
+  app.add_flag("--json", options.json, "Print JSON");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  const auto costs = hocket::measure(options);
+  if (!costs) {
+    std::fprintf(stderr, "gpu_enqueue: %s\n", costs.error().message.c_str());
+    return 1;
+  }
+  hocket::print(options, *costs);
+  return 0;
+}

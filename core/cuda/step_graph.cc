@@ -1,0 +1,103 @@
+#include "core/cuda/step_graph.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/cuda/task_issue.h"
+
+namespace hocket {
+
+Result<std::unique_ptr<StepGraph>> StepGraph::open(const StepGraphParts& parts) {
+  std::unique_ptr<StepGraph> graph(new StepGraph(parts));
+  if (auto ok = graph->streams_.open(); !ok) return failure(ok.error());
+  const auto stream = parts.driver.create_stream(StreamPriority::normal);
+  if (!stream) return failure(stream.error().in("making a stream to capture"));
+  graph->capturing_ = *stream;
+  const auto launched = parts.driver.create_event(EventTiming::none);
+  if (!launched) return failure(launched.error().in("making the event of a graph"));
+  graph->launched_ = *launched;
+  return graph;
+}
+
+StepGraph::~StepGraph() {
+  drop_graph();
+  if (launched_.handle) parts_.driver.destroy_event(launched_);
+  if (capturing_.handle) parts_.driver.destroy_stream(capturing_);
+}
+
+void StepGraph::drop_graph() {
+  if (graph_ && (!is_launched_ || parts_.driver.has_run(launched_).value_or(false)))
+    parts_.driver.destroy_graph(*graph_);
+  graph_.reset();
+  is_launched_ = false;
+}
+
+Result<void> StepGraph::launch_graph(DeviceStream stream) {
+  is_launched_ = true;
+  if (auto ok = parts_.driver.launch(*graph_, stream); !ok) return ok;
+  return parts_.driver.record(launched_, stream);
+}
+
+Result<void> StepGraph::launch(const StepWork& work, DeviceStream stream) {
+  if (version_ != work.version) {
+    drop_graph();
+    version_ = work.version;
+    has_run_ = false;
+  }
+  if (!std::exchange(has_run_, true)) return put(work, stream);
+  if (!graph_) {
+    if (auto ok = capture(work); !ok) return failure(ok.error().in("capturing the step"));
+  }
+  return launch_graph(stream);
+}
+
+Result<void> StepGraph::capture(const StepWork& work) {
+  if (auto ok = parts_.driver.begin_capture(capturing_); !ok) return ok;
+  const auto put_there = put(work, capturing_);
+  // Ended in any case: the stream would go on capturing.
+  const auto graph = parts_.driver.end_capture(capturing_);
+  if (graph) graph_ = *graph;
+  if (!put_there) {
+    drop_graph();
+    return put_there;
+  }
+  return graph ? Result<void>() : failure(graph.error());
+}
+
+Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
+  if (auto ok = streams_.fork(stream); !ok) return ok;
+  TaskIssue issue(streams_, parts_.memory, parts_.collective);
+  std::vector<StreamPosition> parts, also_after;
+  const auto channels = static_cast<std::uint64_t>(parts_.lanes.channels);
+  for (const StepEntry& entry : work.sequence) {
+    const CapturedStep::Task& task = work.step->task(entry.task);
+    if (!entry.is_part) {
+      const auto position = issue.compute(task.accesses, *work.bodies[entry.task], std::nullopt);
+      if (!position) return failure(position.error().in("task \"" + task.name + "\""));
+      continue;
+    }
+    // The last part of each channel that must have ended.
+    also_after.clear();
+    const std::uint64_t ended = entry.after_part ? *entry.after_part + 1 : 0;
+    for (std::uint64_t part = ended - std::min(ended, channels); part < ended; ++part)
+      also_after.push_back(parts[part]);
+    constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
+    const auto position =
+        issue.part({.collective = {entry.task, 0},
+                    .accesses = task.accesses,
+                    .values = work.values[entry.task].subspan(
+                        static_cast<std::size_t>(entry.offset_bytes / kFloatBytes),
+                        static_cast<std::size_t>(entry.bytes / kFloatBytes)),
+                    .index = entry.part,
+                    .also_after = also_after},
+                   std::nullopt);
+    if (!position) return failure(position.error().in("all-reduce of \"" + task.name + "\""));
+    parts.push_back(*position);
+  }
+  return streams_.join();
+}
+
+}  // namespace hocket

@@ -1,0 +1,63 @@
+#pragma once
+
+// Puts one task after another into streams: its waits, the memory that lives within the step, what
+// its body or the collective does, and the ends of memory. One thread uses it.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/cuda/device_collective.h"
+#include "core/cuda/device_memory.h"
+#include "core/cuda/device_task.h"
+#include "core/cuda/stream_queues.h"
+#include "core/result.h"
+#include "core/task.h"
+#include "core/task_body.h"
+
+namespace hocket {
+
+/// A part of a collective, on its way into a stream.
+struct PartIssue {
+  TaskId collective;
+  std::span<const Access> accesses;
+  std::span<float> values;
+  std::uint64_t index = 0;
+  /// It comes after these, too (StreamMapping::place_part).
+  std::span<const StreamPosition> also_after = {};
+};
+
+class TaskIssue {
+ public:
+  /// All must outlive it.
+  TaskIssue(StreamQueues& queues, DeviceMemory& memory, DeviceCollective& collective)
+      : queues_(queues), memory_(memory), collective_(collective) {}
+
+  /// Gives where it is. `work`, if there is one, comes out when it has run; its lane is set here.
+  /// unavailable when the body throws.
+  Result<StreamPosition> compute(std::span<const Access> accesses, TaskBody& body,
+                                 std::optional<DeviceWork> work);
+  /// invalid_argument when the values live within the step.
+  Result<StreamPosition> part(const PartIssue& part, std::optional<DeviceWork> work);
+
+ private:
+  struct LateRelease {
+    DataId data;
+    StreamPlacement placement;
+  };
+
+  /// Frees what the task at `position` was the last to use, where that comes after all uses;
+  /// `late_` gets the rest.
+  Result<void> release_here(StreamPosition position, DeviceStream stream);
+  Result<void> release_late();
+
+  StreamQueues& queues_;
+  DeviceMemory& memory_;
+  DeviceCollective& collective_;
+  // Scratch:
+  std::vector<DataId> last_used_;
+  std::vector<LateRelease> late_;
+};
+
+}  // namespace hocket

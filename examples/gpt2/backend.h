@@ -1,0 +1,137 @@
+#pragma once
+
+// The seam between the model and what it computes on: memory, and the operations of ops.h on it.
+// Implementations: the host (host_backend.h), a CUDA device (cuda/device_backend.h).
+//
+// Operations are called in the bodies of tasks, which access what the operations read and write;
+// they overwrite their outputs unless ops.h says otherwise, and shapes and meanings are those of
+// ops.h. What cannot be carried out is thrown as a std::exception, for the executor to report.
+// Everything else is called by one thread, while no task runs.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "examples/gpt2/buffer.h"
+#include "examples/gpt2/ops.h"
+
+namespace hocket {
+
+/// What a buffer is for, from which follow the type of its elements and how long it lives.
+enum class BufferUse : std::uint8_t {
+  master,      ///< float32, to stay: parameters, their gradients and moments
+  weights,     ///< of the type of computation, to stay: what operations read of parameters
+  activation,  ///< of the type of computation, within a step
+  statistics,  ///< float32, within a step
+};
+
+/// What attention needs beside its inputs and outputs.
+struct AttentionMemory {
+  BufferUse kept_use = BufferUse::activation;
+  std::size_t kept_size = 0;  ///< elements that the forward pass leaves for the backward pass
+  std::size_t scratch_size =
+      0;  ///< elements of an activation that the backward pass may scribble on
+};
+
+class Backend {
+ public:
+  /// Fills inputs and targets of a batch.
+  using Draw = std::function<void(std::span<std::int32_t> inputs, std::span<std::int32_t> targets)>;
+
+  virtual ~Backend() = default;
+
+  /// Of weights and activations.
+  virtual ElementType element_type() const = 0;
+  /// Memory that a model may take.
+  virtual std::int64_t memory_limit_bytes() const = 0;
+
+  /// Zeros, or nothing in particular for what lives within a step. The memory is the backend's.
+  /// Throws std::bad_alloc.
+  virtual Buffer allocate(BufferUse use, std::size_t size) = 0;
+  /// `size` floats of the host that operations can write; the backend's, and NaN at first.
+  virtual std::span<float> allocate_losses(std::size_t size) = 0;
+  /// Prepares for batches of so many tokens.
+  virtual void allocate_batch(std::size_t tokens) = 0;
+  virtual AttentionMemory attention_memory(const AttentionShape& shape) = 0;
+
+  /// The model is attached: of each piece of data, by its index, how many tasks of a step access
+  /// it. `buffers` are those that live within a step.
+  virtual void attached(std::span<const Buffer* const> buffers,
+                        std::span<const std::uint32_t> uses) = 0;
+
+  virtual void store(const BufferSlice& to, std::span<const float> values) = 0;
+  virtual std::vector<float> load(const BufferSlice& from) const = 0;
+
+  /// Whether what follows a product of matrices is one operation with it: a residual, a GELU. Then
+  /// those are no tasks of their own.
+  virtual bool fuses() const = 0;
+
+  /// Lets `draw` fill the batch of `step`, and makes it that of the operations.
+  virtual void load_batch(std::int64_t step, const Draw& draw) = 0;
+  virtual void embedding_forward(const EmbeddingShape& shape, const BufferSlice& token_table,
+                                 const BufferSlice& position_table, const BufferSlice& y) = 0;
+  virtual void embedding_backward(const EmbeddingShape& shape, const BufferSlice& dy,
+                                  const BufferSlice& dtoken_table,
+                                  const BufferSlice& dposition_table) = 0;
+  /// `loss` is of allocate_losses(), and may be read when the step is done.
+  virtual void cross_entropy(int vocabulary, const BufferSlice& logits, const BufferSlice& dlogits,
+                             float& loss) = 0;
+
+  virtual void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
+                                  const BufferSlice& gain, const BufferSlice& bias,
+                                  const BufferSlice& y, const BufferSlice& statistics) = 0;
+  virtual void layer_norm_backward_input(const LayerNormShape& shape, const BufferSlice& x,
+                                         const BufferSlice& gain, const BufferSlice& statistics,
+                                         const BufferSlice& dy, const BufferSlice& skip,
+                                         const BufferSlice& dx) = 0;
+  virtual void layer_norm_backward_weight(const LayerNormShape& shape, const BufferSlice& x,
+                                          const BufferSlice& statistics, const BufferSlice& dy,
+                                          const BufferSlice& dgain, const BufferSlice& dbias) = 0;
+
+  /// `residual`, where there is one, is added to y; only where the backend fuses.
+  virtual void linear_forward(const LinearShape& shape, const BufferSlice& x,
+                              const BufferSlice& weight, const BufferSlice& bias,
+                              const BufferSlice& residual, const BufferSlice& y) = 0;
+  /// y = GELU(before), before = x·weight + bias; only where the backend fuses.
+  virtual void linear_gelu_forward(const LinearShape& shape, const BufferSlice& x,
+                                   const BufferSlice& weight, const BufferSlice& bias,
+                                   const BufferSlice& before, const BufferSlice& y) = 0;
+  virtual void linear_backward_input(const LinearShape& shape, const BufferSlice& dy,
+                                     const BufferSlice& weight, const BufferSlice& dx) = 0;
+  /// dx is the gradient before the GELU that was taken of `before`; only where the backend fuses.
+  virtual void linear_gelu_backward_input(const LinearShape& shape, const BufferSlice& dy,
+                                          const BufferSlice& weight, const BufferSlice& before,
+                                          const BufferSlice& dx) = 0;
+  virtual void linear_backward_weight(const LinearShape& shape, const BufferSlice& x,
+                                      const BufferSlice& dy, const BufferSlice& dweight,
+                                      const BufferSlice& dbias) = 0;
+
+  virtual void head_forward(const LinearShape& shape, const BufferSlice& x,
+                            const BufferSlice& table, const BufferSlice& logits) = 0;
+  virtual void head_backward_input(const LinearShape& shape, const BufferSlice& dlogits,
+                                   const BufferSlice& table, const BufferSlice& dx) = 0;
+  virtual void head_backward_weight(const LinearShape& shape, const BufferSlice& x,
+                                    const BufferSlice& dlogits, const BufferSlice& dtable) = 0;
+
+  /// `kept` and `scratch` as attention_memory() says.
+  virtual void attention_forward(const AttentionShape& shape, const BufferSlice& qkv,
+                                 const BufferSlice& kept, const BufferSlice& y) = 0;
+  virtual void attention_backward(const AttentionShape& shape, const BufferSlice& qkv,
+                                  const BufferSlice& kept, const BufferSlice& y,
+                                  const BufferSlice& dy, const BufferSlice& scratch,
+                                  const BufferSlice& dqkv) = 0;
+
+  virtual void gelu_forward(const BufferSlice& x, const BufferSlice& y) = 0;
+  virtual void gelu_backward(const BufferSlice& x, const BufferSlice& gradient) = 0;
+  virtual void residual_add(const BufferSlice& x, const BufferSlice& y) = 0;
+
+  /// Updates `parameters`, both moments, and `weights`, which may be the parameters themselves.
+  virtual void adamw_update(const AdamW& options, std::int64_t update, bool decay,
+                            double gradient_scale, const BufferSlice& gradients,
+                            const BufferSlice& parameters, const BufferSlice& first_moment,
+                            const BufferSlice& second_moment, const BufferSlice& weights) = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,114 @@
+#pragma once
+
+// Sums over the rows of a matrix in two stages: the rows are cut into chunks, whose sums become the
+// rows of a smaller matrix, which is summed in the same way. The chunks follow from the number of
+// rows alone, so the result is the same on every device.
+
+#include <climits>
+#include <cstddef>
+
+#include "examples/gpt2/cuda/device_values.h"
+
+namespace hocket::kernels {
+
+constexpr int kColumnWarps = 8;
+
+/// How rows are cut.
+struct RowChunks {
+  int count = 0, rows = 0;  ///< chunks, and the rows of each but the last
+};
+
+constexpr RowChunks cut_rows(int rows) {
+  constexpr int kFewestRows = 64, kMostChunks = 128;
+  int count = (rows + kFewestRows - 1) / kFewestRows;
+  if (count > kMostChunks) count = kMostChunks;
+  if (count < 1) count = 1;
+  const int each = (rows + count - 1) / count;
+  return {count, each};
+}
+
+/// Where the sums of a chunk go: the first `split` of them to `first`, the others to `second`.
+struct SumsOfChunks {
+  float* first = nullptr;
+  float* second = nullptr;
+  int split = INT_MAX;
+  std::size_t stride = 0;  ///< from a chunk to the next, in `first`
+
+  __device__ float& at(int chunk, int column) const {
+    return column < split ? first[chunk * stride + column] : second[column - split];
+  }
+};
+
+/// A matrix whose columns are summed. A source adds what a row has for N columns from `column` on
+/// to its Terms sums of each of them.
+template <class T>
+struct MatrixColumns {
+  static constexpr int kTerms = 1;
+  const T* x = nullptr;
+  std::size_t columns = 0;
+
+  template <int N>
+  __device__ void add(int row, int column, float (&sums)[1][N]) const {
+    float values[N];
+    load(x + row * columns + column, values);
+    for (int j = 0; j < N; ++j) sums[0][j] += values[j];
+  }
+};
+
+/// Block x takes a chunk and block y 32·N columns, N each lane; the warps take turns at the rows,
+/// and their sums are added in the order of the warps. The sums of a chunk are those of the first
+/// term for all columns, then those of the next.
+template <int N, class Source>
+__global__ void column_sums_kernel(Source source, int rows, int columns, int rows_of_chunk,
+                                   SumsOfChunks sums_of_chunks) {
+  constexpr int kTerms = Source::kTerms, kAcross = kWarp * N;
+  __shared__ float shared[kColumnWarps][kTerms][kAcross];
+  const int chunk = static_cast<int>(blockIdx.x);
+  const int begin = chunk * rows_of_chunk;
+  const int end = begin + rows_of_chunk < rows ? begin + rows_of_chunk : rows;
+  const int column = static_cast<int>(blockIdx.y) * kAcross + lane() * N;
+  float sums[kTerms][N] = {};
+  if (column < columns) {
+    for (int row = begin + warp(); row < end; row += kColumnWarps) source.add(row, column, sums);
+  }
+  for (int k = 0; k < kTerms; ++k) {
+    for (int j = 0; j < N; ++j) shared[warp()][k][lane() * N + j] = sums[k][j];
+  }
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.x); i < kTerms * kAcross; i += kColumnWarps * kWarp) {
+    const int term = i / kAcross, at = i % kAcross;
+    const int to = static_cast<int>(blockIdx.y) * kAcross + at;
+    if (to >= columns) continue;
+    float sum = 0;
+    for (int w = 0; w < kColumnWarps; ++w) sum += shared[w][term][at];
+    sums_of_chunks.at(chunk, term * columns + to) = sum;
+  }
+}
+
+template <int N>
+LaunchGrid column_sums_grid(int chunks, int columns) {
+  return {.x = static_cast<unsigned>(chunks),
+          .y = blocks_for(columns, kWarp * N),
+          .threads = kColumnWarps * kWarp};
+}
+
+/// Sums `source`; the sums of the chunks are in `scratch` in between, of which there is enough for
+/// Terms·columns floats a chunk.
+template <int N, class Source>
+Result<void> sum_columns(const char* name, const Source& source, int rows, int columns,
+                         float* scratch, const SumsOfChunks& result, DeviceStream stream) {
+  const RowChunks chunks = cut_rows(rows);
+  const int all_columns = Source::kTerms * columns;
+  const bool in_one = chunks.count == 1;
+  const SumsOfChunks partial{.first = scratch, .stride = static_cast<std::size_t>(all_columns)};
+  const auto launched =
+      launch(name, column_sums_kernel<N, Source>, column_sums_grid<N>(chunks.count, columns),
+             stream, source, rows, columns, chunks.rows, in_one ? result : partial);
+  if (!launched || in_one) return launched;
+  const MatrixColumns<float> partials{scratch, static_cast<std::size_t>(all_columns)};
+  return launch(name, column_sums_kernel<1, MatrixColumns<float>>,
+                column_sums_grid<1>(1, all_columns), stream, partials, chunks.count, all_columns,
+                chunks.count, result);
+}
+
+}  // namespace hocket::kernels

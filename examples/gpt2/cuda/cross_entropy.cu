@@ -1,0 +1,95 @@
+// The loss: a block a row, which it reads twice: for the largest and the sum together (Milakov,
+// Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867, algorithm 3), then for
+// the gradient.
+
+#include <cmath>
+
+#include "examples/gpt2/cuda/device_values.h"
+#include "examples/gpt2/cuda/kernels.h"
+
+namespace hocket::kernels {
+namespace {
+
+constexpr int kLossThreads = 512;
+
+/// The largest of some values, and the sum of e^(value − largest).
+struct Normalizer {
+  float largest = -INFINITY, sum = 0;
+};
+
+/// Of a row of `count`, to all threads of the block.
+template <class T, int N>
+__device__ Normalizer normalizer_of_row(const T* row, int count) {
+  __shared__ float per_warp[kLossThreads / kWarp];
+  Normalizer mine;
+  for (int i = static_cast<int>(threadIdx.x) * N; i < count; i += kLossThreads * N) {
+    float values[N];
+    load(row + i, values);
+    float largest = mine.largest;
+    for (int j = 0; j < N; ++j) {
+      if (i + j < count) largest = fmaxf(largest, values[j]);
+    }
+    mine.sum *= expf(mine.largest - largest);
+    for (int j = 0; j < N; ++j) {
+      if (i + j < count) mine.sum += expf(values[j] - largest);
+    }
+    mine.largest = largest;
+  }
+  Normalizer all;
+  all.largest = block_max(mine.largest, per_warp);
+  all.sum = block_sum(mine.sum * expf(mine.largest - all.largest), per_warp);
+  return all;
+}
+
+template <class T, int N>
+__global__ void cross_entropy_kernel(CrossEntropyShape shape, const T* logits,
+                                     const std::int32_t* targets, T* dlogits, float* row_losses) {
+  const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * shape.columns;
+  const T* row = logits + begin;
+  const int target = targets[blockIdx.x];
+  // Before any thread writes, which may be to the same place.
+  const float of_target = threadIdx.x == 0 ? to_float(row[target]) : 0.0f;
+  const Normalizer all = normalizer_of_row<T, N>(row, shape.vocabulary);
+  if (threadIdx.x == 0) row_losses[blockIdx.x] = logf(all.sum) + all.largest - of_target;
+
+  const float one = 1.0f / static_cast<float>(shape.rows);
+  const float scale = one / all.sum;
+  for (int i = static_cast<int>(threadIdx.x) * N; i < shape.columns; i += kLossThreads * N) {
+    float values[N];
+    load(row + i, values);
+    for (int j = 0; j < N; ++j) {
+      const int column = i + j;
+      const float share = column < shape.vocabulary ? expf(values[j] - all.largest) * scale : 0.0f;
+      values[j] = column == target ? share - one : share;
+    }
+    store(values, dlogits + begin + i);
+  }
+}
+
+/// One block.
+__global__ void mean_kernel(int count, const float* values, float* mean) {
+  __shared__ double per_warp[kLossThreads / kWarp];
+  double sum = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kLossThreads) sum += values[i];
+  sum = block_sum(sum, per_warp);
+  if (threadIdx.x == 0) *mean = static_cast<float>(sum / count);
+}
+
+}  // namespace
+
+Result<void> cross_entropy(const CrossEntropyShape& shape, ElementType type, const void* logits,
+                           const std::int32_t* targets, void* dlogits, float* row_losses,
+                           float* loss, DeviceStream stream) {
+  CrossEntropyShape dense = shape;
+  if (dense.columns == 0) dense.columns = dense.vocabulary;
+  const auto launched = dispatch(type, dense.columns, {logits, dlogits}, [&]<class T, int N>() {
+    const LaunchGrid grid{.x = static_cast<unsigned>(dense.rows), .y = 1, .threads = kLossThreads};
+    return launch("cross_entropy", cross_entropy_kernel<T, N>, grid, stream, dense,
+                  static_cast<const T*>(logits), targets, static_cast<T*>(dlogits), row_losses);
+  });
+  if (!launched) return launched;
+  return launch("mean of the losses", mean_kernel, {.x = 1, .y = 1, .threads = kLossThreads},
+                stream, dense.rows, row_losses, loss);
+}
+
+}  // namespace hocket::kernels

@@ -1,0 +1,138 @@
+#include "examples/gpt2/cuda/cuda_platform.h"
+
+#include <utility>
+
+#include "core/cuda/blas_lt.h"
+#include "core/cuda/capability.h"
+#include "core/cuda/cuda_driver.h"
+#include "core/cuda/device_executor.h"
+#include "examples/gpt2/cuda/device_backend.h"
+#include "profiler/cupti/cupti_session.h"
+#ifdef HOCKET_GPT2_NCCL
+#include "core/cuda/nccl_collective.h"
+#endif
+#ifdef HOCKET_GPT2_CUDNN
+#include "examples/gpt2/cuda/cudnn_attention.h"
+#endif
+
+namespace hocket {
+namespace {
+
+/// Sums between devices.
+Result<std::unique_ptr<DeviceCollective>> connect_devices(Collective& collective,
+                                                          DeviceDriver& driver) {
+  if (collective.world_size() == 1) return std::make_unique<SoleRankCollective>();
+#ifdef HOCKET_GPT2_NCCL
+  return connect_nccl(collective, driver, {.timeout_ns = collective.timeout_ns()});
+#else
+  static_cast<void>(driver);
+  return failure(ErrorCode::unavailable,
+                 "--device: this program was built without NCCL, so its devices cannot exchange "
+                 "sums; install NCCL and build again, or train with one rank");
+#endif
+}
+
+class CudaPlatform final : public Platform {
+ public:
+  CudaPlatform(Collective& collective, const Clock& clock, CudaCapability capability, int device)
+      : messages_(collective),
+        clock_(clock),
+        capability_(std::move(capability)),
+        device_(capability_.devices[static_cast<std::size_t>(device)]) {}
+
+  /// Before anything is put onto the device.
+  Result<void> open_recorder(const std::string& level, const Warn& warn) {
+    const auto parsed = cupti_level(level);
+    if (!parsed) return failure(parsed.error().in("--profile-level"));
+    auto recorder = CuptiSession::open({.clock = clock_,
+                                        .level = *parsed,
+                                        .rank = messages_.rank(),
+                                        .ranks = messages_.world_size()});
+    if (recorder) {
+      recorder_ = std::move(*recorder);
+    } else {
+      warn(recorder.error().message);
+    }
+    return {};
+  }
+
+  Result<void> open(int device, ElementType type, const Warn& warn) {
+    auto driver = open_cuda_device(device);
+    if (!driver) return failure(driver.error());
+    driver_ = std::move(*driver);
+    auto products = open_blas_lt(*driver_);
+    if (!products) return failure(products.error());
+    products_ = std::move(*products);
+#ifdef HOCKET_GPT2_CUDNN
+    auto attention = open_cudnn_attention(*driver_);
+    if (attention) {
+      attention_ = std::move(*attention);
+    } else {
+      warn("attention is made of products: " + attention.error().message);
+    }
+#endif
+    auto backend = DeviceBackend::open(
+        {.driver = *driver_, .products = *products_, .attention = attention_.get(), .warn = warn},
+        type);
+    if (!backend) return failure(backend.error());
+    backend_ = std::move(*backend);
+    auto collective = connect_devices(messages_, *driver_);
+    if (!collective) return failure(collective.error());
+    collective_ = std::move(*collective);
+    return {};
+  }
+
+  Backend& backend() override {
+    return *backend_;
+  }
+  DeviceRecorder* recorder() override {
+    return recorder_.get();
+  }
+
+  std::unique_ptr<Executor> make_executor() override {
+    return std::make_unique<DeviceExecutor>(*driver_, *collective_, backend_->memory(), messages_,
+                                            clock_,
+                                            DeviceExecutorOptions{.marker = recorder_.get()});
+  }
+
+  void describe(Topology& topology) const override {
+    topology.accelerator = device_.name;
+    topology.library_versions["cuda"] = cuda_version_words(capability_.runtime_version);
+  }
+
+ private:
+  Collective& messages_;
+  const Clock& clock_;
+  const CudaCapability capability_;
+  const CudaDevice& device_;
+  std::unique_ptr<CuptiSession> recorder_;
+  std::unique_ptr<DeviceDriver> driver_;
+  std::unique_ptr<MatrixProducts> products_;
+  std::unique_ptr<FusedAttention> attention_;
+  std::unique_ptr<DeviceBackend> backend_;
+  std::unique_ptr<DeviceCollective> collective_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Platform>> open_cuda_platform(const CudaPlatformOptions& options,
+                                                     Collective& collective, const Clock& clock,
+                                                     const Warn& warn) {
+  auto capability = probe_cuda();
+  if (!capability) return failure(capability.error().in("--device"));
+  const auto devices = static_cast<int>(capability->devices.size());
+  const int device = options.device.value_or(options.local_rank % devices);
+  if (device >= devices) {
+    return invalid("--device: there is no cuda:" + std::to_string(device) +
+                   "; the devices here are 0 to " + std::to_string(devices - 1));
+  }
+  auto platform = std::make_unique<CudaPlatform>(collective, clock, std::move(*capability), device);
+  if (!options.profile_level.empty()) {
+    if (auto ok = platform->open_recorder(options.profile_level, warn); !ok)
+      return failure(ok.error());
+  }
+  if (auto ok = platform->open(device, options.type, warn); !ok) return failure(ok.error());
+  return platform;
+}
+
+}  // namespace hocket

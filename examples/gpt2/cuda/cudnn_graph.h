@@ -1,0 +1,127 @@
+#pragma once
+
+// A graph of operations on tensors that cuDNN runs as one kernel, or as few, and the plan to run
+// it.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "core/check.h"
+#include "core/result.h"
+#include "examples/gpt2/cuda/attention_layout.h"
+#include "examples/gpt2/cuda/cudnn_descriptor.h"
+
+namespace hocket {
+
+/// What a plan is for: the device of `handle`, or, without one, what `properties` describe, so that
+/// plans can be made where there is no device.
+struct CudnnDevice {
+  cudnnHandle_t handle = nullptr;
+  const CudnnDescriptor* properties = nullptr;
+};
+
+/// Operations on tensors, in the order in which they are named, with float32 arithmetic.
+class TensorGraph {
+ public:
+  /// A tensor of this graph.
+  struct Tensor {
+    std::size_t index = 0;
+  };
+  virtual ~TensorGraph() = default;
+
+  /// In memory; `id` tells it from others when the graph runs.
+  virtual Tensor memory(std::int64_t id, const HeadsLayout& layout, cudnnDataType_t type) = 0;
+  /// A float of the host, of which a copy is taken when the graph is put into a stream.
+  virtual Tensor number(std::int64_t id) = 0;
+  /// What need not be in memory.
+  virtual Tensor between(const HeadsLayout& layout, cudnnDataType_t type) = 0;
+  Tensor between(const HeadsLayout& layout) { return between(layout, CUDNN_DATA_FLOAT); }
+
+  /// For each sequence and head.
+  virtual void multiply(Tensor a, Tensor b, Tensor product) = 0;
+  /// `y` is `mode` of x, of x and b, or of x, b and the condition t; what has one element on an
+  /// axis has it for all of y's.
+  virtual void pointwise(cudnnPointwiseMode_t mode, std::initializer_list<Tensor> x_b_t, Tensor y,
+                         cudnnDataType_t arithmetic) = 0;
+  void pointwise(cudnnPointwiseMode_t mode, std::initializer_list<Tensor> x_b_t, Tensor y) {
+    pointwise(mode, x_b_t, y, CUDNN_DATA_FLOAT);
+  }
+  /// Each element of `y` is its own index on `axis`; `like` has y's extents.
+  virtual void index_on(std::int64_t axis, Tensor like, Tensor y) = 0;
+  /// Over the axes on which `y` has one element and `x` more.
+  virtual void reduce(cudnnReduceTensorOp_t operation, Tensor x, Tensor y) = 0;
+  /// `y` is `x` with its last two axes exchanged.
+  virtual void transpose(Tensor x, Tensor y) = 0;
+};
+
+/// Collects them for cuDNN. The first error is kept until finish().
+class CudnnGraph final : public TensorGraph {
+ public:
+  using TensorGraph::between;
+  using TensorGraph::pointwise;
+  Tensor memory(std::int64_t id, const HeadsLayout& layout, cudnnDataType_t type) override;
+  Tensor number(std::int64_t id) override;
+  Tensor between(const HeadsLayout& layout, cudnnDataType_t type) override;
+  void multiply(Tensor a, Tensor b, Tensor product) override;
+  void pointwise(cudnnPointwiseMode_t mode, std::initializer_list<Tensor> x_b_t, Tensor y,
+                 cudnnDataType_t arithmetic) override;
+  void index_on(std::int64_t axis, Tensor like, Tensor y) override;
+  void reduce(cudnnReduceTensorOp_t operation, Tensor x, Tensor y) override;
+  void transpose(Tensor x, Tensor y) override;
+
+  Result<CudnnDescriptor> finish(const CudnnDevice& device);
+
+ private:
+  Tensor add_tensor(CudnnDescriptorBuilder& builder);
+  void add_operation(CudnnDescriptorBuilder& builder);
+  /// What an operation does, but not yet to which tensors; empty after an error.
+  CudnnDescriptor how_of(CudnnDescriptorBuilder& builder);
+  void add_pointwise(CudnnDescriptorBuilder& how, std::initializer_list<Tensor> x_b_t, Tensor y);
+
+  std::vector<CudnnDescriptor> tensors_, operations_;
+  std::int64_t next_between_ = 1000;  // these have ids, too, which nobody else uses
+  Result<void> ok_;
+};
+
+struct CudnnPlan {
+  CudnnDescriptor plan;
+  std::int64_t workspace_bytes = 0;
+};
+
+/// The first plan that cuDNN's heuristics propose and can make; unavailable where there is none.
+Result<CudnnPlan> make_plan(CudnnGraph& graph, const CudnnDevice& device);
+
+/// Which memory a plan's tensors are when it runs.
+class CudnnBindings {
+ public:
+  struct Binding {
+    std::int64_t id = 0;
+    const void* memory = nullptr;
+  };
+  CudnnBindings(std::initializer_list<Binding> bindings) {
+    for (const Binding& binding : bindings) add(binding.id, binding.memory);
+  }
+  void add(std::int64_t id, const void* memory) {
+    HOCKET_CHECK(size_ < ids_.size(), "no graph here has as many tensors");
+    ids_[size_] = id;
+    // cuDNN takes what it reads and what it writes in one list.
+    memory_[size_++] = const_cast<void*>(memory);
+  }
+  std::span<const std::int64_t> ids() const { return std::span(ids_).first(size_); }
+  std::span<void* const> memory() const { return std::span(memory_).first(size_); }
+
+ private:
+  std::array<std::int64_t, 16> ids_ = {};
+  std::array<void*, 16> memory_ = {};
+  std::size_t size_ = 0;
+};
+
+/// Puts the plan's work into the stream of `handle`; `bindings` need not outlive the call.
+Result<void> run_plan(cudnnHandle_t handle, const CudnnPlan& plan, const CudnnBindings& bindings,
+                      void* workspace);
+
+}  // namespace hocket

@@ -1,0 +1,458 @@
+#include "examples/gpt2/cuda/device_backend.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <stdexcept>
+
+#include "core/check.h"
+#include "examples/gpt2/cuda/kernels.h"
+
+namespace hocket {
+namespace {
+
+/// The executor reports what the body of a task throws.
+void require(const Result<void>& result) {
+  if (!result) throw std::runtime_error(result.error().message);
+}
+
+void* address(const BufferSlice& slice) {
+  if (!slice.buffer) return nullptr;
+  const Buffer& buffer = *slice.buffer;
+  void* const memory = buffer.memory ? buffer.memory : this_device_task().memory->at(buffer.id);
+  return static_cast<std::byte*>(memory) + slice.offset * element_bytes(buffer.type);
+}
+
+float* float_address(const BufferSlice& slice) {
+  HOCKET_CHECK(slice.buffer && slice.buffer->type == ElementType::float32, "float32 is expected");
+  return static_cast<float*>(address(slice));
+}
+
+DeviceStream stream() {
+  return this_device_task().stream;
+}
+
+DeviceMatrix matrix(const BufferSlice& slice, int rows, int columns) {
+  return {.values = address(slice), .type = slice.buffer->type, .rows = rows, .columns = columns};
+}
+
+/// To nearest, ties to even.
+std::uint16_t to_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float from_bfloat16(std::uint16_t value) {
+  return std::bit_cast<float>(std::uint32_t{value} << 16);
+}
+
+/// The matrices of one sequence's attention, of all its heads: a head's columns lie beside each
+/// other's in what has `row_stride` elements a row.
+struct HeadMatrices {
+  AttentionShape shape;
+  ElementType type;
+  std::int64_t head_width() const { return shape.width / shape.heads; }
+
+  /// Column `first` onwards of rows of `row_stride` elements.
+  DeviceMatrix columns(void* values, int sequence, std::int64_t row_stride,
+                       std::int64_t first) const {
+    const std::int64_t offset = std::int64_t{sequence} * shape.sequence * row_stride + first;
+    return {.values = static_cast<std::byte*>(values) + offset * element_bytes(type),
+            .type = type,
+            .rows = shape.sequence,
+            .columns = static_cast<int>(head_width()),
+            .row_stride = row_stride,
+            .batch_stride = head_width()};
+  }
+  DeviceMatrix square(void* values, int sequence) const {
+    const std::int64_t size = std::int64_t{shape.sequence} * shape.sequence;
+    return {
+        .values = static_cast<std::byte*>(values) +
+                  sequence * shape.heads * size * static_cast<std::int64_t>(element_bytes(type)),
+        .type = type,
+        .rows = shape.sequence,
+        .columns = shape.sequence,
+        .batch_stride = size};
+  }
+  /// 1/√(width of a head).
+  float scale() const { return 1 / std::sqrt(static_cast<float>(head_width())); }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceBackend>> DeviceBackend::open(const DeviceBackendParts& parts,
+                                                           ElementType type) {
+  if (auto ok = parts.driver.use_device(); !ok) return failure(ok.error());
+  const auto memory_bytes = parts.driver.memory_bytes();
+  if (!memory_bytes) return failure(memory_bytes.error());
+  const auto setup = parts.driver.create_stream(StreamPriority::normal);
+  if (!setup) return failure(setup.error());
+  std::unique_ptr<DeviceBackend> backend(new DeviceBackend(parts, type, *setup));
+  backend->memory_limit_bytes_ = *memory_bytes;
+  return backend;
+}
+
+DeviceBackend::DeviceBackend(const DeviceBackendParts& parts, ElementType type, DeviceStream setup)
+    : parts_(parts), type_(type), setup_(setup), memory_(parts.driver) {}
+
+DeviceBackend::~DeviceBackend() {
+  // A device that has failed says so to the executor; here it is only left.
+  for (void* memory : kept_) (void)parts_.driver.free(memory, setup_);
+  for (const Scratch& scratch : scratch_)
+    if (scratch.memory) (void)parts_.driver.free(scratch.memory, setup_);
+  (void)parts_.driver.synchronize(setup_);
+  for (void* memory : kept_on_host_) parts_.driver.free_host(memory);
+  parts_.driver.destroy_stream(setup_);
+}
+
+void* DeviceBackend::allocate_bytes(std::size_t bytes) {
+  const auto memory = parts_.driver.allocate(bytes, setup_);
+  if (!memory) throw std::bad_alloc();
+  kept_.push_back(*memory);
+  require(parts_.driver.fill_zero(*memory, bytes, setup_));
+  require(parts_.driver.synchronize(setup_));
+  return *memory;
+}
+
+void* DeviceBackend::allocate_host_bytes(std::size_t bytes) {
+  const auto memory = parts_.driver.allocate_host(bytes);
+  if (!memory) throw std::bad_alloc();
+  kept_on_host_.push_back(*memory);
+  return *memory;
+}
+
+void* DeviceBackend::scratch(std::size_t bytes) {
+  const std::uint32_t lane = this_device_task().lane;
+  if (lane >= scratch_.size()) scratch_.resize(lane + 1);
+  Scratch& own = scratch_[lane];
+  if (own.bytes >= bytes) return own.memory;
+  if (own.memory) require(parts_.driver.free(own.memory, stream()));
+  own = {};
+  const auto memory = parts_.driver.allocate(bytes, stream());
+  if (!memory) throw std::runtime_error(memory.error().message);
+  own = {*memory, bytes};
+  return own.memory;
+}
+
+Buffer DeviceBackend::allocate(BufferUse use, std::size_t size) {
+  const bool computes = use == BufferUse::weights || use == BufferUse::activation;
+  Buffer buffer{
+      .id = {}, .size = size, .type = computes ? type_ : ElementType::float32, .memory = nullptr};
+  if (use == BufferUse::master || use == BufferUse::weights)
+    buffer.memory = allocate_bytes(size * element_bytes(buffer.type));
+  return buffer;
+}
+
+std::span<float> DeviceBackend::allocate_losses(std::size_t size) {
+  const std::span<float> losses(static_cast<float*>(allocate_host_bytes(size * sizeof(float))),
+                                size);
+  std::ranges::fill(losses, std::numeric_limits<float>::quiet_NaN());
+  return losses;
+}
+
+void DeviceBackend::allocate_batch(std::size_t tokens) {
+  batch_tokens_ = tokens;
+  const std::size_t bytes = 2 * tokens * sizeof(std::int32_t);
+  for (auto& drawn : drawn_) drawn = static_cast<std::int32_t*>(allocate_host_bytes(bytes));
+  tokens_ = static_cast<std::int32_t*>(allocate_bytes(bytes));
+}
+
+AttentionMemory DeviceBackend::attention_memory(const AttentionShape& shape) {
+  const std::size_t rows = static_cast<std::size_t>(shape.batch) * shape.heads * shape.sequence;
+  const bool could_fuse = fuses_attention_.value_or(true);
+  fuses_attention_ = false;
+  if (could_fuse && parts_.attention && type_ == ElementType::bfloat16) {
+    const auto prepared = parts_.attention->prepare(shape);
+    fuses_attention_ = prepared.has_value();
+    if (!prepared) parts_.warn("attention is made of products: " + prepared.error().message);
+  }
+  if (*fuses_attention_)
+    return {.kept_use = BufferUse::statistics, .kept_size = rows, .scratch_size = 1};
+  return {.kept_use = BufferUse::activation,
+          .kept_size = rows * shape.sequence,
+          .scratch_size = rows * shape.sequence};
+}
+
+void DeviceBackend::attached(std::span<const Buffer* const> buffers,
+                             std::span<const std::uint32_t> uses) {
+  memory_.clear();
+  for (const Buffer* buffer : buffers)
+    memory_.add(buffer->id, buffer->size * element_bytes(buffer->type), uses[buffer->id.index]);
+}
+
+void DeviceBackend::store(const BufferSlice& to, std::span<const float> values) {
+  HOCKET_CHECK(values.size() == to.size, "as many values as the slice has");
+  std::vector<std::uint16_t> rounded;
+  const void* from = values.data();
+  if (to.buffer->type == ElementType::bfloat16) {
+    rounded.resize(values.size());
+    std::ranges::transform(values, rounded.begin(), to_bfloat16);
+    from = rounded.data();
+  }
+  require(parts_.driver.copy(address(to), from, to.size * element_bytes(to.buffer->type), setup_));
+  require(parts_.driver.synchronize(setup_));
+}
+
+std::vector<float> DeviceBackend::load(const BufferSlice& from) const {
+  std::vector<float> values(from.size);
+  std::vector<std::uint16_t> rounded;
+  void* to = values.data();
+  if (from.buffer->type == ElementType::bfloat16) {
+    rounded.resize(values.size());
+    to = rounded.data();
+  }
+  require(
+      parts_.driver.copy(to, address(from), from.size * element_bytes(from.buffer->type), setup_));
+  require(parts_.driver.synchronize(setup_));
+  if (!rounded.empty()) std::ranges::transform(rounded, values.begin(), from_bfloat16);
+  return values;
+}
+
+void DeviceBackend::multiply(const MatrixProduct& product) {
+  require(parts_.products.multiply(product, this_device_task()));
+}
+
+bool DeviceBackend::multiply_if_there(const MatrixProduct& product) {
+  const auto multiplied = parts_.products.multiply(product, this_device_task());
+  if (!multiplied && multiplied.error().code == ErrorCode::unavailable) return false;
+  require(multiplied);
+  return true;
+}
+
+void DeviceBackend::load_batch(std::int64_t step, const Draw& draw) {
+  std::int32_t* const drawn = drawn_[static_cast<std::size_t>(step) % kDrawnBatches];
+  draw({drawn, batch_tokens_}, {drawn + batch_tokens_, batch_tokens_});
+  require(parts_.driver.copy(tokens_, drawn, 2 * batch_tokens_ * sizeof(std::int32_t), stream()));
+}
+
+void DeviceBackend::embedding_forward(const EmbeddingShape& shape, const BufferSlice& token_table,
+                                      const BufferSlice& position_table, const BufferSlice& y) {
+  require(kernels::embedding_forward(shape, type_, tokens_, address(token_table),
+                                     address(position_table), address(y), stream()));
+}
+
+void DeviceBackend::embedding_backward(const EmbeddingShape& shape, const BufferSlice& dy,
+                                       const BufferSlice& dtoken_table,
+                                       const BufferSlice& dposition_table) {
+  require(kernels::embedding_backward(shape, type_, tokens_, address(dy),
+                                      float_address(dtoken_table), float_address(dposition_table),
+                                      stream()));
+}
+
+void DeviceBackend::cross_entropy(int vocabulary, const BufferSlice& logits,
+                                  const BufferSlice& dlogits, float& loss) {
+  const auto rows = static_cast<int>(batch_tokens_);
+  auto* const row_losses = static_cast<float*>(scratch((batch_tokens_ + 1) * sizeof(float)));
+  float* const mean = row_losses + batch_tokens_;
+  require(kernels::cross_entropy({.rows = rows, .vocabulary = vocabulary}, type_, address(logits),
+                                 tokens_ + batch_tokens_, address(dlogits), row_losses, mean,
+                                 stream()));
+  require(parts_.driver.copy(&loss, mean, sizeof(float), stream()));
+}
+
+void DeviceBackend::layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
+                                       const BufferSlice& gain, const BufferSlice& bias,
+                                       const BufferSlice& y, const BufferSlice& statistics) {
+  require(kernels::layer_norm_forward(shape, type_, address(x), float_address(gain),
+                                      float_address(bias), address(y), float_address(statistics),
+                                      stream()));
+}
+
+void DeviceBackend::layer_norm_backward_input(const LayerNormShape& shape, const BufferSlice& x,
+                                              const BufferSlice& gain,
+                                              const BufferSlice& statistics, const BufferSlice& dy,
+                                              const BufferSlice& skip, const BufferSlice& dx) {
+  require(kernels::layer_norm_backward_input(shape, type_, address(x), float_address(gain),
+                                             float_address(statistics), address(dy), address(skip),
+                                             address(dx), stream()));
+}
+
+void DeviceBackend::layer_norm_backward_weight(const LayerNormShape& shape, const BufferSlice& x,
+                                               const BufferSlice& statistics, const BufferSlice& dy,
+                                               const BufferSlice& dgain, const BufferSlice& dbias) {
+  auto* const sums =
+      static_cast<float*>(scratch(kernels::layer_norm_scratch_floats(shape) * sizeof(float)));
+  require(kernels::layer_norm_backward_weight(shape, type_, address(x), float_address(statistics),
+                                              address(dy), sums, float_address(dgain),
+                                              float_address(dbias), stream()));
+}
+
+void DeviceBackend::linear_forward(const LinearShape& shape, const BufferSlice& x,
+                                   const BufferSlice& weight, const BufferSlice& bias,
+                                   const BufferSlice& residual, const BufferSlice& y) {
+  multiply({.a = matrix(x, shape.rows, shape.in),
+            .b = matrix(weight, shape.in, shape.out),
+            .c = matrix(y, shape.rows, shape.out),
+            .added = address(residual),
+            .epilogue = Epilogue::bias,
+            .bias = address(bias)});
+}
+
+void DeviceBackend::linear_gelu_forward(const LinearShape& shape, const BufferSlice& x,
+                                        const BufferSlice& weight, const BufferSlice& bias,
+                                        const BufferSlice& before, const BufferSlice& y) {
+  const MatrixProduct fused{.a = matrix(x, shape.rows, shape.in),
+                            .b = matrix(weight, shape.in, shape.out),
+                            .c = matrix(y, shape.rows, shape.out),
+                            .epilogue = Epilogue::bias_gelu,
+                            .bias = address(bias),
+                            .gelu_input = address(before)};
+  if (multiply_if_there(fused)) return;
+  linear_forward(shape, x, weight, bias, {}, before);
+  gelu_forward(before, y);
+}
+
+void DeviceBackend::linear_backward_input(const LinearShape& shape, const BufferSlice& dy,
+                                          const BufferSlice& weight, const BufferSlice& dx) {
+  multiply({.a = matrix(dy, shape.rows, shape.out),
+            .b = matrix(weight, shape.in, shape.out),
+            .c = matrix(dx, shape.rows, shape.in),
+            .transpose_b = true});
+}
+
+void DeviceBackend::linear_gelu_backward_input(const LinearShape& shape, const BufferSlice& dy,
+                                               const BufferSlice& weight, const BufferSlice& before,
+                                               const BufferSlice& dx) {
+  const MatrixProduct fused{.a = matrix(dy, shape.rows, shape.out),
+                            .b = matrix(weight, shape.in, shape.out),
+                            .c = matrix(dx, shape.rows, shape.in),
+                            .transpose_b = true,
+                            .epilogue = Epilogue::gelu_gradient,
+                            .gelu_input = address(before)};
+  if (multiply_if_there(fused)) return;
+  linear_backward_input(shape, dy, weight, dx);
+  gelu_backward(before, dx);
+}
+
+void DeviceBackend::linear_backward_weight(const LinearShape& shape, const BufferSlice& x,
+                                           const BufferSlice& dy, const BufferSlice& dweight,
+                                           const BufferSlice& dbias) {
+  multiply({.a = matrix(x, shape.rows, shape.in),
+            .b = matrix(dy, shape.rows, shape.out),
+            .c = matrix(dweight, shape.in, shape.out),
+            .transpose_a = true});
+  auto* const sums = static_cast<float*>(
+      scratch(kernels::column_sums_scratch_floats(shape.rows, shape.out) * sizeof(float)));
+  require(kernels::column_sums(shape.rows, shape.out, type_, address(dy), sums,
+                               float_address(dbias), stream()));
+}
+
+void DeviceBackend::head_forward(const LinearShape& shape, const BufferSlice& x,
+                                 const BufferSlice& table, const BufferSlice& logits) {
+  multiply({.a = matrix(x, shape.rows, shape.in),
+            .b = matrix(table, shape.out, shape.in),
+            .c = matrix(logits, shape.rows, shape.out),
+            .transpose_b = true});
+}
+
+void DeviceBackend::head_backward_input(const LinearShape& shape, const BufferSlice& dlogits,
+                                        const BufferSlice& table, const BufferSlice& dx) {
+  multiply({.a = matrix(dlogits, shape.rows, shape.out),
+            .b = matrix(table, shape.out, shape.in),
+            .c = matrix(dx, shape.rows, shape.in)});
+}
+
+void DeviceBackend::head_backward_weight(const LinearShape& shape, const BufferSlice& x,
+                                         const BufferSlice& dlogits, const BufferSlice& dtable) {
+  multiply({.a = matrix(dlogits, shape.rows, shape.out),
+            .b = matrix(x, shape.rows, shape.in),
+            .c = matrix(dtable, shape.out, shape.in),
+            .transpose_a = true});
+}
+
+void DeviceBackend::attention_forward(const AttentionShape& shape, const BufferSlice& qkv,
+                                      const BufferSlice& kept, const BufferSlice& y) {
+  if (*fuses_attention_) {
+    require(parts_.attention->forward(address(qkv), float_address(kept), address(y),
+                                      scratch(parts_.attention->workspace_bytes()),
+                                      this_device_task()));
+    return;
+  }
+  const HeadMatrices heads{shape, type_};
+  const std::int64_t width = shape.width;
+  void *const in = address(qkv), *const weights = address(kept), *const out = address(y);
+  for (int sequence = 0; sequence < shape.batch; ++sequence) {
+    multiply({.a = heads.columns(in, sequence, 3 * width, 0),
+              .b = heads.columns(in, sequence, 3 * width, width),
+              .c = heads.square(weights, sequence),
+              .transpose_b = true,
+              .scale = heads.scale(),
+              .batch = shape.heads});
+  }
+  require(kernels::softmax_causal_forward(shape, type_, weights, stream()));
+  for (int sequence = 0; sequence < shape.batch; ++sequence) {
+    multiply({.a = heads.square(weights, sequence),
+              .b = heads.columns(in, sequence, 3 * width, 2 * width),
+              .c = heads.columns(out, sequence, width, 0),
+              .batch = shape.heads});
+  }
+}
+
+void DeviceBackend::attention_backward(const AttentionShape& shape, const BufferSlice& qkv,
+                                       const BufferSlice& kept, const BufferSlice& y,
+                                       const BufferSlice& dy, const BufferSlice& scratch_slice,
+                                       const BufferSlice& dqkv) {
+  if (*fuses_attention_) {
+    require(parts_.attention->backward(address(qkv), float_address(kept), address(y), address(dy),
+                                       address(dqkv), scratch(parts_.attention->workspace_bytes()),
+                                       this_device_task()));
+    return;
+  }
+  const HeadMatrices heads{shape, type_};
+  const std::int64_t width = shape.width;
+  void *const in = address(qkv), *const weights = address(kept), *const out = address(dy);
+  void *const dweights = address(scratch_slice), *const din = address(dqkv);
+  for (int sequence = 0; sequence < shape.batch; ++sequence) {
+    multiply({.a = heads.square(weights, sequence),
+              .b = heads.columns(out, sequence, width, 0),
+              .c = heads.columns(din, sequence, 3 * width, 2 * width),
+              .transpose_a = true,
+              .batch = shape.heads});
+    multiply({.a = heads.columns(out, sequence, width, 0),
+              .b = heads.columns(in, sequence, 3 * width, 2 * width),
+              .c = heads.square(dweights, sequence),
+              .transpose_b = true,
+              .batch = shape.heads});
+  }
+  require(kernels::softmax_causal_backward(shape, type_, weights, dweights, stream()));
+  for (int sequence = 0; sequence < shape.batch; ++sequence) {
+    multiply({.a = heads.square(dweights, sequence),
+              .b = heads.columns(in, sequence, 3 * width, width),
+              .c = heads.columns(din, sequence, 3 * width, 0),
+              .scale = heads.scale(),
+              .batch = shape.heads});
+    multiply({.a = heads.square(dweights, sequence),
+              .b = heads.columns(in, sequence, 3 * width, 0),
+              .c = heads.columns(din, sequence, 3 * width, width),
+              .transpose_a = true,
+              .scale = heads.scale(),
+              .batch = shape.heads});
+  }
+}
+
+void DeviceBackend::gelu_forward(const BufferSlice& x, const BufferSlice& y) {
+  require(kernels::gelu_forward(x.size, type_, address(x), address(y), stream()));
+}
+
+void DeviceBackend::gelu_backward(const BufferSlice& x, const BufferSlice& gradient) {
+  require(kernels::gelu_backward(x.size, type_, address(x), address(gradient), stream()));
+}
+
+void DeviceBackend::residual_add(const BufferSlice& x, const BufferSlice& y) {
+  require(kernels::residual_add(x.size, type_, address(x), address(y), stream()));
+}
+
+void DeviceBackend::adamw_update(const AdamW& options, std::int64_t update, bool decay,
+                                 double gradient_scale, const BufferSlice& gradients,
+                                 const BufferSlice& parameters, const BufferSlice& first_moment,
+                                 const BufferSlice& second_moment, const BufferSlice& weights) {
+  void* const copy = weights.buffer->type == ElementType::bfloat16 ? address(weights) : nullptr;
+  require(kernels::adamw_update(options, update, decay, gradient_scale, parameters.size,
+                                float_address(gradients), float_address(parameters),
+                                float_address(first_moment), float_address(second_moment), copy,
+                                stream()));
+}
+
+}  // namespace hocket

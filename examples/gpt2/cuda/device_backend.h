@@ -1,0 +1,146 @@
+#pragma once
+
+// The model on a CUDA device: products of matrices by MatrixProducts, attention by FusedAttention
+// where there is one and by products of matrices elsewhere, all else by kernels.h. Parameters,
+// their gradients and moments are float32; with bfloat16, activations and the weights that products
+// read are that.
+//
+// Activations live in DeviceMemory, which is allocated and freed in the order of the streams;
+// everything else stays.
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cuda/device_driver.h"
+#include "core/cuda/device_memory.h"
+#include "core/cuda/device_task.h"
+#include "core/cuda/matrix_product.h"
+#include "core/result.h"
+#include "core/scheduler.h"
+#include "examples/gpt2/backend.h"
+#include "examples/gpt2/cuda/fused_attention.h"
+
+namespace hocket {
+
+/// All must outlive the backend.
+struct DeviceBackendParts {
+  DeviceDriver& driver;
+  MatrixProducts& products;
+  FusedAttention* attention = nullptr;  ///< for bfloat16; null: none
+  /// Called with why attention is made of products where there is a fused one.
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
+};
+
+class DeviceBackend final : public Backend {
+ public:
+  /// unavailable, with what the driver said.
+  static Result<std::unique_ptr<DeviceBackend>> open(const DeviceBackendParts& parts,
+                                                     ElementType type);
+  ~DeviceBackend() override;
+  DeviceBackend(const DeviceBackend&) = delete;
+  DeviceBackend& operator=(const DeviceBackend&) = delete;
+
+  /// For the executor that runs the tasks.
+  DeviceMemory& memory() { return memory_; }
+
+  ElementType element_type() const override { return type_; }
+  std::int64_t memory_limit_bytes() const override { return memory_limit_bytes_; }
+  Buffer allocate(BufferUse use, std::size_t size) override;
+  std::span<float> allocate_losses(std::size_t size) override;
+  void allocate_batch(std::size_t tokens) override;
+  AttentionMemory attention_memory(const AttentionShape& shape) override;
+  void attached(std::span<const Buffer* const> buffers,
+                std::span<const std::uint32_t> uses) override;
+  void store(const BufferSlice& to, std::span<const float> values) override;
+  std::vector<float> load(const BufferSlice& from) const override;
+  bool fuses() const override { return true; }
+
+  void load_batch(std::int64_t step, const Draw& draw) override;
+  void embedding_forward(const EmbeddingShape& shape, const BufferSlice& token_table,
+                         const BufferSlice& position_table, const BufferSlice& y) override;
+  void embedding_backward(const EmbeddingShape& shape, const BufferSlice& dy,
+                          const BufferSlice& dtoken_table,
+                          const BufferSlice& dposition_table) override;
+  void cross_entropy(int vocabulary, const BufferSlice& logits, const BufferSlice& dlogits,
+                     float& loss) override;
+  void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
+                          const BufferSlice& gain, const BufferSlice& bias, const BufferSlice& y,
+                          const BufferSlice& statistics) override;
+  void layer_norm_backward_input(const LayerNormShape& shape, const BufferSlice& x,
+                                 const BufferSlice& gain, const BufferSlice& statistics,
+                                 const BufferSlice& dy, const BufferSlice& skip,
+                                 const BufferSlice& dx) override;
+  void layer_norm_backward_weight(const LayerNormShape& shape, const BufferSlice& x,
+                                  const BufferSlice& statistics, const BufferSlice& dy,
+                                  const BufferSlice& dgain, const BufferSlice& dbias) override;
+  void linear_forward(const LinearShape& shape, const BufferSlice& x, const BufferSlice& weight,
+                      const BufferSlice& bias, const BufferSlice& residual,
+                      const BufferSlice& y) override;
+  void linear_gelu_forward(const LinearShape& shape, const BufferSlice& x,
+                           const BufferSlice& weight, const BufferSlice& bias,
+                           const BufferSlice& before, const BufferSlice& y) override;
+  void linear_backward_input(const LinearShape& shape, const BufferSlice& dy,
+                             const BufferSlice& weight, const BufferSlice& dx) override;
+  void linear_gelu_backward_input(const LinearShape& shape, const BufferSlice& dy,
+                                  const BufferSlice& weight, const BufferSlice& before,
+                                  const BufferSlice& dx) override;
+  void linear_backward_weight(const LinearShape& shape, const BufferSlice& x, const BufferSlice& dy,
+                              const BufferSlice& dweight, const BufferSlice& dbias) override;
+  void head_forward(const LinearShape& shape, const BufferSlice& x, const BufferSlice& table,
+                    const BufferSlice& logits) override;
+  void head_backward_input(const LinearShape& shape, const BufferSlice& dlogits,
+                           const BufferSlice& table, const BufferSlice& dx) override;
+  void head_backward_weight(const LinearShape& shape, const BufferSlice& x,
+                            const BufferSlice& dlogits, const BufferSlice& dtable) override;
+  void attention_forward(const AttentionShape& shape, const BufferSlice& qkv,
+                         const BufferSlice& kept, const BufferSlice& y) override;
+  void attention_backward(const AttentionShape& shape, const BufferSlice& qkv,
+                          const BufferSlice& kept, const BufferSlice& y, const BufferSlice& dy,
+                          const BufferSlice& scratch, const BufferSlice& dqkv) override;
+  void gelu_forward(const BufferSlice& x, const BufferSlice& y) override;
+  void gelu_backward(const BufferSlice& x, const BufferSlice& gradient) override;
+  void residual_add(const BufferSlice& x, const BufferSlice& y) override;
+  void adamw_update(const AdamW& options, std::int64_t update, bool decay, double gradient_scale,
+                    const BufferSlice& gradients, const BufferSlice& parameters,
+                    const BufferSlice& first_moment, const BufferSlice& second_moment,
+                    const BufferSlice& weights) override;
+
+ private:
+  /// What a batch is drawn into while the copies of those before may not have run.
+  static constexpr std::size_t kDrawnBatches = Scheduler::kStepsAhead + 1;
+
+  DeviceBackend(const DeviceBackendParts& parts, ElementType type, DeviceStream setup);
+
+  /// Memory to stay.
+  void* allocate_bytes(std::size_t bytes);
+  void* allocate_host_bytes(std::size_t bytes);
+  /// Memory that this stream's tasks scribble on, one after another.
+  void* scratch(std::size_t bytes);
+  void multiply(const MatrixProduct& product);
+  /// False where the library has no kernel with such an epilogue.
+  bool multiply_if_there(const MatrixProduct& product);
+
+  const DeviceBackendParts parts_;
+  const ElementType type_;
+  const DeviceStream setup_;  // for what is done while no task runs
+  DeviceMemory memory_;
+  std::int64_t memory_limit_bytes_ = 0;
+  std::optional<bool> fuses_attention_;  // once a block has asked
+
+  std::vector<void*> kept_, kept_on_host_;
+  struct Scratch {
+    void* memory = nullptr;
+    std::size_t bytes = 0;
+  };
+  std::vector<Scratch> scratch_;  // by the number of the stream
+
+  std::size_t batch_tokens_ = 0;
+  std::array<std::int32_t*, kDrawnBatches> drawn_ = {};  // inputs, then targets
+  std::int32_t* tokens_ = nullptr;                       // the same on the device
+};
+
+}  // namespace hocket

@@ -1,0 +1,32 @@
+#pragma once
+
+// The seam to attention as one kernel, which never writes the matrix of weights to memory
+// (FlashAttention; Dao et al., arXiv:2205.14135). Implementation: cuDNN (cudnn_attention.h). For
+// bfloat16; layouts are those of ops.h.
+
+#include <cstddef>
+
+#include "core/cuda/device_task.h"
+#include "core/result.h"
+#include "examples/gpt2/ops.h"
+
+namespace hocket {
+
+class FusedAttention {
+ public:
+  virtual ~FusedAttention() = default;
+
+  /// Prepares for a shape; invalid_argument or unavailable where there is no kernel for it.
+  virtual Result<void> prepare(const AttentionShape& shape) = 0;
+  /// What either pass of the shape that was prepared scribbles on.
+  virtual std::size_t workspace_bytes() const = 0;
+
+  /// `statistics`: batch × heads × sequence floats, for the backward pass.
+  virtual Result<void> forward(const void* qkv, float* statistics, void* y, void* workspace,
+                               const DeviceTask& task) = 0;
+  virtual Result<void> backward(const void* qkv, const float* statistics, const void* y,
+                                const void* dy, void* dqkv, void* workspace,
+                                const DeviceTask& task) = 0;
+};
+
+}  // namespace hocket

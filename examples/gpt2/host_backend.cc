@@ -1,0 +1,179 @@
+#include "examples/gpt2/host_backend.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/check.h"
+
+namespace hocket {
+
+Floats floats(const BufferSlice& slice) {
+  if (!slice.buffer) return {};
+  return {static_cast<float*>(slice.buffer->memory) + slice.offset, slice.size};
+}
+
+HostBackend::HostBackend(bool fuses) : fuses_(fuses) {
+  use_one_blas_thread();
+}
+
+std::int64_t HostBackend::memory_limit_bytes() const {
+  return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+}
+
+Buffer HostBackend::allocate(BufferUse, std::size_t size) {
+  float* const memory = memory_.emplace_back(size).data();
+  return {.id = {}, .size = size, .type = ElementType::float32, .memory = memory};
+}
+
+std::span<float> HostBackend::allocate_losses(std::size_t size) {
+  return memory_.emplace_back(size, std::numeric_limits<float>::quiet_NaN());
+}
+
+void HostBackend::allocate_batch(std::size_t tokens) {
+  inputs_.resize(tokens);
+  targets_.resize(tokens);
+}
+
+AttentionMemory HostBackend::attention_memory(const AttentionShape& shape) {
+  const std::size_t square = static_cast<std::size_t>(shape.sequence) * shape.sequence;
+  return {.kept_use = BufferUse::activation,
+          .kept_size = square * shape.batch * shape.heads,
+          .scratch_size = square};
+}
+
+void HostBackend::store(const BufferSlice& to, std::span<const float> values) {
+  HOCKET_CHECK(values.size() == to.size, "as many values as the slice has");
+  std::ranges::copy(values, floats(to).begin());
+}
+
+std::vector<float> HostBackend::load(const BufferSlice& from) const {
+  const Floats values = floats(from);
+  return {values.begin(), values.end()};
+}
+
+void HostBackend::load_batch(std::int64_t, const Draw& draw) {
+  draw(inputs_, targets_);
+}
+
+void HostBackend::embedding_forward(const EmbeddingShape& shape, const BufferSlice& token_table,
+                                    const BufferSlice& position_table, const BufferSlice& y) {
+  hocket::embedding_forward(shape, inputs_, floats(token_table), floats(position_table), floats(y));
+}
+
+void HostBackend::embedding_backward(const EmbeddingShape& shape, const BufferSlice& dy,
+                                     const BufferSlice& dtoken_table,
+                                     const BufferSlice& dposition_table) {
+  hocket::embedding_backward(shape, inputs_, floats(dy), floats(dtoken_table),
+                             floats(dposition_table));
+}
+
+void HostBackend::cross_entropy(int vocabulary, const BufferSlice& logits,
+                                const BufferSlice& dlogits, float& loss) {
+  loss = hocket::cross_entropy(vocabulary, floats(logits), targets_, floats(dlogits));
+}
+
+void HostBackend::layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
+                                     const BufferSlice& gain, const BufferSlice& bias,
+                                     const BufferSlice& y, const BufferSlice& statistics) {
+  hocket::layer_norm_forward(shape, floats(x), floats(gain), floats(bias), floats(y),
+                             floats(statistics));
+}
+
+void HostBackend::layer_norm_backward_input(const LayerNormShape& shape, const BufferSlice& x,
+                                            const BufferSlice& gain, const BufferSlice& statistics,
+                                            const BufferSlice& dy, const BufferSlice& skip,
+                                            const BufferSlice& dx) {
+  hocket::layer_norm_backward_input(shape, floats(x), floats(gain), floats(statistics), floats(dy),
+                                    floats(skip), floats(dx));
+}
+
+void HostBackend::layer_norm_backward_weight(const LayerNormShape& shape, const BufferSlice& x,
+                                             const BufferSlice& statistics, const BufferSlice& dy,
+                                             const BufferSlice& dgain, const BufferSlice& dbias) {
+  hocket::layer_norm_backward_weight(shape, floats(x), floats(statistics), floats(dy),
+                                     floats(dgain), floats(dbias));
+}
+
+void HostBackend::linear_forward(const LinearShape& shape, const BufferSlice& x,
+                                 const BufferSlice& weight, const BufferSlice& bias,
+                                 const BufferSlice& residual, const BufferSlice& y) {
+  hocket::linear_forward(shape, floats(x), floats(weight), floats(bias), floats(y));
+  if (residual.buffer) residual_add(residual, y);
+}
+
+void HostBackend::linear_gelu_forward(const LinearShape& shape, const BufferSlice& x,
+                                      const BufferSlice& weight, const BufferSlice& bias,
+                                      const BufferSlice& before, const BufferSlice& y) {
+  linear_forward(shape, x, weight, bias, {}, before);
+  gelu_forward(before, y);
+}
+
+void HostBackend::linear_backward_input(const LinearShape& shape, const BufferSlice& dy,
+                                        const BufferSlice& weight, const BufferSlice& dx) {
+  hocket::linear_backward_input(shape, floats(dy), floats(weight), floats(dx));
+}
+
+void HostBackend::linear_gelu_backward_input(const LinearShape& shape, const BufferSlice& dy,
+                                             const BufferSlice& weight, const BufferSlice& before,
+                                             const BufferSlice& dx) {
+  linear_backward_input(shape, dy, weight, dx);
+  gelu_backward(before, dx);
+}
+
+void HostBackend::linear_backward_weight(const LinearShape& shape, const BufferSlice& x,
+                                         const BufferSlice& dy, const BufferSlice& dweight,
+                                         const BufferSlice& dbias) {
+  hocket::linear_backward_weight(shape, floats(x), floats(dy), floats(dweight), floats(dbias));
+}
+
+void HostBackend::head_forward(const LinearShape& shape, const BufferSlice& x,
+                               const BufferSlice& table, const BufferSlice& logits) {
+  hocket::head_forward(shape, floats(x), floats(table), floats(logits));
+}
+
+void HostBackend::head_backward_input(const LinearShape& shape, const BufferSlice& dlogits,
+                                      const BufferSlice& table, const BufferSlice& dx) {
+  hocket::head_backward_input(shape, floats(dlogits), floats(table), floats(dx));
+}
+
+void HostBackend::head_backward_weight(const LinearShape& shape, const BufferSlice& x,
+                                       const BufferSlice& dlogits, const BufferSlice& dtable) {
+  hocket::head_backward_weight(shape, floats(x), floats(dlogits), floats(dtable));
+}
+
+void HostBackend::attention_forward(const AttentionShape& shape, const BufferSlice& qkv,
+                                    const BufferSlice& kept, const BufferSlice& y) {
+  hocket::attention_forward(shape, floats(qkv), floats(kept), floats(y));
+}
+
+void HostBackend::attention_backward(const AttentionShape& shape, const BufferSlice& qkv,
+                                     const BufferSlice& kept, const BufferSlice&,
+                                     const BufferSlice& dy, const BufferSlice& scratch,
+                                     const BufferSlice& dqkv) {
+  hocket::attention_backward(shape, floats(qkv), floats(kept), floats(dy), floats(scratch),
+                             floats(dqkv));
+}
+
+void HostBackend::gelu_forward(const BufferSlice& x, const BufferSlice& y) {
+  hocket::gelu_forward(floats(x), floats(y));
+}
+
+void HostBackend::gelu_backward(const BufferSlice& x, const BufferSlice& gradient) {
+  hocket::gelu_backward(floats(x), floats(gradient));
+}
+
+void HostBackend::residual_add(const BufferSlice& x, const BufferSlice& y) {
+  hocket::residual_add(floats(x), floats(y));
+}
+
+void HostBackend::adamw_update(const AdamW& options, std::int64_t update, bool decay,
+                               double gradient_scale, const BufferSlice& gradients,
+                               const BufferSlice& parameters, const BufferSlice& first_moment,
+                               const BufferSlice& second_moment, const BufferSlice&) {
+  hocket::adamw_update(options, update, decay, gradient_scale, floats(gradients),
+                       floats(parameters), floats(first_moment), floats(second_moment));
+}
+
+}  // namespace hocket

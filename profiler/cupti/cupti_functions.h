@@ -1,0 +1,43 @@
+#pragma once
+
+// The functions of CUPTI and of the driver that are used, as pointers into a loaded library.
+// Private to profiler/cupti/cupti_library.cc.
+
+#include <cupti.h>
+
+#include <string>
+
+#include "core/result.h"
+
+namespace hocket {
+
+struct CuptiFunctions {
+  decltype(&cuptiGetVersion) get_version = nullptr;
+  decltype(&cuptiGetResultString) get_result_string = nullptr;
+  decltype(&cuptiSubscribe_v2) subscribe = nullptr;
+  decltype(&cuptiUnsubscribe) unsubscribe = nullptr;
+  decltype(&cuptiEnableDomain) enable_domain = nullptr;
+  decltype(&cuptiFinalize) finalize = nullptr;
+  decltype(&cuptiActivityRegisterCallbacks) register_callbacks = nullptr;
+  decltype(&cuptiActivitySetAttribute) set_attribute = nullptr;
+  decltype(&cuptiActivityEnable) enable = nullptr;
+  decltype(&cuptiActivityDisable) disable = nullptr;
+  decltype(&cuptiActivityFlushAll) flush_all = nullptr;
+  decltype(&cuptiActivityGetNumDroppedRecords) get_dropped = nullptr;
+  decltype(&cuptiGetTimestamp) get_timestamp = nullptr;
+  decltype(&cuptiActivityPushExternalCorrelationId) push = nullptr;
+  decltype(&cuptiActivityPopExternalCorrelationId) pop = nullptr;
+  decltype(&cuptiActivityGetNextRecord) next_record = nullptr;
+  decltype(&cuptiGetCallbackName) get_callback_name = nullptr;
+};
+
+/// Loads `library`; not_found when it cannot be loaded or lacks a function.
+Result<CuptiFunctions> load_cupti_functions(const std::string& library);
+
+/// The file that they are in; "" when the loader cannot tell.
+std::string library_path(const CuptiFunctions& functions);
+
+/// As CuptiApi::driver_version().
+int installed_driver_version();
+
+}  // namespace hocket

@@ -1,0 +1,60 @@
+#include "profiler/cupti/level.h"
+
+#include <cupti.h>
+
+#include <string>
+
+namespace hocket {
+namespace {
+
+struct KindOfLevel {
+  CuptiLevel from;
+  std::uint32_t kind;
+  std::string_view name;
+};
+
+constexpr KindOfLevel kKinds[] = {
+    {CuptiLevel::l0, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "concurrent kernels"},
+    {CuptiLevel::l0, CUPTI_ACTIVITY_KIND_MEMCPY, "memory copies"},
+    {CuptiLevel::l0, CUPTI_ACTIVITY_KIND_MEMCPY2, "memory copies between devices"},
+    {CuptiLevel::l0, CUPTI_ACTIVITY_KIND_MEMSET, "memory sets"},
+    {CuptiLevel::l0, CUPTI_ACTIVITY_KIND_OVERHEAD, "overhead"},
+    // Before the calls, so that none is recorded without the task that it is of.
+    {CuptiLevel::l1, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, "external correlation"},
+    {CuptiLevel::l1, CUPTI_ACTIVITY_KIND_RUNTIME, "runtime calls"},
+    {CuptiLevel::l1, CUPTI_ACTIVITY_KIND_DRIVER, "driver calls"},
+    {CuptiLevel::l1, CUPTI_ACTIVITY_KIND_MARKER, "NVTX ranges"},
+    {CuptiLevel::l2, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "synchronisation"},
+    {CuptiLevel::l2, CUPTI_ACTIVITY_KIND_CUDA_EVENT, "events"},
+};
+
+}  // namespace
+
+std::string_view to_string(CuptiLevel level) {
+  constexpr std::string_view names[] = {"L0", "L1", "L2"};
+  return names[static_cast<std::size_t>(level)];
+}
+
+Result<CuptiLevel> cupti_level(std::string_view text) {
+  if (text == "L0" || text == "l0") return CuptiLevel::l0;
+  if (text == "L1" || text == "l1") return CuptiLevel::l1;
+  if (text == "L2" || text == "l2") return CuptiLevel::l2;
+  return invalid("CUPTI level: \"" + std::string(text) + "\", allowed are L0, L1 and L2");
+}
+
+std::vector<std::uint32_t> activity_kinds(CuptiLevel level) {
+  std::vector<std::uint32_t> kinds;
+  for (const KindOfLevel& kind : kKinds) {
+    if (kind.from <= level) kinds.push_back(kind.kind);
+  }
+  return kinds;
+}
+
+std::string_view activity_kind_name(std::uint32_t kind) {
+  for (const KindOfLevel& known : kKinds) {
+    if (known.kind == kind) return known.name;
+  }
+  return "records of another kind";
+}
+
+}  // namespace hocket

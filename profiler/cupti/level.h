@@ -1,0 +1,31 @@
+#pragma once
+
+// How much CUPTI records. Each level has the one below in it, and costs more. Plain values.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace hocket {
+
+enum class CuptiLevel : std::uint8_t {
+  l0,  ///< kernels, copies and fills of memory, overhead
+  l1,  ///< and calls of runtime and driver, which tie kernels to tasks, and NVTX ranges
+  l2,  ///< and synchronisation and events
+};
+
+/// "L0", …
+std::string_view to_string(CuptiLevel level);
+/// As to_string() writes it, in either case; invalid_argument otherwise.
+Result<CuptiLevel> cupti_level(std::string_view text);
+
+/// The kinds of records, as CUpti_ActivityKind, in the order in which to enable them. Kernels are
+/// recorded as concurrent ones: the other kind makes them run one after the other.
+std::vector<std::uint32_t> activity_kinds(CuptiLevel level);
+
+/// "concurrent kernels" and so on, for messages.
+std::string_view activity_kind_name(std::uint32_t kind);
+
+}  // namespace hocket

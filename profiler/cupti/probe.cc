@@ -1,0 +1,121 @@
+#include "profiler/cupti/probe.h"
+
+#include <cupti.h>
+
+namespace hocket {
+namespace {
+
+tl::unexpected<Error> unavailable(const std::string& why) {
+  return failure(ErrorCode::unavailable, "CUPTI: " + why + "; " + kHostLevel);
+}
+
+/// CUDA's version as its driver writes it.
+std::string cuda_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// "13.0", or "before 13".
+std::string library_text(std::uint32_t version) {
+  if (version < 10'000) return "before 13";
+  return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100);
+}
+
+}  // namespace
+
+std::string describe_status(const CuptiApi& api, int status) {
+  switch (status) {
+    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+      return "another tool records already; end it, or run without hocket's profiler";
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
+      return "this user may not profile the device; the administrator must load the driver with "
+             "NVreg_RestrictProfilingToAdminUsers=0";
+    case CUPTI_ERROR_NOT_INITIALIZED:
+    case CUPTI_ERROR_UNKNOWN:
+      return "it cannot start, as when there is no usable device (" + api.status_name(status) +
+             "); see whether nvidia-smi shows one";
+    case CUPTI_ERROR_OUT_OF_MEMORY:
+      return "there is not enough memory; free some, or profile fewer steps";
+    case CUPTI_ERROR_NOT_COMPATIBLE:
+      return "what is asked for does not go together with what is recorded already";
+    case CUPTI_ERROR_INVALID_KIND:
+    case CUPTI_ERROR_NOT_SUPPORTED:
+    case CUPTI_ERROR_API_NOT_IMPLEMENTED:
+      return "this device or version does not support it; choose a lower level";
+    case CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED:
+    case CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED:
+      return "another profiling interface is in use or the device is too new for it";
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
+    case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
+    case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
+    case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
+    case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
+    case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
+      return "it does not support this kind of device (" + api.status_name(status) + ")";
+    default:
+      return api.status_name(status);
+  }
+}
+
+Result<CuptiCapability> check_versions(const CuptiApi& api) {
+  const CuptiCapability found{api.version(), api.driver_version()};
+  constexpr std::uint32_t built = CUPTI_API_VERSION;
+  if (found.version / 100 < built / 100 || found.version / 10'000 != built / 10'000) {
+    return unavailable("its library is of CUDA " + library_text(found.version) + ", allowed are " +
+                       library_text(built) + " and later ones of " +
+                       std::to_string(built / 10'000) +
+                       "; put the folder of such a libcupti first in LD_LIBRARY_PATH");
+  }
+  if (found.driver_version == 0) {
+    return unavailable("there is no NVIDIA driver (libcuda.so.1); install one");
+  }
+  const auto major = static_cast<int>(found.version / 10'000);
+  if (found.driver_version / 1000 < major) {
+    return unavailable("the driver supports CUDA " + cuda_text(found.driver_version) +
+                       ", needed is " + std::to_string(major) + ".0 or later; update the driver");
+  }
+  return found;
+}
+
+Result<void> subscribe_cupti(CuptiApi& api) {
+  std::string holder;
+  const int status = api.subscribe(holder);
+  if (status == CUPTI_SUCCESS) return {};
+  if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && !holder.empty()) {
+    return unavailable("\"" + holder +
+                       "\" records already, and there can be only one; end it, or run without "
+                       "hocket's profiler");
+  }
+  return unavailable(describe_status(api, status));
+}
+
+Result<void> enable_kinds(CuptiApi& api, CuptiLevel level) {
+  const std::vector<std::uint32_t> kinds = activity_kinds(level);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const int status = api.enable(kinds[i]);
+    if (status == CUPTI_SUCCESS) continue;
+    for (std::size_t k = i; k > 0; --k) api.disable(kinds[k - 1]);
+    return unavailable("level " + std::string(to_string(level)) + ", " +
+                       std::string(activity_kind_name(kinds[i])) + ": " +
+                       describe_status(api, status));
+  }
+  return {};
+}
+
+void disable_kinds(CuptiApi& api, CuptiLevel level) {
+  const std::vector<std::uint32_t> kinds = activity_kinds(level);
+  for (std::size_t i = kinds.size(); i > 0; --i) api.disable(kinds[i - 1]);
+}
+
+Result<CuptiCapability> probe_cupti(CuptiApi& api, CuptiLevel level) {
+  auto found = check_versions(api);
+  if (!found) return found;
+  if (auto ok = subscribe_cupti(api); !ok) return failure(ok.error());
+  auto enabled = enable_kinds(api, level);
+  if (enabled) disable_kinds(api, level);
+  api.unsubscribe();
+  if (!enabled) return failure(enabled.error());
+  return found;
+}
+
+}  // namespace hocket

@@ -1,0 +1,263 @@
+#include "profiler/cupti/recording.h"
+
+#include <limits>
+#include <utility>
+
+#include "profiler/cupti/decoder.h"
+#include "profiler/cupti/device_records.h"
+#include "profiler/cupti/probe.h"
+#include "profiler/cupti/task_correlation.h"
+#include "profiler/profile_session.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::int64_t kMostFirstStep = std::int64_t{1} << 60;
+
+}  // namespace
+
+CuptiSession::Recording::Recording(std::shared_ptr<CuptiApi> api, CuptiSessionOptions options)
+    : api_(std::move(api)),
+      options_(std::move(options)),
+      pool_(std::make_shared<BufferPool>(options_.buffers)) {}
+
+CuptiSession::Recording::~Recording() {
+  if (!is_open_) return;
+  stop();
+  pause();
+  // What CUPTI can give back now need not be left behind.
+  api_->flush(true);
+  pool_->close();
+  reader_.join();
+  if (options_.detach_at_end) {
+    api_->detach();
+  } else {
+    api_->unsubscribe();
+  }
+}
+
+Result<void> CuptiSession::Recording::open() {
+  if (auto found = check_versions(*api_); !found) return failure(found.error());
+  if (auto ok = subscribe_cupti(*api_); !ok) return ok;
+  // Where this is not known CUPTI clears the buffers once more.
+  api_->promise_zeroed_buffers();
+  if (const int status = api_->register_buffers(pool_); status != 0) {
+    api_->unsubscribe();
+    return failure(ErrorCode::unavailable,
+                   "CUPTI: its buffers: " + describe_status(*api_, status) + "; " + kHostLevel);
+  }
+  // Enabled once before anything runs, so that what is loaded onto the device from now on is known
+  // to CUPTI, and so that what is refused is refused now.
+  if (auto ok = enable_kinds(*api_, options_.level); !ok) {
+    api_->unsubscribe();
+    return ok;
+  }
+  disable_kinds(*api_, options_.level);
+  is_open_ = true;
+  reader_ = std::thread([this] { read_buffers(); });
+  return {};
+}
+
+std::unique_ptr<CuptiSession::Recording::Span> CuptiSession::Recording::new_span() const {
+  auto span = std::make_unique<Span>(options_.capacity);
+  span->about.rank = options_.rank;
+  span->about.ranks = options_.ranks;
+  span->about.host = options_.host;
+  span->refused_before = pool_->counts().refused;
+  return span;
+}
+
+Result<void> CuptiSession::Recording::start(const CuptiSpan& span) {
+  if (span.first_step < 0 || span.first_step > kMostFirstStep) {
+    return invalid("CUPTI span: first_step is " + std::to_string(span.first_step) +
+                   ", allowed are 0 to " + std::to_string(kMostFirstStep));
+  }
+  if (span.steps < 1 || span.steps > kMaxCuptiSteps) {
+    return invalid("CUPTI span: steps is " + std::to_string(span.steps) + ", allowed are 1 to " +
+                   std::to_string(kMaxCuptiSteps));
+  }
+  std::lock_guard control(control_);
+  auto next = new_span();
+  next->steps.emplace(span.first_step, span.steps);
+  next->about.first_step = span.first_step;
+  next->about.steps = span.steps;
+  std::lock_guard data(data_);
+  if (span_) return invalid("CUPTI span: one is under way, or not taken yet; take() it first");
+  span_ = std::move(next);
+  is_under_way_ = true;
+  return {};
+}
+
+void CuptiSession::Recording::on_step(std::int64_t step) {
+  // Without the lock: a job goes on while another thread takes the profile.
+  if (!is_under_way_.load(std::memory_order_relaxed)) return;
+  std::lock_guard control(control_);
+  if (!is_under_way_) return;
+  const StepAction action = span_->steps->on_step(step);
+  if (action == StepAction::begin) begin_recording();
+  if (action == StepAction::end) {
+    end_recording();
+    is_under_way_ = false;
+    is_done_.store(true, std::memory_order_release);
+    return;
+  }
+  if (!span_->steps->is_recording()) return;
+  const std::int64_t now_ns = options_.clock.now_ns();
+  span_->about.host_starts.push_back({step, now_ns});
+}
+
+void CuptiSession::Recording::stop() {
+  std::lock_guard control(control_);
+  if (!is_under_way_ || span_->steps->stop() != StepAction::end) return;
+  end_recording();
+  is_under_way_ = false;
+  is_done_.store(true, std::memory_order_release);
+}
+
+void CuptiSession::Recording::resume() {
+  std::lock_guard control(control_);
+  if (span_ && span_->steps) return;
+  if (!span_) {
+    auto next = new_span();
+    std::lock_guard data(data_);
+    span_ = std::move(next);
+  }
+  begin_recording();
+}
+
+void CuptiSession::Recording::pause() {
+  std::lock_guard control(control_);
+  if (span_ && !span_->steps && is_enabled_) end_recording();
+}
+
+void CuptiSession::Recording::begin_recording() {
+  if (!span_->has_begun) {
+    span_->has_begun = true;
+    // What an earlier user of CUPTI in this process has lost is not of this span.
+    std::size_t lost_before = 0;
+    api_->take_dropped(lost_before);
+    std::uint64_t now_ns = 0;
+    warn("its clock", api_->timestamp(now_ns));
+    span_->about.begin_cupti_ns = static_cast<std::int64_t>(now_ns);
+    std::lock_guard data(data_);
+    is_recording_ = true;
+  }
+  read_clock();
+  if (const auto ok = enable_kinds(*api_, options_.level); !ok) {
+    add_warning(ok.error().message);
+    return;
+  }
+  is_enabled_ = true;
+  is_marking_ = options_.level >= CuptiLevel::l1;
+}
+
+void CuptiSession::Recording::end_recording() {
+  is_marking_ = false;
+  is_enabled_ = false;
+  disable_kinds(*api_, options_.level);
+  read_clock();
+}
+
+void CuptiSession::Recording::read_clock() {
+  const auto reading = read_clocks(*api_, options_.clock);
+  if (!reading) return;
+  std::lock_guard data(data_);
+  if (span_) span_->clock.add(*reading);
+}
+
+void CuptiSession::Recording::add_warning(const std::string& text) {
+  span_->warning += (span_->warning.empty() ? "" : "; ") + text;
+}
+
+void CuptiSession::Recording::warn(const std::string& what, int status) {
+  if (status != 0) add_warning(what + ": " + describe_status(*api_, status));
+}
+
+std::optional<CuptiProfile> CuptiSession::Recording::take(std::span<const NumberedTask> tasks) {
+  std::lock_guard control(control_);
+  if (!is_done()) return std::nullopt;
+  is_done_ = false;
+  span_->about.tasks = TaskNumbers(tasks);
+  return collect();
+}
+
+void CuptiSession::Recording::add_to(ProfileResult& result) {
+  std::lock_guard control(control_);
+  if (!span_ || span_->steps) return;
+  if (is_enabled_) end_recording();
+  TimelineSpan& about = span_->about;
+  about.host_starts = result.trace.step_starts;
+  about.tasks = TaskNumbers(result.tasks);
+  if (!about.host_starts.empty()) {
+    about.first_step = about.host_starts.front().step;
+    about.steps = about.host_starts.back().step - about.first_step;
+  }
+  add_device_records(collect(), result);
+}
+
+CuptiProfile CuptiSession::Recording::collect() {
+  warn("the last buffers", api_->flush(true));
+  pool_->wait_until_read();
+  read_clock();
+  std::uint64_t now_ns = std::numeric_limits<std::int64_t>::max();
+  warn("its clock", api_->timestamp(now_ns));
+  std::size_t dropped = 0;
+  warn("the count of dropped records", api_->take_dropped(dropped));
+
+  std::unique_ptr<Span> span;
+  CuptiProfile profile;
+  {
+    std::lock_guard data(data_);
+    span = std::move(span_);
+    is_recording_ = false;
+    profile.late_buffers = std::exchange(late_buffers_, 0);
+  }
+  span->about.end_cupti_ns = static_cast<std::int64_t>(now_ns);
+  CuptiTrace made = span->timeline.finish(span->clock, span->about);
+  profile.trace = std::move(made.trace);
+  profile.trace.dropped += static_cast<std::int64_t>(dropped);
+  profile.quarantined = made.quarantined;
+  profile.ignored = made.ignored;
+  profile.left_out = made.left_out;
+  profile.device_records = made.device_records;
+  profile.marked = made.marked;
+  profile.refused_buffers = pool_->counts().refused - span->refused_before;
+  profile.missing_buffers = static_cast<std::int64_t>(pool_->held());
+  profile.clock_jumps = span->clock.jumps();
+  profile.warning = std::move(span->warning);
+  return profile;
+}
+
+bool CuptiSession::Recording::begin_task(std::int64_t step, TaskId task) {
+  return is_marking_.load(std::memory_order_relaxed) && api_->push_task(pack_task(step, task)) == 0;
+}
+
+void CuptiSession::Recording::read_buffers() {
+  const std::int64_t period_ns = options_.flush_period_ns > 0 ? options_.flush_period_ns : -1;
+  bool may_be_more = false;
+  while (true) {
+    if (const auto buffer = pool_->take(period_ns)) {
+      read(*buffer);
+      pool_->give_back(*buffer);
+      continue;
+    }
+    if (pool_->is_closed()) return;
+    // Once more after a pause.
+    const bool is_enabled = is_enabled_;
+    if (is_enabled) read_clock();
+    if (is_enabled || may_be_more) api_->flush(false);
+    may_be_more = is_enabled;
+  }
+}
+
+void CuptiSession::Recording::read(const FilledBuffer& buffer) {
+  const DecodedBuffer decoded = decode_buffer(*api_, buffer.records);
+  std::lock_guard data(data_);
+  if (!is_recording_) {
+    ++late_buffers_;
+    return;
+  }
+  span_->timeline.add(decoded, *api_);
+}
+
+}  // namespace hocket

@@ -1,0 +1,91 @@
+#pragma once
+
+// What a CuptiSession is made of: the state of its span, and the thread that reads buffers. Private
+// to profiler/cupti.
+//
+// Order of locks: control_ before data_. CUPTI's callbacks take neither, since the pool alone
+// serves them; with data_ held CUPTI is asked for nothing but the names of calls.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "profiler/cupti/clock_map.h"
+#include "profiler/cupti/cupti_session.h"
+#include "profiler/cupti/step_switch.h"
+
+namespace hocket {
+
+class CuptiSession::Recording {
+ public:
+  Recording(std::shared_ptr<CuptiApi> api, CuptiSessionOptions options);
+  ~Recording();
+
+  /// Takes CUPTI, registers the buffers, tries each kind, and starts the thread.
+  Result<void> open();
+
+  Result<void> start(const CuptiSpan& span);
+  void on_step(std::int64_t step);
+  void stop();
+  bool is_done() const { return is_done_.load(std::memory_order_acquire); }
+  std::optional<CuptiProfile> take(std::span<const NumberedTask> tasks);
+
+  bool begin_task(std::int64_t step, TaskId task);
+  void end_task() { api_->pop_task(); }
+
+  void resume();
+  void pause();
+  void add_to(ProfileResult& result);
+
+ private:
+  /// One span's own.
+  struct Span {
+    explicit Span(std::size_t capacity) : timeline(capacity) {}
+
+    std::optional<StepSwitch> steps;  // none: by resume() and pause()
+    CuptiTimeline timeline;
+    ClockMap clock;
+    TimelineSpan about;
+    std::string warning;
+    std::int64_t refused_before = 0;
+    bool has_begun = false;
+  };
+
+  std::unique_ptr<Span> new_span() const;
+  /// With control_ held.
+  void begin_recording();
+  void end_recording();
+  CuptiProfile collect();
+  void read_clock();
+  void add_warning(const std::string& text);
+  void warn(const std::string& what, int status);
+
+  void read_buffers();
+  void read(const FilledBuffer& buffer);
+
+  const std::shared_ptr<CuptiApi> api_;
+  const CuptiSessionOptions options_;
+  const std::shared_ptr<BufferPool> pool_;
+  bool is_open_ = false;
+  std::thread reader_;
+
+  std::atomic<bool> is_marking_ = false;    // tasks are told to CUPTI
+  std::atomic<bool> is_enabled_ = false;    // CUPTI records
+  std::atomic<bool> is_under_way_ = false;  // a span is that steps switch
+  std::atomic<bool> is_done_ = false;       // a span is over and not taken
+
+  // All but begin_task() and end_task() one at a time.
+  mutable std::mutex control_;
+
+  mutable std::mutex data_;
+  // Under data_; replaced under control_, too:
+  std::unique_ptr<Span> span_;
+  bool is_recording_ = false;  // CUPTI may still bring records of span_
+  std::int64_t late_buffers_ = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,85 @@
+#pragma once
+
+// Tests that need a device: they skip where there is none, and say why.
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+#include "core/cuda/capability.h"
+#include "core/cuda/cuda_driver.h"
+#include "core/cuda/device_driver.h"
+
+namespace hocket {
+
+class OnDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto found = probe_cuda(); !found) GTEST_SKIP() << found.error().message;
+    auto opened = open_cuda_device(0);
+    ASSERT_TRUE(opened) << opened.error().message;
+    driver_ = std::move(*opened);
+    ASSERT_TRUE(driver_->use_device());
+  }
+  DeviceDriver& driver() { return *driver_; }
+
+  /// A stream that lives as long as the test.
+  DeviceStream stream() {
+    streams_.push_back(driver_->create_stream(StreamPriority::normal).value());
+    return streams_.back();
+  }
+  void TearDown() override {
+    for (const DeviceStream stream : streams_) driver_->destroy_stream(stream);
+  }
+
+ private:
+  std::unique_ptr<DeviceDriver> driver_;
+  std::vector<DeviceStream> streams_;
+};
+
+/// Memory of the device, with a copy of what is at `values`. Copies are over when they return.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(const void* values, std::size_t bytes) : bytes_(bytes) {
+    if (bytes == 0) return;
+    HOCKET_CHECK(cudaMalloc(&memory_, bytes) == cudaSuccess, "no memory on the device");
+    put(values);
+  }
+  ~DeviceBuffer() { cudaFree(memory_); }
+  DeviceBuffer(DeviceBuffer&& other) noexcept { swap(other); }
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  void* data() const { return memory_; }
+  void put(const void* values) {
+    if (bytes_ == 0) return;
+    HOCKET_CHECK(cudaMemcpy(memory_, values, bytes_, cudaMemcpyHostToDevice) == cudaSuccess,
+                 "copying to the device failed");
+    // The last piece of it may still be under way, and the driver's streams do not wait for it.
+    HOCKET_CHECK(cudaDeviceSynchronize() == cudaSuccess, "copying to the device failed");
+  }
+  void get(void* values) const {
+    if (bytes_ == 0) return;
+    HOCKET_CHECK(cudaMemcpy(values, memory_, bytes_, cudaMemcpyDeviceToHost) == cudaSuccess,
+                 "copying from the device failed");
+  }
+
+ private:
+  void swap(DeviceBuffer& other) {
+    std::swap(memory_, other.memory_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace hocket

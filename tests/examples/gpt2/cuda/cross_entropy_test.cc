@@ -1,0 +1,81 @@
+#include <limits>
+
+#include "examples/gpt2/cuda/kernels.h"
+#include "tests/examples/gpt2/cuda/kernel_cases.h"
+
+namespace hocket {
+namespace {
+
+class CrossEntropyKernels : public KernelTest {};
+
+struct LossResult {
+  float loss = 0;
+  Vector dlogits;
+};
+
+LossResult loss_on_device(const KernelCase& of, const kernels::CrossEntropyShape& shape,
+                          const Vector& logits, const std::vector<std::int32_t>& targets,
+                          bool in_place) {
+  LossResult result;
+  result.dlogits = same_each_time([&] {
+    const DeviceArray in(of, logits), out(of, junk(logits.size())), target(targets);
+    const DeviceArray row_losses = float32_array(of, junk(shape.rows));
+    const DeviceArray loss = float32_array(of, junk(1));
+    const DeviceArray& dlogits = in_place ? in : out;
+    EXPECT_TRUE(kernels::cross_entropy(shape, of.type, in.data(), target.as<std::int32_t>(),
+                                       dlogits.data(), row_losses.as<float>(), loss.as<float>(),
+                                       kernel_device()->stream()));
+    result.loss = loss.read()[0];
+    return dlogits.read();
+  });
+  return result;
+}
+
+TEST_F(CrossEntropyKernels, AreTheHosts) {
+  for_kernel_cases([](KernelCase& of) {
+    const int rows = of.integer(1, 4);
+    const int vocabulary = of.integer(0, 1) ? of.width() : of.integer(1000, 5000);
+    const Vector logits = of.normal(static_cast<std::size_t>(rows) * vocabulary, 3, 5);
+    const auto targets = of.tokens(rows, vocabulary);
+    Vector expected(logits.size());
+    const float loss = cross_entropy(vocabulary, logits, targets, expected);
+    for (const bool in_place : {false, true}) {
+      const LossResult result =
+          loss_on_device(of, {.rows = rows, .vocabulary = vocabulary}, logits, targets, in_place);
+      EXPECT_NEAR(result.loss, loss, 1e-5f * (1 + loss));
+      expect_close(result.dlogits, expected, of.type, 1e-5f, 2e-7f);
+    }
+  });
+}
+
+TEST_F(CrossEntropyKernels, DoNotLookAtColumnsBeyondTheVocabulary) {
+  for_kernel_cases([](KernelCase& of) {
+    const int rows = of.integer(1, 3), vocabulary = of.width();
+    const int columns = of.integer(0, 1) ? (vocabulary + 63) / 64 * 64 : vocabulary + 5;
+    const Vector logits = of.normal(static_cast<std::size_t>(rows) * vocabulary, 0, 3);
+    const auto targets = of.tokens(rows, vocabulary);
+    Vector dense(logits.size());
+    const float loss = cross_entropy(vocabulary, logits, targets, dense);
+    Vector padded(static_cast<std::size_t>(rows) * columns, std::numeric_limits<float>::infinity());
+    Vector expected(padded.size());
+    for (int row = 0; row < rows; ++row) {
+      std::copy_n(&logits[row * vocabulary], vocabulary, &padded[row * columns]);
+      std::copy_n(&dense[row * vocabulary], vocabulary, &expected[row * columns]);
+    }
+    const LossResult result = loss_on_device(
+        of, {.rows = rows, .vocabulary = vocabulary, .columns = columns}, padded, targets, false);
+    EXPECT_NEAR(result.loss, loss, 1e-5f * (1 + loss));
+    expect_close(result.dlogits, expected, of.type, 1e-5f, 2e-7f);
+  });
+}
+
+TEST_F(CrossEntropyKernels, StayFiniteFarOut) {
+  const KernelCase of(1, ElementType::float32, 0);
+  const LossResult result =
+      loss_on_device(of, {.rows = 1, .vocabulary = 2}, {-1e4f, 1e4f}, {0}, false);
+  EXPECT_EQ(result.loss, 2e4f);
+  EXPECT_EQ(result.dlogits, (Vector{-1, 1}));
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,172 @@
+// The whole model on a device that is a model: streams run what was put into them in a random order
+// as far as waits allow, kernels are emulated.
+
+#include "examples/gpt2/cuda/device_backend.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/cuda/device_collective.h"
+#include "core/cuda/device_executor.h"
+#include "core/host/local_collective.h"
+#include "examples/gpt2/scheduler_submitter.h"
+#include "tests/core/cuda/model_device.h"
+#include "tests/examples/gpt2/cuda/emulated_device.h"
+#include "tests/examples/gpt2/cuda/model_products.h"
+#include "tests/examples/gpt2/host_model.h"
+#include "tests/examples/gpt2/submitters.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::int64_t kSteps = 3;
+constexpr Gpt2Config kConfig{
+    .layers = 2, .heads = 2, .d_model = 16, .sequence = 6, .batch = 2, .vocabulary = 128};
+const Text kText("whoever rests while the others sing is part of the song all the same");
+
+struct DeviceRun {
+  ElementType type = ElementType::float32;
+  int streams = 1;
+  std::uint64_t seed = 1;
+  bool has_epilogues = true, has_attention = false;
+  int phases = 1;
+};
+
+struct Outcome {
+  std::vector<float> losses;
+  std::uint64_t hash = 0;
+
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome train_on_device(const DeviceRun& run) {
+  ModelDevice device(run.seed);
+  emulated::set_put_work([&](DeviceStream stream, std::function<void()> work) {
+    device.launch(stream, {}, std::move(work));
+  });
+  ModelProducts products(device);
+  products.has_epilogues = run.has_epilogues;
+  ModelAttention attention(device);
+  SoleRankCollective collective;
+  LocalGroup group(1);
+  const auto messages = group.join(0);
+  const SteadyClock clock;
+  Outcome outcome;
+  {
+    auto backend = DeviceBackend::open({.driver = device,
+                                        .products = products,
+                                        .attention = run.has_attention ? &attention : nullptr},
+                                       run.type);
+    HOCKET_CHECK(backend, "the model device opens");
+    auto model = Gpt2::create(kConfig, {.steps = kSteps * run.phases}, kText, **backend);
+    HOCKET_CHECK(model, "the model fits");
+    std::int64_t step = 0;
+    for (int phase = 0; phase < run.phases; ++phase) {
+      DeviceExecutor executor(device, collective, (*backend)->memory(), *messages, clock);
+      Scheduler scheduler({.streams = run.streams}, executor);
+      SchedulerSubmitter submitter(scheduler);
+      (*model)->attach(submitter);
+      for (std::int64_t i = 0; i < kSteps; ++i) {
+        (*model)->submit_step(step++);
+        const auto ended = scheduler.end_step();
+        EXPECT_TRUE(ended) << ended.error().message;
+      }
+      const auto done = scheduler.synchronize();
+      EXPECT_TRUE(done) << done.error().message;
+    }
+    outcome = {{(*model)->losses().begin(), (*model)->losses().end()}, (*model)->parameters_hash()};
+  }
+  EXPECT_THAT(device.problems(), testing::IsEmpty());
+  device.run_all();
+  EXPECT_EQ(device.memory_in_use(), 0u);
+  emulated::set_put_work(nullptr);
+  return outcome;
+}
+
+std::vector<float> train_on_host(std::int64_t steps) {
+  const HostModel model(kConfig, {.steps = steps}, kText);
+  ImmediateSubmitter submitter;
+  model->attach(submitter);
+  for (std::int64_t step = 0; step < steps; ++step) model->submit_step(step);
+  return {model->losses().begin(), model->losses().end()};
+}
+
+void expect_near(const std::vector<float>& losses, const std::vector<float>& expected,
+                 double tolerance) {
+  ASSERT_EQ(losses.size(), expected.size());
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    EXPECT_NEAR(losses[i], expected[i], tolerance) << "step " << i;
+}
+
+// Sums are added in another order, and the next step's losses follow from that.
+TEST(DeviceBackend, LossesAreThoseOfTheHost) {
+  const auto expected = train_on_host(kSteps);
+  expect_near(train_on_device({}).losses, expected, 2e-5);
+  expect_near(train_on_device({.streams = 3, .seed = 5}).losses, expected, 2e-5);
+}
+
+// bfloat16 has 8 bits of fraction, and a loss is a mean over tokens.
+TEST(DeviceBackend, Bfloat16IsNearTheHost) {
+  const auto expected = train_on_host(kSteps);
+  for (const bool has_attention : {false, true}) {
+    expect_near(
+        train_on_device({.type = ElementType::bfloat16, .has_attention = has_attention}).losses,
+        expected, 2e-2);
+  }
+}
+
+TEST(DeviceBackend, BitsDependNeitherOnStreamsNorOnTheirOrder) {
+  for (const ElementType type : {ElementType::float32, ElementType::bfloat16}) {
+    const Outcome one = train_on_device({.type = type});
+    for (std::uint64_t seed = 2; seed < 5; ++seed) {
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      EXPECT_EQ(train_on_device({.type = type, .streams = static_cast<int>(seed), .seed = seed}),
+                one);
+    }
+  }
+}
+
+TEST(DeviceBackend, DoesWithoutEpilogues) {
+  expect_near(train_on_device({.has_epilogues = false}).losses, train_on_host(kSteps), 2e-5);
+}
+
+TEST(DeviceBackend, ServesOnePhaseAfterTheOther) {
+  expect_near(train_on_device({.streams = 2, .phases = 2}).losses, train_on_host(2 * kSteps), 5e-5);
+}
+
+TEST(DeviceBackend, StoresAndLoadsInBothTypes) {
+  ModelDevice device;
+  ModelProducts products(device);
+  for (const ElementType type : {ElementType::float32, ElementType::bfloat16}) {
+    const auto backend = DeviceBackend::open({.driver = device, .products = products}, type);
+    ASSERT_TRUE(backend);
+    const Buffer weights = (*backend)->allocate(BufferUse::weights, 4);
+    EXPECT_EQ((*backend)->load(weights), std::vector<float>(4, 0.0f));
+    // The last is between two that bfloat16 has, and nearer to the even one.
+    const std::vector<float> values{1, -2.5, 0, 1 + 1.0f / 256};
+    (*backend)->store({weights, 1, 3}, std::span(values).first(3));
+    EXPECT_EQ((*backend)->load(weights), (std::vector<float>{0, 1, -2.5, 0}));
+    (*backend)->store({weights, 0, 1}, std::span(values).last(1));
+    EXPECT_EQ((*backend)->load({weights, 0, 1})[0],
+              type == ElementType::float32 ? values[3] : 1.0f);
+  }
+}
+
+TEST(DeviceBackend, SaysWhatTheDeviceSays) {
+  ModelDevice device;
+  device.fail_at(0);
+  ModelProducts products(device);
+  const auto backend =
+      DeviceBackend::open({.driver = device, .products = products}, ElementType::float32);
+  ASSERT_FALSE(backend);
+  EXPECT_EQ(backend.error().code, ErrorCode::unavailable);
+}
+
+}  // namespace
+}  // namespace hocket

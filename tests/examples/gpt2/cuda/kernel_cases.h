@@ -1,0 +1,104 @@
+#pragma once
+
+// What the tests of kernels share: random cases, arrays on the device with guards around them, and
+// comparison with the host.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "core/cuda/element_type.h"
+#include "tests/examples/gpt2/cuda/kernel_device.h"
+
+namespace hocket {
+
+using Vector = std::vector<float>;
+
+/// Skips where there is no device.
+class KernelTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (!kernel_device(&why)) GTEST_SKIP() << why;
+  }
+};
+
+/// What `values` are once they are stored.
+Vector rounded(Vector values, ElementType type);
+
+/// One random case: its type, how its arrays are aligned, and draws for its shapes and values.
+class KernelCase {
+ public:
+  KernelCase(std::uint64_t seed, ElementType type, int shift)
+      : type(type), shift(shift), engine_(seed) {}
+
+  int integer(int low, int high);
+  /// For what kernels cut into warps and packs: small, odd, or a multiple of them.
+  int width();
+  /// Values as they are stored.
+  Vector normal(std::size_t size, float mean = 0, float deviation = 1);
+  Vector normal_float32(std::size_t size, float mean = 0, float deviation = 1);
+  std::vector<std::int32_t> tokens(std::size_t size, int vocabulary);
+
+  const ElementType type;
+  const int shift;  ///< elements by which arrays are off their alignment
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// For several seeds, both types, aligned and not.
+void for_kernel_cases(const std::function<void(KernelCase&)>& body);
+
+/// An array in the device's memory. Around it lie guards, which must not be read, and are no
+/// numbers where that is not noticed; that they are still there is checked in the end.
+class DeviceArray {
+ public:
+  DeviceArray(const KernelCase& of, const Vector& values)
+      : DeviceArray(values, of.type, of.shift) {}
+  DeviceArray(const Vector& values, ElementType type, int shift);
+  explicit DeviceArray(const std::vector<std::int32_t>& values);
+  ~DeviceArray();
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+
+  void* data() const { return static_cast<std::byte*>(memory_) + offset_; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data());
+  }
+  Vector read() const;
+
+ private:
+  void fill(const void* values);
+
+  ElementType type_ = ElementType::float32;
+  void* memory_ = nullptr;
+  std::size_t offset_ = 0, bytes_ = 0;
+};
+
+/// `values` as parameters and statistics are.
+inline DeviceArray float32_array(const KernelCase& of, const Vector& values) {
+  return DeviceArray(values, ElementType::float32, of.shift);
+}
+
+/// What an operation has to overwrite.
+inline Vector junk(std::size_t size) {
+  return Vector(size, 1e6f);
+}
+
+/// Within `absolute` + `relative`·|expected|, and the rounding of `type`.
+void expect_close(const Vector& actual, const Vector& expected, ElementType type, float relative,
+                  float absolute);
+inline void expect_close(const Vector& actual, const Vector& expected, ElementType type,
+                         float tolerance = 2e-5f) {
+  expect_close(actual, expected, type, tolerance, tolerance);
+}
+
+/// That `compute` gives the same bits whenever it is called; what it gives.
+Vector same_each_time(const std::function<Vector()>& compute);
+
+}  // namespace hocket

@@ -1,0 +1,9 @@
+// The kernels themselves, as the host's compiler sees them. What defines CUDA's names comes first.
+#include "tests/examples/gpt2/cuda/emulated_device.h"
+
+#include "examples/gpt2/cuda/column_sums.cu"
+#include "examples/gpt2/cuda/cross_entropy.cu"
+#include "examples/gpt2/cuda/elementwise.cu"
+#include "examples/gpt2/cuda/embedding.cu"
+#include "examples/gpt2/cuda/layer_norm.cu"
+#include "examples/gpt2/cuda/softmax.cu"

@@ -1,0 +1,98 @@
+#pragma once
+
+// CUPTI in memory: it asks for buffers, fills them with what a test says has run, and gives them
+// back when they are full or flushed. It fails when told to. Thread-safe, and as strict as CUPTI:
+// its lock is held while it calls for buffers, so who calls it from there never returns.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/clock.h"
+#include "profiler/cupti/cupti_api.h"
+#include "tests/profiler/cupti/synthetic_records.h"
+
+namespace hocket {
+
+class FakeCupti final : public CuptiApi {
+ public:
+  /// CUPTI's clock is `clock` and `ahead_ns`.
+  explicit FakeCupti(const Clock& clock, std::int64_t ahead_ns = 0)
+      : ahead_ns(ahead_ns), clock_(clock) {}
+
+  // What a test sets before it begins.
+  std::uint32_t library_version = CUPTI_API_VERSION;
+  int driver = 13'000;
+  std::string other_subscriber;           ///< who records already; "": nobody
+  std::set<std::uint32_t> refused_kinds;  ///< enable() of them fails
+  std::int64_t fails_at = -1;             ///< the how manieth call that can fail does
+  bool keeps_on_flush = false;            ///< flushes bring nothing: records are not whole
+  std::int64_t ahead_ns = 0;
+
+  // What ran. Each is recorded if its kind is enabled.
+  void record(const RecordBytes& record);
+  /// A launch by this thread, with the task that is marked; the kernel's number.
+  std::uint32_t launch(const char* kernel, std::uint32_t stream, std::int64_t call_ns,
+                       std::int64_t begin_ns, std::int64_t end_ns);
+  /// Gives back the buffer in which something was written, whole or not.
+  void complete_buffer();
+
+  // What a test looks at.
+  std::set<std::uint32_t> enabled() const;
+  bool is_subscribed() const;
+  std::int64_t recorded() const;  ///< records that were written into buffers
+  std::int64_t dropped_in_all() const;
+  std::int64_t fallible_calls() const;
+  std::int64_t flushes(bool forced) const;
+  std::int64_t detached() const;
+  std::size_t open_marks() const;  ///< of all threads
+
+  std::uint32_t version() const override { return library_version; }
+  int driver_version() const override { return driver; }
+  std::string status_name(int status) const override;
+  int subscribe(std::string& holder) override;
+  int unsubscribe() override;
+  int detach() override;
+  int register_buffers(std::shared_ptr<ActivityBuffers> buffers) override;
+  int promise_zeroed_buffers() override;
+  int enable(std::uint32_t kind) override;
+  int disable(std::uint32_t kind) override;
+  int flush(bool forced) override;
+  int take_dropped(std::size_t& records) override;
+  int timestamp(std::uint64_t& ns) const override;
+  int push_task(std::uint64_t id) override;
+  int pop_task() override;
+  int next_record(std::span<const std::uint8_t> bytes, const std::uint8_t*& record) const override;
+  std::string call_name(ApiDomain domain, std::uint32_t id) const override;
+
+ private:
+  /// With mutex_ held.
+  int fails() const;
+  void write(const RecordBytes& record);
+  void complete();
+
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  // Under mutex_:
+  mutable std::int64_t calls_ = 0;
+  std::shared_ptr<ActivityBuffers> buffers_;
+  std::vector<std::shared_ptr<ActivityBuffers>> former_;
+  std::span<std::uint8_t> current_;
+  std::shared_ptr<ActivityBuffers> owner_;  // of current_
+  std::size_t used_ = 0;
+  std::set<std::uint32_t> enabled_;
+  bool is_subscribed_ = false;
+  std::map<std::thread::id, std::vector<std::uint64_t>> marks_;
+  std::uint32_t next_correlation_ = 1;
+  std::int64_t recorded_ = 0, dropped_in_all_ = 0, detached_ = 0;
+  std::size_t dropped_ = 0;
+  std::map<bool, std::int64_t> flushes_;
+};
+
+}  // namespace hocket
