@@ -3,6 +3,7 @@
 //
 //   bin/gpu_enqueue                      a table
 //   bin/gpu_enqueue --json               the same as JSON
+//   bin/gpu_enqueue --graphs             what the launch of a whole step as a graph takes the host
 //
 // A task's time is that from the replay of a captured step to its last kernel's end, divided by the
 // tasks; so is a launch's, and both are the host's as long as an empty kernel is shorter. Exit
@@ -10,8 +11,10 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <vector>
 
 #include "benchmarks/gpu/empty_kernel.h"
@@ -22,17 +25,42 @@
 #include "core/host/local_collective.h"
 #include "core/scheduler.h"
 #include "core/statistics.h"
+#include "core/task_marker.h"
 
 namespace hocket {
 namespace {
 
+/// Rounds that are not measured. A whole step is captured in the second.
+constexpr int kWarmup = 3;
+
 struct Options {
   int tasks = 4096, rounds = 31, streams = 1;
-  bool json = false;
+  bool graphs = false, json = false;
 };
 
 struct Costs {
   std::vector<double> launch_ns, task_ns;
+  std::vector<double> step_ns;  ///< of whole steps: the submitter's time and the launch's
+};
+
+/// What the executor spends on the launch of each whole step. Read it when nothing runs.
+class StepLaunches final : public TaskMarker {
+ public:
+  explicit StepLaunches(const Clock& clock) : clock_(clock) {}
+
+  bool begin_task(std::int64_t, TaskId task) override {
+    if (task != kWholeStep) return false;
+    begin_ns_ = clock_.now_ns();
+    return true;
+  }
+  void end_task() override { last_ns_ = clock_.now_ns() - begin_ns_; }
+
+  std::int64_t last_ns() const { return last_ns_; }
+
+ private:
+  const Clock& clock_;
+  std::int64_t begin_ns_ = 0;
+  std::atomic<std::int64_t> last_ns_ = 0;
 };
 
 void require(const Result<void>& result) {
@@ -58,7 +86,10 @@ Result<Costs> measure(const Options& options) {
   LocalGroup group(1);
   const auto messages = group.join(0);
   DeviceMemory memory(**driver);
-  DeviceExecutor executor(**driver, collective, memory, *messages, clock);
+  StepLaunches launches(clock);
+  DeviceExecutor executor(
+      **driver, collective, memory, *messages, clock,
+      {.graphs = options.graphs, .marker = options.graphs ? &launches : nullptr});
   Scheduler scheduler({.streams = options.streams}, executor);
   // As many chains as there are streams.
   std::vector<DataId> chains;
@@ -71,21 +102,38 @@ Result<Costs> measure(const Options& options) {
   }
   const auto step = scheduler.end_capture();
   Costs costs;
-  for (int round = 0; round <= options.rounds; ++round) {
+  for (int round = 1; round <= kWarmup + options.rounds; ++round) {
     const double launch_ns = time_launches(**driver, *stream, options.tasks, clock);
     const std::int64_t begin_ns = clock.now_ns();
     if (auto ok = scheduler.replay(step); !ok) return failure(ok.error());
+    const std::int64_t submitted_ns = clock.now_ns() - begin_ns;
     if (auto ok = scheduler.synchronize(); !ok) return failure(ok.error());
-    const auto step_ns = static_cast<double>(clock.now_ns() - begin_ns);
-    if (round == 0) continue;  // warm-up
+    const std::int64_t all_ns = clock.now_ns() - begin_ns;
+    if (round <= kWarmup) continue;
     costs.launch_ns.push_back(launch_ns);
-    costs.task_ns.push_back(step_ns / options.tasks);
+    costs.task_ns.push_back(static_cast<double>(all_ns) / options.tasks);
+    costs.step_ns.push_back(static_cast<double>(submitted_ns + launches.last_ns()));
   }
   (*driver)->destroy_stream(*stream);
   return costs;
 }
 
+void print_steps(const Options& options, const Costs& costs) {
+  if (options.json) {
+    const nlohmann::json document{{"tasks", options.tasks},
+                                  {"rounds", options.rounds},
+                                  {"streams", options.streams},
+                                  {"step_ns", median(costs.step_ns)},
+                                  {"step_spread_ns", spread(costs.step_ns)}};
+    std::printf("%s\n", document.dump().c_str());
+    return;
+  }
+  std::printf("a step of %d tasks as a graph: %.1f us ± %.1f of the host\n", options.tasks,
+              median(costs.step_ns) / 1e3, spread(costs.step_ns) / 1e3);
+}
+
 void print(const Options& options, const Costs& costs) {
+  if (options.graphs) return print_steps(options, costs);
   std::vector<double> added_ns;
   for (std::size_t i = 0; i < costs.task_ns.size(); ++i)
     added_ns.push_back(costs.task_ns[i] - costs.launch_ns[i]);
@@ -120,6 +168,7 @@ int main(int argc, char** argv) {
   app.add_option("--streams", options.streams, "Of the executor")
       ->capture_default_str()
       ->check(CLI::Range(1, 32));
+  app.add_flag("--graphs", options.graphs, "Launch steps as graphs, and time the launches");
   app.add_flag("--json", options.json, "Print JSON");
   try {
     app.parse(argc, argv);
