@@ -32,7 +32,7 @@ target_compile_options(hocket_options INTERFACE
 # To GCC a source within another one is a header, where types of its own would be a mistake.
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(hocket_options INTERFACE
-                         $<$<COMPILE_LANGUAGE:C,CXX>:-Wno-subobject-linkage>)
+                         $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 if(HOCKET_SANITIZE)
   target_compile_options(hocket_options INTERFACE
