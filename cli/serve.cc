@@ -106,10 +106,11 @@ Result<int> serve(const ServeOptions& options, Context& context) {
   const std::string address = assembled->server.address;
   auto daemon = Daemon::create(std::move(*assembled), **store, clock);
   if (!daemon) return failure(daemon.error());
+  // Whoever reads the address may already want it to stop.
+  (*daemon)->server().stop_on_signals();
   const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
   context.out << (tls ? "https://" : "http://") << host << ":" << (*daemon)->server().port()
               << std::endl;
-  (*daemon)->server().stop_on_signals();
   (*daemon)->run();
   return kDone;
 }

@@ -104,11 +104,9 @@ class AsioServer final : public Server {
   }
 
   void stop_on_signals() override {
-    asio::post(state_.io, [this] {
-      signals_.add(SIGINT);
-      signals_.add(SIGTERM);
-      await_signal();
-    });
+    signals_.add(SIGINT);
+    signals_.add(SIGTERM);
+    await_signal();
   }
 
   ServerCounts counts() const override { return state_.counters.read(); }

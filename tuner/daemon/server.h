@@ -93,7 +93,7 @@ class Server {
   /// Service::handle() to return. Thread-safe; harmless twice.
   virtual void stop() = 0;
 
-  /// SIGINT and SIGTERM call stop(); a second one ends the grace.
+  /// SIGINT and SIGTERM call stop(), from here on; a second one ends the grace. Before run().
   virtual void stop_on_signals() = 0;
 
   /// Thread-safe.
