@@ -24,7 +24,6 @@
 //   iteration 411.20 ms ± 1.31 (11 measured), exposed communication 206.10 ms, emulated link
 //   500mbit
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -35,6 +34,7 @@
 #include "core/host/topology_probe.h"
 #include "core/sim/simulator.h"
 #include "core/statistics.h"
+#include "examples/gpt2/job_options.h"
 #include "examples/gpt2/job_profile.h"
 #include "examples/gpt2/layer_costs.h"
 #include "examples/gpt2/model.h"
@@ -54,26 +54,6 @@ extern "C" char* openblas_get_config(void);
 namespace hocket {
 namespace {
 
-struct Options {
-  Gpt2Config model{.layers = 6};
-  TrainingOptions training{.steps = 20};
-  std::int64_t warmup = 3;
-  std::string device = "host", precision = "float32";
-  std::string text = HOCKET_DEFAULT_TEXT;
-  std::string link;
-  std::int64_t timeout_seconds = 30;
-  bool json = false;
-  std::string profile;
-  std::string step = process_environment("HOCKET_STEP").value_or("");
-  std::string record;
-  bool watch = false;
-  double explore = 0.03;  ///< share of the time
-  bool profile_on_request = false;
-  std::string profile_level = "L1";  ///< of a device
-  /// What --profile-at and those beside it say; without a first step HOCKET_PROFILE does.
-  ProfileSpan profiled{.first_step = -1, .steps = 10, .interleave = 0};
-};
-
 /// The collective that tasks use, and what it stands on.
 struct Network {
   std::unique_ptr<Collective> sockets;
@@ -90,7 +70,7 @@ struct Network {
   }
 };
 
-Result<Network> connect(const Options& options, const Clock& clock) {
+Result<Network> connect(const JobOptions& options, const Clock& clock) {
   Network network;
   if (!options.link.empty()) {
     const auto link = parse_link(options.link);
@@ -142,24 +122,14 @@ struct Measured {
   double explored = 0;      ///< share of the time that trying others has cost
 };
 
-/// Whether every step has a ballot.
-bool is_live(const Options& options) {
-  return options.watch || options.profile_on_request;
-}
-
-/// Whether the job can be profiled on request. A recorded one has no observer to spare.
-bool takes_requests(const Options& options) {
-  return is_live(options) && options.record.empty();
-}
-
-void say_live(const Options& options, const std::string& line) {
+void say_live(const JobOptions& options, const std::string& line) {
   std::FILE* const to = options.json ? stderr : stdout;
   std::fprintf(to, "%s\n", line.c_str());
   std::fflush(to);
 }
 
 /// How a job listens that only waits to be profiled; rank 0's link goes to `watch`.
-LivePhase requests_alone(const Options& options, const RunReport& report, Watch& watch) {
+LivePhase requests_alone(const JobOptions& options, const RunReport& report, Watch& watch) {
   LivePhase live;
   const auto path = default_store_path();
   if (!path) {
@@ -174,7 +144,7 @@ LivePhase requests_alone(const Options& options, const RunReport& report, Watch&
 }
 
 /// How the job is tuned while it trains; rank 0's link goes to `watch`.
-Result<LivePhase> live_tuning(const Options& options, const RunReport& report,
+Result<LivePhase> live_tuning(const JobOptions& options, const RunReport& report,
                               const FetchedConfig& fetched, const Training& training,
                               Watch& watch) {
   LivePhase live;
@@ -204,7 +174,7 @@ Result<LivePhase> live_tuning(const Options& options, const RunReport& report,
 }
 
 /// What the job is asked to profile, on rank 0.
-std::optional<ProfileSpan> span_to_profile(const Options& options) {
+std::optional<ProfileSpan> span_to_profile(const JobOptions& options) {
   const auto text = process_environment("HOCKET_PROFILE");
   if (options.profiled.first_step < 0 && (!text || text->empty())) return std::nullopt;
   if (!options.record.empty()) {
@@ -218,17 +188,9 @@ std::optional<ProfileSpan> span_to_profile(const Options& options) {
   return std::nullopt;
 }
 
-/// What is recorded of a device; empty where nothing can be profiled.
-std::string level_to_profile(const Options& options) {
-  const auto asked = process_environment("HOCKET_PROFILE");
-  const bool may_profile =
-      options.profiled.first_step >= 0 || (asked && !asked->empty()) || takes_requests(options);
-  return may_profile ? options.profile_level : "";
-}
-
 /// The profile of the phase, if one is asked for or may be.
-Result<std::unique_ptr<JobProfile>> begin_profile(const Options& options, const Training& training,
-                                                  Phase& phase) {
+Result<std::unique_ptr<JobProfile>> begin_profile(const JobOptions& options,
+                                                  const Training& training, Phase& phase) {
   const bool asks = training.collective.rank() == 0;
   const auto span =
       agree_on_span(training.collective, asks ? span_to_profile(options) : std::nullopt);
@@ -258,7 +220,7 @@ class LiveTrace final : public TraceSink {
 };
 
 /// Trains all steps.
-Result<Measured> train(const Options& options, const RunReport& report,
+Result<Measured> train(const JobOptions& options, const RunReport& report,
                        const FetchedConfig& fetched, const Training& training) {
   const ScheduleConfig& config = report.config;
   Measured measured{{}, options.warmup, config, 0};
@@ -337,7 +299,7 @@ Result<Measured> train(const Options& options, const RunReport& report,
 }
 
 /// Trains all steps for a profile, which rank 0 writes.
-Result<void> profile(const Options& options, const RunReport& report, const Training& training) {
+Result<void> profile(const JobOptions& options, const RunReport& report, const Training& training) {
   auto description = profile_step(training, report.config, options.training.steps);
   if (!description) return failure(description.error());
   if (training.collective.rank() != 0) return {};
@@ -356,7 +318,7 @@ std::string describe(const ScheduleConfig& config) {
          (config.streams == 1 ? " stream, " : " streams, ") + std::string(to_string(config.order));
 }
 
-void print_summary(const Options& options, const RunReport& report, const Gpt2& model,
+void print_summary(const JobOptions& options, const RunReport& report, const Gpt2& model,
                    const std::vector<LayerCost>& layers, double explored) {
   std::vector<double> wall_ns, exposed_ns;
   for (const Iteration& iteration : report.iterations) {
@@ -394,36 +356,8 @@ void print_summary(const Options& options, const RunReport& report, const Gpt2& 
   }
 }
 
-/// What cannot be asked of a device.
-Result<void> check_device(const Options& options) {
-  if (options.device == "host") return {};
-  if (!options.link.empty())
-    return invalid("--link: devices exchange sums by NCCL, whose link is not emulated");
-  if (!options.record.empty())
-    return invalid("--record: a device's tape could not be replayed; record on the host");
-  return {};
-}
-
-Result<void> check_steps(const Options& options) {
-  if (!options.profile.empty() && options.training.steps < kMinProfiledSteps) {
-    return failure(ErrorCode::invalid_argument,
-                   "--steps: " + std::to_string(options.training.steps) +
-                       " steps are too few for a profile; ask for at least " +
-                       std::to_string(kMinProfiledSteps));
-  }
-  if (options.training.steps < options.warmup + 2) {
-    return failure(ErrorCode::invalid_argument,
-                   "--steps: " + std::to_string(options.training.steps) +
-                       " steps leave nothing to measure after " + std::to_string(options.warmup) +
-                       " of warm-up and the last; ask for at least " +
-                       std::to_string(options.warmup + 2));
-  }
-  return {};
-}
-
-Result<void> run(Options options) {
-  if (auto ok = check_steps(options); !ok) return ok;
-  if (auto ok = check_device(options); !ok) return ok;
+Result<void> run(JobOptions options) {
+  if (auto ok = validate(options); !ok) return ok;
   if (options.watch) {
     // Before the ranks meet: a rank that leaves later makes the others fail for another reason.
     if (const auto daemon = daemon_to_watch(); !daemon) return failure(daemon.error());
@@ -499,88 +433,8 @@ Result<void> run(Options options) {
 }  // namespace hocket
 
 int main(int argc, char** argv) {
-  hocket::Options options;
-  CLI::App app("Trains a small GPT-2-style language model on hocket's scheduler");
-  app.add_option("--layers", options.model.layers, "Transformer blocks")->capture_default_str();
-  app.add_option("--heads", options.model.heads, "Attention heads")->capture_default_str();
-  app.add_option("--d-model", options.model.d_model, "Width")->capture_default_str();
-  app.add_option("--sequence", options.model.sequence, "Tokens a sequence")->capture_default_str();
-  app.add_option("--batch", options.model.batch, "Sequences a rank and step")
-      ->capture_default_str();
-  app.add_option("--steps", options.training.steps, "Training steps")->capture_default_str();
-  app.add_option("--warmup", options.warmup, "Steps that are not measured")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1'000'000));
-  app.add_option("--seed", options.training.seed, "Of parameters and batches")
-      ->capture_default_str();
-  app.add_option("--vocabulary", options.model.vocabulary,
-                 "Rows of the token table, of which bytes use the first 256")
-      ->capture_default_str();
-  app.add_option("--device", options.device, "Where to train: host, cuda, or cuda:N")
-      ->capture_default_str();
-  app.add_option("--precision", options.precision,
-                 "Of activations and products: float32, or bfloat16 on a device")
-      ->capture_default_str();
-  app.add_option("--text", options.text, "File or folder of training text")->capture_default_str();
-  app.add_option("--link", options.link,
-                 "Emulate this link between ranks: RATE[,LATENCY], like 500mbit,50us");
-  app.add_option("--timeout", options.timeout_seconds,
-                 "Seconds after which a silent rank counts as gone")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 86'400));
-  app.add_flag("--json", options.json,
-               "Print one JSON object with iterations, losses and the overlap bound");
-  auto* profile = app.add_option(
-      "--profile", options.profile,
-      "Train to profile a step, and write its description to this file; nothing else is printed");
-  app.add_option("--step", options.step,
-                 "Step description that order=static follows (or HOCKET_STEP); without one it "
-                 "profiles the warm-up");
-  app.add_option("--record", options.record,
-                 "Write what the scheduler decides to this tape, on rank r > 0 to FILE.r")
-      ->excludes(profile);
-  auto* profile_at =
-      app.add_option("--profile-at", options.profiled.first_step,
-                     "Profile iterations from this step on, on all ranks, into the store (or "
-                     "HOCKET_PROFILE=at=STEP,iterations=N,interleave=N)")
-          ->check(CLI::Range(0, 1'000'000'000))
-          ->excludes(profile);
-  app.add_option("--profile-iterations", options.profiled.steps, "Iterations that are profiled")
-      ->capture_default_str()
-      ->check(CLI::Range(std::int64_t{1}, hocket::kMaxProfiledSteps))
-      ->needs(profile_at);
-  app.add_option("--profile-interleave", options.profiled.interleave,
-                 "Profile this many in a row, with as many between that are not, and say what "
-                 "profiling costs")
-      ->check(CLI::Range(std::int64_t{1}, hocket::kMaxProfiledSteps))
-      ->needs(profile_at);
-  app.add_option(
-         "--profile-level", options.profile_level,
-         "What profiles record of a device: L0 (kernels and copies), L1 (and what ties them "
-         "to tasks) or L2 (and waits)")
-      ->capture_default_str();
-  auto* on_request = app.add_flag(
-      "--profile-on-request", options.profile_on_request,
-      "Take requests of `hocket profile` out of the store; with --watch they come from the daemon");
-  on_request->excludes(profile);
-  auto* watch = app.add_flag("--watch", options.watch,
-                             "Be tuned while training by the daemon that HOCKET_DAEMON names")
-                    ->excludes(profile)
-                    ->excludes(on_request);
-  app.add_option_function<std::string>(
-         "--explore",
-         [&](const std::string& text) {
-           const auto share = hocket::parse_percent(text, 50);
-           if (!share) throw CLI::ValidationError("--explore", share.error().message);
-           options.explore = *share;
-         },
-         "Share of the training time that trying candidates may cost (3%)")
-      ->needs(watch);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  hocket::JobOptions options;
+  if (const auto status = hocket::parse_arguments(argc, argv, options)) return *status;
   const auto ok = hocket::run(options);
   if (ok) return 0;
   std::fprintf(stderr, "gpt2: %s\n", ok.error().message.c_str());

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "core/check.h"
+#include "core/cuda/column_major.h"
 #include "examples/gpt2/cuda/kernels.h"
 
 namespace hocket {
@@ -215,6 +216,7 @@ void DeviceBackend::multiply(const MatrixProduct& product) {
 }
 
 bool DeviceBackend::multiply_if_there(const MatrixProduct& product) {
+  if (product.gelu_input && product.c.columns % kGeluColumns != 0) return false;
   const auto multiplied = parts_.products.multiply(product, this_device_task());
   if (!multiplied && multiplied.error().code == ErrorCode::unavailable) return false;
   require(multiplied);

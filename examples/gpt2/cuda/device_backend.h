@@ -121,7 +121,7 @@ class DeviceBackend final : public Backend {
   /// Memory that this stream's tasks scribble on, one after another.
   void* scratch(std::size_t bytes);
   void multiply(const MatrixProduct& product);
-  /// False where the library has no kernel with such an epilogue.
+  /// False where there is no kernel with such an epilogue.
   bool multiply_if_there(const MatrixProduct& product);
 
   const DeviceBackendParts parts_;

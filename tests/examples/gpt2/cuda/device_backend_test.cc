@@ -36,6 +36,7 @@ struct DeviceRun {
   std::uint64_t seed = 1;
   bool has_epilogues = true, has_attention = false;
   int phases = 1;
+  Gpt2Config config = kConfig;
 };
 
 struct Outcome {
@@ -64,7 +65,7 @@ Outcome train_on_device(const DeviceRun& run) {
                                         .attention = run.has_attention ? &attention : nullptr},
                                        run.type);
     HOCKET_CHECK(backend, "the model device opens");
-    auto model = Gpt2::create(kConfig, {.steps = kSteps * run.phases}, kText, **backend);
+    auto model = Gpt2::create(run.config, {.steps = kSteps * run.phases}, kText, **backend);
     HOCKET_CHECK(model, "the model fits");
     std::int64_t step = 0;
     for (int phase = 0; phase < run.phases; ++phase) {
@@ -89,8 +90,8 @@ Outcome train_on_device(const DeviceRun& run) {
   return outcome;
 }
 
-std::vector<float> train_on_host(std::int64_t steps) {
-  const HostModel model(kConfig, {.steps = steps}, kText);
+std::vector<float> train_on_host(std::int64_t steps, const Gpt2Config& config = kConfig) {
+  const HostModel model(config, {.steps = steps}, kText);
   ImmediateSubmitter submitter;
   model->attach(submitter);
   for (std::int64_t step = 0; step < steps; ++step) model->submit_step(step);
@@ -134,6 +135,18 @@ TEST(DeviceBackend, BitsDependNeitherOnStreamsNorOnTheirOrder) {
 
 TEST(DeviceBackend, DoesWithoutEpilogues) {
   expect_near(train_on_device({.has_epilogues = false}).losses, train_on_host(kSteps), 2e-5);
+}
+
+// Epilogues with a GELU are for columns by eights, packs of elements for whole 16 bytes.
+TEST(DeviceBackend, TakesOddSizes) {
+  Gpt2Config config = kConfig;
+  config.d_model = 15;
+  config.heads = 3;
+  config.sequence = 5;
+  config.vocabulary = 127;
+  expect_near(train_on_device({.config = config}).losses, train_on_host(kSteps, config), 2e-5);
+  expect_near(train_on_device({.type = ElementType::bfloat16, .config = config}).losses,
+              train_on_host(kSteps, config), 2e-2);
 }
 
 TEST(DeviceBackend, ServesOnePhaseAfterTheOther) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cuda/column_major.h"
 #include "core/cuda/matrix_product.h"
 #include "examples/gpt2/cuda/fused_attention.h"
 #include "examples/gpt2/ops.h"
@@ -38,6 +39,8 @@ class ModelProducts final : public MatrixProducts {
     if (!has_epilogues &&
         (product.epilogue == Epilogue::bias_gelu || product.epilogue == Epilogue::gelu_gradient))
       return failure(ErrorCode::unavailable, "no kernel with such an epilogue");
+    // What the library that this stands for would refuse.
+    if (auto ok = column_major(product); !ok) return failure(ok.error());
     device_.launch(task.stream, {}, [product] { compute(product); });
     ++multiplied;
     return {};
