@@ -65,10 +65,16 @@ Result<void> check_batch(const MatrixProduct& product) {
     return invalid("batch is " + std::to_string(product.batch) + ": must be at least 1");
   if (product.batch == 1) return {};
   const DeviceMatrix& c = product.c;
-  const std::int64_t needed = (c.rows - 1) * row_stride_of(c) + c.columns;
-  if (c.batch_stride < needed)
+  const std::int64_t row_stride = row_stride_of(c);
+  const std::int64_t needed = (c.rows - 1) * row_stride + c.columns;
+  // Beside each other, as the heads of attention: each has some columns of the same rows.
+  const bool are_beside = c.batch_stride >= c.columns &&
+                          c.batch_stride <= (row_stride - c.columns) / (product.batch - 1);
+  if (c.batch_stride < needed && !are_beside)
     return invalid("c.batch_stride is " + std::to_string(c.batch_stride) +
-                   ": must be at least the elements of a matrix, " + std::to_string(needed));
+                   ": must be at least the elements of a matrix, " + std::to_string(needed) +
+                   ", or its columns, " + std::to_string(c.columns) +
+                   ", where all matrices lie beside each other within a row_stride");
   if (product.epilogue != Epilogue::none || product.column_sums_of_b)
     return invalid("a batch can have no epilogue");
   return {};

@@ -145,6 +145,23 @@ TEST(ColumnMajor, RefusesBatchesThatOverlapOrHaveAnEpilogue) {
       HasSubstr("a batch can have no epilogue"));
 }
 
+// The heads of attention are columns of the same rows.
+TEST(ColumnMajor, TakesMatricesThatLieBesideEachOther) {
+  const auto beside = [](int batch, std::int64_t batch_stride) {
+    return objection([&](MatrixProduct& p) {
+      p.batch = batch;
+      p.c.row_stride = 3 * p.c.columns;
+      p.c.batch_stride = batch_stride;
+    });
+  };
+  const std::int64_t columns = 8;
+  EXPECT_EQ(beside(3, columns), "");
+  EXPECT_EQ(beside(2, 2 * columns), "");
+  EXPECT_THAT(beside(3, columns - 1), HasSubstr("c.batch_stride is"));
+  EXPECT_THAT(beside(3, columns + 1), HasSubstr("c.batch_stride is"));
+  EXPECT_THAT(beside(4, columns), HasSubstr("lie beside each other"));
+}
+
 TEST(ColumnMajor, RefusesEpiloguesWithoutWhatTheyUse) {
   using P = MatrixProduct;
   EXPECT_THAT(objection([](P& p) { p.epilogue = Epilogue::bias; }), HasSubstr("needs a bias"));
