@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -15,6 +16,7 @@
 #include "core/cuda/device_collective.h"
 #include "core/cuda/device_executor.h"
 #include "core/host/local_collective.h"
+#include "examples/gpt2/random.h"
 #include "examples/gpt2/scheduler_submitter.h"
 #include "tests/core/cuda/model_device.h"
 #include "tests/examples/gpt2/cuda/emulated_device.h"
@@ -37,14 +39,34 @@ struct DeviceRun {
   bool has_epilogues = true, has_attention = false;
   int phases = 1;
   Gpt2Config config = kConfig;
+  std::int64_t steps = kSteps;  ///< of a phase
+  bool starts_afar = false;     ///< see move_away()
 };
 
 struct Outcome {
   std::vector<float> losses;
   std::uint64_t hash = 0;
+  std::vector<std::vector<float>> gradients = {};  ///< by group, of the last step
 
   bool operator==(const Outcome&) const = default;
 };
+
+/// Away from the small initial values, with which most gradients are next to nothing.
+void move_away(Gpt2& model, Backend& backend) {
+  for (const ParameterGroup& group : model.groups()) {
+    std::vector<float> values = backend.load(group.parameters());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] += 0.3f * random_normal(group.priorities().forward, i);
+    backend.store(group.parameters(), values);
+  }
+}
+
+std::vector<std::vector<float>> gradients_of(Gpt2& model, const Backend& backend) {
+  std::vector<std::vector<float>> gradients;
+  for (const ParameterGroup& group : model.groups())
+    gradients.push_back(backend.load(group.gradients()));
+  return gradients;
+}
 
 Outcome train_on_device(const DeviceRun& run) {
   ModelDevice device(run.seed);
@@ -65,15 +87,16 @@ Outcome train_on_device(const DeviceRun& run) {
                                         .attention = run.has_attention ? &attention : nullptr},
                                        run.type);
     HOCKET_CHECK(backend, "the model device opens");
-    auto model = Gpt2::create(run.config, {.steps = kSteps * run.phases}, kText, **backend);
+    auto model = Gpt2::create(run.config, {.steps = run.steps * run.phases}, kText, **backend);
     HOCKET_CHECK(model, "the model fits");
+    if (run.starts_afar) move_away(**model, **backend);
     std::int64_t step = 0;
     for (int phase = 0; phase < run.phases; ++phase) {
       DeviceExecutor executor(device, collective, (*backend)->memory(), *messages, clock);
       Scheduler scheduler({.streams = run.streams}, executor);
       SchedulerSubmitter submitter(scheduler);
       (*model)->attach(submitter);
-      for (std::int64_t i = 0; i < kSteps; ++i) {
+      for (std::int64_t i = 0; i < run.steps; ++i) {
         (*model)->submit_step(step++);
         const auto ended = scheduler.end_step();
         EXPECT_TRUE(ended) << ended.error().message;
@@ -81,7 +104,9 @@ Outcome train_on_device(const DeviceRun& run) {
       const auto done = scheduler.synchronize();
       EXPECT_TRUE(done) << done.error().message;
     }
-    outcome = {{(*model)->losses().begin(), (*model)->losses().end()}, (*model)->parameters_hash()};
+    outcome = {{(*model)->losses().begin(), (*model)->losses().end()},
+               (*model)->parameters_hash(),
+               gradients_of(**model, **backend)};
   }
   EXPECT_THAT(device.problems(), testing::IsEmpty());
   device.run_all();
@@ -110,6 +135,30 @@ TEST(DeviceBackend, LossesAreThoseOfTheHost) {
   const auto expected = train_on_host(kSteps);
   expect_near(train_on_device({}).losses, expected, 2e-5);
   expect_near(train_on_device({.streams = 3, .seed = 5}).losses, expected, 2e-5);
+}
+
+// Losses alone would not tell: Adam's updates do not depend on a gradient's scale.
+TEST(DeviceBackend, GradientsAreThoseOfTheHost) {
+  const HostModel host(kConfig, {.steps = 1}, kText);
+  move_away(*host, *host.backend);
+  ImmediateSubmitter submitter;
+  host->attach(submitter);
+  host->submit_step(0);
+  const auto expected = gradients_of(*host, *host.backend);
+  for (const bool has_epilogues : {false, true}) {
+    const auto gradients =
+        train_on_device({.has_epilogues = has_epilogues, .steps = 1, .starts_afar = true})
+            .gradients;
+    ASSERT_EQ(gradients.size(), expected.size());
+    for (std::size_t group = 0; group < expected.size(); ++group) {
+      float largest = 0;
+      for (const float value : expected[group]) largest = std::max(largest, std::abs(value));
+      ASSERT_GT(largest, 1e-3);
+      for (std::size_t i = 0; i < expected[group].size(); ++i)
+        ASSERT_NEAR(gradients[group][i], expected[group][i], 1e-4 * largest)
+            << "group " << group << ", element " << i;
+    }
+  }
 }
 
 // bfloat16 has 8 bits of fraction, and a loss is a mean over tokens.

@@ -3,33 +3,17 @@
 // What a model device computes with beside the emulated kernels, on the host: products of matrices,
 // and attention as one operation. Each is put into the stream of its task.
 
-#include <cmath>
 #include <cstdint>
-#include <functional>
-#include <utility>
 #include <vector>
 
 #include "core/cuda/column_major.h"
 #include "core/cuda/matrix_product.h"
 #include "examples/gpt2/cuda/fused_attention.h"
 #include "examples/gpt2/ops.h"
+#include "tests/core/cuda/host_matrix.h"
 #include "tests/core/cuda/model_device.h"
-#include "tests/examples/gpt2/cuda/emulated_device.h"
 
 namespace hocket {
-
-inline float read_element(const void* values, ElementType type, std::int64_t index) {
-  if (type == ElementType::float32) return static_cast<const float*>(values)[index];
-  return __bfloat162float(static_cast<const __nv_bfloat16*>(values)[index]);
-}
-
-inline void write_element(float value, void* values, ElementType type, std::int64_t index) {
-  if (type == ElementType::float32) {
-    static_cast<float*>(values)[index] = value;
-  } else {
-    static_cast<__nv_bfloat16*>(values)[index] = __float2bfloat16(value);
-  }
-}
 
 class ModelProducts final : public MatrixProducts {
  public:
@@ -41,7 +25,7 @@ class ModelProducts final : public MatrixProducts {
       return failure(ErrorCode::unavailable, "no kernel with such an epilogue");
     // What the library that this stands for would refuse.
     if (auto ok = column_major(product); !ok) return failure(ok.error());
-    device_.launch(task.stream, {}, [product] { compute(product); });
+    device_.launch(task.stream, {}, [product] { multiply_on_host(product); });
     ++multiplied;
     return {};
   }
@@ -50,55 +34,6 @@ class ModelProducts final : public MatrixProducts {
   std::int64_t multiplied = 0;
 
  private:
-  static std::int64_t index_of(const DeviceMatrix& matrix, int batch, int row, int column) {
-    const std::int64_t row_stride = matrix.row_stride == 0 ? matrix.columns : matrix.row_stride;
-    return batch * matrix.batch_stride + row * row_stride + column;
-  }
-  static float element(const DeviceMatrix& matrix, bool transposed, int batch, int row,
-                       int column) {
-    if (transposed) std::swap(row, column);
-    return read_element(matrix.values, matrix.type, index_of(matrix, batch, row, column));
-  }
-
-  static void compute(const MatrixProduct& p) {
-    const int inner = p.transpose_a ? p.a.rows : p.a.columns;
-    for (int batch = 0; batch < p.batch; ++batch)
-      for (int row = 0; row < p.c.rows; ++row)
-        for (int column = 0; column < p.c.columns; ++column) {
-          float sum = 0;
-          for (int i = 0; i < inner; ++i)
-            sum += element(p.a, p.transpose_a, batch, row, i) *
-                   element(p.b, p.transpose_b, batch, i, column);
-          sum *= p.scale;
-          const std::int64_t at = index_of(p.c, batch, row, column);
-          if (p.added) sum += read_element(p.added, p.c.type, at);
-          write_element(finish(p, sum, row, column), p.c.values, p.c.type, at);
-        }
-  }
-
-  static float finish(const MatrixProduct& p, float sum, int row, int column) {
-    const std::int64_t dense = std::int64_t{row} * p.c.columns + column;
-    switch (p.epilogue) {
-      case Epilogue::none:
-        return sum;
-      case Epilogue::bias:
-        return sum + read_element(p.bias, p.c.type, column);
-      case Epilogue::bias_gelu: {
-        const float before = sum + read_element(p.bias, p.c.type, column);
-        write_element(before, p.gelu_input, p.c.type, dense);
-        float after = 0;
-        gelu_forward({&before, 1}, {&after, 1});
-        return after;
-      }
-      case Epilogue::gelu_gradient: {
-        const float before = read_element(p.gelu_input, p.c.type, dense);
-        gelu_backward({&before, 1}, {&sum, 1});
-        return sum;
-      }
-    }
-    return sum;
-  }
-
   ModelDevice& device_;
 };
 
@@ -143,12 +78,12 @@ class ModelAttention final : public FusedAttention {
   static std::vector<float> get(const void* values, std::size_t size) {
     std::vector<float> result(size);
     for (std::size_t i = 0; i < size; ++i)
-      result[i] = read_element(values, ElementType::bfloat16, static_cast<std::int64_t>(i));
+      result[i] = element(values, ElementType::bfloat16, static_cast<std::int64_t>(i));
     return result;
   }
   static void put(const std::vector<float>& values, void* to) {
     for (std::size_t i = 0; i < values.size(); ++i)
-      write_element(values[i], to, ElementType::bfloat16, static_cast<std::int64_t>(i));
+      set_element(to, ElementType::bfloat16, static_cast<std::int64_t>(i), values[i]);
   }
   std::vector<float> weights_of(const void* qkv, std::vector<float>& out) const {
     std::vector<float> weights(rows() * shape_.heads * shape_.sequence);
