@@ -202,6 +202,46 @@ TEST(DeviceBackend, ServesOnePhaseAfterTheOther) {
   expect_near(train_on_device({.streams = 2, .phases = 2}).losses, train_on_host(2 * kSteps), 5e-5);
 }
 
+// As many steps as may be ahead of the device are drawn before it copies the first.
+TEST(DeviceBackend, DrawsNoBatchOverOneThatIsStillToBeCopied) {
+  ModelDevice device;
+  emulated::set_put_work([&](DeviceStream stream, std::function<void()> work) {
+    device.launch(stream, {}, std::move(work));
+  });
+  ModelProducts products(device);
+  auto backend =
+      DeviceBackend::open({.driver = device, .products = products}, ElementType::float32);
+  ASSERT_TRUE(backend);
+  const EmbeddingShape shape{.batch = 1, .sequence = 2, .vocabulary = 8, .width = 1};
+  (*backend)->allocate_batch(2);
+  const Buffer table = (*backend)->allocate(BufferUse::master, 8);
+  const Buffer positions = (*backend)->allocate(BufferUse::master, 2);
+  (*backend)->store(table, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7});
+  std::vector<Buffer> looked_up;
+  for (std::int64_t step = 0; step <= Scheduler::kStepsAhead; ++step)
+    looked_up.push_back((*backend)->allocate(BufferUse::master, 2));
+  const auto stream = device.create_stream(StreamPriority::normal);
+  const DeviceTask task{.stream = *stream};
+  device.hold();
+  for (std::int64_t step = 0; step <= Scheduler::kStepsAhead; ++step) {
+    const RunningDeviceTask running(task);
+    (*backend)->load_batch(step, [&](auto inputs, auto) {
+      inputs[0] = static_cast<std::int32_t>(step);
+      inputs[1] = static_cast<std::int32_t>(step + 1);
+    });
+    (*backend)->embedding_forward(shape, table, positions,
+                                  looked_up[static_cast<std::size_t>(step)]);
+  }
+  device.release();
+  device.run_all();
+  for (std::int64_t step = 0; step <= Scheduler::kStepsAhead; ++step) {
+    const auto tokens = static_cast<float>(step);
+    EXPECT_EQ((*backend)->load(looked_up[static_cast<std::size_t>(step)]),
+              (std::vector<float>{tokens, tokens + 1}));
+  }
+  emulated::set_put_work(nullptr);
+}
+
 TEST(DeviceBackend, StoresAndLoadsInBothTypes) {
   ModelDevice device;
   ModelProducts products(device);
