@@ -5,9 +5,11 @@
 
 #include <benchmark/benchmark.h>
 
+#include <iterator>
 #include <string>
 
 #include "core/json.h"
+#include "core/sim/partition_choice.h"
 #include "core/sim/simulator.h"
 
 namespace hocket {
@@ -98,6 +100,29 @@ BENCHMARK(BM_HeterogeneousRanks)
     ->Iterations(1)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
+
+/// How to partition a step of 1,002 tasks on two hosts, where nothing hides all communication: the
+/// search uses up its events. range(0): whether collectives are costed by links.
+void BM_ChoosePartition(benchmark::State& state) {
+  auto step = chain(334);
+  for (std::size_t i = 0; i < step.layers.size(); ++i)
+    step.layers[i].parameter_bytes = static_cast<std::int64_t>(i % 7 + 1) << 20;
+  step.collective = {2000, 0.04, 5000};
+  step.ranks = 16;
+  step.ranks_per_host = 8;
+  if (state.range(0) != 0)
+    step.cluster = Cluster{{3e11, 1000}, {3e10, 10'000}, CollectiveAlgorithm::automatic};
+  std::int64_t events = 0, considered = 0;
+  for (auto _ : state) {
+    const auto choice = choose_partition(step, {});
+    if (!choice) return state.SkipWithError(choice.error().message.c_str());
+    events = choice->events;
+    considered = std::ssize(choice->rejected) + 1;
+  }
+  state.counters["events"] = static_cast<double>(events);
+  state.counters["considered"] = static_cast<double>(considered);
+}
+BENCHMARK(BM_ChoosePartition)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace hocket

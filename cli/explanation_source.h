@@ -37,7 +37,8 @@ struct ExplanationSource {
 };
 
 /// Declares what names a source. `source` must outlive `verb`.
-void add_source(CLI::App& verb, ExplanationSource& source);
+void add_source(CLI::App& verb, ExplanationSource& source,
+                const std::string& study_help = "its name or number");
 
 /// `verb` is what the messages call it.
 Result<Explained> explain_source(const ExplanationSource& source, const std::string& verb);

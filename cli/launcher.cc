@@ -97,6 +97,7 @@ class SignalInbox {
 std::vector<std::string> rank_environment(int rank, int ranks, const std::string& folder) {
   const std::string own[] = {"RANK=" + std::to_string(rank), "LOCAL_RANK=" + std::to_string(rank),
                              "WORLD_SIZE=" + std::to_string(ranks),
+                             "LOCAL_WORLD_SIZE=" + std::to_string(ranks),
                              "HOCKET_RENDEZVOUS=file:" + folder};
   std::vector<std::string> environment(std::begin(own), std::end(own));
   for (char** entry = environ; entry && *entry; ++entry) {

@@ -22,12 +22,12 @@ struct LaunchResult {
   bool interrupted = false;
 };
 
-/// Runs one process a rank, each told RANK, LOCAL_RANK, WORLD_SIZE and HOCKET_RENDEZVOUS (a fresh
-/// private folder, removed at the end), and waits for all. Output is theirs to write to this
-/// process's; their input is empty. When one fails the others are ended, with SIGTERM and two
-/// seconds later with SIGKILL; SIGINT, SIGTERM and SIGHUP are passed on and end them alike. What a
-/// rank of an ended job leaves in its process group is ended with it, and a rank whose launcher is
-/// gone gets SIGKILL. invalid_argument when the command cannot be started.
+/// Runs one process a rank, each told RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and
+/// HOCKET_RENDEZVOUS (a fresh private folder, removed at the end), and waits for all. Output is
+/// theirs to write to this process's; their input is empty. When one fails the others are ended,
+/// with SIGTERM and two seconds later with SIGKILL; SIGINT, SIGTERM and SIGHUP are passed on and
+/// end them alike. What a rank of an ended job leaves in its process group is ended with it, and a
+/// rank whose launcher is gone gets SIGKILL. invalid_argument when the command cannot be started.
 Result<LaunchResult> launch_ranks(const LaunchOptions& options);
 
 }  // namespace hocket

@@ -54,9 +54,9 @@ void add_run(CLI::App& program, Action& action) {
   verb->add_flag("--json", options->json, "say on stdout, as JSON, how they ended");
   verb->footer(
       "hocket run --ranks N [options] -- COMMAND…\n"
-      "Each rank is told RANK, LOCAL_RANK, WORLD_SIZE and HOCKET_RENDEZVOUS. When one fails the\n"
-      "others are ended, and its exit status is the answer. Jobs on several hosts are started by\n"
-      "mpirun, torchrun or srun, which hocket understands as well.\n"
+      "Each rank is told RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and HOCKET_RENDEZVOUS.\n"
+      "When one fails the others are ended, and its exit status is the answer. Jobs on several\n"
+      "hosts are started by mpirun, torchrun or srun, which hocket understands as well.\n"
       "Example:\n"
       "  hocket run --ranks 2 -- ./train --steps 20\n");
   verb->callback(

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "cli/command_line.h"
+#include "cli/config_source.h"
 #include "cli/knob_text.h"
 #include "cli/measured_job.h"
 #include "cli/profile_view.h"
@@ -49,21 +50,12 @@ constexpr const char* kSimulateFooter =
 /// --config and --set, over `config`.
 Result<ScheduleConfig> make_config(const SimulateOptions& options, ScheduleConfig config,
                                    std::ostream& err) {
-  if (!options.config.empty()) {
-    const auto begin = options.config.find_first_not_of(" \t\n");
-    const bool is_json = begin != std::string::npos && options.config[begin] == '{';
-    const auto text = is_json ? options.config : read_file(options.config);
-    if (!text) return invalid(text.error().in("--config").message);
-    std::vector<std::string> warnings;
-    auto parsed = parse_schedule_config(*text, &warnings);
-    if (!parsed) return failure(parsed.error().in("--config"));
-    for (const auto& warning : warnings) err << "hocket: --config: " << warning << std::endl;
-    config = std::move(*parsed);
-  }
+  auto read = read_config(options.config, std::move(config), err);
+  if (!read) return read;
   for (const auto& assignment : options.set) {
-    if (auto ok = set_knob(config, assignment); !ok) return failure(ok.error().in("--set"));
+    if (auto ok = set_knob(*read, assignment); !ok) return failure(ok.error().in("--set"));
   }
-  return config;
+  return read;
 }
 
 /// What is simulated.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/sim/rank_groups.h"
+#include "core/step_partition.h"
 
 namespace hocket {
 namespace {
@@ -17,7 +18,7 @@ PlanOptions plan_of(const StepDescription& step, const ScheduleConfig& config, s
     const bool leads = group_of(step, rank_groups(step), rank) == 0;
     order = leads ? PartOrder::priority : PartOrder::announced;
   }
-  return {.partition_bytes = config.partition_bytes,
+  return {.partition_bytes = is_partitioned(config) ? kPiecesAreWholeBytes : config.partition_bytes,
           .credit_bytes = config.credit_bytes,
           .order = order};
 }

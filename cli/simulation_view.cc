@@ -15,14 +15,23 @@ std::string time(std::int64_t ns) {
   return value_text(static_cast<double>(ns), Unit::nanoseconds);
 }
 
-/// "partition_bytes=4194304 credit_bytes=16777216 …"
+/// "partition_bytes=4194304 credit_bytes=16777216 …": what is searched unless asked otherwise, and
+/// what else differs from the default.
 std::string config_text(const ScheduleConfig& config) {
-  const auto document = to_json(config);
+  const auto values = knob_values(config);
+  const auto changed = changed_knobs(ScheduleConfig{}, config);
   std::string text;
-  for (const Knob& knob : schedule_knobs()) {
-    const auto& value = document.at(std::string(knob.name));
-    text += (text.empty() ? "" : " ") + std::string(knob.name) + "=" +
+  const auto add = [&](const std::string& name) {
+    const auto& value = values.at(name);
+    text += (text.empty() ? "" : " ") + name + "=" +
             (value.is_string() ? value.get<std::string>() : value.dump());
+  };
+  for (const Knob& knob : schedule_knobs()) {
+    const std::string name(knob.name);
+    if (knob.searched || std::ranges::count(changed, name) > 0) add(name);
+  }
+  for (const std::string& name : changed) {
+    if (name.starts_with("regions.")) add(name);
   }
   return text;
 }

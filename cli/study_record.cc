@@ -18,6 +18,10 @@ Result<nlohmann::json> promoted_config(const Params& params) {
   if (!has_knob) return document;
   const auto config = schedule_config_for(params);
   if (!config) return failure(config.error());
+  // What regions override is in the configuration, in a place of its own.
+  for (const auto& [name, value] : params) {
+    if (is_knob(name)) document.erase(name);
+  }
   document.update(to_json(*config));
   return document;
 }

@@ -64,6 +64,12 @@ Result<Space> make_space(const TuneOptions& options) {
     parameters = std::move(*knobs);
   }
   for (const auto& text : options.params) {
+    if (text.find('=') == std::string::npos) {
+      auto knob = schedule_parameters({&text, 1});
+      if (!knob) return failure(knob.error().in("--param"));
+      parameters.push_back(std::move(knob->front()));
+      continue;
+    }
     auto parameter = parse_parameter(text);
     if (!parameter) return failure(parameter.error());
     parameters.push_back(std::move(*parameter));
@@ -310,7 +316,9 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
   std::vector<CLI::Option*> defining = {
       verb.add_option("--param", options.params,
                       "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
-                      "NAME=choice:A,B,C; repeat it (default: the scheduler's knobs)")
+                      "NAME=choice:A,B,C, or the NAME of a knob, such as primitive or "
+                      "regions.backward_layer1.bucket_bytes; repeat it (default: those knobs of "
+                      "the scheduler that do not partition steps)")
           ->allow_extra_args(false),
       verb.add_option("--default", options.defaults, "NAME=VALUE, the default of a parameter")
           ->allow_extra_args(false),

@@ -1,8 +1,9 @@
 #pragma once
 
-// The collectives that a step may contain.
+// The collectives that a step may contain, and among whom they run.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -25,6 +26,30 @@ constexpr std::string_view to_string(CollectiveKind kind) {
   constexpr std::array<std::string_view, 5> names{"all_reduce", "reduce_scatter", "all_gather",
                                                   "broadcast", "all_to_all"};
   return names[static_cast<std::size_t>(kind)];
+}
+
+/// For people: "all-reduce", …
+constexpr std::string_view in_words(CollectiveKind kind) {
+  constexpr std::array<std::string_view, 5> names{"all-reduce", "reduce-scatter", "all-gather",
+                                                  "broadcast", "all-to-all"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// Which ranks take part. Ranks are numbered host by host (core/rank_grid.h), so that no group but
+/// all of them mixes links of different bandwidth.
+enum class CollectiveGroup : std::uint8_t {
+  world,    ///< all ranks
+  inside,   ///< those of this rank's host
+  between,  ///< those at this rank's place on every host
+};
+
+inline constexpr std::array<CollectiveGroup, 3> kCollectiveGroups{
+    CollectiveGroup::world, CollectiveGroup::inside, CollectiveGroup::between};
+
+/// "world", …
+constexpr std::string_view to_string(CollectiveGroup group) {
+  constexpr std::array<std::string_view, 3> names{"world", "inside", "between"};
+  return names[static_cast<std::size_t>(group)];
 }
 
 }  // namespace hocket

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/collective_kind.h"
 #include "core/result.h"
 #include "core/task.h"
 #include "core/task_body.h"
@@ -45,7 +46,19 @@ struct ComputeWork {
 /// One part of a collective that may run now.
 struct PartWork {
   TaskId task;
+  /// As in CollectiveWork (core/collective.h), `blocks` its `begin` and `end`.
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  CollectiveGroup group = CollectiveGroup::world;
   std::span<float> values;
+  struct Blocks {
+    std::size_t begin = 0, end = 0;
+  };
+  Blocks blocks = {};
+  /// If not empty: `values` is, and the part's values are these, one after the other. Valid until
+  /// the part is reported.
+  std::span<const std::span<float>> bucket = {};
+  /// What counts against the window.
+  std::int64_t bytes = 0;
   /// Counts started parts, from 0; the same part has the same index on every rank.
   std::uint64_t index = 0;
   std::string_view name;
@@ -136,6 +149,8 @@ class Executor {
   /// This process's place among the ranks.
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
+  /// As RankGrid has it; 1 where hosts mean nothing to collectives.
+  virtual int ranks_per_host() const { return 1; }
 };
 
 }  // namespace hocket

@@ -4,7 +4,9 @@
 // (docs/formats/schedule_config.md).
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +24,44 @@ enum class CollectiveOrder {
                  ///< (ByteScheduler, SOSP 2019, section 4); "priority" is read as this, too
 };
 
+/// What an all-reduce is made of (Centauri, ASPLOS 2024, section 4, primitive partitioning).
+enum class CollectivePrimitive {
+  all_reduce,
+  reduce_scatter_all_gather,  ///< the one, then the other
+};
+
+/// When the last collective of those that one is made of starts.
+enum class CollectiveLaunch {
+  ready,     ///< in its turn, once its data are there
+  deferred,  ///< after all others of the step, in the order in which the next step needs the data
+};
+
+/// Which of the ready compute tasks goes first.
+enum class ComputeOrder {
+  given,          ///< as their priorities say
+  critical_path,  ///< the one with the longest chain of tasks behind it within the step
+};
+
+/// What one region of a step does otherwise than the rest; absent: the same.
+struct RegionOverrides {
+  std::optional<std::int64_t> partition_bytes, bucket_bytes;
+  /// So many of the region's compute tasks run at once, at most.
+  std::optional<int> streams;
+  /// Of its tasks, in place of what the job says: 0 is most urgent.
+  std::optional<std::int64_t> priority;
+  std::optional<CollectivePrimitive> primitive;
+  std::optional<std::int64_t> group_ranks;
+  std::optional<CollectiveLaunch> launch;
+  std::optional<int> compute_parts;
+  /// The name of the dimension along which compute_parts divides.
+  std::optional<std::string> dimension;
+
+  /// As in ScheduleConfig.
+  nlohmann::json unknown_fields = nlohmann::json::object();
+
+  bool operator==(const RegionOverrides&) const = default;
+};
+
 struct ScheduleConfig {
   /// A collective is cut into parts of at most this many bytes.
   std::int64_t partition_bytes = 4 << 20;
@@ -32,6 +72,25 @@ struct ScheduleConfig {
   /// Parts within the window that are on the wire at once; they share its bandwidth.
   int comm_channels = 1;
   CollectiveOrder order = CollectiveOrder::fifo;
+
+  // How a step is partitioned (core/step_partition.h).
+
+  /// Consecutive collectives of one kind are joined up to this size; 0: each is alone.
+  std::int64_t bucket_bytes = 0;
+  CollectivePrimitive primitive = CollectivePrimitive::all_reduce;
+  /// 1: collectives run over all ranks at once. Otherwise, which must be the number of ranks of a
+  /// host, inside the hosts first and then between them.
+  std::int64_t group_ranks = 1;
+  CollectiveLaunch launch = CollectiveLaunch::ready;
+  /// A computation that feeds a collective, or is fed by one, is done in so many pieces, where it
+  /// may be divided.
+  int compute_parts = 1;
+  ComputeOrder compute_order = ComputeOrder::given;
+  /// Of the micro-batches of a step, so many go backward together, layer by layer; their
+  /// activations are kept at once.
+  int micro_batches_kept = 1;
+  /// By the name that tasks give.
+  std::map<std::string, RegionOverrides> regions = {};
 
   /// Fields of a newer version: kept and written back, without effect here.
   nlohmann::json unknown_fields = nlohmann::json::object();
@@ -51,16 +110,39 @@ struct Knob {
   /// Non-empty for a knob with named values.
   std::vector<std::string_view> choices;
   /// What is read as one of them, too.
-  std::vector<std::string_view> other_spellings;
+  struct Spelling {
+    std::string_view word, choice;
+  };
+  std::vector<Spelling> other_spellings = {};
+  /// A sweep searches it without being asked.
+  bool searched = true;
 };
 
 /// Every knob, in the order of the struct.
 std::span<const Knob> schedule_knobs();
+/// What a region may override, but for `dimension`, in the order of RegionOverrides.
+std::span<const Knob> region_knobs();
+/// The knob called `name`, which may be one of a region, "regions.NAME.KNOB"; null when there is
+/// none.
+const Knob* find_knob(std::string_view name);
+/// That `name` is none, with the nearest one and all there are.
+Error unknown_knob(std::string_view name);
 
-/// Checks every field against its knob's range. invalid_argument names the field and the range.
+/// The value of each knob by its name, and what regions override as "regions.NAME.FIELD".
+nlohmann::json knob_values(const ScheduleConfig& config);
+/// The names of what differs between the two, knobs in their order first.
+std::vector<std::string> changed_knobs(const ScheduleConfig& from, const ScheduleConfig& to);
+/// `config` with the knob called `name` set. invalid_argument for an unknown name (with the nearest
+/// one) or a value that it cannot hold.
+Result<ScheduleConfig> with_knob(const ScheduleConfig& config, std::string_view name,
+                                 const nlohmann::json& value);
+
+/// Checks every field against its knob's range, and what regions override against each other.
+/// invalid_argument names the region, the field and the range.
 Result<void> validate(const ScheduleConfig& config);
 
-/// `{"format":"hocket-schedule","version":1,"partition_bytes":…,…}`.
+/// `{"format":"hocket-schedule","version":1,"partition_bytes":…,…}`. What says how steps are
+/// partitioned is left out where it has its default.
 nlohmann::json to_json(const ScheduleConfig& config);
 
 /// Reads the JSON form. Absent knobs keep their defaults. Unknown fields are kept; when `warnings`
@@ -71,5 +153,8 @@ Result<ScheduleConfig> parse_schedule_config(std::string_view text,
                                              std::vector<std::string>* warnings = nullptr);
 
 std::string_view to_string(CollectiveOrder order);
+std::string_view to_string(CollectivePrimitive primitive);
+std::string_view to_string(CollectiveLaunch launch);
+std::string_view to_string(ComputeOrder order);
 
 }  // namespace hocket

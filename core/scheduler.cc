@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -33,7 +32,8 @@ std::vector<std::int64_t> count_parts(const std::vector<std::uint32_t>& order) {
 }  // namespace
 
 PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank) {
-  return {.partition_bytes = config.partition_bytes,
+  // What partitions steps cuts their collectives, too.
+  return {.partition_bytes = is_partitioned(config) ? kMaxStepTaskBytes : config.partition_bytes,
           .credit_bytes = config.credit_bytes,
           .order = part_order(config.order, has_static_order, rank)};
 }
@@ -47,6 +47,11 @@ Scheduler::Scheduler(const ScheduleConfig& config, Executor& executor, Scheduler
       plan_(schedule_.plan) {
   plan_.observe(options.observer);
   if (ahead_) plan_.await_inputs();
+  if (schedule_.partitions) {
+    // Nothing is known of the steps yet, so nothing can be wrong.
+    (void)follower_.emplace(grid()).configure(config);
+    learns_ = true;
+  }
   start_executor();
 }
 
@@ -64,6 +69,7 @@ Scheduler::Schedule Scheduler::schedule_of(const ScheduleConfig& config,
       .static_order = std::move(static_order),
       .static_parts = std::move(static_parts),
       .announces = config.order != CollectiveOrder::fifo && !has_static_order && world_size() > 1,
+      .partitions = is_partitioned(config),
       .plan = plan_options(config, has_static_order, rank())};
 }
 
@@ -91,6 +97,14 @@ Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
   if (auto ok = validate(config); !ok) return ok;
   Schedule next = schedule_of(config, std::move(static_order));
   const ScheduleConfig& now = schedule_.config;
+  if (next.partitions && !follower_) follower_.emplace(grid());
+  if (next.partitions) {
+    if (auto ok = follower_->configure(config); !ok) return ok;
+  }
+  if (next.partitions || schedule_.partitions) {
+    // Pieces of data stand for what was one before, so nothing orders them with it.
+    if (auto ok = synchronize(); !ok) return ok;
+  }
   const bool restarts = config.order != now.order || config.streams != now.streams ||
                         config.comm_channels != now.comm_channels ||
                         next.static_order != schedule_.static_order;
@@ -104,6 +118,7 @@ Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
     // Ending the announcements may have failed, too.
     if (error_) return failure(*error_);
     schedule_ = std::move(next);
+    learns_ = schedule_.partitions && follower_->state() == StepFollower::State::learning;
     ++schedules_;
     plan_.configure(schedule_.plan);
     start_parts();
@@ -134,13 +149,61 @@ void Scheduler::compute(const TaskOptions& options, std::span<const Access> acce
           .is_collective = false,
           .accesses = static_cast<std::uint32_t>(accesses.size()),
           .values = {},
-          .body = std::move(body)},
+          .bytes = 0,
+          .special = nullptr,
+          .body = std::move(body),
+          .pieces = nullptr},
+         accesses);
+}
+
+void Scheduler::compute_pieces(const TaskOptions& options, std::span<const Access> accesses,
+                               PieceBody body) {
+  HOCKET_CHECK(options.place && !options.place->dimensions.empty(),
+               "a computation in pieces needs a dimension");
+  auto pieces = std::make_shared<const PieceBody>(std::move(body));
+  submit({.options = options,
+          .is_collective = false,
+          .accesses = static_cast<std::uint32_t>(accesses.size()),
+          .values = {},
+          .bytes = 0,
+          .special = nullptr,
+          .body =
+              [pieces, all = options.place->dimensions.front().extent] {
+                (*pieces)({.dimension = 0, .begin = 0, .end = all});
+              },
+          .pieces = pieces},
          accesses);
 }
 
 void Scheduler::all_reduce(const TaskOptions& options, DataId data, std::span<float> values) {
+  submit_collective(options, data, values, CollectiveKind::all_reduce);
+}
+
+void Scheduler::reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) {
+  submit_collective(options, data, values, CollectiveKind::reduce_scatter);
+}
+
+void Scheduler::all_gather(const TaskOptions& options, DataId data, std::span<float> values) {
+  submit_collective(options, data, values, CollectiveKind::all_gather);
+}
+
+void Scheduler::submit_collective(const TaskOptions& options, DataId data, std::span<float> values,
+                                  CollectiveKind kind) {
+  std::unique_ptr<SpecialCollective> special;
+  if (kind != CollectiveKind::all_reduce) {
+    special = std::make_unique<SpecialCollective>();
+    special->kind = kind;
+    special->is_scattered = true;
+  }
   const Access access = update(data);
-  submit({.options = options, .is_collective = true, .accesses = 1, .values = values, .body = {}},
+  submit({.options = options,
+          .is_collective = true,
+          .accesses = 1,
+          .values = values,
+          .bytes = static_cast<std::int64_t>(values.size_bytes()),
+          .special = std::move(special),
+          .body = {},
+          .pieces = nullptr},
          {&access, 1});
 }
 
@@ -157,17 +220,12 @@ std::span<const Access> Scheduler::accesses_of(std::uint32_t slot) {
 }
 
 void Scheduler::submit(Submission submission, std::span<const Access> accesses) {
-  if (capturing_) {
-    const auto bytes = static_cast<std::int64_t>(submission.values.size_bytes());
-    capturing_->tasks.push_back({std::string(submission.options.name),
-                                 submission.options.priority,
-                                 submission.is_collective,
-                                 bytes,
-                                 {accesses.begin(), accesses.end()}});
-    capturing_->payloads.push_back(
-        {std::move(submission.body), submission.options.name, 0, submission.values});
-    return;
-  }
+  if (capturing_) return capturing_->add(std::move(submission), accesses);
+  if (schedule_.partitions) return follow(std::move(submission), accesses);
+  submit_to_plan(std::move(submission), accesses);
+}
+
+void Scheduler::submit_to_plan(Submission submission, std::span<const Access> accesses) {
   if (replaying_) leave_replay();
   std::lock_guard lock(submit_mutex_);
   submitting_.store(true, std::memory_order_relaxed);
@@ -194,7 +252,7 @@ void Scheduler::flush_into_plan() {
       const std::span<const Access> own(accesses, s.accesses);
       accesses += s.accesses;
       if (s.is_collective) {
-        submit_collective(s, own);
+        submit_collective_to_plan(s, own);
       } else {
         Payload& p = new_payload(plan_.submit_compute(s.options, own), s.options);
         p.body = std::move(s.body);
@@ -211,16 +269,20 @@ void Scheduler::flush_into_plan() {
   wake(wakes);
 }
 
-void Scheduler::submit_collective(const Submission& s, std::span<const Access> accesses) {
-  const auto bytes = static_cast<std::int64_t>(s.values.size_bytes());
-  if (auto error = follow_static_order(bytes)) return fail_locked(std::move(*error));
-  Payload& p = new_payload(plan_.submit_collective(s.options, accesses, bytes), s.options);
+void Scheduler::submit_collective_to_plan(Submission& s, std::span<const Access> accesses) {
+  if (auto error = follow_static_order(s.bytes)) return fail_locked(std::move(*error));
+  Payload& p = new_payload(plan_.submit_collective(s.options, accesses, s.bytes), s.options);
   p.values = s.values;
+  p.special = std::move(s.special);
   if (ahead_) p.accesses.assign(accesses.begin(), accesses.end());
 }
 
 std::optional<Error> Scheduler::follow_static_order(std::int64_t bytes) {
   if (schedule_.static_order.empty()) return std::nullopt;
+  if (learns_) {
+    plan_.announce(std::array{plan_.submitted_collectives()});
+    return std::nullopt;
+  }
   if (step_collectives_ == 0) {
     std::vector<std::uint64_t> order;
     order.reserve(schedule_.static_order.size());
@@ -232,7 +294,7 @@ std::optional<Error> Scheduler::follow_static_order(std::int64_t bytes) {
 }
 
 std::optional<Error> Scheduler::check_static_order(std::size_t index, std::int64_t bytes) const {
-  const std::int64_t parts = part_count(bytes, schedule_.config.partition_bytes);
+  const std::int64_t parts = part_count(bytes, schedule_.plan.partition_bytes);
   const std::int64_t expected =
       index < schedule_.static_parts.size() ? schedule_.static_parts[index] : 0;
   if (parts == expected) return std::nullopt;
@@ -243,260 +305,16 @@ std::optional<Error> Scheduler::check_static_order(std::size_t index, std::int64
                    "description of this one"};
 }
 
-void Scheduler::start_parts() {
-  bool announced = false;
-  while (const auto part = plan_.next_part()) {
-    started_parts_.push_back({*part, part_index_++});
-    if (schedule_.announces && executor_.rank() == 0) {
-      to_announce_.push_back(part->collective);
-      announced = true;
-    }
-  }
-  if (announced) announcing_.notify_one();
-  while (const auto collective = plan_.next_awaiting_inputs())
-    awaiting_inputs_.push_back(*collective);
-}
-
-Scheduler::Wakes Scheduler::claim_sleepers() {
-  if (error_) return {};
-  const Wakes wakes{std::min(sleeping_streams_, plan_.ready_computes() + exchange_.ready()),
-                    std::min(sleeping_channels_, started_parts_.size() + awaiting_inputs_.size())};
-  sleeping_streams_ -= wakes.streams;
-  sleeping_channels_ -= wakes.channels;
-  return wakes;
-}
-
-void Scheduler::wake(const Wakes& wakes) {
-  if (wakes.streams + wakes.channels > 0) executor_.wake(wakes.streams, wakes.channels);
-}
-
-void Scheduler::tasks_finished(std::span<const TaskId> tasks) {
-  if (ahead_) {
-    // They are unfinished until they are completed, but a launch may wait for their being issued.
-    on_device_ += static_cast<std::int64_t>(tasks.size());
-    return step_finished_.notify_all();
-  }
-  for (const TaskId task : tasks)
-    --unfinished_[static_cast<std::size_t>(step_of(task) - first_step_)];
-  if (drop_finished_steps() || plan_.unfinished() == 0) step_finished_.notify_all();
-}
-
-void Scheduler::part_ended(const PartWork& part) {
-  if (!ahead_) {
-    if (plan_.finish_part(part.task, static_cast<std::int64_t>(part.values.size_bytes())))
-      tasks_finished({&part.task, 1});
-    return;
-  }
-  std::int64_t& unfinished = unfinished_[static_cast<std::size_t>(part.step - first_step_)];
-  ++unfinished;
-  ++on_device_;
-  if (!plan_.issue_part(part.task)) return;
-  --unfinished;  // the collective's own: from here on its parts stand for it
-  step_finished_.notify_all();
-}
-
-void Scheduler::completed(std::span<const CompletedWork> work) {
-  Wakes wakes;
-  {
-    std::lock_guard lock(mutex_);
-    settle();
-    for (const CompletedWork& done : work) {
-      --unfinished_[static_cast<std::size_t>(done.step - first_step_)];
-      --on_device_;
-      if (done.is_part) plan_.return_credit(done.part_bytes);
-    }
-    if (drop_finished_steps() || is_idle()) step_finished_.notify_all();
-    if (!error_) start_parts();
-    wakes = claim_sleepers();
-  }
-  wake(wakes);
-}
-
-void Scheduler::inputs_arrived(TaskId collective) {
-  Wakes wakes;
-  {
-    std::lock_guard lock(mutex_);
-    if (error_) return;
-    plan_.inputs_arrived(collective);
-    start_parts();
-    wakes = claim_sleepers();
-  }
-  wake(wakes);
-}
-
-bool Scheduler::drop_finished_steps() {
-  const std::int64_t before = first_step_;
-  while (unfinished_.size() > 1 && unfinished_.front() == 0) {
-    unfinished_.pop_front();
-    ++first_step_;
-  }
-  return first_step_ != before;
-}
-
-std::size_t Scheduler::take_ready(std::span<ComputeWork> work) {
-  std::size_t taken = 0;
-  for (; taken < work.size(); ++taken) {
-    const auto task = plan_.next_compute();
-    if (!task) break;
-    Payload& p = payload(task->slot);
-    __builtin_prefetch(&p.body);
-    work[taken] = {*task,
-                   &p.body,
-                   &p.name,
-                   step_of(*task),
-                   !replayed_,
-                   accesses_of(task->slot),
-                   whole_ ? &whole_->work : nullptr};
-  }
-  return taken;
-}
-
-void Scheduler::settle() {
-  exchange_.collect(finished_);
-  plan_.finish_computes(finished_);
-  tasks_finished(finished_);
-  finished_.clear();
-  if (!error_) start_parts();
-}
-
-void Scheduler::offer_ready() {
-  // A task that is not tiny is chosen when a stream is free for it: by then a more urgent one may
-  // be ready.
-  if (batch_ == 1 || error_ || exchange_.ready() > 0) return;
-  std::array<ComputeWork, kSubmissionBatch> work;
-  exchange_.offer({work.data(), take_ready({work.data(), std::min(batch_, work.size())})});
-}
-
-std::size_t Scheduler::take_compute(std::span<const TaskId> finished, std::span<ComputeWork> work) {
-  if (const std::size_t taken = exchange_.exchange(finished, work); taken > 0) return taken;
-  const auto take = [&]() -> std::size_t {
-    if (error_) return 0;
-    if (const std::size_t taken = exchange_.exchange({}, work); taken > 0) return taken;
-    // A long queue is shared out in batches, each stream leaving something for the others.
-    const std::size_t share =
-        plan_.ready_computes() / static_cast<std::size_t>(2 * schedule_.config.streams);
-    return take_ready(work.first(std::min(work.size(), std::max(share, std::size_t{1}))));
-  };
-  // Where tasks are tiny, more of them are about to be offered by whoever submits them.
-  const auto take_offered = [&](int looks) -> std::size_t {
-    return work.size() > 1 && exchange_.wait_briefly(looks) ? exchange_.exchange({}, work) : 0;
-  };
-  constexpr int kMomentLooks = 256, kBeforeSleepLooks = 2048;
-  if (submitting_.load(std::memory_order_relaxed)) {
-    if (const std::size_t offered = take_offered(kMomentLooks); offered > 0) return offered;
-  }
-  Wakes wakes;
-  std::size_t taken = 0;
-  {
-    const auto lock = lock_spinning(mutex_);
-    batch_ = work.size();
-    settle();
-    taken = take();
-    if (taken > 0) offer_ready();
-    wakes = claim_sleepers();
-  }
-  wake(wakes);
-  if (taken > 0) return taken;
-
-  if (const std::size_t offered = take_offered(kBeforeSleepLooks); offered > 0) return offered;
-  std::lock_guard submit_lock(submit_mutex_);
-  if (!submitted_.empty()) flush_into_plan();
-  std::lock_guard lock(mutex_);
-  taken = take();
-  if (taken == 0) {
-    ++sleeping_streams_;
-    stream_sleeps_ = true;
-  }
-  return taken;
-}
-
-bool Scheduler::take_part(const PartWork* finished, PartWork& work) {
-  Wakes wakes;
-  bool taken = false;
-  {
-    std::lock_guard lock(mutex_);
-    if (finished) part_ended(*finished);
-    if (!error_) {
-      start_parts();
-      taken = !started_parts_.empty() || !awaiting_inputs_.empty();
-    }
-    if (taken && !awaiting_inputs_.empty()) {
-      const TaskId collective = awaiting_inputs_.front();
-      awaiting_inputs_.pop_front();
-      work = {};
-      work.task = collective;
-      work.accesses = accesses_of(collective.slot);
-      work.asks_for_inputs = true;
-    } else if (taken) {
-      const StartedPart next = started_parts_.front();
-      started_parts_.pop_front();
-      const Payload& p = payload(next.part.task.slot);
-      work = {next.part.task,
-              p.values.subspan(static_cast<std::size_t>(next.part.offset_bytes) / sizeof(float),
-                               static_cast<std::size_t>(next.part.bytes) / sizeof(float)),
-              next.index,
-              p.name,
-              step_of(next.part.task),
-              accesses_of(next.part.task.slot)};
-    } else {
-      ++sleeping_channels_;
-    }
-    wakes = claim_sleepers();
-  }
-  wake(wakes);
-  return taken;
-}
-
-bool Scheduler::order_is_announced() const {
-  return schedule_.announces;
-}
-
-bool Scheduler::wait_for_started(std::int64_t timeout_ns, std::vector<std::uint64_t>& collectives) {
-  std::unique_lock lock(mutex_);
-  announcing_.wait_for(lock, std::chrono::nanoseconds(timeout_ns),
-                       [&] { return closed_ || error_ || !to_announce_.empty(); });
-  if (error_) return false;
-  collectives = std::exchange(to_announce_, {});
-  if (closed_ && collectives.empty()) collectives.push_back(kEndOfOrder);
-  return true;
-}
-
-void Scheduler::announce(std::span<const std::uint64_t> collectives) {
-  Wakes wakes;
-  {
-    std::lock_guard lock(mutex_);
-    if (error_) return;
-    plan_.announce(collectives);
-    start_parts();
-    wakes = claim_sleepers();
-  }
-  wake(wakes);
-}
-
-void Scheduler::fail(Error error) {
-  std::lock_guard lock(mutex_);
-  fail_locked(std::move(error));
-}
-
-void Scheduler::fail_locked(Error error) {
-  if (error_) return;
-  error_ = std::move(error);
-  exchange_.withdraw();
-  started_parts_.clear();
-  awaiting_inputs_.clear();
-  step_finished_.notify_all();
-  announcing_.notify_all();
-}
-
 Result<void> Scheduler::end_step() {
   HOCKET_CHECK(!capturing_, "a step cannot end while it is captured");
+  if (schedule_.partitions) end_followed_step();
   flush();
   std::unique_lock lock(mutex_);
   return finish_submitting_step(lock);
 }
 
 Result<void> Scheduler::finish_submitting_step(std::unique_lock<std::mutex>& lock) {
-  if (step_collectives_ > 0 && step_collectives_ < schedule_.static_parts.size()) {
+  if (!learns_ && step_collectives_ > 0 && step_collectives_ < schedule_.static_parts.size()) {
     fail_locked({ErrorCode::invalid_argument,
                  "order=static: the step has " + std::to_string(step_collectives_) +
                      " collectives, the order was made for " +
@@ -504,6 +322,7 @@ Result<void> Scheduler::finish_submitting_step(std::unique_lock<std::mutex>& loc
                      "; make it again from a description of this step"});
   }
   step_collectives_ = 0;
+  learns_ = schedule_.partitions && follower_->state() == StepFollower::State::learning;
   unfinished_.push_back(0);
   drop_finished_steps();
   const auto unfinished_steps = [this] {

@@ -16,6 +16,9 @@
 //   auto step = scheduler.end_capture();
 //   for (…) auto ok = scheduler.replay(step);
 //
+// Where the configuration partitions steps (core/step_partition.h), the first one runs as it is
+// submitted, and the others as it says. A step that is another one than the first is waited for.
+//
 // One thread submits. Tasks that touch the same data run as if one after the other in the order of
 // submission; all others may run at once. Every rank must submit the same collectives in the same
 // order.
@@ -33,8 +36,10 @@
 
 #include "core/executor.h"
 #include "core/plan.h"
+#include "core/rank_grid.h"
 #include "core/result.h"
 #include "core/schedule_config.h"
+#include "core/step_follower.h"
 #include "core/step_sequence.h"
 #include "core/task.h"
 #include "core/task_body.h"
@@ -79,9 +84,18 @@ class Scheduler final : private WorkSource {
   }
   void compute(const TaskOptions& options, std::span<const Access> accesses, TaskBody body);
 
+  /// The same of a computation that may be divided along any of the dimensions of `options.place`,
+  /// of which there must be one. Undivided, it is all of the first.
+  void compute_pieces(const TaskOptions& options, std::span<const Access> accesses, PieceBody body);
+
   /// Submits a sum of `values` over all ranks, in place; it updates `data`, which stands for them.
   /// `values` must stay valid until the task has run.
   void all_reduce(const TaskOptions& options, DataId data, std::span<float> values);
+  /// The same, but a rank gets the sum in its own block of `values` alone (block_range() of
+  /// core/rank_grid.h), and nothing in particular in the others.
+  void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values);
+  /// Each rank's block of `values` goes to all ranks.
+  void all_gather(const TaskOptions& options, DataId data, std::span<float> values);
 
   /// Ends the step. Returns at once unless more than kStepsAhead steps are unfinished. The error,
   /// if any rank or task has failed; after that submissions are ignored.
@@ -116,18 +130,32 @@ class Scheduler final : private WorkSource {
 
   int rank() const { return executor_.rank(); }
   int world_size() const { return executor_.world_size(); }
+  RankGrid grid() const { return {executor_.world_size(), executor_.ranks_per_host()}; }
 
   /// Unfinished steps that end_step() lets run before it holds the submitter back.
   static constexpr std::int64_t kStepsAhead = 1;
 
  private:
+  /// What a collective is that is no all-reduce of one span over all ranks.
+  struct SpecialCollective {
+    CollectiveKind kind = CollectiveKind::all_reduce;
+    CollectiveGroup group = CollectiveGroup::world;
+    /// Parts are of every rank's block: of its elements from `begin` to `end`.
+    bool is_scattered = false;
+    std::size_t begin = 0, end = 0;
+    /// In place of the values, one after the other.
+    std::vector<std::span<float>> bucket = {};
+  };
   /// A task on its way to the plan.
   struct Submission {
     TaskOptions options;
     bool is_collective = false;
     std::uint32_t accesses = 0;  ///< how many of submitted_accesses_ are its own
     std::span<float> values;
+    std::int64_t bytes = 0;  ///< of a collective
+    std::unique_ptr<const SpecialCollective> special;
     TaskBody body;
+    std::shared_ptr<const PieceBody> pieces;  ///< what `body` calls, if it can be divided
   };
   /// What follows from the configuration. Only the submitter's thread changes it.
   struct Schedule {
@@ -135,6 +163,7 @@ class Scheduler final : private WorkSource {
     std::vector<std::uint32_t> static_order;  // empty unless the order is static
     std::vector<std::int64_t> static_parts;   // of each collective of a step
     bool announces = false;
+    bool partitions = false;
     PlanOptions plan;
   };
   /// What the plan does not need to know of a task.
@@ -144,6 +173,7 @@ class Scheduler final : private WorkSource {
     std::int64_t step = 0;  ///< of a task submitted by itself
     std::span<float> values;
     std::vector<Access> accesses = {};  ///< of a task submitted by itself, for executors ahead
+    std::unique_ptr<const SpecialCollective> special = {};
   };
   /// A part handed to the executor's channels, and not taken yet.
   struct StartedPart {
@@ -163,7 +193,7 @@ class Scheduler final : private WorkSource {
   };
 
   Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order) const;
-  bool may_run_whole_steps() const;
+  bool may_run_whole_steps(const Capture& step) const;
   Result<void> replay_whole(const std::shared_ptr<Capture>& step);
   /// Makes whole_ be of `step`; once nothing of another one is left.
   Result<void> prepare_whole(const std::shared_ptr<Capture>& step,
@@ -189,9 +219,26 @@ class Scheduler final : private WorkSource {
   }
   /// What the task in `slot` accesses; empty unless the executor issues ahead.
   std::span<const Access> accesses_of(std::uint32_t slot);
+  /// Fills in which values `part` of a collective is of.
+  void locate(const Payload& collective, const PartDecision& part, PartWork& work) const;
   void submit(Submission submission, std::span<const Access> accesses);
+  void submit_collective(const TaskOptions& options, DataId data, std::span<float> values,
+                         CollectiveKind kind);
+  void submit_to_plan(Submission submission, std::span<const Access> accesses);
   void leave_replay();
-  void submit_collective(const Submission& submission, std::span<const Access> accesses);
+  // Of steps that are partitioned (scheduler_partition.cc):
+  void follow(Submission submission, std::span<const Access> accesses);
+  void submit_piece(std::uint32_t piece);
+  TaskBody body_of_piece(const PieceOrigin& origin);
+  std::unique_ptr<const SpecialCollective> collective_of_piece(const StepTask& task,
+                                                               const PieceOrigin& origin,
+                                                               std::span<float>& values);
+  /// Submits what is left of a step that is another one than was learned.
+  void submit_rest();
+  void end_followed_step();
+  void map_pieces();
+  void replay_followed(Capture& step);
+  void submit_collective_to_plan(Submission& submission, std::span<const Access> accesses);
   /// The error that the parts of the step's collective `index` are not what the static order has.
   std::optional<Error> check_static_order(std::size_t index, std::int64_t bytes) const;
   /// The same of the step's next collective, whose order the plan gets with the first.
@@ -230,6 +277,12 @@ class Scheduler final : private WorkSource {
   bool replaying_ = false;
   std::optional<DataId> step_data_;  // which orders whole steps among each other
   std::uint64_t schedules_ = 0, whole_steps_ = 0;
+  // Of the step that is followed; there is a follower once a configuration partitions.
+  std::optional<StepFollower> follower_;
+  std::vector<Submission> held_;  // tasks of the present step
+  std::uint64_t mapped_ = 0;      // the follower's version of piece_accesses_
+  std::vector<DataId> piece_data_;
+  std::vector<std::vector<Access>> piece_accesses_;  // by task of the partitioned step
 
   // Locked before mutex_ when both are. A stream that finds nothing to run looks here before it
   // sleeps, so no submission is left behind.
@@ -252,6 +305,9 @@ class Scheduler final : private WorkSource {
   std::int64_t replayed_from_step_ = 0;
   std::unique_ptr<WholeStep> whole_;  // if so, all unfinished tasks of the plan are launches of it
   std::size_t step_collectives_ = 0;  // submitted in the present step
+  // Tasks run as they are submitted, though a configuration partitions: the static order is not
+  // theirs.
+  bool learns_ = false;
   std::deque<StartedPart> started_parts_;
   std::deque<TaskId> awaiting_inputs_;  // collectives that the executor has not been asked about
   std::int64_t on_device_ = 0;          // tasks and parts that were issued and have not completed

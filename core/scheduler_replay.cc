@@ -1,5 +1,6 @@
 // The part of the scheduler that captures steps and launches them again, task by task or whole.
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,20 @@ void Scheduler::begin_capture() {
   capturing_ = std::make_shared<Capture>();
 }
 
+void Scheduler::Capture::add(Submission submission, std::span<const Access> accesses) {
+  tasks.push_back({std::string(submission.options.name),
+                   submission.options.priority,
+                   submission.is_collective,
+                   submission.bytes,
+                   {accesses.begin(), accesses.end()}});
+  divisible.push_back({submission.options, std::move(submission.pieces)});
+  Payload& p = payloads.emplace_back();
+  p.body = std::move(submission.body);
+  p.name = submission.options.name;
+  p.values = submission.values;
+  p.special = std::move(submission.special);
+}
+
 std::shared_ptr<Scheduler::Capture> Scheduler::end_capture() {
   HOCKET_CHECK(capturing_ && !capturing_->tasks.empty(), "nothing was captured");
   auto captured = std::exchange(capturing_, nullptr);
@@ -31,8 +46,12 @@ std::shared_ptr<Scheduler::Capture> Scheduler::end_capture() {
 
 Result<void> Scheduler::replay(const std::shared_ptr<Capture>& step) {
   HOCKET_CHECK(!capturing_, "a step cannot be replayed while one is captured");
+  if (schedule_.partitions) {
+    replay_followed(*step);
+    return end_step();
+  }
   flush();
-  if (may_run_whole_steps()) return replay_whole(step);
+  if (may_run_whole_steps(*step)) return replay_whole(step);
   if (whole_) leave_replay();
   Wakes wakes;
   std::unique_lock lock(mutex_);
@@ -59,8 +78,9 @@ Result<void> Scheduler::replay(const std::shared_ptr<Capture>& step) {
   return finish_submitting_step(lock);
 }
 
-bool Scheduler::may_run_whole_steps() const {
-  return executor_.runs_whole_steps() && !schedule_.announces && !trace_ && !is_observed_;
+bool Scheduler::may_run_whole_steps(const Capture& step) const {
+  if (!executor_.runs_whole_steps() || schedule_.announces || trace_ || is_observed_) return false;
+  return std::ranges::all_of(step.payloads, [](const Payload& p) { return !p.special; });
 }
 
 Result<void> Scheduler::replay_whole(const std::shared_ptr<Capture>& step) {

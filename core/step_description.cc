@@ -32,6 +32,11 @@ class Checker {
     if (std::cmp_less_equal(low, value) && std::cmp_less_equal(value, high)) return;
     note(integer_of(nlohmann::json(value), path_of(name), low, high));
   }
+  template <class T>
+  void optional(const char* name, T value, std::int64_t low, std::int64_t high, T absent) {
+    if (value != absent) integer(name, value, low, high, 0);
+  }
+  void flag(const char*, bool) {}
   void time(const char* name, std::int64_t value, std::int64_t high) {
     integer(name, value, 0, high, 0);
   }
@@ -57,6 +62,8 @@ class Checker {
 struct Totals {
   std::int64_t compute_ns = 0;
   std::int64_t bytes = 0;
+  /// As they count on the links: groups between hosts share theirs.
+  double link_bytes = 0;
 };
 
 Totals totals_of(const StepDescription& step) {
@@ -65,10 +72,13 @@ Totals totals_of(const StepDescription& step) {
   for (const StepLayer& layer : step.layers) {
     totals.compute_ns += layer.forward_ns + layer.backward_ns;
     totals.bytes += layer.parameter_bytes;
+    totals.link_bytes += static_cast<double>(layer.parameter_bytes);
   }
   for (const StepTask& task : step.tasks) {
     totals.compute_ns += task.duration_ns;
     totals.bytes += task.bytes;
+    const std::int64_t groups = task.group == CollectiveGroup::between ? step.ranks_per_host : 1;
+    totals.link_bytes += static_cast<double>(task.bytes) * static_cast<double>(groups);
   }
   return totals;
 }
@@ -87,7 +97,7 @@ Result<void> check_totals(const StepDescription& step) {
       static_cast<double>(totals.compute_ns) * slowest * (1 + step.compute_slowdown);
   if (compute_ns > most_ns) return wrong(where, at_most + " on the slowest rank", compute_ns);
 
-  const auto bytes = static_cast<double>(totals.bytes);
+  const double bytes = totals.link_bytes;
   if (const double ns = bytes * step.collective.beta_ns_per_byte; ns > most_ns)
     return wrong("collective.beta_ns_per_byte", at_most + " for all bytes", ns);
   if (!step.cluster) return {};
@@ -138,6 +148,72 @@ Result<void> check_layers(const StepDescription& step) {
   return {};
 }
 
+bool accesses(const StepTask& task, DataId data) {
+  return std::any_of(task.accesses.begin(), task.accesses.end(),
+                     [data](const Access& access) { return access.data == data; });
+}
+
+Result<void> check_slice(const StepDescription& step, const StepTask& task,
+                         const Dimension& dimension, const DimensionSlice& slice,
+                         const std::string& path) {
+  Checker checker(path);
+  step::visit_slice(checker, slice);
+  if (!checker.result()) return checker.result();
+  if (!accesses(task, slice.data)) {
+    const bool exists = slice.data.index < step.data.size();
+    return wrong(path + ".data", "the name of data that the task accesses",
+                 exists ? step.data[slice.data.index] : std::to_string(slice.data.index));
+  }
+  const std::int64_t units_bytes = kMaxStepTaskBytes - slice.begin_bytes - slice.tail_bytes;
+  if (units_bytes < 0 || slice.bytes_per_unit > units_bytes / dimension.extent) {
+    return wrong(path,
+                 "begin_bytes, the dimension's extent times bytes_per_unit, and tail_bytes to be "
+                 "at most " +
+                     std::to_string(kMaxStepTaskBytes) + " bytes together",
+                 "more");
+  }
+  return {};
+}
+
+Result<void> check_dimensions(const StepDescription& step, const StepTask& task,
+                              const std::string& path) {
+  const auto& dimensions = task.place.dimensions;
+  if (task.collective && !dimensions.empty())
+    return wrong(path + ".dimensions", "none of a collective", dimensions.size());
+  for (std::size_t i = 0; i < dimensions.size(); ++i) {
+    const std::string where = path + "." + element("dimensions", i);
+    Checker checker(where);
+    step::visit_dimension(checker, dimensions[i]);
+    if (!checker.result()) return checker.result();
+    const bool is_new =
+        std::none_of(dimensions.begin(), dimensions.begin() + static_cast<std::ptrdiff_t>(i),
+                     [&](const Dimension& earlier) { return earlier.name == dimensions[i].name; });
+    if (dimensions[i].name.empty() || !is_new) {
+      return wrong(where + ".name", "a name that no earlier dimension of the task has",
+                   dimensions[i].name);
+    }
+    for (std::size_t j = 0; j < dimensions[i].slices.size(); ++j) {
+      auto ok = check_slice(step, task, dimensions[i], dimensions[i].slices[j],
+                            where + "." + element("slices", j));
+      if (!ok) return ok;
+    }
+  }
+  return {};
+}
+
+/// Groups are of collectives, on hosts of equally many ranks.
+Result<void> check_group(const StepDescription& step, const StepTask& task,
+                         const std::string& path) {
+  if (task.group == CollectiveGroup::world) return {};
+  if (!task.collective)
+    return wrong(path + ".group", "nothing, as it is no collective", to_string(task.group));
+  if (step.ranks % step.ranks_per_host == 0) return {};
+  return wrong(path + ".group",
+               "\"world\" where ranks_per_host (" + std::to_string(step.ranks_per_host) +
+                   ") does not divide ranks (" + std::to_string(step.ranks) + ")",
+               to_string(task.group));
+}
+
 Result<void> check_tasks(const StepDescription& step) {
   if (step.tasks.size() > static_cast<std::size_t>(kMaxStepTasks)) {
     return wrong("tasks", "at most " + std::to_string(kMaxStepTasks) + " elements",
@@ -164,6 +240,8 @@ Result<void> check_tasks(const StepDescription& step) {
       }
       accessed_by[access.data.index] = i;
     }
+    if (auto ok = check_group(step, task, path); !ok) return ok;
+    if (auto ok = check_dimensions(step, task, path); !ok) return ok;
   }
   return {};
 }
@@ -191,7 +269,8 @@ bool StepTask::operator==(const StepTask& other) const {
     return a.data == b.data && a.mode == b.mode;
   };
   return name == other.name && collective == other.collective && duration_ns == other.duration_ns &&
-         bytes == other.bytes && priority == other.priority &&
+         bytes == other.bytes && priority == other.priority && place == other.place &&
+         group == other.group &&
          std::equal(accesses.begin(), accesses.end(), other.accesses.begin(), other.accesses.end(),
                     same);
 }
@@ -220,31 +299,33 @@ StepDescription expand(const StepDescription& step) {
     const std::string& name = step.layers[i].name;
     return what + std::to_string(i) + (name.empty() ? "" : " " + name);
   };
-  const auto add_compute = [&](std::string name, std::int64_t duration_ns, std::uint32_t priority,
+  const auto add_task = [&](const char* what, std::uint32_t i) -> StepTask& {
+    StepTask& task = general.tasks.emplace_back();
+    task.name = name_of(what, i);
+    task.priority = i;
+    task.place.region = step.layers[i].name;
+    return task;
+  };
+  const auto add_compute = [&](const char* what, std::int64_t duration_ns, std::uint32_t i,
                                Access layer) {
-    general.tasks.push_back({.name = std::move(name),
-                             .collective = std::nullopt,
-                             .duration_ns = duration_ns,
-                             .bytes = 0,
-                             .priority = priority,
-                             .accesses = {layer, update(activations)}});
+    StepTask& task = add_task(what, i);
+    task.duration_ns = duration_ns;
+    task.accesses = {layer, update(activations)};
   };
   general.data.reserve(count + 1);
   for (std::uint32_t i = 0; i < count; ++i) general.data.push_back(name_of("parameters ", i));
   general.data.emplace_back("activations");
   general.tasks.reserve(3 * std::size_t{count});
   for (std::uint32_t i = 0; i < count; ++i)
-    add_compute(name_of("forward ", i), step.layers[i].forward_ns, i, read(DataId{i}));
+    add_compute("forward ", step.layers[i].forward_ns, i, read(DataId{i}));
   for (std::uint32_t i = count; i-- > 0;) {
     const StepLayer& layer = step.layers[i];
-    add_compute(name_of("backward ", i), layer.backward_ns, i, write(DataId{i}));
+    add_compute("backward ", layer.backward_ns, i, write(DataId{i}));
     if (layer.parameter_bytes == 0) continue;
-    general.tasks.push_back({.name = name_of("all_reduce ", i),
-                             .collective = CollectiveKind::all_reduce,
-                             .duration_ns = 0,
-                             .bytes = layer.parameter_bytes,
-                             .priority = i,
-                             .accesses = {update(DataId{i})}});
+    StepTask& all_reduce = add_task("all_reduce ", i);
+    all_reduce.collective = CollectiveKind::all_reduce;
+    all_reduce.bytes = layer.parameter_bytes;
+    all_reduce.accesses = {update(DataId{i})};
   }
   return general;
 }

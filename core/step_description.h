@@ -41,6 +41,10 @@ struct StepTask {
   std::uint32_t priority = 0;    ///< 0 is most urgent
   /// Indices into StepDescription::data.
   std::vector<Access> accesses;
+  /// Where it belongs; the dimensions of a collective are empty.
+  TaskPlace place = {};
+  /// Of a collective.
+  CollectiveGroup group = CollectiveGroup::world;
 
   bool operator==(const StepTask&) const;
 };
@@ -92,6 +96,9 @@ struct StepDescription {
 
   std::int64_t ranks = 1;
   std::int64_t ranks_per_host = 1;
+  /// The activations of one micro-batch, and what of memory is there for them; 0: no limit is
+  /// known.
+  std::int64_t micro_batch_bytes = 0, memory_limit_bytes = 0;
   /// Cost of a part whatever the ranks; used unless there is a cluster.
   PartCost collective;
   std::optional<Cluster> cluster;
@@ -136,8 +143,9 @@ Result<void> validate(const StepDescription& step);
 
 /// The general form of `step`. Layer i of the simple form becomes "forward i NAME", which reads the
 /// layer's parameters, "backward i NAME", which writes them (their gradient), and, when it has
-/// bytes, the all-reduce "all_reduce i NAME", which updates them; all of priority i. Activations
-/// chain the compute tasks. So forward of the next step waits for the layer's parts alone.
+/// bytes, the all-reduce "all_reduce i NAME", which updates them; all of priority i and of the
+/// region NAME. Activations chain the compute tasks. So forward of the next step waits for the
+/// layer's parts alone.
 StepDescription expand(const StepDescription& step);
 
 }  // namespace hocket

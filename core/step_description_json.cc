@@ -66,6 +66,7 @@ class TaskReader {
       if (mode == AccessMode::write && followed_.contains(task.name))
         access(task, kAfter + task.name, mode);
     }
+    if (!task.collective) read_dimensions(reader, task);
     earlier_.insert(task.name);
     step_.tasks.push_back(std::move(task));
   }
@@ -91,6 +92,34 @@ class TaskReader {
       expected += ", " + std::string(to_string(collective));
     }
     if (!task.collective) reader.fail("kind", expected, *kind);
+  }
+
+  void read_dimensions(Reader& reader, StepTask& task) {
+    reader.array("dimensions", [&](const json& value, const std::string& path) {
+      Dimension dimension;
+      reader.element(value, path, [&](Reader& fields) {
+        step::visit_dimension(fields, dimension);
+        fields.array("slices", [&](const json& slice, const std::string& slice_path) {
+          fields.element(slice, slice_path, [&](Reader& slice_fields) {
+            dimension.slices.push_back(read_slice(slice_fields, task));
+          });
+        });
+      });
+      task.place.dimensions.push_back(std::move(dimension));
+    });
+  }
+
+  DimensionSlice read_slice(Reader& reader, const StepTask& task) {
+    DimensionSlice slice;
+    std::string name;
+    reader.text("data", name);
+    const auto known = data_.find(name);
+    const auto accessed = [&](const Access& access) { return access.data.index == known->second; };
+    if (known == data_.end() || !std::any_of(task.accesses.begin(), task.accesses.end(), accessed))
+      reader.fail("data", "the name of data that the task accesses", name);
+    if (known != data_.end()) slice.data = {known->second};
+    step::visit_slice(reader, slice);
+    return slice;
   }
 
   template <class Use>
@@ -184,6 +213,13 @@ class Writer {
   void integer(const char* name, T value, std::int64_t, std::int64_t, int absent) {
     if (std::cmp_not_equal(value, absent)) object_[name] = value;
   }
+  template <class T>
+  void optional(const char* name, T value, std::int64_t, std::int64_t, T absent) {
+    if (value != absent) object_[name] = value;
+  }
+  void flag(const char* name, bool value) {
+    if (value) object_[name] = value;
+  }
   void time(const char* name, std::int64_t value, std::int64_t) {
     if (value != 0) object_[name] = value;
   }
@@ -210,6 +246,20 @@ json link_to_json(const LinkSpec& link) {
   return writer.take();
 }
 
+json dimension_to_json(const StepDescription& step, const Dimension& dimension) {
+  Writer writer;
+  step::visit_dimension(writer, dimension);
+  json slices = json::array();
+  for (const DimensionSlice& slice : dimension.slices) {
+    Writer fields;
+    fields.value("data", step.data[slice.data.index]);
+    step::visit_slice(fields, slice);
+    slices.push_back(fields.take());
+  }
+  if (!slices.empty()) writer.value("slices", std::move(slices));
+  return writer.take();
+}
+
 json task_to_json(const StepDescription& step, const StepTask& task) {
   Writer writer;
   writer.value("kind", task.collective ? to_string(*task.collective) : kCompute);
@@ -221,6 +271,10 @@ json task_to_json(const StepDescription& step, const StepTask& task) {
     }
     if (!names.empty()) writer.value(field, std::move(names));
   }
+  json dimensions = json::array();
+  for (const Dimension& dimension : task.place.dimensions)
+    dimensions.push_back(dimension_to_json(step, dimension));
+  if (!dimensions.empty()) writer.value("dimensions", std::move(dimensions));
   return writer.take();
 }
 

@@ -4,7 +4,9 @@
 // task allocates nothing.
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -97,5 +99,18 @@ class TaskBody {
   const Operations* operations_ = nullptr;
   alignas(std::max_align_t) std::byte storage_[kInlineBytes];
 };
+
+/// A piece of a computation that can be divided: the units from `begin` to `end` of one of its
+/// dimensions.
+struct TaskPiece {
+  std::uint32_t dimension = 0;  ///< index into TaskPlace::dimensions
+  std::int64_t begin = 0, end = 0;
+
+  bool operator==(const TaskPiece&) const = default;
+};
+
+/// The code of such a computation, called once for each of the pieces that together are all of it.
+/// Pieces of a contraction come one after the other, from 0 on; others may run at once.
+using PieceBody = std::function<void(const TaskPiece&)>;
 
 }  // namespace hocket

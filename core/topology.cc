@@ -11,6 +11,8 @@ std::string fingerprint(const Topology& topology) {
 
 std::string readable_name(const Topology& topology) {
   return std::to_string(topology.world_size) + (topology.world_size == 1 ? " rank, " : " ranks, ") +
+         (topology.ranks_per_host == 0 ? ""
+                                       : std::to_string(topology.ranks_per_host) + " a host, ") +
          topology.link + ", " +
          (topology.accelerator.empty() ? "" : topology.accelerator + " on ") +
          std::to_string(topology.cores) + " cores " + topology.cpu_model + ", " +
@@ -28,6 +30,7 @@ nlohmann::json to_json(const Topology& topology) {
                           {"world_size", topology.world_size},
                           {"library_versions", topology.library_versions}};
   if (!topology.accelerator.empty()) document["accelerator"] = topology.accelerator;
+  if (topology.ranks_per_host != 0) document["ranks_per_host"] = topology.ranks_per_host;
   return document;
 }
 
@@ -54,6 +57,10 @@ Result<Topology> topology_from_json(const nlohmann::json& document) {
   }
   if (document.contains("accelerator")) {
     if (auto ok = text("accelerator", topology.accelerator); !ok) return failure(ok.error());
+  }
+  if (document.contains("ranks_per_host")) {
+    if (auto ok = count("ranks_per_host", topology.ranks_per_host, 0); !ok)
+      return failure(ok.error());
   }
   const auto versions = read_object(document, "library_versions");
   if (!versions) return failure(versions.error());

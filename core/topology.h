@@ -26,6 +26,8 @@ struct Topology {
   /// What computes beside the CPU: "NVIDIA H200"; empty: nothing.
   std::string accelerator;
   int world_size = 1;
+  /// 0 where all ranks are on one host, or are not known to be in equal numbers on several.
+  int ranks_per_host = 0;
   /// Library name to version: what the numbers depend on ("gloo", "openblas").
   std::map<std::string, std::string> library_versions;
 
@@ -35,7 +37,7 @@ struct Topology {
 /// Canonical fingerprint of every field.
 std::string fingerprint(const Topology& topology);
 
-/// One readable line: "2 ranks, tcp, 2 cores AMD EPYC, 24 GiB".
+/// One readable line: "2 ranks, tcp, 2 cores AMD EPYC, 24 GiB"; "4 ranks, 2 a host, tcp, …".
 std::string readable_name(const Topology& topology);
 
 nlohmann::json to_json(const Topology& topology);

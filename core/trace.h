@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/collective_kind.h"
 #include "core/task.h"
 
 namespace hocket {
@@ -35,6 +36,9 @@ struct TraceEvent {
   TaskId task = {};
   /// Of communication: the same number on all ranks means the same part; it comes once in a trace.
   std::int64_t sequence = kNoSequence;
+  /// Of communication.
+  CollectiveKind collective = CollectiveKind::all_reduce;
+  CollectiveGroup group = CollectiveGroup::world;
 };
 
 /// Receives events as they end, from any thread, at most one call a lane at a time.

@@ -140,6 +140,14 @@ double fit_slowdown(const std::vector<const ProfiledStep*>& overlapped,
   return lost / (1 - lost);
 }
 
+/// What an all-reduce of as many bytes would have taken, of which a reduce-scatter and an
+/// all-gather are half each (StepDescription::collective).
+double all_reduce_ns(const ProfiledPart& part) {
+  const bool is_half =
+      part.kind == CollectiveKind::reduce_scatter || part.kind == CollectiveKind::all_gather;
+  return static_cast<double>(part.duration_ns) * (is_half ? 2 : 1);
+}
+
 /// Parts of one size: the median over the steps of a step's mean, in which rare delays count.
 struct SizedParts {
   double bytes = 0, duration_ns = 0, parts = 0;
@@ -151,7 +159,7 @@ std::vector<SizedParts> parts_by_size(const std::vector<const ProfiledStep*>& st
     std::map<std::int64_t, Weighted> of_step;
     for (const ProfiledPart& part : step->parts) {
       Weighted& sum = of_step.try_emplace(part.bytes, Weighted{0, 0}).first->second;
-      sum.value += static_cast<double>(part.duration_ns);
+      sum.value += all_reduce_ns(part);
       sum.weight += 1;
     }
     for (const auto& [bytes, sum] : of_step)
@@ -212,10 +220,9 @@ StepDescription structure_of(const ProfiledStep& step) {
   UniqueNames names;
   std::uint32_t data = 0;
   for (const ProfiledTask& task : step.tasks) {
-    description.tasks.push_back(
-        {names.next(task.name),
-         task.is_collective ? std::optional(CollectiveKind::all_reduce) : std::nullopt, 0,
-         task.bytes, task.priority, task.accesses});
+    description.tasks.push_back({names.next(task.name),
+                                 task.is_collective ? std::optional(task.kind) : std::nullopt, 0,
+                                 task.bytes, task.priority, task.accesses});
     for (const Access& access : task.accesses) data = std::max(data, access.data.index + 1);
   }
   for (std::uint32_t i = 0; i < data; ++i) description.data.push_back("d" + std::to_string(i));
@@ -281,7 +288,11 @@ std::vector<ProfiledStep> StepProfile::steps(std::int64_t warmup) const {
     for (const TraceEvent& event : task.events) {
       const Interval interval{event.begin_ns, event.end_ns};
       if (profiled.is_collective) {
-        steps.back().parts.push_back({event.bytes, interval.end_ns - interval.begin_ns});
+        profiled.kind = event.collective;
+        // What groups of ranks take says nothing of a collective of all.
+        if (event.group != CollectiveGroup::world) continue;
+        steps.back().parts.push_back(
+            {event.bytes, interval.end_ns - interval.begin_ns, event.collective});
       } else {
         profiled.duration_ns = interval.end_ns - interval.begin_ns;
         profiled.beside_ns = shared_ns(interval, communication);

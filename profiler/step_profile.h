@@ -31,14 +31,16 @@ struct ProfiledTask {
   /// Data are numbered by the profile, from 0, in the order in which the step names them.
   std::vector<Access> accesses;
   bool is_collective = false;
-  std::int64_t bytes = 0;        ///< of a collective
-  std::int64_t duration_ns = 0;  ///< of a compute task
-  std::int64_t beside_ns = 0;    ///< of that, while a part was on a channel
+  std::int64_t bytes = 0;                            ///< of a collective
+  std::int64_t duration_ns = 0;                      ///< of a compute task
+  std::int64_t beside_ns = 0;                        ///< of that, while a part was on a channel
+  CollectiveKind kind = CollectiveKind::all_reduce;  ///< of a collective
 };
 
 struct ProfiledPart {
   std::int64_t bytes = 0;
   std::int64_t duration_ns = 0;  ///< on its channel
+  CollectiveKind kind = CollectiveKind::all_reduce;
 };
 
 struct ProfiledStep {

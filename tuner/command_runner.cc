@@ -58,7 +58,7 @@ void add_report(const RunReport& report, TrialOutcome& outcome) {
 /// Whether the job ran under the knobs among `params`; a job that reads another configuration would
 /// be tuned in vain.
 bool used_config_of(const Params& params, const RunReport& report) {
-  const auto used = to_json(report.config);
+  const auto used = knob_values(report.config);
   for (const auto& [name, value] : params) {
     if (is_knob(name) && used.value(name, nlohmann::json()) != to_json(value)) return false;
   }
@@ -131,7 +131,8 @@ Result<CommandCall> call_with(const std::vector<std::string>& command, const Par
   for (const auto& argument : command) call.argv.push_back(substituted(argument, params));
   bool has_knob = false;
   for (const auto& [name, value] : params) {
-    call.environment[name] = to_text(value);
+    // A region's knob has a name that no shell could read.
+    if (name.find('.') == std::string::npos) call.environment[name] = to_text(value);
     has_knob = has_knob || is_knob(name);
   }
   if (has_knob) {

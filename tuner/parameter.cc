@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/check.h"
+#include "core/schedule_config.h"
 
 namespace hocket {
 namespace {
@@ -101,9 +102,14 @@ Result<void> validate_name(const std::string& name) {
   const bool good =
       !name.empty() && is_letter(name[0]) &&
       std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
-  if (!good) {
-    return invalid("parameter name \"" + name +
-                   "\": expected letters, digits and underscores, not starting with a digit");
+  const bool is_regions = find_knob(name) != nullptr && std::ranges::all_of(name, [&](char c) {
+                            return is_letter(c) || is_digit(c) || c == '.' || c == '-';
+                          });
+  if (!good && !is_regions) {
+    return invalid(
+        "parameter name \"" + name +
+        "\": expected letters, digits and underscores, not starting with a digit, or a knob of "
+        "a region, as in regions.backward_layer1.partition_bytes");
   }
   if (name.starts_with("HOCKET_")) {
     return invalid("parameter name \"" + name +

@@ -10,12 +10,16 @@ Domain allowed(const Knob& knob) {
   return Choices{{knob.choices.begin(), knob.choices.end()}};
 }
 
-Domain searched(const Knob& knob) {
+Domain searched(const Knob& knob, const ParameterValue& usual) {
   if (!knob.choices.empty()) return allowed(knob);
   if (!knob.log) return IntegerRange{knob.tune_low, knob.tune_high};
-  std::vector<std::int64_t> powers;
-  for (auto value = knob.tune_low; value <= knob.tune_high; value *= 2) powers.push_back(value);
-  return Levels{{powers.begin(), powers.end()}};
+  Levels levels;
+  for (auto value = knob.tune_low; value <= knob.tune_high; value *= 2)
+    levels.values.emplace_back(value);
+  // Such as 0, for none.
+  if (std::ranges::count(levels.values, usual) == 0)
+    levels.values.insert(levels.values.begin(), usual);
+  return levels;
 }
 
 /// Whether every value of `domain` is one of `knob`'s.
@@ -31,65 +35,62 @@ bool fits(const Domain& domain, const Knob& knob) {
   const auto* choices = std::get_if<Choices>(&domain);
   return choices &&
          std::all_of(choices->names.begin(), choices->names.end(), [&](const auto& name) {
-           const auto& others = knob.other_spellings;
-           return std::find(others.begin(), others.end(), name) != others.end() ||
-                  bool(admit(limits, name));
+           return bool(admit(limits, name)) ||
+                  std::ranges::count(knob.other_spellings, name, &Knob::Spelling::word) > 0;
          });
 }
 
 }  // namespace
 
 Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> names) {
-  std::string known;
-  for (const auto& knob : schedule_knobs()) {
-    if (!known.empty()) known += ", ";
-    known += knob.name;
-  }
   for (const auto& name : names) {
-    if (!is_knob(name)) {
-      return failure(ErrorCode::invalid_argument,
-                     "no knob is named \"" + name + "\"; there are " + known);
-    }
+    if (!is_knob(name)) return failure(unknown_knob(name));
   }
-  const auto defaults = params_from_json([] {
-    auto document = to_json(ScheduleConfig{});
-    document.erase("format");
-    document.erase("version");
-    return document;
-  }());
+  const auto defaults = params_from_json(knob_values(ScheduleConfig{}));
   if (!defaults) return failure(defaults.error());
   std::vector<Parameter> parameters;
   for (const auto& knob : schedule_knobs()) {
     const std::string name(knob.name);
-    if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end()) continue;
-    parameters.push_back({name, searched(knob), defaults->at(name)});
+    if (names.empty() ? !knob.searched : !std::ranges::count(names, name)) continue;
+    parameters.push_back({name, searched(knob, defaults->at(name)), defaults->at(name)});
+  }
+  for (const std::string& name : names) {
+    if (!name.starts_with("regions.")) continue;
+    const Knob& knob = *find_knob(name);
+    // A region does as the others do until it is told otherwise.
+    const auto all = defaults->find(std::string(knob.name));
+    const ParameterValue usual = all != defaults->end() ? all->second : ParameterValue(knob.low);
+    parameters.push_back({name, searched(knob, usual), usual});
   }
   return parameters;
 }
 
 bool is_knob(std::string_view name) {
-  const auto knobs = schedule_knobs();
-  return std::any_of(knobs.begin(), knobs.end(), [&](const Knob& k) { return k.name == name; });
+  return find_knob(name) != nullptr;
 }
 
 Result<void> check_knobs(const Space& space) {
   for (const auto& parameter : space.parameters()) {
-    for (const auto& knob : schedule_knobs()) {
-      if (knob.name != parameter.name || fits(parameter.domain, knob)) continue;
-      return failure(ErrorCode::invalid_argument,
-                     "parameter " + parameter.name + " is a knob of the scheduler: expected " +
-                         describe(allowed(knob)) + ", found " + describe(parameter.domain));
-    }
+    const Knob* const knob = find_knob(parameter.name);
+    if (knob == nullptr || fits(parameter.domain, *knob)) continue;
+    return failure(ErrorCode::invalid_argument,
+                   "parameter " + parameter.name + " is a knob of the scheduler: expected " +
+                       describe(allowed(*knob)) + ", found " + describe(parameter.domain));
   }
   return {};
 }
 
 Result<ScheduleConfig> schedule_config_for(const Params& params) {
-  auto document = to_json(ScheduleConfig{});
+  ScheduleConfig config;
   for (const auto& [name, value] : params) {
-    if (is_knob(name)) document[name] = to_json(value);
+    if (!is_knob(name)) continue;
+    auto changed = with_knob(config, name, to_json(value));
+    if (!changed) return changed;
+    config = std::move(*changed);
   }
-  return schedule_config_from_json(document);
+  // Those of one region may contradict each other.
+  if (auto ok = validate(config); !ok) return failure(ok.error());
+  return config;
 }
 
 }  // namespace hocket

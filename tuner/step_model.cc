@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/partition.h"
+#include "core/step_partition.h"
 #include "tuner/schedule_space.h"
 
 namespace hocket {
@@ -238,7 +239,8 @@ double StepModel::Step::log_time_at_least(const ScheduleConfig& config) const {
   const PartCost& cost = step.collective;
   const double spread = 1 + step.channel_split * (config.comm_channels - 1);
   const auto communicate = [&](std::int64_t whole) {
-    if (whole == 0 || step.cluster) return;
+    // Buckets, pieces and stages of collectives have other parts than the plan would make.
+    if (whole == 0 || step.cluster || is_partitioned(config)) return;
     const auto bytes = static_cast<double>(whole);
     const auto parts = static_cast<double>(part_count(whole, config.partition_bytes));
     const double sent_ns = cost.beta_ns_per_byte * bytes;
@@ -251,7 +253,8 @@ double StepModel::Step::log_time_at_least(const ScheduleConfig& config) const {
   }
   for (const StepTask& task : step.tasks) {
     compute_ns += static_cast<double>(task.duration_ns);
-    if (task.collective) communicate(task.bytes);
+    if (task.collective == CollectiveKind::all_reduce && task.group == CollectiveGroup::world)
+      communicate(task.bytes);
   }
   const auto window = static_cast<double>(std::max(config.credit_bytes, config.partition_bytes));
   return std::log(

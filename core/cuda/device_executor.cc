@@ -19,6 +19,25 @@ constexpr std::chrono::microseconds kPause(50);
 
 }  // namespace
 
+Result<void> check_on_device(const ScheduleConfig& config) {
+  const auto check = [](CollectivePrimitive primitive, std::int64_t group_ranks,
+                        std::int64_t bucket_bytes) -> Result<void> {
+    if (primitive == CollectivePrimitive::all_reduce && group_ranks == 1 && bucket_bytes == 0)
+      return {};
+    return invalid(
+        "a device carries out only all-reduces over all ranks, one tensor at a time: set "
+        "primitive=all_reduce, group_ranks=1 and bucket_bytes=0, or train on the host");
+  };
+  if (auto ok = check(config.primitive, config.group_ranks, config.bucket_bytes); !ok) return ok;
+  for (const auto& [name, region] : config.regions) {
+    const auto ok = check(region.primitive.value_or(config.primitive),
+                          region.group_ranks.value_or(config.group_ranks),
+                          region.bucket_bytes.value_or(config.bucket_bytes));
+    if (!ok) return failure(ok.error().in("region \"" + name + "\""));
+  }
+  return {};
+}
+
 DeviceExecutor::DeviceExecutor(DeviceDriver& driver, DeviceCollective& collective,
                                DeviceMemory& memory, Collective& messages, const Clock& clock,
                                const DeviceExecutorOptions& options)

@@ -29,6 +29,7 @@
 #include "core/cuda/device_memory.h"
 #include "core/executor.h"
 #include "core/result.h"
+#include "core/schedule_config.h"
 #include "core/task_marker.h"
 
 namespace hocket {
@@ -40,6 +41,10 @@ struct DeviceExecutorOptions {
   /// Told what is put onto the device, and whose it is; may be null. Outlives the executor.
   TaskMarker* marker = nullptr;
 };
+
+/// Whether a device carries out the collectives of `config`: all-reduces over all ranks, each of
+/// one tensor. invalid_argument says what to set otherwise, and in which region.
+Result<void> check_on_device(const ScheduleConfig& config);
 
 class DeviceExecutor final : public Executor {
  public:

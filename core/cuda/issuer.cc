@@ -14,7 +14,19 @@ std::string words_of(const ComputeWork& work) {
 }
 
 std::string words_of(const PartWork& part) {
-  return "all-reduce of \"" + std::string(part.name) + "\" in step " + std::to_string(part.step);
+  return std::string(in_words(part.kind)) + " of \"" + std::string(part.name) + "\" in step " +
+         std::to_string(part.step);
+}
+
+/// Devices carry out all-reduces over all ranks, whose values lie together.
+Result<void> check_part(const PartWork& part) {
+  const bool whole = part.blocks.begin == 0 && part.blocks.end == 0;
+  if (part.kind == CollectiveKind::all_reduce && part.group == CollectiveGroup::world && whole &&
+      part.bucket.empty())
+    return {};
+  return invalid(
+      "a device carries out only all-reduces over all ranks, one tensor at a time; on a device set "
+      "primitive=all_reduce, group_ranks=1 and bucket_bytes=0");
 }
 
 }  // namespace
@@ -90,11 +102,11 @@ Result<bool> Issuer::issue_part() {
 }
 
 Result<void> Issuer::run_part(const PartWork& part) {
+  if (auto ok = check_part(part); !ok) return ok;
   const bool was_idle = !has_work_in_flight();
-  const auto bytes = static_cast<std::int64_t>(part.values.size_bytes());
-  const DeviceWork done{{.step = part.step, .is_part = true, .part_bytes = bytes},
-                        {TraceKind::communication, 0, part.name, part.step, 0, 0, bytes, part.task,
-                         static_cast<std::int64_t>(part.index)}};
+  const DeviceWork done{{.step = part.step, .is_part = true, .part_bytes = part.bytes},
+                        {TraceKind::communication, 0, part.name, part.step, 0, 0, part.bytes,
+                         part.task, static_cast<std::int64_t>(part.index)}};
   const TaskMark mark(parts_.marker, part.step, part.task);
   const auto position = issue_.part({.collective = part.task,
                                      .accesses = part.accesses,

@@ -14,11 +14,14 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "core/collective_blocks.h"
+#include "core/host/gloo_ring.h"
 #include "core/host/tcp_store.h"
 
 namespace hocket {
@@ -143,33 +146,57 @@ struct Meeting {
   std::string local_address = "127.0.0.1";
 };
 
+/// What rings use, of which as many are made as ever ran at once.
+class RingScratchPool {
+ public:
+  std::unique_ptr<RingScratch> take() {
+    std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<RingScratch>();
+    auto scratch = std::move(free_.back());
+    free_.pop_back();
+    return scratch;
+  }
+  void give_back(std::unique_ptr<RingScratch> scratch) {
+    std::lock_guard lock(mutex_);
+    free_.push_back(std::move(scratch));
+  }
+
+ private:
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  std::vector<std::unique_ptr<RingScratch>> free_;
+};
+
 class GlooCollective final : public Collective {
  public:
   GlooCollective(const GlooOptions& options, Meeting meeting,
-                 std::vector<std::shared_ptr<gloo::Context>> contexts, Sockets sockets)
+                 std::vector<std::shared_ptr<gloo::Context>> contexts, Sockets sockets,
+                 int ranks_per_host)
       : options_(options),
+        ranks_per_host_(ranks_per_host),
         meeting_(std::move(meeting)),
         contexts_(std::move(contexts)),
         sockets_(std::move(sockets)) {}
 
   int rank() const override { return options_.ranks.rank; }
   int world_size() const override { return options_.ranks.world_size; }
+  int ranks_per_host() const override { return ranks_per_host_; }
   std::int64_t timeout_ns() const override {
     return std::chrono::nanoseconds(options_.timeout).count();
   }
 
-  Result<void> all_reduce(std::span<float> values, std::uint64_t index) override {
-    if (values.empty() || world_size() == 1) return {};
+  Result<void> run(const CollectiveWork& work) override {
+    if (auto ok = check_kind(work.kind); !ok) return ok;
+    if (work.values.empty() || world_size() == 1) return {};
     const BlockSigpipe guard;
     try {
-      gloo::AllreduceOptions options(contexts_[1 + index % (contexts_.size() - 1)]);
-      options.setOutput(values.data(), values.size());
-      options.setReduceFunction([](void* out, const void* a, const void* b, std::size_t n) {
-        gloo::sum<float>(out, a, b, n);
-      });
-      options.setTag(static_cast<std::uint32_t>(index));
-      options.setTimeout(options_.timeout);
-      gloo::allreduce(options);
+      const bool whole = work.begin == 0 && work.end == 0;
+      if (work.kind == CollectiveKind::all_reduce && work.group == CollectiveGroup::world &&
+          whole) {
+        all_reduce_world(work);
+      } else {
+        run_in_ring(work);
+      }
       return {};
     } catch (const std::exception& e) {
       return failure(lost_rank(e));
@@ -222,12 +249,36 @@ class GlooCollective final : public Collective {
 
  private:
   gloo::Context& messages() { return *contexts_[0]; }
+  const std::shared_ptr<gloo::Context>& context_of(std::uint64_t index) const {
+    return contexts_[1 + index % (contexts_.size() - 1)];
+  }
+
+  void all_reduce_world(const CollectiveWork& work) {
+    gloo::AllreduceOptions options(context_of(work.index));
+    options.setOutput(work.values.data(), work.values.size());
+    options.setReduceFunction([](void* out, const void* a, const void* b, std::size_t n) {
+      gloo::sum<float>(out, a, b, n);
+    });
+    options.setTag(static_cast<std::uint32_t>(work.index));
+    options.setTimeout(options_.timeout);
+    gloo::allreduce(options);
+  }
+
+  void run_in_ring(const CollectiveWork& work) {
+    const CollectiveBlocks blocks(work, grid(), rank());
+    if (blocks.members() == 1) return;
+    auto scratch = scratch_.take();
+    run_ring(*context_of(work.index), work, blocks, options_.timeout, *scratch);
+    scratch_.give_back(std::move(scratch));
+  }
 
   const GlooOptions options_;
+  const int ranks_per_host_;
   const Meeting meeting_;
   // The first is for messages, the others for parts.
   const std::vector<std::shared_ptr<gloo::Context>> contexts_;
   const Sockets sockets_;
+  RingScratchPool scratch_;
 };
 
 struct HostPort {
@@ -277,12 +328,33 @@ Result<Meeting> meet(const GlooOptions& options) {
   return meeting;
 }
 
+/// What all ranks say of their hosts; 1 where they do not agree, since each knows but its own.
+int agreed_ranks_per_host(const std::shared_ptr<gloo::Context>& context,
+                          const GlooOptions& options) {
+  const std::int64_t own = options.ranks.ranks_per_host;
+  std::int64_t least_and_most[] = {own, -own};
+  gloo::AllreduceOptions exchange(context);
+  exchange.setOutput(least_and_most, 2);
+  exchange.setReduceFunction([](void* out, const void* a, const void* b, std::size_t n) {
+    gloo::min<std::int64_t>(out, a, b, n);
+  });
+  exchange.setTimeout(options.timeout);
+  gloo::allreduce(exchange);
+  return least_and_most[0] == -least_and_most[1] ? static_cast<int>(own) : 1;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options) {
-  if (options.ranks.world_size == 1) {
+  const int ranks = options.ranks.world_size, ranks_per_host = options.ranks.ranks_per_host;
+  if (ranks_per_host < 1 || ranks % ranks_per_host != 0) {
+    return failure(ErrorCode::invalid_argument,
+                   "ranks per host: expected a number that divides the " + std::to_string(ranks) +
+                       " ranks, found " + std::to_string(ranks_per_host));
+  }
+  if (ranks == 1) {
     return std::make_unique<GlooCollective>(
-        options, Meeting{}, std::vector<std::shared_ptr<gloo::Context>>{}, Sockets{});
+        options, Meeting{}, std::vector<std::shared_ptr<gloo::Context>>{}, Sockets{}, 1);
   }
   const BlockSigpipe guard;
   auto meeting = meet(options);
@@ -305,8 +377,9 @@ Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options) {
       context->connectFullMesh(store, device);
       contexts.push_back(std::move(context));
     }
+    const int agreed = agreed_ranks_per_host(contexts[0], options);
     return std::make_unique<GlooCollective>(options, std::move(*meeting), std::move(contexts),
-                                            Sockets(before));
+                                            Sockets(before), agreed);
   } catch (const std::exception& e) {
     return failure(ErrorCode::timed_out, "rank " + std::to_string(options.ranks.rank) + " of " +
                                              std::to_string(options.ranks.world_size) +

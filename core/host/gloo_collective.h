@@ -1,6 +1,7 @@
 #pragma once
 
-// Ranks that are processes on one or several hosts, over TCP with Gloo. The sole user of Gloo.
+// Ranks that are processes on one or several hosts, over TCP with Gloo. Sums over all ranks are
+// Gloo's; what scatters, gathers, or is of some ranks goes round a ring of ours (gloo_ring.h).
 
 #include <chrono>
 #include <memory>
@@ -23,8 +24,9 @@ struct GlooOptions {
 };
 
 /// Meets all other ranks and connects to each. Blocks until all are there. invalid_argument for a
-/// rendezvous that is neither "file:FOLDER" nor "tcp://HOST:PORT", timed_out when a rank does not
-/// come.
+/// rendezvous that is neither "file:FOLDER" nor "tcp://HOST:PORT" and for ranks_per_host that does
+/// not divide the ranks, timed_out when a rank does not come. Where ranks differ in how many there
+/// are on a host, ranks_per_host() is 1 on all.
 Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options);
 
 }  // namespace hocket

@@ -106,8 +106,30 @@ void HostExecutor::run_stream(int lane) {
   }
 }
 
+Result<void> HostExecutor::run_part(const PartWork& part, std::vector<float>& scratch) {
+  CollectiveWork work{.kind = part.kind,
+                      .group = part.group,
+                      .values = part.values,
+                      .begin = part.blocks.begin,
+                      .end = part.blocks.end,
+                      .index = part.index};
+  if (part.bucket.empty()) return collective_.run(work);
+  scratch.clear();
+  for (const std::span<float> values : part.bucket)
+    scratch.insert(scratch.end(), values.begin(), values.end());
+  work.values = scratch;
+  auto done = collective_.run(work);
+  std::size_t begin = 0;
+  for (const std::span<float> values : part.bucket) {
+    std::ranges::copy(work.values.subspan(begin, values.size()), values.begin());
+    begin += values.size();
+  }
+  return done;
+}
+
 void HostExecutor::run_channel(int lane) {
   PartWork part;
+  std::vector<float> scratch;
   bool taken = false;
   for (;;) {
     taken = source_->take_part(taken ? &part : nullptr, part);
@@ -117,14 +139,15 @@ void HostExecutor::run_channel(int lane) {
       continue;
     }
     const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
-    if (const auto done = collective_.all_reduce(part.values, part.index); !done) {
-      source_->fail(done.error().in("all-reduce of \"" + std::string(part.name) + "\" in step " +
+    if (const auto done = run_part(part, scratch); !done) {
+      source_->fail(done.error().in(std::string(in_words(part.kind)) + " of \"" +
+                                    std::string(part.name) + "\" in step " +
                                     std::to_string(part.step)));
     }
     if (trace_) {
       trace_->record({TraceKind::communication, lane, part.name, part.step, begin_ns,
-                      clock_.now_ns(), static_cast<std::int64_t>(part.values.size_bytes()),
-                      part.task, static_cast<std::int64_t>(part.index)});
+                      clock_.now_ns(), part.bytes, part.task, static_cast<std::int64_t>(part.index),
+                      part.kind, part.group});
     }
   }
 }

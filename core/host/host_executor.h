@@ -28,6 +28,7 @@ class HostExecutor final : public Executor {
   void stop(bool failed) override;
   int rank() const override { return collective_.rank(); }
   int world_size() const override { return collective_.world_size(); }
+  int ranks_per_host() const override { return collective_.ranks_per_host(); }
 
  private:
   class Semaphore {
@@ -44,6 +45,8 @@ class HostExecutor final : public Executor {
 
   void run_stream(int lane);
   void run_channel(int lane);
+  /// `scratch` is the channel's.
+  Result<void> run_part(const PartWork& part, std::vector<float>& scratch);
   void run_batch(std::span<ComputeWork> work, int lane);
 
   Collective& collective_;

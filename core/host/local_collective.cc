@@ -1,6 +1,8 @@
 #include "core/host/local_collective.h"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <string>
 
 #include "core/check.h"
@@ -13,11 +15,10 @@ class LocalCollective final : public Collective {
 
   int rank() const override { return rank_; }
   int world_size() const override { return group_.world_size_; }
+  int ranks_per_host() const override { return group_.ranks_per_host_; }
   std::int64_t timeout_ns() const override { return group_.timeout_ns_; }
 
-  Result<void> all_reduce(std::span<float> values, std::uint64_t index) override {
-    return group_.all_reduce(rank_, values, index);
-  }
+  Result<void> run(const CollectiveWork& work) override { return group_.run(rank_, work); }
 
   Result<void> tell(std::string_view message) override {
     std::lock_guard lock(group_.mutex_);
@@ -41,11 +42,14 @@ class LocalCollective final : public Collective {
   const int rank_;
 };
 
-LocalGroup::LocalGroup(int world_size, std::int64_t timeout_ns)
+LocalGroup::LocalGroup(int world_size, std::int64_t timeout_ns, int ranks_per_host)
     : world_size_(world_size),
+      ranks_per_host_(ranks_per_host == 0 ? world_size : ranks_per_host),
       timeout_ns_(timeout_ns),
       messages_(static_cast<std::size_t>(world_size)) {
   HOCKET_CHECK(world_size > 0, "a group has at least one rank");
+  HOCKET_CHECK(ranks_per_host_ > 0 && world_size % ranks_per_host_ == 0,
+               "hosts have equally many ranks");
 }
 
 std::unique_ptr<Collective> LocalGroup::join(int rank) {
@@ -65,43 +69,79 @@ Result<void> LocalGroup::wait(std::unique_lock<std::mutex>& lock, const auto& re
                                            std::to_string(timeout_ns_ / 1'000'000) + " ms");
 }
 
-void LocalGroup::reduce(Meeting& meeting) {
-  const std::span<float> first = meeting.values[0];
-  for (const auto& values : meeting.values) meeting.mismatch |= values.size() != first.size();
-  if (meeting.mismatch) return;
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    float sum = first[i];
-    for (std::size_t rank = 1; rank < meeting.values.size(); ++rank) sum += meeting.values[rank][i];
-    for (const auto& values : meeting.values) values[i] = sum;
+namespace {
+
+bool same_part(const CollectiveWork& a, const CollectiveWork& b) {
+  return a.kind == b.kind && a.values.size() == b.values.size() && a.begin == b.begin &&
+         a.end == b.end;
+}
+
+/// What `owner` has of the sum, in the order of ranks.
+void sum_piece(const std::vector<CollectiveWork>& works, const CollectiveBlocks& blocks,
+               std::size_t owner) {
+  for (const ValueRange& range : blocks.piece(owner)) {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      float sum = works[0].values[i];
+      for (std::size_t member = 1; member < works.size(); ++member) sum += works[member].values[i];
+      for (const CollectiveWork& work : works)
+        work.values[i] = std::numeric_limits<float>::quiet_NaN();
+      works[owner].values[i] = sum;
+    }
   }
 }
 
-Result<void> LocalGroup::all_reduce(int rank, std::span<float> values, std::uint64_t index) {
+void spread_piece(const std::vector<CollectiveWork>& works, const CollectiveBlocks& blocks,
+                  std::size_t owner) {
+  for (const ValueRange& range : blocks.piece(owner)) {
+    const auto owned = works[owner].values.subspan(range.begin, range.size());
+    for (std::size_t member = 0; member < works.size(); ++member) {
+      if (member != owner) std::ranges::copy(owned, works[member].values.begin() + range.begin);
+    }
+  }
+}
+
+}  // namespace
+
+void LocalGroup::carry_out(Meeting& meeting, const CollectiveBlocks& blocks) {
+  const auto& works = meeting.works;
+  for (const CollectiveWork& work : works) meeting.mismatch |= !same_part(work, works[0]);
+  if (meeting.mismatch) return;
+  for (std::size_t owner = 0; owner < works.size(); ++owner) {
+    if (works[0].kind != CollectiveKind::all_gather) sum_piece(works, blocks, owner);
+    if (works[0].kind != CollectiveKind::reduce_scatter) spread_piece(works, blocks, owner);
+  }
+}
+
+Result<void> LocalGroup::run(int rank, const CollectiveWork& work) {
+  if (auto ok = check_kind(work.kind); !ok) return ok;
+  const CollectiveBlocks blocks(work, {world_size_, ranks_per_host_}, rank);
+  const std::size_t members = blocks.members();
+  const MeetingKey key{work.index, work.group, blocks.rank_of(0)};
   std::unique_lock lock(mutex_);
   // Indices may come again, even while a slow rank has not left the part that had this one before.
   const auto left = [&] {
-    const auto before = meetings_.find(index);
-    return before == meetings_.end() || before->second.arrived < world_size_;
+    const auto before = meetings_.find(key);
+    return before == meetings_.end() || before->second.arrived < members;
   };
   if (const auto ok = wait(lock, left, "waiting for the other ranks to leave"); !ok) return ok;
-  Meeting& meeting = meetings_[index];
-  meeting.values.resize(static_cast<std::size_t>(world_size_));
-  meeting.values[static_cast<std::size_t>(rank)] = values;
-  if (++meeting.arrived == world_size_ && !aborted_) {
-    reduce(meeting);
+  Meeting& meeting = meetings_[key];
+  meeting.works.resize(members);
+  meeting.works[blocks.own()] = work;
+  if (++meeting.arrived == members && !aborted_) {
+    carry_out(meeting, blocks);
     changed_.notify_all();
   }
   const auto met = wait(
-      lock, [&] { return meeting.arrived == world_size_; }, "meeting the other ranks");
+      lock, [&] { return meeting.arrived == members; }, "meeting the other ranks");
   if (!met) return met;
   const bool mismatch = meeting.mismatch;
-  if (++meeting.left == world_size_) {
-    meetings_.erase(index);
+  if (++meeting.left == members) {
+    meetings_.erase(key);
     changed_.notify_all();
   }
   if (mismatch) {
     return failure(ErrorCode::invalid_argument,
-                   "ranks disagree on the size of part " + std::to_string(index) +
+                   "ranks disagree on the kind or size of part " + std::to_string(work.index) +
                        "; submit the same collectives with the same configuration on every rank");
   }
   return {};

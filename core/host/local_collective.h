@@ -1,23 +1,29 @@
 #pragma once
 
 // Ranks that are threads of one process, meeting in memory: the in-memory implementation of
-// Collective. Sums in rank order, so results do not depend on who arrives when. Thread-safe.
+// Collective. Sums in rank order, so results do not depend on who arrives when. What a
+// reduce-scatter leaves undefined becomes NaN, so that a use of it shows. Thread-safe.
 
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <tuple>
 #include <vector>
 
 #include "core/collective.h"
+#include "core/collective_blocks.h"
 
 namespace hocket {
 
-/// What the ranks of one group share.
+/// What the ranks share.
 class LocalGroup {
  public:
-  explicit LocalGroup(int world_size, std::int64_t timeout_ns = 30'000'000'000);
+  /// The first `ranks_per_host` ranks are taken for one host, and so on; it divides `world_size`.
+  /// 0: all are of one.
+  explicit LocalGroup(int world_size, std::int64_t timeout_ns = 30'000'000'000,
+                      int ranks_per_host = 0);
 
   /// The collective of one rank; the group must outlive it.
   std::unique_ptr<Collective> join(int rank);
@@ -25,26 +31,28 @@ class LocalGroup {
  private:
   friend class LocalCollective;
 
+  /// A part has the same index in each group, so the first of a group's ranks tells them apart.
+  using MeetingKey = std::tuple<std::uint64_t, CollectiveGroup, std::int64_t>;
   struct Meeting {
-    std::vector<std::span<float>> values;  // by rank
-    int arrived = 0;
-    int left = 0;
+    std::vector<CollectiveWork> works;  // by member
+    std::size_t arrived = 0;
+    std::size_t left = 0;
     bool mismatch = false;
   };
 
-  Result<void> all_reduce(int rank, std::span<float> values, std::uint64_t index);
+  Result<void> run(int rank, const CollectiveWork& work);
   Result<std::string> hear(int rank);
-  static void reduce(Meeting& meeting);
+  static void carry_out(Meeting& meeting, const CollectiveBlocks& blocks);
   /// Waits for `ready()`; a failure closes the group, so that nobody sums into values of a rank
   /// that left.
   Result<void> wait(std::unique_lock<std::mutex>& lock, const auto& ready, const char* what);
 
-  const int world_size_;
+  const int world_size_, ranks_per_host_;
   const std::int64_t timeout_ns_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_:
-  std::map<std::uint64_t, Meeting> meetings_;
+  std::map<MeetingKey, Meeting> meetings_;
   std::vector<std::deque<std::string>> messages_;  // by receiving rank
   bool aborted_ = false;
 };

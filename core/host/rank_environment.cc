@@ -20,34 +20,59 @@ Result<int> parse_count(const std::string& name, const std::string& text, int lo
   return value;
 }
 
+using Variable = std::function<std::optional<std::string>(const char*)>;
+
+/// The variables in which a launcher tells of ranks.
+struct Launcher {
+  const char *rank, *size, *local_rank, *local_size;
+  /// Its local size is what was asked for, not what there is.
+  bool local_size_is_a_wish = false;
+};
+
+constexpr Launcher kLaunchers[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", true}};
+
+/// All but the rendezvous; the launcher has set rank and size.
+Result<void> read_ranks(const Launcher& launcher, const Variable& variable,
+                        RankEnvironment& environment) {
+  const auto read = [&](const char* name, int low, int high, int& target) -> Result<bool> {
+    const auto text = variable(name);
+    if (!text) return false;
+    const auto value = parse_count(name, *text, low, high);
+    if (!value) return failure(value.error());
+    target = *value;
+    return true;
+  };
+  if (auto ok = read(launcher.size, 1, kMaxRanks, environment.world_size); !ok)
+    return failure(ok.error());
+  const int ranks = environment.world_size;
+  if (auto ok = read(launcher.rank, 0, ranks - 1, environment.rank); !ok)
+    return failure(ok.error());
+  environment.local_rank = environment.rank;
+  const auto knows_place = read(launcher.local_rank, 0, ranks - 1, environment.local_rank);
+  if (!knows_place) return failure(knows_place.error());
+  int& per_host = environment.ranks_per_host;
+  const int most = launcher.local_size_is_a_wish ? kMaxRanks : ranks;
+  if (auto ok = read(launcher.local_size, 1, most, per_host); !ok) return failure(ok.error());
+  const bool host_by_host =
+      ranks % per_host == 0 &&
+      (!*knows_place || environment.local_rank == environment.rank % per_host);
+  if (!host_by_host) per_host = 1;
+  return {};
+}
+
 }  // namespace
 
 Result<RankEnvironment> read_rank_environment(
     const std::function<std::optional<std::string>(const char*)>& variable) {
-  constexpr struct {
-    const char* rank;
-    const char* size;
-    const char* local_rank;
-  } launchers[] = {{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
-                   {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-                   {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
-                   {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"}};
   RankEnvironment environment;
-  for (const auto& launcher : launchers) {
-    const auto rank = variable(launcher.rank), size = variable(launcher.size);
-    if (!rank || !size) continue;
-    const auto world_size = parse_count(launcher.size, *size, 1, kMaxRanks);
-    if (!world_size) return failure(world_size.error());
-    const auto place = parse_count(launcher.rank, *rank, 0, *world_size - 1);
-    if (!place) return failure(place.error());
-    environment.rank = *place;
-    environment.world_size = *world_size;
-    environment.local_rank = *place;
-    if (const auto local = variable(launcher.local_rank)) {
-      const auto local_rank = parse_count(launcher.local_rank, *local, 0, *world_size - 1);
-      if (!local_rank) return failure(local_rank.error());
-      environment.local_rank = *local_rank;
-    }
+  for (const Launcher& launcher : kLaunchers) {
+    if (!variable(launcher.rank) || !variable(launcher.size)) continue;
+    if (auto ok = read_ranks(launcher, variable, environment); !ok) return failure(ok.error());
     break;
   }
   if (const auto rendezvous = variable("HOCKET_RENDEZVOUS")) {

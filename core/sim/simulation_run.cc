@@ -29,10 +29,8 @@ std::int64_t rounded(double ns) {
 }  // namespace
 
 SimulationRun::SimulationRun(SimulationSetup setup, const SimulationOptions& options)
-    : setup_(std::move(setup)),
-      trace_(options.trace),
-      clock_(options.clock),
-      link_(setup_.comm_channels, setup_.channel_split) {
+    : setup_(std::move(setup)), trace_(options.trace), clock_(options.clock) {
+  for (Link& link : links_) link.transfers = {setup_.comm_channels, setup_.channel_split};
   ranks_.reserve(setup_.groups.size());
   for (std::size_t group = 0; group < setup_.groups.size(); ++group) {
     ranks_.emplace_back(plan_options(setup_, group), setup_.groups[group], setup_.streams,
@@ -79,15 +77,13 @@ void SimulationRun::handle(const EventData& event) {
     case EventKind::compute_end:
       return end_compute(event.rank, static_cast<std::uint32_t>(event.value),
                          static_cast<std::uint32_t>(event.value >> 32));
-    case EventKind::on_link: {
-      const PartCost& cost = cost_of(part(event.value));
-      const auto bytes = static_cast<double>(part(event.value).decision.bytes);
-      link_.begin(event.value, std::min(cost.beta_ns_per_byte * bytes, kMaxTaskNs), now_ns_);
-      return reschedule_link();
-    }
-    case EventKind::link_end:
-      if (event.value == link_ticket_) end_transfer();
+    case EventKind::on_link:
+      return enter_link(event.value);
+    case EventKind::link_end: {
+      const auto tier = static_cast<LinkTier>(event.value >> 32);
+      if (static_cast<std::uint32_t>(event.value) == link(tier).ticket) end_transfer(tier);
       return;
+    }
     case EventKind::part_done:
       return end_part(event.value);
     case EventKind::announce:
@@ -174,16 +170,29 @@ const PartCost& SimulationRun::cost_of(const Part& of) const {
   return (last ? setup_.last_part : setup_.full_part)[of.collective];
 }
 
-void SimulationRun::reschedule_link() {
-  const auto end = link_.next_end();
-  ++link_ticket_;
-  if (end) events_to_come_.push(end->time_ns, {EventKind::link_end, 0, link_ticket_});
+void SimulationRun::enter_link(std::uint64_t index) {
+  const Part& entering = part(index);
+  const double bytes_ns =
+      cost_of(entering).beta_ns_per_byte * static_cast<double>(entering.decision.bytes);
+  const LinkTier tier = tier_of(entering);
+  link(tier).transfers.begin(index, std::min(bytes_ns, kMaxTaskNs), now_ns_);
+  reschedule_link(tier);
 }
 
-void SimulationRun::end_transfer() {
-  const std::uint64_t index = link_.next_end()->transfer;
-  link_.end_next(now_ns_);
-  reschedule_link();
+void SimulationRun::reschedule_link(LinkTier tier) {
+  Link& changed = link(tier);
+  const auto end = changed.transfers.next_end();
+  ++changed.ticket;
+  if (!end) return;
+  const std::uint64_t value = static_cast<std::uint64_t>(tier) << 32 | changed.ticket;
+  events_to_come_.push(end->time_ns, {EventKind::link_end, 0, value});
+}
+
+void SimulationRun::end_transfer(LinkTier tier) {
+  SharedLink& transfers = link(tier).transfers;
+  const std::uint64_t index = transfers.next_end()->transfer;
+  transfers.end_next(now_ns_);
+  reschedule_link(tier);
   ++events_;
   events_to_come_.push(now_ns_ + rounded(cost_of(part(index)).latency_ns),
                        {EventKind::part_done, 0, index});
@@ -212,7 +221,8 @@ void SimulationRun::end_part(std::uint64_t index) {
     part_lanes_[static_cast<std::size_t>(done.lane)] = false;
     trace_->record({TraceKind::communication, done.lane, task_of(task).name, task.generation,
                     done.taken_ns, now_ns_, done.decision.bytes, task,
-                    static_cast<std::int64_t>(index)});
+                    static_cast<std::int64_t>(index), setup_.kinds[done.collective],
+                    setup_.among[done.collective]});
   }
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     ranks_[rank].account(now_ns_);

@@ -3,6 +3,7 @@
 // The loop behind simulate(): executes one step description, launch after launch, until told to
 // stop. Not thread-safe.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "core/captured_step.h"
 #include "core/shared_link.h"
 #include "core/sim/event_queue.h"
+#include "core/sim/part_cost.h"
 #include "core/sim/rank_groups.h"
 #include "core/sim/simulated_rank.h"
 #include "core/sim/simulator.h"
@@ -24,6 +26,9 @@ struct SimulationSetup {
   std::vector<std::int64_t> durations_ns;  ///< by task; 0 for collectives
   /// By collective: the cost of its full parts and of its last one.
   std::vector<PartCost> full_part, last_part;
+  std::vector<LinkTier> tiers;        ///< by collective: over which links its parts go
+  std::vector<CollectiveKind> kinds;  ///< by collective, and among whom
+  std::vector<CollectiveGroup> among;
   std::vector<RankGroup> groups;
   PlanOptions plan;
   int streams = 1;
@@ -70,7 +75,7 @@ class SimulationRun {
   struct EventData {
     EventKind kind = EventKind::compute_end;
     std::uint32_t rank = 0;
-    std::uint64_t value = 0;  ///< which part, or the stream and a ticket
+    std::uint64_t value = 0;  ///< which part, or the stream or the tier and a ticket
   };
   /// A part between its start on the first rank and its end on all.
   struct Part {
@@ -89,6 +94,11 @@ class SimulationRun {
     std::vector<std::uint32_t> part_order;
   };
 
+  struct Link {
+    SharedLink transfers;
+    std::uint32_t ticket = 0;  ///< of the one event that may end a transfer
+  };
+
   void handle(const EventData& event);
   void launch_steps(std::uint32_t rank);
   /// Lets `rank` start all that it can.
@@ -101,14 +111,17 @@ class SimulationRun {
   void schedule_end(std::uint32_t rank, std::uint32_t stream);
   void end_compute(std::uint32_t rank, std::uint32_t stream, std::uint32_t ticket);
   void begin_transfer(std::uint64_t part);
-  void reschedule_link();
-  void end_transfer();
+  void enter_link(std::uint64_t part);
+  void reschedule_link(LinkTier tier);
+  void end_transfer(LinkTier tier);
   void end_part(std::uint64_t part);
   void announce_to_others(std::uint64_t collective);
   void task_finished(TaskId task);
   SimulatedRank::BusyTimes mean_busy_times();
   Part& part(std::uint64_t index) { return parts_[index - first_part_]; }
   const PartCost& cost_of(const Part& part) const;
+  LinkTier tier_of(const Part& part) const { return setup_.tiers[part.collective]; }
+  Link& link(LinkTier tier) { return links_[static_cast<std::size_t>(tier)]; }
   bool watched(std::uint32_t rank) const { return rank == setup_.watched_group; }
   std::int32_t take_part_lane();
   const CapturedStep::Task& task_of(TaskId id) const {
@@ -120,8 +133,7 @@ class SimulationRun {
   SimulationClock* const clock_;
   std::vector<SimulatedRank> ranks_;
   EventQueue<EventData> events_to_come_;
-  SharedLink link_;
-  std::uint64_t link_ticket_ = 0;
+  std::array<Link, kLinkTiers> links_;
   std::deque<Part> parts_;
   std::uint64_t first_part_ = 0;
   std::vector<bool> part_lanes_;  // of the watched rank; true while busy

@@ -57,9 +57,7 @@ struct Simulation {
   std::int64_t compute_ns = 0;        ///< at least one compute task was running
   std::int64_t communication_ns = 0;  ///< at least one part held a channel or was not done
   std::int64_t exposed_ns = 0;        ///< of that, while no compute task was running
-  /// T*: no schedule on these streams and links is faster. For the simple form as in
-  /// core/overlap_bound.h, for the general form the largest of: computation divided by streams,
-  /// communication free of overhead, and the period with unlimited streams and channels.
+  /// T*: no schedule on these streams and links is faster (core/sim/step_bound.h).
   std::int64_t bound_ns = 0;
   /// η = (C + M − T) / (C + M − T*), see core/overlap_bound.h.
   double efficiency = 1;
@@ -76,8 +74,10 @@ struct Simulation {
   std::shared_ptr<const CapturedStep> names;
 };
 
-/// Simulates `step` under `options.config`. invalid_argument when `step` or the configuration does
-/// not validate, or the two make more work than kMaxStepParts parts a step.
+/// Simulates `step` under `options.config`, which partitions it first where it says so
+/// (core/step_partition.h): collectives are then those of the partitioned step. invalid_argument
+/// when `step` or the configuration does not validate, they do not fit each other, or the two make
+/// more work than kMaxStepParts parts a step, or kMaxStepTasks pieces.
 Result<Simulation> simulate(const StepDescription& step, const SimulationOptions& options);
 
 /// A step made ready to be simulated under many configurations, each of which then costs its events
@@ -87,10 +87,17 @@ class PreparedStep {
   /// invalid_argument when `step` does not validate. Jitter is left out.
   static Result<PreparedStep> make(StepDescription step);
 
-  /// Simulation::iteration_ns of simulate() with so many `iterations`, under an order other than
-  /// static. invalid_argument as from there.
+  /// Simulation::iteration_ns of simulate() with so many `iterations`. invalid_argument as from
+  /// there.
   Result<std::int64_t> iteration_ns(const ScheduleConfig& config,
                                     std::int64_t iterations = 0) const;
+
+  /// All that simulate() tells but the bound and the efficiency; the events of a static order count
+  /// those in which it was found.
+  Result<Simulation> simulation(const ScheduleConfig& config, std::int64_t iterations = 0) const;
+
+  /// In the general form.
+  const StepDescription& step() const;
 
  private:
   explicit PreparedStep(std::shared_ptr<const StepLayout> layout) : layout_(std::move(layout)) {}
@@ -98,11 +105,14 @@ class PreparedStep {
   std::shared_ptr<const StepLayout> layout_;
 };
 
-/// The order in which the parts of `step` start when the most urgent goes first, without jitter:
-/// what every rank repeats under order=static.
+/// The order in which the parts of `step`, partitioned where `config` says so, start when the most
+/// urgent goes first, without jitter: what every rank repeats under order=static.
 Result<std::vector<std::uint32_t>> static_order(const StepDescription& step,
                                                 const ScheduleConfig& config);
 
 inline constexpr std::int64_t kMaxStepParts = 20'000'000;
+
+/// What the plan of a partitioned step has as its partition_bytes: it cuts nothing more.
+inline constexpr std::int64_t kPiecesAreWholeBytes = kMaxStepTaskBytes;
 
 }  // namespace hocket

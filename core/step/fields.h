@@ -1,8 +1,9 @@
 #pragma once
 
 // The fields of a step description, said once for those who check, read and write them. A visitor
-// has text(), integer(), time(), number() and choice(), each given a field's name, its value and
-// what it may hold. Pure.
+// has text(), integer(), time(), number(), flag() and choice(), each given a field's name, its
+// value and what it may hold, and optional() for integers that mean something by being absent.
+// Pure.
 
 #include <array>
 #include <cstdint>
@@ -30,6 +31,15 @@ inline constexpr std::array<Word<JitterKind>, 5> kJitterKinds{
      {"lognormal", JitterKind::lognormal},
      {"exponential", JitterKind::exponential}}};
 
+inline constexpr std::array<Word<CollectiveGroup>, 3> kGroups{
+    {{"world", CollectiveGroup::world},
+     {"inside", CollectiveGroup::inside},
+     {"between", CollectiveGroup::between}}};
+inline constexpr std::array<Word<DimensionKind>, 3> kDimensionKinds{
+    {{"outer", DimensionKind::outer},
+     {"contraction", DimensionKind::contraction},
+     {"normalized", DimensionKind::normalized}}};
+
 /// Largest integer that every JSON reader keeps exactly.
 inline constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
 /// As parse_link allows.
@@ -37,6 +47,9 @@ inline constexpr double kMinBytesPerSecond = 125, kMaxBytesPerSecond = 1.25e12;
 inline constexpr std::int64_t kMaxLatencyNs = 10'000'000'000;
 
 inline constexpr double kMaxRankComputeScale = 1000;
+
+inline constexpr std::int64_t kMaxMicroBatch = 65'535;
+inline constexpr std::int64_t kMaxDimensionExtent = std::int64_t{1} << 40;
 
 // `T` is the visited type, or the same const. What integers are when they are absent comes last,
 // and what numbers are if it is not 0.
@@ -49,7 +62,7 @@ void visit_layer(Visitor& visitor, T& layer) {
   visitor.time("backward_ns", layer.backward_ns, kMaxStepTaskNs);
 }
 
-/// All but the kind and the accesses.
+/// All but the kind, the accesses and the dimensions.
 template <class Visitor, class T>
 void visit_task(Visitor& visitor, T& task) {
   visitor.text("name", task.name);
@@ -59,6 +72,26 @@ void visit_task(Visitor& visitor, T& task) {
     visitor.time("duration_ns", task.duration_ns, kMaxStepTaskNs);
   }
   visitor.integer("priority", task.priority, 0, kPriorityLevels - 1, 0);
+  visitor.text("region", task.place.region);
+  visitor.optional("micro_batch", task.place.micro_batch, 0, kMaxMicroBatch, kNoMicroBatch);
+  if (task.collective) visitor.choice("group", task.group, kGroups);
+}
+
+/// All but the slices.
+template <class Visitor, class T>
+void visit_dimension(Visitor& visitor, T& dimension) {
+  visitor.text("name", dimension.name);
+  visitor.choice("kind", dimension.kind, kDimensionKinds);
+  visitor.integer("extent", dimension.extent, 1, kMaxDimensionExtent, 1);
+}
+
+/// All but the data.
+template <class Visitor, class T>
+void visit_slice(Visitor& visitor, T& slice) {
+  visitor.integer("begin_bytes", slice.begin_bytes, 0, kMaxStepTaskBytes, 0);
+  visitor.integer("bytes_per_unit", slice.bytes_per_unit, 0, kMaxStepTaskBytes, 0);
+  visitor.integer("tail_bytes", slice.tail_bytes, 0, kMaxStepTaskBytes, 0);
+  visitor.flag("of_block", slice.of_block);
 }
 
 template <class Visitor, class T>
@@ -90,6 +123,8 @@ void visit_step(Visitor& visitor, T& step) {
   visitor.text("source", step.source);
   visitor.integer("ranks", step.ranks, 1, kMaxStepRanks, 1);
   visitor.integer("ranks_per_host", step.ranks_per_host, 1, kMaxStepRanks, 1);
+  visitor.integer("micro_batch_bytes", step.micro_batch_bytes, 0, kMaxStepBytes, 0);
+  visitor.integer("memory_limit_bytes", step.memory_limit_bytes, 0, kMaxStepBytes, 0);
   visitor.number("channel_split", step.channel_split, 0, 1, 1);
   visitor.number("compute_slowdown", step.compute_slowdown, 0, 100);
   visitor.number("compute_slowdown_per_channel", step.compute_slowdown_per_channel, 0, 10);

@@ -39,6 +39,16 @@ class Reader {
     if (const auto read = take(integer_of(*found, path_of(name), low, high)))
       value = static_cast<T>(*read);
   }
+  template <class T>
+  void optional(const char* name, T& value, std::int64_t low, std::int64_t high, T) {
+    integer(name, value, low, high, 0);
+  }
+  void flag(const char* name, bool& value) {
+    const nlohmann::json* const found = find(name);
+    if (found == nullptr) return;
+    if (!found->is_boolean()) return fail(name, "true or false", *found);
+    value = found->get<bool>();
+  }
   /// To the nearest nanosecond.
   void time(const char* name, std::int64_t& value, std::int64_t high) {
     double ns = static_cast<double>(value);

@@ -52,8 +52,9 @@ class Backend {
   virtual Buffer allocate(BufferUse use, std::size_t size) = 0;
   /// `size` floats of the host that operations can write; the backend's, and NaN at first.
   virtual std::span<float> allocate_losses(std::size_t size) = 0;
-  /// Prepares for batches of so many tokens.
-  virtual void allocate_batch(std::size_t tokens) = 0;
+  /// Prepares for so many batches at once, of so many tokens each. Only one unless the backend
+  /// divides().
+  virtual void allocate_batches(std::size_t batches, std::size_t tokens) = 0;
   virtual AttentionMemory attention_memory(const AttentionShape& shape) = 0;
 
   /// The model is attached: of each piece of data, by its index, how many tasks of a step access
@@ -67,17 +68,21 @@ class Backend {
   /// Whether what follows a product of matrices is one operation with it: a residual, a GELU. Then
   /// those are no tasks of their own.
   virtual bool fuses() const = 0;
+  /// Whether gradients can be computed in parts, and added to what is there; otherwise operations
+  /// compute all of them and overwrite what was there.
+  virtual bool divides() const = 0;
 
-  /// Lets `draw` fill the batch of `step`, and makes it that of the operations.
-  virtual void load_batch(std::int64_t step, const Draw& draw) = 0;
-  virtual void embedding_forward(const EmbeddingShape& shape, const BufferSlice& token_table,
-                                 const BufferSlice& position_table, const BufferSlice& y) = 0;
-  virtual void embedding_backward(const EmbeddingShape& shape, const BufferSlice& dy,
-                                  const BufferSlice& dtoken_table,
-                                  const BufferSlice& dposition_table) = 0;
+  /// Lets `draw` fill `batch`, the `number`th that is drawn.
+  virtual void load_batch(std::size_t batch, std::int64_t number, const Draw& draw) = 0;
+  virtual void embedding_forward(const EmbeddingShape& shape, std::size_t batch,
+                                 const BufferSlice& token_table, const BufferSlice& position_table,
+                                 const BufferSlice& y) = 0;
+  virtual void embedding_backward(const EmbeddingShape& shape, std::size_t batch,
+                                  const BufferSlice& dy, const BufferSlice& dtoken_table,
+                                  const BufferSlice& dposition_table, bool add) = 0;
   /// `loss` is of allocate_losses(), and may be read when the step is done.
-  virtual void cross_entropy(int vocabulary, const BufferSlice& logits, const BufferSlice& dlogits,
-                             float& loss) = 0;
+  virtual void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
+                             const BufferSlice& dlogits, float& loss) = 0;
 
   virtual void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                                   const BufferSlice& gain, const BufferSlice& bias,
@@ -88,7 +93,8 @@ class Backend {
                                          const BufferSlice& dx) = 0;
   virtual void layer_norm_backward_weight(const LayerNormShape& shape, const BufferSlice& x,
                                           const BufferSlice& statistics, const BufferSlice& dy,
-                                          const BufferSlice& dgain, const BufferSlice& dbias) = 0;
+                                          const BufferSlice& dgain, const BufferSlice& dbias,
+                                          bool add) = 0;
 
   /// `residual`, where there is one, is added to y; only where the backend fuses.
   virtual void linear_forward(const LinearShape& shape, const BufferSlice& x,
@@ -104,16 +110,17 @@ class Backend {
   virtual void linear_gelu_backward_input(const LinearShape& shape, const BufferSlice& dy,
                                           const BufferSlice& weight, const BufferSlice& before,
                                           const BufferSlice& dx) = 0;
-  virtual void linear_backward_weight(const LinearShape& shape, const BufferSlice& x,
-                                      const BufferSlice& dy, const BufferSlice& dweight,
-                                      const BufferSlice& dbias) = 0;
+  virtual void linear_backward_weight(const LinearShape& shape, const GradientPart& part,
+                                      const BufferSlice& x, const BufferSlice& dy,
+                                      const BufferSlice& dweight, const BufferSlice& dbias) = 0;
 
   virtual void head_forward(const LinearShape& shape, const BufferSlice& x,
                             const BufferSlice& table, const BufferSlice& logits) = 0;
   virtual void head_backward_input(const LinearShape& shape, const BufferSlice& dlogits,
                                    const BufferSlice& table, const BufferSlice& dx) = 0;
-  virtual void head_backward_weight(const LinearShape& shape, const BufferSlice& x,
-                                    const BufferSlice& dlogits, const BufferSlice& dtable) = 0;
+  virtual void head_backward_weight(const LinearShape& shape, const GradientPart& part,
+                                    const BufferSlice& x, const BufferSlice& dlogits,
+                                    const BufferSlice& dtable) = 0;
 
   /// `kept` and `scratch` as attention_memory() says.
   virtual void attention_forward(const AttentionShape& shape, const BufferSlice& qkv,

@@ -1,8 +1,7 @@
 #pragma once
 
-// One pre-norm transformer block: x + attention(norm(x)), then x + MLP(norm(x)). It owns what its
-// forward pass leaves for its backward pass. Buffers given to it must keep their place until the
-// tasks have run. One thread submits.
+// One pre-norm transformer block: x + attention(norm(x)), then x + MLP(norm(x)). Buffers given to
+// it must keep their place until the tasks have run. One thread submits.
 
 #include <vector>
 
@@ -26,14 +25,25 @@ struct BlockGradients {
   Buffer mlp_normed, up;
 };
 
-class Block {
- public:
-  Block(const Gpt2Config& config, ParameterGroup& attention, ParameterGroup& mlp);
+/// What a block's forward pass leaves for its backward pass.
+struct BlockActivations {
+  BlockActivations(Backend& backend, const Gpt2Config& config);
   void attach(Submitter& submitter);
   std::vector<Buffer*> buffers();
 
-  /// The residual stream that leaves the block.
-  const Buffer& out() const { return out_; }
+  Buffer attention_normed, attention_statistics, qkv, attention_kept, attended;
+  Buffer middle;
+  Buffer mlp_normed, mlp_statistics, up, gelu;
+  Buffer out;  ///< the residual stream that leaves the block
+};
+
+class Block {
+ public:
+  /// For the micro-batch `of`, whose activations go to `kept`.
+  Block(const Gpt2Config& config, ParameterGroup& attention, ParameterGroup& mlp,
+        BlockActivations& kept, MicroBatch of);
+  /// The groups are attached.
+  void attach();
 
   /// `in` is the residual stream that enters.
   void submit_forward(Submitter& submitter, const Buffer& in);
@@ -49,14 +59,11 @@ class Block {
 
   AttentionShape attention_shape_;
   ParameterGroup &attention_, &mlp_;
-  LayerNames heads_names_;
+  BlockActivations& kept_;
+  const MicroBatch micro_batch_;
+  LayerTasks heads_tasks_;
   LayerNorm attention_norm_, mlp_norm_;
   Linear qkv_, attention_projection_, up_, down_;
-
-  Buffer attention_normed_, attention_statistics_, qkv_out_, attention_kept_, attended_;
-  Buffer middle_;
-  Buffer mlp_normed_, mlp_statistics_, up_out_, gelu_out_;
-  Buffer out_;
 };
 
 }  // namespace hocket

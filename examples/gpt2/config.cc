@@ -52,11 +52,20 @@ Result<void> validate(const Gpt2Config& config) {
 }
 
 Result<void> validate(const TrainingOptions& options) {
-  const auto integers =
-      check_ranges<IntegerField>("training", {{"steps", options.steps, 1, 10'000'000},
-                                              {"world_size", options.world_size, 1, 1'000'000},
-                                              {"rank", options.rank, 0, options.world_size - 1}});
+  const auto integers = check_ranges<IntegerField>(
+      "training", {{"steps", options.steps, 1, 10'000'000},
+                   {"world_size", options.world_size, 1, 1'000'000},
+                   {"rank", options.rank, 0, options.world_size - 1},
+                   {"micro_batches", options.micro_batches, 1, 1024},
+                   {"micro_batches_kept", options.micro_batches_kept, 1, options.micro_batches},
+                   {"memory_limit_bytes", options.memory_limit_bytes, 0, INT64_MAX}});
   if (!integers) return integers;
+  if (options.ranks_per_host < 1 || options.world_size % options.ranks_per_host != 0) {
+    return failure(ErrorCode::invalid_argument, "training: ranks_per_host is " +
+                                                    std::to_string(options.ranks_per_host) +
+                                                    ", which does not divide world_size (" +
+                                                    std::to_string(options.world_size) + ")");
+  }
   const AdamW& adamw = options.adamw;
   return check_ranges<RealField>("training", {{"learning_rate", adamw.learning_rate, 0, 1},
                                               {"beta1", adamw.beta1, 0, 0.999999},
@@ -65,14 +74,20 @@ Result<void> validate(const TrainingOptions& options) {
                                               {"weight_decay", adamw.weight_decay, 0, 1}});
 }
 
-std::int64_t memory_bytes(const Gpt2Config& config) {
+std::int64_t activation_bytes(const Gpt2Config& config) {
   const std::int64_t rows = config.rows(), stream = rows * config.d_model;
-  // Parameters, gradients and two moments; then, in sizes of the residual stream, what a block
-  // keeps (16) and the two sets of its gradients (12 each).
+  // In sizes of the residual stream: what a block keeps (16) and the two sets of its gradients (12
+  // each).
   const std::int64_t activations =
       config.layers * (16 * stream + rows * config.heads * config.sequence) + 24 * stream +
       2 * rows * config.vocabulary;
-  return 4 * workload(config).bytes() + activations * static_cast<std::int64_t>(sizeof(float));
+  return activations * static_cast<std::int64_t>(sizeof(float));
+}
+
+std::int64_t memory_bytes(const Gpt2Config& config, const TrainingOptions& options) {
+  const std::int64_t parameters = workload(config).bytes();
+  const std::int64_t moments = 2 * parameters / (options.shard_optimizer ? options.world_size : 1);
+  return 2 * parameters + moments + options.micro_batches_kept * activation_bytes(config);
 }
 
 Workload workload(const Gpt2Config& config) {
@@ -82,6 +97,13 @@ Workload workload(const Gpt2Config& config) {
   for (const GroupSpec& group : parameter_groups(config)) {
     result.tensors.push_back({group.name, static_cast<std::int64_t>(group.size() * sizeof(float))});
   }
+  return result;
+}
+
+Workload workload(const Gpt2Config& config, const TrainingOptions& options) {
+  Workload result = workload(config);
+  if (options.micro_batches > 1) result.name += "-m" + std::to_string(options.micro_batches);
+  if (options.shard_optimizer) result.name += "-sharded";
   return result;
 }
 

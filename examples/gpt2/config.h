@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/rank_grid.h"
 #include "core/result.h"
 #include "core/workload.h"
 #include "examples/gpt2/ops.h"
@@ -15,7 +16,7 @@ struct Gpt2Config {
   int heads = 8;      ///< divides d_model
   int d_model = 256;  ///< width of the residual stream
   int sequence = 64;  ///< tokens in a sequence
-  int batch = 4;      ///< sequences of each rank in a step
+  int batch = 4;      ///< sequences of each rank in a step, or in each micro-batch of it
   int vocabulary = 256;
 
   int rows() const { return batch * sequence; }
@@ -30,6 +31,17 @@ struct TrainingOptions {
   int rank = 0;
   int world_size = 1;
   AdamW adamw = {};
+  int ranks_per_host = 1;  ///< divides world_size
+  /// Batches of each step, whose gradients are added up.
+  int micro_batches = 1;
+  /// So many of them have memory for their activations at once; up to micro_batches.
+  int micro_batches_kept = 1;
+  /// A rank keeps the moments of its own blocks of the parameters alone.
+  bool shard_optimizer = false;
+  /// What the model may take; 0: what there is.
+  std::int64_t memory_limit_bytes = 0;
+
+  RankGrid grid() const { return {world_size, ranks_per_host}; }
 };
 
 /// invalid_argument names the field and its range.
@@ -38,8 +50,12 @@ Result<void> validate(const TrainingOptions& options);
 /// What the model communicates in a step: one gradient for each group of parameters, in forward
 /// order. `config` must be valid.
 Workload workload(const Gpt2Config& config);
+/// The same, named after the options, too, as far as they change what a step does.
+Workload workload(const Gpt2Config& config, const TrainingOptions& options);
 
-/// About what training the model takes, in bytes. `config` must be valid.
-std::int64_t memory_bytes(const Gpt2Config& config);
+/// About what the activations of a batch take, in bytes. `config` must be valid.
+std::int64_t activation_bytes(const Gpt2Config& config);
+/// About what training the model takes, in bytes. Both must be valid.
+std::int64_t memory_bytes(const Gpt2Config& config, const TrainingOptions& options);
 
 }  // namespace hocket

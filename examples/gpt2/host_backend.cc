@@ -31,9 +31,8 @@ std::span<float> HostBackend::allocate_losses(std::size_t size) {
   return memory_.emplace_back(size, std::numeric_limits<float>::quiet_NaN());
 }
 
-void HostBackend::allocate_batch(std::size_t tokens) {
-  inputs_.resize(tokens);
-  targets_.resize(tokens);
+void HostBackend::allocate_batches(std::size_t batches, std::size_t tokens) {
+  batches_.assign(batches, {std::vector<std::int32_t>(tokens), std::vector<std::int32_t>(tokens)});
 }
 
 AttentionMemory HostBackend::attention_memory(const AttentionShape& shape) {
@@ -53,25 +52,28 @@ std::vector<float> HostBackend::load(const BufferSlice& from) const {
   return {values.begin(), values.end()};
 }
 
-void HostBackend::load_batch(std::int64_t, const Draw& draw) {
-  draw(inputs_, targets_);
+void HostBackend::load_batch(std::size_t batch, std::int64_t, const Draw& draw) {
+  draw(batches_[batch].inputs, batches_[batch].targets);
 }
 
-void HostBackend::embedding_forward(const EmbeddingShape& shape, const BufferSlice& token_table,
+void HostBackend::embedding_forward(const EmbeddingShape& shape, std::size_t batch,
+                                    const BufferSlice& token_table,
                                     const BufferSlice& position_table, const BufferSlice& y) {
-  hocket::embedding_forward(shape, inputs_, floats(token_table), floats(position_table), floats(y));
+  hocket::embedding_forward(shape, batches_[batch].inputs, floats(token_table),
+                            floats(position_table), floats(y));
 }
 
-void HostBackend::embedding_backward(const EmbeddingShape& shape, const BufferSlice& dy,
-                                     const BufferSlice& dtoken_table,
-                                     const BufferSlice& dposition_table) {
-  hocket::embedding_backward(shape, inputs_, floats(dy), floats(dtoken_table),
-                             floats(dposition_table));
+void HostBackend::embedding_backward(const EmbeddingShape& shape, std::size_t batch,
+                                     const BufferSlice& dy, const BufferSlice& dtoken_table,
+                                     const BufferSlice& dposition_table, bool add) {
+  hocket::embedding_backward(shape, batches_[batch].inputs, floats(dy), floats(dtoken_table),
+                             floats(dposition_table), add);
 }
 
-void HostBackend::cross_entropy(int vocabulary, const BufferSlice& logits,
+void HostBackend::cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
                                 const BufferSlice& dlogits, float& loss) {
-  loss = hocket::cross_entropy(vocabulary, floats(logits), targets_, floats(dlogits));
+  loss =
+      hocket::cross_entropy(vocabulary, floats(logits), batches_[batch].targets, floats(dlogits));
 }
 
 void HostBackend::layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
@@ -91,9 +93,10 @@ void HostBackend::layer_norm_backward_input(const LayerNormShape& shape, const B
 
 void HostBackend::layer_norm_backward_weight(const LayerNormShape& shape, const BufferSlice& x,
                                              const BufferSlice& statistics, const BufferSlice& dy,
-                                             const BufferSlice& dgain, const BufferSlice& dbias) {
+                                             const BufferSlice& dgain, const BufferSlice& dbias,
+                                             bool add) {
   hocket::layer_norm_backward_weight(shape, floats(x), floats(statistics), floats(dy),
-                                     floats(dgain), floats(dbias));
+                                     floats(dgain), floats(dbias), add);
 }
 
 void HostBackend::linear_forward(const LinearShape& shape, const BufferSlice& x,
@@ -122,10 +125,11 @@ void HostBackend::linear_gelu_backward_input(const LinearShape& shape, const Buf
   gelu_backward(before, dx);
 }
 
-void HostBackend::linear_backward_weight(const LinearShape& shape, const BufferSlice& x,
-                                         const BufferSlice& dy, const BufferSlice& dweight,
-                                         const BufferSlice& dbias) {
-  hocket::linear_backward_weight(shape, floats(x), floats(dy), floats(dweight), floats(dbias));
+void HostBackend::linear_backward_weight(const LinearShape& shape, const GradientPart& part,
+                                         const BufferSlice& x, const BufferSlice& dy,
+                                         const BufferSlice& dweight, const BufferSlice& dbias) {
+  hocket::linear_backward_weight(shape, part, floats(x), floats(dy), floats(dweight),
+                                 floats(dbias));
 }
 
 void HostBackend::head_forward(const LinearShape& shape, const BufferSlice& x,
@@ -138,9 +142,10 @@ void HostBackend::head_backward_input(const LinearShape& shape, const BufferSlic
   hocket::head_backward_input(shape, floats(dlogits), floats(table), floats(dx));
 }
 
-void HostBackend::head_backward_weight(const LinearShape& shape, const BufferSlice& x,
-                                       const BufferSlice& dlogits, const BufferSlice& dtable) {
-  hocket::head_backward_weight(shape, floats(x), floats(dlogits), floats(dtable));
+void HostBackend::head_backward_weight(const LinearShape& shape, const GradientPart& part,
+                                       const BufferSlice& x, const BufferSlice& dlogits,
+                                       const BufferSlice& dtable) {
+  hocket::head_backward_weight(shape, part, floats(x), floats(dlogits), floats(dtable));
 }
 
 void HostBackend::attention_forward(const AttentionShape& shape, const BufferSlice& qkv,

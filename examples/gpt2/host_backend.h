@@ -22,21 +22,23 @@ class HostBackend final : public Backend {
   std::int64_t memory_limit_bytes() const override;
   Buffer allocate(BufferUse use, std::size_t size) override;
   std::span<float> allocate_losses(std::size_t size) override;
-  void allocate_batch(std::size_t tokens) override;
+  void allocate_batches(std::size_t batches, std::size_t tokens) override;
   AttentionMemory attention_memory(const AttentionShape& shape) override;
   void attached(std::span<const Buffer* const>, std::span<const std::uint32_t>) override {}
   void store(const BufferSlice& to, std::span<const float> values) override;
   std::vector<float> load(const BufferSlice& from) const override;
   bool fuses() const override { return fuses_; }
+  bool divides() const override { return true; }
 
-  void load_batch(std::int64_t step, const Draw& draw) override;
-  void embedding_forward(const EmbeddingShape& shape, const BufferSlice& token_table,
-                         const BufferSlice& position_table, const BufferSlice& y) override;
-  void embedding_backward(const EmbeddingShape& shape, const BufferSlice& dy,
-                          const BufferSlice& dtoken_table,
-                          const BufferSlice& dposition_table) override;
-  void cross_entropy(int vocabulary, const BufferSlice& logits, const BufferSlice& dlogits,
-                     float& loss) override;
+  void load_batch(std::size_t batch, std::int64_t number, const Draw& draw) override;
+  void embedding_forward(const EmbeddingShape& shape, std::size_t batch,
+                         const BufferSlice& token_table, const BufferSlice& position_table,
+                         const BufferSlice& y) override;
+  void embedding_backward(const EmbeddingShape& shape, std::size_t batch, const BufferSlice& dy,
+                          const BufferSlice& dtoken_table, const BufferSlice& dposition_table,
+                          bool add) override;
+  void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
+                     const BufferSlice& dlogits, float& loss) override;
   void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                           const BufferSlice& gain, const BufferSlice& bias, const BufferSlice& y,
                           const BufferSlice& statistics) override;
@@ -46,7 +48,8 @@ class HostBackend final : public Backend {
                                  const BufferSlice& dx) override;
   void layer_norm_backward_weight(const LayerNormShape& shape, const BufferSlice& x,
                                   const BufferSlice& statistics, const BufferSlice& dy,
-                                  const BufferSlice& dgain, const BufferSlice& dbias) override;
+                                  const BufferSlice& dgain, const BufferSlice& dbias,
+                                  bool add) override;
   void linear_forward(const LinearShape& shape, const BufferSlice& x, const BufferSlice& weight,
                       const BufferSlice& bias, const BufferSlice& residual,
                       const BufferSlice& y) override;
@@ -58,14 +61,16 @@ class HostBackend final : public Backend {
   void linear_gelu_backward_input(const LinearShape& shape, const BufferSlice& dy,
                                   const BufferSlice& weight, const BufferSlice& before,
                                   const BufferSlice& dx) override;
-  void linear_backward_weight(const LinearShape& shape, const BufferSlice& x, const BufferSlice& dy,
+  void linear_backward_weight(const LinearShape& shape, const GradientPart& part,
+                              const BufferSlice& x, const BufferSlice& dy,
                               const BufferSlice& dweight, const BufferSlice& dbias) override;
   void head_forward(const LinearShape& shape, const BufferSlice& x, const BufferSlice& table,
                     const BufferSlice& logits) override;
   void head_backward_input(const LinearShape& shape, const BufferSlice& dlogits,
                            const BufferSlice& table, const BufferSlice& dx) override;
-  void head_backward_weight(const LinearShape& shape, const BufferSlice& x,
-                            const BufferSlice& dlogits, const BufferSlice& dtable) override;
+  void head_backward_weight(const LinearShape& shape, const GradientPart& part,
+                            const BufferSlice& x, const BufferSlice& dlogits,
+                            const BufferSlice& dtable) override;
   void attention_forward(const AttentionShape& shape, const BufferSlice& qkv,
                          const BufferSlice& kept, const BufferSlice& y) override;
   void attention_backward(const AttentionShape& shape, const BufferSlice& qkv,
@@ -85,7 +90,10 @@ class HostBackend final : public Backend {
 
   const bool fuses_;
   std::deque<AlignedFloats> memory_;
-  std::vector<std::int32_t> inputs_, targets_;
+  struct Batch {
+    std::vector<std::int32_t> inputs, targets;
+  };
+  std::vector<Batch> batches_;
 };
 
 }  // namespace hocket

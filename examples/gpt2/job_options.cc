@@ -12,6 +12,14 @@ namespace {
 /// What cannot be asked of a device.
 Result<void> check_device(const JobOptions& options) {
   if (options.device == "host") return {};
+  if (options.training.micro_batches > 1)
+    return invalid(
+        "--micro-batches: a device's operations do not add up gradients; train on the host, or "
+        "with one batch a step");
+  if (options.training.shard_optimizer)
+    return invalid(
+        "--shard-optimizer: devices carry out all-reduces alone; train on the host, or keep all "
+        "moments on each device");
   if (!options.link.empty())
     return invalid("--link: devices exchange sums by NCCL, whose link is not emulated");
   if (!options.record.empty())
@@ -46,8 +54,16 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
   app.add_option("--heads", options.model.heads, "Attention heads")->capture_default_str();
   app.add_option("--d-model", options.model.d_model, "Width")->capture_default_str();
   app.add_option("--sequence", options.model.sequence, "Tokens a sequence")->capture_default_str();
-  app.add_option("--batch", options.model.batch, "Sequences a rank and step")
+  app.add_option("--batch", options.model.batch, "Sequences a rank and step, or micro-batch of it")
       ->capture_default_str();
+  app.add_option("--micro-batches", options.training.micro_batches,
+                 "Batches a step, whose gradients are added up")
+      ->capture_default_str();
+  app.add_flag("--shard-optimizer", options.training.shard_optimizer,
+               "Keep the optimiser's moments of an equal share of the parameters on each rank");
+  app.add_option("--memory-limit", options.training.memory_limit_bytes,
+                 "What the model may take, like 2GiB; without it what the machine has")
+      ->transform(CLI::AsSizeValue(false));
   app.add_option("--steps", options.training.steps, "Training steps")->capture_default_str();
   app.add_option("--warmup", options.warmup, "Steps that are not measured")
       ->capture_default_str()

@@ -9,6 +9,8 @@
 //   bin/hocket run --ranks 2 -- bin/gpt2 --record run.tape      decisions, for hocket tape
 //   bin/hocket run --ranks 2 -- bin/gpt2 --profile-at 5         iterations in the store's profiles;
 //                                                               or HOCKET_PROFILE=at=5
+//   bin/gpt2 --micro-batches 4 --steps 20                       gradients of four batches a step
+//   bin/hocket run --ranks 2 -- bin/gpt2 --shard-optimizer      each rank keeps half the moments
 //   bin/gpt2 --device cuda --precision bfloat16                 on a GPU
 //   HOCKET_DAEMON=http://127.0.0.1:7077 bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --watch
 //                                                               tuned while it trains
@@ -24,22 +26,26 @@
 //   iteration 411.20 ms ± 1.31 (11 measured), exposed communication 206.10 ms, emulated link
 //   500mbit
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
+#include "core/cuda/device_executor.h"
 #include "core/host/emulated_link.h"
 #include "core/host/gloo_collective.h"
 #include "core/host/topology_probe.h"
 #include "core/sim/simulator.h"
 #include "core/statistics.h"
+#include "core/step_partition.h"
 #include "examples/gpt2/job_options.h"
 #include "examples/gpt2/job_profile.h"
 #include "examples/gpt2/layer_costs.h"
 #include "examples/gpt2/model.h"
 #include "examples/gpt2/platform.h"
 #include "examples/gpt2/profiling.h"
+#include "examples/gpt2/step_recorder.h"
 #include "examples/gpt2/training.h"
 #include "examples/gpt2/watching.h"
 #include "profiler/activity_meter.h"
@@ -96,7 +102,10 @@ Result<Topology> topology_of(const Network& network) {
   auto topology = probe_topology();
   if (!topology) return topology;
   topology->link = network.name();
+  const RankGrid grid = network.sockets->grid();
   topology->world_size = network.sockets->world_size();
+  if (grid.hosts() > 1 && grid.ranks_per_host > 1)
+    topology->ranks_per_host = network.sockets->ranks_per_host();
   const std::string openblas = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE …"
   const auto begin = openblas.find(' ') + 1;
   topology->library_versions["openblas"] =
@@ -110,6 +119,10 @@ Result<FetchedConfig> fetch(const Topology& topology, const Workload& workload,
   const auto source = path ? open_config_source(*path) : nullptr;
   return fetch_config(topology, workload, source.get(), collective);
 }
+
+constexpr const char* kNoStaticOrder =
+    "order=static: steps of a job that is tuned while it trains have a ballot, which the order of "
+    "partitioned ones does not know; the order is negotiated";
 
 void warn(const std::string& message) {
   std::fprintf(stderr, "gpt2: warning: %s\n", message.c_str());
@@ -155,7 +168,10 @@ Result<LivePhase> live_tuning(const JobOptions& options, const RunReport& report
     auto step = read_fitting_step(training, options.step);
     if (step) {
       description = std::move(*step);
-      live.options.static_order_of = [step = *description](const ScheduleConfig& config) {
+      live.options.static_order_of =
+          [step =
+               *description](const ScheduleConfig& config) -> Result<std::vector<std::uint32_t>> {
+        if (is_partitioned(config)) return invalid(kNoStaticOrder);
         return static_order(step, config);
       };
     } else {
@@ -232,7 +248,9 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
     live = std::move(*tuning);
   }
   Phase phase{config, 0, options.training.steps, {}, false};
-  if (config.order == CollectiveOrder::static_order) {
+  const bool knows_steps = !is_live(options) || !is_partitioned(config);
+  if (config.order == CollectiveOrder::static_order && !knows_steps) warn(kNoStaticOrder);
+  if (config.order == CollectiveOrder::static_order && knows_steps) {
     auto order = find_static_order(training, config, options.step, options.warmup, warn);
     if (!order) return failure(order.error());
     phase.options.static_order = std::move(order->parts);
@@ -313,9 +331,31 @@ Result<void> profile(const JobOptions& options, const RunReport& report, const T
 }
 
 std::string describe(const ScheduleConfig& config) {
-  return "partition " + std::to_string(config.partition_bytes) + " B, credit " +
-         std::to_string(config.credit_bytes) + " B, " + std::to_string(config.streams) +
-         (config.streams == 1 ? " stream, " : " streams, ") + std::string(to_string(config.order));
+  std::string text = "partition " + std::to_string(config.partition_bytes) + " B, credit " +
+                     std::to_string(config.credit_bytes) + " B, " + std::to_string(config.streams) +
+                     (config.streams == 1 ? " stream, " : " streams, ") +
+                     std::string(to_string(config.order));
+  // What partitions steps, as far as it does.
+  ScheduleConfig plain;
+  plain.partition_bytes = config.partition_bytes;
+  plain.credit_bytes = config.credit_bytes;
+  plain.streams = config.streams;
+  plain.comm_channels = config.comm_channels;
+  plain.order = config.order;
+  const nlohmann::json values = knob_values(config);
+  for (const std::string& name : changed_knobs(plain, config)) {
+    const nlohmann::json& value = values.at(name);
+    text += ", " + name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
+/// How the configuration partitions the job's steps is right, which can be seen before any runs.
+Result<void> check_partition(Gpt2& model, const ScheduleConfig& config) {
+  if (!is_partitioned(config)) return {};
+  const auto partitioned = partition_step(record_step(model), config);
+  if (!partitioned) return failure(partitioned.error().in("configuration"));
+  return {};
 }
 
 void print_summary(const JobOptions& options, const RunReport& report, const Gpt2& model,
@@ -328,6 +368,7 @@ void print_summary(const JobOptions& options, const RunReport& report, const Gpt
   if (options.json) {
     auto document = to_json(report);
     document["losses"] = model.losses();
+    document["optimizer_bytes"] = model.optimizer_bytes();
     document["parameters_hash"] = model.parameters_hash();
     if (options.watch) document["explored"] = explored;
     if (!layers.empty()) {
@@ -350,6 +391,10 @@ void print_summary(const JobOptions& options, const RunReport& report, const Gpt
               report.topology.link.starts_with("emulated")
                   ? ("emulated link " + report.topology.link.substr(9)).c_str()
                   : report.topology.link.c_str());
+  if (options.training.shard_optimizer) {
+    std::printf("sharded optimiser: %lld bytes on this rank\n",
+                static_cast<long long>(model.optimizer_bytes()));
+  }
   if (options.watch) {
     std::printf("settled on %s; trying others took %s of the time\n",
                 describe(report.config).c_str(), percent(explored).c_str());
@@ -372,6 +417,8 @@ Result<void> run(JobOptions options) {
   Collective& collective = network->collective();
   options.training.rank = collective.rank();
   options.training.world_size = collective.world_size();
+  // Collectives of devices do not tell hosts apart.
+  if (options.device == "host") options.training.ranks_per_host = collective.ranks_per_host();
   auto topology = topology_of(*network);
   if (!topology) return failure(topology.error());
   const auto type = parse_element_type(options.precision);
@@ -383,16 +430,17 @@ Result<void> run(JobOptions options) {
                                       collective, clock, warn);
   if (!platform) return failure(platform.error());
   (*platform)->describe(*topology);
-  const auto model = Gpt2::create(options.model, options.training, *text, (*platform)->backend());
-  if (!model) return failure(model.error());
 
   RunReport report{.topology = *topology,
-                   .workload = workload(options.model),
+                   .workload = workload(options.model, options.training),
                    .config = {},
                    .config_source = {},
                    .iterations = {}};
   const auto fetched = fetch(report.topology, report.workload, collective);
   if (!fetched) return failure(fetched.error());
+  if (options.device != "host") {
+    if (auto ok = check_on_device(fetched->config); !ok) return failure(ok.error().in("--device"));
+  }
   report.config = fetched->config;
   report.config_source = fetched->source;
   if (collective.rank() == 0) {
@@ -400,6 +448,11 @@ Result<void> run(JobOptions options) {
     std::fprintf(stderr, "configuration from %s (%s): %s\n", fetched->source.c_str(),
                  fetched->detail.c_str(), describe(report.config).c_str());
   }
+  options.training.micro_batches_kept =
+      std::min(report.config.micro_batches_kept, options.training.micro_batches);
+  const auto model = Gpt2::create(options.model, options.training, *text, (*platform)->backend());
+  if (!model) return failure(model.error());
+  if (auto ok = check_partition(**model, report.config); !ok) return ok;
 
   const Training training{.model = **model,
                           .collective = collective,
@@ -409,8 +462,7 @@ Result<void> run(JobOptions options) {
                           .step_done =
                               [&](std::int64_t step) {
                                 if (collective.rank() != 0 || options.json) return;
-                                const auto loss =
-                                    (*model)->losses()[static_cast<std::size_t>(step)];
+                                const auto loss = (*model)->loss(step);
                                 std::printf("step %lld: loss %.4f\n", static_cast<long long>(step),
                                             static_cast<double>(loss));
                               }};

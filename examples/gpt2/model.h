@@ -12,7 +12,6 @@
 //
 // One thread calls; the tasks run wherever the submitter runs them.
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -20,12 +19,10 @@
 #include <vector>
 
 #include "core/result.h"
-#include "core/task.h"
 #include "examples/gpt2/backend.h"
-#include "examples/gpt2/block.h"
 #include "examples/gpt2/config.h"
-#include "examples/gpt2/layers.h"
 #include "examples/gpt2/parameters.h"
+#include "examples/gpt2/pass.h"
 #include "examples/gpt2/submitter.h"
 #include "examples/gpt2/text.h"
 
@@ -47,12 +44,21 @@ class Gpt2 {
   /// that the one before got is finished.
   void attach(Submitter& submitter);
 
-  /// Submits one step: batch, forward, backward, all-reduces, updates. Steps come in order, from 0.
+  /// Submits one step: the forward and the backward pass of each of its micro-batches, one after
+  /// the other, and with the last one all-reduces and updates. Steps come in order, from 0.
   void submit_step(std::int64_t step);
 
-  /// This rank's mean loss, in nats a token, of each step; NaN until the step has run. A value may
-  /// be read once its step has finished.
-  std::span<const float> losses() const { return losses_; }
+  /// This rank's mean loss, in nats a token, of a step that has finished; NaN before.
+  float loss(std::int64_t step) const;
+  /// Of each step.
+  std::vector<float> losses() const;
+
+  const TrainingOptions& options() const { return options_; }
+  /// What this rank's share of the optimiser's moments takes.
+  std::int64_t optimizer_bytes() const;
+  /// What one micro-batch takes, and what is there for those that are kept.
+  std::int64_t micro_batch_bytes() const { return activation_bytes(config_); }
+  std::int64_t micro_batches_limit_bytes() const;
 
   /// FNV-1a (64 bits, over 32-bit words) of all parameters. This and all below: only while nothing
   /// submitted is unfinished.
@@ -61,33 +67,16 @@ class Gpt2 {
   /// By place.
   std::deque<ParameterGroup>& groups() { return groups_; }
 
-  /// Of the last step: batch·sequence × vocabulary.
-  const Buffer& logits() const { return logits_; }
+  /// Of the last step's last micro-batch: batch·sequence × vocabulary.
+  const Buffer& logits() const;
 
  private:
   Gpt2(const Gpt2Config& config, const TrainingOptions& options, const Text& text,
        Backend& backend);
 
-  ParameterGroup& embedding() { return groups_.front(); }
-  EmbeddingShape embedding_shape() const;
-  LinearShape head_shape() const { return {config_.rows(), config_.d_model, config_.vocabulary}; }
-
-  /// The residual stream that enters a block, or, for the number of blocks, the final norm.
-  const Buffer& stream(std::size_t block) const {
-    return block == 0 ? embedded_ : blocks_[block - 1].out();
-  }
   /// Those that live within a step.
   std::vector<Buffer*> step_buffers();
-  /// Alternate, so that a block's output gradient is in the other set than its own.
-  BlockGradients& gradients(std::size_t block) { return gradients_[block % 2]; }
-
-  BufferSlice token_table() { return embedding().weights(EmbeddingParameter::tokens); }
-
-  void submit_embedding_forward(std::int64_t step);
-  void submit_head_forward(std::int64_t step);
-  void submit_head_backward();
-  void submit_blocks_backward(std::int64_t step);
-  void submit_embedding_backward();
+  std::span<float> losses_of(std::int64_t step) const;
 
   const Gpt2Config config_;
   const TrainingOptions options_;
@@ -96,14 +85,9 @@ class Gpt2 {
   Submitter* submitter_ = nullptr;
 
   std::deque<ParameterGroup> groups_;
-  DataId batch_id_;  // of inputs and targets
-  std::span<float> losses_;
-
-  Buffer embedded_;
-  std::deque<Block> blocks_;
-  LayerNorm final_norm_;
-  Buffer normed_, statistics_, logits_, dlogits_, dnormed_;
-  std::array<BlockGradients, 2> gradients_;
+  std::span<float> losses_;          // of each micro-batch of each step
+  std::deque<PassMemory> memories_;  // which the passes take turns with
+  std::deque<Pass> passes_;          // of each micro-batch
 };
 
 }  // namespace hocket

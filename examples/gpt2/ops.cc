@@ -46,6 +46,16 @@ void multiply(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int m, i
               ldc);
 }
 
+/// The part of c = aᵀ·b, where a is tokens × rows of c, and b tokens × columns of c.
+void multiply_gradient(const GradientPart& part, const float* a, int rows, const float* b,
+                       int columns, float* c) {
+  const auto first = static_cast<std::size_t>(part.token_begin);
+  multiply(CblasTrans, CblasNoTrans, part.row_end - part.row_begin, columns,
+           part.token_end - part.token_begin, 1.0f, a + first * rows + part.row_begin, rows,
+           b + first * columns, columns, part.add ? 1.0f : 0.0f,
+           c + static_cast<std::size_t>(part.row_begin) * columns, columns);
+}
+
 /// Softmax of the first `count` of `row` in place.
 void softmax(float* row, int count) {
   float largest = row[0];
@@ -122,9 +132,9 @@ void embedding_forward(const EmbeddingShape& shape, Tokens tokens, ConstFloats t
 }
 
 void embedding_backward(const EmbeddingShape& shape, Tokens tokens, ConstFloats dy,
-                        Floats dtoken_table, Floats dposition_table) {
+                        Floats dtoken_table, Floats dposition_table, bool add) {
   const std::size_t width = shape.width;
-  std::fill(dposition_table.begin(), dposition_table.end(), 0.0f);
+  if (!add) std::fill(dposition_table.begin(), dposition_table.end(), 0.0f);
   for (std::size_t row = 0; row < tokens.size(); ++row) {
     const float* in = dy.data() + row * width;
     float* token = dtoken_table.data() + tokens[row] * width;
@@ -181,10 +191,12 @@ void layer_norm_backward_input(const LayerNormShape& shape, ConstFloats x, Const
 }
 
 void layer_norm_backward_weight(const LayerNormShape& shape, ConstFloats x, ConstFloats statistics,
-                                ConstFloats dy, Floats dgain, Floats dbias) {
+                                ConstFloats dy, Floats dgain, Floats dbias, bool add) {
   const std::size_t width = shape.width;
-  std::fill(dgain.begin(), dgain.end(), 0.0f);
-  std::fill(dbias.begin(), dbias.end(), 0.0f);
+  if (!add) {
+    std::fill(dgain.begin(), dgain.end(), 0.0f);
+    std::fill(dbias.begin(), dbias.end(), 0.0f);
+  }
   for (int row = 0; row < shape.rows; ++row) {
     const float* in = x.data() + row * width;
     const float* gradient = dy.data() + row * width;
@@ -214,12 +226,12 @@ void linear_backward_input(const LinearShape& shape, ConstFloats dy, ConstFloats
            weight.data(), shape.out, 0.0f, dx.data(), shape.in);
 }
 
-void linear_backward_weight(const LinearShape& shape, ConstFloats x, ConstFloats dy, Floats dweight,
-                            Floats dbias) {
-  multiply(CblasTrans, CblasNoTrans, shape.in, shape.out, shape.rows, 1.0f, x.data(), shape.in,
-           dy.data(), shape.out, 0.0f, dweight.data(), shape.out);
-  std::fill(dbias.begin(), dbias.end(), 0.0f);
-  for (int row = 0; row < shape.rows; ++row) {
+void linear_backward_weight(const LinearShape& shape, const GradientPart& part, ConstFloats x,
+                            ConstFloats dy, Floats dweight, Floats dbias) {
+  multiply_gradient(part, x.data(), shape.in, dy.data(), shape.out, dweight.data());
+  if (part.row_end < shape.in) return;
+  if (!part.add) std::fill(dbias.begin(), dbias.end(), 0.0f);
+  for (int row = part.token_begin; row < part.token_end; ++row) {
     residual_add(dy.subspan(static_cast<std::size_t>(row) * shape.out, shape.out), dbias);
   }
 }
@@ -235,10 +247,9 @@ void head_backward_input(const LinearShape& shape, ConstFloats dlogits, ConstFlo
            shape.out, table.data(), shape.in, 0.0f, dx.data(), shape.in);
 }
 
-void head_backward_weight(const LinearShape& shape, ConstFloats x, ConstFloats dlogits,
-                          Floats dtable) {
-  multiply(CblasTrans, CblasNoTrans, shape.out, shape.in, shape.rows, 1.0f, dlogits.data(),
-           shape.out, x.data(), shape.in, 0.0f, dtable.data(), shape.in);
+void head_backward_weight(const LinearShape& shape, const GradientPart& part, ConstFloats x,
+                          ConstFloats dlogits, Floats dtable) {
+  multiply_gradient(part, dlogits.data(), shape.out, x.data(), shape.in, dtable.data());
 }
 
 void attention_forward(const AttentionShape& shape, ConstFloats qkv, Floats weights, Floats y) {

@@ -32,10 +32,10 @@ struct EmbeddingShape {
 void embedding_forward(const EmbeddingShape& shape, Tokens tokens, ConstFloats token_table,
                        ConstFloats position_table, Floats y);
 
-/// Adds to dtoken_table (which the output head, tied to it, has written before); overwrites
-/// dposition_table.
+/// Adds to dtoken_table (which the output head, tied to it, has written before), and with `add` to
+/// dposition_table, too; otherwise that is overwritten.
 void embedding_backward(const EmbeddingShape& shape, Tokens tokens, ConstFloats dy,
-                        Floats dtoken_table, Floats dposition_table);
+                        Floats dtoken_table, Floats dposition_table, bool add = false);
 
 struct LayerNormShape {
   int rows = 0, width = 0;
@@ -52,8 +52,9 @@ void layer_norm_forward(const LayerNormShape& shape, ConstFloats x, ConstFloats 
 void layer_norm_backward_input(const LayerNormShape& shape, ConstFloats x, ConstFloats gain,
                                ConstFloats statistics, ConstFloats dy, ConstFloats skip, Floats dx);
 
+/// With `add` to what is there.
 void layer_norm_backward_weight(const LayerNormShape& shape, ConstFloats x, ConstFloats statistics,
-                                ConstFloats dy, Floats dgain, Floats dbias);
+                                ConstFloats dy, Floats dgain, Floats dbias, bool add = false);
 
 struct LinearShape {
   int rows = 0, in = 0, out = 0;
@@ -66,17 +67,35 @@ void linear_forward(const LinearShape& shape, ConstFloats x, ConstFloats weight,
 /// dx = dy·weightᵀ.
 void linear_backward_input(const LinearShape& shape, ConstFloats dy, ConstFloats weight, Floats dx);
 
-/// dweight = xᵀ·dy, dbias = the sum of dy's rows.
-void linear_backward_weight(const LinearShape& shape, ConstFloats x, ConstFloats dy, Floats dweight,
-                            Floats dbias);
+/// What of a weight's gradient is computed: some rows of it, summed over some of the batch's.
+struct GradientPart {
+  int row_begin = 0, row_end = 0;      ///< of the weight; a bias goes with the last row
+  int token_begin = 0, token_end = 0;  ///< rows of the batch
+  bool add = false;                    ///< to what is there, instead of overwriting it
+
+  bool operator==(const GradientPart&) const = default;
+};
+
+/// All of it.
+constexpr GradientPart whole_weight(const LinearShape& shape) {
+  return {.row_begin = 0, .row_end = shape.in, .token_begin = 0, .token_end = shape.rows};
+}
+/// The same of the head, whose table has a row for each output.
+constexpr GradientPart whole_table(const LinearShape& shape) {
+  return {.row_begin = 0, .row_end = shape.out, .token_begin = 0, .token_end = shape.rows};
+}
+
+/// dweight = xᵀ·dy, dbias = the sum of dy's rows; of both the part alone.
+void linear_backward_weight(const LinearShape& shape, const GradientPart& part, ConstFloats x,
+                            ConstFloats dy, Floats dweight, Floats dbias);
 
 /// The output head, tied to the token embedding (Press, Wolf, arXiv:1608.05859): logits = x·tableᵀ.
 /// x: rows × in, table: out × in, logits: rows × out.
 void head_forward(const LinearShape& shape, ConstFloats x, ConstFloats table, Floats logits);
 void head_backward_input(const LinearShape& shape, ConstFloats dlogits, ConstFloats table,
                          Floats dx);
-void head_backward_weight(const LinearShape& shape, ConstFloats x, ConstFloats dlogits,
-                          Floats dtable);
+void head_backward_weight(const LinearShape& shape, const GradientPart& part, ConstFloats x,
+                          ConstFloats dlogits, Floats dtable);
 
 struct AttentionShape {
   int batch = 0, sequence = 0, heads = 0, width = 0;  ///< `width` is a multiple of `heads`

@@ -1,11 +1,20 @@
 #include "examples/gpt2/parameters.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "core/check.h"
+#include "core/rank_grid.h"
 #include "examples/gpt2/random.h"
 
 namespace hocket {
+namespace {
+
+/// Updates are divided at multiples of this.
+constexpr std::int64_t kUnitBytes = kBlockAlignmentBytes;
+
+}  // namespace
 
 std::size_t GroupSpec::size() const {
   std::size_t total = 0;
@@ -25,34 +34,51 @@ std::vector<GroupSpec> parameter_groups(const Gpt2Config& config) {
   const ParameterSpec positions{.size = config.sequence * d, .initial_stddev = 0.01f};
 
   std::vector<GroupSpec> groups;
-  groups.push_back({"embedding", {matrix(config.vocabulary, d, kDeviation), positions}});
+  groups.push_back(
+      {"embedding", "embedding", {matrix(config.vocabulary, d, kDeviation), positions}});
   for (int layer = 0; layer < config.layers; ++layer) {
     const std::string block = "block." + std::to_string(layer);
+    const std::string region = "layer" + std::to_string(layer);
     groups.push_back({block + ".attention",
+                      region,
                       {gain, bias(d), matrix(d, 3 * d, kDeviation), bias(3 * d),
                        matrix(d, d, residual_deviation), bias(d)}});
     groups.push_back({block + ".mlp",
+                      region,
                       {gain, bias(d), matrix(d, 4 * d, kDeviation), bias(4 * d),
                        matrix(4 * d, d, residual_deviation), bias(d)}});
   }
-  groups.push_back({"final_norm", {gain, bias(d)}});
+  groups.push_back({"final_norm", "head", {gain, bias(d)}});
   return groups;
 }
 
+ParameterGroup::Elements ParameterGroup::own_elements(std::size_t size,
+                                                      const TrainingOptions& options) {
+  if (!options.shard_optimizer) return {0, size};
+  const auto bytes = static_cast<std::int64_t>(size * sizeof(float));
+  const BlockRange block = block_range(bytes, options.grid(), options.rank);
+  return {static_cast<std::size_t>(block.begin) / sizeof(float),
+          static_cast<std::size_t>(block.end) / sizeof(float)};
+}
+
 ParameterGroup::ParameterGroup(Backend& backend, const GroupSpec& spec, std::size_t place,
-                               std::size_t groups, std::uint64_t seed)
+                               std::size_t groups, const TrainingOptions& options)
     : backend_(backend),
       spec_(spec),
-      update_name_(spec.name + ".adamw"),
+      options_(options),
+      own_(own_elements(spec.size(), options)),
+      sum_task_(spec.name, "backward", spec.layer),
+      update_task_(spec.name + ".adamw", "update", spec.layer),
+      gather_task_(spec.name + ".gather", "backward", spec.layer),
       priorities_(static_cast<std::uint32_t>(place), static_cast<std::uint32_t>(groups)),
       parameters_(backend.allocate(BufferUse::master, spec.size())),
       weights_(backend.element_type() == ElementType::float32
                    ? parameters_
                    : backend.allocate(BufferUse::weights, spec.size())),
       gradients_(backend.allocate(BufferUse::master, spec.size())),
-      first_moment_(backend.allocate(BufferUse::master, spec.size())),
-      second_moment_(backend.allocate(BufferUse::master, spec.size())) {
-  const std::uint64_t key = random_bits(random_key(seed, RandomUse::parameters), place);
+      first_moment_(backend.allocate(BufferUse::master, own_.end - own_.begin)),
+      second_moment_(backend.allocate(BufferUse::master, own_.end - own_.begin)) {
+  const std::uint64_t key = random_bits(random_key(options.seed, RandomUse::parameters), place);
   std::vector<float> values(spec.size());
   std::size_t index = 0;
   for (const ParameterSpec& parameter : spec_.parameters) {
@@ -63,28 +89,78 @@ ParameterGroup::ParameterGroup(Backend& backend, const GroupSpec& spec, std::siz
   }
   backend.store(parameters_, values);
   backend.store(weights_, values);
+  divide_update();
+}
+
+void ParameterGroup::divide_update() {
+  if (!backend_.divides()) return;
+  const auto bytes = static_cast<std::int64_t>(spec_.size() * sizeof(float));
+  // Equal on all ranks: where a rank has less than a block, its last pieces are shorter.
+  const bool of_block = options_.shard_optimizer;
+  const std::int64_t whole = of_block ? block_bytes(bytes, options_.world_size) : bytes;
+  const std::int64_t unit_bytes = std::min(whole, kUnitBytes);
+  update_units_ = whole / unit_bytes;
+  const DimensionSlice slice{.data = {},
+                             .begin_bytes = 0,
+                             .bytes_per_unit = unit_bytes,
+                             .tail_bytes = whole - update_units_ * unit_bytes,
+                             .of_block = of_block};
+  update_task_.place.dimensions = {{.name = "elements",
+                                    .kind = DimensionKind::outer,
+                                    .extent = update_units_,
+                                    .slices = {slice, slice}}};
 }
 
 void ParameterGroup::attach(Submitter& submitter) {
+  HOCKET_CHECK(!options_.shard_optimizer || submitter.grid() == options_.grid(),
+               "a rank owns the same block of moments, gradients and parameters");
   parameters_.attach(submitter);
   gradients_.attach(submitter);
-}
-
-void ParameterGroup::submit_update(Submitter& submitter, const TrainingOptions& options,
-                                   std::int64_t step) {
-  submitter.all_reduce({.name = spec_.name, .priority = priorities_.communication}, gradients_.id,
-                       {static_cast<float*>(gradients_.memory), gradients_.size});
-  submitter.compute({.name = update_name_, .priority = priorities_.forward},
-                    std::array{read(gradients_.id), hocket::update(parameters_.id)},
-                    [this, &options, step] { update(options, step); });
-}
-
-void ParameterGroup::update(const TrainingOptions& options, std::int64_t step) {
-  for (std::size_t i = 0; i < offsets_.size(); ++i) {
-    backend_.adamw_update(options.adamw, step + 1, spec_.parameters[i].decay,
-                          1.0 / options.world_size, gradient(i), values(i), slice(first_moment_, i),
-                          slice(second_moment_, i), weights(i));
+  for (Dimension& dimension : update_task_.place.dimensions) {
+    dimension.slices[0].data = gradients_.id;
+    dimension.slices[1].data = parameters_.id;
   }
+}
+
+void ParameterGroup::submit_update(Submitter& submitter, std::int64_t step) {
+  const std::span gradients(static_cast<float*>(gradients_.memory), gradients_.size);
+  const TaskOptions sum = sum_task_.options(priorities_.communication);
+  if (options_.shard_optimizer) {
+    submitter.reduce_scatter(sum, gradients_.id, gradients);
+  } else {
+    submitter.all_reduce(sum, gradients_.id, gradients);
+  }
+  submit_divisible(submitter, update_task_, priorities_.forward,
+                   std::array{read(gradients_.id), hocket::update(parameters_.id)},
+                   [this, step](const TaskPiece& piece) { update(piece, step); });
+  if (options_.shard_optimizer) {
+    submitter.all_gather(gather_task_.options(priorities_.communication), parameters_.id,
+                         {static_cast<float*>(parameters_.memory), parameters_.size});
+  }
+}
+
+void ParameterGroup::update(const TaskPiece& piece, std::int64_t step) {
+  const auto unit = static_cast<std::int64_t>(kUnitBytes / sizeof(float));
+  const auto at = [&](std::int64_t units) {
+    return std::min(own_.begin + static_cast<std::size_t>(units * unit), own_.end);
+  };
+  const std::size_t first = at(piece.begin),
+                    last = piece.end < update_units_ ? at(piece.end) : own_.end;
+  const double scale = 1.0 / (static_cast<double>(options_.world_size) * options_.micro_batches);
+  for (std::size_t i = 0; i < offsets_.size(); ++i) {
+    const std::size_t begin = std::max(first, offsets_[i]);
+    const std::size_t end = std::min(last, offsets_[i] + spec_.parameters[i].size);
+    if (begin >= end) continue;
+    const std::size_t size = end - begin, of_own = begin - own_.begin;
+    backend_.adamw_update(options_.adamw, step + 1, spec_.parameters[i].decay, scale,
+                          {gradients_, begin, size}, {parameters_, begin, size},
+                          {first_moment_, of_own, size}, {second_moment_, of_own, size},
+                          {weights_, begin, size});
+  }
+}
+
+std::int64_t ParameterGroup::optimizer_bytes() const {
+  return static_cast<std::int64_t>((first_moment_.size + second_moment_.size) * sizeof(float));
 }
 
 }  // namespace hocket

@@ -14,6 +14,7 @@
 #include "core/task.h"
 #include "examples/gpt2/backend.h"
 #include "examples/gpt2/config.h"
+#include "examples/gpt2/layer_task.h"
 #include "examples/gpt2/submitter.h"
 
 namespace hocket {
@@ -26,6 +27,7 @@ struct ParameterSpec {
 
 struct GroupSpec {
   std::string name;
+  std::string layer;  ///< as regions are named: "embedding", "layer0", …, "head"
   std::vector<ParameterSpec> parameters;
 
   std::size_t size() const;
@@ -65,14 +67,16 @@ struct Priorities {
 
 class ParameterGroup {
  public:
-  /// Allocates and initialises; equal on every rank for a seed. `groups` is the number of groups.
+  /// Allocates and initialises; equal on every rank for a seed. `groups` is the number of groups,
+  /// `options` outlives this.
   ParameterGroup(Backend& backend, const GroupSpec& spec, std::size_t place, std::size_t groups,
-                 std::uint64_t seed);
+                 const TrainingOptions& options);
 
   ParameterGroup(const ParameterGroup&) = delete;
   ParameterGroup& operator=(const ParameterGroup&) = delete;
 
   const std::string& name() const { return spec_.name; }
+  const std::string& layer() const { return spec_.layer; }
   const Priorities& priorities() const { return priorities_; }
   Backend& backend() const { return backend_; }
 
@@ -85,20 +89,40 @@ class ParameterGroup {
   const Buffer& parameters() const { return parameters_; }
   const Buffer& gradients() const { return gradients_; }
 
+  /// To the gradients, of the task of a backward pass that computes the first of them.
+  Access first_access(MicroBatch of) const {
+    return of.is_first() ? write(gradients_.id) : hocket::update(gradients_.id);
+  }
+
   void attach(Submitter& submitter);
 
-  /// Submits the sum of the gradients over ranks, then the update with their mean.
-  void submit_update(Submitter& submitter, const TrainingOptions& options, std::int64_t step);
+  /// Submits the sum of the gradients over ranks, then the update with their mean. With a sharded
+  /// optimiser (ZeRO stage 1, Rajbhandari et al., SC 2020, section 5.1) a rank gets the sum of its
+  /// own block alone, updates that, and all ranks gather the parameters.
+  void submit_update(Submitter& submitter, std::int64_t step);
+
+  /// Of the moments that this rank keeps.
+  std::int64_t optimizer_bytes() const;
 
  private:
+  /// Elements of the group.
+  struct Elements {
+    std::size_t begin = 0, end = 0;
+  };
+
   BufferSlice slice(const Buffer& all, std::size_t parameter) const {
     return {all, offsets_[parameter], spec_.parameters[parameter].size};
   }
-  void update(const TrainingOptions& options, std::int64_t step);
+  static Elements own_elements(std::size_t size, const TrainingOptions& options);
+  void divide_update();
+  void update(const TaskPiece& piece, std::int64_t step);
 
   Backend& backend_;
   GroupSpec spec_;
-  std::string update_name_;
+  const TrainingOptions& options_;
+  const Elements own_;  ///< what this rank updates
+  std::int64_t update_units_ = 1;
+  LayerTask sum_task_, update_task_, gather_task_;
   Priorities priorities_;
   std::vector<std::size_t> offsets_;
   Buffer parameters_, weights_, gradients_, first_moment_, second_moment_;

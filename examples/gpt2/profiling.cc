@@ -8,8 +8,10 @@
 #include <system_error>
 #include <utility>
 
+#include "core/check.h"
 #include "core/json.h"
 #include "core/sim/simulator.h"
+#include "examples/gpt2/step_recorder.h"
 #include "profiler/step_profile.h"
 
 namespace hocket {
@@ -18,26 +20,66 @@ namespace {
 /// The other size of parts in a profile.
 constexpr std::int64_t kSmallPartBytes = 256 << 10;
 
-/// Runs nothing, and keeps the sizes of the collectives.
-class CollectiveSizes final : public Submitter {
- public:
-  DataId add_data() override { return {data_++}; }
-  void compute(const TaskOptions&, std::span<const Access>, TaskBody) override {}
-  void all_reduce(const TaskOptions&, DataId, std::span<float> values) override {
-    bytes.push_back(static_cast<std::int64_t>(values.size_bytes()));
-  }
+/// A step is profiled as it is submitted: what is partitioned is another one.
+ScheduleConfig unpartitioned(const ScheduleConfig& config) {
+  ScheduleConfig plain;
+  plain.partition_bytes = config.partition_bytes;
+  plain.credit_bytes = config.credit_bytes;
+  plain.streams = config.streams;
+  plain.comm_channels = config.comm_channels;
+  plain.order = config.order;
+  return plain;
+}
 
+/// Whether the tasks of both steps have the same kinds, sizes and numbers of accesses.
+bool same_tasks(const StepDescription& a, const StepDescription& b) {
+  return std::ranges::equal(a.tasks, b.tasks, [](const StepTask& x, const StepTask& y) {
+    return x.collective.has_value() == y.collective.has_value() && x.bytes == y.bytes &&
+           x.priority == y.priority && x.accesses.size() == y.accesses.size();
+  });
+}
+
+/// `measured`, whose tasks are those of `submitted`, with what a measurement does not see of them:
+/// regions, micro-batches, dimensions, and what collectives do.
+StepDescription with_places(StepDescription measured, const StepDescription& submitted) {
+  std::vector<StepTask> tasks = submitted.tasks;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    tasks[i].duration_ns = measured.tasks[i].duration_ns;
+  measured.tasks = std::move(tasks);
+  measured.data = submitted.data;
+  measured.ranks = submitted.ranks;
+  measured.ranks_per_host = submitted.ranks_per_host;
+  measured.micro_batch_bytes = submitted.micro_batch_bytes;
+  measured.memory_limit_bytes = submitted.memory_limit_bytes;
+  return measured;
+}
+
+/// What `profiled` steps of the job are.
+Result<StepDescription> describe(const Training& training,
+                                 const std::vector<ProfiledStep>& profiled) {
+  auto measured = describe_step(profiled);
+  if (!measured) return measured;
+  const StepDescription submitted = record_step(training.model);
+  HOCKET_CHECK(same_tasks(*measured, submitted), "a profile is of what the model submits");
+  auto step = with_places(std::move(*measured), submitted);
+  step.channel_split = 0;  // TCP connections share a link
+  return step;
+}
+
+std::vector<std::int64_t> collective_bytes(const StepDescription& step) {
   std::vector<std::int64_t> bytes;
-
- private:
-  std::uint32_t data_ = 0;
-};
+  for (const StepTask& task : step.tasks) {
+    if (task.collective) bytes.push_back(task.bytes);
+  }
+  return bytes;
+}
 
 /// Runs `phase` and adds its steps to `profiled`, without the first. One channel carries all parts,
 /// so that a part's time is its own.
 Result<void> run_profiled(const Training& training, Phase phase,
                           std::vector<ProfiledStep>& profiled) {
   StepProfile profile;
+  phase.config = unpartitioned(phase.config);
   phase.config.comm_channels = 1;
   phase.options.trace = &profile;
   phase.options.observer = &profile;
@@ -54,18 +96,18 @@ Result<StepDescription> read_step(const std::string& path) {
   return step;
 }
 
-Result<void> check_fits(const Training& training, const StepDescription& description) {
-  CollectiveSizes of_job;
-  training.model.attach(of_job);
-  training.model.submit_step(0);
-  std::vector<std::int64_t> described;
-  for (const StepTask& task : expand(description).tasks) {
-    if (task.collective) described.push_back(task.bytes);
+/// `description` as one of the job's step, if it is.
+Result<StepDescription> fit(const Training& training, const StepDescription& description) {
+  const StepDescription submitted = record_step(training.model);
+  const StepDescription general = expand(description);
+  const auto described = collective_bytes(general), of_job = collective_bytes(submitted);
+  if (described == of_job) {
+    // One that was not measured on the job has no places but its own.
+    return same_tasks(general, submitted) ? with_places(general, submitted) : description;
   }
-  if (described == of_job.bytes) return {};
   return failure(ErrorCode::invalid_argument,
                  "the description is of another step: its " + std::to_string(described.size()) +
-                     " collectives are not the job's " + std::to_string(of_job.bytes.size()) +
+                     " collectives are not the job's " + std::to_string(of_job.size()) +
                      ", or not of the same sizes; profile this job");
 }
 
@@ -73,8 +115,9 @@ Result<std::vector<std::uint32_t>> compute_order(const Training& training,
                                                  const ScheduleConfig& config,
                                                  const Result<StepDescription>& description) {
   if (!description) return failure(description.error());
-  if (auto ok = check_fits(training, *description); !ok) return failure(ok.error());
-  auto order = static_order(*description, config);
+  const auto step = fit(training, *description);
+  if (!step) return failure(step.error());
+  auto order = static_order(*step, config);
   if (order && nlohmann::json(*order).dump().size() > std::size_t{kMaxMessageBytes}) {
     return failure(ErrorCode::invalid_argument,
                    "an order of " + std::to_string(order->size()) +
@@ -114,19 +157,15 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
     if (auto ok = run_profiled(training, phase, profiled); !ok) return failure(ok.error());
     step = phase.end_step;
   }
-  auto description = describe_step(profiled);
-  if (description) {
-    description->ranks = training.collective.world_size();
-    description->channel_split = 0;  // TCP connections share a link
-  }
-  return description;
+  return describe(training, profiled);
 }
 
 Result<StepDescription> read_fitting_step(const Training& training, const std::string& path) {
-  auto step = read_step(path);
+  const auto step = read_step(path);
   if (!step) return step;
-  if (auto ok = check_fits(training, *step); !ok) return failure(ok.error().in(path));
-  return step;
+  auto fitting = fit(training, *step);
+  if (!fitting) return failure(fitting.error().in(path));
+  return fitting;
 }
 
 Result<void> write_step(const StepDescription& description, const std::string& path) {
@@ -157,8 +196,8 @@ Result<StaticOrder> find_static_order(const Training& training, const ScheduleCo
     result.from_step = warmup;
   }
   if (collective.rank() == 0) {
-    auto order = compute_order(training, config,
-                               step_path.empty() ? describe_step(profiled) : read_step(step_path));
+    auto order = compute_order(
+        training, config, step_path.empty() ? describe(training, profiled) : read_step(step_path));
     if (order) {
       result.parts = std::move(*order);
     } else {

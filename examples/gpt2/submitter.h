@@ -5,6 +5,7 @@
 
 #include <span>
 
+#include "core/rank_grid.h"
 #include "core/task.h"
 #include "core/task_body.h"
 
@@ -15,10 +16,16 @@ class Submitter {
  public:
   virtual ~Submitter() = default;
 
+  virtual RankGrid grid() const = 0;
+
   virtual DataId add_data() = 0;
   virtual void compute(const TaskOptions& options, std::span<const Access> accesses,
                        TaskBody body) = 0;
+  virtual void compute_pieces(const TaskOptions& options, std::span<const Access> accesses,
+                              PieceBody body) = 0;
   virtual void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) = 0;
+  virtual void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) = 0;
+  virtual void all_gather(const TaskOptions& options, DataId data, std::span<float> values) = 0;
 };
 
 }  // namespace hocket

@@ -15,19 +15,35 @@ class SerialSubmitter final : public Submitter {
  public:
   explicit SerialSubmitter(Scheduler& scheduler) : scheduler_(scheduler), submitter_(scheduler) {}
 
+  RankGrid grid() const override { return submitter_.grid(); }
   DataId add_data() override { return submitter_.add_data(); }
   void compute(const TaskOptions& options, std::span<const Access> accesses,
                TaskBody body) override {
     submitter_.compute(options, accesses, std::move(body));
   }
+  void compute_pieces(const TaskOptions& options, std::span<const Access> accesses,
+                      PieceBody body) override {
+    submitter_.compute_pieces(options, accesses, std::move(body));
+  }
   void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) override {
-    // A failure is the scheduler's, and end_step() returns it.
-    (void)scheduler_.synchronize();
-    submitter_.all_reduce(options, data, values);
-    (void)scheduler_.synchronize();
+    alone([&] { submitter_.all_reduce(options, data, values); });
+  }
+  void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) override {
+    alone([&] { submitter_.reduce_scatter(options, data, values); });
+  }
+  void all_gather(const TaskOptions& options, DataId data, std::span<float> values) override {
+    alone([&] { submitter_.all_gather(options, data, values); });
   }
 
  private:
+  template <class Submit>
+  void alone(Submit submit) {
+    // A failure is the scheduler's, and end_step() returns it.
+    (void)scheduler_.synchronize();
+    submit();
+    (void)scheduler_.synchronize();
+  }
+
   Scheduler& scheduler_;
   SchedulerSubmitter submitter_;
 };

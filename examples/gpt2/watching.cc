@@ -56,7 +56,9 @@ Result<Watch> watch_daemon(const RunReport& report, const FetchedConfig& fetched
                      .version = fetched.version,
                      .explore = explore,
                      .step = step};
-  for (const Knob& knob : schedule_knobs()) job.knobs.emplace_back(knob.name);
+  for (const Knob& knob : schedule_knobs()) {
+    if (knob.searched) job.knobs.emplace_back(knob.name);
+  }
   std::string id = job.id;
   return Watch{id, open_daemon_link({.daemon = std::move(*daemon),
                                      .job = std::move(job),

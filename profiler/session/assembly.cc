@@ -219,7 +219,9 @@ class Assembly {
                          .step = event.step,
                          .bytes = event.bytes,
                          .sequence = event.sequence};
-      if (event.kind == TraceKind::communication) record.collective = CollectiveKind::all_reduce;
+      // Metrics and clocks take a collective for one of all ranks.
+      if (event.kind == TraceKind::communication && event.group == CollectiveGroup::world)
+        record.collective = event.collective;
       if (kept.submission != kUnknown) {
         record.submitted_ns = log_.submissions[kept.submission].submitted_ns;
         record.ready_ns = ready_ns_[kept.submission];
@@ -244,6 +246,11 @@ class Assembly {
   /// Of the first window's step.
   StepStructure make_structure() const {
     StepStructure structure;
+    std::unordered_map<std::size_t, CollectiveKind> kinds;  // by submission
+    for (const KeptEvent& kept : events_) {
+      if (kept.event->kind == TraceKind::communication)
+        kinds[kept.submission] = kept.event->collective;
+    }
     for (std::size_t i = 0; i + 1 < starts_.size(); ++i) {
       const std::size_t first = first_submission(starts_[i].step);
       const std::size_t end = first_submission(starts_[i].step + 1);
@@ -251,7 +258,11 @@ class Assembly {
         continue;
       std::unordered_map<std::uint32_t, std::uint32_t> data;
       for (std::size_t at = first; at < end; ++at) {
-        structure.tasks.push_back(structure_task(log_.submissions[at], data));
+        StructureTask& task =
+            structure.tasks.emplace_back(structure_task(log_.submissions[at], data));
+        if (!log_.submissions[at].is_collective) continue;
+        const auto kind = kinds.find(at);
+        task.collective = kind == kinds.end() ? CollectiveKind::all_reduce : kind->second;
       }
       break;
     }
@@ -261,7 +272,6 @@ class Assembly {
   StructureTask structure_task(const Submission& submission,
                                std::unordered_map<std::uint32_t, std::uint32_t>& data) const {
     StructureTask task{text_of(submission.name), {}, submission.bytes, submission.priority, {}};
-    if (submission.is_collective) task.collective = CollectiveKind::all_reduce;
     for (std::uint32_t i = 0; i < submission.accesses; ++i) {
       const Access& access = log_.accesses[submission.first_access + i];
       const auto next = static_cast<std::uint32_t>(data.size());

@@ -307,5 +307,94 @@ TEST_F(Explain, EqualValuesShowNoEffect) {
   EXPECT_EQ(ask({"plot", "flat", "-o", folder_.file("flat")}).status, kDone);
 }
 
+/// Two hosts of four ranks, between which a flat all-reduce takes about as long as computing.
+constexpr const char* kSlowNetwork =
+    R"({"format":"hocket-step","version":1,"ranks":8,"ranks_per_host":4,"channel_split":0,
+        "links":{"host":"800gbit,1us","network":"8gbit,20us"},
+        "layers":[{"name":"a","parameter_bytes":8000000,"forward_ns":4e6,"backward_ns":8e6},
+                  {"name":"b","parameter_bytes":8000000,"forward_ns":4e6,"backward_ns":8e6},
+                  {"name":"c","parameter_bytes":8000000,"forward_ns":4e6,"backward_ns":8e6}]})";
+
+TEST_F(Explain, AStepAsJson) {
+  const auto step = folder_.write("slow.json", kSlowNetwork);
+  const auto better = folder_.file("better.json");
+  const auto answer = ask_as_it_is({"explain", step, "--json", "--output", better});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto document = answer.json();
+  EXPECT_EQ(document.at("of"), "step " + step);
+  EXPECT_LT(document.at("iteration_ns"), document.at("baseline_ns"));
+  EXPECT_GE(document.at("iteration_ns"), document.at("bound_ns"));
+  EXPECT_EQ(document.at("changes").at("group_ranks"), 4);
+  EXPECT_NEAR(document.at("speedup").get<double>(),
+              document.at("baseline_ns").get<double>() / document.at("iteration_ns").get<double>(),
+              1e-9);
+  const auto& rejected = document.at("rejected");
+  ASSERT_GT(rejected.size(), 10U);
+  EXPECT_TRUE(std::any_of(rejected.begin(), rejected.end(), [](const auto& row) {
+    return row.at("changes").empty();
+  })) << "the base was rejected";
+  for (const auto& row : rejected) {
+    EXPECT_FALSE(row.at("instead").empty());
+    EXPECT_FALSE(row.at("reason").get<std::string>().empty());
+    if (row.at("iteration_ns").is_null()) continue;
+    EXPECT_EQ(row.at("difference_ns").get<std::int64_t>(),
+              row.at("iteration_ns").get<std::int64_t>() -
+                  document.at("iteration_ns").get<std::int64_t>());
+  }
+  // What was written is what was chosen, and is predicted as told.
+  EXPECT_EQ(nlohmann::json::parse(read_file(better).value()), document.at("config"));
+  const auto simulated = ask_as_it_is({"simulate", step, "--config", better, "--json"}).json();
+  EXPECT_EQ(simulated.at("iteration_ns"), document.at("iteration_ns"));
+  EXPECT_EQ(simulated.at("bound_ns"), document.at("bound_ns"));
+  // From there on nothing is left to change.
+  const auto again = ask_as_it_is({"explain", step, "--json", "--config", better}).json();
+  EXPECT_LE(again.at("iteration_ns"), document.at("iteration_ns"));
+  EXPECT_EQ(again.at("baseline_ns"), document.at("iteration_ns"));
+}
+
+TEST_F(Explain, AStepAsText) {
+  const auto step = folder_.write("slow.json", kSlowNetwork);
+  const auto answer = ask_as_it_is({"explain", step});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  for (const char* line :
+       {"how to partition it", "chosen ", "group_ranks=4", "iteration ", "of the base ",
+        "speed-up ", "bound T* ", "looked at ", "rejected, by one change from the choice",
+        "group_ranks=1", "(the base)", " %", "that differ in more"}) {
+    EXPECT_THAT(answer.out, HasSubstr(line));
+  }
+}
+
+TEST_F(Explain, AStepThatNothingHelpsKeepsTheBase) {
+  const auto step = folder_.write(
+      "alone.json", R"({"format":"hocket-step","version":1,"layers":[{"forward_ns":1000}]})");
+  const auto answer = ask_as_it_is({"explain", step});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("the base: nothing is predicted to be faster"));
+  EXPECT_THAT(answer.out, HasSubstr("speed-up     1.000"));
+}
+
+TEST_F(Explain, AStepThatCannotBeExplained) {
+  const auto refused = [](const std::vector<std::string>& arguments) {
+    const auto answer = ask_as_it_is(arguments);
+    EXPECT_EQ(answer.status, kBadInput);
+    EXPECT_EQ(answer.out, "");
+    return answer.err;
+  };
+  const auto step = folder_.write("slow.json", kSlowNetwork);
+  EXPECT_THAT(refused({"explain", folder_.file("none.json")}), HasSubstr("none.json"));
+  EXPECT_THAT(refused({"explain", folder_.write("other", "no JSON")}), HasSubstr("other"));
+  EXPECT_THAT(refused({"explain", step, "--config",
+                       R"({"format":"hocket-schedule","version":1,"group_ranks":3})"}),
+              HasSubstr("group_ranks"));
+  EXPECT_THAT(refused({"explain", step, "--config",
+                       R"({"format":"hocket-schedule","version":1,
+                           "regions":{"d":{"priority":1}}})"}),
+              AllOf(HasSubstr("regions.d"), HasSubstr("slow.json")));
+  EXPECT_THAT(refused({"explain", step, "--config", folder_.file("nowhere")}),
+              HasSubstr("--config"));
+  EXPECT_THAT(refused({"explain", "a-study", "--output", folder_.file("o")}),
+              HasSubstr("--output"));
+}
+
 }  // namespace
 }  // namespace hocket

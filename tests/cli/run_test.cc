@@ -29,10 +29,12 @@ std::vector<std::string> lines(const std::string& text) {
 
 TEST(Run, TellsEachRankItsPlace) {
   const TemporaryFolder folder;
-  const auto ended = run(
-      folder, "3", "test -d \"${HOCKET_RENDEZVOUS#file:}\" && echo $RANK $LOCAL_RANK $WORLD_SIZE");
+  const auto ended =
+      run(folder, "3",
+          "test -d \"${HOCKET_RENDEZVOUS#file:}\" && echo $RANK $LOCAL_RANK $WORLD_SIZE "
+          "$LOCAL_WORLD_SIZE");
   EXPECT_EQ(ended.status, 0) << ended.err;
-  EXPECT_THAT(lines(ended.out), UnorderedElementsAre("0 0 3", "1 1 3", "2 2 3"));
+  EXPECT_THAT(lines(ended.out), UnorderedElementsAre("0 0 3 3", "1 1 3 3", "2 2 3 3"));
   EXPECT_EQ(ended.err, "");
 }
 

@@ -109,6 +109,51 @@ TEST_F(Simulate, TakesAConfigurationAsTextOrFileAndKnobsOverIt) {
   EXPECT_EQ(as_file.out, as_text.out);
 }
 
+TEST_F(Simulate, PartitionsTheStepAsTheConfigurationSays) {
+  const std::string config =
+      R"({"format":"hocket-schedule","version":1,"partition_bytes":1000000,
+          "primitive":"reduce_scatter_all_gather","launch":"deferred",
+          "regions":{"out":{"partition_bytes":4000000}}})";
+  const auto answer = small({"--json", "--config", folder_.write("config.json", config)});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto document = answer.json();
+  EXPECT_EQ(document.at("config").at("primitive"), "reduce_scatter_all_gather");
+  EXPECT_EQ(document.at("config").at("regions").at("out").at("partition_bytes"), 4'000'000);
+  EXPECT_EQ(document.at("parts"), 2 * (1 + 4 + 4));
+  EXPECT_GE(document.at("iteration_ns"), document.at("bound_ns"));
+  const auto table = small({"--config", config});
+  for (const char* shown : {"primitive=reduce_scatter_all_gather", "launch=deferred",
+                            "regions.out.partition_bytes=4000000"}) {
+    EXPECT_THAT(table.out, HasSubstr(shown));
+  }
+  EXPECT_THAT(small({"--sweep", "launch=ready,deferred"}).out, HasSubstr("deferred"));
+}
+
+TEST_F(Simulate, RefusesAPartitioningThatDoesNotFitTheStep) {
+  const auto refused = [&](const std::string& fields) {
+    const auto answer =
+        small({"--config", R"({"format":"hocket-schedule","version":1,)" + fields + "}"});
+    EXPECT_EQ(answer.status, kBadInput) << fields;
+    EXPECT_EQ(answer.out, "");
+    return answer.err;
+  };
+  EXPECT_THAT(refused(R"("regions":{"oud":{"priority":1}})"),
+              AllOf(HasSubstr("oud"), HasSubstr("\"out\"")));
+  EXPECT_THAT(refused(R"("regions":{"out":{"dimension":"rows","compute_parts":2}})"),
+              HasSubstr("regions.out"));
+  EXPECT_THAT(refused(R"("group_ranks":2)"), HasSubstr("group_ranks"));
+  EXPECT_THAT(refused(R"("compute_parts":0)"), HasSubstr("compute_parts"));
+}
+
+TEST_F(Simulate, ReplaysTheTapeOfAPartitionedStep) {
+  const auto tape = folder_.file("partitioned.tape");
+  const auto answer = small({"--record", tape, "--set", "primitive=reduce_scatter_all_gather",
+                             "--set", "partition_bytes=1MB", "--set", "order=static"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto replayed = ask_hocket({"tape", "replay", tape});
+  EXPECT_EQ(replayed.status, kDone) << replayed.out << replayed.err;
+}
+
 TEST_F(Simulate, CostsCollectivesByRanksWhereThereAreLinks) {
   const auto without = small({"--json", "--ranks", "64"});
   ASSERT_EQ(without.status, kDone);

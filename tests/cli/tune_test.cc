@@ -150,6 +150,27 @@ TEST(Tune, TunesTheKnobsOfTheSchedulerWhenNothingElseIsAsked) {
             ended.json().at("best").at("params").at("partition_bytes"));
 }
 
+TEST(Tune, SearchesKnobsThatAreNamed) {
+  const TemporaryFolder folder;
+  const std::string job =
+      "case \"$HOCKET_CONFIG\" in *'\"layer1\":{\"launch\":\"deferred\"}'*) echo t=10;; *) echo "
+      "t=100;; esac";
+  const auto ended =
+      hocket_run(folder, tune(job, {"--trials", "6", "--workload", "regions", "--json", "--param",
+                                    "streams", "--param", "regions.layer1.launch"}));
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  const auto fetched = hocket_run(folder, {"fetch", "--workload", "regions"});
+  std::vector<std::string> warnings;
+  const auto config = parse_schedule_config(fetched.out, &warnings);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_THAT(warnings, testing::IsEmpty());
+  EXPECT_EQ(config->regions.at("layer1").launch, CollectiveLaunch::deferred);
+
+  const auto refused = hocket_run(folder, tune("true", {"--param", "regions.layer1.lanch"}));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, testing::HasSubstr("the nearest is launch"));
+}
+
 /// A job that reports through the file that HOCKET_REPORT names, over an emulated link.
 constexpr const char* kReportingJob = R"(
 case $X in 1) n=1000000;; *) n=2000000;; esac

@@ -369,11 +369,12 @@ class GatheringCollective final : public Collective {
  public:
   int rank() const override { return 0; }
   int world_size() const override { return 1; }
+  int ranks_per_host() const override { return 1; }
   std::int64_t timeout_ns() const override { return 1'000'000'000; }
   void abort() override {}
   Result<void> tell(std::string_view) override { return {}; }
   Result<std::string> hear() override { return std::string(); }
-  Result<void> all_reduce(std::span<float>, std::uint64_t) override {
+  Result<void> run(const CollectiveWork&) override {
     ++calls;
     calls.notify_all();
     gathering_.arrive(parts_at_once);

@@ -113,6 +113,89 @@ TEST(StepDescription, ReadsTheGeneralForm) {
   EXPECT_EQ(parsed(to_json(step).dump()), step);
 }
 
+TEST(StepDescription, ReadsWhereTasksBelong) {
+  const StepDescription step = parsed(document(
+      R"("collective":{},"ranks":4,"ranks_per_host":2,"micro_batch_bytes":100,)"
+      R"("memory_limit_bytes":250,"tasks":[)"
+      R"({"name":"a","duration_ns":5,"region":"backward_layer1","micro_batch":1,"writes":["x"],)"
+      R"("dimensions":[{"name":"rows","extent":8,"slices":[{"data":"x","begin_bytes":64,)"
+      R"("bytes_per_unit":128,"tail_bytes":4,"of_block":true}]},{"name":"heads",)"
+      R"("kind":"normalized"}]},{"kind":"all_reduce","bytes":64,"group":"between",)"
+      R"("region":"sum","updates":["x"]}])"));
+  EXPECT_EQ(step.micro_batch_bytes, 100);
+  EXPECT_EQ(step.memory_limit_bytes, 250);
+  ASSERT_EQ(step.tasks.size(), 2u);
+  const TaskPlace& place = step.tasks[0].place;
+  EXPECT_EQ(place.region, "backward_layer1");
+  EXPECT_EQ(place.micro_batch, 1u);
+  ASSERT_EQ(place.dimensions.size(), 2u);
+  EXPECT_EQ(place.dimensions[0], (Dimension{.name = "rows",
+                                            .kind = DimensionKind::outer,
+                                            .extent = 8,
+                                            .slices = {{DataId{0}, 64, 128, 4, true}}}));
+  EXPECT_EQ(place.dimensions[1].kind, DimensionKind::normalized);
+  EXPECT_EQ(step.tasks[1].group, CollectiveGroup::between);
+  EXPECT_EQ(step.tasks[1].place.region, "sum");
+  EXPECT_EQ(step.tasks[1].place.micro_batch, kNoMicroBatch);
+  EXPECT_EQ(parsed(to_json(step).dump()), step);
+}
+
+TEST(StepDescription, StepsDifferByWhereTasksBelong) {
+  const StepDescription step =
+      parsed(with_tasks(R"({"name":"a"},{"kind":"all_reduce","bytes":64})"));
+  const auto differs = [&](auto change) {
+    StepDescription other = step;
+    change(other);
+    return !(other == step);
+  };
+  EXPECT_FALSE(differs([](StepDescription&) {}));
+  EXPECT_TRUE(differs([](auto& other) { other.tasks[0].place.region = "r"; }));
+  EXPECT_TRUE(differs([](auto& other) { other.tasks[0].place.micro_batch = 0; }));
+  EXPECT_TRUE(differs([](auto& other) { other.tasks[0].place.dimensions.resize(1); }));
+  EXPECT_TRUE(differs([](auto& other) { other.tasks[1].group = CollectiveGroup::inside; }));
+}
+
+TEST(StepDescription, WhereTasksBelongIsChecked) {
+  const auto with_dimension = [](const std::string& fields) {
+    return with_tasks(R"({"name":"a","writes":["x"],"dimensions":[{)" + fields + "}]}");
+  };
+  const auto with_slice = [&](const std::string& fields) {
+    return with_dimension(R"("name":"n","extent":1099511627776,"slices":[{"data":"x",)" + fields +
+                          "}]");
+  };
+  EXPECT_THAT(step_error(with_tasks(R"({"region":3})")), HasSubstr("tasks[0].region"));
+  EXPECT_THAT(step_error(with_tasks(R"({"micro_batch":65536})")),
+              HasSubstr(R"("tasks[0].micro_batch": expected an integer from 0 to 65535)"));
+  EXPECT_THAT(step_error(with_tasks(R"({"group":"inside"})")), HasSubstr("tasks[0].group"));
+  EXPECT_THAT(step_error(with_tasks(R"({"kind":"all_reduce","bytes":1,"group":"host"})")),
+              HasSubstr("one of world, inside, between, found \"host\""));
+  EXPECT_THAT(step_error(document(R"("collective":{},"ranks":6,"ranks_per_host":4,"tasks":[)"
+                                  R"({"kind":"all_reduce","bytes":1,"group":"inside"}])")),
+              HasSubstr("ranks_per_host (4) does not divide ranks (6)"));
+  EXPECT_THAT(step_error(with_tasks(R"({"kind":"all_reduce","bytes":1,"dimensions":[]})")),
+              HasSubstr("tasks[0].dimensions"));
+  EXPECT_THAT(step_error(with_dimension("")), HasSubstr("tasks[0].dimensions[0].name"));
+  EXPECT_THAT(step_error(with_dimension(R"("name":"n"},{"name":"n")")),
+              HasSubstr("tasks[0].dimensions[1].name"));
+  EXPECT_THAT(step_error(with_dimension(R"("name":"n","kind":"inner")")),
+              HasSubstr("one of outer, contraction, normalized"));
+  EXPECT_THAT(step_error(with_dimension(R"("name":"n","extent":0)")),
+              HasSubstr("tasks[0].dimensions[0].extent"));
+  EXPECT_THAT(step_error(with_dimension(R"("name":"n","slices":[{"data":"y"}])")),
+              AllOf(HasSubstr(R"("tasks[0].dimensions[0].slices[0].data": expected the name)"),
+                    HasSubstr(R"(found "y")")));
+  EXPECT_THAT(step_error(with_slice(R"("of_block":1)")),
+              HasSubstr("tasks[0].dimensions[0].slices[0].of_block"));
+  EXPECT_THAT(step_error(with_slice(R"("begin_bytes":-1)")),
+              HasSubstr("tasks[0].dimensions[0].slices[0].begin_bytes"));
+  EXPECT_EQ(step_error(with_slice(R"("bytes_per_unit":4)")), "no error");
+  EXPECT_THAT(step_error(with_slice(R"("bytes_per_unit":4,"tail_bytes":1)")),
+              HasSubstr("at most 4398046511104 bytes together"));
+  EXPECT_THAT(step_error(with_slice(R"("bytes_per_unit":4398046511104)")),
+              HasSubstr("at most 4398046511104 bytes together"));
+  EXPECT_THAT(step_error(with_top(R"("memory_limit_bytes":-1)")), HasSubstr("memory_limit_bytes"));
+}
+
 TEST(StepDescription, ReadsLinksAsTextOrFields) {
   const StepDescription text = parsed(with_top(
       R"("links":{"host":"100gbit,2us","network":"10gbit,20us"},"algorithm":"tree","ranks":16)"));
@@ -282,6 +365,8 @@ class RandomStep {
     step_.ranks = 1 + below(8);
     step_.ranks_per_host = 1 + below(8);
     step_.collective = {number(1e6), number(5), number(1e6)};
+    step_.micro_batch_bytes = below(2) * below(1 << 30);
+    step_.memory_limit_bytes = below(2) * below(kMaxStepBytes);
     step_.compute_slowdown = number(100);
     if (below(2)) step_.cluster = Cluster{link(), link(), CollectiveAlgorithm(below(3))};
     if (below(2))
@@ -319,6 +404,8 @@ class RandomStep {
       const auto kind = static_cast<std::size_t>(below(std::ssize(kCollectiveKinds)));
       task.collective = kCollectiveKinds[kind];
       task.bytes = 1 + below(1 << 30);
+      if (step_.ranks % step_.ranks_per_host == 0)
+        task.group = kCollectiveGroups[static_cast<std::size_t>(below(3))];
     } else {
       task.duration_ns = below(1'000'000'000);
     }
@@ -330,7 +417,24 @@ class RandomStep {
           task.accesses.push_back({data("data " + std::to_string(which)), mode});
       }
     }
+    task.place.region = text();
+    if (below(2)) task.place.micro_batch = static_cast<std::uint32_t>(below(65'536));
+    for (auto left = task.collective ? 0 : below(3); left > 0; --left) add_dimension(task);
     step_.tasks.push_back(std::move(task));
+  }
+
+  void add_dimension(StepTask& task) {
+    auto& dimensions = task.place.dimensions;
+    Dimension dimension{.name = std::to_string(dimensions.size()),
+                        .kind = DimensionKind(below(3)),
+                        .extent = 1 + below(5000),
+                        .slices = {}};
+    for (const Access& access : task.accesses) {
+      if (below(2)) continue;
+      dimension.slices.push_back(
+          {access.data, below(3) * below(1 << 20), below(4096), below(3) * 64, below(2) == 0});
+    }
+    dimensions.push_back(std::move(dimension));
   }
 
   DataId data(const std::string& name) {
@@ -395,6 +499,8 @@ TEST(StepDescription, ExpandingChainsComputationAndCommunicatesEachLayerOnItsOwn
   EXPECT_EQ(step.tasks[3].bytes, 411'060'000);
   EXPECT_EQ(step.tasks[3].priority, 1u);
   EXPECT_EQ(step.tasks[2].duration_ns, 4'600'000);
+  for (const StepTask& task : step.tasks)
+    EXPECT_TRUE(task.name.ends_with(" " + task.place.region)) << task.name;
   EXPECT_EQ(expand(step), step);
   EXPECT_EQ(parsed(to_json(step).dump()).tasks.size(), step.tasks.size());
 }

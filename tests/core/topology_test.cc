@@ -23,9 +23,28 @@ TEST(Topology, FingerprintsDifferInEveryFieldAndJsonRoundTrips) {
   EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.memory_gib = 2; }));
   EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.library_versions["gloo"] = "2"; }));
   EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.accelerator = "GPU"; }));
+  EXPECT_NE(fingerprint(base), changed([](Topology& t) { t.ranks_per_host = 2; }));
   EXPECT_EQ(topology_from_json(to_json(base)).value(), base);
   base.accelerator = "GPU";
+  base.ranks_per_host = 2;
   EXPECT_EQ(topology_from_json(to_json(base)).value(), base);
+}
+
+TEST(Topology, NamesTheRanksOfAHostWhereThereAreSeveralHosts) {
+  Topology topology;
+  topology.cpu_model = "CPU";
+  topology.cores = 2;
+  topology.memory_gib = 24;
+  topology.world_size = 4;
+  EXPECT_EQ(readable_name(topology), "4 ranks, local, 2 cores CPU, 24 GiB");
+  topology.ranks_per_host = 2;
+  EXPECT_EQ(readable_name(topology), "4 ranks, 2 a host, local, 2 cores CPU, 24 GiB");
+}
+
+TEST(Topology, RefusesANumberOfRanksPerHostThatIsNone) {
+  auto document = to_json(Topology{});
+  document["ranks_per_host"] = -1;
+  EXPECT_NE(topology_from_json(document).error().message.find("ranks_per_host"), std::string::npos);
 }
 
 TEST(Topology, TheFingerprintOfAKnownTopologyNeverChanges) {

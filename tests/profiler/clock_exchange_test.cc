@@ -140,12 +140,13 @@ class InexactCollective final : public Collective {
 
   int rank() const override { return 0; }
   int world_size() const override { return 1; }
+  int ranks_per_host() const override { return 1; }
   std::int64_t timeout_ns() const override { return 1; }
   void abort() override {}
   Result<void> tell(std::string_view) override { return {}; }
   Result<std::string> hear() override { return std::string(); }
-  Result<void> all_reduce(std::span<float> values, std::uint64_t) override {
-    for (float& value : values) value += error_;
+  Result<void> run(const CollectiveWork& work) override {
+    for (float& value : work.values) value += error_;
     return {};
   }
 

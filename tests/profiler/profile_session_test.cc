@@ -66,8 +66,7 @@ StepStructure structure_of(const StepDescription& step) {
   StepStructure structure;
   std::map<std::uint32_t, std::uint32_t> data;
   for (const StepTask& task : expand(step).tasks) {
-    structure.tasks.push_back({task.name, {}, task.bytes, task.priority, {}});
-    if (task.collective) structure.tasks.back().collective = CollectiveKind::all_reduce;
+    structure.tasks.push_back({task.name, task.collective, task.bytes, task.priority, {}});
     for (const Access& access : task.accesses) {
       const auto next = static_cast<std::uint32_t>(data.size());
       structure.tasks.back().accesses.push_back(

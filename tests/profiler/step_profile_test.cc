@@ -100,6 +100,31 @@ TEST(StepProfile, FindsWhatAPartCosts) {
   }
 }
 
+TEST(StepProfile, HalvesOfAnAllReduceTellWhatItCosts) {
+  StepDescription step = random_step(7);
+  step.collective = {60'000, 2, 0};
+  for (const StepLayer& layer : step.layers) ASSERT_GT(layer.parameter_bytes, 0);
+  StepDescription scattered = expand(step);
+  std::vector<StepTask> tasks;
+  for (const StepTask& task : scattered.tasks) {
+    tasks.push_back(task);
+    if (!task.collective) continue;
+    tasks.back().collective = CollectiveKind::reduce_scatter;
+    tasks.push_back(task);
+    tasks.back().name = "gather " + task.name;
+    tasks.back().collective = CollectiveKind::all_gather;
+  }
+  scattered.tasks = tasks;
+  const auto fitted = describe_step(simulated_steps(scattered, 6));
+  ASSERT_TRUE(fitted) << fitted.error().message;
+  EXPECT_NEAR(fitted->collective.alpha_ns, 60'000, 600);
+  EXPECT_NEAR(fitted->collective.beta_ns_per_byte, 2, 0.02);
+  std::int64_t gathers = 0;
+  for (const StepTask& task : fitted->tasks)
+    gathers += task.collective == CollectiveKind::all_gather;
+  EXPECT_EQ(gathers, static_cast<std::int64_t>(step.layers.size()));
+}
+
 TEST(StepProfile, FindsTheSlowdownWhenSomeStepsAreSerial) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);

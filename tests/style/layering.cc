@@ -53,7 +53,7 @@ const std::vector<LibraryRule>& library_rules() {
   // The first rule that matches counts.
   static const std::vector<LibraryRule> rules = {
       {"gloo/config.h", {"core/host/gloo_collective.cc", "core/host/topology_probe.cc"}},
-      {"gloo/", {"core/host/gloo_collective.cc"}},
+      {"gloo/", {"core/host/gloo_collective.cc", "core/host/gloo_ring.cc"}},
       {"sqlite3", {"store/sqlite/"}},
       {"google/protobuf", {"profiler/export/perfetto.cc"}},
       {"perfetto.pb.h", {"profiler/export/perfetto.cc"}},

@@ -84,6 +84,17 @@ TEST_F(CommandRunnerTest, GivesKnobsAsAConfiguration) {
             ErrorCode::invalid_argument);
 }
 
+TEST_F(CommandRunnerTest, GivesOverridesOfRegionsInTheConfigurationAlone) {
+  auto runner = shell("printf %s \"$HOCKET_CONFIG\" > config; env > environment");
+  ASSERT_TRUE(runner.run({{"regions.layer1.bucket_bytes", std::int64_t{1 << 20}}}, {}));
+  std::string text, environment;
+  std::getline(std::ifstream(folder_.file("config")), text);
+  EXPECT_EQ(parse_schedule_config(text).value().regions.at("layer1").bucket_bytes, 1 << 20);
+  std::getline(std::ifstream(folder_.file("environment")), environment, '\0');
+  EXPECT_EQ(environment.find("regions.layer1.bucket_bytes="), std::string::npos);
+  EXPECT_NE(environment.find("HOCKET_CONFIG="), std::string::npos);
+}
+
 TEST_F(CommandRunnerTest, MeasuresTheWall) {
   const auto result = outcome(shell("true"));
   EXPECT_EQ(result.state, TrialState::complete);

@@ -19,8 +19,13 @@ TEST(Parameter, RefusesBadNames) {
   for (const char* name : {"", "1a", "a-b", "a b", "ä", "a="}) {
     EXPECT_EQ(problem({name, IntegerRange{0, 1}, std::int64_t{0}}),
               std::string("parameter name \"") + name +
-                  "\": expected letters, digits and underscores, not starting with a digit");
+                  "\": expected letters, digits and underscores, not starting with a digit, or a "
+                  "knob of a region, as in regions.backward_layer1.partition_bytes");
   }
+  EXPECT_EQ(problem({"regions.layer-1.attention.streams", IntegerRange{1, 2}, std::int64_t{1}}),
+            "");
+  EXPECT_NE(problem({"regions.a b.streams", IntegerRange{1, 2}, std::int64_t{1}}), "");
+  EXPECT_NE(problem({"regions.a.speed", IntegerRange{1, 2}, std::int64_t{1}}), "");
   EXPECT_EQ(problem({"HOCKET_CONFIG", IntegerRange{0, 1}, std::int64_t{0}}),
             "parameter name \"HOCKET_CONFIG\": names that start with HOCKET_ are kept for hocket's "
             "own variables");

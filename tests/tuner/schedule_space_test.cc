@@ -7,14 +7,51 @@
 namespace hocket {
 namespace {
 
+std::vector<std::string> all_knobs() {
+  std::vector<std::string> names;
+  for (const Knob& knob : schedule_knobs()) names.emplace_back(knob.name);
+  return names;
+}
+
 TEST(ScheduleSpace, HoldsEveryKnobWithItsDefault) {
-  const auto parameters = schedule_parameters();
+  const auto parameters = schedule_parameters(all_knobs());
   ASSERT_TRUE(parameters) << parameters.error().message;
   ASSERT_EQ(parameters->size(), schedule_knobs().size());
   const auto space = Space::make(*parameters);
   ASSERT_TRUE(space) << space.error().message;
   ASSERT_TRUE(check_knobs(*space));
   EXPECT_EQ(schedule_config_for(space->defaults()).value(), ScheduleConfig{});
+}
+
+TEST(ScheduleSpace, SearchesHowStepsArePartitionedOnlyWhenAsked) {
+  const auto parameters = schedule_parameters().value();
+  ASSERT_EQ(parameters.size(), 5u);
+  EXPECT_EQ(parameters.back().name, "order");
+}
+
+TEST(ScheduleSpace, TakesOverridesOfRegions) {
+  const std::vector<std::string> names{"regions.backward_layer.1.bucket_bytes",
+                                       "regions.backward_layer.1.primitive", "streams"};
+  const auto parameters = schedule_parameters(names);
+  ASSERT_TRUE(parameters) << parameters.error().message;
+  const auto space = Space::make(*parameters);
+  ASSERT_TRUE(space) << space.error().message;
+  ASSERT_TRUE(check_knobs(*space));
+  Params params = space->defaults();
+  EXPECT_EQ(params.at(names[0]), ParameterValue(std::int64_t{0}));
+  params[names[1]] = std::string("reduce_scatter_all_gather");
+  const auto config = schedule_config_for(params);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->regions.at("backward_layer.1").primitive,
+            CollectivePrimitive::reduce_scatter_all_gather);
+}
+
+TEST(ScheduleSpace, RefusesOverridesThatContradictEachOther) {
+  const auto config = schedule_config_for({{"regions.a.bucket_bytes", std::int64_t{1 << 20}},
+                                           {"regions.a.compute_parts", std::int64_t{2}}});
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(config.error().message.find("regions.a.compute_parts"), std::string::npos);
 }
 
 TEST(ScheduleSpace, CornersMakeValidConfigurations) {
@@ -30,7 +67,7 @@ TEST(ScheduleSpace, CornersMakeValidConfigurations) {
 }
 
 TEST(ScheduleSpace, LogarithmicKnobsHavePowersOfTwoWithTheDefaultAmongThem) {
-  const auto parameters = schedule_parameters().value();
+  const auto parameters = schedule_parameters(all_knobs()).value();
   const auto knobs = schedule_knobs();
   for (std::size_t i = 0; i < knobs.size(); ++i) {
     SCOPED_TRACE(parameters[i].name);
@@ -38,9 +75,12 @@ TEST(ScheduleSpace, LogarithmicKnobsHavePowersOfTwoWithTheDefaultAmongThem) {
     ASSERT_EQ(levels != nullptr, knobs[i].log);
     EXPECT_TRUE(admit(parameters[i].domain, parameters[i].default_value));
     if (!levels) continue;
-    EXPECT_EQ(levels->values.front(), ParameterValue(knobs[i].tune_low));
+    // A default that no power of two is comes before them.
+    const bool has_none = parameters[i].default_value == ParameterValue(std::int64_t{0});
+    EXPECT_EQ(levels->values[has_none ? 1 : 0], ParameterValue(knobs[i].tune_low));
     EXPECT_EQ(levels->values.back(), ParameterValue(knobs[i].tune_high));
     for (const auto& level : levels->values) {
+      if (level == ParameterValue(std::int64_t{0})) continue;
       const auto value = static_cast<std::uint64_t>(std::get<std::int64_t>(level));
       EXPECT_TRUE(std::has_single_bit(value)) << value;
     }
@@ -55,8 +95,9 @@ TEST(ScheduleSpace, TakesASubset) {
   EXPECT_EQ((*parameters)[0].name, "partition_bytes");
   const std::vector<std::string> wrong{"stream"};
   EXPECT_EQ(schedule_parameters(wrong).error().message,
-            "no knob is named \"stream\"; there are partition_bytes, credit_bytes, streams, "
-            "comm_channels, order");
+            "no knob is named \"stream\"; the nearest is streams of partition_bytes, credit_bytes, "
+            "streams, comm_channels, order, bucket_bytes, primitive, group_ranks, launch, "
+            "compute_parts, compute_order, micro_batches_kept");
 }
 
 TEST(ScheduleSpace, OtherParametersHaveNoEffect) {

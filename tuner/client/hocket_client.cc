@@ -99,10 +99,8 @@ void register_job(hocket_client& client, const ClientOptions& given) {
 /// Whether a program that can change `knobs` can go from `from` to `to`.
 Result<void> can_change(const std::vector<std::string>& knobs, const ScheduleConfig& from,
                         const ScheduleConfig& to) {
-  const nlohmann::json old_values = to_json(from), new_values = to_json(to);
-  for (const Knob& knob : schedule_knobs()) {
-    const std::string name(knob.name);
-    if (old_values.at(name) == new_values.at(name) || std::ranges::count(knobs, name) > 0) continue;
+  for (const std::string& name : changed_knobs(from, to)) {
+    if (std::ranges::count(knobs, name) > 0) continue;
     return failure(ErrorCode::invalid_argument,
                    "the program cannot change " + name + " while it runs");
   }
@@ -161,7 +159,7 @@ Result<int> read_knob(const char* config_json, const char* name, std::int64_t* v
     return failure(ErrorCode::invalid_argument, "hocket_config_get: an argument is NULL");
   const auto config = parse_schedule_config(config_json);
   if (!config) return failure(config.error());
-  const auto knob = find_knob(name);
+  const auto knob = knob_called(name);
   if (!knob) return failure(knob.error());
   const nlohmann::json document = to_json(*config);
   if (knob->choices.empty()) {

@@ -53,7 +53,7 @@ Result<std::vector<std::string>> read_knobs(const hocket_client_options& options
   std::vector<std::string> names;
   for (const char* const name : std::span(options.knobs, options.knob_count)) {
     if (name == nullptr) return failure(missing("a knob has no name"));
-    if (const auto knob = find_knob(name); !knob) return failure(missing(knob.error().message));
+    if (const auto knob = knob_called(name); !knob) return failure(missing(knob.error().message));
     names.emplace_back(name);
   }
   return names;
@@ -110,7 +110,7 @@ Result<ClientOptions> read_options(const hocket_client_options* given) {
   return options;
 }
 
-Result<Knob> find_knob(const std::string& name) {
+Result<Knob> knob_called(const std::string& name) {
   const auto knobs = schedule_knobs();
   const auto knob = std::ranges::find(knobs, name, &Knob::name);
   if (knob == knobs.end()) return failure(ErrorCode::not_found, "no knob has the name " + name);

@@ -282,12 +282,11 @@ std::optional<JobReport> LiveController::take_report() {
 }
 
 std::string LiveController::changes_to(const ScheduleConfig& config) const {
-  const auto from = to_json(current_.config), to = to_json(config);
+  const auto values = knob_values(config);
   std::string changes;
-  for (const Knob& knob : schedule_knobs()) {
-    const std::string name(knob.name);
-    if (from.at(name) == to.at(name)) continue;
-    const auto& value = to.at(name);
+  for (const std::string& name : changed_knobs(current_.config, config)) {
+    // A region's may be gone.
+    const auto value = values.value(name, nlohmann::json("as elsewhere"));
     changes += (changes.empty() ? "" : ", ") + name + " " +
                (value.is_string() ? value.get<std::string>() : value.dump());
   }

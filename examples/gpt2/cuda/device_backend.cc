@@ -14,6 +14,8 @@
 namespace hocket {
 namespace {
 
+constexpr const char* kIsWhole = "a device computes a gradient at once";
+
 /// The executor reports what the body of a task throws.
 void require(const Result<void>& result) {
   if (!result) throw std::runtime_error(result.error().message);
@@ -153,7 +155,8 @@ std::span<float> DeviceBackend::allocate_losses(std::size_t size) {
   return losses;
 }
 
-void DeviceBackend::allocate_batch(std::size_t tokens) {
+void DeviceBackend::allocate_batches(std::size_t batches, std::size_t tokens) {
+  HOCKET_CHECK(batches == 1, "a device has one batch");
   batch_tokens_ = tokens;
   const std::size_t bytes = 2 * tokens * sizeof(std::int32_t);
   for (auto& drawn : drawn_) drawn = static_cast<std::int32_t*>(allocate_host_bytes(bytes));
@@ -223,27 +226,29 @@ bool DeviceBackend::multiply_if_there(const MatrixProduct& product) {
   return true;
 }
 
-void DeviceBackend::load_batch(std::int64_t step, const Draw& draw) {
-  std::int32_t* const drawn = drawn_[static_cast<std::size_t>(step) % kDrawnBatches];
+void DeviceBackend::load_batch(std::size_t, std::int64_t number, const Draw& draw) {
+  std::int32_t* const drawn = drawn_[static_cast<std::size_t>(number) % kDrawnBatches];
   draw({drawn, batch_tokens_}, {drawn + batch_tokens_, batch_tokens_});
   require(parts_.driver.copy(tokens_, drawn, 2 * batch_tokens_ * sizeof(std::int32_t), stream()));
 }
 
-void DeviceBackend::embedding_forward(const EmbeddingShape& shape, const BufferSlice& token_table,
+void DeviceBackend::embedding_forward(const EmbeddingShape& shape, std::size_t,
+                                      const BufferSlice& token_table,
                                       const BufferSlice& position_table, const BufferSlice& y) {
   require(kernels::embedding_forward(shape, type_, tokens_, address(token_table),
                                      address(position_table), address(y), stream()));
 }
 
-void DeviceBackend::embedding_backward(const EmbeddingShape& shape, const BufferSlice& dy,
-                                       const BufferSlice& dtoken_table,
-                                       const BufferSlice& dposition_table) {
+void DeviceBackend::embedding_backward(const EmbeddingShape& shape, std::size_t,
+                                       const BufferSlice& dy, const BufferSlice& dtoken_table,
+                                       const BufferSlice& dposition_table, bool add) {
+  HOCKET_CHECK(!add, kIsWhole);
   require(kernels::embedding_backward(shape, type_, tokens_, address(dy),
                                       float_address(dtoken_table), float_address(dposition_table),
                                       stream()));
 }
 
-void DeviceBackend::cross_entropy(int vocabulary, const BufferSlice& logits,
+void DeviceBackend::cross_entropy(int vocabulary, std::size_t, const BufferSlice& logits,
                                   const BufferSlice& dlogits, float& loss) {
   const auto rows = static_cast<int>(batch_tokens_);
   auto* const row_losses = static_cast<float*>(scratch((batch_tokens_ + 1) * sizeof(float)));
@@ -273,7 +278,9 @@ void DeviceBackend::layer_norm_backward_input(const LayerNormShape& shape, const
 
 void DeviceBackend::layer_norm_backward_weight(const LayerNormShape& shape, const BufferSlice& x,
                                                const BufferSlice& statistics, const BufferSlice& dy,
-                                               const BufferSlice& dgain, const BufferSlice& dbias) {
+                                               const BufferSlice& dgain, const BufferSlice& dbias,
+                                               bool add) {
+  HOCKET_CHECK(!add, kIsWhole);
   auto* const sums =
       static_cast<float*>(scratch(kernels::layer_norm_scratch_floats(shape) * sizeof(float)));
   require(kernels::layer_norm_backward_weight(shape, type_, address(x), float_address(statistics),
@@ -328,9 +335,10 @@ void DeviceBackend::linear_gelu_backward_input(const LinearShape& shape, const B
   gelu_backward(before, dx);
 }
 
-void DeviceBackend::linear_backward_weight(const LinearShape& shape, const BufferSlice& x,
-                                           const BufferSlice& dy, const BufferSlice& dweight,
-                                           const BufferSlice& dbias) {
+void DeviceBackend::linear_backward_weight(const LinearShape& shape, const GradientPart& part,
+                                           const BufferSlice& x, const BufferSlice& dy,
+                                           const BufferSlice& dweight, const BufferSlice& dbias) {
+  HOCKET_CHECK(part == whole_weight(shape), kIsWhole);
   multiply({.a = matrix(x, shape.rows, shape.in),
             .b = matrix(dy, shape.rows, shape.out),
             .c = matrix(dweight, shape.in, shape.out),
@@ -356,8 +364,10 @@ void DeviceBackend::head_backward_input(const LinearShape& shape, const BufferSl
             .c = matrix(dx, shape.rows, shape.in)});
 }
 
-void DeviceBackend::head_backward_weight(const LinearShape& shape, const BufferSlice& x,
-                                         const BufferSlice& dlogits, const BufferSlice& dtable) {
+void DeviceBackend::head_backward_weight(const LinearShape& shape, const GradientPart& part,
+                                         const BufferSlice& x, const BufferSlice& dlogits,
+                                         const BufferSlice& dtable) {
+  HOCKET_CHECK(part == whole_table(shape), kIsWhole);
   multiply({.a = matrix(dlogits, shape.rows, shape.out),
             .b = matrix(x, shape.rows, shape.in),
             .c = matrix(dtable, shape.out, shape.in),

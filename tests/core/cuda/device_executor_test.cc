@@ -16,6 +16,7 @@
 #include "tests/core/cuda/model_device.h"
 #include "tests/core/cuda/model_group.h"
 #include "tests/core/cuda/random_program.h"
+#include "tests/core/one_part_source.h"
 
 namespace hocket {
 namespace {
@@ -129,6 +130,49 @@ void run_random_program(std::uint64_t seed) {
   };
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(run_rank, rank);
+}
+
+TEST_F(DeviceExecutorTest, RefusesACollectiveThatItCannotCarryOutAndSaysWhatToDo) {
+  std::vector<float> values(64);
+  const std::vector<std::span<float>> bucket{values};
+  const auto refused = [&](const auto& change) {
+    PartWork part;
+    part.name = "weights";
+    part.step = 3;
+    part.values = values;
+    change(part);
+    SoleModelRank alone(clock_);
+    const auto error = OnePartSource(part).run_on(alone.rank.executor);
+    return error ? error->message : std::string();
+  };
+  EXPECT_EQ(refused([](PartWork&) {}), "");
+  EXPECT_THAT(refused([](PartWork& part) { part.kind = CollectiveKind::all_gather; }),
+              AllOf(HasSubstr("all-gather of \"weights\" in step 3"),
+                    HasSubstr("primitive=all_reduce, group_ranks=1 and bucket_bytes=0")));
+  EXPECT_THAT(refused([](PartWork& part) { part.group = CollectiveGroup::inside; }),
+              HasSubstr("group_ranks=1"));
+  EXPECT_THAT(refused([](PartWork& part) { part.blocks.end = 16; }), HasSubstr("primitive="));
+  EXPECT_THAT(refused([&](PartWork& part) {
+                part.values = {};
+                part.bucket = bucket;
+              }),
+              HasSubstr("bucket_bytes=0"));
+}
+
+TEST(DeviceConfig, WhatADeviceCannotCarryOutIsRefusedByRegion) {
+  EXPECT_TRUE(check_on_device({}));
+  ScheduleConfig config;
+  config.regions["blocks"].partition_bytes = 4096;
+  EXPECT_TRUE(check_on_device(config));
+  config.regions["blocks"].primitive = CollectivePrimitive::reduce_scatter_all_gather;
+  EXPECT_THAT(check_on_device(config).error().message,
+              AllOf(HasSubstr("region \"blocks\""), HasSubstr("set primitive=all_reduce")));
+  config = {};
+  config.group_ranks = 2;
+  EXPECT_THAT(check_on_device(config).error().message, HasSubstr("group_ranks=1"));
+  config = {};
+  config.bucket_bytes = 1 << 20;
+  EXPECT_FALSE(check_on_device(config));
 }
 
 TEST_F(DeviceExecutorTest, RunsRandomProgramsAsIfOneTaskAfterAnother) {

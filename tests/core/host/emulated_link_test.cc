@@ -22,15 +22,22 @@ class ManualClock final : public Clock {
   mutable std::int64_t now_ = 0;
 };
 
+/// The second of four, on hosts of so many.
 class FourRanks final : public Collective {
  public:
+  explicit FourRanks(int ranks_per_host = 4) : ranks_per_host_(ranks_per_host) {}
+
   int rank() const override { return 1; }
   int world_size() const override { return 4; }
+  int ranks_per_host() const override { return ranks_per_host_; }
   std::int64_t timeout_ns() const override { return 1; }
   void abort() override {}
   Result<void> tell(std::string_view) override { return {}; }
   Result<std::string> hear() override { return "message"; }
-  Result<void> all_reduce(std::span<float>, std::uint64_t) override { return {}; }
+  Result<void> run(const CollectiveWork&) override { return {}; }
+
+ private:
+  const int ranks_per_host_;
 };
 
 TEST(EmulatedLink, APartTakesItsShareOfARingAtTheRateAndEachRoundsLatency) {
@@ -43,6 +50,58 @@ TEST(EmulatedLink, APartTakesItsShareOfARingAtTheRateAndEachRoundsLatency) {
   EXPECT_EQ(clock.now_ns(), 6000 + 600);
   ASSERT_TRUE(link.hear());
   EXPECT_EQ(clock.now_ns(), 6700);
+}
+
+TEST(EmulatedLink, EachKindAndGroupCostsWhatItsRingSendsOverItsLink) {
+  struct Cost {
+    CollectiveKind kind;
+    CollectiveGroup group;
+    std::int64_t expected_ns;
+  };
+  // 4096 bytes; a byte takes 1 ns between hosts and 1/8 ns inside.
+  const Cost costs[] = {
+      // 3/4 of the bytes in three rounds, twice for an all-reduce.
+      {CollectiveKind::reduce_scatter, CollectiveGroup::world, 3072 + 300},
+      {CollectiveKind::all_gather, CollectiveGroup::world, 3072 + 300},
+      {CollectiveKind::all_reduce, CollectiveGroup::world, 6144 + 600},
+      // Two ranks: half of the bytes in one round.
+      {CollectiveKind::reduce_scatter, CollectiveGroup::inside, 2048 / 8 + 10},
+      {CollectiveKind::all_gather, CollectiveGroup::inside, 2048 / 8 + 10},
+      {CollectiveKind::all_reduce, CollectiveGroup::inside, 2 * 2048 / 8 + 20},
+      // Half of what one place has, 2048 bytes, and two places on the link.
+      {CollectiveKind::reduce_scatter, CollectiveGroup::between, 2 * 1024 + 100},
+      {CollectiveKind::all_gather, CollectiveGroup::between, 2 * 1024 + 100},
+      {CollectiveKind::all_reduce, CollectiveGroup::between, 4 * 1024 + 200},
+  };
+  FourRanks ranks(2);
+  std::vector<float> values(1024);
+  for (const Cost& cost : costs) {
+    SCOPED_TRACE(testing::Message() << to_string(cost.kind) << " " << to_string(cost.group));
+    ManualClock clock;
+    EmulatedLink link(ranks, {.bytes_per_second = 1e9, .latency_ns = 100}, clock,
+                      LinkSpec{.bytes_per_second = 8e9, .latency_ns = 10});
+    EXPECT_EQ(link.ranks_per_host(), 2);
+    ASSERT_TRUE(link.run({.kind = cost.kind, .group = cost.group, .values = values}));
+    EXPECT_EQ(clock.now_ns(), cost.expected_ns);
+  }
+}
+
+TEST(EmulatedLink, WithoutALinkInsideTheHostItCostsNothing) {
+  FourRanks ranks(2);
+  ManualClock clock;
+  EmulatedLink link(ranks, {.bytes_per_second = 1e9, .latency_ns = 100}, clock);
+  std::vector<float> values(1024);
+  ASSERT_TRUE(link.run({.group = CollectiveGroup::inside, .values = values}));
+  EXPECT_EQ(clock.now_ns(), 0);
+}
+
+TEST(EmulatedLink, APartOfEveryBlockCostsItsShare) {
+  FourRanks ranks(2);
+  ManualClock clock;
+  EmulatedLink link(ranks, {.bytes_per_second = 1e9, .latency_ns = 0}, clock);
+  std::vector<float> values(1024);
+  ASSERT_TRUE(link.run({.kind = CollectiveKind::all_gather, .values = values, .end = 64}));
+  EXPECT_EQ(clock.now_ns(), 3072 / 4);
 }
 
 /// Something else happens in the middle of the first sleep.

@@ -9,11 +9,13 @@
 #include <functional>
 #include <future>
 #include <numeric>
+#include <random>
 #include <thread>
 
 #include "core/host/host_executor.h"
 #include "core/host/tcp_store.h"
 #include "core/scheduler.h"
+#include "tests/core/host/collective_laws.h"
 
 namespace hocket {
 namespace {
@@ -34,17 +36,19 @@ class TemporaryFolder {
 };
 
 GlooOptions options(int rank, int world_size, const std::string& rendezvous,
-                    milliseconds timeout = milliseconds(20'000)) {
-  return {.ranks = {rank, world_size, rendezvous}, .timeout = timeout};
+                    milliseconds timeout = milliseconds(20'000), int ranks_per_host = 1) {
+  return {.ranks = {rank, world_size, rendezvous, rank % ranks_per_host, ranks_per_host},
+          .timeout = timeout};
 }
 
 /// Each rank on a thread of its own, as Gloo allows.
 void run_ranks(int world_size, const std::string& rendezvous,
-               const std::function<void(Collective&)>& body) {
+               const std::function<void(Collective&)>& body, int ranks_per_host = 1) {
   std::vector<std::jthread> ranks;
   for (int rank = 0; rank < world_size; ++rank) {
     ranks.emplace_back([&, rank] {
-      auto collective = connect_gloo(options(rank, world_size, rendezvous));
+      auto collective =
+          connect_gloo(options(rank, world_size, rendezvous, milliseconds(20'000), ranks_per_host));
       ASSERT_TRUE(collective) << collective.error().message;
       body(**collective);
     });
@@ -104,6 +108,130 @@ TEST(GlooCollective, ARendezvousThatCannotBeUsedIsRefusedByName) {
               testing::HasSubstr("no such folder"));
 }
 
+/// Ranks, and how many of them on a host.
+constexpr std::pair<int, int> kGrids[] = {{2, 1}, {2, 2}, {4, 1}, {4, 2}, {4, 4}, {6, 2}};
+
+TEST(GlooCollective, CarriesOutEveryKindInEveryGroup) {
+  const std::uint64_t seed = std::random_device()();
+  for (const auto& [ranks, per_host] : kGrids) {
+    TemporaryFolder folder;
+    run_ranks(
+        ranks, folder.rendezvous(),
+        [&](Collective& collective) { expect_laws_of_random_works(collective, seed, 40); },
+        per_host);
+  }
+}
+
+TEST(GlooCollective, ChainsOfCollectivesAreSums) {
+  const std::uint64_t seed = std::random_device()();
+  for (const auto& [ranks, per_host] : kGrids) {
+    TemporaryFolder folder;
+    run_ranks(
+        ranks, folder.rendezvous(),
+        [&](Collective& collective) { expect_chains_are_sums(collective, seed); }, per_host);
+  }
+}
+
+TEST(GlooCollective, LongPiecesTravelInSeveralSegments) {
+  TemporaryFolder folder;
+  run_ranks(3, folder.rendezvous(), [](Collective& collective) {
+    // Of each rank 400,000 values: more than three segments.
+    std::vector<float> values(1'200'000);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(i % 1000 * static_cast<std::size_t>(collective.rank()));
+    ASSERT_TRUE(run_chain(collective, kScatteredChain, values, 0));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(values[i], static_cast<float>(i % 1000 * 3)) << i;
+  });
+}
+
+TEST(GlooCollective, PartsUnderWayAtOnceDoNotMix) {
+  const std::uint64_t seed = std::random_device()();
+  TemporaryFolder folder;
+  run_ranks(
+      4, folder.rendezvous(),
+      [&](Collective& collective) {
+        // More at once than there are connections, so some share one.
+        std::vector<std::jthread> channels;
+        for (std::uint64_t channel = 0; channel < 5; ++channel) {
+          channels.emplace_back([&, channel] {
+            for (std::uint64_t round = 0; round < 20; ++round) {
+              LawWork law(collective, seed + round * 5 + channel);
+              const auto ok = collective.run(law.work);
+              ASSERT_TRUE(ok) << ok.error().message;
+              law.check();
+            }
+          });
+        }
+      },
+      2);
+}
+
+TEST(GlooCollective, AnIndexMayComeAgainAtOnce) {
+  const std::uint64_t seed = std::random_device()();
+  TemporaryFolder folder;
+  run_ranks(
+      4, folder.rendezvous(),
+      [&](Collective& collective) {
+        for (std::uint64_t round = 0; round < 60; ++round) {
+          LawWork law(collective, seed + round);
+          law.work.index = 3;
+          const auto ok = collective.run(law.work);
+          ASSERT_TRUE(ok) << ok.error().message;
+          law.check();
+        }
+      },
+      2);
+}
+
+TEST(GlooCollective, RanksThatDisagreeOnTheirHostsCountOneByOne) {
+  TemporaryFolder folder;
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.emplace_back([&, rank] {
+      auto collective = connect_gloo(
+          options(rank, 4, folder.rendezvous(), milliseconds(20'000), rank == 1 ? 1 : 2));
+      ASSERT_TRUE(collective) << collective.error().message;
+      EXPECT_EQ((*collective)->ranks_per_host(), 1) << "rank " << rank;
+    });
+  }
+  ranks.clear();
+  TemporaryFolder other;
+  run_ranks(
+      4, other.rendezvous(),
+      [](Collective& collective) { EXPECT_EQ(collective.ranks_per_host(), 2); }, 2);
+}
+
+TEST(GlooCollective, RanksPerHostThatDoNotDivideTheRanksAreRefused) {
+  for (const int wrong : {0, -1, 3}) {
+    GlooOptions refused = options(0, 4, "file:/tmp");
+    refused.ranks.ranks_per_host = wrong;
+    EXPECT_THAT(connect_gloo(refused).error().message,
+                testing::HasSubstr("expected a number that divides the 4 ranks, found " +
+                                   std::to_string(wrong)));
+  }
+}
+
+TEST(GlooCollective, AbortEndsARingThatIsNotComplete) {
+  for (const auto& link : kLongestChain) {
+    TemporaryFolder folder;
+    run_ranks(
+        4, folder.rendezvous(),
+        [&](Collective& collective) {
+          // Of each group one rank does not come.
+          if (collective.rank() == 0 || collective.rank() == 3) return;
+          std::vector<float> values(400'000);
+          std::jthread waiting([&] {
+            const auto ok = collective.run(
+                {.kind = link.kind, .group = link.group, .values = values, .index = 1});
+            EXPECT_FALSE(ok);
+          });
+          collective.abort();
+        },
+        2);
+  }
+}
+
 /// Steps of one all-reduce each until an error or `steps`.
 Result<void> run_steps(Collective& collective, CollectiveOrder order, int steps,
                        const std::function<void(int)>& before) {
@@ -145,6 +273,41 @@ TEST(GlooCollective, ARankThatDiesEndsTheOthersWithAReason) {
         ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
         EXPECT_EQ(WEXITSTATUS(status), rank == dying ? 20 : 30) << "rank " << rank;
       }
+    }
+  }
+}
+#endif
+
+#ifndef HOCKET_SANITIZED  // forks while the sanitizers' own threads run
+TEST(GlooCollective, ARankThatDiesInAChainEndsTheOthersWithAReason) {
+  constexpr int kRanks = 4;
+  for (const int dying : {0, 3}) {
+    TemporaryFolder folder;
+    std::vector<pid_t> ranks;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const pid_t pid = fork();
+      if (pid == 0) {
+        auto collective =
+            connect_gloo(options(rank, kRanks, folder.rendezvous(), milliseconds(20'000), 2));
+        if (!collective) _exit(10);
+        std::vector<float> values(50'000);
+        for (std::uint64_t round = 0; round < 1000; ++round) {
+          if (rank == dying && round == 20) _exit(20);
+          const auto ok = run_chain(**collective, kLongestChain, values, round * 4);
+          if (ok) continue;
+          // As an executor does: the others may wait for this rank, not for the one that is gone.
+          (*collective)->abort();
+          _exit(ok.error().message.find("another rank is gone") == 0 ? 30 : 40);
+        }
+        _exit(0);
+      }
+      ranks.push_back(pid);
+    }
+    for (int rank = 0; rank < kRanks; ++rank) {
+      int status = 0;
+      waitpid(ranks[static_cast<std::size_t>(rank)], &status, 0);
+      ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+      EXPECT_EQ(WEXITSTATUS(status), rank == dying ? 20 : 30) << "rank " << rank;
     }
   }
 }

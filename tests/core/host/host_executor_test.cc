@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <future>
+#include <optional>
 
 #include "tests/core/host/ranks.h"
+#include "tests/core/one_part_source.h"
 
 namespace hocket {
 namespace {
@@ -44,6 +46,89 @@ TEST(HostExecutor, TasksOfEqualReadinessRunMostUrgentFirst) {
   gate.set_value();
   ASSERT_TRUE(scheduler.synchronize());
   EXPECT_EQ(order, (std::vector<int>{1, 3, 5}));
+}
+
+/// One rank of four, on two hosts: adds 1 to every value, and keeps what it was asked to do.
+class AddingCollective final : public Collective {
+ public:
+  int rank() const override { return 0; }
+  int world_size() const override { return 4; }
+  int ranks_per_host() const override { return 2; }
+  std::int64_t timeout_ns() const override { return 1'000'000'000; }
+  void abort() override {}
+  Result<void> tell(std::string_view) override { return {}; }
+  Result<std::string> hear() override { return std::string(); }
+  Result<void> run(const CollectiveWork& work) override {
+    asked = work;
+    for (float& value : work.values) value += 1;
+    if (fails) return failure(ErrorCode::unavailable, "another rank is gone");
+    return {};
+  }
+
+  CollectiveWork asked;
+  bool fails = false;
+};
+
+class BytesTraced final : public TraceSink {
+ public:
+  void record(const TraceEvent& event) override { bytes += event.bytes; }
+  std::int64_t bytes = 0;
+};
+
+TEST(HostExecutor, PassesOnWhatCollectiveAPartIsOf) {
+  SteadyClock clock;
+  AddingCollective collective;
+  HostExecutor executor(collective, clock);
+  std::vector<float> values(100, 1);
+  PartWork part;
+  part.kind = CollectiveKind::reduce_scatter;
+  part.group = CollectiveGroup::between;
+  part.values = values;
+  part.blocks = {16, 32};
+  part.index = 7;
+  EXPECT_EQ(OnePartSource(part).run_on(executor), std::nullopt);
+  EXPECT_EQ(collective.asked.kind, CollectiveKind::reduce_scatter);
+  EXPECT_EQ(collective.asked.group, CollectiveGroup::between);
+  EXPECT_EQ(collective.asked.values.data(), values.data());
+  EXPECT_EQ(collective.asked.begin, 16u);
+  EXPECT_EQ(collective.asked.end, 32u);
+  EXPECT_EQ(collective.asked.index, 7u);
+}
+
+TEST(HostExecutor, ABucketIsOneBufferToTheCollectiveAndComesBackInItsPlaces) {
+  SteadyClock clock;
+  AddingCollective collective;
+  HostExecutor executor(collective, clock);
+  std::vector<float> first{1, 2, 3}, second{}, third{4, 5};
+  const std::vector<std::span<float>> bucket{first, second, third};
+  PartWork part;
+  part.bucket = bucket;
+  part.bytes = 20;
+  BytesTraced trace;
+  EXPECT_EQ(OnePartSource(part).run_on(executor, &trace), std::nullopt);
+  EXPECT_EQ(collective.asked.values.size(), 5u);
+  EXPECT_EQ(first, (std::vector<float>{2, 3, 4}));
+  EXPECT_EQ(third, (std::vector<float>{5, 6}));
+  EXPECT_EQ(trace.bytes, 20);
+}
+
+TEST(HostExecutor, AFailureNamesTheKindOfCollective) {
+  SteadyClock clock;
+  AddingCollective collective;
+  collective.fails = true;
+  for (const auto& [kind, words] :
+       {std::pair(CollectiveKind::all_reduce, "all-reduce of \"weights\" in step 3"),
+        std::pair(CollectiveKind::reduce_scatter, "reduce-scatter of \"weights\" in step 3"),
+        std::pair(CollectiveKind::all_gather, "all-gather of \"weights\" in step 3")}) {
+    HostExecutor executor(collective, clock);
+    PartWork part;
+    part.kind = kind;
+    part.name = "weights";
+    part.step = 3;
+    const auto error = OnePartSource(part).run_on(executor);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->message, std::string(words) + ": another rank is gone");
+  }
 }
 
 }  // namespace

@@ -1,7 +1,12 @@
 #include "core/host/local_collective.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <random>
+
+#include "tests/core/host/collective_laws.h"
 #include "tests/core/host/ranks.h"
 
 namespace hocket {
@@ -35,6 +40,75 @@ TEST(LocalCollective, SchedulersOneAfterTheOtherShareIt) {
       ASSERT_EQ(values, std::vector<float>(100, static_cast<float>(2 << round)));
     }
   });
+}
+
+constexpr std::int64_t kLimitNs = 60'000'000'000;
+
+TEST(LocalCollective, CarriesOutEveryKindInEveryGroup) {
+  const std::uint64_t seed = std::random_device()();
+  for (const auto& [ranks, per_host] :
+       {std::pair(1, 1), {2, 1}, {2, 2}, {4, 2}, {6, 3}, {6, 2}, {6, 1}}) {
+    run_local_ranks(
+        ranks,
+        [&](int, Collective& collective) { expect_laws_of_random_works(collective, seed, 30); },
+        kLimitNs, per_host);
+  }
+}
+
+TEST(LocalCollective, ChainsOfCollectivesAreSums) {
+  const std::uint64_t seed = std::random_device()();
+  for (const auto& [ranks, per_host] : {std::pair(2, 1), {2, 2}, {4, 2}, {6, 3}}) {
+    run_local_ranks(
+        ranks, [&](int, Collective& collective) { expect_chains_are_sums(collective, seed); },
+        kLimitNs, per_host);
+  }
+}
+
+TEST(LocalCollective, WhatAReduceScatterLeavesUndefinedIsNoNumber) {
+  run_local_ranks(2, [](int rank, Collective& collective) {
+    std::vector<float> values(32, 1);
+    ASSERT_TRUE(collective.run({.kind = CollectiveKind::reduce_scatter, .values = values}));
+    for (int i = 0; i < 32; ++i)
+      EXPECT_EQ(std::isnan(values[static_cast<std::size_t>(i)]), i / 16 != rank) << i;
+  });
+}
+
+TEST(LocalCollective, RanksThatMeanDifferentCollectivesAreToldSo) {
+  for (const int difference : {0, 1, 2}) {
+    run_local_ranks(2, [&](int rank, Collective& collective) {
+      std::vector<float> values(100 + (difference == 0 ? static_cast<std::size_t>(rank) : 0));
+      CollectiveWork work{.kind = CollectiveKind::all_gather, .values = values};
+      if (difference == 1 && rank == 0) work.kind = CollectiveKind::reduce_scatter;
+      if (difference == 2 && rank == 0) work.end = 16;
+      const auto ok = collective.run(work);
+      ASSERT_FALSE(ok);
+      EXPECT_EQ(ok.error().code, ErrorCode::invalid_argument);
+      EXPECT_THAT(ok.error().message, testing::HasSubstr("ranks disagree"));
+    });
+  }
+}
+
+TEST(LocalCollective, RefusesAKindThatNobodyCarriesOut) {
+  run_local_ranks(1, [](int, Collective& collective) {
+    const auto ok = collective.run({.kind = CollectiveKind::broadcast, .values = {}});
+    ASSERT_FALSE(ok);
+    EXPECT_THAT(ok.error().message, testing::HasSubstr("broadcast cannot be carried out"));
+  });
+}
+
+TEST(LocalCollective, AbortEndsAGroupThatIsNotComplete) {
+  run_local_ranks(
+      4,
+      [](int rank, Collective& collective) {
+        std::vector<float> values(100);
+        if (rank == 3) {
+          collective.abort();
+          return;
+        }
+        const auto group = rank == 2 ? CollectiveGroup::inside : CollectiveGroup::world;
+        EXPECT_FALSE(collective.run({.group = group, .values = values}));
+      },
+      kLimitNs, 2);
 }
 
 }  // namespace

@@ -56,6 +56,60 @@ TEST(RankEnvironment, KnowsThePlaceOnThisHost) {
               testing::HasSubstr("LOCAL_RANK: expected an integer from 0 to 0"));
 }
 
+/// The rank and number of ranks, and how many a host has, as each launcher says it.
+struct LauncherNames {
+  const char *rank, *size, *local_rank, *local_size;
+};
+constexpr LauncherNames kLauncherNames[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"}};
+
+Result<RankEnvironment> read_third_of_six(const LauncherNames& names, const char* local_rank,
+                                          const char* local_size) {
+  std::map<std::string, std::string> variables{
+      {names.rank, "2"}, {names.size, "6"}, {"HOCKET_RENDEZVOUS", "tcp://a:1"}};
+  if (local_rank) variables[names.local_rank] = local_rank;
+  if (local_size) variables[names.local_size] = local_size;
+  return read(variables);
+}
+
+TEST(RankEnvironment, KnowsHowManyRanksAHostHas) {
+  for (const LauncherNames& names : kLauncherNames) {
+    SCOPED_TRACE(names.local_size);
+    EXPECT_EQ(read_third_of_six(names, "0", "2").value().ranks_per_host, 2);
+    EXPECT_EQ(read_third_of_six(names, "2", "3").value().ranks_per_host, 3);
+    EXPECT_EQ(read_third_of_six(names, "2", "6").value().ranks_per_host, 6);
+    EXPECT_EQ(read_third_of_six(names, nullptr, "3").value().ranks_per_host, 3);
+  }
+}
+
+TEST(RankEnvironment, HostsThatAreNotRowsOfRanksCountOneByOne) {
+  for (const LauncherNames& names : kLauncherNames) {
+    SCOPED_TRACE(names.local_size);
+    EXPECT_EQ(read_third_of_six(names, "0", nullptr).value().ranks_per_host, 1) << "not told";
+    EXPECT_EQ(read_third_of_six(names, "2", "4").value().ranks_per_host, 1) << "hosts differ";
+    EXPECT_EQ(read_third_of_six(names, "1", "2").value().ranks_per_host, 1) << "host by host";
+  }
+}
+
+TEST(RankEnvironment, RanksOfAHostThatCannotBeAreAnErrorThatNamesTheVariable) {
+  for (const LauncherNames& names : kLauncherNames) {
+    for (const char* wrong : {"0", "-1", "two", "", "99999999"}) {
+      const auto environment = read_third_of_six(names, "0", wrong);
+      ASSERT_FALSE(environment) << names.local_size << "=" << wrong;
+      EXPECT_THAT(environment.error().message,
+                  testing::StartsWith("environment variable " + std::string(names.local_size)));
+    }
+  }
+  EXPECT_THAT(read_third_of_six(kLauncherNames[0], "0", "7").error().message,
+              testing::HasSubstr("LOCAL_WORLD_SIZE: expected an integer from 1 to 6, found \"7\""));
+  // What Slurm was asked for may be more than a step of it has.
+  EXPECT_EQ(read_third_of_six(kLauncherNames[3], "0", "7").value().ranks_per_host, 1);
+}
+
 TEST(RankEnvironment, TakesTheMasterAddressOfTorchrun) {
   const auto environment =
       read({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "host"}, {"MASTER_PORT", "29500"}});

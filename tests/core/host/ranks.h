@@ -13,10 +13,11 @@
 
 namespace hocket {
 
-/// Runs `body(rank, collective)` on one thread a rank of a group in memory.
+/// Runs `body(rank, collective)` on one thread a rank of a group in memory; `ranks_per_host` as
+/// LocalGroup has it.
 inline void run_local_ranks(int world_size, const std::function<void(int, Collective&)>& body,
-                            std::int64_t timeout_ns = 60'000'000'000) {
-  LocalGroup group(world_size, timeout_ns);
+                            std::int64_t timeout_ns = 60'000'000'000, int ranks_per_host = 0) {
+  LocalGroup group(world_size, timeout_ns, ranks_per_host);
   std::vector<std::jthread> ranks;
   for (int rank = 0; rank < world_size; ++rank) {
     ranks.emplace_back([&, rank] {
@@ -34,18 +35,19 @@ class ObservedCollective final : public Collective {
 
   int rank() const override { return link_.rank(); }
   int world_size() const override { return link_.world_size(); }
+  int ranks_per_host() const override { return link_.ranks_per_host(); }
   std::int64_t timeout_ns() const override { return link_.timeout_ns(); }
   void abort() override { link_.abort(); }
   Result<void> tell(std::string_view message) override { return link_.tell(message); }
   Result<std::string> hear() override { return link_.hear(); }
 
-  Result<void> all_reduce(std::span<float> values, std::uint64_t index) override {
-    if (index == fail_at_) return failure(ErrorCode::unavailable, "injected failure");
+  Result<void> run(const CollectiveWork& work) override {
+    if (work.index == fail_at_) return failure(ErrorCode::unavailable, "injected failure");
     {
       std::lock_guard lock(mutex_);
-      parts_.push_back({index, values.data(), values.size()});
+      parts_.push_back({work.index, work.values.data(), work.values.size()});
     }
-    return link_.all_reduce(values, index);
+    return link_.run(work);
   }
 
   struct Part {

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "core/schedule_config.h"
 #include "core/step_description.h"
 
 namespace hocket {
@@ -51,6 +54,105 @@ inline StepDescription random_graph(std::mt19937_64& random) {
   }
   step.collective = {static_cast<double>(below(3000)), 1, static_cast<double>(below(2) * 5000)};
   return step;
+}
+
+/// A step of 1 to 4 layers in 1 to 3 micro-batches, on 1 to 4 hosts of 1 to 4 ranks, over links or
+/// not. Each layer goes forward, backward, then makes its gradient, which may be divided by rows or
+/// by its sum; the gradient is all-reduced, then the layer is updated.
+inline StepDescription random_training_step(std::mt19937_64& random) {
+  const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
+  const auto layers = static_cast<std::uint32_t>(1 + below(4));
+  const auto batches = static_cast<std::uint32_t>(1 + below(3));
+  StepDescription step;
+  step.ranks_per_host = 1 + below(4);
+  step.ranks = step.ranks_per_host * (1 + below(4));
+  step.collective = {static_cast<double>(below(30'000)), 0.5, static_cast<double>(below(9000))};
+  if (below(3) > 0) {
+    step.cluster =
+        Cluster{.host_link = {1e9 * static_cast<double>(1 + below(100)), below(5000)},
+                .network_link = {1e9 * static_cast<double>(1 + below(10)), below(20'000)},
+                .algorithm = CollectiveAlgorithm(below(3))};
+  }
+  step.channel_split = static_cast<double>(below(2));
+  // So that communication dominates sometimes.
+  const std::int64_t pace = below(2) ? 100 : 1;
+  // Parameters and gradients of layer i, then the activations of each micro-batch.
+  for (std::uint32_t i = 0; i < layers; ++i) step.data.push_back("w" + std::to_string(i));
+  for (std::uint32_t i = 0; i < layers; ++i) step.data.push_back("g" + std::to_string(i));
+  for (std::uint32_t m = 0; m < batches; ++m) step.data.push_back("x" + std::to_string(m));
+  const auto add = [&](const std::string& what, std::uint32_t layer, std::int64_t duration_ns,
+                       std::vector<Access> accesses) -> StepTask& {
+    StepTask& task = step.tasks.emplace_back();
+    task.name = what + std::to_string(step.tasks.size());
+    task.duration_ns = duration_ns / pace;
+    task.priority = layer;
+    task.accesses = std::move(accesses);
+    task.place.region = "layer" + std::to_string(layer);
+    return task;
+  };
+  std::vector<std::int64_t> rows, row_bytes;
+  for (std::uint32_t i = 0; i < layers; ++i) {
+    rows.push_back(1 + below(64));
+    row_bytes.push_back(64 * (1 + below(600)));
+  }
+  const auto rows_of = [&](std::uint32_t i) {
+    return Dimension{.name = "rows",
+                     .kind = DimensionKind::outer,
+                     .extent = rows[i],
+                     .slices = {{.data = {layers + i}, .bytes_per_unit = row_bytes[i]}}};
+  };
+  for (std::uint32_t m = 0; m < batches; ++m) {
+    const DataId x{2 * layers + m};
+    for (std::uint32_t i = 0; i < layers; ++i)
+      add("forward", i, below(3'000'000), {read({i}), update(x)}).place.micro_batch = m;
+    for (std::uint32_t i = layers; i-- > 0;) {
+      add("backward", i, below(2'000'000), {read({i}), update(x)}).place.micro_batch = m;
+      const Access gradient = m == 0 ? write({layers + i}) : update({layers + i});
+      StepTask& task = add("gradient", i, below(2'000'000), {read(x), gradient});
+      task.place.micro_batch = m;
+      task.place.dimensions = {rows_of(i), {"batch", DimensionKind::contraction, 8, {}}};
+      if (below(3) == 0) task.place.dimensions.clear();
+    }
+  }
+  for (std::uint32_t i = layers; i-- > 0;) {
+    StepTask& task = add("sum", i, 0, {update({layers + i})});
+    task.collective = CollectiveKind::all_reduce;
+    task.bytes = rows[i] * row_bytes[i];
+  }
+  for (std::uint32_t i = 0; i < layers; ++i) {
+    add("update", i, below(300'000), {read({layers + i}), update({i})}).place.dimensions = {
+        rows_of(i)};
+  }
+  return step;
+}
+
+/// A way to partition such a step; it may not fit.
+inline ScheduleConfig random_partition(std::mt19937_64& random, const StepDescription& step) {
+  const auto below = [&](std::uint64_t n) { return static_cast<int>(random() % n); };
+  ScheduleConfig config;
+  config.partition_bytes = 4096 << below(10);
+  config.credit_bytes = 4096 << below(12);
+  config.streams = 1 + below(2);
+  config.comm_channels = 1 << below(3);
+  config.order = static_cast<CollectiveOrder>(below(3));
+  config.primitive = static_cast<CollectivePrimitive>(below(2));
+  config.group_ranks = below(2) ? step.ranks_per_host : 1;
+  config.launch = static_cast<CollectiveLaunch>(below(2));
+  if (below(2)) {
+    config.compute_parts = 1 << below(4);
+  } else {
+    config.bucket_bytes = below(2) * (4096 << below(10));
+  }
+  config.compute_order = static_cast<ComputeOrder>(below(2));
+  config.micro_batches_kept = 1 + below(3);
+  if (below(3) == 0) {
+    RegionOverrides& region = config.regions["layer0"];
+    if (below(2)) region.partition_bytes = 4096 << below(10);
+    if (below(2)) region.primitive = static_cast<CollectivePrimitive>(below(2));
+    if (below(2)) region.launch = static_cast<CollectiveLaunch>(below(2));
+    if (below(2)) region.priority = below(4);
+  }
+  return config;
 }
 
 }  // namespace hocket

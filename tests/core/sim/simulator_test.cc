@@ -322,6 +322,58 @@ TEST(Simulator, TheSameInputGivesTheSameResultAndAnotherSeedAnother) {
   EXPECT_NE(simulated(step, config).iterations_ns, first.iterations_ns);
 }
 
+/// A chain of an all-reduce inside hosts, and one between them beside it, of 8 ranks.
+StepDescription inside_and_between(std::int64_t inside_bytes, std::int64_t between_bytes) {
+  StepDescription step;
+  step.data = {"a", "b"};
+  step.tasks.resize(2);
+  step.tasks[0].collective = step.tasks[1].collective = CollectiveKind::all_reduce;
+  step.tasks[0].bytes = inside_bytes;
+  step.tasks[0].group = CollectiveGroup::inside;
+  step.tasks[0].accesses = {update(DataId{0})};
+  step.tasks[1].bytes = between_bytes;
+  step.tasks[1].group = CollectiveGroup::between;
+  step.tasks[1].accesses = {update(DataId{1})};
+  step.ranks = 8;
+  step.ranks_per_host = 4;
+  step.collective = {0, 1, 0};
+  step.channel_split = 0;
+  return step;
+}
+
+TEST(Simulator, PartsInsideHostsAndBetweenThemDoNotShareBandwidth) {
+  // 0.75 / 0.875 ns a byte inside, 4 · 0.5 / 0.875 between.
+  const auto step = inside_and_between(87'500, 43'750);
+  auto config = schedule(1 << 20, 1 << 20, CollectiveOrder::fifo);
+  config.comm_channels = 2;
+  const auto both = simulated(step, config);
+  EXPECT_EQ(both.iteration_ns, 100'000) << "75,000 ns of the host's link are hidden";
+  EXPECT_EQ(both.bound_ns, 100'000);
+  auto network_alone = step;
+  for (StepTask& task : network_alone.tasks) task.group = CollectiveGroup::between;
+  EXPECT_EQ(simulated(network_alone, config).iteration_ns, 300'000);
+  config.comm_channels = 1;
+  EXPECT_EQ(simulated(step, config).iteration_ns, 175'000) << "channels are of both";
+}
+
+TEST(Simulator, AReduceScatterAndAnAllGatherTakeAsLongAsTheAllReduce) {
+  StepDescription step;
+  step.data = {"a"};
+  step.tasks.resize(1);
+  step.tasks[0].collective = CollectiveKind::all_reduce;
+  step.tasks[0].bytes = 1'000'000;
+  step.tasks[0].accesses = {update(DataId{0})};
+  step.collective = {4000, 1, 2000};
+  const auto config = schedule(1 << 20, 1 << 20);
+  const auto whole = simulated(step, config);
+  step.tasks.push_back(step.tasks[0]);
+  step.tasks[0].collective = CollectiveKind::reduce_scatter;
+  step.tasks[1].collective = CollectiveKind::all_gather;
+  const auto halves = simulated(step, config);
+  EXPECT_EQ(halves.iteration_ns, whole.iteration_ns);
+  EXPECT_EQ(halves.bound_ns, whole.bound_ns);
+}
+
 TEST(Simulator, AStaticOrderIsAsFastAsTheOneItWasMadeFrom) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
@@ -346,7 +398,7 @@ TEST(PreparedStep, TakesAsLongAsSimulateSaysUnderEveryConfiguration) {
     ASSERT_TRUE(prepared);
     for (int i = 0; i < 5; ++i) {
       auto config = schedule(4096 << random() % 6, 4096 << random() % 8,
-                             random() % 2 ? CollectiveOrder::fifo : CollectiveOrder::negotiated);
+                             static_cast<CollectiveOrder>(random() % 3));
       config.comm_channels = 1 << random() % 3;
       ASSERT_EQ(prepared->iteration_ns(config).value(), simulated(step, config).iteration_ns);
       ASSERT_EQ(prepared->iteration_ns(config, 2).value(),

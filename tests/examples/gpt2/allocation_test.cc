@@ -1,4 +1,4 @@
-// Nothing is allocated inside a step.
+// Nothing is allocated inside a step but the bodies of what may be divided, one each.
 
 #include <gtest/gtest.h>
 
@@ -38,8 +38,9 @@ TEST(Gpt2Model, AllocatesNothingInAStep) {
   model->attach(submitter);
   model->submit_step(0);  // BLAS makes its buffers in the first product
   const long before = allocations;
+  const int divisible = submitter.divisible;
   for (int step = 1; step < 4; ++step) model->submit_step(step);
-  EXPECT_EQ(allocations, before);
+  EXPECT_LE(allocations - before, submitter.divisible - divisible);
   EXPECT_GT(before, 0);
 }
 

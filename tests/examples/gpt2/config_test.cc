@@ -57,7 +57,13 @@ TEST(TrainingOptions, EveryFieldIsCheckedByName) {
       {"beta1", {.adamw = {.beta1 = 1}}},
       {"beta2", {.adamw = {.beta2 = 1}}},
       {"epsilon", {.adamw = {.epsilon = 0}}},
-      {"weight_decay", {.adamw = {.weight_decay = HUGE_VAL}}}};
+      {"weight_decay", {.adamw = {.weight_decay = HUGE_VAL}}},
+      {"ranks_per_host", {.world_size = 4, .ranks_per_host = 3}},
+      {"ranks_per_host", {.ranks_per_host = 0}},
+      {"micro_batches", {.micro_batches = 0}},
+      {"micro_batches", {.micro_batches = 1025}},
+      {"micro_batches_kept", {.micro_batches = 2, .micro_batches_kept = 3}},
+      {"memory_limit_bytes", {.memory_limit_bytes = -1}}};
   for (const auto& [name, options] : bad) {
     SCOPED_TRACE(name);
     const auto checked = validate(options);
@@ -76,6 +82,25 @@ TEST(Gpt2Workload, IsGpt2InForwardOrder) {
                                              "block.1.attention", "block.1.mlp", "final_norm"}));
   EXPECT_EQ(described.tensors[0].bytes, 4 * (256 + 64) * 256);
   EXPECT_EQ(described.tensors.back().bytes, 4 * 2 * 256);
+}
+
+TEST(Gpt2Workload, IsNamedAfterWhatChangesAStep) {
+  const Gpt2Config config{.layers = 2};
+  const std::string plain = workload(config).name;
+  EXPECT_EQ(workload(config, {.micro_batches_kept = 1}).name, plain);
+  EXPECT_EQ(workload(config, {.micro_batches = 4}).name, plain + "-m4");
+  EXPECT_EQ(workload(config, {.micro_batches = 4, .shard_optimizer = true}).name,
+            plain + "-m4-sharded");
+}
+
+TEST(Gpt2Memory, GrowsWithWhatIsKeptAndShrinksWithWhatIsSharded) {
+  const Gpt2Config config;
+  const std::int64_t alone = memory_bytes(config, {});
+  EXPECT_EQ(memory_bytes(config, {.micro_batches = 3}), alone);
+  EXPECT_EQ(memory_bytes(config, {.micro_batches = 3, .micro_batches_kept = 3}),
+            alone + 2 * activation_bytes(config));
+  EXPECT_EQ(memory_bytes(config, {.world_size = 2, .shard_optimizer = true}),
+            alone - workload(config).bytes());
 }
 
 // The smallest published GPT-2 has 124,439,808 parameters.

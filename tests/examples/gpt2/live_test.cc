@@ -46,7 +46,7 @@ std::vector<Trained> train(LocalDaemonLink* link) {
                       .live = link ? &live : nullptr};
     const auto ok = run_phase({*model, collective, clock}, phase);
     EXPECT_TRUE(ok) << ok.error().message;
-    result.losses.assign(model->losses().begin(), model->losses().end());
+    result.losses = model->losses();
     result.hash = model->parameters_hash();
   });
   return trained;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,7 @@ Trained train(const Gpt2Config& config, const TrainingOptions& options, const Te
   const HostModel model(config, options, text, fuses);
   model->attach(submitter);
   for (std::int64_t step = 0; step < options.steps; ++step) model->submit_step(step);
-  return {{model->losses().begin(), model->losses().end()}, model->parameters_hash()};
+  return {model->losses(), model->parameters_hash()};
 }
 
 Result<std::unique_ptr<Gpt2>> create(const Gpt2Config& config, const TrainingOptions& options,
@@ -226,6 +227,124 @@ TEST(Gpt2Model, UpdatesWithTheMeanOverRanks) {
   const Trained four = train(kSmall, {.steps = 6, .world_size = 4}, text, four_times);
   EXPECT_EQ(bits(alone.losses), bits(four.losses));
   EXPECT_EQ(alone.hash, four.hash);
+}
+
+/// The gradients of all groups after a step with the first parameters.
+std::vector<std::vector<float>> gradients_of_step(const HostModel& model, std::int64_t step,
+                                                  std::mt19937_64* random = nullptr) {
+  ImmediateSubmitter submitter;
+  submitter.updates = false;
+  submitter.random = random;
+  model->attach(submitter);
+  model->submit_step(step);
+  std::vector<std::vector<float>> gradients;
+  for (ParameterGroup& group : model->groups())
+    gradients.push_back(model.backend->load(group.gradients()));
+  return gradients;
+}
+
+void expect_near(const std::vector<std::vector<float>>& actual,
+                 const std::vector<std::vector<float>>& expected) {
+  for (std::size_t group = 0; group < expected.size(); ++group) {
+    float largest = 0;
+    for (const float value : expected[group]) largest = std::max(largest, std::abs(value));
+    for (std::size_t i = 0; i < expected[group].size(); ++i)
+      ASSERT_NEAR(actual[group][i], expected[group][i], 1e-5f * largest) << group << ", " << i;
+  }
+}
+
+TEST(Gpt2Model, AddsUpTheGradientsOfMicroBatchesAndTakesTheMeanOfLosses) {
+  const Text text = prose();
+  const HostModel single(kSmall, {.steps = 3}, text);
+  std::vector<std::vector<float>> sums = gradients_of_step(single, 0);
+  for (const std::int64_t step : {1, 2}) {
+    const auto more = gradients_of_step(single, step);
+    for (std::size_t group = 0; group < sums.size(); ++group) {
+      for (std::size_t i = 0; i < sums[group].size(); ++i) sums[group][i] += more[group][i];
+    }
+  }
+  for (const int kept : {1, 2, 3}) {
+    SCOPED_TRACE(kept);
+    const HostModel model(kSmall, {.steps = 1, .micro_batches = 3, .micro_batches_kept = kept},
+                          text);
+    expect_near(gradients_of_step(model, 0), sums);
+    EXPECT_EQ(model->loss(0), (single->loss(0) + single->loss(1) + single->loss(2)) / 3);
+  }
+}
+
+// As many micro-batches with the same gradient, a power of two, change nothing: a text of one
+// window, of which all batches are made.
+TEST(Gpt2Model, UpdatesWithTheMeanOverMicroBatches) {
+  const Text text("a window of text.");
+  const Trained alone = train(kSmall, {.steps = 6}, text);
+  const Trained four = train(kSmall, {.steps = 6, .micro_batches = 4}, text);
+  for (std::size_t step = 0; step < 6; ++step)
+    EXPECT_NEAR(four.losses[step], alone.losses[step], 1e-4f * alone.losses[step]) << step;
+}
+
+TEST(Gpt2Model, PiecesOfAGradientAreAllOfIt) {
+  const Text text = prose();
+  const HostModel whole(kSmall, {.micro_batches = 2}, text);
+  const auto expected = gradients_of_step(whole, 0);
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    const HostModel model(kSmall, {.micro_batches = 2}, text);
+    expect_near(gradients_of_step(model, 0, &random), expected);
+  }
+}
+
+TEST(Gpt2Model, PiecesOfAnUpdateAreAllOfIt) {
+  const Text text = prose();
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    std::vector<std::uint64_t> hashes;
+    for (std::mt19937_64* const divide : {static_cast<std::mt19937_64*>(nullptr), &random}) {
+      const HostModel model(kSmall, {}, text);
+      for (ParameterGroup& group : model->groups()) {
+        const Floats gradients = floats(group.gradients());
+        for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = random_normal(7, i);
+      }
+      ImmediateSubmitter submitter;
+      submitter.random = divide;
+      model->attach(submitter);
+      for (ParameterGroup& group : model->groups()) group.submit_update(submitter, 0);
+      hashes.push_back(model->parameters_hash());
+    }
+    EXPECT_EQ(hashes[0], hashes[1]);
+  }
+}
+
+TEST(Gpt2Model, AShardedOptimizerIsDividedAmongTheRanks) {
+  const Text text = prose();
+  const std::int64_t whole = HostModel(kSmall, {}, text)->optimizer_bytes();
+  EXPECT_EQ(whole, 2 * workload(kSmall).bytes());
+  for (const int ranks : {2, 3, 4}) {
+    const auto groups = static_cast<std::int64_t>(parameter_groups(kSmall).size());
+    std::int64_t sum = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const HostModel model(kSmall, {.rank = rank, .world_size = ranks, .shard_optimizer = true},
+                            text);
+      const std::int64_t own = model->optimizer_bytes();
+      EXPECT_LE(own, whole / ranks + 2 * groups * kBlockAlignmentBytes);
+      sum += own;
+    }
+    EXPECT_EQ(sum, whole) << ranks;
+  }
+}
+
+TEST(Gpt2Model, MicroBatchesThatDoNotFitAreRefusedByTheFieldThatKeepsThem) {
+  TrainingOptions options{.micro_batches = 8, .micro_batches_kept = 8};
+  options.memory_limit_bytes =
+      memory_bytes(kSmall, {.micro_batches = 8, .micro_batches_kept = 3}) + 1;
+  const auto refused = create(kSmall, options, prose());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(refused.error().message, HasSubstr("field \"micro_batches_kept\""));
+  EXPECT_THAT(refused.error().message, HasSubstr("keep at most 3"));
+  options.micro_batches_kept = 3;
+  EXPECT_TRUE(create(kSmall, options, prose()));
 }
 
 TEST(Gpt2Model, FusedTasksGiveTheSameBits) {

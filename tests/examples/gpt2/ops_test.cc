@@ -155,7 +155,7 @@ TEST(Linear, Gradients) {
     const Vector dy = draw.normal(shape.rows * shape.out);
     Vector dx = junk(x.size()), dweight = junk(weight.size()), dbias = junk(bias.size());
     linear_backward_input(shape, dy, weight, dx);
-    linear_backward_weight(shape, x, dy, dweight, dbias);
+    linear_backward_weight(shape, whole_weight(shape), x, dy, dweight, dbias);
     const auto objective = [&] {
       Vector y = junk(dy.size());
       linear_forward(shape, x, weight, bias, y);
@@ -174,7 +174,7 @@ TEST(Head, Gradients) {
     const Vector dlogits = draw.normal(shape.rows * shape.out);
     Vector dx = junk(x.size()), dtable = junk(table.size());
     head_backward_input(shape, dlogits, table, dx);
-    head_backward_weight(shape, x, dlogits, dtable);
+    head_backward_weight(shape, whole_table(shape), x, dlogits, dtable);
     const auto objective = [&] {
       Vector logits = junk(dlogits.size());
       head_forward(shape, x, table, logits);

@@ -25,7 +25,9 @@ const Text kText("whoever rests while the others sing is part of the song all th
 /// A model and the tasks of its first steps.
 struct Recording {
   explicit Recording(int rank = 0, bool fuses = false)
-      : model(kConfig, {.steps = kSteps, .rank = rank, .world_size = 2}, kText, fuses) {
+      : Recording({.steps = kSteps, .rank = rank, .world_size = 2}, fuses) {}
+  explicit Recording(const TrainingOptions& options, bool fuses = false)
+      : model(kConfig, options, kText, fuses) {
     model->attach(recorder);
     for (int step = 0; step < kSteps; ++step) {
       model->submit_step(step);
@@ -53,8 +55,8 @@ struct Recording {
     recorder.run(choose, [](std::span<float> values) {
       for (float& value : values) value *= 2;
     });
-    std::string bytes(reinterpret_cast<const char*>(model->losses().data()),
-                      model->losses().size_bytes());
+    const std::vector<float> losses = model->losses();
+    std::string bytes(reinterpret_cast<const char*>(losses.data()), losses.size() * sizeof(float));
     return bytes + std::to_string(model->parameters_hash());
   }
 
@@ -75,6 +77,24 @@ TEST_F(Schedule, EveryAllowedOrderGivesTheSameBits) {
         Recording(0, fuses).outcome([&](auto ready) { return ready[engine() % ready.size()]; }),
         expected)
         << "random order of seed " << seed;
+  }
+}
+
+// However many micro-batches have memory of their own: gradients are added up in one order.
+TEST(ScheduleOfMicroBatches, EveryAllowedOrderGivesTheSameBits) {
+  const auto options = [](int kept) {
+    return TrainingOptions{
+        .steps = kSteps, .world_size = 2, .micro_batches = 4, .micro_batches_kept = kept};
+  };
+  const std::string expected = Recording(options(1)).outcome([](auto ready) { return ready[0]; });
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    std::mt19937_64 engine(seed);
+    const int kept = 1 + static_cast<int>(seed % 4);
+    EXPECT_EQ(Recording(options(kept)).outcome([&](auto ready) {
+      return ready[engine() % ready.size()];
+    }),
+              expected)
+        << "random order of seed " << seed << ", " << kept << " kept";
   }
 }
 

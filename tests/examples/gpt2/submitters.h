@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <random>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,27 +18,59 @@ namespace hocket {
 /// What stands for a sum over ranks.
 using Sum = std::function<void(std::span<float>)>;
 
-/// Runs everything in the order of submission.
+/// Runs everything in the order of submission, and what may be divided along a random dimension in
+/// random pieces where it is told to.
 class ImmediateSubmitter final : public Submitter {
  public:
+  RankGrid grid() const override { return ranks; }
   DataId add_data() override { return {data_++}; }
   void compute(const TaskOptions& options, std::span<const Access>, TaskBody body) override {
     if (updates || !options.name.ends_with(".adamw")) body();
   }
+  void compute_pieces(const TaskOptions& options, std::span<const Access>,
+                      PieceBody body) override {
+    ++divisible;
+    if (!updates && options.name.ends_with(".adamw")) return;
+    if (!random) return body({0, 0, options.place->dimensions.front().extent});
+    for (const TaskPiece& piece : divide(*options.place)) body(piece);
+  }
   void all_reduce(const TaskOptions&, DataId, std::span<float> values) override {
     if (sum) sum(values);
   }
+  void reduce_scatter(const TaskOptions&, DataId, std::span<float> values) override {
+    if (sum) sum(values);
+  }
+  void all_gather(const TaskOptions&, DataId, std::span<float>) override {}
 
   Sum sum;
   bool updates = true;  ///< whether parameters are changed
+  RankGrid ranks = {};
+  /// What to divide with; null: nothing is divided.
+  std::mt19937_64* random = nullptr;
+  int divisible = 0;  ///< what came that may be divided
 
  private:
+  /// Pieces in their order, which is that of a contraction.
+  std::vector<TaskPiece> divide(const TaskPlace& place) {
+    const auto dimension = static_cast<std::uint32_t>((*random)() % place.dimensions.size());
+    const std::int64_t extent = place.dimensions[dimension].extent;
+    std::vector<TaskPiece> pieces;
+    for (std::int64_t begin = 0; begin < extent;) {
+      const auto left = static_cast<std::uint64_t>(extent - begin);
+      const auto size = 1 + static_cast<std::int64_t>((*random)() % left);
+      pieces.push_back({dimension, begin, begin + size});
+      begin += size;
+    }
+    return pieces;
+  }
+
   std::uint32_t data_ = 0;
 };
 
 struct RecordedTask {
   std::string name;
   std::uint32_t priority = 0;
+  TaskPlace place;
   std::vector<Access> accesses;
   TaskBody body;
   std::span<float> values;  ///< of a collective
@@ -51,6 +84,7 @@ struct RecordedTask {
 /// unless both only read it.
 class RecordingSubmitter final : public Submitter {
  public:
+  RankGrid grid() const override { return {}; }
   DataId add_data() override {
     accesses_.emplace_back();
     return {static_cast<std::uint32_t>(accesses_.size() - 1)};
@@ -58,6 +92,17 @@ class RecordingSubmitter final : public Submitter {
   void compute(const TaskOptions& options, std::span<const Access> accesses,
                TaskBody body) override {
     add(options, accesses).body = std::move(body);
+  }
+  void compute_pieces(const TaskOptions& options, std::span<const Access> accesses,
+                      PieceBody body) override {
+    const TaskPiece whole{0, 0, options.place->dimensions.at(0).extent};
+    add(options, accesses).body = [body = std::move(body), whole] { body(whole); };
+  }
+  void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) override {
+    all_reduce(options, data, values);
+  }
+  void all_gather(const TaskOptions& options, DataId data, std::span<float> values) override {
+    all_reduce(options, data, values);
   }
   void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) override {
     const Access access = update(data);
@@ -102,6 +147,7 @@ class RecordingSubmitter final : public Submitter {
     RecordedTask& task = tasks_.emplace_back();
     task.name = options.name;
     task.priority = options.priority;
+    if (options.place) task.place = *options.place;
     task.accesses.assign(accesses.begin(), accesses.end());
     task.step = step_;
     for (const Access& access : accesses) {

@@ -104,9 +104,7 @@ Outcome train_on_device(const DeviceRun& run) {
       const auto done = scheduler.synchronize();
       EXPECT_TRUE(done) << done.error().message;
     }
-    outcome = {{(*model)->losses().begin(), (*model)->losses().end()},
-               (*model)->parameters_hash(),
-               gradients_of(**model, **backend)};
+    outcome = {(*model)->losses(), (*model)->parameters_hash(), gradients_of(**model, **backend)};
   }
   EXPECT_THAT(device.problems(), testing::IsEmpty());
   device.run_all();
@@ -120,7 +118,7 @@ std::vector<float> train_on_host(std::int64_t steps, const Gpt2Config& config = 
   ImmediateSubmitter submitter;
   model->attach(submitter);
   for (std::int64_t step = 0; step < steps; ++step) model->submit_step(step);
-  return {model->losses().begin(), model->losses().end()};
+  return model->losses();
 }
 
 void expect_near(const std::vector<float>& losses, const std::vector<float>& expected,
@@ -213,7 +211,7 @@ TEST(DeviceBackend, DrawsNoBatchOverOneThatIsStillToBeCopied) {
       DeviceBackend::open({.driver = device, .products = products}, ElementType::float32);
   ASSERT_TRUE(backend);
   const EmbeddingShape shape{.batch = 1, .sequence = 2, .vocabulary = 8, .width = 1};
-  (*backend)->allocate_batch(2);
+  (*backend)->allocate_batches(1, 2);
   const Buffer table = (*backend)->allocate(BufferUse::master, 8);
   const Buffer positions = (*backend)->allocate(BufferUse::master, 2);
   (*backend)->store(table, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7});
@@ -225,11 +223,11 @@ TEST(DeviceBackend, DrawsNoBatchOverOneThatIsStillToBeCopied) {
   device.hold();
   for (std::int64_t step = 0; step <= Scheduler::kStepsAhead; ++step) {
     const RunningDeviceTask running(task);
-    (*backend)->load_batch(step, [&](auto inputs, auto) {
+    (*backend)->load_batch(0, step, [&](auto inputs, auto) {
       inputs[0] = static_cast<std::int32_t>(step);
       inputs[1] = static_cast<std::int32_t>(step + 1);
     });
-    (*backend)->embedding_forward(shape, table, positions,
+    (*backend)->embedding_forward(shape, 0, table, positions,
                                   looked_up[static_cast<std::size_t>(step)]);
   }
   device.release();

@@ -1,0 +1,141 @@
+// What a sum over ranks costs over Gloo on the loopback interface, made in one way and in another,
+// in one run: Gloo's all-reduce, our ring's reduce-scatter and all-gather, and through groups of
+// two ranks.
+//
+//   bin/collectives_benchmark [--ranks N] [--rounds N]
+//
+// Ranks are processes. Every round times each way once, each beginning in turn. Prints the median
+// and the least time, which no other program has lengthened, and of each round's ratio to Gloo's
+// all-reduce the median ± half the interquartile range.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/host/gloo_collective.h"
+#include "core/statistics.h"
+
+namespace hocket {
+namespace {
+
+struct Stage {
+  CollectiveKind kind;
+  CollectiveGroup group;
+};
+
+struct Way {
+  std::string name;
+  std::vector<Stage> stages;
+  std::vector<double> times_ns = {};  ///< by round
+};
+
+std::vector<Way> ways_of(const RankGrid& grid) {
+  using enum CollectiveKind;
+  using enum CollectiveGroup;
+  std::vector<Way> ways{
+      {"gloo::allreduce", {{all_reduce, world}}},
+      {"reduce-scatter + all-gather", {{reduce_scatter, world}, {all_gather, world}}}};
+  if (grid.hosts() > 1 && grid.ranks_per_host > 1) {
+    ways.push_back({"inside, between, inside",
+                    {{reduce_scatter, inside}, {all_reduce, between}, {all_gather, inside}}});
+  }
+  return ways;
+}
+
+Result<void> time_once(Collective& collective, Way& way, std::span<float> values,
+                       std::uint64_t& index) {
+  const SteadyClock clock;
+  float meet = 0;
+  if (auto ok = collective.all_reduce({&meet, 1}, index++); !ok) return ok;
+  const std::int64_t begin_ns = clock.now_ns();
+  for (const Stage& stage : way.stages) {
+    const auto ok = collective.run(
+        {.kind = stage.kind, .group = stage.group, .values = values, .index = index++});
+    if (!ok) return ok;
+  }
+  way.times_ns.push_back(static_cast<double>(clock.now_ns() - begin_ns));
+  return {};
+}
+
+void print(const std::vector<Way>& ways, std::size_t bytes) {
+  const std::vector<double>& base = ways.front().times_ns;
+  for (const Way& way : ways) {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < base.size(); ++i) ratios.push_back(way.times_ns[i] / base[i]);
+    std::printf("%3zu MiB  %-28s %7.2f ms, least %6.2f ms   %.2f ± %.2f of gloo::allreduce\n",
+                bytes >> 20, way.name.c_str(), median(way.times_ns) / 1e6,
+                *std::ranges::min_element(way.times_ns) / 1e6, median(ratios), spread(ratios));
+  }
+}
+
+Result<void> run_rank(int rank, int ranks, int rounds, const std::string& folder) {
+  const int per_host = ranks % 2 == 0 ? 2 : 1;
+  const auto collective = connect_gloo({.ranks = {.rank = rank,
+                                                  .world_size = ranks,
+                                                  .rendezvous = "file:" + folder,
+                                                  .local_rank = rank % per_host,
+                                                  .ranks_per_host = per_host}});
+  if (!collective) return failure(collective.error());
+  std::uint64_t index = 0;
+  for (const std::size_t bytes : {std::size_t{1} << 20, std::size_t{16} << 20}) {
+    std::vector<float> values(bytes / sizeof(float), 1e-30f);
+    std::vector<Way> ways = ways_of((*collective)->grid());
+    constexpr int kWarmup = 3;
+    for (int round = 0; round < kWarmup + rounds; ++round) {
+      for (std::size_t turn = 0; turn < ways.size(); ++turn) {
+        Way& way = ways[(turn + static_cast<std::size_t>(round)) % ways.size()];
+        if (auto ok = time_once(**collective, way, values, index); !ok) return ok;
+        if (round < kWarmup) way.times_ns.clear();
+      }
+    }
+    if (rank == 0) print(ways, bytes);
+  }
+  return {};
+}
+
+/// Ranks as processes of this one; false when one failed, which has said why.
+bool run(int ranks, int rounds) {
+  std::string folder = (std::filesystem::temp_directory_path() / "hocket-ring-XXXXXX").string();
+  if (!mkdtemp(folder.data())) {
+    std::perror(("collectives_benchmark: " + folder).c_str());
+    return false;
+  }
+  std::printf("%d ranks on the loopback interface, %d rounds, medians\n", ranks, rounds);
+  std::fflush(stdout);
+  std::vector<pid_t> pids;
+  for (int rank = 0; rank < ranks; ++rank) {
+    pids.push_back(fork());
+    if (pids.back() != 0) continue;
+    const auto ok = run_rank(rank, ranks, rounds, folder);
+    if (!ok) std::fprintf(stderr, "collectives_benchmark: %s\n", ok.error().message.c_str());
+    std::fflush(stdout);
+    _exit(ok ? 0 : 1);
+  }
+  bool all_well = true;
+  for (const pid_t pid : pids) {
+    int status = 0;
+    all_well = waitpid(pid, &status, 0) == pid && status == 0 && all_well;
+  }
+  std::filesystem::remove_all(folder);
+  return all_well;
+}
+
+}  // namespace
+}  // namespace hocket
+
+int main(int argc, char** argv) {
+  int ranks = 2, rounds = 101;
+  CLI::App app("Collectives round our ring against Gloo's all-reduce");
+  app.add_option("--ranks", ranks)->capture_default_str()->check(CLI::Range(2, 64));
+  app.add_option("--rounds", rounds)->capture_default_str()->check(CLI::Range(1, 100'000));
+  CLI11_PARSE(app, argc, argv);
+  return hocket::run(ranks, rounds) ? 0 : 1;
+}

@@ -1,0 +1,58 @@
+#pragma once
+
+// What somebody who misspelt a name may have meant. Pure.
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket {
+
+/// Levenshtein's distance.
+inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The one of `names` that is nearest to `name`; empty when there are none. Only so much of a long
+/// name is looked at as the longest of the others has, and a little more.
+template <class Names>
+std::string_view nearest_name(std::string_view name, const Names& names) {
+  std::string_view nearest;
+  std::size_t longest = 0, least = 0;
+  for (const std::string_view other : names) longest = std::max(longest, other.size());
+  const std::string_view looked_at = name.substr(0, 2 * longest + 1);
+  for (const std::string_view other : names) {
+    const std::size_t distance = edit_distance(looked_at, other);
+    if (nearest.data() != nullptr && distance >= least) continue;
+    nearest = other;
+    least = distance;
+  }
+  return nearest;
+}
+
+/// "; did you mean \"…\"", or nothing when even the nearest name is another word.
+template <class Names>
+std::string did_you_mean(std::string_view name, const Names& names) {
+  const std::string_view nearest = nearest_name(name, names);
+  if (nearest.empty() ||
+      edit_distance(name.substr(0, 2 * nearest.size() + 1), nearest) > 1 + nearest.size() / 3) {
+    return {};
+  }
+  return "; did you mean \"" + std::string(nearest) + "\"";
+}
+
+}  // namespace hocket

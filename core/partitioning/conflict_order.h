@@ -1,0 +1,41 @@
+#pragma once
+
+// Reorders tasks as far as their accesses allow. Pure.
+
+#include <cstdint>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include "core/dependency_graph.h"
+#include "core/task.h"
+
+namespace hocket::partitioning {
+
+/// The tasks, by number, in the order of `keys`, which differ; except that each comes after all
+/// those that it conflicts with and that have lower numbers. Of the tasks that may come next it is
+/// always the one of the least key. `accesses_of(i)` gives what task i accesses, of `data` items.
+template <class Key, class AccessesOf>
+std::vector<std::uint32_t> conflict_order(const std::vector<Key>& keys, std::size_t data,
+                                          const AccessesOf& accesses_of) {
+  const auto later = [&](std::uint32_t a, std::uint32_t b) { return keys[b] < keys[a]; };
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, decltype(later)> ready(later);
+
+  struct Nothing {};
+  DependencyGraph<Nothing> graph;
+  for (std::size_t i = 0; i < data; ++i) graph.add_data();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto added = graph.add(std::span<const Access>(accesses_of(i)));
+    if (added.ready) ready.push(added.task.slot);
+  }
+  std::vector<std::uint32_t> order;
+  order.reserve(keys.size());
+  while (!ready.empty()) {
+    order.push_back(ready.top());
+    ready.pop();
+    graph.finish(graph.id_of(order.back()), [&](std::uint32_t next) { ready.push(next); });
+  }
+  return order;
+}
+
+}  // namespace hocket::partitioning

@@ -1,0 +1,88 @@
+#include "core/sim/part_cost.h"
+
+#include <optional>
+
+#include "core/rank_grid.h"
+#include "core/sim/collective_cost.h"
+
+namespace hocket {
+namespace {
+
+/// A rank's share of a ring over `ranks`: of the rounds, and of the bytes.
+struct RingShare {
+  double rounds, bytes;
+};
+
+RingShare ring_share(std::int64_t ranks) {
+  const auto n = static_cast<double>(ranks);
+  return {n - 1, (n - 1) / n};
+}
+
+struct GroupShape {
+  std::int64_t ranks, ranks_per_host;
+  std::int64_t at_once;  ///< groups that share a host's link
+};
+
+GroupShape shape_of(const StepDescription& step, CollectiveGroup group) {
+  const RankGrid grid{step.ranks, step.ranks_per_host};
+  switch (group) {
+    case CollectiveGroup::inside:
+      return {grid.ranks_per_host, grid.ranks_per_host, 1};
+    case CollectiveGroup::between:
+      return {grid.hosts(), 1, grid.ranks_per_host};
+    case CollectiveGroup::world:
+      break;
+  }
+  return {grid.ranks, grid.ranks_per_host, 1};
+}
+
+PartCost cost_on(const Cluster& cluster, const GroupShape& shape, CollectiveKind kind,
+                 std::int64_t bytes) {
+  PartCost cost = collective_cost(kind, bytes, shape.ranks, shape.ranks_per_host, cluster);
+  cost.beta_ns_per_byte *= static_cast<double>(shape.at_once);
+  return cost;
+}
+
+PartCost given_cost(const StepDescription& step, const GroupShape& shape, CollectiveKind kind) {
+  const bool is_half = kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_gather;
+  double rounds = is_half ? 0.5 : 1, bytes = rounds;
+  if (shape.ranks != step.ranks) {
+    const RingShare group = ring_share(shape.ranks), world = ring_share(step.ranks);
+    rounds *= group.rounds / world.rounds;
+    bytes *= group.bytes / world.bytes * static_cast<double>(shape.at_once);
+  }
+  const PartCost& whole = step.collective;
+  return {.alpha_ns = whole.alpha_ns * rounds,
+          .beta_ns_per_byte = whole.beta_ns_per_byte * bytes,
+          .latency_ns = whole.latency_ns * rounds};
+}
+
+}  // namespace
+
+LinkTier tier_of(const StepDescription& step, CollectiveGroup group) {
+  const bool one_host = step.ranks <= step.ranks_per_host;
+  return one_host || group == CollectiveGroup::inside ? LinkTier::host : LinkTier::network;
+}
+
+PartCost part_cost(const StepDescription& step, CollectiveKind kind, CollectiveGroup group,
+                   std::int64_t bytes) {
+  const GroupShape shape = shape_of(step, group);
+  if (group != CollectiveGroup::world && shape.ranks == 1) return {};
+  return step.cluster ? cost_on(*step.cluster, shape, kind, bytes) : given_cost(step, shape, kind);
+}
+
+double least_ns_per_byte(const StepDescription& step, CollectiveKind kind, CollectiveGroup group) {
+  const bool has_trees = step.cluster && kind == CollectiveKind::all_reduce &&
+                         step.cluster->algorithm != CollectiveAlgorithm::ring;
+  if (!has_trees) return part_cost(step, kind, group, 1).beta_ns_per_byte;
+  // Trees are fastest beyond the sizes for which NCCL corrects them, and never as fast as rings.
+  StepDescription rings;
+  rings.ranks = step.ranks;
+  rings.ranks_per_host = step.ranks_per_host;
+  rings.cluster = step.cluster;
+  if (rings.cluster->algorithm == CollectiveAlgorithm::automatic)
+    rings.cluster->algorithm = CollectiveAlgorithm::ring;
+  return part_cost(rings, kind, group, kMaxStepTaskBytes).beta_ns_per_byte;
+}
+
+}  // namespace hocket

@@ -1,0 +1,185 @@
+#include "core/sim/step_bound.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "core/overlap_bound.h"
+#include "core/sim/part_cost.h"
+#include "core/sim/simulation_setup.h"
+#include "core/sim/steady_run.h"
+#include "core/step_partition.h"
+
+namespace hocket {
+namespace {
+
+/// By task of the general form, 0 for computations: what its bytes take on an idle link.
+using WireTimes = std::vector<double>;
+using TierTimes = std::array<WireTimes, kLinkTiers>;
+
+double slowest_scale(const StepDescription& step) {
+  const auto& scales = step.rank_compute_scale;
+  return scales.empty() ? 1 : *std::max_element(scales.begin(), scales.end());
+}
+
+double wire_ns(const StepDescription& step, const StepTask& task) {
+  if (!task.collective) return 0;
+  return least_ns_per_byte(step, *task.collective, task.group) * static_cast<double>(task.bytes);
+}
+
+/// What `config` makes of a collective alone, without its parts, buckets and pieces.
+ScheduleConfig stages_of(const ScheduleConfig& config) {
+  ScheduleConfig stages;
+  stages.partition_bytes = std::int64_t{1} << 30;
+  stages.primitive = config.primitive;
+  stages.group_ranks = config.group_ranks;
+  for (const auto& [name, overrides] : config.regions) {
+    if (!overrides.primitive && !overrides.group_ranks) continue;
+    RegionOverrides& region = stages.regions[name];
+    region.primitive = overrides.primitive;
+    region.group_ranks = overrides.group_ranks;
+  }
+  return stages;
+}
+
+/// What remains between hosts of a collective over all ranks may be rounded up to whole blocks; in
+/// a bucket less than alone.
+double unrounded(double ns, const StepDescription& step, const StepTask& stage,
+                 const StepTask& source) {
+  if (stage.group != CollectiveGroup::between || source.group != CollectiveGroup::world) return ns;
+  const double share_bytes =
+      static_cast<double>(source.bytes) / static_cast<double>(step.ranks_per_host);
+  return ns * std::min(1.0, share_bytes / static_cast<double>(stage.bytes));
+}
+
+/// On each tier, all stages of a collective together.
+Result<TierTimes> tier_times(const StepDescription& step, const ScheduleConfig& config) {
+  TierTimes times;
+  times.fill(WireTimes(step.tasks.size()));
+  const auto add = [&](std::size_t task, CollectiveGroup group, double ns) {
+    times[static_cast<std::size_t>(tier_of(step, group))][task] += ns;
+  };
+  const ScheduleConfig stages = stages_of(config);
+  if (!is_partitioned(stages)) {
+    for (std::size_t i = 0; i < step.tasks.size(); ++i)
+      add(i, step.tasks[i].group, wire_ns(step, step.tasks[i]));
+    return times;
+  }
+  const auto staged = partition_step(step, stages);
+  if (!staged) return failure(staged.error());
+  for (std::size_t i = 0; i < staged->step.tasks.size(); ++i) {
+    const StepTask& stage = staged->step.tasks[i];
+    if (!stage.collective) continue;
+    const std::uint32_t source = staged->origins[i].sources.front();
+    add(source, stage.group, unrounded(wire_ns(step, stage), step, stage, step.tasks[source]));
+  }
+  return times;
+}
+
+/// `step` with streams, channels and bandwidth without end, no overhead and no jitter, on its
+/// slowest rank: its period bounds every schedule's from below.
+SimulationSetup unlimited_setup(const StepDescription& step, const WireTimes& wire) {
+  SimulationSetup setup;
+  std::vector<CapturedStep::Task> tasks;
+  for (std::size_t i = 0; i < step.tasks.size(); ++i) {
+    const StepTask& task = step.tasks[i];
+    tasks.push_back(
+        {task.name, task.priority, task.collective.has_value(), task.bytes, task.accesses});
+    setup.durations_ns.push_back(task.duration_ns);
+    // All of it as overhead, which parts on the link do not share.
+    if (task.collective) setup.full_part.push_back({wire[i], 0, 0});
+  }
+  setup.last_part = setup.full_part;
+  setup.tiers.assign(setup.full_part.size(), LinkTier::network);
+  setup.groups = {{0, 1, slowest_scale(step)}};
+  setup.streams = setup.comm_channels = 2 * static_cast<int>(tasks.size());
+  setup.captured = std::make_shared<const CapturedStep>(std::move(tasks));
+  setup.plan = {.partition_bytes = kMaxStepBytes,
+                .credit_bytes = 2 * kMaxStepBytes,
+                .order = PartOrder::priority};
+  return setup;
+}
+
+Result<std::int64_t> unlimited_ns(const StepDescription& step, const WireTimes& wire) {
+  SimulationRun run(unlimited_setup(step, wire), {});
+  const auto period = measure(run, kMaxSteadyIterations, true);
+  if (!period) return failure(period.error());
+  return period->iteration_ns;
+}
+
+/// The layers of the simple form as the overlap bound counts them, on the slowest rank.
+std::vector<LayerCost> layer_costs(const StepDescription& simple, const StepDescription& general,
+                                   const WireTimes& wire) {
+  const double scale = slowest_scale(simple);
+  const auto scaled = [scale](std::int64_t ns) {
+    return std::llround(scale * static_cast<double>(ns));
+  };
+  std::vector<LayerCost> costs;
+  for (const StepLayer& layer : simple.layers)
+    costs.push_back({layer.name, scaled(layer.forward_ns), scaled(layer.backward_ns), 0});
+  // Expanded, the priority of a task is the place of its layer.
+  for (std::size_t i = 0; i < general.tasks.size(); ++i)
+    costs[general.tasks[i].priority].communication_ns += std::llround(wire[i]);
+  return costs;
+}
+
+/// Pieces of a computation may run beside the parts of what they feed, so that a step's own
+/// dependencies bound nothing.
+bool divides(const StepDescription& step, const ScheduleConfig& config) {
+  return is_partitioned(config) &&
+         std::any_of(step.tasks.begin(), step.tasks.end(),
+                     [](const StepTask& task) { return !task.place.dimensions.empty(); });
+}
+
+/// The period without limits, as far as dependencies alone bound it.
+Result<std::int64_t> chain_ns(const StepDescription& step, const ScheduleConfig& config,
+                              const TierTimes& times) {
+  if (divides(step, config)) {
+    const auto pieces = partition_step(step, config);
+    if (!pieces) return failure(pieces.error());
+    WireTimes wire;
+    for (const StepTask& piece : pieces->step.tasks) wire.push_back(wire_ns(step, piece));
+    return unlimited_ns(pieces->step, wire);
+  }
+  std::int64_t longest_ns = 0;
+  for (const WireTimes& wire : times) {
+    const auto ns = unlimited_ns(step, wire);
+    if (!ns) return ns;
+    longest_ns = std::max(longest_ns, *ns);
+  }
+  return longest_ns;
+}
+
+}  // namespace
+
+Result<StepBound> bound_of(const StepDescription& description, const ScheduleConfig& config) {
+  const StepDescription step = expand(description);
+  const auto times = tier_times(step, config);
+  if (!times) return failure(times.error());
+  double compute_ns = 0, communication_ns = 0, busiest_link_ns = 0;
+  for (const StepTask& task : step.tasks) compute_ns += static_cast<double>(task.duration_ns);
+  for (const WireTimes& wire : *times) {
+    const double ns = std::accumulate(wire.begin(), wire.end(), 0.0);
+    communication_ns += ns;
+    busiest_link_ns = std::max(busiest_link_ns, ns);
+  }
+  StepBound bound{.compute_ns = std::llround(compute_ns * slowest_scale(step)),
+                  .communication_ns = std::llround(communication_ns)};
+  if (!description.layers.empty()) {
+    for (const WireTimes& wire : *times) {
+      const auto ns = overlap_bound_ns(layer_costs(description, step, wire));
+      bound.bound_ns = std::max(bound.bound_ns, ns);
+    }
+    return bound;
+  }
+  const auto chain = chain_ns(step, config, *times);
+  if (!chain) return failure(chain.error());
+  bound.bound_ns = std::max<std::int64_t>(
+      {*chain, bound.compute_ns / config.streams, std::llround(busiest_link_ns)});
+  return bound;
+}
+
+}  // namespace hocket
