@@ -13,6 +13,7 @@
 #include "core/dependency_graph.h"
 #include "tests/core/random_programs.h"
 #include "tests/core/step_program.h"
+#include "tests/rounds.h"
 
 namespace hocket {
 namespace {
@@ -171,8 +172,8 @@ void expect_sources_are_covered(const StepDescription& step, const PartitionedSt
 }
 
 TEST(StepPartition, ComputesTheSameInEveryOrderThatItsAccessesAllow) {
-  int partitioned_steps = 0, divided_tasks = 0, buckets = 0;
-  for (std::uint64_t seed = 1; seed <= 2000 && !HasFailure(); ++seed) {
+  std::uint64_t partitioned_steps = 0, divided_tasks = 0, buckets = 0;
+  for (std::uint64_t seed = 1; seed <= rounds(2000) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const StepProgram program = DrawnProgram(random).make();
@@ -204,9 +205,9 @@ TEST(StepPartition, ComputesTheSameInEveryOrderThatItsAccessesAllow) {
     }
   }
   // The cases are not all refused or trivial.
-  EXPECT_GT(partitioned_steps, 500);
-  EXPECT_GT(divided_tasks, 500);
-  EXPECT_GT(buckets, 100);
+  EXPECT_GT(partitioned_steps, rounds(500));
+  EXPECT_GT(divided_tasks, rounds(500));
+  EXPECT_GT(buckets, rounds(100));
 }
 
 TEST(StepPartition, LeavesAStepAsItIsUnlessAKnobSaysOtherwise) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "tests/rounds.h"
 #include "tests/tuner/random_space.h"
 
 namespace hocket {
@@ -82,7 +83,7 @@ TEST(Optimizer, AsksAFiniteSpaceOnceThenEnds) {
 }
 
 TEST(Optimizer, AsksInsideTheSpaceAndNeverTwice) {
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < rounds(150); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const Space space = random_space(random);
@@ -293,8 +294,8 @@ void tell_random_history(Optimizer& optimizer, const Space& space, std::int64_t 
 }
 
 TEST(Optimizer, AsksForAllowedPointsOnlyWhateverItWasTold) {
-  int spaces = 0, ended = 0;
-  for (std::uint64_t seed = 0; spaces < 10'000; ++seed) {
+  std::uint64_t spaces = 0, ended = 0;
+  for (std::uint64_t seed = 0; spaces < rounds(10'000); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto space = random_constrained_space(random);
@@ -323,7 +324,7 @@ TEST(Optimizer, AsksForAllowedPointsOnlyWhateverItWasTold) {
       }
     }
   }
-  EXPECT_GT(ended, 100);
+  EXPECT_GT(ended, rounds(100));
 }
 
 TEST(Optimizer, EndsInALargeSpaceThatAllowsFewPoints) {

@@ -11,6 +11,7 @@
 
 #include "core/partition.h"
 #include "tests/core/sim/random_steps.h"
+#include "tests/rounds.h"
 
 namespace hocket {
 namespace {
@@ -129,7 +130,7 @@ TEST(Simulator, TheMostUrgentPartOvertakes) {
 // ByteScheduler (SOSP 2019, section 4.1): with parts of d bytes the optimum is missed by at most
 // one part's time.
 TEST(Simulator, WithoutOverheadThePeriodIsWithinAPartOfTheBound) {
-  for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
+  for (std::uint64_t seed = 0; seed < rounds(10'000); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     const auto step = random_chain(random);
@@ -142,7 +143,7 @@ TEST(Simulator, WithoutOverheadThePeriodIsWithinAPartOfTheBound) {
 }
 
 TEST(Simulator, ACreditWindowAndOverheadCostAtMostTheirShare) {
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < rounds(3000); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     auto step = random_chain(random);
@@ -257,7 +258,7 @@ TEST(Simulator, RandomGraphsKeepTheOrderOfConflictsTheWindowAndEveryTask) {
 
 TEST(Simulator, PerturbedRanksNeitherDeadlockNorDisagreeUnderAnyOrder) {
   // The run itself checks that every rank starts the same parts in the same order.
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < rounds(3000); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     auto step = seed % 2 ? random_graph(random) : random_chain(random);
@@ -389,7 +390,7 @@ TEST(Simulator, AStaticOrderIsAsFastAsTheOneItWasMadeFrom) {
 }
 
 TEST(PreparedStep, TakesAsLongAsSimulateSaysUnderEveryConfiguration) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < rounds(200); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     auto step = random() % 2 ? random_chain(random) : random_graph(random);

@@ -7,6 +7,7 @@
 
 #include "core/sim/simulator.h"
 #include "tests/core/sim/random_steps.h"
+#include "tests/rounds.h"
 
 namespace hocket {
 namespace {
@@ -23,8 +24,8 @@ testing::AssertionResult bounded(const Simulation& result) {
 }
 
 TEST(StepBound, NoPartitioningIsFasterThanItsBound) {
-  int simulated = 0;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  std::uint64_t simulated = 0;
+  for (std::uint64_t seed = 0; seed < rounds(1000); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     const auto step = random_training_step(random);
@@ -35,12 +36,12 @@ TEST(StepBound, NoPartitioningIsFasterThanItsBound) {
     ++simulated;
     ASSERT_TRUE(bounded(*result)) << to_json(options.config);
   }
-  EXPECT_GT(simulated, 500);
+  EXPECT_GT(simulated, rounds(500));
 }
 
 TEST(StepBound, NorOfASimpleStep) {
-  int simulated = 0;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  std::uint64_t simulated = 0;
+  for (std::uint64_t seed = 0; seed < rounds(1000); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     auto step = random_chain(random);
@@ -58,7 +59,7 @@ TEST(StepBound, NorOfASimpleStep) {
     ++simulated;
     ASSERT_TRUE(bounded(*result)) << to_json(options.config);
   }
-  EXPECT_GT(simulated, 500);
+  EXPECT_GT(simulated, rounds(500));
 }
 
 TEST(StepBound, ATierBoundsByItself) {
