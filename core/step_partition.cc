@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-PartitionedStep unpartitioned(StepDescription step) {
+PartitionedStep as_it_is(StepDescription step) {
   PartitionedStep result{std::move(step), {}};
   result.origins.reserve(result.step.tasks.size());
   for (std::uint32_t i = 0; i < result.step.tasks.size(); ++i) {
@@ -25,18 +25,27 @@ PartitionedStep unpartitioned(StepDescription step) {
 
 }  // namespace
 
-bool is_partitioned(const ScheduleConfig& config) {
+ScheduleConfig unpartitioned(const ScheduleConfig& config) {
   const ScheduleConfig plain;
-  return config.bucket_bytes != plain.bucket_bytes || config.primitive != plain.primitive ||
-         config.group_ranks != plain.group_ranks || config.launch != plain.launch ||
-         config.compute_parts != plain.compute_parts ||
-         config.compute_order != plain.compute_order ||
-         config.micro_batches_kept != plain.micro_batches_kept || !config.regions.empty();
+  ScheduleConfig result = config;
+  result.bucket_bytes = plain.bucket_bytes;
+  result.primitive = plain.primitive;
+  result.group_ranks = plain.group_ranks;
+  result.launch = plain.launch;
+  result.compute_parts = plain.compute_parts;
+  result.compute_order = plain.compute_order;
+  result.micro_batches_kept = plain.micro_batches_kept;
+  result.regions.clear();
+  return result;
+}
+
+bool is_partitioned(const ScheduleConfig& config) {
+  return config != unpartitioned(config);
 }
 
 Result<PartitionedStep> partition_step(const StepDescription& step, const ScheduleConfig& config) {
   StepDescription general = expand(step);
-  if (!is_partitioned(config)) return unpartitioned(std::move(general));
+  if (!is_partitioned(config)) return as_it_is(std::move(general));
 
   using namespace partitioning;
   const auto rules = resolve_rules(general, config);

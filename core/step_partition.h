@@ -54,6 +54,8 @@ struct PartitionedStep {
 /// Whether partition_step() does anything under `config`; otherwise collectives are cut into parts
 /// when they start, and nothing more.
 bool is_partitioned(const ScheduleConfig& config);
+/// `config` without what partitions steps.
+ScheduleConfig unpartitioned(const ScheduleConfig& config);
 
 /// `step` and `config` must be valid. invalid_argument, which names region and field, for what does
 /// not fit the step: an unknown region (with the nearest known one), a dimension that does not

@@ -336,14 +336,8 @@ std::string describe(const ScheduleConfig& config) {
                      (config.streams == 1 ? " stream, " : " streams, ") +
                      std::string(to_string(config.order));
   // What partitions steps, as far as it does.
-  ScheduleConfig plain;
-  plain.partition_bytes = config.partition_bytes;
-  plain.credit_bytes = config.credit_bytes;
-  plain.streams = config.streams;
-  plain.comm_channels = config.comm_channels;
-  plain.order = config.order;
   const nlohmann::json values = knob_values(config);
-  for (const std::string& name : changed_knobs(plain, config)) {
+  for (const std::string& name : changed_knobs(unpartitioned(config), config)) {
     const nlohmann::json& value = values.at(name);
     text += ", " + name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
   }

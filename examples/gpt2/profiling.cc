@@ -11,6 +11,7 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "core/sim/simulator.h"
+#include "core/step_partition.h"
 #include "examples/gpt2/step_recorder.h"
 #include "profiler/step_profile.h"
 
@@ -19,17 +20,6 @@ namespace {
 
 /// The other size of parts in a profile.
 constexpr std::int64_t kSmallPartBytes = 256 << 10;
-
-/// A step is profiled as it is submitted: what is partitioned is another one.
-ScheduleConfig unpartitioned(const ScheduleConfig& config) {
-  ScheduleConfig plain;
-  plain.partition_bytes = config.partition_bytes;
-  plain.credit_bytes = config.credit_bytes;
-  plain.streams = config.streams;
-  plain.comm_channels = config.comm_channels;
-  plain.order = config.order;
-  return plain;
-}
 
 /// Whether the tasks of both steps have the same kinds, sizes and numbers of accesses.
 bool same_tasks(const StepDescription& a, const StepDescription& b) {
@@ -79,6 +69,7 @@ std::vector<std::int64_t> collective_bytes(const StepDescription& step) {
 Result<void> run_profiled(const Training& training, Phase phase,
                           std::vector<ProfiledStep>& profiled) {
   StepProfile profile;
+  // What is partitioned is another step than the one that is submitted.
   phase.config = unpartitioned(phase.config);
   phase.config.comm_channels = 1;
   phase.options.trace = &profile;
