@@ -1,6 +1,9 @@
 #include "cli/interrupt.h"
 
+#include <poll.h>
+
 #include <atomic>
+#include <cerrno>
 #include <iterator>
 
 namespace hocket {
@@ -30,6 +33,12 @@ InterruptGuard::~InterruptGuard() {
     sigaction(kSignals[i], &before_[i], nullptr);
   }
   interrupted_token = nullptr;
+}
+
+void wait_for_either(const CancelToken& a, const CancelToken& b) {
+  pollfd files[] = {{a.fd(), POLLIN, 0}, {b.fd(), POLLIN, 0}};
+  while (poll(files, 2, -1) < 0 && errno == EINTR) {
+  }
 }
 
 }  // namespace hocket

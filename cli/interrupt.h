@@ -23,4 +23,7 @@ class InterruptGuard {
   struct sigaction before_[3] = {};
 };
 
+/// Returns when one of the two is cancelled.
+void wait_for_either(const CancelToken& a, const CancelToken& b);
+
 }  // namespace hocket

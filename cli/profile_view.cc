@@ -88,14 +88,14 @@ std::string overhead_text(const nlohmann::json& overhead) {
          time(number("plain_ns")) + " not)";
 }
 
-using Cells = std::vector<std::string>;
+using TextCells = std::vector<std::string>;
 
 /// A rank's value by name.
 using ByName = std::map<std::string, double>;
 
-Cells rank_cells(const std::map<std::int64_t, ByName>& ranks, const std::string& name) {
+TextCells rank_cells(const std::map<std::int64_t, ByName>& ranks, const std::string& name) {
   std::vector<double> values;
-  Cells cells;
+  TextCells cells;
   for (const auto& [rank, figures] : ranks) {
     const auto figure = figures.find(name);
     cells.push_back(figure == figures.end() ? "-" : figure_text(name, figure->second));
@@ -107,8 +107,8 @@ Cells rank_cells(const std::map<std::int64_t, ByName>& ranks, const std::string&
   return {figure_text(name, *low), figure_text(name, median(values)), figure_text(name, *high)};
 }
 
-Cells headings(const std::map<std::int64_t, ByName>& ranks) {
-  Cells headings{"figure", "job"};
+TextCells headings(const std::map<std::int64_t, ByName>& ranks) {
+  TextCells headings{"figure", "job"};
   for (const auto& [rank, figures] : ranks) headings.push_back("rank " + std::to_string(rank));
   if (ranks.size() <= kMostRankColumns) return headings;
   return {"figure", "job", "lowest rank's", "median", "largest"};
@@ -247,10 +247,10 @@ void print_figures(std::ostream& out, const ProfileFigures& figures) {
   Table table(headings(ranks));
   for (const std::string& name : names) {
     const auto of_job = job.find(name);
-    Cells cells{name, of_job == job.end() ? "" : figure_text(name, of_job->second)};
+    TextCells cells{name, of_job == job.end() ? "" : figure_text(name, of_job->second)};
     const bool is_of_ranks =
         std::ranges::any_of(ranks, [&](const auto& rank) { return rank.second.contains(name); });
-    Cells more = rank_cells(ranks, name);
+    TextCells more = rank_cells(ranks, name);
     if (!is_of_ranks) std::ranges::fill(more, "");
     cells.insert(cells.end(), more.begin(), more.end());
     table.add(std::move(cells));

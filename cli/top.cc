@@ -80,12 +80,6 @@ class Picture {
   std::optional<SteadyTime> since_;  ///< of the trouble
 };
 
-void wait_for_either(const CancelToken& a, const CancelToken& b) {
-  pollfd files[] = {{a.fd(), POLLIN, 0}, {b.fd(), POLLIN, 0}};
-  while (poll(files, 2, -1) < 0 && errno == EINTR) {
-  }
-}
-
 /// Shows the picture, again for each new size of the screen, until it is time for a new one or the
 /// interrupt.
 void show(const Picture& picture, Screen& screen, SteadyTime until,

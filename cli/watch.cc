@@ -57,12 +57,6 @@ bool print_event(const ServerEvent& event, const WatchOptions& options, Context&
   return true;
 }
 
-void wait_for_either(const CancelToken& a, const CancelToken& b) {
-  pollfd files[] = {{a.fd(), POLLIN, 0}, {b.fd(), POLLIN, 0}};
-  while (poll(files, 2, -1) < 0 && errno == EINTR) {
-  }
-}
-
 /// Prints until the interrupt or the count; connects again when the connection is lost.
 Result<int> follow(HttpClient& client, const std::string& key, const WatchOptions& options,
                    Context& context, const CancelToken& interrupted) {

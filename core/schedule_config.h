@@ -33,7 +33,7 @@ enum class CollectivePrimitive {
 /// When the last collective of those that one is made of starts.
 enum class CollectiveLaunch {
   ready,     ///< in its turn, once its data are there
-  deferred,  ///< after all others of the step, in the order in which the next step needs the data
+  deferred,  ///< after all others of the step that are not less urgent, as the next step needs them
 };
 
 /// Which of the ready compute tasks goes first.

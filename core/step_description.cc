@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "core/schedule_config.h"
 #include "core/step/fields.h"
 
 namespace hocket {
@@ -60,7 +61,8 @@ class Checker {
 
 /// A step's sizes, added up.
 struct Totals {
-  std::int64_t compute_ns = 0;
+  /// Divided as finely as a configuration may ask for.
+  double compute_ns = 0;
   std::int64_t bytes = 0;
   /// As they count on the links: groups between hosts share theirs.
   double link_bytes = 0;
@@ -69,13 +71,18 @@ struct Totals {
 Totals totals_of(const StepDescription& step) {
   // Elements are in range by now, and so few that nothing overflows.
   Totals totals;
+  const auto most_pieces = static_cast<double>(find_knob("compute_parts")->high);
   for (const StepLayer& layer : step.layers) {
-    totals.compute_ns += layer.forward_ns + layer.backward_ns;
+    totals.compute_ns += static_cast<double>(layer.forward_ns + layer.backward_ns);
     totals.bytes += layer.parameter_bytes;
     totals.link_bytes += static_cast<double>(layer.parameter_bytes);
   }
   for (const StepTask& task : step.tasks) {
-    totals.compute_ns += task.duration_ns;
+    totals.compute_ns += static_cast<double>(task.duration_ns);
+    std::int64_t piece_ns = 0;
+    for (const Dimension& dimension : task.place.dimensions)
+      piece_ns = std::max(piece_ns, dimension.piece_ns);
+    totals.compute_ns += most_pieces * static_cast<double>(piece_ns);
     totals.bytes += task.bytes;
     const std::int64_t groups = task.group == CollectiveGroup::between ? step.ranks_per_host : 1;
     totals.link_bytes += static_cast<double>(task.bytes) * static_cast<double>(groups);
@@ -93,8 +100,7 @@ Result<void> check_totals(const StepDescription& step) {
   const std::string at_most = "at most " + std::to_string(kMaxStepNs) + " ns in all";
   double slowest = 1;
   for (const double scale : step.rank_compute_scale) slowest = std::max(slowest, scale);
-  const double compute_ns =
-      static_cast<double>(totals.compute_ns) * slowest * (1 + step.compute_slowdown);
+  const double compute_ns = totals.compute_ns * slowest * (1 + step.compute_slowdown);
   if (compute_ns > most_ns) return wrong(where, at_most + " on the slowest rank", compute_ns);
 
   const double bytes = totals.link_bytes;

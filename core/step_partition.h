@@ -59,8 +59,7 @@ ScheduleConfig unpartitioned(const ScheduleConfig& config);
 
 /// `step` and `config` must be valid. invalid_argument, which names region and field, for what does
 /// not fit the step: an unknown region (with the nearest known one), a dimension that does not
-/// exist or may not be divided, ranks that do not make groups, overrides that contradict each
-/// other, more memory than there is.
+/// exist or may not be divided, ranks that do not make groups, more memory than there is.
 Result<PartitionedStep> partition_step(const StepDescription& step, const ScheduleConfig& config);
 
 }  // namespace hocket

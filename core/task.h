@@ -74,6 +74,8 @@ struct Dimension {
   DimensionKind kind = DimensionKind::outer;
   std::int64_t extent = 1;  ///< in units, the smallest pieces
   std::vector<DimensionSlice> slices;
+  /// What each piece after the first adds to the computation's time; 0 where that is not known.
+  std::int64_t piece_ns = 0;
 
   bool operator==(const Dimension&) const = default;
 };

@@ -11,6 +11,7 @@
 
 #include "core/captured_step.h"
 #include "core/check.h"
+#include "core/step_partition.h"
 #include "profiler/intervals.h"
 
 namespace hocket {
@@ -326,6 +327,39 @@ Result<StepDescription> describe_step(std::span<const ProfiledStep> steps) {
   description.collective = fit_part_cost(overlapped.empty() ? serial : overlapped);
   if (auto ok = validate(description); !ok) return failure(ok.error().in("profile"));
   return description;
+}
+
+Result<StepDescription> with_piece_costs(StepDescription step, const ScheduleConfig& config,
+                                         std::span<const ProfiledStep> divided) {
+  const auto measured = describe_step(divided);
+  if (!measured) return measured;
+  const auto partitioned = partition_step(step, config);
+  if (!partitioned) return failure(partitioned.error());
+  // Not by name: pieces of tasks that share one are numbered otherwise.
+  const auto same = [](const StepTask& a, const StepTask& b) {
+    return a.collective == b.collective && a.bytes == b.bytes && a.priority == b.priority &&
+           a.accesses.size() == b.accesses.size();
+  };
+  if (!std::ranges::equal(measured->tasks, partitioned->step.tasks, same)) {
+    return failure(ErrorCode::invalid_argument,
+                   "profile: the steps with divided computations are not those of the step that "
+                   "they were divided from; profile one job");
+  }
+  std::vector<std::int64_t> pieces(step.tasks.size(), 0), durations_ns(step.tasks.size(), 0);
+  for (std::size_t i = 0; i < partitioned->origins.size(); ++i) {
+    const std::uint32_t source = partitioned->origins[i].sources.front();
+    ++pieces[source];
+    durations_ns[source] += measured->tasks[i].duration_ns;
+  }
+  for (std::size_t i = 0; i < partitioned->origins.size(); ++i) {
+    const PieceOrigin& origin = partitioned->origins[i];
+    const std::uint32_t source = origin.sources.front();
+    StepTask& task = step.tasks[source];
+    if (task.collective || pieces[source] < 2) continue;
+    task.place.dimensions[origin.dimension].piece_ns =
+        std::max<std::int64_t>((durations_ns[source] - task.duration_ns) / (pieces[source] - 1), 0);
+  }
+  return step;
 }
 
 }  // namespace hocket

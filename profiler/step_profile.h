@@ -19,6 +19,7 @@
 
 #include "core/plan_observer.h"
 #include "core/result.h"
+#include "core/schedule_config.h"
 #include "core/step_description.h"
 #include "core/trace.h"
 
@@ -102,5 +103,13 @@ class StepProfile final : public PlanObserver, public TraceSink {
 /// invalid_argument when there is no step, when the steps differ in more than times, or when the
 /// description would be out of its ranges.
 Result<StepDescription> describe_step(std::span<const ProfiledStep> steps);
+
+/// `step`, with what dividing its computations adds (Dimension::piece_ns) along the dimensions
+/// along which they are divided under `config`, from steps of the same job that were profiled under
+/// it: what all pieces of a task took beyond the task, for each piece after the first.
+/// invalid_argument as describe_step() and partition_step() say, or when `divided` are not the
+/// steps that come out under `config`.
+Result<StepDescription> with_piece_costs(StepDescription step, const ScheduleConfig& config,
+                                         std::span<const ProfiledStep> divided);
 
 }  // namespace hocket

@@ -23,7 +23,7 @@ void CancelToken::cancel() noexcept {
   const int saved = errno;
   const std::uint64_t one = 1;
   // Fails only when the count is full, which is readable too.
-  [[maybe_unused]] const auto written = write(fd_, &one, sizeof one);
+  [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);
   errno = saved;
 }
 

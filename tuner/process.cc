@@ -237,7 +237,7 @@ Result<void> Run::read_control() {
 
 void Run::read_stream(Stream& stream) {
   char block[1 << 16];
-  const ssize_t length = read(stream.pipe.get(), block, sizeof block);
+  const ssize_t length = ::read(stream.pipe.get(), block, sizeof block);
   if (length > 0) {
     stream.capture.append({block, static_cast<std::size_t>(length)});
   } else if (length == 0 || (errno != EAGAIN && errno != EINTR)) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kFormat = "hocket-study";
 constexpr int kVersion = 1;
-constexpr std::int64_t kMost = 10'000;
+constexpr std::int64_t kMostRuns = 10'000;
 constexpr auto kMaxInteger = std::numeric_limits<std::int64_t>::max();
 
 Result<void> check_range(const char* what, std::int64_t value, std::int64_t low,
@@ -206,8 +206,8 @@ Result<std::vector<Objective>> parse_objectives(const std::vector<std::string>& 
 }
 
 Result<void> validate(const StudyDefinition& definition) {
-  return check_range("trials", definition.trials, 1, kMost)
-      .and_then([&] { return check_range("confirm", definition.confirm_pairs, 0, kMost); })
+  return check_range("trials", definition.trials, 1, kMostRuns)
+      .and_then([&] { return check_range("confirm", definition.confirm_pairs, 0, kMostRuns); })
       .and_then([&] { return check_range("skip", definition.skip, 0, kMaxInteger); })
       .and_then([&] { return check_range("seed", definition.seed, 0, kMaxInteger); })
       .and_then([&] { return check_range("time limit", definition.time_limit_ns, 1, kMaxInteger); })

@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t kTextLimitBytes = 400;
 /// Far outside every drawing, and short when written.
-constexpr double kMost = 1e6;
+constexpr double kFarthest = 1e6;
 
 std::string number(double value) {
   if (!std::isfinite(value)) value = 0;
   char text[32];
-  std::snprintf(text, sizeof text, "%.2f", std::clamp(value, -kMost, kMost));
+  std::snprintf(text, sizeof text, "%.2f", std::clamp(value, -kFarthest, kFarthest));
   return text;
 }
 

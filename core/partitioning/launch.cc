@@ -8,24 +8,6 @@
 #include "core/partitioning/conflict_order.h"
 
 namespace hocket::partitioning {
-namespace {
-
-/// Makes the priorities of deferred pieces those after the least urgent other collective's.
-void make_less_urgent(std::vector<Piece>& pieces) {
-  std::uint32_t first = 0;
-  std::map<std::uint32_t, std::uint32_t> place;  // of each priority of deferred ones
-  for (const Piece& piece : pieces) {
-    if (piece.deferred) place[piece.task.priority];
-    if (piece.task.collective && !piece.deferred) first = std::max(first, piece.task.priority + 1);
-  }
-  std::uint32_t next = first;
-  for (auto& [priority, moved] : place) moved = std::min(next++, kPriorityLevels - 1);
-  for (Piece& piece : pieces) {
-    if (piece.deferred) piece.task.priority = place[piece.task.priority];
-  }
-}
-
-}  // namespace
 
 std::vector<Piece> defer_launches(std::vector<Piece> pieces, std::size_t data) {
   const auto is_deferred = [](const Piece& piece) { return piece.deferred; };
@@ -44,7 +26,6 @@ std::vector<Piece> defer_launches(std::vector<Piece> pieces, std::size_t data) {
   std::vector<Piece> ordered;
   ordered.reserve(pieces.size());
   for (const std::uint32_t i : order) ordered.push_back(std::move(pieces[i]));
-  make_less_urgent(ordered);
   return ordered;
 }
 

@@ -13,8 +13,9 @@
 namespace hocket::partitioning {
 
 /// Moves deferred pieces behind all others, in the order of their priorities, and behind them what
-/// depends on them. Since executors may go by priorities, theirs become less urgent than those of
-/// all other collectives and keep their order. `data` is how many there are.
+/// depends on them. Priorities stay: where they decide, what the next forward pass needs first
+/// comes first anyway, and a gather that nothing else is as urgent as has no reason to wait. `data`
+/// is how many there are.
 std::vector<Piece> defer_launches(std::vector<Piece> pieces, std::size_t data);
 
 /// Under ComputeOrder::critical_path: a computation becomes the more urgent the longer the chain of

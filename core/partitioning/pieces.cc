@@ -259,6 +259,7 @@ class PieceMaker {
             (static_cast<double>(unit) / static_cast<double>(cut.extent)));
       };
       piece.task.duration_ns = until(units.end) - until(units.begin);
+      if (index > 0) piece.task.duration_ns += dimension_of(item).piece_ns;
       for (const Access& access : source.accesses)
         add_compute_accesses(item, access, units, piece.task.accesses);
     }

@@ -37,14 +37,10 @@ Result<void> check_group(const std::string& path, std::int64_t group_ranks,
   return {};
 }
 
-/// Dimensions of the region's tasks, by name, and whether the task may not be divided along it.
+/// That the region has a task that may be divided along the rule's dimension.
 Result<void> check_dimension(const Rule& rule, const StepDescription& step) {
   if (!rule.dimension) return {};
   const std::string path = path_of(rule, "dimension");
-  if (rule.compute_parts <= 1) {
-    return invalid(path + ": " + in_quotes(*rule.dimension) +
-                   " divides nothing while compute_parts is 1; set compute_parts to 2 or more");
-  }
   std::set<std::string_view> known;
   for (const StepTask& task : step.tasks) {
     if (task.collective || task.place.region != rule.region) continue;
@@ -63,20 +59,10 @@ Result<void> check_dimension(const Rule& rule, const StepDescription& step) {
 }
 
 Result<void> check_region(const Rule& rule, const RegionOverrides& region,
-                          const ScheduleConfig& config, const StepDescription& step) {
+                          const StepDescription& step) {
   if (region.group_ranks) {
     auto ok = check_group(path_of(rule, "group_ranks"), *region.group_ranks, step);
     if (!ok) return ok;
-  }
-  if (rule.streams > config.streams) {
-    return invalid(path_of(rule, "streams") + ": found " + std::to_string(rule.streams) +
-                   ", more than the configuration's streams, " + std::to_string(config.streams) +
-                   "; lower it, or raise those");
-  }
-  if (region.bucket_bytes.value_or(0) > 0 && region.compute_parts.value_or(1) > 1) {
-    return invalid(path_of(rule, "bucket_bytes") +
-                   ": contradicts compute_parts of the same region: a bucket waits for all of the "
-                   "computation that compute_parts would divide; set one of the two");
   }
   return check_dimension(rule, step);
 }
@@ -134,7 +120,7 @@ Result<Rules> resolve_rules(const StepDescription& step, const ScheduleConfig& c
                          : "; the nearest that there is: " + in_quotes(nearest_name(name, names))));
     }
     const Rule rule = overridden(rules.rules.front(), name, region);
-    if (auto ok = check_region(rule, region, config, step); !ok) return failure(ok.error());
+    if (auto ok = check_region(rule, region, step); !ok) return failure(ok.error());
     rule_of[name] = static_cast<std::uint32_t>(rules.rules.size());
     rules.rules.push_back(rule);
   }

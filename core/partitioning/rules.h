@@ -41,8 +41,8 @@ struct Rules {
 /// "regions.NAME.FIELD" or, of the rule for the rest, "FIELD".
 std::string path_of(const Rule& rule, std::string_view field);
 
-/// `step` in the general form. invalid_argument, beginning with the path of the field, for what
-/// does not fit the step or contradicts itself.
+/// `step` in the general form, `config` valid. invalid_argument, beginning with the path of the
+/// field, for what does not fit the step.
 Result<Rules> resolve_rules(const StepDescription& step, const ScheduleConfig& config);
 
 }  // namespace hocket::partitioning

@@ -83,6 +83,7 @@ void visit_dimension(Visitor& visitor, T& dimension) {
   visitor.text("name", dimension.name);
   visitor.choice("kind", dimension.kind, kDimensionKinds);
   visitor.integer("extent", dimension.extent, 1, kMaxDimensionExtent, 1);
+  visitor.time("piece_ns", dimension.piece_ns, kMaxStepTaskNs);
 }
 
 /// All but the data.

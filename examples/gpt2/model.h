@@ -53,6 +53,7 @@ class Gpt2 {
   /// Of each step.
   std::vector<float> losses() const;
 
+  const Backend& backend() const { return backend_; }
   const TrainingOptions& options() const { return options_; }
   /// What this rank's share of the optimiser's moments takes.
   std::int64_t optimizer_bytes() const;

@@ -20,6 +20,8 @@ namespace {
 
 /// The other size of parts in a profile.
 constexpr std::int64_t kSmallPartBytes = 256 << 10;
+/// So many pieces computations have there, to measure what that costs.
+constexpr int kProfiledPieces = 4;
 
 /// Whether the tasks of both steps have the same kinds, sizes and numbers of accesses.
 bool same_tasks(const StepDescription& a, const StepDescription& b) {
@@ -33,8 +35,13 @@ bool same_tasks(const StepDescription& a, const StepDescription& b) {
 /// regions, micro-batches, dimensions, and what collectives do.
 StepDescription with_places(StepDescription measured, const StepDescription& submitted) {
   std::vector<StepTask> tasks = submitted.tasks;
-  for (std::size_t i = 0; i < tasks.size(); ++i)
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
     tasks[i].duration_ns = measured.tasks[i].duration_ns;
+    for (Dimension& dimension : tasks[i].place.dimensions) {
+      for (const Dimension& known : measured.tasks[i].place.dimensions)
+        if (known.name == dimension.name) dimension.piece_ns = known.piece_ns;
+    }
+  }
   measured.tasks = std::move(tasks);
   measured.data = submitted.data;
   measured.ranks = submitted.ranks;
@@ -64,13 +71,11 @@ std::vector<std::int64_t> collective_bytes(const StepDescription& step) {
   return bytes;
 }
 
-/// Runs `phase` and adds its steps to `profiled`, without the first. One channel carries all parts,
-/// so that a part's time is its own.
+/// Runs `phase` and adds its steps to `profiled`, without the first, which a scheduler that divides
+/// computations learns from. One channel carries all parts, so that a part's time is its own.
 Result<void> run_profiled(const Training& training, Phase phase,
                           std::vector<ProfiledStep>& profiled) {
   StepProfile profile;
-  // What is partitioned is another step than the one that is submitted.
-  phase.config = unpartitioned(phase.config);
   phase.config.comm_channels = 1;
   phase.options.trace = &profile;
   phase.options.observer = &profile;
@@ -132,23 +137,33 @@ Result<nlohmann::json> broadcast(Collective& collective, nlohmann::json message)
 
 Result<StepDescription> profile_step(const Training& training, const ScheduleConfig& config,
                                      std::int64_t steps) {
+  // What is partitioned is another step than the one that is submitted.
+  const ScheduleConfig whole = unpartitioned(config);
+  ScheduleConfig small_parts = whole, divided = whole;
+  small_parts.partition_bytes = kSmallPartBytes;
+  divided.compute_parts = kProfiledPieces;
+  std::vector<ProfiledStep> profiled, profiled_in_pieces;
   struct Kind {
     bool serial;
-    std::int64_t partition_bytes;
+    const ScheduleConfig& config;
+    std::vector<ProfiledStep>& profiled;
   };
-  const Kind kinds[] = {{true, config.partition_bytes},
-                        {true, kSmallPartBytes},
-                        {false, config.partition_bytes},
-                        {false, kSmallPartBytes}};
-  std::vector<ProfiledStep> profiled;
+  std::vector<Kind> kinds = {{true, whole, profiled},
+                             {true, small_parts, profiled},
+                             {false, whole, profiled},
+                             {false, small_parts, profiled}};
+  const bool divides = training.model.backend().divides();
+  if (divides) kinds.push_back({true, divided, profiled_in_pieces});
   std::int64_t step = 0;
   for (std::int64_t i = 0; i < std::ssize(kinds); ++i) {
-    Phase phase{config, step, steps * (i + 1) / std::ssize(kinds), {}, kinds[i].serial};
-    phase.config.partition_bytes = kinds[i].partition_bytes;
-    if (auto ok = run_profiled(training, phase, profiled); !ok) return failure(ok.error());
-    step = phase.end_step;
+    const std::int64_t end_step = steps * (i + 1) / std::ssize(kinds);
+    const Phase phase{kinds[i].config, step, end_step, {}, kinds[i].serial};
+    if (auto ok = run_profiled(training, phase, kinds[i].profiled); !ok) return failure(ok.error());
+    step = end_step;
   }
-  return describe(training, profiled);
+  auto description = describe(training, profiled);
+  if (!description || !divides) return description;
+  return with_piece_costs(std::move(*description), divided, profiled_in_pieces);
 }
 
 Result<StepDescription> read_fitting_step(const Training& training, const std::string& path) {
@@ -181,7 +196,7 @@ Result<StaticOrder> find_static_order(const Training& training, const ScheduleCo
   StaticOrder result;
   std::vector<ProfiledStep> profiled;
   if (*profiles == true) {
-    Phase phase{config, 0, warmup, {}, false};
+    Phase phase{unpartitioned(config), 0, warmup, {}, false};
     phase.config.order = CollectiveOrder::negotiated;
     if (auto ok = run_profiled(training, phase, profiled); !ok) return failure(ok.error());
     result.from_step = warmup;

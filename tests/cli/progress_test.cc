@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-StudyDefinition definition(const std::string& parameter) {
+StudyDefinition progress_definition(const std::string& parameter) {
   return {.space = *Space::make({*parse_parameter(parameter)}),
           .objective = *parse_objective("wall"),
           .trials = 5,
@@ -34,7 +34,7 @@ FinishedTrial failed_trial(const std::string& message) {
 TEST(Progress, WritesALineForEachTrialThatEnded) {
   std::ostringstream err;
   {
-    Progress progress(err, 0, definition("X=int:1..9"));
+    Progress progress(err, 0, progress_definition("X=int:1..9"));
     progress.started(TrialPhase::search, {});
     progress.finished(trial(TrialPhase::search, 5, 2e6), "");
     progress.finished(failed_trial("it broke\nbadly"), "");
@@ -50,7 +50,7 @@ TEST(Progress, WritesALineForEachTrialThatEnded) {
 
 TEST(Progress, ShowsEveryObjective) {
   std::ostringstream err;
-  auto several = definition("X=int:1..9");
+  auto several = progress_definition("X=int:1..9");
   several.other_objectives = {*parse_objective("memory"), *parse_objective("regex:l=(.)")};
   Progress progress(err, 0, several);
   auto measured = trial(TrialPhase::search, 5, 2e6);
@@ -62,14 +62,14 @@ TEST(Progress, ShowsEveryObjective) {
 
 TEST(Progress, CountsNoMoreTrialsThanTheSpaceHasPoints) {
   std::ostringstream err;
-  Progress progress(err, 0, definition("X=int:1..3"));
+  Progress progress(err, 0, progress_definition("X=int:1..3"));
   progress.finished(trial(TrialPhase::search, 2, 1), "");
   EXPECT_THAT(err.str(), HasSubstr("trial 1/3 "));
 }
 
 TEST(Progress, GoesOnAfterWhatItRecalls) {
   std::ostringstream err;
-  Progress progress(err, 0, definition("X=int:1..9"));
+  Progress progress(err, 0, progress_definition("X=int:1..9"));
   progress.recall(failed_trial("the default"));
   progress.recall(trial(TrialPhase::search, 3, 1e6));
   progress.finished(trial(TrialPhase::search, 4, 2e6), "");
@@ -83,7 +83,7 @@ TEST(Progress, GoesOnAfterWhatItRecalls) {
 TEST(Progress, RewritesOneLineOnATerminalAndNeverWraps) {
   std::ostringstream err;
   {
-    Progress progress(err, 30, definition("X=int:1..9"));
+    Progress progress(err, 30, progress_definition("X=int:1..9"));
     progress.started(TrialPhase::search, {{"X", std::int64_t{5}}});
     progress.finished(trial(TrialPhase::search, 5, 2e6), "");
     progress.started(TrialPhase::search, {{"X", std::int64_t{123456789}}});

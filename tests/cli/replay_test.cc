@@ -54,7 +54,7 @@ std::string simulated_sweep() {
   return text;
 }
 
-Answer ask(const std::vector<std::string>& arguments) {
+Answer ask_replay(const std::vector<std::string>& arguments) {
   return ask_hocket(arguments);
 }
 
@@ -62,7 +62,7 @@ class Replay : public ::testing::Test {
  protected:
   Answer replay(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), {"replay", sweep_});
-    return ask(arguments);
+    return ask_replay(arguments);
   }
   Answer replay_times(std::vector<std::string> arguments = {}) const {
     arguments.insert(arguments.begin(), {"--objective-column", "iteration_ns"});
@@ -134,8 +134,8 @@ TEST_F(Replay, StartsFromAnotherTable) {
   other += "y,77,1\n";
   const std::string own = folder_.write("own.csv", text);
   const std::string donor = folder_.write("donor.csv", other);
-  const auto answer =
-      ask({"replay", own, "--transfer", donor, "--default", "a=1,b=x", "--trials", "5", "--json"});
+  const auto answer = ask_replay(
+      {"replay", own, "--transfer", donor, "--default", "a=1,b=x", "--trials", "5", "--json"});
   ASSERT_EQ(answer.status, kDone) << answer.err;
   const auto trials = answer.json().at("trials");
   EXPECT_EQ(trials[0].at("params"), (nlohmann::json{{"a", 1}, {"b", "x"}}));
@@ -144,7 +144,7 @@ TEST_F(Replay, StartsFromAnotherTable) {
 
   const auto refusal = [&](const std::string& table, std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"replay", own, "--transfer", table});
-    const auto refused = ask(more);
+    const auto refused = ask_replay(more);
     EXPECT_EQ(refused.status, kBadInput);
     EXPECT_EQ(refused.out, "");
     return refused.err;
@@ -162,18 +162,18 @@ TEST_F(Replay, StartsFromAnotherTable) {
 
 TEST_F(Replay, FailedTrialsHaveNoValue) {
   const std::string path = folder_.write("failed.csv", "a,value\n1,oom\n2,5\n3,\n");
-  const auto answer = ask({"replay", path, "--json", "--default", "a=1", "--trials", "3"});
+  const auto answer = ask_replay({"replay", path, "--json", "--default", "a=1", "--trials", "3"});
   ASSERT_EQ(answer.status, kDone) << answer.err;
   const auto trials = answer.json().at("trials");
   EXPECT_EQ(trials[0].at("value"), nullptr);
   EXPECT_EQ(trials[0].at("recommended"), (nlohmann::json{{"a", 1}}));
   EXPECT_EQ(trials[2].at("recommended"), (nlohmann::json{{"a", 2}}));
-  EXPECT_THAT(ask({"replay", path}).out, HasSubstr("failed"));
+  EXPECT_THAT(ask_replay({"replay", path}).out, HasSubstr("failed"));
 }
 
 TEST_F(Replay, SaysWhenNothingIsLeft) {
   const std::string path = folder_.write("few.csv", "a b,value\n1,4\n2,5\n3,6\n");
-  const auto answer = ask({"replay", path, "--json"});
+  const auto answer = ask_replay({"replay", path, "--json"});
   ASSERT_EQ(answer.status, kDone);
   EXPECT_EQ(answer.json().at("trials").size(), 3U);
   EXPECT_TRUE(answer.json().at("trials")[0].at("params").contains("a b"));
@@ -208,10 +208,10 @@ TEST_F(Replay, AnswersWrongArgumentsWithTwoAndTheirName) {
     EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1);
   }
   EXPECT_THAT(replay({}).err, HasSubstr("no column \"value\""));
-  EXPECT_THAT(ask({"replay", folder_.file("none.csv")}).err, HasSubstr("none.csv"));
+  EXPECT_THAT(ask_replay({"replay", folder_.file("none.csv")}).err, HasSubstr("none.csv"));
   const std::string one = folder_.write("one.csv", "a,value\n1,4\n1,5\n");
-  EXPECT_THAT(ask({"replay", one}).err, HasSubstr("nothing to choose"));
-  EXPECT_EQ(ask({"replay", one}).status, kBadInput);
+  EXPECT_THAT(ask_replay({"replay", one}).err, HasSubstr("nothing to choose"));
+  EXPECT_EQ(ask_replay({"replay", one}).status, kBadInput);
 }
 
 TEST_F(Replay, AStudyIsASweepToo) {
@@ -237,7 +237,7 @@ TEST_F(Replay, AStudyIsASweepToo) {
   EXPECT_THAT(csv.str(), ::testing::StartsWith("A,B,value,value_\n4,\"x, \"\"y\"\"\",0.25,0.1\n"));
 
   const std::string path = folder_.write("study.csv", csv.str());
-  const auto answer = ask({"replay", path, "--objective-column", "value_", "--json"});
+  const auto answer = ask_replay({"replay", path, "--objective-column", "value_", "--json"});
   ASSERT_EQ(answer.status, kDone) << answer.err;
   std::set<std::pair<nlohmann::json, nlohmann::json>> expected, replayed;
   for (const auto& row : rows) {

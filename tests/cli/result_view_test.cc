@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-StudyResult some_result() {
+StudyResult viewed_result() {
   return {.default_params = {{{"X", std::int64_t{4}}}, 2e6, 1e3},
           .best = {{{"X", std::int64_t{8}}}, 1e6, 2e3},
           .promoted = true,
@@ -22,7 +22,7 @@ StudyResult some_result() {
 }
 
 TEST(ResultView, SurvivesItsJsonForm) {
-  auto result = some_result();
+  auto result = viewed_result();
   for (const bool has_value : {true, false}) {
     if (!has_value) result.best = {{{"X", std::int64_t{8}}}, std::nullopt, 0};
     const auto document = to_json(result);
@@ -35,7 +35,7 @@ TEST(ResultView, SurvivesItsJsonForm) {
 }
 
 TEST(ResultView, NoDamageCrashesTheReader) {
-  const std::string text = to_json(some_result()).dump();
+  const std::string text = to_json(viewed_result()).dump();
   std::mt19937_64 random(1);
   for (int i = 0; i < 5000; ++i) {
     SCOPED_TRACE(i);
@@ -47,7 +47,7 @@ TEST(ResultView, NoDamageCrashesTheReader) {
 
 TEST(ResultView, ShowsTheWinnerAgainstTheDefaultWithTheNoise) {
   std::ostringstream out;
-  print_result(out, some_result(), Unit::nanoseconds);
+  print_result(out, viewed_result(), Unit::nanoseconds);
   EXPECT_EQ(out.str(),
             "default  2 ms ± 1 us  X=4\n"
             "best     1 ms ± 2 us  X=8\n"

@@ -119,7 +119,7 @@ TEST(StepDescription, ReadsWhereTasksBelong) {
       R"("memory_limit_bytes":250,"tasks":[)"
       R"({"name":"a","duration_ns":5,"region":"backward_layer1","micro_batch":1,"writes":["x"],)"
       R"("dimensions":[{"name":"rows","extent":8,"slices":[{"data":"x","begin_bytes":64,)"
-      R"("bytes_per_unit":128,"tail_bytes":4,"of_block":true}]},{"name":"heads",)"
+      R"("bytes_per_unit":128,"tail_bytes":4,"of_block":true}],"piece_ns":7},{"name":"heads",)"
       R"("kind":"normalized"}]},{"kind":"all_reduce","bytes":64,"group":"between",)"
       R"("region":"sum","updates":["x"]}])"));
   EXPECT_EQ(step.micro_batch_bytes, 100);
@@ -132,7 +132,8 @@ TEST(StepDescription, ReadsWhereTasksBelong) {
   EXPECT_EQ(place.dimensions[0], (Dimension{.name = "rows",
                                             .kind = DimensionKind::outer,
                                             .extent = 8,
-                                            .slices = {{DataId{0}, 64, 128, 4, true}}}));
+                                            .slices = {{DataId{0}, 64, 128, 4, true}},
+                                            .piece_ns = 7}));
   EXPECT_EQ(place.dimensions[1].kind, DimensionKind::normalized);
   EXPECT_EQ(step.tasks[1].group, CollectiveGroup::between);
   EXPECT_EQ(step.tasks[1].place.region, "sum");

@@ -233,5 +233,39 @@ TEST(StepProfile, StepsThatHaveNotEndedAreLeftOut) {
   EXPECT_EQ(profile.steps(1).size(), 1u);
 }
 
+TEST(StepProfile, FindsWhatDividingAComputationAdds) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    StepDescription step = expand(random_step(seed));
+    std::vector<std::int64_t> expected_ns;
+    for (StepTask& task : step.tasks) {
+      if (task.collective) continue;
+      // Chained by a piece of data that none of them divides.
+      for (const Access& access : task.accesses) {
+        if (access.mode != AccessMode::write) continue;
+        expected_ns.push_back(static_cast<std::int64_t>(random() % 10'000));
+        task.place.dimensions = {{"rows", DimensionKind::outer, 640, {{access.data, 0, 16}}}};
+        task.place.dimensions[0].piece_ns = expected_ns.back();
+      }
+    }
+    ASSERT_FALSE(expected_ns.empty());
+    ScheduleConfig config;
+    config.compute_parts = 2 + static_cast<int>(random() % 6);
+    StepProfile profile;
+    ASSERT_TRUE(simulate(
+        step, {.config = config, .iterations = 4, .trace = &profile, .observer = &profile}));
+    StepDescription unknown = step;
+    for (StepTask& task : unknown.tasks)
+      for (Dimension& dimension : task.place.dimensions) dimension.piece_ns = 0;
+    const auto described = with_piece_costs(unknown, config, profile.steps(1));
+    ASSERT_TRUE(described) << described.error().message;
+    EXPECT_EQ(*described, step);
+
+    config.compute_parts = 1;
+    EXPECT_FALSE(with_piece_costs(unknown, config, profile.steps(1)));
+  }
+}
+
 }  // namespace
 }  // namespace hocket

@@ -61,7 +61,7 @@ void write_parts(const std::string& path, std::int64_t parts) {
 }
 
 template <class Body>
-pid_t start_process(Body&& body) {
+pid_t start_damager(Body&& body) {
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child != 0) return child;
@@ -80,7 +80,7 @@ TEST(TraceFileDamage, AKilledWriterLosesNothingThatItHadAppended) {
     const std::string path = folder.file("t.sqlite");
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
-    const pid_t child = start_process([&] {
+    const pid_t child = start_damager([&] {
       auto writer = create_trace_file(path, RankTrace());
       for (std::int64_t i = 0; writer && (*writer)->append(numbered_part(i)); ++i) {
         if (::write(ends[1], &i, sizeof i) != sizeof i) return 1;
@@ -112,7 +112,7 @@ TEST(TraceFileDamage, AKilledWriterLosesNothingThatItHadAppended) {
 TEST(TraceFileDamage, AFullDiskKeepsWhatWasAppendedAndTakesMoreOnceThereIsRoom) {
   const TemporaryFolder folder;
   const std::string path = folder.file("t.sqlite");
-  const pid_t child = start_process([&] {
+  const pid_t child = start_damager([&] {
     signal(SIGXFSZ, SIG_IGN);
     const auto limit = [](rlim_t bytes) {
       const rlimit limits{bytes, RLIM_INFINITY};

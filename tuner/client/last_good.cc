@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFormat = "hocket-last-good";
 constexpr int kVersion = 1;
-constexpr std::int64_t kMaxFileBytes = 1 << 20, kMaxInteger = std::int64_t{1} << 53;
+constexpr std::int64_t kMaxFileBytes = 1 << 20, kMaxVersion = std::int64_t{1} << 53;
 constexpr std::string_view kBegin = R"({"sha256":")", kMiddle = R"(","content":)", kEnd = "}\n";
 constexpr std::size_t kDigits = 2 * SHA256_DIGEST_LENGTH;
 
@@ -67,7 +67,7 @@ Result<LastGood> parse(std::string_view text, const ConfigKey& key) {
   if (!object) return failure(object.error());
   auto config = schedule_config_from_json(*object);
   if (!config) return failure(config.error());
-  const auto version = read_integer(*document, "config_version", 0, kMaxInteger);
+  const auto version = read_integer(*document, "config_version", 0, kMaxVersion);
   if (!version) return failure(version.error());
   auto origin = read_string(*document, "origin");
   if (!origin) return failure(origin.error());

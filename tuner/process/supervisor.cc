@@ -80,7 +80,7 @@ pid_t parent_of(const char* pid) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
   char text[512];
-  const ssize_t length = read(file, text, sizeof text - 1);
+  const ssize_t length = ::read(file, text, sizeof text - 1);
   close(file);
   if (length <= 0) return 0;
   text[length] = '\0';

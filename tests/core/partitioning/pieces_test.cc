@@ -41,6 +41,19 @@ TEST(Pieces, OfAChainWaitForEachOtherAlone) {
   EXPECT_EQ(pieces.pieces[3].task.bytes, 128);
 }
 
+TEST(Pieces, AfterTheFirstOneCostWhatDividingAdds) {
+  auto step = chain(DimensionKind::outer);
+  step.tasks[0].place.dimensions[0].piece_ns = 7;
+  Rule rule;
+  rule.partition_bytes = 128;
+  rule.compute_parts = 2;
+  const Pieces pieces = made(step, rule);
+  EXPECT_EQ(pieces.pieces[0].task.duration_ns, 50);
+  EXPECT_EQ(pieces.pieces[1].task.duration_ns, 57);
+  rule.compute_parts = 1;
+  EXPECT_EQ(made(step, rule).pieces[0].task.duration_ns, 100);
+}
+
 TEST(Pieces, ASliceCountsForAComputationThatIsWhole) {
   auto step = chain(DimensionKind::outer);
   step.tasks[0].place.dimensions[0].extent = 2;

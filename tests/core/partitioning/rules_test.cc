@@ -77,8 +77,6 @@ TEST(Rules, ADimensionExistsAndMayBeDivided) {
   ScheduleConfig config;
   auto& region = config.regions["backward_layer1"];
   region.dimension = "rows";
-  EXPECT_THAT(error_of(config),
-              AllOf(StartsWith("regions.backward_layer1.dimension: "), HasSubstr("compute_parts")));
   region.compute_parts = 2;
   EXPECT_TRUE(resolve_rules(two_layers(), config));
   region.dimension = "columns";
@@ -93,19 +91,6 @@ TEST(Rules, ADimensionExistsAndMayBeDivided) {
   config.regions["forward_layer1"].dimension = "rows";
   EXPECT_THAT(error_of(config),
               AllOf(StartsWith("regions.forward_layer1.dimension: "), HasSubstr("nor any other")));
-}
-
-TEST(Rules, ARegionMayNotContradictItselfOrTheConfiguration) {
-  ScheduleConfig config;
-  config.streams = 2;
-  config.regions["forward_layer1"].streams = 3;
-  EXPECT_THAT(error_of(config), StartsWith("regions.forward_layer1.streams: found 3"));
-  config.regions["forward_layer1"].streams = 2;
-  EXPECT_TRUE(resolve_rules(two_layers(), config));
-  config.regions["backward_layer1"].bucket_bytes = 4096;
-  config.regions["backward_layer1"].compute_parts = 2;
-  EXPECT_THAT(error_of(config), AllOf(StartsWith("regions.backward_layer1.bucket_bytes: "),
-                                      HasSubstr("compute_parts")));
 }
 
 }  // namespace

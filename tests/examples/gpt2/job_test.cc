@@ -210,7 +210,7 @@ TEST(Gpt2Job, WatchingADaemonThatIsAwayChangesNoLoss) {
 TEST(Gpt2Job, BadInputIsExitStatusTwoAndSaysWhy) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"--steps", "3"}, "leave nothing to measure"},
-      {{"--steps", "7", "--profile", "/tmp/x"}, "too few for a profile"},
+      {{"--steps", "9", "--profile", "/tmp/x"}, "too few for a profile"},
       {{"--record", "/tmp/x", "--profile", "/tmp/x"}, "excludes"},
       {{"--steps", "8", "--layers", "1", "--record", "/no/such/tape"}, "cannot write"},
       {{"--link", "fast"}, "expected RATE[,LATENCY]"},
