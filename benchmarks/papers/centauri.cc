@@ -97,7 +97,8 @@ Row run(const Setting& setting, std::int64_t ranks, double network_gbit) {
     row.baseline_ns = *ns;
     row.baseline_channels = channels;
   }
-  auto choice = choose_partition(step, framework(setting, row.baseline_channels));
+  auto choice = choose_partition(step, framework(setting, row.baseline_channels),
+                                 {.tolerance = 0.001});  // here the simulator is the truth
   HOCKET_CHECK(choice, "the chooser refuses the baseline");
   row.choice = std::move(*choice);
   return row;

@@ -15,6 +15,8 @@ namespace {
 constexpr std::int64_t kLeastGainShare = 1000;
 /// An override of a region is one more thing to keep.
 constexpr std::int64_t kLeastRegionGainShare = 200;
+/// Of the events, to simplify what was found.
+constexpr std::int64_t kSimplifyingShare = 10;
 /// Of a task, when a step is partitioned and laid out, in events.
 constexpr std::int64_t kEventsPerTask = 4;
 
@@ -29,8 +31,9 @@ class PartitionSearch {
       : prepared_(prepared),
         axes_(prepared.step(), options),
         least_ns_(least_ns),
+        tolerance_(options.tolerance),
         most_events_(options.events),
-        events_(options.events) {}
+        events_(options.events - options.events / kSimplifyingShare) {}
 
   /// The bound is left to the caller.
   Result<PartitionChoice> run(const ScheduleConfig& base);
@@ -52,6 +55,7 @@ class PartitionSearch {
   const PreparedStep& prepared_;
   const PartitionAxes axes_;
   const std::int64_t least_ns_;
+  const double tolerance_;
   bool ideal_ = false;  // nothing faster is left to find
   const std::int64_t most_events_;
   std::int64_t events_;  // left
@@ -105,16 +109,21 @@ PartitionSearch::Index PartitionSearch::descend(Index from, std::int64_t share,
   }
 }
 
-/// Takes back what hardly helps, one change after the other.
+/// Takes back what hardly helps, all or one change after the other.
 PartitionSearch::Index PartitionSearch::simplify(Index from, Index base) {
   const ScheduleConfig plain = considered_[base].config;
   const auto plain_values = knob_values(plain);
-  const std::int64_t fastest_ns = considered_[from].iteration_ns;
+  const auto fastest_ns = static_cast<double>(considered_[from].iteration_ns);
+  const auto is_fast = [&](Index index) {
+    const ConsideredPartition& found = considered_[index];
+    return found.refusal.empty() &&
+           static_cast<double>(found.iteration_ns) <= fastest_ns * (1 + tolerance_);
+  };
+  if (is_fast(base)) return base;
   for (const std::string& knob : changed_knobs(plain, considered_[from].config)) {
     if (events_ <= 0 || !plain_values.contains(knob)) continue;
     const auto simpler = consider(moved(considered_[from].config, {{knob, plain_values.at(knob)}}));
-    const ConsideredPartition& found = considered_[simpler];
-    if (found.refusal.empty() && !is_above(found.iteration_ns, fastest_ns)) from = simpler;
+    if (is_fast(simpler)) from = simpler;
   }
   return from;
 }
@@ -150,6 +159,8 @@ Result<PartitionChoice> PartitionSearch::run(const ScheduleConfig& base_config) 
     keep(descend(best, kLeastRegionGainShare,
                  [&](const ScheduleConfig& config) { return axes_.of_region(region, config); }));
   }
+  const bool complete = events_ > 0;
+  events_ += most_events_ / kSimplifyingShare;
   best = simplify(best, base);
 
   PartitionChoice choice{.config = considered_[best].config,
@@ -157,7 +168,7 @@ Result<PartitionChoice> PartitionSearch::run(const ScheduleConfig& base_config) 
                          .baseline_ns = considered_[base].iteration_ns,
                          .rejected = {},
                          .events = most_events_ - events_,
-                         .complete = events_ > 0};
+                         .complete = complete};
   considered_.erase(considered_.begin() + static_cast<std::ptrdiff_t>(best));
   std::ranges::stable_sort(considered_, {}, [](const ConsideredPartition& considered) {
     return std::pair(!considered.refusal.empty(), considered.iteration_ns);

@@ -111,7 +111,7 @@ TEST(PartitionChoice, IsAboutAsGoodAsTheBestOfTheWholeGrid) {
     std::mt19937_64 random(seed);
     const auto step = random_training_step(random);
     const ScheduleConfig base;
-    const auto choice = choose_partition(step, base);
+    const auto choice = choose_partition(step, base, {.tolerance = 0});
     ASSERT_TRUE(choice) << choice.error().message;
     const auto best_ns = best_of_grid(step, base);
     const double ratio = static_cast<double>(choice->iteration_ns) / static_cast<double>(best_ns);
@@ -119,6 +119,26 @@ TEST(PartitionChoice, IsAboutAsGoodAsTheBestOfTheWholeGrid) {
     worst = std::max(worst, ratio);
   }
   RecordProperty("worst_percent", std::to_string(100 * (worst - 1)));
+}
+
+TEST(PartitionChoice, GivesUpWhatGainsLessThanTheTolerance) {
+  std::size_t simpler = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto step = random_training_step(random);
+    const ScheduleConfig base;
+    const auto fastest = choose_partition(step, base, {.events = 200'000, .tolerance = 0});
+    const auto choice = choose_partition(step, base, {.events = 200'000, .tolerance = 0.05});
+    ASSERT_TRUE(fastest && choice);
+    EXPECT_LE(static_cast<double>(choice->iteration_ns),
+              1.05 * static_cast<double>(fastest->iteration_ns) + 1);
+    EXPECT_TRUE(choice->config == base || choice->iteration_ns < choice->baseline_ns);
+    const auto changes = changed_knobs(base, choice->config).size();
+    EXPECT_LE(changes, changed_knobs(base, fastest->config).size());
+    simpler += changes < changed_knobs(base, fastest->config).size();
+  }
+  EXPECT_GT(simpler, 5u);
 }
 
 TEST(PartitionChoice, TakesGroupsWhereTheNetworkIsSlow) {
