@@ -15,8 +15,8 @@ namespace {
 constexpr std::int64_t kLeastGainShare = 1000;
 /// An override of a region is one more thing to keep.
 constexpr std::int64_t kLeastRegionGainShare = 200;
-/// Of the events, to simplify what was found.
-constexpr std::int64_t kSimplifyingShare = 10;
+/// Kept to simplify what was found: as many times the events of the base, at most such a share.
+constexpr std::int64_t kSimplifyingTimes = 8, kSimplifyingShare = 10;
 /// Of a task, when a step is partitioned and laid out, in events.
 constexpr std::int64_t kEventsPerTask = 4;
 
@@ -33,7 +33,7 @@ class PartitionSearch {
         least_ns_(least_ns),
         tolerance_(options.tolerance),
         most_events_(options.events),
-        events_(options.events - options.events / kSimplifyingShare) {}
+        events_(options.events) {}
 
   /// The bound is left to the caller.
   Result<PartitionChoice> run(const ScheduleConfig& base);
@@ -143,6 +143,9 @@ Result<PartitionChoice> PartitionSearch::run(const ScheduleConfig& base_config) 
   const Index base = consider(base_config);
   if (!considered_[base].refusal.empty())
     return failure(ErrorCode::invalid_argument, considered_[base].refusal);
+  const std::int64_t kept =
+      std::min(kSimplifyingTimes * (most_events_ - events_), most_events_ / kSimplifyingShare);
+  events_ -= kept;
   const auto of_step = [&](const ScheduleConfig& config) { return axes_.of_step(config); };
   Index best = base;
   const auto keep = [&](Index found) {
@@ -160,7 +163,7 @@ Result<PartitionChoice> PartitionSearch::run(const ScheduleConfig& base_config) 
                  [&](const ScheduleConfig& config) { return axes_.of_region(region, config); }));
   }
   const bool complete = events_ > 0;
-  events_ += most_events_ / kSimplifyingShare;
+  events_ += kept;
   best = simplify(best, base);
 
   PartitionChoice choice{.config = considered_[best].config,
