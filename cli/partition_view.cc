@@ -52,6 +52,8 @@ std::string difference_text(const ConsideredPartition& rejected, const Partition
 
 std::string reason(const ConsideredPartition& rejected, const PartitionChoice& choice) {
   if (!rejected.refusal.empty()) return rejected.refusal;
+  if (rejected.iteration_ns < choice.iteration_ns)
+    return "faster by less than predictions err, and the choice changes less";
   if (rejected.iteration_ns <= choice.iteration_ns + choice.iteration_ns / 1000)
     return "not faster, and the choice is simpler or came first";
   return "slower";
@@ -62,7 +64,7 @@ void print_summary(std::ostream& out, const ExplainedStep& explained) {
   const auto changed = changes(explained.base, choice.config);
   char speedup[32];
   std::snprintf(speedup, sizeof speedup, "%.3f", ratio(choice.baseline_ns, choice.iteration_ns));
-  Table table({"chosen", changed.empty() ? "the base: nothing is predicted to be faster"
+  Table table({"chosen", changed.empty() ? "the base: nothing is predicted to be clearly faster"
                                          : changes_text(changed)});
   table.add({"iteration", time_ns_text(choice.iteration_ns)});
   table.add({"of the base", time_ns_text(choice.baseline_ns)});

@@ -369,7 +369,7 @@ TEST_F(Explain, AStepThatNothingHelpsKeepsTheBase) {
       "alone.json", R"({"format":"hocket-step","version":1,"layers":[{"forward_ns":1000}]})");
   const auto answer = ask_as_it_is({"explain", step});
   ASSERT_EQ(answer.status, kDone) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("the base: nothing is predicted to be faster"));
+  EXPECT_THAT(answer.out, HasSubstr("the base: nothing is predicted to be clearly faster"));
   EXPECT_THAT(answer.out, HasSubstr("speed-up     1.000"));
 }
 
