@@ -321,6 +321,15 @@ TEST(StepDescription, SumsAreBounded) {
   EXPECT_EQ(validation_of(step), "no error");
   step.ranks = kMaxStepRanks;
   EXPECT_THAT(validation_of(step), HasSubstr("latencies"));
+
+  // However finely computations are divided.
+  step = StepDescription{};
+  step.tasks.resize(4);
+  for (StepTask& task : step.tasks)
+    task.place.dimensions = {{.name = "rows", .slices = {}, .piece_ns = kMaxStepTaskNs}};
+  EXPECT_EQ(validation_of(step), "no error");
+  step.tasks.resize(5, step.tasks.front());
+  EXPECT_THAT(validation_of(step), HasSubstr("on the slowest rank"));
 }
 
 TEST(StepDescription, ValuesThatNoTextGaveAreChecked) {
