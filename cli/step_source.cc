@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "core/link.h"
+#include "core/rank_grid.h"
 
 namespace hocket {
 namespace {
@@ -119,8 +120,12 @@ Result<StepDescription> change_measured_step(const Calibration& calibration,
 }
 
 Result<void> change_step(StepDescription& step, const StepChanges& changes) {
+  const RankGrid measured_on{step.ranks, step.ranks_per_host};
   if (changes.ranks) step.ranks = *changes.ranks;
   if (changes.ranks_per_host) step.ranks_per_host = *changes.ranks_per_host;
+  // Other groups than those whose costs are known.
+  if (measured_on != RankGrid{step.ranks, step.ranks_per_host})
+    step.collective_inside = step.collective_between = std::nullopt;
   if (auto ok = change_seed(step, changes.seed); !ok) return ok;
   if (auto ok = change_links(step, changes); !ok) return ok;
   return validate(step);

@@ -101,6 +101,9 @@ struct StepDescription {
   std::int64_t micro_batch_bytes = 0, memory_limit_bytes = 0;
   /// Cost of a part whatever the ranks; used unless there is a cluster.
   PartCost collective;
+  /// The same of an all-reduce in a group, beside those of all other groups of that kind; without
+  /// it a share of `collective`.
+  std::optional<PartCost> collective_inside, collective_between;
   std::optional<Cluster> cluster;
 
   /// The share of the bandwidth that the channels divide among them for good, whether they are used

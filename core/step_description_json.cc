@@ -180,9 +180,15 @@ void read_cluster(Reader& reader, std::optional<Cluster>& cluster) {
   }
 }
 
+void read_cost(Reader& reader, const char* name, std::optional<PartCost>& cost) {
+  reader.object(name, [&](Reader& fields) { step::visit_collective(fields, cost.emplace()); });
+}
+
 void read_step(Reader& reader, StepDescription& step) {
   step::visit_step(reader, step);
   reader.object("collective", [&](Reader& cost) { step::visit_collective(cost, step.collective); });
+  read_cost(reader, "collective_inside", step.collective_inside);
+  read_cost(reader, "collective_between", step.collective_between);
   read_cluster(reader, step.cluster);
   reader.object("jitter", [&](Reader& jitter) { step::visit_jitter(jitter, step.jitter); });
   reader.array("rank_compute_scale", [&](const json& value, const std::string& path) {
@@ -279,11 +285,14 @@ json task_to_json(const StepDescription& step, const StepTask& task) {
 }
 
 void write_costs(Writer& writer, const StepDescription& step) {
-  if (step.collective != PartCost{} || !step.cluster) {
-    Writer cost;
-    step::visit_collective(cost, step.collective);
-    writer.value("collective", cost.take());
-  }
+  const auto write = [&](const char* name, const PartCost& cost) {
+    Writer fields;
+    step::visit_collective(fields, cost);
+    writer.value(name, fields.take());
+  };
+  if (step.collective != PartCost{} || !step.cluster) write("collective", step.collective);
+  if (step.collective_inside) write("collective_inside", *step.collective_inside);
+  if (step.collective_between) write("collective_between", *step.collective_between);
   if (step.cluster) {
     writer.value("links", {{"host", link_to_json(step.cluster->host_link)},
                            {"network", link_to_json(step.cluster->network_link)}});

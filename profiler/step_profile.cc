@@ -154,11 +154,13 @@ struct SizedParts {
   double bytes = 0, duration_ns = 0, parts = 0;
 };
 
-std::vector<SizedParts> parts_by_size(const std::vector<const ProfiledStep*>& steps) {
+std::vector<SizedParts> parts_by_size(const std::vector<const ProfiledStep*>& steps,
+                                      CollectiveGroup group) {
   std::map<std::int64_t, std::vector<Weighted>> means;
   for (const ProfiledStep* step : steps) {
     std::map<std::int64_t, Weighted> of_step;
     for (const ProfiledPart& part : step->parts) {
+      if (part.group != group) continue;
       Weighted& sum = of_step.try_emplace(part.bytes, Weighted{0, 0}).first->second;
       sum.value += all_reduce_ns(part);
       sum.weight += 1;
@@ -175,8 +177,9 @@ std::vector<SizedParts> parts_by_size(const std::vector<const ProfiledStep*>& st
   return sizes;
 }
 
-PartCost fit_part_cost(const std::vector<const ProfiledStep*>& steps) {
-  const std::vector<SizedParts> sizes = parts_by_size(steps);
+/// What a part of an all-reduce costs in `group`; nothing when there are no parts.
+PartCost fit_part_cost(const std::vector<const ProfiledStep*>& steps, CollectiveGroup group) {
+  const std::vector<SizedParts> sizes = parts_by_size(steps, group);
   std::vector<Weighted> slopes, intercepts;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -290,10 +293,8 @@ std::vector<ProfiledStep> StepProfile::steps(std::int64_t warmup) const {
       const Interval interval{event.begin_ns, event.end_ns};
       if (profiled.is_collective) {
         profiled.kind = event.collective;
-        // What groups of ranks take says nothing of a collective of all.
-        if (event.group != CollectiveGroup::world) continue;
         steps.back().parts.push_back(
-            {event.bytes, interval.end_ns - interval.begin_ns, event.collective});
+            {event.bytes, interval.end_ns - interval.begin_ns, event.collective, event.group});
       } else {
         profiled.duration_ns = interval.end_ns - interval.begin_ns;
         profiled.beside_ns = shared_ns(interval, communication);
@@ -324,7 +325,8 @@ Result<StepDescription> describe_step(std::span<const ProfiledStep> steps) {
   }
   for (std::size_t i = 0; i < durations_ns.size(); ++i)
     description.tasks[i].duration_ns = std::llround(durations_ns[i]);
-  description.collective = fit_part_cost(overlapped.empty() ? serial : overlapped);
+  description.collective =
+      fit_part_cost(overlapped.empty() ? serial : overlapped, CollectiveGroup::world);
   if (auto ok = validate(description); !ok) return failure(ok.error().in("profile"));
   return description;
 }
@@ -359,6 +361,18 @@ Result<StepDescription> with_piece_costs(StepDescription step, const ScheduleCon
     task.place.dimensions[origin.dimension].piece_ns =
         std::max<std::int64_t>((durations_ns[source] - task.duration_ns) / (pieces[source] - 1), 0);
   }
+  return step;
+}
+
+StepDescription with_group_costs(StepDescription step, std::span<const ProfiledStep> grouped) {
+  std::vector<const ProfiledStep*> steps;
+  for (const ProfiledStep& profiled : grouped) steps.push_back(&profiled);
+  const auto cost_in = [&](CollectiveGroup group) -> std::optional<PartCost> {
+    if (parts_by_size(steps, group).empty()) return std::nullopt;
+    return fit_part_cost(steps, group);
+  };
+  step.collective_inside = cost_in(CollectiveGroup::inside);
+  step.collective_between = cost_in(CollectiveGroup::between);
   return step;
 }
 

@@ -42,6 +42,7 @@ struct ProfiledPart {
   std::int64_t bytes = 0;
   std::int64_t duration_ns = 0;  ///< on its channel
   CollectiveKind kind = CollectiveKind::all_reduce;
+  CollectiveGroup group = CollectiveGroup::world;
 };
 
 struct ProfiledStep {
@@ -94,9 +95,10 @@ class StepProfile final : public PlanObserver, public TraceSink {
 /// serial steps, or when tasks took no longer beside communication, the slow-down is 0 and
 /// durations are the medians over the other steps.
 ///
-/// A part's cost is that beside computation, if there was any: threads that communicate then wait
-/// for a core, too. It is a straight line through the times of each size, as Theil and Sen fit it
-/// (Sen, JASA 1968), pairs weighted by how much they tell. With a single size all of it is beta.
+/// A part's cost is that of collectives of all ranks, beside computation, if there was any: threads
+/// that communicate then wait for a core, too. It is a straight line through the times of each
+/// size, as Theil and Sen fit it (Sen, JASA 1968), pairs weighted by how much they tell. With a
+/// single size all of it is beta.
 ///
 /// One wild step changes nothing, but what delays a few tasks or parts of every step counts.
 ///
@@ -111,5 +113,9 @@ Result<StepDescription> describe_step(std::span<const ProfiledStep> steps);
 /// steps that come out under `config`.
 Result<StepDescription> with_piece_costs(StepDescription step, const ScheduleConfig& config,
                                          std::span<const ProfiledStep> divided);
+
+/// `step`, with what a part costs in each group that the parts of `grouped` went through: steps of
+/// the same job under other group_ranks. Fitted as describe_step() says.
+StepDescription with_group_costs(StepDescription step, std::span<const ProfiledStep> grouped);
 
 }  // namespace hocket

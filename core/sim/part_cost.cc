@@ -43,18 +43,37 @@ PartCost cost_on(const Cluster& cluster, const GroupShape& shape, CollectiveKind
   return cost;
 }
 
-PartCost given_cost(const StepDescription& step, const GroupShape& shape, CollectiveKind kind) {
-  const bool is_half = kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_gather;
-  double rounds = is_half ? 0.5 : 1, bytes = rounds;
-  if (shape.ranks != step.ranks) {
-    const RingShare group = ring_share(shape.ranks), world = ring_share(step.ranks);
-    rounds *= group.rounds / world.rounds;
-    bytes *= group.bytes / world.bytes * static_cast<double>(shape.at_once);
+PartCost scaled(const PartCost& cost, double rounds, double bytes) {
+  return {.alpha_ns = cost.alpha_ns * rounds,
+          .beta_ns_per_byte = cost.beta_ns_per_byte * bytes,
+          .latency_ns = cost.latency_ns * rounds};
+}
+
+PartCost share_of_ring(const StepDescription& step, const GroupShape& shape) {
+  if (shape.ranks == step.ranks) return step.collective;
+  const RingShare group = ring_share(shape.ranks), world = ring_share(step.ranks);
+  return scaled(step.collective, group.rounds / world.rounds,
+                group.bytes / world.bytes * static_cast<double>(shape.at_once));
+}
+
+std::optional<PartCost> known_cost(const StepDescription& step, CollectiveGroup group) {
+  switch (group) {
+    case CollectiveGroup::inside:
+      return step.collective_inside;
+    case CollectiveGroup::between:
+      return step.collective_between;
+    case CollectiveGroup::world:
+      break;
   }
-  const PartCost& whole = step.collective;
-  return {.alpha_ns = whole.alpha_ns * rounds,
-          .beta_ns_per_byte = whole.beta_ns_per_byte * bytes,
-          .latency_ns = whole.latency_ns * rounds};
+  return std::nullopt;
+}
+
+PartCost given_cost(const StepDescription& step, CollectiveGroup group, CollectiveKind kind) {
+  const bool is_half = kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_gather;
+  const auto known = known_cost(step, group);
+  const PartCost all_reduce = known ? *known : share_of_ring(step, shape_of(step, group));
+  const double share = is_half ? 0.5 : 1;
+  return scaled(all_reduce, share, share);
 }
 
 }  // namespace
@@ -68,7 +87,7 @@ PartCost part_cost(const StepDescription& step, CollectiveKind kind, CollectiveG
                    std::int64_t bytes) {
   const GroupShape shape = shape_of(step, group);
   if (group != CollectiveGroup::world && shape.ranks == 1) return {};
-  return step.cluster ? cost_on(*step.cluster, shape, kind, bytes) : given_cost(step, shape, kind);
+  return step.cluster ? cost_on(*step.cluster, shape, kind, bytes) : given_cost(step, group, kind);
 }
 
 double least_ns_per_byte(const StepDescription& step, CollectiveKind kind, CollectiveGroup group) {

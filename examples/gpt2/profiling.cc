@@ -139,10 +139,14 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
                                      std::int64_t steps) {
   // What is partitioned is another step than the one that is submitted.
   const ScheduleConfig whole = unpartitioned(config);
-  ScheduleConfig small_parts = whole, divided = whole;
+  ScheduleConfig small_parts = whole, divided = whole, grouped = whole;
   small_parts.partition_bytes = kSmallPartBytes;
   divided.compute_parts = kProfiledPieces;
-  std::vector<ProfiledStep> profiled, profiled_in_pieces;
+  const RankGrid grid = training.model.options().grid();
+  grouped.group_ranks = grid.ranks_per_host;
+  ScheduleConfig small_grouped = grouped;
+  small_grouped.partition_bytes = kSmallPartBytes;
+  std::vector<ProfiledStep> profiled, profiled_in_pieces, profiled_in_groups;
   struct Kind {
     bool serial;
     const ScheduleConfig& config;
@@ -154,6 +158,11 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
                              {false, small_parts, profiled}};
   const bool divides = training.model.backend().divides();
   if (divides) kinds.push_back({true, divided, profiled_in_pieces});
+  const bool has_groups = grid.ranks_per_host > 1 && grid.hosts() > 1;
+  if (has_groups) {
+    kinds.push_back({false, grouped, profiled_in_groups});
+    kinds.push_back({false, small_grouped, profiled_in_groups});
+  }
   std::int64_t step = 0;
   for (std::int64_t i = 0; i < std::ssize(kinds); ++i) {
     const std::int64_t end_step = steps * (i + 1) / std::ssize(kinds);
@@ -162,6 +171,8 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
     step = end_step;
   }
   auto description = describe(training, profiled);
+  if (description && has_groups)
+    description = with_group_costs(std::move(*description), profiled_in_groups);
   if (!description || !divides) return description;
   return with_piece_costs(std::move(*description), divided, profiled_in_pieces);
 }

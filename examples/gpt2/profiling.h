@@ -16,13 +16,14 @@
 namespace hocket {
 
 /// Trains steps 0 to `steps` to describe one: serial steps, then overlapped ones with `config`,
-/// both with parts of two sizes, and all on one channel; and serial ones with their computations
-/// divided, for what each piece adds.
+/// both with parts of two sizes, and all on one channel; serial ones with their computations
+/// divided, for what each piece adds; and, where there are groups of ranks, overlapped ones in
+/// groups, again with parts of two sizes.
 Result<StepDescription> profile_step(const Training& training, const ScheduleConfig& config,
                                      std::int64_t steps);
 
-/// Each of the five kinds needs one step to warm up and one to measure.
-inline constexpr std::int64_t kMinProfiledSteps = 10;
+/// Each of the up to seven kinds needs one step to warm up and one to measure.
+inline constexpr std::int64_t kMinProfiledSteps = 14;
 
 /// Replaces the file `path` as a whole. unavailable when it cannot be written.
 Result<void> write_step(const StepDescription& description, const std::string& path);

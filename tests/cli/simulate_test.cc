@@ -175,6 +175,24 @@ TEST_F(Simulate, CostsCollectivesByRanksWhereThereAreLinks) {
   EXPECT_THAT(small({"--ranks", "64", "--link", "network=10gbit"}).err, "");
 }
 
+TEST_F(Simulate, MeasuredCostsOfGroupsHoldOnTheRanksThatTheyWereMeasuredOn) {
+  const auto path = folder_.write(
+      "groups.json",
+      R"({"format":"hocket-step","version":1,"ranks":8,"ranks_per_host":4,)"
+      R"("collective":{"beta_ns_per_byte":1},"collective_inside":{"beta_ns_per_byte":0.01},)"
+      R"("collective_between":{"beta_ns_per_byte":2},)"
+      R"("layers":[{"name":"out","parameter_bytes":1000000,"forward_ns":1000,"backward_ns":1}]})");
+  const auto grouped_ns = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--json", "--set", "group_ranks=4"});
+    return simulate(path, arguments).json().at("iteration_ns").get<std::int64_t>();
+  };
+  // A quarter of the bytes goes between hosts at 2 ns, all of them inside at 0.01 ns.
+  const std::int64_t measured_ns = grouped_ns({});
+  EXPECT_NEAR(static_cast<double>(measured_ns), 511'000, 1000);
+  EXPECT_EQ(grouped_ns({"--ranks", "8", "--ranks-per-host", "4"}), measured_ns);
+  EXPECT_GT(grouped_ns({"--ranks", "16"}), 2 * measured_ns);
+}
+
 TEST_F(Simulate, ShowsTheSpreadOfJitterAndRepeatsASeed) {
   const auto jittery = folder_.write("jittery.json", kJittery);
   EXPECT_THAT(simulate(jittery).out, AllOf(HasSubstr("spread"), HasSubstr("iterations)")));

@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 
 #include "tests/mutate.h"
 
@@ -247,6 +248,9 @@ TEST(StepDescription, ErrorsNameTheFieldWhatWasFoundAndTheRange) {
               HasSubstr("rank_compute_scale[0]"));
   EXPECT_THAT(step_error(document(R"("layers":[{}],"collective":{"alpha_ns":-5})")),
               HasSubstr("collective.alpha_ns"));
+  EXPECT_THAT(step_error(with_top(R"("collective_inside":{"latency_ns":-5})")),
+              HasSubstr("collective_inside.latency_ns"));
+  EXPECT_THAT(step_error(with_top(R"("collective_between":3)")), HasSubstr("collective_between"));
   EXPECT_THAT(step_error(document(R"("layers":{})")), HasSubstr("expected an array"));
   EXPECT_THAT(step_error(document(R"("layers":[3])")), HasSubstr("layers[0]"));
   EXPECT_THAT(step_error(with_top(R"("tasks":[{}])")), HasSubstr("found both"));
@@ -314,6 +318,11 @@ TEST(StepDescription, SumsAreBounded) {
   step.collective.beta_ns_per_byte = 1;
   EXPECT_THAT(validation_of(step), HasSubstr("collective.beta_ns_per_byte"));
   step.collective.beta_ns_per_byte = 0;
+  step.collective_between = PartCost{0, 1, 0};
+  EXPECT_THAT(validation_of(step), HasSubstr("collective_between.beta_ns_per_byte"));
+  step.collective_inside = std::exchange(step.collective_between, std::nullopt);
+  EXPECT_THAT(validation_of(step), HasSubstr("collective_inside.beta_ns_per_byte"));
+  step.collective_inside.reset();
   step.cluster = Cluster{{1e9, 0}, {1e12, 0}, CollectiveAlgorithm::automatic};
   EXPECT_THAT(validation_of(step), HasSubstr(R"(field "links")"));
   step.cluster = Cluster{{1e12, 0}, {1e12, 1'000'000}, CollectiveAlgorithm::automatic};
@@ -339,6 +348,9 @@ TEST(StepDescription, ValuesThatNoTextGaveAreChecked) {
   step = parsed(kSimple);
   step.collective.alpha_ns = std::nan("");
   EXPECT_THAT(validation_of(step), HasSubstr("collective.alpha_ns"));
+  step = parsed(kSimple);
+  step.collective_inside = PartCost{-1, 0, 0};
+  EXPECT_THAT(validation_of(step), HasSubstr("collective_inside.alpha_ns"));
   step = parsed(kSimple);
   step.jitter.scale = std::numeric_limits<double>::infinity();
   EXPECT_THAT(validation_of(step), HasSubstr("jitter.scale"));
@@ -374,7 +386,9 @@ class RandomStep {
     step_.source = text();
     step_.ranks = 1 + below(8);
     step_.ranks_per_host = 1 + below(8);
-    step_.collective = {number(1e6), number(5), number(1e6)};
+    step_.collective = cost();
+    if (below(2)) step_.collective_inside = cost();
+    if (below(2)) step_.collective_between = cost();
     step_.micro_batch_bytes = below(2) * below(1 << 30);
     step_.memory_limit_bytes = below(2) * below(kMaxStepBytes);
     step_.compute_slowdown = number(100);
@@ -396,6 +410,7 @@ class RandomStep {
   double number(double high) {
     return below(4) ? std::uniform_real_distribution<double>(0, high)(random_) : 0;
   }
+  PartCost cost() { return {number(1e6), number(5), number(1e6)}; }
   LinkSpec link() { return {1e6 + number(1e11), below(1'000'000)}; }
   std::string text() {
     static const std::vector<std::string> texts{"", "x", "a \"b\"\n", "é\u2028", "after:1"};

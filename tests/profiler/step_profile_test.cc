@@ -233,6 +233,44 @@ TEST(StepProfile, StepsThatHaveNotEndedAreLeftOut) {
   EXPECT_EQ(profile.steps(1).size(), 1u);
 }
 
+TEST(StepProfile, FindsWhatAPartCostsInEachGroup) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    StepDescription step = expand(random_step(seed));
+    step.ranks = 4;
+    step.ranks_per_host = 2;
+    step.collective_inside = PartCost{static_cast<double>(random() % 50'000), 0.5, 0};
+    step.collective_between = PartCost{static_cast<double>(random() % 100'000), 5, 0};
+    std::vector<ProfiledStep> steps;
+    for (const std::int64_t partition_bytes : {1 << 18, 1 << 16}) {
+      ScheduleConfig config;
+      config.partition_bytes = partition_bytes;
+      config.group_ranks = 2;
+      StepProfile profile;
+      ASSERT_TRUE(simulate(
+          step, {.config = config, .iterations = 3, .trace = &profile, .observer = &profile}));
+      std::ranges::move(profile.steps(1), std::back_inserter(steps));
+    }
+    StepDescription unknown = step;
+    unknown.collective_inside = unknown.collective_between = std::nullopt;
+    const auto described = with_group_costs(unknown, steps);
+    ASSERT_TRUE(described.collective_inside && described.collective_between);
+    const auto expect_near = [](const PartCost& found, const PartCost& expected) {
+      EXPECT_NEAR(found.alpha_ns, expected.alpha_ns, 100);
+      EXPECT_NEAR(found.beta_ns_per_byte, expected.beta_ns_per_byte, 1e-2);
+    };
+    expect_near(*described.collective_inside, *step.collective_inside);
+    expect_near(*described.collective_between, *step.collective_between);
+
+    // Steps without groups tell nothing of them, and those with groups nothing of the world.
+    EXPECT_EQ(with_group_costs(unknown, simulated_steps(step, 3)), unknown);
+    const auto alone = describe_step(std::span(steps).first(1));
+    ASSERT_TRUE(alone) << alone.error().message;
+    EXPECT_EQ(alone->collective, PartCost{});
+  }
+}
+
 TEST(StepProfile, FindsWhatDividingAComputationAdds) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);

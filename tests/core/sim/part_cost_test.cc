@@ -50,6 +50,20 @@ TEST(PartCost, GivenCostsOfAGroupAreItsShareOfTheRing) {
   expect_near(part_cost(step, Kind::all_gather, Group::between, kMiB), {500, 0.8, 100});
 }
 
+TEST(PartCost, KnownCostsOfAGroupAreTakenInPlaceOfShares) {
+  auto step = two_hosts_of_four(false);
+  step.collective_inside = PartCost{100, 0.1, 10};
+  step.collective_between = PartCost{200, 3, 20};
+  EXPECT_EQ(part_cost(step, Kind::all_reduce, Group::inside, kMiB), *step.collective_inside);
+  EXPECT_EQ(part_cost(step, Kind::all_reduce, Group::between, kMiB), *step.collective_between);
+  expect_near(part_cost(step, Kind::reduce_scatter, Group::inside, kMiB), {50, 0.05, 5});
+  expect_near(part_cost(step, Kind::all_gather, Group::between, kMiB), {100, 1.5, 10});
+  EXPECT_EQ(part_cost(step, Kind::all_reduce, Group::world, kMiB), step.collective);
+  step.cluster = two_hosts_of_four(true).cluster;
+  EXPECT_EQ(part_cost(step, Kind::all_reduce, Group::inside, kMiB),
+            part_cost(two_hosts_of_four(true), Kind::all_reduce, Group::inside, kMiB));
+}
+
 TEST(PartCost, AGroupOfOneRankCostsNothingAndOneOfAllCostsWhatTheWorldDoes) {
   for (const bool with_links : {false, true}) {
     auto step = two_hosts_of_four(with_links);

@@ -19,7 +19,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 const std::vector<std::string> kSmall = {"--layers", "2", "--d-model", "64", "--sequence", "32",
-                                         "--batch",  "2", "--steps",   "10", "--json"};
+                                         "--batch",  "2", "--steps",   "14", "--json"};
 
 std::vector<std::string> small_job(const std::vector<std::string>& more) {
   std::vector<std::string> arguments = kSmall;
@@ -63,7 +63,7 @@ TEST(Gpt2PartitionJob, TwoHostsTrainAlikeHoweverStepsArePartitioned) {
   const auto plain = run_on_two_hosts({}, two_batches);
   if (plain.exit_status == 77) GTEST_SKIP() << plain.stderr_text;
   const std::vector<float> expected = losses_of(plain);
-  ASSERT_EQ(expected.size(), 10u);
+  ASSERT_EQ(expected.size(), 14u);
   for (auto& [config, more] : cases) {
     SCOPED_TRACE(to_json(config).dump());
     more.insert(more.end(), two_batches.begin(), two_batches.end());
@@ -72,6 +72,21 @@ TEST(Gpt2PartitionJob, TwoHostsTrainAlikeHoweverStepsArePartitioned) {
     // As in partition_test.cc.
     for (std::size_t step = 0; step < losses.size(); ++step)
       EXPECT_NEAR(losses[step], expected[step], 1e-5f * expected[step]) << "step " << step;
+  }
+}
+
+TEST(Gpt2PartitionJob, ADescriptionOfTwoHostsSaysWhatGroupsCost) {
+  const std::string file = testing::TempDir() + "gpt2_two_hosts_step.json";
+  const auto process = run_on_two_hosts({}, {"--profile", file});
+  if (process.exit_status == 77) GTEST_SKIP() << process.stderr_text;
+  ASSERT_TRUE(process.succeeded()) << describe_end(process) << process.stderr_text;
+  const auto step = parse_step_description(read_file(file).value());
+  ASSERT_TRUE(step) << step.error().message;
+  EXPECT_EQ(step->ranks, 4);
+  EXPECT_EQ(step->ranks_per_host, 2);
+  for (const auto& cost : {step->collective_inside, step->collective_between}) {
+    ASSERT_TRUE(cost);
+    EXPECT_GT(cost->alpha_ns + cost->beta_ns_per_byte, 0);
   }
 }
 
