@@ -5,11 +5,10 @@
 
 #include <cmath>
 #include <limits>
-#include <map>
 #include <random>
-#include <set>
 #include <utility>
 
+#include "tests/core/random_step_description.h"
 #include "tests/mutate.h"
 
 namespace hocket {
@@ -376,108 +375,10 @@ TEST(StepDescription, HugeAndDeepDocumentsAreRefused) {
   EXPECT_THAT(step_error(std::string("\xff\xfe", 2)), HasSubstr("not valid JSON"));
 }
 
-/// A description in the order in which reading makes it.
-class RandomStep {
- public:
-  explicit RandomStep(std::uint64_t seed) : random_(seed) {}
-
-  StepDescription make() {
-    step_.name = text();
-    step_.source = text();
-    step_.ranks = 1 + below(8);
-    step_.ranks_per_host = 1 + below(8);
-    step_.collective = cost();
-    if (below(2)) step_.collective_inside = cost();
-    if (below(2)) step_.collective_between = cost();
-    step_.micro_batch_bytes = below(2) * below(1 << 30);
-    step_.memory_limit_bytes = below(2) * below(kMaxStepBytes);
-    step_.compute_slowdown = number(100);
-    if (below(2)) step_.cluster = Cluster{link(), link(), CollectiveAlgorithm(below(3))};
-    if (below(2))
-      for (int i = 0; i < step_.ranks; ++i) step_.rank_compute_scale.push_back(0.1 + number(9));
-    if (below(2))
-      step_.jitter = {JitterKind(below(5)), number(1), static_cast<std::uint64_t>(below(1 << 30))};
-    const auto count = 1 + below(20);
-    const bool simple = below(2);
-    for (int i = 0; i < count; ++i) simple ? add_layer() : add_task(i);
-    return step_;
-  }
-
- private:
-  std::int64_t below(std::int64_t n) {
-    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n));
-  }
-  double number(double high) {
-    return below(4) ? std::uniform_real_distribution<double>(0, high)(random_) : 0;
-  }
-  PartCost cost() { return {number(1e6), number(5), number(1e6)}; }
-  LinkSpec link() { return {1e6 + number(1e11), below(1'000'000)}; }
-  std::string text() {
-    static const std::vector<std::string> texts{"", "x", "a \"b\"\n", "é\u2028", "after:1"};
-    return texts[static_cast<std::size_t>(below(5))];
-  }
-
-  void add_layer() {
-    step_.layers.push_back({text(), below(1 << 30), below(1'000'000'000), below(1'000'000'000)});
-  }
-
-  void add_task(int index) {
-    StepTask task;
-    if (below(3)) task.name = std::to_string(index);
-    task.priority = static_cast<std::uint32_t>(below(kPriorityLevels));
-    if (below(2)) {
-      const auto kind = static_cast<std::size_t>(below(std::ssize(kCollectiveKinds)));
-      task.collective = kCollectiveKinds[kind];
-      task.bytes = 1 + below(1 << 30);
-      if (step_.ranks % step_.ranks_per_host == 0)
-        task.group = kCollectiveGroups[static_cast<std::size_t>(below(3))];
-    } else {
-      task.duration_ns = below(1'000'000'000);
-    }
-    std::set<std::int64_t> used;
-    for (const auto mode : {AccessMode::read, AccessMode::write, AccessMode::update}) {
-      for (auto left = below(3); left > 0; --left) {
-        const auto which = below(12);
-        if (used.insert(which).second)
-          task.accesses.push_back({data("data " + std::to_string(which)), mode});
-      }
-    }
-    task.place.region = text();
-    if (below(2)) task.place.micro_batch = static_cast<std::uint32_t>(below(65'536));
-    for (auto left = task.collective ? 0 : below(3); left > 0; --left) add_dimension(task);
-    step_.tasks.push_back(std::move(task));
-  }
-
-  void add_dimension(StepTask& task) {
-    auto& dimensions = task.place.dimensions;
-    Dimension dimension{.name = std::to_string(dimensions.size()),
-                        .kind = DimensionKind(below(3)),
-                        .extent = 1 + below(5000),
-                        .slices = {}};
-    for (const Access& access : task.accesses) {
-      if (below(2)) continue;
-      dimension.slices.push_back(
-          {access.data, below(3) * below(1 << 20), below(4096), below(3) * 64, below(2) == 0});
-    }
-    dimensions.push_back(std::move(dimension));
-  }
-
-  DataId data(const std::string& name) {
-    const auto [at, is_new] =
-        indices_.try_emplace(name, static_cast<std::uint32_t>(step_.data.size()));
-    if (is_new) step_.data.push_back(name);
-    return {at->second};
-  }
-
-  std::mt19937_64 random_;
-  StepDescription step_;
-  std::map<std::string, std::uint32_t> indices_;
-};
-
 TEST(StepDescription, WhatIsWrittenIsReadBack) {
   for (std::uint64_t seed = 0; seed < 5000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const StepDescription step = RandomStep(seed).make();
+    const StepDescription step = RandomStepDescription(seed).make();
     const auto read_back = parse_step_description(to_json(step).dump());
     ASSERT_TRUE(read_back) << read_back.error().message;
     ASSERT_EQ(*read_back, step) << to_json(step).dump(1) << to_json(*read_back).dump(1);
@@ -488,7 +389,8 @@ TEST(StepDescription, DamagedTextIsRefusedOrGivesAValidDescription) {
   int refused = 0;
   for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
     std::mt19937_64 random(seed);
-    const std::string text = mutate(to_json(RandomStep(seed % 50).make()).dump(), random);
+    const std::string text =
+        mutate(to_json(RandomStepDescription(seed % 50).make()).dump(), random);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text);
     const auto step = parse_step_description(text);
     refused += !step;
