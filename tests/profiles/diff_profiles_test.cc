@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tests/profiles/profiled_job.h"
+#include "tests/rounds.h"
 
 namespace hocket {
 namespace {
@@ -31,7 +32,7 @@ std::vector<ProfileIteration> iterations(double mean_ns, double sigma_ns, std::u
 
 TEST(DiffIterations, ADifferenceIsBeyondTheNoiseOrWithinIt) {
   int beyond = 0;
-  constexpr int kRounds = 200;
+  constexpr int kRounds = rounds(200);
   for (std::uint64_t seed = 0; seed < kRounds; ++seed) {
     SCOPED_TRACE(seed);
     const auto before = iterations(1e6, 1e4, seed);

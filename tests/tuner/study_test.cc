@@ -10,6 +10,7 @@
 #include <random>
 
 #include "core/statistics.h"
+#include "tests/rounds.h"
 #include "tuner/schedule_space.h"
 
 namespace hocket {
@@ -500,7 +501,7 @@ double share_promoted(int studies, double gain) {
 }
 
 TEST(Study, NoiseAloneIsHardlyEverPromoted) {
-  EXPECT_LE(share_promoted(2000, 0), 0.07);
+  EXPECT_LE(share_promoted(rounds(2000), 0), 0.07);
 }
 
 TEST(Study, AClearGainIsPromotedNearlyAlways) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "tests/rounds.h"
 #include "tests/tuner/random_space.h"
 #include "tuner/sobol.h"
 
@@ -232,7 +233,7 @@ int trials_to(double share, int most, const Function& function, std::optional<Do
 
 TEST(Transfer, ASimilarStudySavesTrials) {
   int with = 0, without = 0;
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < rounds(30); ++seed) {
     const Valley function(seed, 0);
     with += trials_to(0.02, 40, function, donor_of(Valley(seed, 0.06), seed + 1000), seed);
     without += trials_to(0.02, 40, function, std::nullopt, seed);
@@ -242,7 +243,7 @@ TEST(Transfer, ASimilarStudySavesTrials) {
 
 TEST(Transfer, AnUnrelatedOrOppositeStudyCostsLittleMoreThanItsReplays) {
   int without = 0, unrelated = 0, opposite = 0;
-  constexpr int kSeeds = 30;
+  constexpr int kSeeds = rounds(30);
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const Valley function(seed, 0);
     without += trials_to(0.02, 40, function, std::nullopt, seed);
@@ -251,7 +252,7 @@ TEST(Transfer, AnUnrelatedOrOppositeStudyCostsLittleMoreThanItsReplays) {
         trials_to(0.02, 40, function,
                   donor_of([&](const Params& params) { return 1 / function(params); }, seed), seed);
   }
-  // Beside the replays, what luck does to thirty searches: one and a half trials each.
+  // Beside the replays, what luck does to the searches: one and a half trials each.
   const int most = without + kSeeds * (static_cast<int>(kReplayedSettings) + 2);
   EXPECT_LE(unrelated, most);
   EXPECT_LE(opposite, most);
