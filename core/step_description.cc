@@ -104,18 +104,13 @@ Result<void> check_totals(const StepDescription& step) {
   if (compute_ns > most_ns) return wrong(where, at_most + " on the slowest rank", compute_ns);
 
   const double bytes = totals.link_bytes;
-  const auto check_beta = [&](const char* name, const PartCost& cost) -> Result<void> {
+  Result<void> ok;
+  step::for_each_cost(step, [&](const char* name, const PartCost& cost) {
     const double ns = bytes * cost.beta_ns_per_byte;
-    if (ns <= most_ns) return {};
-    return wrong(std::string(name) + ".beta_ns_per_byte", at_most + " for all bytes", ns);
-  };
-  if (auto ok = check_beta("collective", step.collective); !ok) return ok;
-  if (step.collective_inside) {
-    if (auto ok = check_beta("collective_inside", *step.collective_inside); !ok) return ok;
-  }
-  if (step.collective_between) {
-    if (auto ok = check_beta("collective_between", *step.collective_between); !ok) return ok;
-  }
+    if (ok && ns > most_ns)
+      ok = wrong(std::string(name) + ".beta_ns_per_byte", at_most + " for all bytes", ns);
+  });
+  if (!ok) return ok;
   if (!step.cluster) return {};
   const LinkSpec& host = step.cluster->host_link;
   const LinkSpec& network = step.cluster->network_link;
@@ -263,21 +258,24 @@ Result<void> check_tasks(const StepDescription& step) {
 }
 
 Result<void> check_costs(const StepDescription& step) {
-  Checker top, collective("collective"), inside("collective_inside"), between("collective_between"),
-      host("links.host"), network("links.network"), jitter("jitter");
-  step::visit_step(top, step);
-  step::visit_collective(collective, step.collective);
-  if (step.collective_inside) step::visit_collective(inside, *step.collective_inside);
-  if (step.collective_between) step::visit_collective(between, *step.collective_between);
+  Result<void> ok;
+  const auto check = [&](const char* path, const auto& visit) {
+    Checker checker(path);
+    visit(checker);
+    if (ok) ok = checker.result();
+  };
+  check("", [&](Checker& checker) { step::visit_step(checker, step); });
+  step::for_each_cost(step, [&](const char* name, const PartCost& cost) {
+    check(name, [&](Checker& checker) { step::visit_collective(checker, cost); });
+  });
   if (step.cluster) {
-    step::visit_link(host, step.cluster->host_link);
-    step::visit_link(network, step.cluster->network_link);
+    check("links.host",
+          [&](Checker& checker) { step::visit_link(checker, step.cluster->host_link); });
+    check("links.network",
+          [&](Checker& checker) { step::visit_link(checker, step.cluster->network_link); });
   }
-  step::visit_jitter(jitter, step.jitter);
-  for (const Checker* checker : {&top, &collective, &inside, &between, &host, &network, &jitter}) {
-    if (!checker->result()) return checker->result();
-  }
-  return {};
+  check("jitter", [&](Checker& checker) { step::visit_jitter(checker, step.jitter); });
+  return ok;
 }
 
 }  // namespace

@@ -285,14 +285,12 @@ json task_to_json(const StepDescription& step, const StepTask& task) {
 }
 
 void write_costs(Writer& writer, const StepDescription& step) {
-  const auto write = [&](const char* name, const PartCost& cost) {
+  step::for_each_cost(step, [&](const char* name, const PartCost& cost) {
+    if (&cost == &step.collective && step.cluster && cost == PartCost{}) return;
     Writer fields;
     step::visit_collective(fields, cost);
     writer.value(name, fields.take());
-  };
-  if (step.collective != PartCost{} || !step.cluster) write("collective", step.collective);
-  if (step.collective_inside) write("collective_inside", *step.collective_inside);
-  if (step.collective_between) write("collective_between", *step.collective_between);
+  });
   if (step.cluster) {
     writer.value("links", {{"host", link_to_json(step.cluster->host_link)},
                            {"network", link_to_json(step.cluster->network_link)}});

@@ -24,6 +24,18 @@ bool is_above(std::int64_t ns, std::int64_t other_ns, std::int64_t share = kLeas
   return ns > other_ns + other_ns / share;
 }
 
+/// `config` with what `plain` overrides in `region`, if anything.
+ScheduleConfig with_region_of(const ScheduleConfig& plain, const std::string& region,
+                              ScheduleConfig config) {
+  const auto own = plain.regions.find(region);
+  if (own == plain.regions.end()) {
+    config.regions.erase(region);
+  } else {
+    config.regions[region] = own->second;
+  }
+  return config;
+}
+
 class PartitionSearch {
  public:
   /// No configuration can take less than `least_ns`.
@@ -109,7 +121,7 @@ PartitionSearch::Index PartitionSearch::descend(Index from, std::int64_t share,
   }
 }
 
-/// Takes back what hardly helps, all or one change after the other.
+/// Takes back what hardly helps: all, or one region after the other, then one knob.
 PartitionSearch::Index PartitionSearch::simplify(Index from, Index base) {
   const ScheduleConfig plain = considered_[base].config;
   const auto plain_values = knob_values(plain);
@@ -120,10 +132,16 @@ PartitionSearch::Index PartitionSearch::simplify(Index from, Index base) {
            static_cast<double>(found.iteration_ns) <= fastest_ns * (1 + tolerance_);
   };
   if (is_fast(base)) return base;
-  for (const std::string& knob : changed_knobs(plain, considered_[from].config)) {
-    if (events_ <= 0 || !plain_values.contains(knob)) continue;
-    const auto simpler = consider(moved(considered_[from].config, {{knob, plain_values.at(knob)}}));
+  const auto take = [&](const ScheduleConfig& config) {
+    if (events_ <= 0) return;
+    const Index simpler = consider(config);
     if (is_fast(simpler)) from = simpler;
+  };
+  for (const std::string& region : axes_.regions())
+    take(with_region_of(plain, region, considered_[from].config));
+  for (const std::string& knob : changed_knobs(plain, considered_[from].config)) {
+    if (plain_values.contains(knob))
+      take(moved(considered_[from].config, {{knob, plain_values.at(knob)}}));
   }
   return from;
 }

@@ -54,9 +54,9 @@ struct PartitionChoice {
 /// from `base` on; all else is as in `base`. Descends knob by knob, from `base` and from each
 /// combination of primitive, group and launch (partition space of Centauri, ASPLOS 2024, section
 /// 4), until nothing more helps, or communication is hidden but for 0.1 %. Some of the events
-/// are kept to take back what gains less than the tolerance, all of it or knob by knob. Nothing
-/// that is predicted to be slower than `base` is chosen. invalid_argument when `step` or `base` is
-/// not valid, or they do not fit each other.
+/// are kept to take back what gains less than the tolerance: all of it, or region by region, then
+/// knob by knob. Nothing that is predicted to be slower than `base` is chosen. invalid_argument
+/// when `step` or `base` is not valid, or they do not fit each other.
 Result<PartitionChoice> choose_partition(const StepDescription& step, const ScheduleConfig& base,
                                          const ChoiceOptions& options = {});
 

@@ -103,6 +103,14 @@ void visit_collective(Visitor& visitor, T& cost) {
   visitor.number("latency_ns", cost.latency_ns, 0, max_ns);
 }
 
+/// Calls `visit(name, cost)` for what is known of the costs of parts.
+template <class T, class Visit>
+void for_each_cost(T& step, const Visit& visit) {
+  visit("collective", step.collective);
+  if (step.collective_inside) visit("collective_inside", *step.collective_inside);
+  if (step.collective_between) visit("collective_between", *step.collective_between);
+}
+
 template <class Visitor, class T>
 void visit_link(Visitor& visitor, T& link) {
   visitor.number("bandwidth_bytes_per_second", link.bytes_per_second, kMinBytesPerSecond,

@@ -174,6 +174,35 @@ TEST(PartitionChoice, GivesARegionItsOwnPartsWhereThatPays) {
   EXPECT_GT(with->rejected.size(), without->rejected.size());
 }
 
+TEST(PartitionChoice, TakesBackWhatARegionHardlyGains) {
+  std::size_t regions = 0, kept = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    StepDescription step;
+    for (int i = 0; i < 5; ++i) {
+      step.layers.push_back({"layer" + std::to_string(i),
+                             static_cast<std::int64_t>((1 + random() % 16) << 20), 4'000'000,
+                             8'000'000});
+    }
+    step.collective = {.alpha_ns = 600'000, .beta_ns_per_byte = 1.2, .latency_ns = 0};
+    ScheduleConfig base;
+    base.order = CollectiveOrder::negotiated;
+    const auto chosen = [&](double tolerance) {
+      return choose_partition(
+          step, base,
+          {.order = false, .comm_channels = false, .regions = 3, .tolerance = tolerance});
+    };
+    const auto fastest = chosen(0), choice = chosen(0.02);
+    ASSERT_TRUE(fastest && choice);
+    if (choice->config == base) continue;
+    regions += fastest->config.regions.size();
+    kept += choice->config.regions.size();
+  }
+  EXPECT_GT(regions, 0u);
+  EXPECT_LT(kept, regions);
+}
+
 TEST(PartitionChoice, SearchesOnlyWhatItMay) {
   const auto step = two_hosts(4);
   const auto choice =
