@@ -8,17 +8,17 @@
 namespace hocket {
 namespace {
 
-/// The blocks of a buffer, or the part of each that a work takes.
-struct BlockCut {
+/// The blocks of a buffer, or the part of each that is exchanged.
+struct CutBlocks {
   std::size_t values, block, begin, end;
 
-  BlockCut(const CollectiveWork& work, std::int64_t ranks)
-      : values(work.values.size()),
+  CutBlocks(const BlockCut& cut, std::int64_t ranks)
+      : values(cut.values),
         block(static_cast<std::size_t>(
-                  block_bytes(static_cast<std::int64_t>(work.values.size_bytes()), ranks)) /
+                  block_bytes(static_cast<std::int64_t>(cut.values * sizeof(float)), ranks)) /
               sizeof(float)),
-        begin(std::min(work.begin, block)),
-        end(work.begin == 0 && work.end == 0 ? block : std::clamp(work.end, begin, block)) {}
+        begin(std::min(cut.begin, block)),
+        end(cut.begin == 0 && cut.end == 0 ? block : std::clamp(cut.end, begin, block)) {}
 
   bool is_whole() const { return begin == 0 && end == block; }
   /// From the beginning in block `first` to the end in block `last`.
@@ -38,19 +38,18 @@ Result<void> check_kind(CollectiveKind kind) {
                  " cannot be carried out: expected all_reduce, reduce_scatter or all_gather");
 }
 
-CollectiveBlocks::CollectiveBlocks(const CollectiveWork& work, const RankGrid& grid,
-                                   std::int64_t rank) {
+CollectiveBlocks::CollectiveBlocks(const BlockCut& of, const RankGrid& grid, std::int64_t rank) {
   HOCKET_CHECK(rank >= 0 && rank < grid.ranks && grid.ranks % grid.ranks_per_host == 0,
                "a rank of a grid");
-  const BlockCut cut(work, grid.ranks);
+  const CutBlocks cut(of, grid.ranks);
   const std::int64_t host = grid.host_of(rank), place = grid.place_of(rank);
   std::int64_t own = rank, members = grid.ranks;
-  if (work.group == CollectiveGroup::inside) {
+  if (of.group == CollectiveGroup::inside) {
     first_rank_ = host * grid.ranks_per_host;
     own = place;
     members = grid.ranks_per_host;
     if (!cut.is_whole()) ranges_each_ = static_cast<std::size_t>(grid.hosts());
-  } else if (work.group == CollectiveGroup::between) {
+  } else if (of.group == CollectiveGroup::between) {
     first_rank_ = place;
     rank_step_ = grid.ranks_per_host;
     own = host;
@@ -60,13 +59,13 @@ CollectiveBlocks::CollectiveBlocks(const CollectiveWork& work, const RankGrid& g
   members_ = static_cast<std::size_t>(members);
   ranges_.reserve(members_ * ranges_each_);
   for (std::size_t member = 0; member < members_; ++member) {
-    const std::int64_t of = rank_of(member);
-    if (work.group != CollectiveGroup::inside) {
-      ranges_.push_back(cut.from(grid.block_of(of), grid.block_of(of)));
+    const std::int64_t owner = rank_of(member);
+    if (of.group != CollectiveGroup::inside) {
+      ranges_.push_back(cut.from(grid.block_of(owner), grid.block_of(owner)));
       continue;
     }
     // A place's blocks lie together: whole ones are one range.
-    const std::int64_t first = grid.place_of(of) * grid.hosts(), last = first + grid.hosts() - 1;
+    const std::int64_t first = grid.place_of(owner) * grid.hosts(), last = first + grid.hosts() - 1;
     if (ranges_each_ == 1) {
       ranges_.push_back(cut.from(first, last));
     } else {

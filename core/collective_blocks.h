@@ -25,10 +25,20 @@ struct ValueRange {
   bool operator==(const ValueRange&) const = default;
 };
 
+/// What is exchanged, as CollectiveWork has it.
+struct BlockCut {
+  CollectiveGroup group = CollectiveGroup::world;
+  std::size_t values = 0;  ///< of the whole buffer
+  std::size_t begin = 0, end = 0;
+};
+
 class CollectiveBlocks {
  public:
   /// `rank` is one of `grid`.
-  CollectiveBlocks(const CollectiveWork& work, const RankGrid& grid, std::int64_t rank);
+  CollectiveBlocks(const BlockCut& cut, const RankGrid& grid, std::int64_t rank);
+  CollectiveBlocks(const CollectiveWork& work, const RankGrid& grid, std::int64_t rank)
+      : CollectiveBlocks(BlockCut{work.group, work.values.size(), work.begin, work.end}, grid,
+                         rank) {}
 
   /// How many ranks the group has.
   std::size_t members() const { return members_; }

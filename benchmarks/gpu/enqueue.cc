@@ -83,12 +83,13 @@ Result<Costs> measure(const Options& options) {
   if (!stream) return failure(stream.error());
   const SteadyClock clock;
   SoleRankCollective collective;
+  DeviceGroups groups(collective, {});
   LocalGroup group(1);
   const auto messages = group.join(0);
   DeviceMemory memory(**driver);
   StepLaunches launches(clock);
   DeviceExecutor executor(
-      **driver, collective, memory, *messages, clock,
+      **driver, groups, memory, *messages, clock,
       {.graphs = options.graphs, .marker = options.graphs ? &launches : nullptr});
   Scheduler scheduler({.streams = options.streams}, executor);
   // As many chains as there are streams.

@@ -19,37 +19,17 @@ constexpr std::chrono::microseconds kPause(50);
 
 }  // namespace
 
-Result<void> check_on_device(const ScheduleConfig& config) {
-  const auto check = [](CollectivePrimitive primitive, std::int64_t group_ranks,
-                        std::int64_t bucket_bytes) -> Result<void> {
-    if (primitive == CollectivePrimitive::all_reduce && group_ranks == 1 && bucket_bytes == 0)
-      return {};
-    return invalid(
-        "a device carries out only all-reduces over all ranks, one tensor at a time: set "
-        "primitive=all_reduce, group_ranks=1 and bucket_bytes=0, or train on the host");
-  };
-  if (auto ok = check(config.primitive, config.group_ranks, config.bucket_bytes); !ok) return ok;
-  for (const auto& [name, region] : config.regions) {
-    const auto ok = check(region.primitive.value_or(config.primitive),
-                          region.group_ranks.value_or(config.group_ranks),
-                          region.bucket_bytes.value_or(config.bucket_bytes));
-    if (!ok) return failure(ok.error().in("region \"" + name + "\""));
-  }
-  return {};
-}
-
-DeviceExecutor::DeviceExecutor(DeviceDriver& driver, DeviceCollective& collective,
-                               DeviceMemory& memory, Collective& messages, const Clock& clock,
+DeviceExecutor::DeviceExecutor(DeviceDriver& driver, DeviceGroups& groups, DeviceMemory& memory,
+                               Collective& messages, const Clock& clock,
                                const DeviceExecutorOptions& options)
     : driver_(driver),
-      collective_(collective),
+      groups_(groups),
       memory_(memory),
       messages_(messages),
       clock_(clock),
       options_(options) {
-  HOCKET_CHECK(
-      collective.rank() == messages.rank() && collective.world_size() == messages.world_size(),
-      "the same ranks exchange messages and sums");
+  HOCKET_CHECK(groups.rank() == messages.rank() && groups.grid() == messages.grid(),
+               "the same ranks exchange messages and sums");
 }
 
 DeviceExecutor::~DeviceExecutor() {
@@ -86,7 +66,7 @@ void DeviceExecutor::stop(bool failed) {
     stopping_ = true;
   }
   if (failed) {
-    collective_.abort();
+    groups_.abort();
     messages_.abort();
   }
   told_.notify_one();
@@ -95,12 +75,12 @@ void DeviceExecutor::stop(bool failed) {
 
 Result<void> DeviceExecutor::run(const Lanes& lanes) {
   if (auto ok = driver_.use_device(); !ok) return ok;
-  if (auto ok = collective_.open(lanes.channels); !ok) return ok;
+  if (auto ok = groups_.open(lanes.channels); !ok) return ok;
   auto queues = DeviceQueues::open(driver_, lanes, trace_, clock_);
   if (!queues) return failure(queues.error());
   Issuer issuer({.source = *source_,
                  .driver = driver_,
-                 .collective = collective_,
+                 .groups = groups_,
                  .memory = memory_,
                  .clock = clock_,
                  .marker = options_.marker,

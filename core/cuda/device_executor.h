@@ -14,7 +14,7 @@
 // other orders are known beforehand, and put into streams ahead like everything else.
 //
 // When nothing at all has run for the limit while something should, a rank or the device is taken
-// for dead: the collective is aborted and the source fails.
+// for dead: the collectives are aborted and the source fails.
 
 #include <condition_variable>
 #include <cstdint>
@@ -24,12 +24,11 @@
 
 #include "core/clock.h"
 #include "core/collective.h"
-#include "core/cuda/device_collective.h"
 #include "core/cuda/device_driver.h"
+#include "core/cuda/device_groups.h"
 #include "core/cuda/device_memory.h"
 #include "core/executor.h"
 #include "core/result.h"
-#include "core/schedule_config.h"
 #include "core/task_marker.h"
 
 namespace hocket {
@@ -42,15 +41,11 @@ struct DeviceExecutorOptions {
   TaskMarker* marker = nullptr;
 };
 
-/// Whether a device carries out the collectives of `config`: all-reduces over all ranks, each of
-/// one tensor. invalid_argument says what to set otherwise, and in which region.
-Result<void> check_on_device(const ScheduleConfig& config);
-
 class DeviceExecutor final : public Executor {
  public:
   /// All must outlive the executor. `messages` carries rank 0's order between the hosts, and has
-  /// the ranks of `collective`; nothing can run for longer than its limit.
-  DeviceExecutor(DeviceDriver& driver, DeviceCollective& collective, DeviceMemory& memory,
+  /// the ranks of `groups`; nothing can run for longer than its limit.
+  DeviceExecutor(DeviceDriver& driver, DeviceGroups& groups, DeviceMemory& memory,
                  Collective& messages, const Clock& clock,
                  const DeviceExecutorOptions& options = {});
   ~DeviceExecutor() override;
@@ -62,8 +57,9 @@ class DeviceExecutor final : public Executor {
   void stop(bool failed) override;
   bool issues_ahead() const override { return true; }
   bool runs_whole_steps() const override { return options_.graphs; }
-  int rank() const override { return collective_.rank(); }
-  int world_size() const override { return collective_.world_size(); }
+  int rank() const override { return groups_.rank(); }
+  int world_size() const override { return messages_.world_size(); }
+  int ranks_per_host() const override { return messages_.ranks_per_host(); }
 
  private:
   /// The issuing thread.
@@ -73,7 +69,7 @@ class DeviceExecutor final : public Executor {
   bool listen(bool device_runs, int idle_looks, bool& may_take_compute, bool& may_take_parts);
 
   DeviceDriver& driver_;
-  DeviceCollective& collective_;
+  DeviceGroups& groups_;
   DeviceMemory& memory_;
   Collective& messages_;
   const Clock& clock_;

@@ -18,23 +18,12 @@ std::string words_of(const PartWork& part) {
          std::to_string(part.step);
 }
 
-/// Devices carry out all-reduces over all ranks, whose values lie together.
-Result<void> check_part(const PartWork& part) {
-  const bool whole = part.blocks.begin == 0 && part.blocks.end == 0;
-  if (part.kind == CollectiveKind::all_reduce && part.group == CollectiveGroup::world && whole &&
-      part.bucket.empty())
-    return {};
-  return invalid(
-      "a device carries out only all-reduces over all ranks, one tensor at a time; on a device set "
-      "primitive=all_reduce, group_ranks=1 and bucket_bytes=0");
-}
-
 }  // namespace
 
 Issuer::Issuer(const IssuerParts& parts, std::unique_ptr<DeviceQueues> queues)
     : parts_(parts),
       queues_(std::move(queues)),
-      issue_(*queues_, parts.memory, parts.collective),
+      issue_(*queues_, parts.memory, parts.groups),
       last_progress_ns_(parts.clock.now_ns()) {}
 
 Result<bool> Issuer::issue_compute() {
@@ -69,7 +58,7 @@ Result<void> Issuer::run_step(const ComputeWork& work, const DeviceWork& done) {
   if (!step_graph_) {
     const StreamMapping& mapping = queues_->mapping();
     auto opened = StepGraph::open({.driver = parts_.driver,
-                                   .collective = parts_.collective,
+                                   .groups = parts_.groups,
                                    .memory = parts_.memory,
                                    .lanes = {.streams = static_cast<int>(mapping.compute_streams()),
                                              .channels = static_cast<int>(mapping.channels())}});
@@ -102,17 +91,12 @@ Result<bool> Issuer::issue_part() {
 }
 
 Result<void> Issuer::run_part(const PartWork& part) {
-  if (auto ok = check_part(part); !ok) return ok;
   const bool was_idle = !has_work_in_flight();
   const DeviceWork done{{.step = part.step, .is_part = true, .part_bytes = part.bytes},
                         {TraceKind::communication, 0, part.name, part.step, 0, 0, part.bytes,
-                         part.task, static_cast<std::int64_t>(part.index)}};
+                         part.task, static_cast<std::int64_t>(part.index), part.kind, part.group}};
   const TaskMark mark(parts_.marker, part.step, part.task);
-  const auto position = issue_.part({.collective = part.task,
-                                     .accesses = part.accesses,
-                                     .values = part.values,
-                                     .index = part.index},
-                                    done);
+  const auto position = issue_.part(part, done);
   if (!position) return failure(position.error());
   if (was_idle) last_progress_ns_ = parts_.clock.now_ns();
   return {};
@@ -137,7 +121,7 @@ Result<bool> Issuer::report_completed() {
   if (before == 0) return false;
   completed_.clear();
   if (auto ok = queues_->poll(completed_); !ok) return failure(ok.error().in("the device"));
-  if (auto ok = parts_.collective.health(); !ok) return failure(ok.error());
+  if (auto ok = parts_.groups.health(); !ok) return failure(ok.error());
   const bool progress = queues_->in_flight() < before;
   if (!progress) {
     if (parts_.clock.now_ns() - last_progress_ns_ < parts_.limit_ns) return false;

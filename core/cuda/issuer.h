@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "core/cuda/device_collective.h"
 #include "core/cuda/device_driver.h"
+#include "core/cuda/device_groups.h"
 #include "core/cuda/device_memory.h"
 #include "core/cuda/device_queues.h"
 #include "core/cuda/step_graph.h"
@@ -26,7 +26,7 @@ namespace hocket {
 struct IssuerParts {
   WorkSource& source;
   DeviceDriver& driver;
-  DeviceCollective& collective;
+  DeviceGroups& groups;
   DeviceMemory& memory;
   const Clock& clock;
   TaskMarker* marker = nullptr;  ///< may be null

@@ -21,10 +21,10 @@
 namespace hocket {
 namespace {
 
-Error nccl_error(const std::string& what, ncclResult_t result, ncclComm_t communicator) {
+Error nccl_error(std::string_view what, ncclResult_t result, ncclComm_t communicator) {
   // A peer that died shows as one of these two, whichever side of its connection noticed.
   const bool is_remote = result == ncclRemoteError || result == ncclSystemError;
-  std::string words = what + ": ";
+  std::string words = std::string(what) + ": ";
   if (is_remote) words += "another rank is gone, or cannot be reached: ";
   words += ncclGetErrorString(result);
   const char* last = communicator ? ncclGetLastError(communicator) : nullptr;
@@ -74,13 +74,14 @@ class NcclCollective final : public DeviceCollective {
   int world_size() const override { return world_size_; }
 
   /// Makes the communicator of the first channel.
-  Result<void> connect(int rank, int world_size, const ncclUniqueId& id) {
+  Result<void> connect(int rank, const RankGrid& grid, const ncclUniqueId& id) {
     rank_ = rank;
-    world_size_ = world_size;
+    world_size_ = static_cast<int>(grid.ranks);
+    grid_ = grid;
     const std::string what = "connecting the devices";
     const auto ok = begin_making(what, *this, [&](ncclComm_t* place) {
       ncclConfig_t config = non_blocking();
-      return ncclCommInitRankConfig(place, world_size_, id, rank_, &config);
+      return ncclCommInitRankConfig(place, world_size_, id, place_of(rank_), &config);
     });
     return ok ? wait_for(0, what) : ok;
   }
@@ -89,47 +90,26 @@ class NcclCollective final : public DeviceCollective {
     HOCKET_CHECK(channels > 0, "at least one channel");
     while (count() > static_cast<std::size_t>(channels)) close_last();
     while (count() < static_cast<std::size_t>(channels)) {
-      if (auto ok = make_from_first("making channel " + std::to_string(count()), *this, 0); !ok)
+      if (auto ok = make_from_first("making channel " + std::to_string(count()), *this, 0,
+                                    place_of(rank_));
+          !ok)
         return ok;
     }
     return {};
   }
 
-  Result<void> all_reduce(std::span<float> values, int channel, DeviceStream stream) override {
-    return put("ncclAllReduce", channel, [&](ncclComm_t communicator) {
-      return ncclAllReduce(values.data(), values.data(), values.size(), ncclFloat32, ncclSum,
-                           communicator, cuda_stream(stream));
-    });
-  }
-  Result<void> reduce_scatter(std::span<float> values, int channel, DeviceStream stream) override {
-    if (auto ok = check_pieces(values.size(), world_size_); !ok) return ok;
-    const std::span<float> own = own_piece(values);
-    return put("ncclReduceScatter", channel, [&](ncclComm_t communicator) {
-      return ncclReduceScatter(values.data(), own.data(), own.size(), ncclFloat32, ncclSum,
-                               communicator, cuda_stream(stream));
-    });
-  }
-  Result<void> all_gather(std::span<float> values, int channel, DeviceStream stream) override {
-    if (auto ok = check_pieces(values.size(), world_size_); !ok) return ok;
-    const std::span<float> own = own_piece(values);
-    return put("ncclAllGather", channel, [&](ncclComm_t communicator) {
-      return ncclAllGather(own.data(), values.data(), own.size(), ncclFloat32, communicator,
-                           cuda_stream(stream));
-    });
-  }
-  Result<void> broadcast(std::span<float> values, int root, int channel,
-                         DeviceStream stream) override {
-    if (auto ok = check_root(root, world_size_); !ok) return ok;
-    return put("ncclBroadcast", channel, [&](ncclComm_t communicator) {
-      return ncclBroadcast(values.data(), values.data(), values.size(), ncclFloat32, root,
-                           communicator, cuda_stream(stream));
+  Result<void> exchange(CollectiveKind kind, std::span<const DevicePiece> pieces, int channel,
+                        DeviceStream stream) override {
+    return put(in_words(kind), channel, [&](ncclComm_t communicator) {
+      return exchange(kind, pieces, communicator, cuda_stream(stream));
     });
   }
 
   Result<std::unique_ptr<DeviceCollective>> split(int group) override {
     HOCKET_CHECK(group >= 0, "groups are counted from 0");
     auto part = std::make_unique<NcclCollective>(options_);
-    if (auto ok = make_from_first("making group " + std::to_string(group), *part, group); !ok)
+    if (auto ok = make_from_first("making group " + std::to_string(group), *part, group, rank_);
+        !ok)
       return failure(ok.error());
     if (auto ok = part->ask_place(); !ok) return failure(ok.error());
     return part;
@@ -172,15 +152,65 @@ class NcclCollective final : public DeviceCollective {
     return slot.get() ? state_of(slot.get()) : ncclInProgress;
   }
   /// After this no rank is waited for at the end. Under mutex_.
-  tl::unexpected<Error> fail(const std::string& what, ncclResult_t result,
-                             ncclComm_t communicator) {
+  tl::unexpected<Error> fail(std::string_view what, ncclResult_t result, ncclComm_t communicator) {
     has_failed_ = true;
     return failure(nccl_error(what, result, communicator));
   }
 
-  std::span<float> own_piece(std::span<float> values) const {
-    const std::size_t size = values.size() / static_cast<std::size_t>(world_size_);
-    return values.subspan(static_cast<std::size_t>(rank_) * size, size);
+  /// A rank's number in the communicators: that of its block of what is scattered.
+  int place_of(int rank) const { return static_cast<int>(grid_.block_of(rank)); }
+
+  ncclResult_t exchange(CollectiveKind kind, std::span<const DevicePiece> pieces,
+                        ncclComm_t communicator, cudaStream_t stream) const {
+    if (kind != CollectiveKind::all_reduce && are_in_place(pieces)) {
+      const std::span<float> own = pieces[static_cast<std::size_t>(place_of(rank_))].values;
+      float* const all = pieces.front().values.data();
+      return kind == CollectiveKind::reduce_scatter
+                 ? ncclReduceScatter(all, own.data(), own.size(), ncclFloat32, ncclSum,
+                                     communicator, stream)
+                 : ncclAllGather(own.data(), all, own.size(), ncclFloat32, communicator, stream);
+    }
+    if (pieces.empty()) return ncclSuccess;
+    if (pieces.size() == 1) return exchange(kind, pieces.front(), communicator, stream);
+    ncclResult_t result = ncclGroupStart();
+    if (result != ncclSuccess) return result;
+    for (const DevicePiece& piece : pieces) {
+      result = exchange(kind, piece, communicator, stream);
+      if (result != ncclSuccess && result != ncclInProgress) break;
+    }
+    // Ended in any case.
+    const ncclResult_t ended = ncclGroupEnd();
+    return result == ncclSuccess || result == ncclInProgress ? ended : result;
+  }
+  ncclResult_t exchange(CollectiveKind kind, const DevicePiece& piece, ncclComm_t communicator,
+                        cudaStream_t stream) const {
+    float* const values = piece.values.data();
+    const std::size_t size = piece.values.size();
+    const int owner = place_of(piece.owner);
+    switch (kind) {
+      case CollectiveKind::all_reduce:
+        return ncclAllReduce(values, values, size, ncclFloat32, ncclSum, communicator, stream);
+      case CollectiveKind::reduce_scatter:
+        return ncclReduce(values, values, size, ncclFloat32, ncclSum, owner, communicator, stream);
+      case CollectiveKind::all_gather:
+        return ncclBroadcast(values, values, size, ncclFloat32, owner, communicator, stream);
+      case CollectiveKind::broadcast:
+      case CollectiveKind::all_to_all:
+        break;
+    }
+    return ncclInvalidArgument;
+  }
+  /// A piece of equal size for each rank, one behind the other in the order of their numbers: for
+  /// this NCCL has collectives of its own.
+  bool are_in_place(std::span<const DevicePiece> pieces) const {
+    if (pieces.size() != static_cast<std::size_t>(world_size_)) return false;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const bool follows = i == 0 || (pieces[i].values.size() == pieces[0].values.size() &&
+                                      pieces[i].values.data() == pieces[i - 1].values.data() +
+                                                                     pieces[i - 1].values.size());
+      if (!follows || place_of(pieces[i].owner) != static_cast<int>(i)) return false;
+    }
+    return true;
   }
 
   std::size_t count() const {
@@ -189,7 +219,7 @@ class NcclCollective final : public DeviceCollective {
   }
 
   /// Puts a collective on a channel into its stream, by `call(communicator)`.
-  Result<void> put(const char* what, int channel, const auto& call) {
+  Result<void> put(std::string_view what, int channel, const auto& call) {
     const auto index = static_cast<std::size_t>(channel);
     {
       std::lock_guard lock(mutex_);
@@ -215,11 +245,12 @@ class NcclCollective final : public DeviceCollective {
     return {};
   }
 
-  /// Splits the next communicator of `owner` off the first one of this.
-  Result<void> make_from_first(const std::string& what, NcclCollective& owner, int group) {
+  /// Splits the next communicator of `owner` off the first one of this: of the ranks that give the
+  /// same `group`, in the order of their keys.
+  Result<void> make_from_first(const std::string& what, NcclCollective& owner, int group, int key) {
     auto ok = begin_making(what, owner, [&](ncclComm_t* place) {
       ncclConfig_t config = non_blocking();
-      return ncclCommSplit(communicators_.front().get(), group, rank_, place, &config);
+      return ncclCommSplit(communicators_.front().get(), group, key, place, &config);
     });
     // The call is one on the first communicator, and makes the other one.
     if (ok) ok = wait_for(0, what);
@@ -234,11 +265,12 @@ class NcclCollective final : public DeviceCollective {
     ncclResult_t result = ncclCommUserRank(communicator, &rank_);
     if (result == ncclSuccess) result = ncclCommCount(communicator, &world_size_);
     if (result != ncclSuccess) return fail("asking for a group's ranks", result, communicator);
+    grid_ = {.ranks = world_size_, .ranks_per_host = 1};
     return {};
   }
 
   /// Until the last call on this communicator is done.
-  Result<void> wait_for(std::size_t index, const std::string& what) {
+  Result<void> wait_for(std::size_t index, std::string_view what) {
     const auto deadline = steady_deadline();
     for (;;) {
       {
@@ -250,9 +282,9 @@ class NcclCollective final : public DeviceCollective {
         if (state != ncclInProgress) return fail(what, state, slot.get());
         if (std::chrono::steady_clock::now() > deadline) {
           has_failed_ = true;
-          return failure(ErrorCode::timed_out, what + ": not every rank took part within " +
-                                                   std::to_string(options_.timeout_ns / 1'000'000) +
-                                                   " ms");
+          return failure(ErrorCode::timed_out,
+                         std::string(what) + ": not every rank took part within " +
+                             std::to_string(options_.timeout_ns / 1'000'000) + " ms");
         }
       }
       std::this_thread::yield();
@@ -288,7 +320,9 @@ class NcclCollective final : public DeviceCollective {
     }
   }
 
-  int rank_ = 0, world_size_ = 1;  // set before the first collective
+  // Set before the first collective:
+  int rank_ = 0, world_size_ = 1;
+  RankGrid grid_;
   const NcclOptions options_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
@@ -326,7 +360,7 @@ Result<std::unique_ptr<DeviceCollective>> connect_nccl(Collective& messages, Dev
   const auto id = agree_on_id(messages);
   if (!id) return failure(id.error().in("agreeing on how the devices meet"));
   auto collective = std::make_unique<NcclCollective>(options);
-  if (auto ok = collective->connect(messages.rank(), messages.world_size(), *id); !ok)
+  if (auto ok = collective->connect(messages.rank(), messages.grid(), *id); !ok)
     return failure(ok.error());
   return collective;
 }

@@ -8,6 +8,10 @@
 // same host often does not, and is found by whoever waits for what never ends (DeviceExecutor's
 // limit). Then abort() ends what is under way.
 //
+// Pieces that lie in the order of the ranks, or of the blocks that these own (core/rank_grid.h),
+// and are equal, go as NCCL's own reduce-scatter and all-gather; others as a reduction or a
+// broadcast each, which NCCL launches together.
+//
 // At its end a collective waits for the other ranks to end theirs, up to the limit, since they may
 // still read what is here; after a failure or an abort() it does not.
 

@@ -69,7 +69,7 @@ Result<void> StepGraph::capture(const StepWork& work) {
 
 Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
   if (auto ok = streams_.fork(stream); !ok) return ok;
-  TaskIssue issue(streams_, parts_.memory, parts_.collective);
+  TaskIssue issue(streams_, parts_.memory, parts_.groups);
   std::vector<StreamPosition> parts, also_after;
   const auto channels = static_cast<std::uint64_t>(parts_.lanes.channels);
   for (const StepEntry& entry : work.sequence) {
@@ -85,15 +85,14 @@ Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
     for (std::uint64_t part = ended - std::min(ended, channels); part < ended; ++part)
       also_after.push_back(parts[part]);
     constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
-    const auto position =
-        issue.part({.collective = {entry.task, 0},
-                    .accesses = task.accesses,
-                    .values = work.values[entry.task].subspan(
-                        static_cast<std::size_t>(entry.offset_bytes / kFloatBytes),
-                        static_cast<std::size_t>(entry.bytes / kFloatBytes)),
-                    .index = entry.part,
-                    .also_after = also_after},
-                   std::nullopt);
+    PartWork part;
+    part.task = {entry.task, 0};
+    part.values =
+        work.values[entry.task].subspan(static_cast<std::size_t>(entry.offset_bytes / kFloatBytes),
+                                        static_cast<std::size_t>(entry.bytes / kFloatBytes));
+    part.index = entry.part;
+    part.accesses = task.accesses;
+    const auto position = issue.part(part, std::nullopt, also_after);
     if (!position) return failure(position.error().in("all-reduce of \"" + task.name + "\""));
     parts.push_back(*position);
   }

@@ -17,8 +17,8 @@
 #include <memory>
 #include <optional>
 
-#include "core/cuda/device_collective.h"
 #include "core/cuda/device_driver.h"
+#include "core/cuda/device_groups.h"
 #include "core/cuda/device_memory.h"
 #include "core/cuda/forked_streams.h"
 #include "core/executor.h"
@@ -30,7 +30,7 @@ namespace hocket {
 /// What a StepGraph works with; all must outlive it.
 struct StepGraphParts {
   DeviceDriver& driver;
-  DeviceCollective& collective;
+  DeviceGroups& groups;
   DeviceMemory& memory;
   Lanes lanes;
 };

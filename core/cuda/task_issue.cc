@@ -36,7 +36,8 @@ Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, Task
   return position;
 }
 
-Result<StreamPosition> TaskIssue::part(const PartIssue& part, std::optional<DeviceWork> work) {
+Result<StreamPosition> TaskIssue::part(const PartWork& part, std::optional<DeviceWork> work,
+                                       std::span<const StreamPosition> also_after) {
   for (const Access& access : part.accesses) {
     if (memory_.has(access.data))
       return invalid("data " + std::to_string(access.data.index) +
@@ -44,12 +45,12 @@ Result<StreamPosition> TaskIssue::part(const PartIssue& part, std::optional<Devi
   }
   StreamMapping& mapping = queues_.mapping();
   const StreamPlacement& placement =
-      mapping.place_part(part.collective, part.accesses, part.index, part.also_after);
+      mapping.place_part(part.task, part.accesses, part.index, also_after);
   const StreamPosition position = placement.position;
   const auto stream = queues_.begin(placement);
   if (!stream) return failure(stream.error());
   const auto channel = static_cast<int>(position.stream - mapping.compute_streams());
-  Result<void> ok = collective_.all_reduce(part.values, channel, *stream);
+  Result<void> ok = groups_.exchange(part, channel, *stream);
   if (work) work->traced.lane = channel;
   if (ok) ok = queues_.end(position, work);
   if (!ok) return failure(ok.error());

@@ -8,38 +8,31 @@
 #include <span>
 #include <vector>
 
-#include "core/cuda/device_collective.h"
+#include "core/cuda/device_groups.h"
 #include "core/cuda/device_memory.h"
 #include "core/cuda/device_task.h"
 #include "core/cuda/stream_queues.h"
+#include "core/executor.h"
 #include "core/result.h"
 #include "core/task.h"
 #include "core/task_body.h"
 
 namespace hocket {
 
-/// A part of a collective, on its way into a stream.
-struct PartIssue {
-  TaskId collective;
-  std::span<const Access> accesses;
-  std::span<float> values;
-  std::uint64_t index = 0;
-  /// It comes after these, too (StreamMapping::place_part).
-  std::span<const StreamPosition> also_after = {};
-};
-
 class TaskIssue {
  public:
   /// All must outlive it.
-  TaskIssue(StreamQueues& queues, DeviceMemory& memory, DeviceCollective& collective)
-      : queues_(queues), memory_(memory), collective_(collective) {}
+  TaskIssue(StreamQueues& queues, DeviceMemory& memory, DeviceGroups& groups)
+      : queues_(queues), memory_(memory), groups_(groups) {}
 
   /// Gives where it is. `work`, if there is one, comes out when it has run; its lane is set here.
   /// unavailable when the body throws.
   Result<StreamPosition> compute(std::span<const Access> accesses, TaskBody& body,
                                  std::optional<DeviceWork> work);
-  /// invalid_argument when the values live within the step.
-  Result<StreamPosition> part(const PartIssue& part, std::optional<DeviceWork> work);
+  /// The same of a part, which comes after the positions `also_after`, too
+  /// (StreamMapping::place_part). invalid_argument when the values live within the step.
+  Result<StreamPosition> part(const PartWork& part, std::optional<DeviceWork> work,
+                              std::span<const StreamPosition> also_after = {});
 
  private:
   struct LateRelease {
@@ -54,7 +47,7 @@ class TaskIssue {
 
   StreamQueues& queues_;
   DeviceMemory& memory_;
-  DeviceCollective& collective_;
+  DeviceGroups& groups_;
   // Scratch:
   std::vector<DataId> last_used_;
   std::vector<LateRelease> late_;

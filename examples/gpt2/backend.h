@@ -139,6 +139,8 @@ class Backend {
                             double gradient_scale, const BufferSlice& gradients,
                             const BufferSlice& parameters, const BufferSlice& first_moment,
                             const BufferSlice& second_moment, const BufferSlice& weights) = 0;
+  /// `weights` become `parameters` in their own type; only where the two are not the same buffer.
+  virtual void round_weights(const BufferSlice& parameters, const BufferSlice& weights) = 0;
 };
 
 }  // namespace hocket

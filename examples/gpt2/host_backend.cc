@@ -181,4 +181,8 @@ void HostBackend::adamw_update(const AdamW& options, std::int64_t update, bool d
                        floats(parameters), floats(first_moment), floats(second_moment));
 }
 
+void HostBackend::round_weights(const BufferSlice&, const BufferSlice&) {
+  HOCKET_CHECK(false, "the host's weights are the parameters");
+}
+
 }  // namespace hocket

@@ -83,6 +83,7 @@ class HostBackend final : public Backend {
                     const BufferSlice& gradients, const BufferSlice& parameters,
                     const BufferSlice& first_moment, const BufferSlice& second_moment,
                     const BufferSlice& weights) override;
+  void round_weights(const BufferSlice& parameters, const BufferSlice& weights) override;
 
  private:
   /// Starts on a cache line, as wide vector instructions like it.

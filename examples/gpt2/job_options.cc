@@ -16,10 +16,6 @@ Result<void> check_device(const JobOptions& options) {
     return invalid(
         "--micro-batches: a device's operations do not add up gradients; train on the host, or "
         "with one batch a step");
-  if (options.training.shard_optimizer)
-    return invalid(
-        "--shard-optimizer: devices carry out all-reduces alone; train on the host, or keep all "
-        "moments on each device");
   if (!options.link.empty())
     return invalid("--link: devices exchange sums by NCCL, whose link is not emulated");
   if (!options.record.empty())

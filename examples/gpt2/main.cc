@@ -32,7 +32,6 @@
 #include <optional>
 #include <set>
 
-#include "core/cuda/device_executor.h"
 #include "core/host/emulated_link.h"
 #include "core/host/gloo_collective.h"
 #include "core/host/topology_probe.h"
@@ -411,8 +410,7 @@ Result<void> run(JobOptions options) {
   Collective& collective = network->collective();
   options.training.rank = collective.rank();
   options.training.world_size = collective.world_size();
-  // Collectives of devices do not tell hosts apart.
-  if (options.device == "host") options.training.ranks_per_host = collective.ranks_per_host();
+  options.training.ranks_per_host = collective.ranks_per_host();
   auto topology = topology_of(*network);
   if (!topology) return failure(topology.error());
   const auto type = parse_element_type(options.precision);
@@ -432,9 +430,6 @@ Result<void> run(JobOptions options) {
                    .iterations = {}};
   const auto fetched = fetch(report.topology, report.workload, collective);
   if (!fetched) return failure(fetched.error());
-  if (options.device != "host") {
-    if (auto ok = check_on_device(fetched->config); !ok) return failure(ok.error().in("--device"));
-  }
   report.config = fetched->config;
   report.config_source = fetched->source;
   if (collective.rank() == 0) {

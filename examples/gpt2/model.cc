@@ -89,10 +89,8 @@ Result<std::unique_ptr<Gpt2>> Gpt2::create(const Gpt2Config& config, const Train
                                            const Text& text, Backend& backend) {
   if (const auto ok = validate(config); !ok) return failure(ok.error());
   if (const auto ok = validate(options); !ok) return failure(ok.error());
-  if (!backend.divides() && (options.micro_batches > 1 || options.shard_optimizer)) {
-    return failure(ErrorCode::invalid_argument,
-                   "training: micro-batches and a sharded optimiser are for the host alone");
-  }
+  if (!backend.divides() && options.micro_batches > 1)
+    return invalid("training: micro-batches are for the host alone");
   if (text.size() <= static_cast<std::size_t>(config.sequence)) {
     return failure(ErrorCode::invalid_argument,
                    "model: sequence is " + std::to_string(config.sequence) + ", but the text has " +

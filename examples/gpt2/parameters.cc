@@ -70,6 +70,7 @@ ParameterGroup::ParameterGroup(Backend& backend, const GroupSpec& spec, std::siz
       sum_task_(spec.name, "backward", spec.layer),
       update_task_(spec.name + ".adamw", "update", spec.layer),
       gather_task_(spec.name + ".gather", "backward", spec.layer),
+      round_task_(spec.name + ".round", "update", spec.layer),
       priorities_(static_cast<std::uint32_t>(place), static_cast<std::uint32_t>(groups)),
       parameters_(backend.allocate(BufferUse::master, spec.size())),
       weights_(backend.element_type() == ElementType::float32
@@ -133,10 +134,14 @@ void ParameterGroup::submit_update(Submitter& submitter, std::int64_t step) {
   submit_divisible(submitter, update_task_, priorities_.forward,
                    std::array{read(gradients_.id), hocket::update(parameters_.id)},
                    [this, step](const TaskPiece& piece) { update(piece, step); });
-  if (options_.shard_optimizer) {
-    submitter.all_gather(gather_task_.options(priorities_.communication), parameters_.id,
-                         {static_cast<float*>(parameters_.memory), parameters_.size});
-  }
+  if (!options_.shard_optimizer) return;
+  submitter.all_gather(gather_task_.options(priorities_.communication), parameters_.id,
+                       {static_cast<float*>(parameters_.memory), parameters_.size});
+  if (weights_.memory == parameters_.memory) return;
+  submitter.compute(
+      round_task_.options(priorities_.forward), std::array{hocket::update(parameters_.id)}, [this] {
+        backend_.round_weights({parameters_, 0, parameters_.size}, {weights_, 0, weights_.size});
+      });
 }
 
 void ParameterGroup::update(const TaskPiece& piece, std::int64_t step) {

@@ -98,7 +98,8 @@ class ParameterGroup {
 
   /// Submits the sum of the gradients over ranks, then the update with their mean. With a sharded
   /// optimiser (ZeRO stage 1, Rajbhandari et al., SC 2020, section 5.1) a rank gets the sum of its
-  /// own block alone, updates that, and all ranks gather the parameters.
+  /// own block alone, updates that, and all ranks gather the parameters, from which they make the
+  /// weights.
   void submit_update(Submitter& submitter, std::int64_t step);
 
   /// Of the moments that this rank keeps.
@@ -122,7 +123,7 @@ class ParameterGroup {
   const TrainingOptions& options_;
   const Elements own_;  ///< what this rank updates
   std::int64_t update_units_ = 1;
-  LayerTask sum_task_, update_task_, gather_task_;
+  LayerTask sum_task_, update_task_, gather_task_, round_task_;
   Priorities priorities_;
   std::vector<std::size_t> offsets_;
   Buffer parameters_, weights_, gradients_, first_moment_, second_moment_;

@@ -1,11 +1,13 @@
 #include "examples/gpt2/cuda/cuda_platform.h"
 
+#include <optional>
 #include <utility>
 
 #include "core/cuda/blas_lt.h"
 #include "core/cuda/capability.h"
 #include "core/cuda/cuda_driver.h"
 #include "core/cuda/device_executor.h"
+#include "core/cuda/device_groups.h"
 #include "examples/gpt2/cuda/device_backend.h"
 #include "profiler/cupti/cupti_session.h"
 #ifdef HOCKET_GPT2_NCCL
@@ -79,6 +81,7 @@ class CudaPlatform final : public Platform {
     auto collective = connect_devices(messages_, *driver_);
     if (!collective) return failure(collective.error());
     collective_ = std::move(*collective);
+    groups_.emplace(*collective_, messages_.grid());
     return {};
   }
 
@@ -90,7 +93,7 @@ class CudaPlatform final : public Platform {
   }
 
   std::unique_ptr<Executor> make_executor() override {
-    return std::make_unique<DeviceExecutor>(*driver_, *collective_, backend_->memory(), messages_,
+    return std::make_unique<DeviceExecutor>(*driver_, *groups_, backend_->memory(), messages_,
                                             clock_,
                                             DeviceExecutorOptions{.marker = recorder_.get()});
   }
@@ -111,6 +114,7 @@ class CudaPlatform final : public Platform {
   std::unique_ptr<FusedAttention> attention_;
   std::unique_ptr<DeviceBackend> backend_;
   std::unique_ptr<DeviceCollective> collective_;
+  std::optional<DeviceGroups> groups_;
 };
 
 }  // namespace

@@ -111,6 +111,7 @@ DeviceBackend::~DeviceBackend() {
 }
 
 void* DeviceBackend::allocate_bytes(std::size_t bytes) {
+  bytes = std::max(bytes, std::size_t{1});  // a rank may own nothing of what is sharded
   const auto memory = parts_.driver.allocate(bytes, setup_);
   if (!memory) throw std::bad_alloc();
   kept_.push_back(*memory);
@@ -182,8 +183,11 @@ AttentionMemory DeviceBackend::attention_memory(const AttentionShape& shape) {
 void DeviceBackend::attached(std::span<const Buffer* const> buffers,
                              std::span<const std::uint32_t> uses) {
   memory_.clear();
-  for (const Buffer* buffer : buffers)
-    memory_.add(buffer->id, buffer->size * element_bytes(buffer->type), uses[buffer->id.index]);
+  for (const Buffer* buffer : buffers) {
+    // Of the two sets of gradients that blocks take in turn, a sole block uses one.
+    if (const std::uint32_t count = uses[buffer->id.index]; count > 0)
+      memory_.add(buffer->id, buffer->size * element_bytes(buffer->type), count);
+  }
 }
 
 void DeviceBackend::store(const BufferSlice& to, std::span<const float> values) {
@@ -465,6 +469,10 @@ void DeviceBackend::adamw_update(const AdamW& options, std::int64_t update, bool
                                 float_address(gradients), float_address(parameters),
                                 float_address(first_moment), float_address(second_moment), copy,
                                 stream()));
+}
+
+void DeviceBackend::round_weights(const BufferSlice& parameters, const BufferSlice& weights) {
+  require(kernels::convert(parameters.size, float_address(parameters), address(weights), stream()));
 }
 
 }  // namespace hocket

@@ -113,6 +113,7 @@ class DeviceBackend final : public Backend {
                     const BufferSlice& gradients, const BufferSlice& parameters,
                     const BufferSlice& first_moment, const BufferSlice& second_moment,
                     const BufferSlice& weights) override;
+  void round_weights(const BufferSlice& parameters, const BufferSlice& weights) override;
 
  private:
   /// What a batch is drawn into while the copies of those before may not have run.

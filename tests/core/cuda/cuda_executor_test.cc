@@ -63,10 +63,13 @@ class SlowSoleRank final : public SoleRankCollective {
  public:
   explicit SlowSoleRank(PinnedArena& arena) : arena_(arena) {}
 
-  Result<void> all_reduce(std::span<float> values, int, DeviceStream stream) override {
-    const std::span<float> staged = arena_.take(values.size());
-    stage(staged, values, stream);
-    stage(values, staged, stream);
+  Result<void> exchange(CollectiveKind, std::span<const DevicePiece> pieces, int,
+                        DeviceStream stream) override {
+    for (const auto& [values, owner] : pieces) {
+      const std::span<float> staged = arena_.take(values.size());
+      stage(staged, values, stream);
+      stage(values, staged, stream);
+    }
     return {};
   }
 
@@ -143,7 +146,8 @@ TEST_F(CudaExecutorTest, RunsRandomProgramsAsIfOneTaskAfterAnother) {
     DeviceMemory memory(driver());
     LocalGroup group(1);
     const auto messages = group.join(0);
-    DeviceExecutor executor(driver(), collective, memory, *messages, clock);
+    DeviceGroups groups(collective, {});
+    DeviceExecutor executor(driver(), groups, memory, *messages, clock);
     ScheduleConfig config;
     config.partition_bytes = config.credit_bytes = 4096;
     config.credit_bytes <<= random() % 3;
@@ -191,7 +195,8 @@ TEST_F(CudaExecutorTest, TracesWhenTheDeviceRanWhat) {
   DeviceMemory memory(driver());
   LocalGroup group(1);
   const auto messages = group.join(0);
-  DeviceExecutor executor(driver(), collective, memory, *messages, clock);
+  DeviceGroups groups(collective, {});
+  DeviceExecutor executor(driver(), groups, memory, *messages, clock);
   const std::int64_t begin_ns = clock.now_ns();
   {
     Scheduler scheduler({}, executor, {.trace = &sink, .observer = nullptr, .static_order = {}});

@@ -1,10 +1,14 @@
 #pragma once
 
-// Ranks for tests, each with a device that is a model: a sum begins on a rank's device and ends
-// when all ranks' have begun it, as those of NCCL do.
+// Ranks for tests, each with a device that is a model: an exchange begins on a rank's device and
+// ends when all ranks' have begun it, as those of NCCL do. Ranks that exchange different things are
+// found.
 
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,45 +27,98 @@ class ModelGroup {
 
   int world_size() const { return world_size_; }
 
-  /// Rank `rank` has begun the sum `number` of `channel`; whether it has ended.
-  bool meet(int channel, std::uint64_t number, int rank, std::span<float> values) {
+  struct Exchange {
+    CollectiveKind kind = CollectiveKind::all_reduce;
+    std::vector<DevicePiece> pieces;
+  };
+
+  /// Rank `rank` has begun the exchange `number` of `channel`; whether it has ended.
+  bool meet(int channel, std::uint64_t number, int rank, const Exchange& exchange) {
     std::lock_guard lock(mutex_);
     if (is_aborted_) return true;
-    Sum& sum = sums_[{channel, number}];
-    sum.values.resize(static_cast<std::size_t>(world_size_));
-    sum.values[static_cast<std::size_t>(rank)] = values;
-    for (const auto& of_rank : sum.values)
-      if (!of_rank.data()) return false;
-    if (!std::exchange(sum.ended, true)) add_up(sum);
+    Meeting& meeting = meetings_[{channel, number}];
+    meeting.of_ranks.resize(static_cast<std::size_t>(world_size_));
+    meeting.of_ranks[static_cast<std::size_t>(rank)] = &exchange;
+    if (std::ranges::count(meeting.of_ranks, nullptr) > 0) return meeting.ended;
+    if (!std::exchange(meeting.ended, true)) carry_out(meeting);
     return true;
   }
   void abort() {
     std::lock_guard lock(mutex_);
     is_aborted_ = true;
+    for (auto& [number, groups] : splits_)
+      for (auto& [group, part] : groups.parts) part->abort();
   }
   bool is_aborted() const {
     std::lock_guard lock(mutex_);
     return is_aborted_;
   }
 
+  /// Waits for all ranks. Gives the group that `rank` is in now, and its place there.
+  std::pair<ModelGroup*, int> split(std::uint64_t number, int rank, int group) {
+    std::unique_lock lock(mutex_);
+    Split& split = splits_[number];
+    split.groups[rank] = group;
+    split_.notify_all();
+    split_.wait(lock, [&] { return split.groups.size() == static_cast<std::size_t>(world_size_); });
+    int place = 0, size = 0;
+    for (const auto& [other, of] : split.groups) {
+      if (of != group) continue;
+      if (other < rank) ++place;
+      ++size;
+    }
+    auto& part = split.parts[group];
+    if (!part) part = std::make_unique<ModelGroup>(size);
+    return {part.get(), place};
+  }
+
  private:
-  struct Sum {
-    std::vector<std::span<float>> values;  // by rank
+  struct Meeting {
+    std::vector<const Exchange*> of_ranks;
     bool ended = false;
   };
+  struct Split {
+    std::map<int, int> groups;  // by rank
+    std::map<int, std::unique_ptr<ModelGroup>> parts;
+  };
 
-  static void add_up(Sum& sum) {
-    for (std::size_t i = 0; i < sum.values.front().size(); ++i) {
-      float total = 0;
-      for (const auto& of_rank : sum.values) total += of_rank[i];
-      for (const auto& of_rank : sum.values) of_rank[i] = total;
+  static void carry_out(Meeting& meeting) {
+    const Exchange& first = *meeting.of_ranks.front();
+    for (const Exchange* exchange : meeting.of_ranks) {
+      HOCKET_CHECK(exchange->kind == first.kind && exchange->pieces.size() == first.pieces.size(),
+                   "all ranks exchange the same");
+    }
+    for (std::size_t i = 0; i < first.pieces.size(); ++i) carry_out(meeting, first.kind, i);
+    std::ranges::fill(meeting.of_ranks, nullptr);
+  }
+  /// The `index`-th pieces.
+  static void carry_out(const Meeting& meeting, CollectiveKind kind, std::size_t index) {
+    const DevicePiece& first = meeting.of_ranks.front()->pieces[index];
+    std::vector<std::span<float>> values;
+    for (const Exchange* exchange : meeting.of_ranks) {
+      const DevicePiece& piece = exchange->pieces[index];
+      HOCKET_CHECK(piece.owner == first.owner && piece.values.size() == first.values.size(),
+                   "all ranks exchange the same pieces");
+      values.push_back(piece.values);
+    }
+    const auto owner = static_cast<std::size_t>(first.owner);
+    for (std::size_t i = 0; i < first.values.size(); ++i) {
+      float result = 0;
+      for (const auto& of_rank : values) result += of_rank[i];
+      if (kind == CollectiveKind::all_gather) result = values[owner][i];
+      for (std::size_t rank = 0; rank < values.size(); ++rank) {
+        const bool has_result = kind != CollectiveKind::reduce_scatter || rank == owner;
+        values[rank][i] = has_result ? result : std::numeric_limits<float>::quiet_NaN();
+      }
     }
   }
 
   const int world_size_;
   mutable std::mutex mutex_;
+  std::condition_variable split_;
   // Guarded by mutex_:
-  std::map<std::pair<int, std::uint64_t>, Sum> sums_;
+  std::map<std::pair<int, std::uint64_t>, Meeting> meetings_;
+  std::map<std::uint64_t, Split> splits_;
   bool is_aborted_ = false;
 };
 
@@ -76,21 +133,27 @@ class ModelCollective final : public DeviceCollective {
     numbers_.resize(static_cast<std::size_t>(channels));
     return {};
   }
-  Result<void> all_reduce(std::span<float> values, int channel, DeviceStream stream) override {
+  Result<void> exchange(CollectiveKind kind, std::span<const DevicePiece> pieces, int channel,
+                        DeviceStream stream) override {
     const auto index = static_cast<std::size_t>(channel);
     HOCKET_CHECK(index < numbers_.size(), "open the channel first");
+    std::vector<Region> regions;
+    for (const DevicePiece& piece : pieces) regions.push_back(writes(piece.values));
+    // Kept by the entry that meets the others.
+    const auto exchange = std::make_shared<ModelGroup::Exchange>(
+        ModelGroup::Exchange{kind, {pieces.begin(), pieces.end()}});
     // Counted when it runs, since one that is captured runs more than once.
     device_.launch(
-        stream, {writes(values)}, [this, index] { ++numbers_[index]; },
-        [this, values, channel, index] {
-          return group_.meet(channel, numbers_[index], rank_, values);
+        stream, regions, [this, index] { ++numbers_[index]; },
+        [this, exchange, channel, index] {
+          return group_.meet(channel, numbers_[index], rank_, *exchange);
         });
     return {};
   }
-  Result<void> reduce_scatter(std::span<float>, int, DeviceStream) override { return sums_alone(); }
-  Result<void> all_gather(std::span<float>, int, DeviceStream) override { return sums_alone(); }
-  Result<void> broadcast(std::span<float>, int, int, DeviceStream) override { return sums_alone(); }
-  Result<std::unique_ptr<DeviceCollective>> split(int) override { return sums_alone(); }
+  Result<std::unique_ptr<DeviceCollective>> split(int group) override {
+    const auto [part, place] = group_.split(splits_++, rank_, group);
+    return std::make_unique<ModelCollective>(*part, device_, place);
+  }
   Result<void> health() override {
     if (is_ill) return failure(ErrorCode::unavailable, "another rank is gone");
     return {};
@@ -100,14 +163,11 @@ class ModelCollective final : public DeviceCollective {
   std::atomic<bool> is_ill = false;
 
  private:
-  static tl::unexpected<Error> sums_alone() {
-    return failure(ErrorCode::unavailable, "the model sums over all ranks alone");
-  }
-
   ModelGroup& group_;
   ModelDevice& device_;
   const int rank_;
-  std::vector<std::uint64_t> numbers_;  // by channel: sums so far
+  std::vector<std::uint64_t> numbers_;  // by channel: exchanges so far
+  std::uint64_t splits_ = 0;
 };
 
 }  // namespace hocket

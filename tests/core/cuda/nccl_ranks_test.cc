@@ -17,16 +17,18 @@
 #include <gtest/gtest.h>
 
 #include "core/clock.h"
+#include "core/cuda/device_groups.h"
 #include "core/cuda/nccl_collective.h"
 #include "core/host/gloo_collective.h"
 #include "tests/core/cuda/on_device.h"
+#include "tests/core/host/collective_laws.h"
 #include "tests/temporary_folder.h"
 #include "tuner/process.h"
 
 namespace hocket {
 namespace {
 
-constexpr int kRanks = 4;
+constexpr int kRanks = 4, kRanksPerHost = 2;
 constexpr std::int64_t kRankLimitNs = 200'000'000'000;
 constexpr std::int64_t kNcclLimitNs = 20'000'000'000;
 constexpr const char* kRankVariable = "HOCKET_TEST_RANK";
@@ -60,6 +62,41 @@ std::vector<ProcessResult> run_ranks(const std::string& name) {
   return results;
 }
 
+/// Lets devices carry out what hosts do, with values that go there and come back.
+class GroupsOfDevices final : public Collective {
+ public:
+  GroupsOfDevices(DeviceGroups& groups, DeviceDriver& driver, DeviceStream stream)
+      : groups_(groups), driver_(driver), stream_(stream) {}
+
+  int rank() const override { return groups_.rank(); }
+  int world_size() const override { return static_cast<int>(groups_.grid().ranks); }
+  int ranks_per_host() const override { return static_cast<int>(groups_.grid().ranks_per_host); }
+  Result<void> run(const CollectiveWork& work) override {
+    if (work.values.empty()) return {};
+    const DeviceBuffer buffer(work.values.data(), work.values.size_bytes());
+    PartWork part;
+    part.kind = work.kind;
+    part.group = work.group;
+    part.values = {static_cast<float*>(buffer.data()), work.values.size()};
+    part.blocks = {work.begin, work.end};
+    if (auto ok = groups_.exchange(part, 0, stream_); !ok) return ok;
+    if (auto ok = driver_.synchronize(stream_); !ok) return ok;
+    buffer.get(work.values.data());
+    return groups_.health();
+  }
+  Result<void> tell(std::string_view) override { return failure(silent()); }
+  Result<std::string> hear() override { return failure(silent()); }
+  std::int64_t timeout_ns() const override { return kNcclLimitNs; }
+  void abort() override { groups_.abort(); }
+
+ private:
+  static Error silent() { return {ErrorCode::unavailable, "devices exchange values alone"}; }
+
+  DeviceGroups& groups_;
+  DeviceDriver& driver_;
+  const DeviceStream stream_;
+};
+
 /// What a rank works with. Only within a process of run_ranks().
 class NcclRank : public OnDevice {
  protected:
@@ -69,8 +106,11 @@ class NcclRank : public OnDevice {
     const char* rank = std::getenv(kRankVariable);
     const char* rendezvous = std::getenv(kFolderVariable);
     if (!rank || !rendezvous) GTEST_SKIP() << "for a process that a test starts";
-    auto messages = connect_gloo(
-        {.ranks = {.rank = std::atoi(rank), .world_size = kRanks, .rendezvous = rendezvous}});
+    auto messages = connect_gloo({.ranks = {.rank = std::atoi(rank),
+                                            .world_size = kRanks,
+                                            .rendezvous = rendezvous,
+                                            .local_rank = std::atoi(rank) % kRanksPerHost,
+                                            .ranks_per_host = kRanksPerHost}});
     ASSERT_TRUE(messages) << messages.error().message;
     messages_ = std::move(*messages);
     auto collective = connect_nccl(*messages_, driver(), {.timeout_ns = kNcclLimitNs});
@@ -169,6 +209,15 @@ TEST_F(NcclRank, DISABLED_ExchangesInGroups) {
   check_all(collective(), 0);
 }
 
+TEST_F(NcclRank, DISABLED_ExchangesPartsAsDefined) {
+  DeviceGroups groups(collective(), messages().grid());
+  const auto opened = groups.open(1);
+  ASSERT_TRUE(opened) << opened.error().message;
+  GroupsOfDevices devices(groups, driver(), rank_stream());
+  expect_laws_of_random_works(devices, 1, 60);
+  expect_chains_are_sums(devices, 5);
+}
+
 TEST_F(NcclRank, DISABLED_OutlivesARankThatIsKilled) {
   check_all(collective(), 0);
   // What others have yet to receive from it must not die with it.
@@ -218,6 +267,10 @@ TEST_F(NcclRanks, ExchangeOnEveryChannel) {
 
 TEST_F(NcclRanks, ExchangeInGroups) {
   for (const ProcessResult& result : run_ranks("ExchangesInGroups")) expect_success(result);
+}
+
+TEST_F(NcclRanks, ExchangePartsAsDefined) {
+  for (const ProcessResult& result : run_ranks("ExchangesPartsAsDefined")) expect_success(result);
 }
 
 TEST_F(NcclRanks, OutliveOneThatIsKilled) {

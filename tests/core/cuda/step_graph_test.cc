@@ -21,8 +21,12 @@ class NotingRank final : public SoleRankCollective {
  public:
   explicit NotingRank(ModelDevice& device) : device_(device) {}
 
-  Result<void> all_reduce(std::span<float> values, int, DeviceStream stream) override {
-    device_.launch(stream, {writes(values)}, [this, values] { has_run.push_back(values.data()); });
+  Result<void> exchange(CollectiveKind, std::span<const DevicePiece> pieces, int,
+                        DeviceStream stream) override {
+    for (const auto& [values, owner] : pieces) {
+      device_.launch(stream, {writes(values)},
+                     [this, begin = values.data()] { has_run.push_back(begin); });
+    }
     return {};
   }
 
@@ -78,9 +82,10 @@ TEST(StepGraph, PartsRunWithinTheWindow) {
     step.work.version = 1;
     ModelDevice device(seed);
     NotingRank collective(device);
+    DeviceGroups groups(collective, {});
     DeviceMemory memory(device);
     auto graph = StepGraph::open({.driver = device,
-                                  .collective = collective,
+                                  .groups = groups,
                                   .memory = memory,
                                   .lanes = {.streams = 1, .channels = 1 + int(random() % 4)}});
     ASSERT_TRUE(graph) << graph.error().message;

@@ -77,6 +77,7 @@ Outcome train_on_device(const DeviceRun& run) {
   products.has_epilogues = run.has_epilogues;
   ModelAttention attention(device);
   SoleRankCollective collective;
+  DeviceGroups groups(collective, {});
   LocalGroup group(1);
   const auto messages = group.join(0);
   const SteadyClock clock;
@@ -92,7 +93,7 @@ Outcome train_on_device(const DeviceRun& run) {
     if (run.starts_afar) move_away(**model, **backend);
     std::int64_t step = 0;
     for (int phase = 0; phase < run.phases; ++phase) {
-      DeviceExecutor executor(device, collective, (*backend)->memory(), *messages, clock);
+      DeviceExecutor executor(device, groups, (*backend)->memory(), *messages, clock);
       Scheduler scheduler({.streams = run.streams}, executor);
       SchedulerSubmitter submitter(scheduler);
       (*model)->attach(submitter);
