@@ -6,6 +6,7 @@
 #include <limits>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "core/check.h"
 #include "core/cuda/column_major.h"
@@ -13,8 +14,6 @@
 
 namespace hocket {
 namespace {
-
-constexpr const char* kIsWhole = "a device computes a gradient at once";
 
 /// The executor reports what the body of a task throws.
 void require(const Result<void>& result) {
@@ -35,6 +34,13 @@ float* float_address(const BufferSlice& slice) {
 
 DeviceStream stream() {
   return this_device_task().stream;
+}
+
+/// What a product that becomes `gradient` is added to.
+const void* added_to(const BufferSlice& gradient, GradientPart part, const GradientPart& whole) {
+  const bool adds = std::exchange(part.add, whole.add);
+  HOCKET_CHECK(part == whole, "a device computes a gradient at once");
+  return adds ? address(gradient) : nullptr;
 }
 
 DeviceMatrix matrix(const BufferSlice& slice, int rows, int columns) {
@@ -242,10 +248,9 @@ void DeviceBackend::embedding_forward(const EmbeddingShape& shape, std::size_t,
 void DeviceBackend::embedding_backward(const EmbeddingShape& shape, std::size_t,
                                        const BufferSlice& dy, const BufferSlice& dtoken_table,
                                        const BufferSlice& dposition_table, bool add) {
-  HOCKET_CHECK(!add, kIsWhole);
   require(kernels::embedding_backward(shape, type_, tokens_, address(dy),
                                       float_address(dtoken_table), float_address(dposition_table),
-                                      stream()));
+                                      add, stream()));
 }
 
 void DeviceBackend::cross_entropy(int vocabulary, std::size_t, const BufferSlice& logits,
@@ -280,12 +285,11 @@ void DeviceBackend::layer_norm_backward_weight(const LayerNormShape& shape, cons
                                                const BufferSlice& statistics, const BufferSlice& dy,
                                                const BufferSlice& dgain, const BufferSlice& dbias,
                                                bool add) {
-  HOCKET_CHECK(!add, kIsWhole);
   auto* const sums =
       static_cast<float*>(scratch(kernels::layer_norm_scratch_floats(shape) * sizeof(float)));
   require(kernels::layer_norm_backward_weight(shape, type_, address(x), float_address(statistics),
                                               address(dy), sums, float_address(dgain),
-                                              float_address(dbias), stream()));
+                                              float_address(dbias), add, stream()));
 }
 
 void DeviceBackend::linear_forward(const LinearShape& shape, const BufferSlice& x,
@@ -338,15 +342,15 @@ void DeviceBackend::linear_gelu_backward_input(const LinearShape& shape, const B
 void DeviceBackend::linear_backward_weight(const LinearShape& shape, const GradientPart& part,
                                            const BufferSlice& x, const BufferSlice& dy,
                                            const BufferSlice& dweight, const BufferSlice& dbias) {
-  HOCKET_CHECK(part == whole_weight(shape), kIsWhole);
   multiply({.a = matrix(x, shape.rows, shape.in),
             .b = matrix(dy, shape.rows, shape.out),
             .c = matrix(dweight, shape.in, shape.out),
-            .transpose_a = true});
+            .transpose_a = true,
+            .added = added_to(dweight, part, whole_weight(shape))});
   auto* const sums = static_cast<float*>(
       scratch(kernels::column_sums_scratch_floats(shape.rows, shape.out) * sizeof(float)));
   require(kernels::column_sums(shape.rows, shape.out, type_, address(dy), sums,
-                               float_address(dbias), stream()));
+                               float_address(dbias), part.add, stream()));
 }
 
 void DeviceBackend::head_forward(const LinearShape& shape, const BufferSlice& x,
@@ -367,11 +371,11 @@ void DeviceBackend::head_backward_input(const LinearShape& shape, const BufferSl
 void DeviceBackend::head_backward_weight(const LinearShape& shape, const GradientPart& part,
                                          const BufferSlice& x, const BufferSlice& dlogits,
                                          const BufferSlice& dtable) {
-  HOCKET_CHECK(part == whole_table(shape), kIsWhole);
   multiply({.a = matrix(dlogits, shape.rows, shape.out),
             .b = matrix(x, shape.rows, shape.in),
             .c = matrix(dtable, shape.out, shape.in),
-            .transpose_a = true});
+            .transpose_a = true,
+            .added = added_to(dtable, part, whole_table(shape))});
 }
 
 void DeviceBackend::attention_forward(const AttentionShape& shape, const BufferSlice& qkv,
