@@ -10,6 +10,7 @@
 
 #include "core/check.h"
 #include "core/cuda/column_major.h"
+#include "core/scheduler.h"
 #include "examples/gpt2/cuda/kernels.h"
 
 namespace hocket {
@@ -146,9 +147,7 @@ void* DeviceBackend::scratch(std::size_t bytes) {
 }
 
 Buffer DeviceBackend::allocate(BufferUse use, std::size_t size) {
-  const bool computes = use == BufferUse::weights || use == BufferUse::activation;
-  Buffer buffer{
-      .id = {}, .size = size, .type = computes ? type_ : ElementType::float32, .memory = nullptr};
+  Buffer buffer{.id = {}, .size = size, .type = type_of(use), .memory = nullptr};
   if (use == BufferUse::master || use == BufferUse::weights)
     buffer.memory = allocate_bytes(size * element_bytes(buffer.type));
   return buffer;
@@ -161,12 +160,13 @@ std::span<float> DeviceBackend::allocate_losses(std::size_t size) {
   return losses;
 }
 
-void DeviceBackend::allocate_batches(std::size_t batches, std::size_t tokens) {
-  HOCKET_CHECK(batches == 1, "a device has one batch");
+void DeviceBackend::allocate_batches(std::size_t batches, std::size_t tokens,
+                                     std::size_t drawn_in_step) {
   batch_tokens_ = tokens;
+  drawn_batches_ = drawn_in_step * (Scheduler::kStepsAhead + 1);
   const std::size_t bytes = 2 * tokens * sizeof(std::int32_t);
-  for (auto& drawn : drawn_) drawn = static_cast<std::int32_t*>(allocate_host_bytes(bytes));
-  tokens_ = static_cast<std::int32_t*>(allocate_bytes(bytes));
+  drawn_ = static_cast<std::int32_t*>(allocate_host_bytes(drawn_batches_ * bytes));
+  tokens_ = static_cast<std::int32_t*>(allocate_bytes(batches * bytes));
 }
 
 AttentionMemory DeviceBackend::attention_memory(const AttentionShape& shape) {
@@ -232,35 +232,36 @@ bool DeviceBackend::multiply_if_there(const MatrixProduct& product) {
   return true;
 }
 
-void DeviceBackend::load_batch(std::size_t, std::int64_t number, const Draw& draw) {
-  std::int32_t* const drawn = drawn_[static_cast<std::size_t>(number) % kDrawnBatches];
+void DeviceBackend::load_batch(std::size_t batch, std::int64_t number, const Draw& draw) {
+  const std::size_t turn = static_cast<std::size_t>(number) % drawn_batches_;
+  std::int32_t* const drawn = drawn_ + 2 * turn * batch_tokens_;
   draw({drawn, batch_tokens_}, {drawn + batch_tokens_, batch_tokens_});
-  require(parts_.driver.copy(tokens_, drawn, 2 * batch_tokens_ * sizeof(std::int32_t), stream()));
+  require(
+      parts_.driver.copy(inputs(batch), drawn, 2 * batch_tokens_ * sizeof(std::int32_t), stream()));
 }
 
-void DeviceBackend::embedding_forward(const EmbeddingShape& shape, std::size_t,
+void DeviceBackend::embedding_forward(const EmbeddingShape& shape, std::size_t batch,
                                       const BufferSlice& token_table,
                                       const BufferSlice& position_table, const BufferSlice& y) {
-  require(kernels::embedding_forward(shape, type_, tokens_, address(token_table),
+  require(kernels::embedding_forward(shape, type_, inputs(batch), address(token_table),
                                      address(position_table), address(y), stream()));
 }
 
-void DeviceBackend::embedding_backward(const EmbeddingShape& shape, std::size_t,
+void DeviceBackend::embedding_backward(const EmbeddingShape& shape, std::size_t batch,
                                        const BufferSlice& dy, const BufferSlice& dtoken_table,
                                        const BufferSlice& dposition_table, bool add) {
-  require(kernels::embedding_backward(shape, type_, tokens_, address(dy),
+  require(kernels::embedding_backward(shape, type_, inputs(batch), address(dy),
                                       float_address(dtoken_table), float_address(dposition_table),
                                       add, stream()));
 }
 
-void DeviceBackend::cross_entropy(int vocabulary, std::size_t, const BufferSlice& logits,
+void DeviceBackend::cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
                                   const BufferSlice& dlogits, float& loss) {
   const auto rows = static_cast<int>(batch_tokens_);
   auto* const row_losses = static_cast<float*>(scratch((batch_tokens_ + 1) * sizeof(float)));
   float* const mean = row_losses + batch_tokens_;
   require(kernels::cross_entropy({.rows = rows, .vocabulary = vocabulary}, type_, address(logits),
-                                 tokens_ + batch_tokens_, address(dlogits), row_losses, mean,
-                                 stream()));
+                                 targets(batch), address(dlogits), row_losses, mean, stream()));
   require(parts_.driver.copy(&loss, mean, sizeof(float), stream()));
 }
 
