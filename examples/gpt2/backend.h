@@ -35,27 +35,38 @@ struct AttentionMemory {
       0;  ///< elements of an activation that the backward pass may scribble on
 };
 
-class Backend {
+/// Where buffers come from.
+class BufferAllocator {
+ public:
+  virtual ~BufferAllocator() = default;
+
+  /// Of weights and activations.
+  virtual ElementType element_type() const = 0;
+  ElementType type_of(BufferUse use) const {
+    const bool computes = use == BufferUse::weights || use == BufferUse::activation;
+    return computes ? element_type() : ElementType::float32;
+  }
+
+  /// Zeros, or nothing in particular for what lives within a step. The memory is the allocator's.
+  /// Throws std::bad_alloc.
+  virtual Buffer allocate(BufferUse use, std::size_t size) = 0;
+  virtual AttentionMemory attention_memory(const AttentionShape& shape) = 0;
+};
+
+class Backend : public BufferAllocator {
  public:
   /// Fills inputs and targets of a batch.
   using Draw = std::function<void(std::span<std::int32_t> inputs, std::span<std::int32_t> targets)>;
 
-  virtual ~Backend() = default;
-
-  /// Of weights and activations.
-  virtual ElementType element_type() const = 0;
   /// Memory that a model may take.
   virtual std::int64_t memory_limit_bytes() const = 0;
 
-  /// Zeros, or nothing in particular for what lives within a step. The memory is the backend's.
-  /// Throws std::bad_alloc.
-  virtual Buffer allocate(BufferUse use, std::size_t size) = 0;
   /// `size` floats of the host that operations can write; the backend's, and NaN at first.
   virtual std::span<float> allocate_losses(std::size_t size) = 0;
-  /// Prepares for so many batches at once, of so many tokens each. Only one unless the backend
-  /// divides().
-  virtual void allocate_batches(std::size_t batches, std::size_t tokens) = 0;
-  virtual AttentionMemory attention_memory(const AttentionShape& shape) = 0;
+  /// Prepares for so many batches at once, of so many tokens each, and for so many that are drawn
+  /// in a step.
+  virtual void allocate_batches(std::size_t batches, std::size_t tokens,
+                                std::size_t drawn_in_step) = 0;
 
   /// The model is attached: of each piece of data, by its index, how many tasks of a step access
   /// it. `buffers` are those that live within a step.
@@ -68,8 +79,8 @@ class Backend {
   /// Whether what follows a product of matrices is one operation with it: a residual, a GELU. Then
   /// those are no tasks of their own.
   virtual bool fuses() const = 0;
-  /// Whether gradients can be computed in parts, and added to what is there; otherwise operations
-  /// compute all of them and overwrite what was there.
+  /// Whether gradients can be computed in parts, and parts of a group be updated; otherwise
+  /// operations are asked for all of them. Either way they add where they are asked to.
   virtual bool divides() const = 0;
 
   /// Lets `draw` fill `batch`, the `number`th that is drawn.

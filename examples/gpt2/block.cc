@@ -15,15 +15,15 @@ AttentionShape attention_shape(const Gpt2Config& config) {
 
 }  // namespace
 
-BlockGradients::BlockGradients(Backend& backend, const Gpt2Config& config) {
+BlockGradients::BlockGradients(BufferAllocator& allocator, const Gpt2Config& config) {
   const auto activation = [&](std::size_t size) {
-    return backend.allocate(BufferUse::activation, size);
+    return allocator.allocate(BufferUse::activation, size);
   };
   for (Buffer* buffer : {&in, &attention_normed, &attended, &middle, &mlp_normed})
     *buffer = activation(stream_size(config));
   qkv = activation(3 * stream_size(config));
   up = activation(4 * stream_size(config));
-  attention_scratch = activation(backend.attention_memory(attention_shape(config)).scratch_size);
+  attention_scratch = activation(allocator.attention_memory(attention_shape(config)).scratch_size);
 }
 
 std::vector<Buffer*> BlockGradients::buffers() {
@@ -34,19 +34,20 @@ void BlockGradients::attach(Submitter& submitter) {
   for (Buffer* buffer : buffers()) buffer->attach(submitter);
 }
 
-BlockActivations::BlockActivations(Backend& backend, const Gpt2Config& config) {
+BlockActivations::BlockActivations(BufferAllocator& allocator, const Gpt2Config& config) {
   const auto activation = [&](std::size_t size) {
-    return backend.allocate(BufferUse::activation, size);
+    return allocator.allocate(BufferUse::activation, size);
   };
   for (Buffer* buffer : {&attention_normed, &attended, &middle, &mlp_normed, &out})
     *buffer = activation(stream_size(config));
   for (Buffer* buffer : {&attention_statistics, &mlp_statistics})
-    *buffer = backend.allocate(BufferUse::statistics, 2 * static_cast<std::size_t>(config.rows()));
+    *buffer =
+        allocator.allocate(BufferUse::statistics, 2 * static_cast<std::size_t>(config.rows()));
   qkv = activation(3 * stream_size(config));
   up = activation(4 * stream_size(config));
   gelu = activation(4 * stream_size(config));
-  const AttentionMemory memory = backend.attention_memory(attention_shape(config));
-  attention_kept = backend.allocate(memory.kept_use, memory.kept_size);
+  const AttentionMemory memory = allocator.attention_memory(attention_shape(config));
+  attention_kept = allocator.allocate(memory.kept_use, memory.kept_size);
 }
 
 std::vector<Buffer*> BlockActivations::buffers() {

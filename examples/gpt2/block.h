@@ -15,7 +15,7 @@ namespace hocket {
 /// Gradients inside a block. Blocks take turns with two sets, so that the next block's backward
 /// pass need not wait for the weight gradients that still read this one's.
 struct BlockGradients {
-  BlockGradients(Backend& backend, const Gpt2Config& config);
+  BlockGradients(BufferAllocator& allocator, const Gpt2Config& config);
   void attach(Submitter& submitter);
   std::vector<Buffer*> buffers();
 
@@ -27,7 +27,7 @@ struct BlockGradients {
 
 /// What a block's forward pass leaves for its backward pass.
 struct BlockActivations {
-  BlockActivations(Backend& backend, const Gpt2Config& config);
+  BlockActivations(BufferAllocator& allocator, const Gpt2Config& config);
   void attach(Submitter& submitter);
   std::vector<Buffer*> buffers();
 

@@ -74,22 +74,6 @@ Result<void> validate(const TrainingOptions& options) {
                                               {"weight_decay", adamw.weight_decay, 0, 1}});
 }
 
-std::int64_t activation_bytes(const Gpt2Config& config) {
-  const std::int64_t rows = config.rows(), stream = rows * config.d_model;
-  // In sizes of the residual stream: what a block keeps (16) and the two sets of its gradients (12
-  // each).
-  const std::int64_t activations =
-      config.layers * (16 * stream + rows * config.heads * config.sequence) + 24 * stream +
-      2 * rows * config.vocabulary;
-  return activations * static_cast<std::int64_t>(sizeof(float));
-}
-
-std::int64_t memory_bytes(const Gpt2Config& config, const TrainingOptions& options) {
-  const std::int64_t parameters = workload(config).bytes();
-  const std::int64_t moments = 2 * parameters / (options.shard_optimizer ? options.world_size : 1);
-  return 2 * parameters + moments + options.micro_batches_kept * activation_bytes(config);
-}
-
 Workload workload(const Gpt2Config& config) {
   Workload result;
   result.name = "gpt2-" + std::to_string(config.layers) + "x" + std::to_string(config.d_model) +

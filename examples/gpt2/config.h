@@ -53,9 +53,4 @@ Workload workload(const Gpt2Config& config);
 /// The same, named after the options, too, as far as they change what a step does.
 Workload workload(const Gpt2Config& config, const TrainingOptions& options);
 
-/// About what the activations of a batch take, in bytes. `config` must be valid.
-std::int64_t activation_bytes(const Gpt2Config& config);
-/// About what training the model takes, in bytes. Both must be valid.
-std::int64_t memory_bytes(const Gpt2Config& config, const TrainingOptions& options);
-
 }  // namespace hocket

@@ -31,7 +31,7 @@ std::span<float> HostBackend::allocate_losses(std::size_t size) {
   return memory_.emplace_back(size, std::numeric_limits<float>::quiet_NaN());
 }
 
-void HostBackend::allocate_batches(std::size_t batches, std::size_t tokens) {
+void HostBackend::allocate_batches(std::size_t batches, std::size_t tokens, std::size_t) {
   batches_.assign(batches, {std::vector<std::int32_t>(tokens), std::vector<std::int32_t>(tokens)});
 }
 

@@ -22,7 +22,8 @@ class HostBackend final : public Backend {
   std::int64_t memory_limit_bytes() const override;
   Buffer allocate(BufferUse use, std::size_t size) override;
   std::span<float> allocate_losses(std::size_t size) override;
-  void allocate_batches(std::size_t batches, std::size_t tokens) override;
+  void allocate_batches(std::size_t batches, std::size_t tokens,
+                        std::size_t drawn_in_step) override;
   AttentionMemory attention_memory(const AttentionShape& shape) override;
   void attached(std::span<const Buffer* const>, std::span<const std::uint32_t>) override {}
   void store(const BufferSlice& to, std::span<const float> values) override;

@@ -12,10 +12,6 @@ namespace {
 /// What cannot be asked of a device.
 Result<void> check_device(const JobOptions& options) {
   if (options.device == "host") return {};
-  if (options.training.micro_batches > 1)
-    return invalid(
-        "--micro-batches: a device's operations do not add up gradients; train on the host, or "
-        "with one batch a step");
   if (!options.link.empty())
     return invalid("--link: devices exchange sums by NCCL, whose link is not emulated");
   if (!options.record.empty())

@@ -57,9 +57,9 @@ std::string mebibytes(std::int64_t bytes) {
   return std::to_string((bytes >> 20) + 1) + " MiB";
 }
 
-Error no_memory(const Gpt2Config& config, const TrainingOptions& options) {
+Error no_memory(const Gpt2Config& config, const TrainingOptions& options, Backend& backend) {
   return {ErrorCode::unavailable, "model: " + workload(config).name + " takes about " +
-                                      mebibytes(memory_bytes(config, options)) +
+                                      mebibytes(memory_bytes(config, options, backend)) +
                                       " of memory, which is not there; choose a smaller one"};
 }
 
@@ -68,19 +68,19 @@ std::int64_t memory_limit_bytes(const TrainingOptions& options, const Backend& b
   return options.memory_limit_bytes > 0 ? std::min(options.memory_limit_bytes, there) : there;
 }
 
-Result<void> check_memory(const Gpt2Config& config, TrainingOptions options,
-                          const Backend& backend) {
+Result<void> check_memory(const Gpt2Config& config, TrainingOptions options, Backend& backend) {
   const std::int64_t limit = memory_limit_bytes(options, backend);
   const std::int64_t asked = options.micro_batches_kept;
-  if (memory_bytes(config, options) <= limit) return {};
+  if (memory_bytes(config, options, backend) <= limit) return {};
   options.micro_batches_kept = 1;
-  const std::int64_t spare = limit - memory_bytes(config, options);
-  if (spare < 0) return failure(no_memory(config, options));
+  const std::int64_t spare = limit - memory_bytes(config, options, backend);
+  if (spare < 0) return failure(no_memory(config, options, backend));
+  const std::int64_t each = activation_bytes(config, backend);
   return failure(ErrorCode::invalid_argument,
                  "field \"micro_batches_kept\": the activations of " + std::to_string(asked) +
-                     " micro-batches take about " + mebibytes(asked * activation_bytes(config)) +
+                     " micro-batches take about " + mebibytes(asked * each) +
                      ", for which the memory is not there; keep at most " +
-                     std::to_string(1 + spare / activation_bytes(config)));
+                     std::to_string(1 + spare / each));
 }
 
 }  // namespace
@@ -89,8 +89,6 @@ Result<std::unique_ptr<Gpt2>> Gpt2::create(const Gpt2Config& config, const Train
                                            const Text& text, Backend& backend) {
   if (const auto ok = validate(config); !ok) return failure(ok.error());
   if (const auto ok = validate(options); !ok) return failure(ok.error());
-  if (!backend.divides() && options.micro_batches > 1)
-    return invalid("training: micro-batches are for the host alone");
   if (text.size() <= static_cast<std::size_t>(config.sequence)) {
     return failure(ErrorCode::invalid_argument,
                    "model: sequence is " + std::to_string(config.sequence) + ", but the text has " +
@@ -109,7 +107,7 @@ Result<std::unique_ptr<Gpt2>> Gpt2::create(const Gpt2Config& config, const Train
   try {
     return std::unique_ptr<Gpt2>(new Gpt2(config, options, text, backend));
   } catch (const std::bad_alloc&) {
-    return failure(no_memory(config, options));
+    return failure(no_memory(config, options, backend));
   }
 }
 
@@ -123,9 +121,9 @@ Gpt2::Gpt2(const Gpt2Config& config, const TrainingOptions& options, const Text&
       losses_(backend.allocate_losses(
           static_cast<std::size_t>(options.steps * options.micro_batches))) {
   const auto kept = static_cast<std::size_t>(options.micro_batches_kept);
-  backend.allocate_batches(kept, static_cast<std::size_t>(config.rows()));
-  for (std::size_t i = 0; i < kept; ++i) memories_.emplace_back(backend, config, i);
   const auto count = static_cast<std::uint32_t>(options.micro_batches);
+  backend.allocate_batches(kept, static_cast<std::size_t>(config.rows()), count);
+  for (std::size_t i = 0; i < kept; ++i) memories_.emplace_back(backend, config, i);
   for (std::uint32_t i = 0; i < count; ++i) {
     passes_.emplace_back(Pass::Shared{config_, options_, text_, groups_, backend_},
                          memories_[i % kept], MicroBatch{.index = i, .count = count});
@@ -189,7 +187,7 @@ std::int64_t Gpt2::optimizer_bytes() const {
 
 std::int64_t Gpt2::micro_batches_limit_bytes() const {
   const std::int64_t others =
-      memory_bytes(config_, options_) - options_.micro_batches_kept * micro_batch_bytes();
+      memory_bytes(config_, options_, backend_) - options_.micro_batches_kept * micro_batch_bytes();
   return memory_limit_bytes(options_, backend_) - others;
 }
 

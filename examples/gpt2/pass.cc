@@ -11,15 +11,16 @@ std::size_t matrix_size(int rows, int columns) {
 
 }  // namespace
 
-PassMemory::PassMemory(Backend& backend, const Gpt2Config& config, std::size_t of_batch)
-    : batch(of_batch), gradients{BlockGradients(backend, config), BlockGradients(backend, config)} {
+PassMemory::PassMemory(BufferAllocator& allocator, const Gpt2Config& config, std::size_t of_batch)
+    : batch(of_batch),
+      gradients{BlockGradients(allocator, config), BlockGradients(allocator, config)} {
   for (Buffer* buffer : {&embedded, &normed, &dnormed})
-    *buffer = backend.allocate(BufferUse::activation, matrix_size(config.rows(), config.d_model));
+    *buffer = allocator.allocate(BufferUse::activation, matrix_size(config.rows(), config.d_model));
   for (Buffer* buffer : {&logits, &dlogits})
     *buffer =
-        backend.allocate(BufferUse::activation, matrix_size(config.rows(), config.vocabulary));
-  statistics = backend.allocate(BufferUse::statistics, matrix_size(config.rows(), 2));
-  for (int layer = 0; layer < config.layers; ++layer) blocks.emplace_back(backend, config);
+        allocator.allocate(BufferUse::activation, matrix_size(config.rows(), config.vocabulary));
+  statistics = allocator.allocate(BufferUse::statistics, matrix_size(config.rows(), 2));
+  for (int layer = 0; layer < config.layers; ++layer) blocks.emplace_back(allocator, config);
 }
 
 std::vector<Buffer*> PassMemory::buffers() {

@@ -23,7 +23,7 @@ namespace hocket {
 /// A batch, activations and their gradients.
 struct PassMemory {
   /// The batch is the backend's `batch`th.
-  PassMemory(Backend& backend, const Gpt2Config& config, std::size_t batch);
+  PassMemory(BufferAllocator& allocator, const Gpt2Config& config, std::size_t batch);
   void attach(Submitter& submitter);
   /// Those that live within a step.
   std::vector<Buffer*> buffers();

@@ -9,10 +9,11 @@ std::size_t column_sums_scratch_floats(int rows, int columns) {
 }
 
 Result<void> column_sums(int rows, int columns, ElementType type, const void* x, float* scratch,
-                         float* sums, DeviceStream stream) {
+                         float* sums, bool add, DeviceStream stream) {
   return dispatch(type, columns, {x}, [&]<class T, int N>() {
     const MatrixColumns<T> source{static_cast<const T*>(x), static_cast<std::size_t>(columns)};
-    return sum_columns<N>("column_sums", source, rows, columns, scratch, {.first = sums}, stream);
+    return sum_columns<N>("column_sums", source, rows, columns, scratch,
+                          {.first = sums, .add = add}, stream);
   });
 }
 

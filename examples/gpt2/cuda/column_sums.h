@@ -33,9 +33,11 @@ struct SumsOfChunks {
   float* second = nullptr;
   int split = INT_MAX;
   std::size_t stride = 0;  ///< from a chunk to the next, in `first`
+  bool add = false;        ///< to what is there
 
-  __device__ float& at(int chunk, int column) const {
-    return column < split ? first[chunk * stride + column] : second[column - split];
+  __device__ void put(int chunk, int column, float sum) const {
+    float& to = column < split ? first[chunk * stride + column] : second[column - split];
+    to = add ? to + sum : sum;
   }
 };
 
@@ -81,7 +83,7 @@ __global__ void column_sums_kernel(Source source, int rows, int columns, int row
     if (to >= columns) continue;
     float sum = 0;
     for (int w = 0; w < kColumnWarps; ++w) sum += shared[w][term][at];
-    sums_of_chunks.at(chunk, term * columns + to) = sum;
+    sums_of_chunks.put(chunk, term * columns + to, sum);
   }
 }
 

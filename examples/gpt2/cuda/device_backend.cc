@@ -6,15 +6,15 @@
 #include <limits>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "core/check.h"
 #include "core/cuda/column_major.h"
+#include "core/scheduler.h"
 #include "examples/gpt2/cuda/kernels.h"
 
 namespace hocket {
 namespace {
-
-constexpr const char* kIsWhole = "a device computes a gradient at once";
 
 /// The executor reports what the body of a task throws.
 void require(const Result<void>& result) {
@@ -35,6 +35,13 @@ float* float_address(const BufferSlice& slice) {
 
 DeviceStream stream() {
   return this_device_task().stream;
+}
+
+/// What a product that becomes `gradient` is added to.
+const void* added_to(const BufferSlice& gradient, GradientPart part, const GradientPart& whole) {
+  const bool adds = std::exchange(part.add, whole.add);
+  HOCKET_CHECK(part == whole, "a device computes a gradient at once");
+  return adds ? address(gradient) : nullptr;
 }
 
 DeviceMatrix matrix(const BufferSlice& slice, int rows, int columns) {
@@ -141,9 +148,7 @@ void* DeviceBackend::scratch(std::size_t bytes) {
 }
 
 Buffer DeviceBackend::allocate(BufferUse use, std::size_t size) {
-  const bool computes = use == BufferUse::weights || use == BufferUse::activation;
-  Buffer buffer{
-      .id = {}, .size = size, .type = computes ? type_ : ElementType::float32, .memory = nullptr};
+  Buffer buffer{.id = {}, .size = size, .type = type_of(use), .memory = nullptr};
   if (use == BufferUse::master || use == BufferUse::weights)
     buffer.memory = allocate_bytes(size * element_bytes(buffer.type));
   return buffer;
@@ -156,12 +161,13 @@ std::span<float> DeviceBackend::allocate_losses(std::size_t size) {
   return losses;
 }
 
-void DeviceBackend::allocate_batches(std::size_t batches, std::size_t tokens) {
-  HOCKET_CHECK(batches == 1, "a device has one batch");
+void DeviceBackend::allocate_batches(std::size_t batches, std::size_t tokens,
+                                     std::size_t drawn_in_step) {
   batch_tokens_ = tokens;
+  drawn_batches_ = drawn_in_step * (Scheduler::kStepsAhead + 1);
   const std::size_t bytes = 2 * tokens * sizeof(std::int32_t);
-  for (auto& drawn : drawn_) drawn = static_cast<std::int32_t*>(allocate_host_bytes(bytes));
-  tokens_ = static_cast<std::int32_t*>(allocate_bytes(bytes));
+  drawn_ = static_cast<std::int32_t*>(allocate_host_bytes(drawn_batches_ * bytes));
+  tokens_ = static_cast<std::int32_t*>(allocate_bytes(batches * bytes));
 }
 
 AttentionMemory DeviceBackend::attention_memory(const AttentionShape& shape) {
@@ -230,36 +236,36 @@ bool DeviceBackend::multiply_if_there(const MatrixProduct& product) {
   return true;
 }
 
-void DeviceBackend::load_batch(std::size_t, std::int64_t number, const Draw& draw) {
-  std::int32_t* const drawn = drawn_[static_cast<std::size_t>(number) % kDrawnBatches];
+void DeviceBackend::load_batch(std::size_t batch, std::int64_t number, const Draw& draw) {
+  const std::size_t turn = static_cast<std::size_t>(number) % drawn_batches_;
+  std::int32_t* const drawn = drawn_ + 2 * turn * batch_tokens_;
   draw({drawn, batch_tokens_}, {drawn + batch_tokens_, batch_tokens_});
-  require(parts_.driver.copy(tokens_, drawn, 2 * batch_tokens_ * sizeof(std::int32_t), stream()));
+  require(
+      parts_.driver.copy(inputs(batch), drawn, 2 * batch_tokens_ * sizeof(std::int32_t), stream()));
 }
 
-void DeviceBackend::embedding_forward(const EmbeddingShape& shape, std::size_t,
+void DeviceBackend::embedding_forward(const EmbeddingShape& shape, std::size_t batch,
                                       const BufferSlice& token_table,
                                       const BufferSlice& position_table, const BufferSlice& y) {
-  require(kernels::embedding_forward(shape, type_, tokens_, address(token_table),
+  require(kernels::embedding_forward(shape, type_, inputs(batch), address(token_table),
                                      address(position_table), address(y), stream()));
 }
 
-void DeviceBackend::embedding_backward(const EmbeddingShape& shape, std::size_t,
+void DeviceBackend::embedding_backward(const EmbeddingShape& shape, std::size_t batch,
                                        const BufferSlice& dy, const BufferSlice& dtoken_table,
                                        const BufferSlice& dposition_table, bool add) {
-  HOCKET_CHECK(!add, kIsWhole);
-  require(kernels::embedding_backward(shape, type_, tokens_, address(dy),
+  require(kernels::embedding_backward(shape, type_, inputs(batch), address(dy),
                                       float_address(dtoken_table), float_address(dposition_table),
-                                      stream()));
+                                      add, stream()));
 }
 
-void DeviceBackend::cross_entropy(int vocabulary, std::size_t, const BufferSlice& logits,
+void DeviceBackend::cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
                                   const BufferSlice& dlogits, float& loss) {
   const auto rows = static_cast<int>(batch_tokens_);
   auto* const row_losses = static_cast<float*>(scratch((batch_tokens_ + 1) * sizeof(float)));
   float* const mean = row_losses + batch_tokens_;
   require(kernels::cross_entropy({.rows = rows, .vocabulary = vocabulary}, type_, address(logits),
-                                 tokens_ + batch_tokens_, address(dlogits), row_losses, mean,
-                                 stream()));
+                                 targets(batch), address(dlogits), row_losses, mean, stream()));
   require(parts_.driver.copy(&loss, mean, sizeof(float), stream()));
 }
 
@@ -284,12 +290,11 @@ void DeviceBackend::layer_norm_backward_weight(const LayerNormShape& shape, cons
                                                const BufferSlice& statistics, const BufferSlice& dy,
                                                const BufferSlice& dgain, const BufferSlice& dbias,
                                                bool add) {
-  HOCKET_CHECK(!add, kIsWhole);
   auto* const sums =
       static_cast<float*>(scratch(kernels::layer_norm_scratch_floats(shape) * sizeof(float)));
   require(kernels::layer_norm_backward_weight(shape, type_, address(x), float_address(statistics),
                                               address(dy), sums, float_address(dgain),
-                                              float_address(dbias), stream()));
+                                              float_address(dbias), add, stream()));
 }
 
 void DeviceBackend::linear_forward(const LinearShape& shape, const BufferSlice& x,
@@ -342,15 +347,15 @@ void DeviceBackend::linear_gelu_backward_input(const LinearShape& shape, const B
 void DeviceBackend::linear_backward_weight(const LinearShape& shape, const GradientPart& part,
                                            const BufferSlice& x, const BufferSlice& dy,
                                            const BufferSlice& dweight, const BufferSlice& dbias) {
-  HOCKET_CHECK(part == whole_weight(shape), kIsWhole);
   multiply({.a = matrix(x, shape.rows, shape.in),
             .b = matrix(dy, shape.rows, shape.out),
             .c = matrix(dweight, shape.in, shape.out),
-            .transpose_a = true});
+            .transpose_a = true,
+            .added = added_to(dweight, part, whole_weight(shape))});
   auto* const sums = static_cast<float*>(
       scratch(kernels::column_sums_scratch_floats(shape.rows, shape.out) * sizeof(float)));
   require(kernels::column_sums(shape.rows, shape.out, type_, address(dy), sums,
-                               float_address(dbias), stream()));
+                               float_address(dbias), part.add, stream()));
 }
 
 void DeviceBackend::head_forward(const LinearShape& shape, const BufferSlice& x,
@@ -371,11 +376,11 @@ void DeviceBackend::head_backward_input(const LinearShape& shape, const BufferSl
 void DeviceBackend::head_backward_weight(const LinearShape& shape, const GradientPart& part,
                                          const BufferSlice& x, const BufferSlice& dlogits,
                                          const BufferSlice& dtable) {
-  HOCKET_CHECK(part == whole_table(shape), kIsWhole);
   multiply({.a = matrix(dlogits, shape.rows, shape.out),
             .b = matrix(x, shape.rows, shape.in),
             .c = matrix(dtable, shape.out, shape.in),
-            .transpose_a = true});
+            .transpose_a = true,
+            .added = added_to(dtable, part, whole_table(shape))});
 }
 
 void DeviceBackend::attention_forward(const AttentionShape& shape, const BufferSlice& qkv,

@@ -8,7 +8,6 @@
 // Activations live in DeviceMemory, which is allocated and freed in the order of the streams;
 // everything else stays.
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,7 +19,6 @@
 #include "core/cuda/device_task.h"
 #include "core/cuda/matrix_product.h"
 #include "core/result.h"
-#include "core/scheduler.h"
 #include "examples/gpt2/backend.h"
 #include "examples/gpt2/cuda/fused_attention.h"
 
@@ -51,7 +49,8 @@ class DeviceBackend final : public Backend {
   std::int64_t memory_limit_bytes() const override { return memory_limit_bytes_; }
   Buffer allocate(BufferUse use, std::size_t size) override;
   std::span<float> allocate_losses(std::size_t size) override;
-  void allocate_batches(std::size_t batches, std::size_t tokens) override;
+  void allocate_batches(std::size_t batches, std::size_t tokens,
+                        std::size_t drawn_in_step) override;
   AttentionMemory attention_memory(const AttentionShape& shape) override;
   void attached(std::span<const Buffer* const> buffers,
                 std::span<const std::uint32_t> uses) override;
@@ -116,9 +115,6 @@ class DeviceBackend final : public Backend {
   void round_weights(const BufferSlice& parameters, const BufferSlice& weights) override;
 
  private:
-  /// What a batch is drawn into while the copies of those before may not have run.
-  static constexpr std::size_t kDrawnBatches = Scheduler::kStepsAhead + 1;
-
   DeviceBackend(const DeviceBackendParts& parts, ElementType type, DeviceStream setup);
 
   /// Memory to stay.
@@ -126,6 +122,8 @@ class DeviceBackend final : public Backend {
   void* allocate_host_bytes(std::size_t bytes);
   /// Memory that this stream's tasks scribble on, one after another.
   void* scratch(std::size_t bytes);
+  std::int32_t* inputs(std::size_t batch) const { return tokens_ + 2 * batch * batch_tokens_; }
+  std::int32_t* targets(std::size_t batch) const { return inputs(batch) + batch_tokens_; }
   void multiply(const MatrixProduct& product);
   /// False where there is no kernel with such an epilogue.
   bool multiply_if_there(const MatrixProduct& product);
@@ -144,9 +142,12 @@ class DeviceBackend final : public Backend {
   };
   std::vector<Scratch> scratch_;  // by the number of the stream
 
+  // Of each batch its inputs, then its targets:
   std::size_t batch_tokens_ = 0;
-  std::array<std::int32_t*, kDrawnBatches> drawn_ = {};  // inputs, then targets
-  std::int32_t* tokens_ = nullptr;                       // the same on the device
+  // Those of the steps whose copies may not have run, in turn.
+  std::int32_t* drawn_ = nullptr;
+  std::size_t drawn_batches_ = 0;
+  std::int32_t* tokens_ = nullptr;  // on the device
 };
 
 }  // namespace hocket

@@ -84,17 +84,19 @@ __global__ void embedding_backward_token_kernel(int rows, int width, const std::
 /// A warp a position.
 template <class T, int N>
 __global__ void embedding_backward_position_kernel(EmbeddingShape shape, const T* dy,
-                                                   float* dposition_table) {
+                                                   float* dposition_table, bool add) {
   const std::size_t position = row_of_warp(), width = shape.width, sequence = shape.sequence;
   if (position >= sequence) return;
   for_row<N>(shape.width, [=](int i) {
+    float* const to = dposition_table + position * width + i;
     float sums[N] = {};
+    if (add) load(to, sums);
     for (int b = 0; b < shape.batch; ++b) {
       float values[N];
       load(dy + (b * sequence + position) * width + i, values);
       for (int j = 0; j < N; ++j) sums[j] += values[j];
     }
-    store(sums, dposition_table + position * width + i);
+    store(sums, to);
   });
 }
 
@@ -113,7 +115,7 @@ Result<void> embedding_forward(const EmbeddingShape& shape, ElementType type,
 
 Result<void> embedding_backward(const EmbeddingShape& shape, ElementType type,
                                 const std::int32_t* tokens, const void* dy, float* dtoken_table,
-                                float* dposition_table, DeviceStream stream) {
+                                float* dposition_table, bool add, DeviceStream stream) {
   return dispatch(type, shape.width, {dy, dposition_table}, [&]<class T, int N>() -> Result<void> {
     const int rows = shape.batch * shape.sequence;
     const LaunchGrid grid{.x = static_cast<unsigned>(rows),
@@ -125,7 +127,7 @@ Result<void> embedding_backward(const EmbeddingShape& shape, ElementType type,
     if (!launched) return launched;
     return launch("embedding_backward of positions", embedding_backward_position_kernel<T, N>,
                   rows_grid(shape.sequence), stream, shape, static_cast<const T*>(dy),
-                  dposition_table);
+                  dposition_table, add);
   });
 }
 

@@ -26,11 +26,12 @@ Result<void> embedding_forward(const EmbeddingShape& shape, ElementType type,
                                const std::int32_t* tokens, const void* token_table,
                                const void* position_table, void* y, DeviceStream stream);
 
-/// Adds to dtoken_table, overwrites dposition_table. The time grows with the square of the number
-/// of tokens, by a small constant (a comparison each), and does not depend on the vocabulary.
+/// Adds to dtoken_table, and with `add` to dposition_table, which is overwritten otherwise. The
+/// time grows with the square of the number of tokens, by a small constant (a comparison each), and
+/// does not depend on the vocabulary.
 Result<void> embedding_backward(const EmbeddingShape& shape, ElementType type,
                                 const std::int32_t* tokens, const void* dy, float* dtoken_table,
-                                float* dposition_table, DeviceStream stream);
+                                float* dposition_table, bool add, DeviceStream stream);
 
 Result<void> layer_norm_forward(const LayerNormShape& shape, ElementType type, const void* x,
                                 const float* gain, const float* bias, void* y, float* statistics,
@@ -41,18 +42,19 @@ Result<void> layer_norm_backward_input(const LayerNormShape& shape, ElementType 
                                        const float* gain, const float* statistics, const void* dy,
                                        const void* skip, void* dx, DeviceStream stream);
 
-/// `scratch` holds layer_norm_scratch_floats(shape) floats.
+/// With `add` to what is there. `scratch` holds layer_norm_scratch_floats(shape) floats.
 std::size_t layer_norm_scratch_floats(const LayerNormShape& shape);
 Result<void> layer_norm_backward_weight(const LayerNormShape& shape, ElementType type,
                                         const void* x, const float* statistics, const void* dy,
-                                        float* scratch, float* dgain, float* dbias,
+                                        float* scratch, float* dgain, float* dbias, bool add,
                                         DeviceStream stream);
 
-/// sums[column] = the sum of a column of x: rows × columns. The gradient of a linear layer's bias.
+/// sums[column] = the sum of a column of x: rows × columns; with `add` it is added to what is
+/// there. The gradient of a linear layer's bias.
 /// `scratch` holds column_sums_scratch_floats(rows, columns) floats.
 std::size_t column_sums_scratch_floats(int rows, int columns);
 Result<void> column_sums(int rows, int columns, ElementType type, const void* x, float* scratch,
-                         float* sums, DeviceStream stream);
+                         float* sums, bool add, DeviceStream stream);
 
 /// y may be x.
 Result<void> gelu_forward(std::size_t count, ElementType type, const void* x, void* y,

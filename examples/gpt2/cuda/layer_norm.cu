@@ -137,12 +137,12 @@ std::size_t layer_norm_scratch_floats(const LayerNormShape& shape) {
 
 Result<void> layer_norm_backward_weight(const LayerNormShape& shape, ElementType type,
                                         const void* x, const float* statistics, const void* dy,
-                                        float* scratch, float* dgain, float* dbias,
+                                        float* scratch, float* dgain, float* dbias, bool add,
                                         DeviceStream stream) {
   return dispatch(type, shape.width, {x, dy}, [&]<class T, int N>() {
     const LayerNormColumns<T> source{static_cast<const T*>(x), static_cast<const T*>(dy),
                                      statistics, static_cast<std::size_t>(shape.width)};
-    const SumsOfChunks result{.first = dgain, .second = dbias, .split = shape.width};
+    const SumsOfChunks result{.first = dgain, .second = dbias, .split = shape.width, .add = add};
     return sum_columns<N>("layer_norm_backward_weight", source, shape.rows, shape.width, scratch,
                           result, stream);
   });

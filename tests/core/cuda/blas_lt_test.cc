@@ -39,7 +39,7 @@ struct DeviceProduct {
     product.a.values = a.data();
     product.b.values = b.data();
     product.c.values = c.data();
-    product.added = added.data();
+    product.added = host.adds_to_c ? c.data() : added.data();
     product.bias = bias.data();
     product.gelu_input = gelu_input.data();
     product.column_sums_of_b = sums.data();
@@ -99,44 +99,51 @@ TEST_F(BlasLtTest, RandomProductsAreThoseOfTheHost) {
   }
 }
 
-TEST_F(BlasLtTest, TheBitsDoNotDependOnTheStream) {
-  auto products = open_blas_lt(driver());
-  ASSERT_TRUE(products) << products.error().message;
-  std::mt19937_64 random(3);
-  // A long inner size and a small result, which the library splits.
-  HostProduct made = random_product(random, 8, true);
+/// With a long inner size and a small result, which the library splits.
+HostProduct split_product(ElementType type_of_c, bool adds_to_c) {
+  HostProduct made;
   MatrixProduct& p = made.product;
-  p = {};
   p.a = {.type = ElementType::bfloat16, .rows = 4096, .columns = 64};
   p.b = {.type = ElementType::bfloat16, .rows = 4096, .columns = 64};
-  p.c = {.type = ElementType::bfloat16, .rows = 64, .columns = 64};
+  p.c = {.type = type_of_c, .rows = 64, .columns = 64};
   p.transpose_a = true;
   made.a = made.b = HostElements(ElementType::bfloat16, 4096 * 64);
-  made.c = HostElements(ElementType::bfloat16, 64 * 64);
-  made.added = made.bias = made.gelu_input = made.sums = {};
+  made.c = HostElements(type_of_c, 64 * 64);
+  made.adds_to_c = adds_to_c;
+  std::mt19937_64 random(3);
   std::uniform_real_distribution<float> uniform(-1, 1);
   for (HostElements* operand : {&made.a, &made.b})
     for (std::int64_t i = 0; i < 4096 * 64; ++i)
       set_element(operand->data(), ElementType::bfloat16, i, uniform(random));
   made.point();
-  constexpr std::uint32_t kLanes = 4;
-  std::vector<DeviceTask> tasks;
-  std::vector<DeviceProduct> copies;
-  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-    tasks.push_back({.stream = stream(), .lane = lane});
-    copies.emplace_back(made);
-  }
-  for (int round = 0; round < 20; ++round) {
-    for (std::uint32_t lane = 0; lane < kLanes; ++lane)
-      ASSERT_TRUE((*products)->multiply(copies[lane].product, tasks[lane]));
-  }
-  HostProduct first = made;
-  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-    ASSERT_TRUE(driver().synchronize(tasks[lane].stream));
-    HostProduct got = made;
-    copies[lane].get_into(got);
-    if (lane == 0) first = got;
-    EXPECT_EQ(std::memcmp(got.c.data(), first.c.data(), first.c.bytes()), 0) << "lane " << lane;
+  return made;
+}
+
+TEST_F(BlasLtTest, TheBitsDoNotDependOnTheStream) {
+  auto products = open_blas_lt(driver());
+  ASSERT_TRUE(products) << products.error().message;
+  // The second is a gradient to which those of other batches are added.
+  for (const HostProduct& made :
+       {split_product(ElementType::bfloat16, false), split_product(ElementType::float32, true)}) {
+    constexpr std::uint32_t kLanes = 4;
+    std::vector<DeviceTask> tasks;
+    std::vector<DeviceProduct> copies;
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+      tasks.push_back({.stream = stream(), .lane = lane});
+      copies.emplace_back(made);
+    }
+    for (int round = 0; round < 20; ++round) {
+      for (std::uint32_t lane = 0; lane < kLanes; ++lane)
+        ASSERT_TRUE((*products)->multiply(copies[lane].product, tasks[lane]));
+    }
+    HostProduct first = made;
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+      ASSERT_TRUE(driver().synchronize(tasks[lane].stream));
+      HostProduct got = made;
+      copies[lane].get_into(got);
+      if (lane == 0) first = got;
+      EXPECT_EQ(std::memcmp(got.c.data(), first.c.data(), first.c.bytes()), 0) << "lane " << lane;
+    }
   }
 }
 

@@ -67,13 +67,14 @@ class HostElements {
 struct HostProduct {
   MatrixProduct product;
   HostElements a, b, c, added, bias, gelu_input, sums;
+  bool adds_to_c = false;
 
   /// Lets `product` name the memory here.
   void point() {
     product.a.values = a.data();
     product.b.values = b.data();
     product.c.values = c.data();
-    product.added = added.data();
+    product.added = adds_to_c ? c.data() : added.data();
     product.bias = bias.data();
     product.gelu_input = gelu_input.data();
     product.column_sums_of_b = sums.data();
@@ -176,7 +177,8 @@ inline HostProduct random_product(std::mt19937_64& random, int most, bool round_
   made.a = fill(type, extent(p.a, p.batch));
   made.b = fill(type, extent(p.b, p.batch));
   made.c = fill(p.c.type, extent(p.c, p.batch));
-  if (one_in(3)) made.added = fill(p.c.type, extent(p.c, p.batch));
+  made.adds_to_c = one_in(4);
+  if (!made.adds_to_c && one_in(3)) made.added = fill(p.c.type, extent(p.c, p.batch));
   if (p.epilogue == Epilogue::bias || p.epilogue == Epilogue::bias_gelu)
     made.bias = fill(p.c.type, columns);
   if (gelu) made.gelu_input = fill(p.c.type, std::int64_t{rows} * columns);

@@ -93,16 +93,6 @@ TEST(Gpt2Workload, IsNamedAfterWhatChangesAStep) {
             plain + "-m4-sharded");
 }
 
-TEST(Gpt2Memory, GrowsWithWhatIsKeptAndShrinksWithWhatIsSharded) {
-  const Gpt2Config config;
-  const std::int64_t alone = memory_bytes(config, {});
-  EXPECT_EQ(memory_bytes(config, {.micro_batches = 3}), alone);
-  EXPECT_EQ(memory_bytes(config, {.micro_batches = 3, .micro_batches_kept = 3}),
-            alone + 2 * activation_bytes(config));
-  EXPECT_EQ(memory_bytes(config, {.world_size = 2, .shard_optimizer = true}),
-            alone - workload(config).bytes());
-}
-
 // The smallest published GPT-2 has 124,439,808 parameters.
 TEST(Gpt2Workload, CountsTheParametersOfTheSmallGpt2) {
   const Gpt2Config small{

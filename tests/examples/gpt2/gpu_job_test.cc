@@ -32,9 +32,11 @@ class Gpt2GpuJob : public testing::Test {
     return parse_object(process.stdout_text, "output").value();
   }
 
-  static nlohmann::json train(const std::vector<std::string>& more, int streams = 1) {
-    const nlohmann::json config{
-        {"format", "hocket-schedule"}, {"version", 1}, {"streams", streams}};
+  static nlohmann::json train(const std::vector<std::string>& more, int streams = 1, int kept = 1) {
+    const nlohmann::json config{{"format", "hocket-schedule"},
+                                {"version", 1},
+                                {"streams", streams},
+                                {"micro_batches_kept", kept}};
     return output_of(run_alone(small(more), {{"HOCKET_CONFIG", config.dump()}}));
   }
 
@@ -63,6 +65,19 @@ TEST_F(Gpt2GpuJob, BitsDoNotDependOnTheNumberOfStreams) {
       EXPECT_EQ(more["losses"], one["losses"]) << streams << " streams";
       EXPECT_EQ(more["parameters_hash"], one["parameters_hash"]) << streams << " streams";
     }
+  }
+}
+
+TEST_F(Gpt2GpuJob, LossesOfMicroBatchesAreThoseOfTheHost) {
+  const std::vector<std::string> host = {"--micro-batches", "3"};
+  const std::vector<std::string> device = {"--micro-batches", "3", "--device", "cuda"};
+  const auto expected = train(host);
+  const auto one = train(device);
+  expect_near(one["losses"], expected["losses"], 1e-3);
+  for (const int streams : {1, 4}) {
+    const auto kept = train(device, streams, 3);
+    EXPECT_EQ(kept["losses"], one["losses"]) << streams << " streams";
+    EXPECT_EQ(kept["parameters_hash"], one["parameters_hash"]) << streams << " streams";
   }
 }
 

@@ -241,10 +241,14 @@ TEST(Gpt2Job, BadInputIsExitStatusTwoAndSaysWhy) {
 }
 
 TEST(Gpt2Job, ADeviceThatCannotBeUsedIsExitStatusOneAndSaysWhy) {
-  const auto process = run_alone({"--device", "cuda", "--layers", "1", "--steps", "6"});
-  if (process.succeeded()) GTEST_SKIP() << "there is a device";
-  EXPECT_EQ(process.exit_status, 1);
-  EXPECT_NE(process.stderr_text.find("gpt2: --device: "), std::string::npos) << process.stderr_text;
+  for (const char* micro_batches : {"1", "2"}) {
+    const auto process = run_alone(
+        {"--device", "cuda", "--layers", "1", "--steps", "6", "--micro-batches", micro_batches});
+    if (process.succeeded()) GTEST_SKIP() << "there is a device";
+    EXPECT_EQ(process.exit_status, 1);
+    EXPECT_NE(process.stderr_text.find("gpt2: --device: "), std::string::npos)
+        << process.stderr_text;
+  }
 }
 
 }  // namespace

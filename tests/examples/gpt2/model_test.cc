@@ -336,8 +336,9 @@ TEST(Gpt2Model, AShardedOptimizerIsDividedAmongTheRanks) {
 
 TEST(Gpt2Model, MicroBatchesThatDoNotFitAreRefusedByTheFieldThatKeepsThem) {
   TrainingOptions options{.micro_batches = 8, .micro_batches_kept = 8};
+  HostBackend counted;
   options.memory_limit_bytes =
-      memory_bytes(kSmall, {.micro_batches = 8, .micro_batches_kept = 3}) + 1;
+      memory_bytes(kSmall, {.micro_batches = 8, .micro_batches_kept = 3}, counted) + 1;
   const auto refused = create(kSmall, options, prose());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);

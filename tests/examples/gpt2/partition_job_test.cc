@@ -139,7 +139,6 @@ TEST(Gpt2PartitionJob, WhatDoesNotFitTheStepIsExitStatusTwoBeforeAnythingRuns) {
       {{{"micro_batches_kept", 8}},
        {"micro_batches_kept", "keep at most"},
        {"--micro-batches", "8", "--memory-limit", "9MiB"}},
-      {json::object(), {"--micro-batches"}, {"--device", "cuda", "--micro-batches", "2"}},
       {json::object(), {"micro_batches is 0"}, {"--micro-batches", "0"}},
   };
   for (const auto& [config, words, more] : cases) {

@@ -12,23 +12,28 @@ TEST_F(ColumnSumsKernels, AddTheRows) {
     const int rows = of.integer(0, 1) ? of.integer(1, 70) : of.integer(60, 9000);
     const int columns = rows > 1000 ? of.integer(1, 40) : of.width();
     const Vector x = of.normal(static_cast<std::size_t>(rows) * columns, 0.5f);
-    Vector expected(columns);
+    const Vector before = of.normal_float32(columns);
+    Vector expected(columns), expected_added(columns);
     for (int column = 0; column < columns; ++column) {
       double sum = 0;
       for (int row = 0; row < rows; ++row)
         sum += x[static_cast<std::size_t>(row) * columns + column];
       expected[column] = static_cast<float>(sum);
+      expected_added[column] = static_cast<float>(sum + before[column]);
     }
     const DeviceArray in(of, x);
-    const Vector sums = same_each_time([&] {
+    const auto apply = [&](const Vector& there, bool add) {
       const DeviceArray scratch =
           float32_array(of, junk(kernels::column_sums_scratch_floats(rows, columns)));
-      const DeviceArray out = float32_array(of, junk(columns));
+      const DeviceArray out = float32_array(of, there);
       EXPECT_TRUE(kernels::column_sums(rows, columns, of.type, in.data(), scratch.as<float>(),
-                                       out.as<float>(), kernel_device()->stream()));
+                                       out.as<float>(), add, kernel_device()->stream()));
       return out.read();
-    });
-    expect_close(sums, expected, ElementType::float32, 1e-4f);
+    };
+    expect_close(same_each_time([&] { return apply(junk(columns), false); }), expected,
+                 ElementType::float32, 1e-4f);
+    expect_close(same_each_time([&] { return apply(before, true); }), expected_added,
+                 ElementType::float32, 1e-4f);
   });
 }
 

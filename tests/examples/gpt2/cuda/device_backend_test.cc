@@ -10,12 +10,15 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/cuda/device_collective.h"
 #include "core/cuda/device_executor.h"
 #include "core/host/local_collective.h"
+#include "core/scheduler.h"
+#include "examples/gpt2/memory.h"
 #include "examples/gpt2/random.h"
 #include "examples/gpt2/scheduler_submitter.h"
 #include "tests/core/cuda/model_device.h"
@@ -41,14 +44,23 @@ struct DeviceRun {
   Gpt2Config config = kConfig;
   std::int64_t steps = kSteps;  ///< of a phase
   bool starts_afar = false;     ///< see move_away()
+  int micro_batches = 1;
+  int kept = 1;  ///< of them at once
+
+  TrainingOptions training() const {
+    return {.steps = steps * phases, .micro_batches = micro_batches, .micro_batches_kept = kept};
+  }
 };
 
 struct Outcome {
   std::vector<float> losses;
   std::uint64_t hash = 0;
   std::vector<std::vector<float>> gradients = {};  ///< by group, of the last step
+  std::size_t most_memory_bytes = 0;
 
-  bool operator==(const Outcome&) const = default;
+  bool has_bits_of(const Outcome& other) const {
+    return losses == other.losses && hash == other.hash && gradients == other.gradients;
+  }
 };
 
 /// Away from the small initial values, with which most gradients are next to nothing.
@@ -88,13 +100,13 @@ Outcome train_on_device(const DeviceRun& run) {
                                         .attention = run.has_attention ? &attention : nullptr},
                                        run.type);
     HOCKET_CHECK(backend, "the model device opens");
-    auto model = Gpt2::create(run.config, {.steps = run.steps * run.phases}, kText, **backend);
+    auto model = Gpt2::create(run.config, run.training(), kText, **backend);
     HOCKET_CHECK(model, "the model fits");
     if (run.starts_afar) move_away(**model, **backend);
     std::int64_t step = 0;
     for (int phase = 0; phase < run.phases; ++phase) {
       DeviceExecutor executor(device, groups, (*backend)->memory(), *messages, clock);
-      Scheduler scheduler({.streams = run.streams}, executor);
+      Scheduler scheduler({.streams = run.streams, .micro_batches_kept = run.kept}, executor);
       SchedulerSubmitter submitter(scheduler);
       (*model)->attach(submitter);
       for (std::int64_t i = 0; i < run.steps; ++i) {
@@ -105,7 +117,8 @@ Outcome train_on_device(const DeviceRun& run) {
       const auto done = scheduler.synchronize();
       EXPECT_TRUE(done) << done.error().message;
     }
-    outcome = {(*model)->losses(), (*model)->parameters_hash(), gradients_of(**model, **backend)};
+    outcome = {(*model)->losses(), (*model)->parameters_hash(), gradients_of(**model, **backend),
+               device.most_memory_in_use()};
   }
   EXPECT_THAT(device.problems(), testing::IsEmpty());
   device.run_all();
@@ -114,8 +127,9 @@ Outcome train_on_device(const DeviceRun& run) {
   return outcome;
 }
 
-std::vector<float> train_on_host(std::int64_t steps, const Gpt2Config& config = kConfig) {
-  const HostModel model(config, {.steps = steps}, kText);
+std::vector<float> train_on_host(std::int64_t steps, const Gpt2Config& config = kConfig,
+                                 int micro_batches = 1) {
+  const HostModel model(config, {.steps = steps, .micro_batches = micro_batches}, kText);
   ImmediateSubmitter submitter;
   model->attach(submitter);
   for (std::int64_t step = 0; step < steps; ++step) model->submit_step(step);
@@ -137,17 +151,18 @@ TEST(DeviceBackend, LossesAreThoseOfTheHost) {
 }
 
 // Losses alone would not tell: Adam's updates do not depend on a gradient's scale.
-TEST(DeviceBackend, GradientsAreThoseOfTheHost) {
-  const HostModel host(kConfig, {.steps = 1}, kText);
+void expect_gradients_of_the_host(DeviceRun run) {
+  run.steps = 1;
+  run.starts_afar = true;
+  const HostModel host(kConfig, run.training(), kText);
   move_away(*host, *host.backend);
   ImmediateSubmitter submitter;
   host->attach(submitter);
   host->submit_step(0);
   const auto expected = gradients_of(*host, *host.backend);
   for (const bool has_epilogues : {false, true}) {
-    const auto gradients =
-        train_on_device({.has_epilogues = has_epilogues, .steps = 1, .starts_afar = true})
-            .gradients;
+    run.has_epilogues = has_epilogues;
+    const auto gradients = train_on_device(run).gradients;
     ASSERT_EQ(gradients.size(), expected.size());
     for (std::size_t group = 0; group < expected.size(); ++group) {
       float largest = 0;
@@ -158,6 +173,28 @@ TEST(DeviceBackend, GradientsAreThoseOfTheHost) {
             << "group " << group << ", element " << i;
     }
   }
+}
+
+TEST(DeviceBackend, GradientsAreThoseOfTheHost) {
+  expect_gradients_of_the_host({});
+}
+
+TEST(DeviceBackend, AddsUpTheGradientsOfMicroBatches) {
+  for (const int kept : {1, 3}) {
+    SCOPED_TRACE(kept);
+    expect_gradients_of_the_host({.micro_batches = 3, .kept = kept});
+  }
+}
+
+TEST(DeviceBackend, LossesOfMicroBatchesAreThoseOfTheHost) {
+  const auto expected = train_on_host(kSteps, kConfig, 3);
+  for (const int kept : {1, 3}) {
+    SCOPED_TRACE(kept);
+    expect_near(train_on_device({.micro_batches = 3, .kept = kept}).losses, expected, 2e-5);
+  }
+  expect_near(
+      train_on_device({.type = ElementType::bfloat16, .micro_batches = 3, .kept = 3}).losses,
+      expected, 2e-2);
 }
 
 // bfloat16 has 8 bits of fraction, and a loss is a mean over tokens.
@@ -175,9 +212,24 @@ TEST(DeviceBackend, BitsDependNeitherOnStreamsNorOnTheirOrder) {
     const Outcome one = train_on_device({.type = type});
     for (std::uint64_t seed = 2; seed < 5; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
-      EXPECT_EQ(train_on_device({.type = type, .streams = static_cast<int>(seed), .seed = seed}),
-                one);
+      const auto streams = static_cast<int>(seed);
+      EXPECT_TRUE(
+          train_on_device({.type = type, .streams = streams, .seed = seed}).has_bits_of(one));
     }
+  }
+}
+
+// The first step runs as it is submitted, the second as the micro-batches that are kept allow.
+TEST(DeviceBackend, BitsOfMicroBatchesDependNeitherOnStreamsNorOnHowManyAreKept) {
+  const Outcome one = train_on_device({.steps = 2, .micro_batches = 3});
+  std::uint64_t seed = 1;
+  for (const auto& [kept, streams] :
+       {std::pair(1, 3), std::pair(2, 2), std::pair(3, 1), std::pair(3, 4)}) {
+    SCOPED_TRACE(testing::Message() << kept << " kept, " << streams << " streams");
+    EXPECT_TRUE(
+        train_on_device(
+            {.streams = streams, .seed = ++seed, .steps = 2, .micro_batches = 3, .kept = kept})
+            .has_bits_of(one));
   }
 }
 
@@ -201,6 +253,53 @@ TEST(DeviceBackend, ServesOnePhaseAfterTheOther) {
   expect_near(train_on_device({.streams = 2, .phases = 2}).losses, train_on_host(2 * kSteps), 5e-5);
 }
 
+// All that is kept is there at once where it is used twice in a step.
+TEST(DeviceBackend, TakesTheMemoryThatIsCounted) {
+  const DeviceRun runs[] = {
+      {.type = ElementType::float32, .steps = 1, .micro_batches = 2, .kept = 1},
+      {.type = ElementType::bfloat16, .steps = 1, .micro_batches = 4, .kept = 2},
+      {.type = ElementType::bfloat16,
+       .has_attention = true,
+       .steps = 1,
+       .micro_batches = 2,
+       .kept = 1}};
+  for (const DeviceRun& run : runs) {
+    ModelDevice device;
+    ModelProducts products(device);
+    ModelAttention attention(device);
+    const auto backend =
+        DeviceBackend::open({.driver = device,
+                             .products = products,
+                             .attention = run.has_attention ? &attention : nullptr},
+                            run.type);
+    ASSERT_TRUE(backend);
+    const auto counted =
+        static_cast<std::size_t>(memory_bytes(run.config, run.training(), **backend));
+    EXPECT_EQ(device.memory_in_use(), 0u);
+    const std::size_t taken = train_on_device(run).most_memory_bytes;
+    EXPECT_GE(taken, counted);
+    // Tokens, and what kernels scribble on.
+    EXPECT_LE(taken, counted + 2048);
+  }
+}
+
+TEST(DeviceBackend, RefusesToKeepMoreThanFitsTheDevice) {
+  ModelDevice device;
+  ModelProducts products(device);
+  const auto backend =
+      DeviceBackend::open({.driver = device, .products = products}, ElementType::bfloat16);
+  ASSERT_TRUE(backend);
+  TrainingOptions options{.micro_batches = 8, .micro_batches_kept = 3};
+  options.memory_limit_bytes = memory_bytes(kConfig, options, **backend) + 1;
+  options.micro_batches_kept = 8;
+  const auto refused = Gpt2::create(kConfig, options, kText, **backend);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("keep at most 3"));
+  options.micro_batches_kept = 3;
+  EXPECT_TRUE(Gpt2::create(kConfig, options, kText, **backend));
+}
+
 // As many steps as may be ahead of the device are drawn before it copies the first.
 TEST(DeviceBackend, DrawsNoBatchOverOneThatIsStillToBeCopied) {
   ModelDevice device;
@@ -211,31 +310,36 @@ TEST(DeviceBackend, DrawsNoBatchOverOneThatIsStillToBeCopied) {
   auto backend =
       DeviceBackend::open({.driver = device, .products = products}, ElementType::float32);
   ASSERT_TRUE(backend);
+  constexpr std::size_t kDrawnInStep = 3;
+  constexpr std::int64_t kDrawn = kDrawnInStep * (Scheduler::kStepsAhead + 1);
   const EmbeddingShape shape{.batch = 1, .sequence = 2, .vocabulary = 8, .width = 1};
-  (*backend)->allocate_batches(1, 2);
+  (*backend)->allocate_batches(2, 2, kDrawnInStep);
   const Buffer table = (*backend)->allocate(BufferUse::master, 8);
   const Buffer positions = (*backend)->allocate(BufferUse::master, 2);
   (*backend)->store(table, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7});
   std::vector<Buffer> looked_up;
-  for (std::int64_t step = 0; step <= Scheduler::kStepsAhead; ++step)
+  for (std::int64_t number = 0; number < kDrawn; ++number)
     looked_up.push_back((*backend)->allocate(BufferUse::master, 2));
   const auto stream = device.create_stream(StreamPriority::normal);
   const DeviceTask task{.stream = *stream};
   device.hold();
-  for (std::int64_t step = 0; step <= Scheduler::kStepsAhead; ++step) {
+  // Two at a time, so that neither takes the other's place on the device.
+  for (std::int64_t number = 0; number < kDrawn; ++number) {
     const RunningDeviceTask running(task);
-    (*backend)->load_batch(0, step, [&](auto inputs, auto) {
-      inputs[0] = static_cast<std::int32_t>(step);
-      inputs[1] = static_cast<std::int32_t>(step + 1);
+    (*backend)->load_batch(number % 2, number, [&](auto inputs, auto) {
+      inputs[0] = static_cast<std::int32_t>(number);
+      inputs[1] = static_cast<std::int32_t>(number + 1);
     });
-    (*backend)->embedding_forward(shape, 0, table, positions,
-                                  looked_up[static_cast<std::size_t>(step)]);
+    if (number % 2 == 0) continue;
+    for (const std::int64_t batch : {number - 1, number})
+      (*backend)->embedding_forward(shape, batch % 2, table, positions,
+                                    looked_up[static_cast<std::size_t>(batch)]);
   }
   device.release();
   device.run_all();
-  for (std::int64_t step = 0; step <= Scheduler::kStepsAhead; ++step) {
-    const auto tokens = static_cast<float>(step);
-    EXPECT_EQ((*backend)->load(looked_up[static_cast<std::size_t>(step)]),
+  for (std::int64_t number = 0; number < kDrawn; ++number) {
+    const auto tokens = static_cast<float>(number);
+    EXPECT_EQ((*backend)->load(looked_up[static_cast<std::size_t>(number)]),
               (std::vector<float>{tokens, tokens + 1}));
   }
   emulated::set_put_work(nullptr);

@@ -40,22 +40,26 @@ void expect_embedding_backward(KernelCase& of, const EmbeddingShape& shape,
                                const std::vector<std::int32_t>& tokens) {
   const std::size_t width = shape.width;
   const Vector dy = of.normal(tokens.size() * width),
-               before = of.normal_float32(shape.vocabulary * width);
-  Vector expected = before, expected_positions(shape.sequence * width);
-  embedding_backward(shape, tokens, dy, expected, expected_positions);
+               before = of.normal_float32(shape.vocabulary * width),
+               positions_before = of.normal_float32(shape.sequence * width);
   const DeviceArray token(tokens), gradient(of, dy);
-  Vector positions;
-  const Vector dtable = same_each_time([&] {
-    const DeviceArray table = float32_array(of, before);
-    const DeviceArray position_table = float32_array(of, junk(expected_positions.size()));
-    EXPECT_TRUE(kernels::embedding_backward(shape, of.type, token.as<std::int32_t>(),
-                                            gradient.data(), table.as<float>(),
-                                            position_table.as<float>(), kernel_device()->stream()));
-    positions = position_table.read();
-    return table.read();
-  });
-  expect_close(dtable, expected, ElementType::float32);
-  expect_close(positions, expected_positions, ElementType::float32);
+  for (const bool add : {false, true}) {
+    SCOPED_TRACE(add ? "added" : "overwritten");
+    Vector expected = before, expected_positions = positions_before, positions;
+    embedding_backward(shape, tokens, dy, expected, expected_positions, add);
+    const Vector dtable = same_each_time([&] {
+      const DeviceArray table = float32_array(of, before);
+      const DeviceArray position_table =
+          float32_array(of, add ? positions_before : junk(positions_before.size()));
+      EXPECT_TRUE(kernels::embedding_backward(
+          shape, of.type, token.as<std::int32_t>(), gradient.data(), table.as<float>(),
+          position_table.as<float>(), add, kernel_device()->stream()));
+      positions = position_table.read();
+      return table.read();
+    });
+    expect_close(dtable, expected, ElementType::float32);
+    expect_close(positions, expected_positions, ElementType::float32);
+  }
 }
 
 TEST_F(EmbeddingKernels, Backward) {

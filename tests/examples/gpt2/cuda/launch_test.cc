@@ -25,7 +25,7 @@ TEST(Launch, RefusesWhatTheDeviceCannotRun) {
   // More blocks down than there can be.
   const int columns = 32 * 65536;
   const auto launched = kernels::column_sums(1, columns + 1, ElementType::float32, nullptr, nullptr,
-                                             nullptr, device->stream());
+                                             nullptr, false, device->stream());
   ASSERT_FALSE(launched);
   EXPECT_THAT(launched.error().message, testing::StartsWith("column_sums: "));
   // It is forgotten then.

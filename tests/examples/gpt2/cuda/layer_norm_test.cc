@@ -73,25 +73,30 @@ TEST_F(LayerNormKernels, BackwardInput) {
 TEST_F(LayerNormKernels, BackwardWeight) {
   for_kernel_cases([](KernelCase& of) {
     const NormCase norm(of, 300);
-    Vector expected(norm.shape.width), expected_bias(norm.shape.width);
-    layer_norm_backward_weight(norm.shape, norm.x, norm.statistics, norm.dy, expected,
-                               expected_bias);
+    const Vector gain_before = of.normal_float32(norm.shape.width),
+                 bias_before = of.normal_float32(norm.shape.width);
     const DeviceArray in(of, norm.x), gradient(of, norm.dy),
         statistics = float32_array(of, norm.statistics);
-    Vector bias;
-    const Vector gain = same_each_time([&] {
-      const DeviceArray scratch =
-          float32_array(of, junk(kernels::layer_norm_scratch_floats(norm.shape)));
-      const DeviceArray dgain = float32_array(of, junk(norm.shape.width)),
-                        dbias = float32_array(of, junk(norm.shape.width));
-      EXPECT_TRUE(kernels::layer_norm_backward_weight(
-          norm.shape, of.type, in.data(), statistics.as<float>(), gradient.data(),
-          scratch.as<float>(), dgain.as<float>(), dbias.as<float>(), kernel_device()->stream()));
-      bias = dbias.read();
-      return dgain.read();
-    });
-    expect_close(gain, expected, ElementType::float32, 1e-4f);
-    expect_close(bias, expected_bias, ElementType::float32, 1e-4f);
+    for (const bool add : {false, true}) {
+      SCOPED_TRACE(add ? "added" : "overwritten");
+      Vector expected = gain_before, expected_bias = bias_before, bias;
+      layer_norm_backward_weight(norm.shape, norm.x, norm.statistics, norm.dy, expected,
+                                 expected_bias, add);
+      const Vector gain = same_each_time([&] {
+        const DeviceArray scratch =
+            float32_array(of, junk(kernels::layer_norm_scratch_floats(norm.shape)));
+        const DeviceArray dgain = float32_array(of, add ? gain_before : junk(norm.shape.width)),
+                          dbias = float32_array(of, add ? bias_before : junk(norm.shape.width));
+        EXPECT_TRUE(kernels::layer_norm_backward_weight(
+            norm.shape, of.type, in.data(), statistics.as<float>(), gradient.data(),
+            scratch.as<float>(), dgain.as<float>(), dbias.as<float>(), add,
+            kernel_device()->stream()));
+        bias = dbias.read();
+        return dgain.read();
+      });
+      expect_close(gain, expected, ElementType::float32, 1e-4f);
+      expect_close(bias, expected_bias, ElementType::float32, 1e-4f);
+    }
   });
 }
 
