@@ -38,8 +38,8 @@ struct ComputeWork {
   bool once = true;
   /// What the task accesses, for an executor that issues ahead; valid as long as the body.
   std::span<const Access> accesses = {};
-  /// If not null: in place of the body, all of this; for an executor that runs whole steps. Valid
-  /// as long.
+  /// If not null: in place of the body, all of this; for an executor that runs whole steps, which
+  /// traces it as one task. Valid as long.
   const StepWork* whole_step = nullptr;
 };
 
@@ -142,8 +142,8 @@ class Executor {
   /// change.
   virtual bool issues_ahead() const { return false; }
 
-  /// Whether it takes captured steps as a whole, the same ones again and again (StepWork). Does not
-  /// change.
+  /// Whether it can take captured steps as a whole, the same ones again and again (StepWork); the
+  /// configuration says whether it gets them so. Does not change.
   virtual bool runs_whole_steps() const { return false; }
 
   /// This process's place among the ranks.

@@ -1,5 +1,9 @@
 #include "core/report.h"
 
+#include <algorithm>
+#include <iterator>
+#include <span>
+
 #include "core/json.h"
 
 namespace hocket {
@@ -19,7 +23,10 @@ Result<Iteration> iteration_from_json(const nlohmann::json& entry) {
                 {"compute_ns", &iteration.compute_ns, 0},
                 {"communication_ns", &iteration.communication_ns, 0},
                 {"exposed_ns", &iteration.exposed_ns, 0}};
-  for (const auto& [field, target, low] : fields) {
+  iteration.is_whole = std::ranges::none_of(
+      std::span(fields).subspan(1), [&](const auto& each) { return entry.contains(each.field); });
+  for (const auto& [field, target, low] :
+       std::span(fields).first(iteration.is_whole ? 1 : std::size(fields))) {
     const auto value = read_integer(entry, field, low, kMaxNs);
     if (!value) return failure(value.error().in("field \"iterations\""));
     *target = *value;
@@ -27,16 +34,20 @@ Result<Iteration> iteration_from_json(const nlohmann::json& entry) {
   return iteration;
 }
 
+nlohmann::json iteration_to_json(const Iteration& iteration) {
+  if (iteration.is_whole) return {{"wall_ns", iteration.wall_ns}};
+  return {{"wall_ns", iteration.wall_ns},
+          {"compute_ns", iteration.compute_ns},
+          {"communication_ns", iteration.communication_ns},
+          {"exposed_ns", iteration.exposed_ns}};
+}
+
 }  // namespace
 
 nlohmann::json to_json(const RunReport& report) {
   auto iterations = nlohmann::json::array();
-  for (const auto& iteration : report.iterations) {
-    iterations.push_back({{"wall_ns", iteration.wall_ns},
-                          {"compute_ns", iteration.compute_ns},
-                          {"communication_ns", iteration.communication_ns},
-                          {"exposed_ns", iteration.exposed_ns}});
-  }
+  for (const auto& iteration : report.iterations)
+    iterations.push_back(iteration_to_json(iteration));
   return {{"format", kReportFormat},
           {"version", kReportVersion},
           {"topology", to_json(report.topology)},

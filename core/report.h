@@ -22,6 +22,8 @@ struct Iteration {
   std::int64_t compute_ns = 0;        ///< at least one compute task was running
   std::int64_t communication_ns = 0;  ///< at least one part was in flight
   std::int64_t exposed_ns = 0;        ///< communication in flight and no compute running
+  /// The step ran as one, so what it was spent on is not known; those three are 0.
+  bool is_whole = false;
 
   bool operator==(const Iteration&) const = default;
 };

@@ -61,6 +61,7 @@ void visit_knobs(Visitor& visitor, Config& config) {
   visitor.integer("compute_parts", config.compute_parts);
   visitor.choice("compute_order", config.compute_order);
   visitor.integer("micro_batches_kept", config.micro_batches_kept);
+  visitor.choice("step_issue", config.step_issue);
 }
 
 template <class Visitor, class Region>
@@ -300,7 +301,7 @@ bool is_always_written(std::string_view knob) {
 }  // namespace
 
 std::span<const Knob> schedule_knobs() {
-  static const std::array<Knob, 12> knobs{{
+  static const std::array<Knob, 13> knobs{{
       partition_knob(),
       {"credit_bytes", 4 * KiB, 16384 * MiB, 64 * KiB, 256 * MiB, true, {}},
       streams_knob(),
@@ -313,6 +314,7 @@ std::span<const Knob> schedule_knobs() {
       compute_parts_knob(),
       {"compute_order", 0, 0, 0, 0, false, {"given", "critical_path"}, {}, false},
       {"micro_batches_kept", 1, 1024, 1, 16, true, {}, {}, false},
+      {"step_issue", 0, 0, 0, 0, false, {"tasks", "graph"}, {}, false},
   }};
   return knobs;
 }
@@ -365,6 +367,9 @@ std::string_view to_string(CollectiveLaunch launch) {
 }
 std::string_view to_string(ComputeOrder order) {
   return named(schedule_knobs(), "compute_order").choices[static_cast<std::size_t>(order)];
+}
+std::string_view to_string(StepIssue issue) {
+  return named(schedule_knobs(), "step_issue").choices[static_cast<std::size_t>(issue)];
 }
 
 Result<void> validate(const ScheduleConfig& config) {

@@ -42,6 +42,12 @@ enum class ComputeOrder {
   critical_path,  ///< the one with the longest chain of tasks behind it within the step
 };
 
+/// How a device gets a step that repeats.
+enum class StepIssue {
+  tasks,  ///< task by task, so that steps overlap
+  graph,  ///< all of it as one graph: one call of the host, after the step before has ended
+};
+
 /// What one region of a step does otherwise than the rest; absent: the same.
 struct RegionOverrides {
   std::optional<std::int64_t> partition_bytes, bucket_bytes;
@@ -91,6 +97,9 @@ struct ScheduleConfig {
   int micro_batches_kept = 1;
   /// By the name that tasks give.
   std::map<std::string, RegionOverrides> regions = {};
+
+  /// Means nothing to hosts (core/scheduler.h, Scheduler::replay()).
+  StepIssue step_issue = StepIssue::tasks;
 
   /// Fields of a newer version: kept and written back, without effect here.
   nlohmann::json unknown_fields = nlohmann::json::object();
@@ -142,7 +151,7 @@ Result<ScheduleConfig> with_knob(const ScheduleConfig& config, std::string_view 
 Result<void> validate(const ScheduleConfig& config);
 
 /// `{"format":"hocket-schedule","version":1,"partition_bytes":…,…}`. What says how steps are
-/// partitioned is left out where it has its default.
+/// partitioned, and issued, is left out where it has its default.
 nlohmann::json to_json(const ScheduleConfig& config);
 
 /// Reads the JSON form. Absent knobs keep their defaults. Unknown fields are kept; when `warnings`
@@ -156,5 +165,6 @@ std::string_view to_string(CollectiveOrder order);
 std::string_view to_string(CollectivePrimitive primitive);
 std::string_view to_string(CollectiveLaunch launch);
 std::string_view to_string(ComputeOrder order);
+std::string_view to_string(StepIssue issue);
 
 }  // namespace hocket

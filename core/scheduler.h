@@ -110,10 +110,12 @@ class Scheduler final : private WorkSource {
   /// run once each time; two runs of a body that only reads may overlap. What was submitted in
   /// another way before is waited for.
   ///
-  /// An executor that runs whole steps gets them as such, unless the order of collectives is
-  /// negotiated between ranks, or a trace or an observer wants to know of the tasks. Then bodies
-  /// run only as often as StepWork says, one step begins when the one before has ended, and a step
-  /// that is another one, or is configured anew, when all before have.
+  /// With step_issue=graph an executor that runs whole steps gets them as such, unless the
+  /// configuration partitions steps, the order of collectives is negotiated between ranks, or an
+  /// observer wants to know of the tasks. Then bodies run only as often as StepWork says, one step
+  /// begins when the one before has ended, and a step that is another one, or is configured anew,
+  /// when all before have; a trace has one compute event a step, named "step", of kWholeStep
+  /// (core/task_marker.h). Otherwise steps go task by task.
   Result<void> replay(const std::shared_ptr<Capture>& step);
 
   /// Blocks until everything submitted is done. For the end of a job, not for use inside a step.

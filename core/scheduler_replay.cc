@@ -79,7 +79,9 @@ Result<void> Scheduler::replay(const std::shared_ptr<Capture>& step) {
 }
 
 bool Scheduler::may_run_whole_steps(const Capture& step) const {
-  if (!executor_.runs_whole_steps() || schedule_.announces || trace_ || is_observed_) return false;
+  if (schedule_.config.step_issue != StepIssue::graph || !executor_.runs_whole_steps())
+    return false;
+  if (schedule_.announces || is_observed_) return false;
   return std::ranges::all_of(step.payloads, [](const Payload& p) { return !p.special; });
 }
 

@@ -11,7 +11,7 @@
 
 namespace hocket {
 
-/// In place of a task: the launch of a whole step, as a graph.
+/// In place of a task: a whole step, launched as a graph.
 inline constexpr TaskId kWholeStep{~std::uint32_t{0}, ~std::uint32_t{0}};
 
 class TaskMarker {

@@ -32,7 +32,8 @@ struct TraceEvent {
   std::int64_t begin_ns = 0, end_ns = 0;
   /// Bytes of the part; 0 for compute.
   std::int64_t bytes = 0;
-  /// Which task it was, or whose part.
+  /// Which task it was, or whose part; kWholeStep (core/task_marker.h) where a whole step ran as
+  /// one.
   TaskId task = {};
   /// Of communication: the same number on all ranks means the same part; it comes once in a trace.
   std::int64_t sequence = kNoSequence;

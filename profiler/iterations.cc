@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "core/task_marker.h"
 #include "profiler/windows.h"
 
 namespace hocket {
@@ -49,14 +51,23 @@ std::optional<std::int64_t> TraceRecorder::step_start_ns(std::int64_t step) cons
 std::vector<Iteration> measure_iterations(const std::vector<TraceEvent>& events,
                                           std::int64_t warmup) {
   std::map<std::int64_t, std::int64_t> first;
-  for (const TraceEvent& event : events) note_start(event, first);
+  std::set<std::int64_t> whole;
+  for (const TraceEvent& event : events) {
+    note_start(event, first);
+    if (event.task == kWholeStep) whole.insert(event.step);
+  }
   std::vector<StepStart> starts;
   for (const auto& [step, begin_ns] : first) {
     if (warmup-- <= 0) starts.push_back({step, begin_ns});
   }
   std::vector<Iteration> iterations;
-  for (const auto& i : measure_windows(windows_of(starts, kNoStep), activity_of(events)))
-    iterations.push_back({i.wall_ns, i.compute_ns, i.communication_ns, i.exposed_ns});
+  for (const auto& i : measure_windows(windows_of(starts, kNoStep), activity_of(events))) {
+    if (whole.contains(i.step)) {
+      iterations.push_back({.wall_ns = i.wall_ns, .is_whole = true});
+    } else {
+      iterations.push_back({i.wall_ns, i.compute_ns, i.communication_ns, i.exposed_ns});
+    }
+  }
   return iterations;
 }
 

@@ -35,7 +35,8 @@ class TraceRecorder final : public TraceSink {
 /// The iterations in `events`, in order, without the first `warmup` and without the last step,
 /// whose end nothing marks. Within each window: the union of compute intervals, the union of
 /// communication intervals, and the part of the latter outside the former (exposed communication;
-/// Holistic Trace Analysis calls the rest overlap).
+/// Holistic Trace Analysis calls the rest overlap). Of steps that ran as a whole (kWholeStep of
+/// core/task_marker.h) only the time is known.
 std::vector<Iteration> measure_iterations(const std::vector<TraceEvent>& events,
                                           std::int64_t warmup);
 

@@ -48,6 +48,7 @@ std::string substituted(std::string_view argument, const Params& params) {
 void add_report(const RunReport& report, TrialOutcome& outcome) {
   for (const auto& iteration : report.iterations) {
     outcome.metrics["iteration_ns"].push_back(static_cast<double>(iteration.wall_ns));
+    if (iteration.is_whole) continue;
     outcome.metrics["compute_ns"].push_back(static_cast<double>(iteration.compute_ns));
     outcome.metrics["communication_ns"].push_back(static_cast<double>(iteration.communication_ns));
     outcome.metrics["exposed_ns"].push_back(static_cast<double>(iteration.exposed_ns));

@@ -88,10 +88,11 @@ Result<Costs> measure(const Options& options) {
   const auto messages = group.join(0);
   DeviceMemory memory(**driver);
   StepLaunches launches(clock);
-  DeviceExecutor executor(
-      **driver, groups, memory, *messages, clock,
-      {.graphs = options.graphs, .marker = options.graphs ? &launches : nullptr});
-  Scheduler scheduler({.streams = options.streams}, executor);
+  DeviceExecutor executor(**driver, groups, memory, *messages, clock,
+                          {.marker = options.graphs ? &launches : nullptr});
+  Scheduler scheduler({.streams = options.streams,
+                       .step_issue = options.graphs ? StepIssue::graph : StepIssue::tasks},
+                      executor);
   // As many chains as there are streams.
   std::vector<DataId> chains;
   for (int i = 0; i < options.streams; ++i) chains.push_back(scheduler.add_data());

@@ -4,7 +4,8 @@
 // channel. It issues ahead (core/executor.h): a task is put into a stream as soon as those that it
 // waits for are in theirs, behind waits for these where they are on other streams
 // (stream_mapping.h). So a dependency costs the device an event and the host nothing; the host
-// hears of what has run later, by asking, and tells the source for its credits and steps.
+// hears of what has run later, by asking, and tells the source for its credits and steps. A step
+// that comes as a whole is launched as a graph (step_graph.h), and is one task to all of this.
 //
 // Bodies run on the one thread that puts everything into streams, in the order in which the source
 // hands it out, and must not wait for the device (device_task.h). Values of collectives are in the
@@ -34,9 +35,6 @@
 namespace hocket {
 
 struct DeviceExecutorOptions {
-  /// Captured steps are launched as a whole (step_graph.h), where the order of collectives is known
-  /// beforehand and nobody traces or observes the tasks.
-  bool graphs = false;
   /// Told what is put onto the device, and whose it is; may be null. Outlives the executor.
   TaskMarker* marker = nullptr;
 };
@@ -56,7 +54,7 @@ class DeviceExecutor final : public Executor {
   void wake(std::size_t streams, std::size_t channels) override;
   void stop(bool failed) override;
   bool issues_ahead() const override { return true; }
-  bool runs_whole_steps() const override { return options_.graphs; }
+  bool runs_whole_steps() const override { return true; }
   int rank() const override { return groups_.rank(); }
   int world_size() const override { return messages_.world_size(); }
   int ranks_per_host() const override { return messages_.ranks_per_host(); }

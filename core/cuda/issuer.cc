@@ -40,8 +40,9 @@ Result<bool> Issuer::issue_compute() {
 
 Result<void> Issuer::run_compute(const ComputeWork& work) {
   const bool was_idle = !has_work_in_flight();
+  const TaskId traced = work.whole_step ? kWholeStep : work.task;
   const DeviceWork done{{.step = work.step, .is_part = false, .part_bytes = 0},
-                        {TraceKind::compute, 0, *work.name, work.step, 0, 0, 0, work.task}};
+                        {TraceKind::compute, 0, *work.name, work.step, 0, 0, 0, traced}};
   if (work.whole_step) {
     if (auto ok = run_step(work, done); !ok) return ok;
   } else {

@@ -1,7 +1,8 @@
 #pragma once
 
 // Captured steps that are put onto the device as a whole, by a graph: a launch costs the host one
-// call, however many tasks the step has. In return a step begins when the one before has ended.
+// call, however many tasks the step has. In return a step begins when the one before has ended, and
+// of its tasks nothing is known but that all have run.
 //
 // The first launch of a step puts its tasks into streams one by one, so that what bodies set up
 // when they first run is there. The second is captured, and from then on its graph is launched. So

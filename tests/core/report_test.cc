@@ -31,6 +31,17 @@ TEST(Report, JsonRoundTrips) {
   EXPECT_EQ(*read_back, sample_report());
 }
 
+TEST(Report, LeavesOutWhatIsNotKnownOfAWholeStep) {
+  RunReport report = sample_report();
+  report.iterations[1] = {.wall_ns = 90, .is_whole = true};
+  const auto document = to_json(report);
+  EXPECT_EQ(document["iterations"][1].dump(), R"({"wall_ns":90})");
+  EXPECT_EQ(parse_report(document.dump()).value(), report);
+  auto damaged = to_json(sample_report());
+  damaged["iterations"][1].erase("exposed_ns");
+  EXPECT_THAT(parse_report(damaged.dump()).error().message, HasSubstr(R"(field "exposed_ns")"));
+}
+
 TEST(Report, RefusesANegativeOrZeroTimeAndSaysWhere) {
   auto document = to_json(sample_report());
   document["iterations"][1]["wall_ns"] = 0;

@@ -35,6 +35,7 @@ ScheduleConfig random_partition_config(std::mt19937_64& random) {
   config.compute_parts = divides ? 2 + draw(8) : 1;
   config.compute_order = static_cast<ComputeOrder>(draw(2));
   config.micro_batches_kept = 1 + draw(8);
+  config.step_issue = static_cast<StepIssue>(draw(2));
   for (int i = draw(4); i-- > 0;) {
     RegionOverrides region;
     region.partition_bytes = perhaps(random, std::int64_t{4096} + draw(1 << 20));
@@ -88,9 +89,10 @@ TEST(ScheduleConfig, JsonRoundTripsForRandomPartitionsAndRegions) {
   }
 }
 
-TEST(ScheduleConfig, LeavesOutHowStepsArePartitionedWhereItIsTheDefault) {
+TEST(ScheduleConfig, LeavesOutHowStepsArePartitionedAndIssuedWhereItIsTheDefault) {
   const auto document = to_json(ScheduleConfig{});
   EXPECT_FALSE(document.contains("primitive"));
+  EXPECT_FALSE(document.contains("step_issue"));
   EXPECT_FALSE(document.contains("regions"));
   EXPECT_TRUE(document.contains("streams"));
 }
@@ -113,6 +115,24 @@ TEST(ScheduleConfig, ErrorsOfRegionsNameRegionAndField) {
               HasSubstr("field \"regions.a.bucket_bytes\": a bucket waits for all"));
   EXPECT_THAT(error_in(R"("compute_parts":2,"bucket_bytes":1048576)"),
               HasSubstr("field \"compute_parts\": a bucket waits for all"));
+}
+
+TEST(ScheduleConfig, SaysHowADeviceGetsAStep) {
+  const auto read = [](const std::string& issue) {
+    return parse_schedule_config(R"({"format":"hocket-schedule","version":1,"step_issue":")" +
+                                 issue + "\"}");
+  };
+  const auto config = read("graph");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->step_issue, StepIssue::graph);
+  EXPECT_EQ(to_json(*config)["step_issue"], "graph");
+  EXPECT_EQ(to_string(config->step_issue), "graph");
+  EXPECT_THAT(changed_knobs({}, *config), testing::ElementsAre("step_issue"));
+  EXPECT_EQ(read("tasks").value(), ScheduleConfig{});
+  EXPECT_THAT(read("graphs").error().message,
+              HasSubstr("field \"step_issue\": expected one of tasks, graph"));
+  EXPECT_FALSE(find_knob("step_issue")->searched);
+  EXPECT_EQ(find_knob("regions.a.step_issue"), nullptr);
 }
 
 TEST(ScheduleConfig, UnknownFieldsOfRegionsAreKeptAndWarnedOf) {

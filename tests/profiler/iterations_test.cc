@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "core/task_marker.h"
 #include "profiler/metrics.h"
 
 namespace hocket {
@@ -27,6 +28,16 @@ TEST(Iterations, AHandComputedTimeline) {
   EXPECT_EQ(measure_iterations(events, 1), (std::vector<Iteration>{{80, 50, 50, 20}}));
   EXPECT_TRUE(measure_iterations(events, 9).empty());
   EXPECT_TRUE(measure_iterations({}, 0).empty());
+}
+
+// From the start of a step to the start of the next, which waits for its end.
+TEST(Iterations, OfAWholeStepOnlyTheTimeIsKnown) {
+  std::vector<TraceEvent> events = {event(TraceKind::compute, 0, 0, 90),
+                                    event(TraceKind::compute, 1, 100, 170),
+                                    event(TraceKind::compute, 2, 180, 250)};
+  events[1].task = events[2].task = kWholeStep;
+  EXPECT_EQ(measure_iterations(events, 0),
+            (std::vector<Iteration>{{100, 90, 0, 0}, {.wall_ns = 80, .is_whole = true}}));
 }
 
 TEST(Iterations, AreThoseOfAStoredTrace) {

@@ -127,6 +127,18 @@ TEST_F(CommandRunnerTest, ReadsTheReport) {
   EXPECT_EQ(runner.objective().kind, ObjectiveKind::report);
 }
 
+TEST_F(CommandRunnerTest, KeepsOfWholeStepsWhatIsKnown) {
+  RunReport report;
+  report.config_source = "trial";
+  report.iterations = {{.wall_ns = 20, .is_whole = true}, {.wall_ns = 10, .is_whole = true}};
+  folder_.write("report", to_json(report).dump());
+  const auto result = shell("cp report \"$HOCKET_REPORT\"", "auto").run({}, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->value, 15);
+  EXPECT_FALSE(result->metrics.contains("compute_ns"));
+  EXPECT_FALSE(result->metrics.contains("exposed_ns"));
+}
+
 TEST_F(CommandRunnerTest, WarnsWhenTheJobRanUnderAnotherConfiguration) {
   folder_.write("report", report_text());
   const auto result =

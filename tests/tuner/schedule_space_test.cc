@@ -97,7 +97,7 @@ TEST(ScheduleSpace, TakesASubset) {
   EXPECT_EQ(schedule_parameters(wrong).error().message,
             "no knob is named \"stream\"; the nearest is streams of partition_bytes, credit_bytes, "
             "streams, comm_channels, order, bucket_bytes, primitive, group_ranks, launch, "
-            "compute_parts, compute_order, micro_batches_kept");
+            "compute_parts, compute_order, micro_batches_kept, step_issue");
 }
 
 TEST(ScheduleSpace, OtherParametersHaveNoEffect) {

@@ -14,6 +14,8 @@
 
 #include "core/host/local_collective.h"
 #include "core/scheduler.h"
+#include "core/tape.h"
+#include "core/task_marker.h"
 #include "tests/core/cuda/model_device.h"
 #include "tests/core/cuda/model_group.h"
 #include "tests/core/cuda/random_program.h"
@@ -33,12 +35,12 @@ void await(const auto& condition) {
 /// A rank with a device that is a model.
 struct ModelRank {
   ModelRank(ModelGroup& group, LocalGroup& messages, int rank, std::uint64_t seed,
-            const Clock& clock, const DeviceExecutorOptions& options = {})
+            const Clock& clock)
       : device(seed),
         collective(group, device, rank),
         link(messages.join(rank)),
         groups(collective, link->grid()),
-        executor(device, groups, memory, *link, clock, options) {}
+        executor(device, groups, memory, *link, clock) {}
 
   ModelDevice device;
   DeviceMemory memory{device};
@@ -50,11 +52,8 @@ struct ModelRank {
 
 /// One rank by itself.
 struct SoleModelRank {
-  explicit SoleModelRank(const Clock& clock, std::int64_t timeout_ns = 60'000'000'000,
-                         const DeviceExecutorOptions& options = {})
-      : messages(1, timeout_ns), rank(group, messages, 0, 1, clock, options) {}
-  SoleModelRank(const Clock& clock, const DeviceExecutorOptions& options)
-      : SoleModelRank(clock, 60'000'000'000, options) {}
+  explicit SoleModelRank(const Clock& clock, std::int64_t timeout_ns = 60'000'000'000)
+      : messages(1, timeout_ns), rank(group, messages, 0, 1, clock) {}
 
   ModelGroup group{1};
   LocalGroup messages;
@@ -77,6 +76,7 @@ ScheduleConfig random_device_config(std::mt19937_64& random, int ranks_per_host)
   config.streams = 1 + static_cast<int>(random() % 4);
   config.comm_channels = 1 + static_cast<int>(random() % 3);
   config.order = random() % 2 == 0 ? CollectiveOrder::fifo : CollectiveOrder::negotiated;
+  config.step_issue = static_cast<StepIssue>(random() % 2);
   if (random() % 2 == 0) return config;
   config.primitive = static_cast<CollectivePrimitive>(random() % 2);
   config.launch = static_cast<CollectiveLaunch>(random() % 2);
@@ -115,7 +115,6 @@ void run_random_program(std::uint64_t seed) {
   const int ranks_per_host = 1 + static_cast<int>(random() % 3), steps = 4;
   const int ranks = hosts * ranks_per_host;
   const bool replays = random() % 2 == 0, reconfigures = random() % 2 == 0;
-  const bool graphs = random() % 2 == 0;
   const ScheduleConfig config = random_device_config(random, ranks_per_host),
                        next = random_device_config(random, ranks_per_host);
   const bool sums_in_groups = config.group_ranks > 1 || next.group_ranks > 1;
@@ -124,8 +123,7 @@ void run_random_program(std::uint64_t seed) {
   ModelGroup group(ranks);
   LocalGroup messages(ranks, 60'000'000'000, ranks_per_host);
   const auto run_rank = [&](int rank) {
-    ModelRank own(group, messages, rank, seed * 7 + static_cast<std::uint64_t>(rank), clock,
-                  {.graphs = graphs});
+    ModelRank own(group, messages, rank, seed * 7 + static_cast<std::uint64_t>(rank), clock);
     auto values = program.start(rank);
     {
       Scheduler scheduler(config, own.executor);
@@ -150,7 +148,7 @@ void run_random_program(std::uint64_t seed) {
     }
     expect_values(values, expected[static_cast<std::size_t>(rank)], sums_in_groups);
     EXPECT_THAT(own.device.problems(), IsEmpty());
-    if (!graphs) {
+    if (own.device.graph_launches() == 0 && config.step_issue == StepIssue::tasks) {
       EXPECT_EQ(own.device.idle_waits(), 0);
     }
     own.device.run_all();
@@ -227,12 +225,12 @@ TEST_F(DeviceExecutorTest, EveryWaitIsMissed) {
 /// Two steps of a program as a whole, the second captured; as forget_a_wait() otherwise.
 bool forget_a_wait_of_a_graph(std::uint64_t seed, std::int64_t wait, bool& is_found) {
   const SteadyClock clock;
-  SoleModelRank sole(clock, {.graphs = true});
+  SoleModelRank sole(clock);
   ModelDevice& device = sole.rank.device;
   const RandomProgram program(seed);
   auto values = program.start(0);
   device.forget_wait(wait);
-  ScheduleConfig config;
+  ScheduleConfig config{.step_issue = StepIssue::graph};
   config.streams = 3;
   config.comm_channels = 2;
   Scheduler scheduler(config, sole.rank.executor);
@@ -261,12 +259,11 @@ TEST_F(DeviceExecutorTest, EveryWaitOfAGraphIsMissed) {
 }
 
 TEST_F(DeviceExecutorTest, LaunchesACapturedStepByItsGraph) {
-  SoleModelRank sole(clock_, {.graphs = true});
+  SoleModelRank sole(clock_);
   ModelDevice& device = sole.rank.device;
   const RandomProgram program(3);
   auto values = program.start(0);
-  ScheduleConfig config;
-  config.order = CollectiveOrder::fifo;
+  ScheduleConfig config{.step_issue = StepIssue::graph};
   int bodies = 0;
   {
     Scheduler scheduler(config, sole.rank.executor);
@@ -298,6 +295,75 @@ TEST_F(DeviceExecutorTest, LaunchesACapturedStepByItsGraph) {
   }
   EXPECT_EQ(values, program.expected(10, 1).front());
   EXPECT_THAT(device.problems(), IsEmpty());
+}
+
+/// Steps of one kernel and one sum, replayed.
+struct ReplayedSteps {
+  static constexpr int kSteps = 5;
+
+  ReplayedSteps(SoleModelRank& sole, const ScheduleConfig& config, SchedulerOptions options) {
+    ModelDevice& device = sole.rank.device;
+    std::vector<float> values(64);
+    Scheduler scheduler(config, sole.rank.executor, std::move(options));
+    const DataId data = scheduler.add_data();
+    scheduler.begin_capture();
+    scheduler.compute({.name = "backward"}, {update(data)}, [&] {
+      ++bodies;
+      device.launch(this_device_task().stream, {writes(values)}, [&] { ++kernels; });
+    });
+    scheduler.all_reduce({.name = "gradient"}, data, values);
+    const auto captured = scheduler.end_capture();
+    for (int step = 0; step < kSteps; ++step) EXPECT_TRUE(scheduler.replay(captured));
+    EXPECT_TRUE(scheduler.synchronize());
+    EXPECT_EQ(kernels, kSteps);
+  }
+
+  int bodies = 0, kernels = 0;
+};
+
+class KeptTrace final : public TraceSink {
+ public:
+  void record(const TraceEvent& event) override { events.push_back(event); }
+  std::vector<TraceEvent> events;
+};
+
+TEST_F(DeviceExecutorTest, TracesAWholeStepAsOneTask) {
+  SoleModelRank sole(clock_);
+  KeptTrace trace;
+  const std::int64_t before_ns = clock_.now_ns();
+  const ReplayedSteps steps(sole, {.streams = 2, .step_issue = StepIssue::graph},
+                            {.trace = &trace});
+  EXPECT_EQ(steps.bodies, 2);
+  ASSERT_EQ(trace.events.size(), std::size_t{ReplayedSteps::kSteps});
+  std::int64_t end_ns = before_ns;
+  for (std::size_t step = 0; step < trace.events.size(); ++step) {
+    const TraceEvent& event = trace.events[step];
+    EXPECT_EQ(event.kind, TraceKind::compute);
+    EXPECT_EQ(event.name, "step");
+    EXPECT_EQ(event.task, kWholeStep);
+    EXPECT_EQ(event.step, static_cast<std::int64_t>(step));
+    EXPECT_GT(event.begin_ns, end_ns) << "a step begins when the one before has ended";
+    // The kernel and the sum are in it.
+    EXPECT_GE(event.end_ns - event.begin_ns, 2 * ModelDevice::kTurnNs);
+    end_ns = event.end_ns;
+  }
+}
+
+TEST_F(DeviceExecutorTest, AnObservedStepGoesTaskByTask) {
+  TapeWriter tape({}, clock_, [](std::string_view) {});
+  SoleModelRank sole(clock_);
+  KeptTrace trace;
+  const ReplayedSteps steps(sole, {.step_issue = StepIssue::graph},
+                            {.trace = &trace, .observer = &tape});
+  EXPECT_EQ(steps.bodies, ReplayedSteps::kSteps);
+  EXPECT_EQ(trace.events.size(), std::size_t{2} * ReplayedSteps::kSteps);
+  EXPECT_EQ(sole.rank.device.graph_launches(), 0);
+}
+
+TEST_F(DeviceExecutorTest, StepsAreGraphsOnlyWhereTheConfigurationSaysSo) {
+  SoleModelRank sole(clock_);
+  EXPECT_EQ(ReplayedSteps(sole, {}, {}).bodies, ReplayedSteps::kSteps);
+  EXPECT_EQ(sole.rank.device.graph_launches(), 0);
 }
 
 TEST_F(DeviceExecutorTest, FreesWhatParallelTasksReadLast) {
@@ -462,13 +528,13 @@ TEST_F(DeviceExecutorTest, RefusesACollectiveOnMemoryThatMoves) {
 
 TEST_F(DeviceExecutorTest, EveryFailureOfTheDriverReachesTheSubmitter) {
   const RandomProgram program(5);
-  for (const bool graphs : {false, true}) {
+  for (const StepIssue issue : {StepIssue::tasks, StepIssue::graph}) {
     bool has_succeeded = false;
     for (std::int64_t call = 0; !has_succeeded; call += 1 + call / 8) {
-      SoleModelRank sole(clock_, {.graphs = graphs});
+      SoleModelRank sole(clock_);
       sole.rank.device.fail_at(call);
       auto values = program.start(0);
-      Scheduler scheduler({}, sole.rank.executor);
+      Scheduler scheduler({.step_issue = issue}, sole.rank.executor);
       program.add_data(scheduler, sole.rank.memory);
       scheduler.begin_capture();
       program.submit(scheduler, values, sole.rank.device);

@@ -6,7 +6,8 @@
 // accesses to the same bytes, one of them a write, must be ordered by streams, waits, and what the
 // host has seen to have run. So a missing wait is found even when it does no harm.
 //
-// What is captured is kept call by call, and made again at every launch, on streams of its own.
+// What is captured is kept call by call, and made again at every launch, on streams of its own. As
+// on a device, memory of a captured step must begin and end within it.
 
 #include <algorithm>
 #include <cstddef>
@@ -97,7 +98,15 @@ class ModelDevice final : public DeviceDriver {
     return all;
   }
 
-  Result<void> use_device() override { return call(); }
+  Result<void> use_device() override {
+    used_by_this_thread_ = this;
+    return call();
+  }
+  /// The device of this thread.
+  static ModelDevice& in_use() {
+    HOCKET_CHECK(used_by_this_thread_, "the thread uses a device first");
+    return *used_by_this_thread_;
+  }
 
   Result<DeviceStream> create_stream(StreamPriority priority) override {
     if (auto ok = call(); !ok) return failure(ok.error());
@@ -192,6 +201,8 @@ class ModelDevice final : public DeviceDriver {
     // Never used again by another allocation, so that a use after its end is seen.
     blocks_.push_back({std::make_unique<std::byte[]>(bytes), bytes});
     Block* const block = &blocks_.back();
+    block->capture = stream_of(stream).capture.get();
+    if (block->capture) ++stream_of(stream).capture->allocated;
     put_or_capture(stream_of(stream), [this, block](Stream& s, Marks&) {
       block->freed = false;
       check_access(s, {{block->memory.get(), block->bytes, true}});
@@ -206,6 +217,10 @@ class ModelDevice final : public DeviceDriver {
     const auto block = std::ranges::find_if(
         blocks_, [&](const Block& b) { return b.memory.get() == memory && !b.freed; });
     HOCKET_CHECK(block != blocks_.end(), "freed what was never allocated, or twice");
+    const std::shared_ptr<Graph>& capture = stream_of(stream).capture;
+    if (block->capture != capture.get())
+      return failure(ErrorCode::unavailable, "memory of another capture, or of none");
+    if (capture) --capture->allocated;
     put_or_capture(stream_of(stream), [this, block = &*block](Stream& s, Marks&) {
       check_access(s, {{block->memory.get(), block->bytes, true}});
       block->freed = true;
@@ -250,6 +265,8 @@ class ModelDevice final : public DeviceDriver {
     for (std::size_t i = 0; i < graph->streams.size(); ++i)
       if (graph->clocks[0][i] < graph->clocks[i][i])
         return failure(ErrorCode::unavailable, "a captured stream was not waited for");
+    if (graph->allocated > 0)
+      return failure(ErrorCode::unavailable, "captured memory is not freed in its capture");
     graphs_.push_back(graph);
     ++graphs_alive_;
     return DeviceGraph{graph.get()};
@@ -286,6 +303,7 @@ class ModelDevice final : public DeviceDriver {
     std::vector<std::pair<std::size_t, std::function<void(Stream&, Marks&)>>> calls;
     std::vector<ModelClock> clocks;           // by stream: how many calls come before
     std::vector<ModelClock> clocks_of_marks;  // of the events that were recorded
+    int allocated = 0;                        // and not freed
   };
   struct Event {
     EventTiming timing = EventTiming::none;
@@ -316,6 +334,7 @@ class ModelDevice final : public DeviceDriver {
     std::unique_ptr<std::byte[]> memory;
     std::size_t bytes = 0;
     bool freed = false;
+    const Graph* capture = nullptr;  // in which it was allocated
   };
 
   static Stream& stream_of(DeviceStream stream) { return *static_cast<Stream*>(stream.handle); }
@@ -420,6 +439,8 @@ class ModelDevice final : public DeviceDriver {
     if (entry.effect) entry.effect();
     return true;
   }
+
+  static inline thread_local ModelDevice* used_by_this_thread_ = nullptr;
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:
