@@ -226,6 +226,7 @@ void Scheduler::submit(Submission submission, std::span<const Access> accesses) 
 }
 
 void Scheduler::submit_to_plan(Submission submission, std::span<const Access> accesses) {
+  if (capturing_) return capturing_->add(std::move(submission), accesses);
   if (replaying_) leave_replay();
   std::lock_guard lock(submit_mutex_);
   submitting_.store(true, std::memory_order_relaxed);

@@ -110,12 +110,12 @@ class Scheduler final : private WorkSource {
   /// run once each time; two runs of a body that only reads may overlap. What was submitted in
   /// another way before is waited for.
   ///
-  /// With step_issue=graph an executor that runs whole steps gets them as such, unless the
-  /// configuration partitions steps, the order of collectives is negotiated between ranks, or an
-  /// observer wants to know of the tasks. Then bodies run only as often as StepWork says, one step
-  /// begins when the one before has ended, and a step that is another one, or is configured anew,
-  /// when all before have; a trace has one compute event a step, named "step", of kWholeStep
-  /// (core/task_marker.h). Otherwise steps go task by task.
+  /// With step_issue=graph an executor that runs whole steps gets them as such, unless the order of
+  /// collectives is negotiated between ranks, or an observer wants to know of the tasks. Then
+  /// bodies run only as often as StepWork says, one step begins when the one before has ended, and
+  /// a step that is another one, or is configured anew, when all before have; a trace has one
+  /// compute event a step, named "step", of kWholeStep (core/task_marker.h). Otherwise steps go
+  /// task by task, as does the first one where the configuration partitions steps.
   Result<void> replay(const std::shared_ptr<Capture>& step);
 
   /// Blocks until everything submitted is done. For the end of a job, not for use inside a step.
@@ -195,7 +195,7 @@ class Scheduler final : private WorkSource {
   };
 
   Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order) const;
-  bool may_run_whole_steps(const Capture& step) const;
+  bool may_run_whole_steps() const;
   Result<void> replay_whole(const std::shared_ptr<Capture>& step);
   /// Makes whole_ be of `step`; once nothing of another one is left.
   Result<void> prepare_whole(const std::shared_ptr<Capture>& step,
@@ -239,7 +239,11 @@ class Scheduler final : private WorkSource {
   void submit_rest();
   void end_followed_step();
   void map_pieces();
-  void replay_followed(Capture& step);
+  Result<void> replay_followed(const std::shared_ptr<Capture>& step);
+  void follow_capture(Capture& step);
+  /// What a captured step is partitioned into, captured itself; null when the follower knows
+  /// another step.
+  std::shared_ptr<Capture> captured_pieces(const std::shared_ptr<Capture>& step);
   void submit_collective_to_plan(Submission& submission, std::span<const Access> accesses);
   /// The error that the parts of the step's collective `index` are not what the static order has.
   std::optional<Error> check_static_order(std::size_t index, std::int64_t bytes) const;
@@ -285,6 +289,10 @@ class Scheduler final : private WorkSource {
   std::uint64_t mapped_ = 0;      // the follower's version of piece_accesses_
   std::vector<DataId> piece_data_;
   std::vector<std::vector<Access>> piece_accesses_;  // by task of the partitioned step
+  std::shared_ptr<Capture> learned_from_;            // the captured step that was learned,
+  std::uint64_t learned_ = 0;                        // as the follower counts them
+  std::shared_ptr<Capture> pieces_;                  // of learned_from_
+  std::uint64_t pieces_version_ = 0;                 // the follower's
 
   // Locked before mutex_ when both are. A stream that finds nothing to run looks here before it
   // sleeps, so no submission is left behind.

@@ -169,7 +169,34 @@ void Scheduler::end_followed_step() {
   fail_locked(is_short.error());
 }
 
-void Scheduler::replay_followed(Capture& step) {
+Result<void> Scheduler::replay_followed(const std::shared_ptr<Capture>& step) {
+  const bool learns = follower_->state() == StepFollower::State::learning;
+  follow_capture(*step);
+  auto ended = end_step();
+  if (learns && follower_->state() == StepFollower::State::following) {
+    learned_from_ = step;
+    learned_ = follower_->learned();
+  }
+  return ended;
+}
+
+std::shared_ptr<Scheduler::Capture> Scheduler::captured_pieces(
+    const std::shared_ptr<Capture>& step) {
+  const bool is_known = follower_->state() == StepFollower::State::following &&
+                        learned_from_ == step && learned_ == follower_->learned();
+  if (!is_known) return nullptr;
+  if (pieces_ && pieces_version_ == follower_->version()) return pieces_;
+  // What was launched may still call the bodies of the others.
+  (void)synchronize();
+  capturing_ = std::make_shared<Capture>();
+  follow_capture(*step);
+  end_followed_step();
+  pieces_ = end_capture();
+  pieces_version_ = follower_->version();
+  return pieces_;
+}
+
+void Scheduler::follow_capture(Capture& step) {
   for (std::uint32_t i = 0; i < step.step->size(); ++i) {
     const CapturedStep::Task& task = step.step->task(i);
     Payload& p = step.payloads[step.step->slot_of(i)];

@@ -46,12 +46,12 @@ std::shared_ptr<Scheduler::Capture> Scheduler::end_capture() {
 
 Result<void> Scheduler::replay(const std::shared_ptr<Capture>& step) {
   HOCKET_CHECK(!capturing_, "a step cannot be replayed while one is captured");
-  if (schedule_.partitions) {
-    replay_followed(*step);
-    return end_step();
-  }
   flush();
-  if (may_run_whole_steps(*step)) return replay_whole(step);
+  if (schedule_.partitions) {
+    const auto pieces = may_run_whole_steps() ? captured_pieces(step) : nullptr;
+    return pieces ? replay_whole(pieces) : replay_followed(step);
+  }
+  if (may_run_whole_steps()) return replay_whole(step);
   if (whole_) leave_replay();
   Wakes wakes;
   std::unique_lock lock(mutex_);
@@ -78,11 +78,9 @@ Result<void> Scheduler::replay(const std::shared_ptr<Capture>& step) {
   return finish_submitting_step(lock);
 }
 
-bool Scheduler::may_run_whole_steps(const Capture& step) const {
-  if (schedule_.config.step_issue != StepIssue::graph || !executor_.runs_whole_steps())
-    return false;
-  if (schedule_.announces || is_observed_) return false;
-  return std::ranges::all_of(step.payloads, [](const Payload& p) { return !p.special; });
+bool Scheduler::may_run_whole_steps() const {
+  return schedule_.config.step_issue == StepIssue::graph && executor_.runs_whole_steps() &&
+         !schedule_.announces && !is_observed_;
 }
 
 Result<void> Scheduler::replay_whole(const std::shared_ptr<Capture>& step) {
@@ -131,11 +129,23 @@ StepWork Scheduler::work_of(Capture& step) {
                 .step = step.step,
                 .sequence = sequence_of(step.step, schedule_.plan, schedule_.static_order),
                 .bodies = {},
-                .values = {}};
-  for (std::uint32_t task = 0; task < step.step->size(); ++task) {
-    Payload& p = step.payloads[step.step->slot_of(task)];
-    work.bodies.push_back(step.step->task(task).is_collective ? nullptr : &p.body);
-    work.values.push_back(p.values);
+                .parts = {}};
+  const auto payload_of = [&](std::uint32_t task) -> Payload& {
+    return step.payloads[step.step->slot_of(task)];
+  };
+  for (std::uint32_t task = 0; task < step.step->size(); ++task)
+    work.bodies.push_back(step.step->task(task).is_collective ? nullptr : &payload_of(task).body);
+  for (const StepEntry& entry : work.sequence) {
+    if (!entry.is_part) continue;
+    const CapturedStep::Task& task = step.step->task(entry.task);
+    PartWork part;
+    part.task = {entry.task, 0};
+    part.bytes = entry.bytes;
+    part.index = entry.part;
+    part.name = task.name;
+    part.accesses = task.accesses;
+    locate(payload_of(entry.task), {part.task, 0, entry.offset_bytes, entry.bytes}, part);
+    work.parts.push_back(part);
   }
   return work;
 }

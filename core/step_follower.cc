@@ -79,6 +79,7 @@ Result<bool> StepFollower::end_step() {
     auto partitioned = partition_step(learned_, *config_);
     if (!partitioned) return failure(partitioned.error());
     partition(std::move(*partitioned));
+    ++learned_steps_;
     position_ = 0;
     state_ = State::following;
     return false;

@@ -74,6 +74,8 @@ class StepFollower {
   const PartitionedStep& partitioned() const { return partitioned_; }
   /// Counts how often partitioned() became another one.
   std::uint64_t version() const { return version_; }
+  /// Counts the steps that were learned.
+  std::uint64_t learned() const { return learned_steps_; }
 
  private:
   bool is_next(const Task& task) const;
@@ -86,7 +88,7 @@ class StepFollower {
   StepDescription learned_;
   std::vector<const TaskPlace*> places_;  // of the learned tasks
   PartitionedStep partitioned_;
-  std::uint64_t version_ = 0;
+  std::uint64_t version_ = 0, learned_steps_ = 0;
   // By task of the learned step: the first task of partitioned_ that waits for it or a later one.
   std::vector<std::uint32_t> first_piece_;
   std::uint32_t position_ = 0;  // tasks of this step so far

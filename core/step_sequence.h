@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/captured_step.h"
+#include "core/executor.h"
 #include "core/plan.h"
 #include "core/task_body.h"
 
@@ -45,8 +46,8 @@ struct StepWork {
   std::vector<StepEntry> sequence;
   /// By task, in the order of submission; null for collectives.
   std::vector<TaskBody*> bodies;
-  /// By task; empty for computation.
-  std::vector<std::span<float>> values;
+  /// By StepEntry::part; the task is its place in the order of submission.
+  std::vector<PartWork> parts;
 };
 
 }  // namespace hocket

@@ -70,7 +70,7 @@ Result<void> StepGraph::capture(const StepWork& work) {
 Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
   if (auto ok = streams_.fork(stream); !ok) return ok;
   TaskIssue issue(streams_, parts_.memory, parts_.groups);
-  std::vector<StreamPosition> parts, also_after;
+  std::vector<StreamPosition> positions, also_after;  // of parts
   const auto channels = static_cast<std::uint64_t>(parts_.lanes.channels);
   for (const StepEntry& entry : work.sequence) {
     const CapturedStep::Task& task = work.step->task(entry.task);
@@ -83,18 +83,14 @@ Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
     also_after.clear();
     const std::uint64_t ended = entry.after_part ? *entry.after_part + 1 : 0;
     for (std::uint64_t part = ended - std::min(ended, channels); part < ended; ++part)
-      also_after.push_back(parts[part]);
-    constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
-    PartWork part;
-    part.task = {entry.task, 0};
-    part.values =
-        work.values[entry.task].subspan(static_cast<std::size_t>(entry.offset_bytes / kFloatBytes),
-                                        static_cast<std::size_t>(entry.bytes / kFloatBytes));
-    part.index = entry.part;
-    part.accesses = task.accesses;
+      also_after.push_back(positions[part]);
+    const PartWork& part = work.parts[entry.part];
     const auto position = issue.part(part, std::nullopt, also_after);
-    if (!position) return failure(position.error().in("all-reduce of \"" + task.name + "\""));
-    parts.push_back(*position);
+    if (!position) {
+      return failure(
+          position.error().in(std::string(in_words(part.kind)) + " of \"" + task.name + "\""));
+    }
+    positions.push_back(*position);
   }
   return streams_.join();
 }

@@ -297,6 +297,65 @@ TEST_F(DeviceExecutorTest, LaunchesACapturedStepByItsGraph) {
   EXPECT_THAT(device.problems(), IsEmpty());
 }
 
+// The first step is learned, and so goes task by task.
+TEST_F(DeviceExecutorTest, LaunchesAPartitionedStepByItsGraph) {
+  SoleModelRank sole(clock_);
+  ModelDevice& device = sole.rank.device;
+  const RandomProgram program(3);
+  auto values = program.start(0);
+  ScheduleConfig config{.partition_bytes = 8192,
+                        .bucket_bytes = 16384,
+                        .primitive = CollectivePrimitive::reduce_scatter_all_gather,
+                        .step_issue = StepIssue::graph};
+  int bodies = 0;
+  {
+    Scheduler scheduler(config, sole.rank.executor);
+    program.add_data(scheduler, sole.rank.memory);
+    const DataId counted = scheduler.add_data();
+    const auto submit = [&] {
+      program.submit(scheduler, values, device);
+      scheduler.compute({.name = "count"}, {update(counted)}, [&bodies] { ++bodies; });
+    };
+    scheduler.begin_capture();
+    submit();
+    const auto captured = scheduler.end_capture();
+    const auto replay = [&](int steps) {
+      for (int step = 0; step < steps; ++step) EXPECT_TRUE(scheduler.replay(captured));
+      EXPECT_TRUE(scheduler.synchronize());
+    };
+    replay(5);
+    EXPECT_EQ(device.graph_launches(), 3);
+    EXPECT_EQ(bodies, 3);
+    const auto launched_by_step = [&] {
+      const std::int64_t before = device.launched();
+      replay(1);
+      return device.launched() - before;
+    };
+    const std::int64_t launched = launched_by_step();
+    // Partitioned anew, it is captured anew, and need not be learned again.
+    config.partition_bytes = 4096;
+    EXPECT_TRUE(scheduler.reconfigure(config));
+    replay(3);
+    EXPECT_EQ(device.graph_launches(), 4 + 2);
+    EXPECT_EQ(bodies, 3 + 2);
+    EXPECT_GT(launched_by_step(), launched);
+    // Another step is learned.
+    for (int step = 0; step < 2; ++step) {
+      scheduler.compute({.name = "more"}, {update(counted)}, [&bodies] { ++bodies; });
+      submit();
+      EXPECT_TRUE(scheduler.end_step());
+    }
+    EXPECT_TRUE(scheduler.synchronize());
+    EXPECT_EQ(bodies, 5 + 4);
+    // The captured one is another one now, then learned.
+    replay(5);
+    EXPECT_EQ(device.graph_launches(), 7 + 2);
+    EXPECT_EQ(device.graphs_alive(), 1);
+  }
+  EXPECT_EQ(values, program.expected(17, 1).front());
+  EXPECT_THAT(device.problems(), IsEmpty());
+}
+
 /// Steps of one kernel and one sum, replayed.
 struct ReplayedSteps {
   static constexpr int kSteps = 5;

@@ -50,10 +50,18 @@ class CollectiveStep {
                        .bytes = static_cast<std::int64_t>(values.size() * sizeof(float)),
                        .accesses = {update(data)}});
       work.bodies.push_back(nullptr);
-      work.values.emplace_back(values);
     }
     work.step = std::make_shared<const CapturedStep>(std::move(tasks));
     work.sequence = sequence_of(work.step, options, {});
+    for (const StepEntry& entry : work.sequence) {
+      PartWork& part = work.parts.emplace_back();
+      part.task = {entry.task, 0};
+      part.values = std::span(values_[entry.task])
+                        .subspan(static_cast<std::size_t>(entry.offset_bytes) / sizeof(float),
+                                 static_cast<std::size_t>(entry.bytes) / sizeof(float));
+      part.index = entry.part;
+      part.accesses = work.step->task(entry.task).accesses;
+    }
   }
 
   /// Where each part begins, in the order of the sequence.
