@@ -8,7 +8,6 @@
 // Activations live in DeviceMemory, which is allocated and freed in the order of the streams;
 // everything else stays.
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,7 +19,6 @@
 #include "core/cuda/device_task.h"
 #include "core/cuda/matrix_product.h"
 #include "core/result.h"
-#include "core/scheduler.h"
 #include "examples/gpt2/backend.h"
 #include "examples/gpt2/cuda/fused_attention.h"
 
@@ -51,7 +49,9 @@ class DeviceBackend final : public Backend {
   std::int64_t memory_limit_bytes() const override { return memory_limit_bytes_; }
   Buffer allocate(BufferUse use, std::size_t size) override;
   std::span<float> allocate_losses(std::size_t size) override;
-  void allocate_batches(std::size_t batches, std::size_t tokens) override;
+  Count allocate_count(std::int64_t units) override;
+  void allocate_batches(std::size_t batches, std::size_t tokens, std::size_t drawn) override;
+  BatchTokens drawn_batch(std::size_t index, std::int64_t step) override;
   AttentionMemory attention_memory(const AttentionShape& shape) override;
   void attached(std::span<const Buffer* const> buffers,
                 std::span<const std::uint32_t> uses) override;
@@ -60,7 +60,8 @@ class DeviceBackend final : public Backend {
   bool fuses() const override { return true; }
   bool divides() const override { return false; }
 
-  void load_batch(std::size_t batch, std::int64_t number, const Draw& draw) override;
+  void advance(const Count& count, std::int64_t units) override;
+  void load_batch(std::size_t batch, std::size_t index, const Count& loaded) override;
   void embedding_forward(const EmbeddingShape& shape, std::size_t batch,
                          const BufferSlice& token_table, const BufferSlice& position_table,
                          const BufferSlice& y) override;
@@ -68,7 +69,7 @@ class DeviceBackend final : public Backend {
                           const BufferSlice& dtoken_table, const BufferSlice& dposition_table,
                           bool add) override;
   void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                     const BufferSlice& dlogits, float& loss) override;
+                     const BufferSlice& dlogits, const LossPlaces& losses) override;
   void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                           const BufferSlice& gain, const BufferSlice& bias, const BufferSlice& y,
                           const BufferSlice& statistics) override;
@@ -109,21 +110,19 @@ class DeviceBackend final : public Backend {
   void gelu_forward(const BufferSlice& x, const BufferSlice& y) override;
   void gelu_backward(const BufferSlice& x, const BufferSlice& gradient) override;
   void residual_add(const BufferSlice& x, const BufferSlice& y) override;
-  void adamw_update(const AdamW& options, std::int64_t update, bool decay, double gradient_scale,
+  void adamw_update(const AdamW& options, const Count& updates, bool decay, double gradient_scale,
                     const BufferSlice& gradients, const BufferSlice& parameters,
                     const BufferSlice& first_moment, const BufferSlice& second_moment,
                     const BufferSlice& weights) override;
 
  private:
-  /// What a batch is drawn into while the copies of those before may not have run.
-  static constexpr std::size_t kDrawnBatches = Scheduler::kStepsAhead + 1;
-
   DeviceBackend(const DeviceBackendParts& parts, ElementType type, DeviceStream setup);
 
   /// Memory to stay.
   void* allocate_bytes(std::size_t bytes);
   void* allocate_host_bytes(std::size_t bytes);
-  /// Memory that this stream's tasks scribble on, one after another.
+  /// Memory that this stream's tasks scribble on, one after another. Allocates where a stream needs
+  /// more than before: not while a step is captured, since that has run in the same streams.
   void* scratch(std::size_t bytes);
   void multiply(const MatrixProduct& product);
   /// False where there is no kernel with such an epilogue.
@@ -144,8 +143,8 @@ class DeviceBackend final : public Backend {
   std::vector<Scratch> scratch_;  // by the number of the stream
 
   std::size_t batch_tokens_ = 0;
-  std::array<std::int32_t*, kDrawnBatches> drawn_ = {};  // inputs, then targets
-  std::int32_t* tokens_ = nullptr;                       // the same on the device
+  std::int32_t* drawn_ = nullptr;   // of the host: by index, then by step, inputs and then targets
+  std::int32_t* tokens_ = nullptr;  // inputs, then targets
 };
 
 }  // namespace hocket
