@@ -122,11 +122,11 @@ class Scheduler final : private WorkSource {
   Result<void> synchronize();
 
   /// Goes on with another configuration; between steps, and after the same step on every rank.
-  /// `static_order` is as in SchedulerOptions, of parts of the new size. A new partition_bytes or
-  /// credit_bytes alone holds nothing up, unless steps are run as a whole: what is submitted from
-  /// now on is cut anew, what runs stays as it is. Otherwise everything submitted is waited for,
-  /// and the executor starts anew. invalid_argument as validate() says, which changes nothing; or
-  /// the scheduler's error.
+  /// `static_order` is as in SchedulerOptions, of parts of the new size. A new partition_bytes,
+  /// credit_bytes or step_issue alone holds nothing up, unless steps are or were run as a whole:
+  /// what is submitted from now on is cut anew, what runs stays as it is. Otherwise everything
+  /// submitted is waited for, and the executor starts anew. invalid_argument as validate() says,
+  /// which changes nothing; or the scheduler's error.
   Result<void> reconfigure(const ScheduleConfig& config,
                            std::vector<std::uint32_t> static_order = {});
 

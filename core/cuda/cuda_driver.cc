@@ -107,7 +107,7 @@ class CudaDriver final : public DeviceDriver {
 
   Result<void*> allocate_host(std::size_t bytes) override {
     void* memory = nullptr;
-    auto ok = checked("cudaHostAlloc", cudaHostAlloc(&memory, bytes, cudaHostAllocDefault));
+    auto ok = checked("cudaHostAlloc", cudaHostAlloc(&memory, bytes, cudaHostAllocMapped));
     return ok.map([&] { return memory; });
   }
   void free_host(void* memory) override { cudaFreeHost(memory); }

@@ -66,7 +66,8 @@ class DeviceDriver {
   /// Ends the memory's life after what is in `stream` so far.
   virtual Result<void> free(void* memory, DeviceStream stream) = 0;
 
-  /// Memory of the host that copies can go to and come from while the host goes on.
+  /// Memory of the host that copies can go to and come from while the host goes on, and that what
+  /// runs on the device can read and write in place.
   virtual Result<void*> allocate_host(std::size_t bytes) = 0;
   virtual void free_host(void* memory) = 0;
   /// From the host or the device to the other or within the device; does not block where the host's

@@ -6,14 +6,19 @@
 // Operations are called in the bodies of tasks, which access what the operations read and write;
 // they overwrite their outputs unless ops.h says otherwise, and shapes and meanings are those of
 // ops.h. What cannot be carried out is thrown as a std::exception, for the executor to report.
-// Everything else is called by one thread, while no task runs.
+// Everything else is called by one thread, while no task runs, but drawn_batch() at any time.
+//
+// What depends on the number of a step depends on a Count instead, so that an operation is called
+// with the same arguments in every step, and a device can repeat what it was given. A task has a
+// count of its own, which the accesses of the task order from step to step: one that tasks shared
+// would make steps wait for each other.
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "core/scheduler.h"
 #include "examples/gpt2/buffer.h"
 #include "examples/gpt2/ops.h"
 
@@ -35,6 +40,28 @@ struct AttentionMemory {
       0;  ///< elements of an activation that the backward pass may scribble on
 };
 
+/// In how many steps something was done so far, where operations can read and advance it. The
+/// backend's.
+struct Count {
+  void* memory = nullptr;
+  std::int64_t units = 1;  ///< of which a step does so many, at once or in pieces
+};
+
+/// The losses of a micro-batch, one a step; places of allocate_losses().
+struct LossPlaces {
+  float* first = nullptr;
+  std::size_t stride = 1;
+  Count steps;
+};
+
+struct BatchTokens {
+  std::span<std::int32_t> inputs, targets;
+};
+
+/// Steps whose batches have places to be drawn into. Scheduler::end_step() returns when at most
+/// kStepsAhead steps are unfinished, so the places of the step before those are free again.
+inline constexpr std::int64_t kDrawnSteps = Scheduler::kStepsAhead + 1;
+
 /// Where buffers come from.
 class BufferAllocator {
  public:
@@ -55,18 +82,18 @@ class BufferAllocator {
 
 class Backend : public BufferAllocator {
  public:
-  /// Fills inputs and targets of a batch.
-  using Draw = std::function<void(std::span<std::int32_t> inputs, std::span<std::int32_t> targets)>;
-
   /// Memory that a model may take.
   virtual std::int64_t memory_limit_bytes() const = 0;
 
   /// `size` floats of the host that operations can write; the backend's, and NaN at first.
   virtual std::span<float> allocate_losses(std::size_t size) = 0;
-  /// Prepares for so many batches at once, of so many tokens each, and for so many that are drawn
-  /// in a step.
-  virtual void allocate_batches(std::size_t batches, std::size_t tokens,
-                                std::size_t drawn_in_step) = 0;
+  /// Of 0 steps.
+  virtual Count allocate_count(std::int64_t units) = 0;
+  /// Prepares for so many batches at once, of so many tokens each, and for drawing so many a step.
+  virtual void allocate_batches(std::size_t batches, std::size_t tokens, std::size_t drawn) = 0;
+  /// Where the host draws the `index`th batch of a step, the steps counted from 0, before it
+  /// submits the step.
+  virtual BatchTokens drawn_batch(std::size_t index, std::int64_t step) = 0;
 
   /// The model is attached: of each piece of data, by its index, how many tasks of a step access
   /// it. `buffers` are those that live within a step.
@@ -83,17 +110,20 @@ class Backend : public BufferAllocator {
   /// operations are asked for all of them. Either way they add where they are asked to.
   virtual bool divides() const = 0;
 
-  /// Lets `draw` fill `batch`, the `number`th that is drawn.
-  virtual void load_batch(std::size_t batch, std::int64_t number, const Draw& draw) = 0;
+  /// So many units more are done.
+  virtual void advance(const Count& count, std::int64_t units) = 0;
+
+  /// Fills `batch` with what was drawn as the `index`th of step `loaded`, and advances that.
+  virtual void load_batch(std::size_t batch, std::size_t index, const Count& loaded) = 0;
   virtual void embedding_forward(const EmbeddingShape& shape, std::size_t batch,
                                  const BufferSlice& token_table, const BufferSlice& position_table,
                                  const BufferSlice& y) = 0;
   virtual void embedding_backward(const EmbeddingShape& shape, std::size_t batch,
                                   const BufferSlice& dy, const BufferSlice& dtoken_table,
                                   const BufferSlice& dposition_table, bool add) = 0;
-  /// `loss` is of allocate_losses(), and may be read when the step is done.
+  /// Advances the count of `losses`. A loss may be read when its step is done.
   virtual void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                             const BufferSlice& dlogits, float& loss) = 0;
+                             const BufferSlice& dlogits, const LossPlaces& losses) = 0;
 
   virtual void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                                   const BufferSlice& gain, const BufferSlice& bias,
@@ -145,8 +175,9 @@ class Backend : public BufferAllocator {
   virtual void gelu_backward(const BufferSlice& x, const BufferSlice& gradient) = 0;
   virtual void residual_add(const BufferSlice& x, const BufferSlice& y) = 0;
 
-  /// Updates `parameters`, both moments, and `weights`, which may be the parameters themselves.
-  virtual void adamw_update(const AdamW& options, std::int64_t update, bool decay,
+  /// Updates `parameters`, both moments, and `weights`, which may be the parameters themselves,
+  /// after as many updates as `updates` says.
+  virtual void adamw_update(const AdamW& options, const Count& updates, bool decay,
                             double gradient_scale, const BufferSlice& gradients,
                             const BufferSlice& parameters, const BufferSlice& first_moment,
                             const BufferSlice& second_moment, const BufferSlice& weights) = 0;

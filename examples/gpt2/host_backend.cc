@@ -8,6 +8,18 @@
 #include "core/check.h"
 
 namespace hocket {
+namespace {
+
+std::atomic<std::int64_t>& units_of(const Count& count) {
+  return *static_cast<std::atomic<std::int64_t>*>(count.memory);
+}
+
+/// Of a step that is done in part: none.
+std::int64_t steps_of(const Count& count) {
+  return units_of(count) / count.units;
+}
+
+}  // namespace
 
 Floats floats(const BufferSlice& slice) {
   if (!slice.buffer) return {};
@@ -31,8 +43,19 @@ std::span<float> HostBackend::allocate_losses(std::size_t size) {
   return memory_.emplace_back(size, std::numeric_limits<float>::quiet_NaN());
 }
 
-void HostBackend::allocate_batches(std::size_t batches, std::size_t tokens, std::size_t) {
-  batches_.assign(batches, {std::vector<std::int32_t>(tokens), std::vector<std::int32_t>(tokens)});
+Count HostBackend::allocate_count(std::int64_t units) {
+  return {.memory = &counts_.emplace_back(0), .units = units};
+}
+
+void HostBackend::allocate_batches(std::size_t batches, std::size_t tokens, std::size_t drawn) {
+  const Batch empty{std::vector<std::int32_t>(tokens), std::vector<std::int32_t>(tokens)};
+  batches_.assign(batches, empty);
+  drawn_.assign(drawn * kDrawnSteps, empty);
+}
+
+BatchTokens HostBackend::drawn_batch(std::size_t index, std::int64_t step) {
+  Batch& drawn = drawn_[index * kDrawnSteps + static_cast<std::size_t>(step % kDrawnSteps)];
+  return {drawn.inputs, drawn.targets};
 }
 
 AttentionMemory HostBackend::attention_memory(const AttentionShape& shape) {
@@ -52,8 +75,15 @@ std::vector<float> HostBackend::load(const BufferSlice& from) const {
   return {values.begin(), values.end()};
 }
 
-void HostBackend::load_batch(std::size_t batch, std::int64_t, const Draw& draw) {
-  draw(batches_[batch].inputs, batches_[batch].targets);
+void HostBackend::advance(const Count& count, std::int64_t units) {
+  units_of(count) += units;
+}
+
+void HostBackend::load_batch(std::size_t batch, std::size_t index, const Count& loaded) {
+  const BatchTokens drawn = drawn_batch(index, steps_of(loaded));
+  std::ranges::copy(drawn.inputs, batches_[batch].inputs.begin());
+  std::ranges::copy(drawn.targets, batches_[batch].targets.begin());
+  advance(loaded, 1);
 }
 
 void HostBackend::embedding_forward(const EmbeddingShape& shape, std::size_t batch,
@@ -71,9 +101,10 @@ void HostBackend::embedding_backward(const EmbeddingShape& shape, std::size_t ba
 }
 
 void HostBackend::cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                                const BufferSlice& dlogits, float& loss) {
-  loss =
+                                const BufferSlice& dlogits, const LossPlaces& losses) {
+  losses.first[static_cast<std::size_t>(steps_of(losses.steps)) * losses.stride] =
       hocket::cross_entropy(vocabulary, floats(logits), batches_[batch].targets, floats(dlogits));
+  advance(losses.steps, 1);
 }
 
 void HostBackend::layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
@@ -173,11 +204,11 @@ void HostBackend::residual_add(const BufferSlice& x, const BufferSlice& y) {
   hocket::residual_add(floats(x), floats(y));
 }
 
-void HostBackend::adamw_update(const AdamW& options, std::int64_t update, bool decay,
+void HostBackend::adamw_update(const AdamW& options, const Count& updates, bool decay,
                                double gradient_scale, const BufferSlice& gradients,
                                const BufferSlice& parameters, const BufferSlice& first_moment,
                                const BufferSlice& second_moment, const BufferSlice&) {
-  hocket::adamw_update(options, update, decay, gradient_scale, floats(gradients),
+  hocket::adamw_update(options, steps_of(updates) + 1, decay, gradient_scale, floats(gradients),
                        floats(parameters), floats(first_moment), floats(second_moment));
 }
 

@@ -2,6 +2,7 @@
 
 // The model on this process's own memory, in float32, with the operations of ops.h.
 
+#include <atomic>
 #include <boost/align/aligned_allocator.hpp>
 #include <deque>
 #include <vector>
@@ -22,8 +23,9 @@ class HostBackend final : public Backend {
   std::int64_t memory_limit_bytes() const override;
   Buffer allocate(BufferUse use, std::size_t size) override;
   std::span<float> allocate_losses(std::size_t size) override;
-  void allocate_batches(std::size_t batches, std::size_t tokens,
-                        std::size_t drawn_in_step) override;
+  Count allocate_count(std::int64_t units) override;
+  void allocate_batches(std::size_t batches, std::size_t tokens, std::size_t drawn) override;
+  BatchTokens drawn_batch(std::size_t index, std::int64_t step) override;
   AttentionMemory attention_memory(const AttentionShape& shape) override;
   void attached(std::span<const Buffer* const>, std::span<const std::uint32_t>) override {}
   void store(const BufferSlice& to, std::span<const float> values) override;
@@ -31,7 +33,8 @@ class HostBackend final : public Backend {
   bool fuses() const override { return fuses_; }
   bool divides() const override { return true; }
 
-  void load_batch(std::size_t batch, std::int64_t number, const Draw& draw) override;
+  void advance(const Count& count, std::int64_t units) override;
+  void load_batch(std::size_t batch, std::size_t index, const Count& loaded) override;
   void embedding_forward(const EmbeddingShape& shape, std::size_t batch,
                          const BufferSlice& token_table, const BufferSlice& position_table,
                          const BufferSlice& y) override;
@@ -39,7 +42,7 @@ class HostBackend final : public Backend {
                           const BufferSlice& dtoken_table, const BufferSlice& dposition_table,
                           bool add) override;
   void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                     const BufferSlice& dlogits, float& loss) override;
+                     const BufferSlice& dlogits, const LossPlaces& losses) override;
   void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                           const BufferSlice& gain, const BufferSlice& bias, const BufferSlice& y,
                           const BufferSlice& statistics) override;
@@ -80,7 +83,7 @@ class HostBackend final : public Backend {
   void gelu_forward(const BufferSlice& x, const BufferSlice& y) override;
   void gelu_backward(const BufferSlice& x, const BufferSlice& gradient) override;
   void residual_add(const BufferSlice& x, const BufferSlice& y) override;
-  void adamw_update(const AdamW& options, std::int64_t update, bool decay, double gradient_scale,
+  void adamw_update(const AdamW& options, const Count& updates, bool decay, double gradient_scale,
                     const BufferSlice& gradients, const BufferSlice& parameters,
                     const BufferSlice& first_moment, const BufferSlice& second_moment,
                     const BufferSlice& weights) override;
@@ -95,7 +98,8 @@ class HostBackend final : public Backend {
   struct Batch {
     std::vector<std::int32_t> inputs, targets;
   };
-  std::vector<Batch> batches_;
+  std::vector<Batch> batches_, drawn_;
+  std::deque<std::atomic<std::int64_t>> counts_;  // in units: pieces of a task run at once
 };
 
 }  // namespace hocket

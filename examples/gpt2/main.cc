@@ -307,6 +307,10 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
     };
     live.paused = save_profile;
   }
+  const auto why =
+      why_task_by_task(phase, options.device != "host", training.collective.world_size());
+  if (why && training.collective.rank() == 0)
+    warn("step_issue=graph: " + *why + "; steps go task by task");
   const auto trained = options.record.empty() ? run_phase(watched, phase)
                                               : run_recorded_phase(watched, phase, options.record);
   if (!trained) return failure(trained.error());
@@ -340,6 +344,7 @@ std::string describe(const ScheduleConfig& config) {
     const nlohmann::json& value = values.at(name);
     text += ", " + name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
   }
+  if (config.step_issue == StepIssue::graph) text += ", steps as graphs";
   return text;
 }
 
@@ -356,7 +361,7 @@ void print_summary(const JobOptions& options, const RunReport& report, const Gpt
   std::vector<double> wall_ns, exposed_ns;
   for (const Iteration& iteration : report.iterations) {
     wall_ns.push_back(static_cast<double>(iteration.wall_ns));
-    exposed_ns.push_back(static_cast<double>(iteration.exposed_ns));
+    if (!iteration.is_whole) exposed_ns.push_back(static_cast<double>(iteration.exposed_ns));
   }
   if (options.json) {
     auto document = to_json(report);
@@ -378,12 +383,13 @@ void print_summary(const JobOptions& options, const RunReport& report, const Gpt
     std::printf("%s\n", document.dump().c_str());
     return;
   }
-  std::printf("iteration %.2f ms ± %.2f (%zu measured), exposed communication %.2f ms, %s\n",
-              median(wall_ns) / 1e6, spread(wall_ns) / 1e6, wall_ns.size(),
-              median(exposed_ns) / 1e6,
-              report.topology.link.starts_with("emulated")
-                  ? ("emulated link " + report.topology.link.substr(9)).c_str()
-                  : report.topology.link.c_str());
+  std::printf("iteration %.2f ms ± %.2f (%zu measured), ", median(wall_ns) / 1e6,
+              spread(wall_ns) / 1e6, wall_ns.size());
+  // Of steps that ran as a whole it is not known.
+  if (!exposed_ns.empty()) std::printf("exposed communication %.2f ms, ", median(exposed_ns) / 1e6);
+  std::printf("%s\n", report.topology.link.starts_with("emulated")
+                          ? ("emulated link " + report.topology.link.substr(9)).c_str()
+                          : report.topology.link.c_str());
   if (options.training.shard_optimizer) {
     std::printf("sharded optimiser: %lld bytes on this rank\n",
                 static_cast<long long>(model.optimizer_bytes()));

@@ -125,8 +125,10 @@ Gpt2::Gpt2(const Gpt2Config& config, const TrainingOptions& options, const Text&
   backend.allocate_batches(kept, static_cast<std::size_t>(config.rows()), count);
   for (std::size_t i = 0; i < kept; ++i) memories_.emplace_back(backend, config, i);
   for (std::uint32_t i = 0; i < count; ++i) {
-    passes_.emplace_back(Pass::Shared{config_, options_, text_, groups_, backend_},
-                         memories_[i % kept], MicroBatch{.index = i, .count = count});
+    const LossPlaces losses{
+        .first = losses_.data() + i, .stride = count, .steps = backend.allocate_count(1)};
+    passes_.emplace_back(Pass::Shared{config_, groups_, backend_}, memories_[i % kept],
+                         MicroBatch{.index = i, .count = count}, losses);
   }
 }
 
@@ -145,21 +147,30 @@ void Gpt2::attach(Submitter& submitter) {
   for (Pass& pass : passes_) pass.attach();
   UseCounter counter(submitter.grid());
   submitter_ = &counter;
-  submit_step(0);
+  submit_tasks();
   submitter_ = &submitter;
   const std::vector<Buffer*> buffers = step_buffers();
   backend_.attached(std::vector<const Buffer*>(buffers.begin(), buffers.end()), counter.uses);
 }
 
-void Gpt2::submit_step(std::int64_t step) {
-  HOCKET_CHECK(submitter_, "the model is not attached");
-  HOCKET_CHECK(step >= 0 && step < options_.steps, "the step is outside the training");
-  const std::span<float> losses = losses_of(step);
+void Gpt2::draw(std::int64_t step) {
+  HOCKET_CHECK(drawn_ < options_.steps, "there are more steps than the training has");
   for (std::size_t i = 0; i < passes_.size(); ++i) {
-    passes_[i].submit_forward(*submitter_, step, losses[i]);
-    const bool is_last = i + 1 == passes_.size();
-    passes_[i].submit_backward(*submitter_, [&](ParameterGroup& group) {
-      if (is_last) group.submit_update(*submitter_, step);
+    const BatchTokens batch = backend_.drawn_batch(i, drawn_);
+    const std::int64_t number = step * std::ssize(passes_) + static_cast<std::int64_t>(i);
+    text_.draw({options_.seed, options_.rank, number}, config_.sequence, batch.inputs,
+               batch.targets);
+  }
+  ++drawn_;
+}
+
+void Gpt2::submit_tasks() {
+  HOCKET_CHECK(submitter_, "the model is not attached");
+  for (Pass& pass : passes_) {
+    pass.submit_forward(*submitter_);
+    const bool is_last = &pass == &passes_.back();
+    pass.submit_backward(*submitter_, [&](ParameterGroup& group) {
+      if (is_last) group.submit_update(*submitter_);
     });
   }
 }

@@ -46,8 +46,17 @@ class Gpt2 {
   void attach(Submitter& submitter);
 
   /// Submits one step: the forward and the backward pass of each of its micro-batches, one after
-  /// the other, and with the last one all-reduces and updates. Steps come in order, from 0.
-  void submit_step(std::int64_t step);
+  /// the other, and with the last one all-reduces and updates.
+  void submit_step(std::int64_t step) {
+    draw(step);
+    submit_tasks();
+  }
+
+  /// The same in two. The tasks are the same ones for every step, so they may be captured and
+  /// replayed; before each time the step's batches are drawn. Steps come in order, from 0, and at
+  /// most kDrawnSteps are drawn and not finished.
+  void draw(std::int64_t step);
+  void submit_tasks();
 
   /// This rank's mean loss, in nats a token, of a step that has finished; NaN before.
   float loss(std::int64_t step) const;
@@ -90,6 +99,7 @@ class Gpt2 {
   std::span<float> losses_;          // of each micro-batch of each step
   std::deque<PassMemory> memories_;  // which the passes take turns with
   std::deque<Pass> passes_;          // of each micro-batch
+  std::int64_t drawn_ = 0;           // steps
 };
 
 }  // namespace hocket

@@ -91,6 +91,7 @@ ParameterGroup::ParameterGroup(Backend& backend, const GroupSpec& spec, std::siz
   backend.store(parameters_, values);
   backend.store(weights_, values);
   divide_update();
+  updates_ = backend.allocate_count(update_units_);
 }
 
 void ParameterGroup::divide_update() {
@@ -123,7 +124,7 @@ void ParameterGroup::attach(Submitter& submitter) {
   }
 }
 
-void ParameterGroup::submit_update(Submitter& submitter, std::int64_t step) {
+void ParameterGroup::submit_update(Submitter& submitter) {
   const std::span gradients(static_cast<float*>(gradients_.memory), gradients_.size);
   const TaskOptions sum = sum_task_.options(priorities_.communication);
   if (options_.shard_optimizer) {
@@ -133,7 +134,7 @@ void ParameterGroup::submit_update(Submitter& submitter, std::int64_t step) {
   }
   submit_divisible(submitter, update_task_, priorities_.forward,
                    std::array{read(gradients_.id), hocket::update(parameters_.id)},
-                   [this, step](const TaskPiece& piece) { update(piece, step); });
+                   [this](const TaskPiece& piece) { update(piece); });
   if (!options_.shard_optimizer) return;
   submitter.all_gather(gather_task_.options(priorities_.communication), parameters_.id,
                        {static_cast<float*>(parameters_.memory), parameters_.size});
@@ -144,24 +145,28 @@ void ParameterGroup::submit_update(Submitter& submitter, std::int64_t step) {
       });
 }
 
-void ParameterGroup::update(const TaskPiece& piece, std::int64_t step) {
+void ParameterGroup::update(const TaskPiece& piece) {
   const auto unit = static_cast<std::int64_t>(kUnitBytes / sizeof(float));
   const auto at = [&](std::int64_t units) {
     return std::min(own_.begin + static_cast<std::size_t>(units * unit), own_.end);
   };
+  const std::int64_t end_unit = std::min(piece.end, update_units_);
   const std::size_t first = at(piece.begin),
-                    last = piece.end < update_units_ ? at(piece.end) : own_.end;
+                    last = end_unit < update_units_ ? at(end_unit) : own_.end;
   const double scale = 1.0 / (static_cast<double>(options_.world_size) * options_.micro_batches);
   for (std::size_t i = 0; i < offsets_.size(); ++i) {
     const std::size_t begin = std::max(first, offsets_[i]);
     const std::size_t end = std::min(last, offsets_[i] + spec_.parameters[i].size);
     if (begin >= end) continue;
     const std::size_t size = end - begin, of_own = begin - own_.begin;
-    backend_.adamw_update(options_.adamw, step + 1, spec_.parameters[i].decay, scale,
+    backend_.adamw_update(options_.adamw, updates_, spec_.parameters[i].decay, scale,
                           {gradients_, begin, size}, {parameters_, begin, size},
                           {first_moment_, of_own, size}, {second_moment_, of_own, size},
                           {weights_, begin, size});
   }
+  // All pieces of a step come before those of the next, whose gradients are computed with the
+  // parameters of the whole group.
+  backend_.advance(updates_, end_unit - piece.begin);
 }
 
 std::int64_t ParameterGroup::optimizer_bytes() const {

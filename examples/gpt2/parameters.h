@@ -100,7 +100,7 @@ class ParameterGroup {
   /// optimiser (ZeRO stage 1, Rajbhandari et al., SC 2020, section 5.1) a rank gets the sum of its
   /// own block alone, updates that, and all ranks gather the parameters, from which they make the
   /// weights.
-  void submit_update(Submitter& submitter, std::int64_t step);
+  void submit_update(Submitter& submitter);
 
   /// Of the moments that this rank keeps.
   std::int64_t optimizer_bytes() const;
@@ -116,13 +116,14 @@ class ParameterGroup {
   }
   static Elements own_elements(std::size_t size, const TrainingOptions& options);
   void divide_update();
-  void update(const TaskPiece& piece, std::int64_t step);
+  void update(const TaskPiece& piece);
 
   Backend& backend_;
   GroupSpec spec_;
   const TrainingOptions& options_;
   const Elements own_;  ///< what this rank updates
   std::int64_t update_units_ = 1;
+  Count updates_;
   LayerTask sum_task_, update_task_, gather_task_, round_task_;
   Priorities priorities_;
   std::vector<std::size_t> offsets_;

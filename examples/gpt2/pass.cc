@@ -38,10 +38,12 @@ void PassMemory::attach(Submitter& submitter) {
   for (Buffer* buffer : buffers()) buffer->attach(submitter);
 }
 
-Pass::Pass(const Shared& shared, PassMemory& memory, MicroBatch of)
+Pass::Pass(const Shared& shared, PassMemory& memory, MicroBatch of, const LossPlaces& losses)
     : shared_(shared),
       memory_(memory),
       micro_batch_(of),
+      loaded_(shared.backend.allocate_count(1)),
+      losses_(losses),
       batch_task_("batch", "forward", "embedding", of.place()),
       lookup_tasks_("embedding.lookup", "embedding", of),
       embedding_tasks_("embedding", "embedding", of),
@@ -76,11 +78,11 @@ LinearShape Pass::head_shape() const {
   return {shared_.config.rows(), shared_.config.d_model, shared_.config.vocabulary};
 }
 
-void Pass::submit_forward(Submitter& submitter, std::int64_t step, float& loss) {
-  submit_embedding_forward(submitter, step);
+void Pass::submit_forward(Submitter& submitter) {
+  submit_embedding_forward(submitter);
   for (std::size_t i = 0; i < blocks_.size(); ++i)
     blocks_[i].submit_forward(submitter, memory_.stream(i));
-  submit_head_forward(submitter, loss);
+  submit_head_forward(submitter);
 }
 
 void Pass::submit_backward(Submitter& submitter,
@@ -98,16 +100,10 @@ void Pass::submit_backward(Submitter& submitter,
   complete(embedding());
 }
 
-void Pass::submit_embedding_forward(Submitter& submitter, std::int64_t step) {
+void Pass::submit_embedding_forward(Submitter& submitter) {
   const std::uint32_t priority = embedding().priorities().forward;
-  const std::int64_t number = step * micro_batch_.count + micro_batch_.index;
   submitter.compute(batch_task_.options(priority), std::array{write(memory_.batch_id)},
-                    [this, number] {
-                      backend().load_batch(memory_.batch, number, [&](auto inputs, auto targets) {
-                        shared_.text.draw({shared_.options.seed, shared_.options.rank, number},
-                                          shared_.config.sequence, inputs, targets);
-                      });
-                    });
+                    [this] { backend().load_batch(memory_.batch, micro_batch_.index, loaded_); });
   submitter.compute(lookup_tasks_.forward.options(priority),
                     std::array{read(memory_.batch_id), read(embedding().parameters().id),
                                write(memory_.embedded.id)},
@@ -118,7 +114,7 @@ void Pass::submit_embedding_forward(Submitter& submitter, std::int64_t step) {
                     });
 }
 
-void Pass::submit_head_forward(Submitter& submitter, float& loss) {
+void Pass::submit_head_forward(Submitter& submitter) {
   const std::uint32_t priority = final_group().priorities().forward;
   final_norm_.submit_forward(submitter, memory_.stream(blocks_.size()), memory_.normed,
                              memory_.statistics);
@@ -132,9 +128,9 @@ void Pass::submit_head_forward(Submitter& submitter, float& loss) {
   submitter.compute(
       loss_task_.options(priority),
       std::array{read(memory_.batch_id), read(memory_.logits.id), write(memory_.dlogits.id)},
-      [this, &loss] {
+      [this] {
         backend().cross_entropy(shared_.config.vocabulary, memory_.batch, memory_.logits,
-                                memory_.dlogits, loss);
+                                memory_.dlogits, losses_);
       });
 }
 

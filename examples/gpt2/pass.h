@@ -16,7 +16,6 @@
 #include "examples/gpt2/layers.h"
 #include "examples/gpt2/parameters.h"
 #include "examples/gpt2/submitter.h"
-#include "examples/gpt2/text.h"
 
 namespace hocket {
 
@@ -48,18 +47,16 @@ class Pass {
   /// What all passes share; must outlive them.
   struct Shared {
     const Gpt2Config& config;
-    const TrainingOptions& options;
-    const Text& text;
     std::deque<ParameterGroup>& groups;  ///< by place
     Backend& backend;
   };
 
-  Pass(const Shared& shared, PassMemory& memory, MicroBatch of);
+  /// Its losses go to `losses`.
+  Pass(const Shared& shared, PassMemory& memory, MicroBatch of, const LossPlaces& losses);
   /// The groups and the memory are attached.
   void attach();
 
-  /// Of the micro-batch in `step`; its loss goes to `loss`, which is the backend's.
-  void submit_forward(Submitter& submitter, std::int64_t step, float& loss);
+  void submit_forward(Submitter& submitter);
 
   /// Calls `complete` for each group once the tasks that this pass adds to its gradients with are
   /// submitted.
@@ -73,14 +70,16 @@ class Pass {
   EmbeddingShape embedding_shape() const;
   LinearShape head_shape() const;
 
-  void submit_embedding_forward(Submitter& submitter, std::int64_t step);
-  void submit_head_forward(Submitter& submitter, float& loss);
+  void submit_embedding_forward(Submitter& submitter);
+  void submit_head_forward(Submitter& submitter);
   void submit_head_backward(Submitter& submitter);
   void submit_embedding_backward(Submitter& submitter);
 
   const Shared shared_;
   PassMemory& memory_;
   const MicroBatch micro_batch_;
+  const Count loaded_;
+  const LossPlaces losses_;
   LayerTask batch_task_;
   LayerTasks lookup_tasks_, embedding_tasks_, head_tasks_;
   LayerTask loss_task_, table_task_;

@@ -58,7 +58,7 @@ void StepRecorder::add_collective(CollectiveKind kind, const TaskOptions& option
 StepDescription record_step(Gpt2& model) {
   StepRecorder recorder(model.options().grid());
   model.attach(recorder);
-  model.submit_step(0);
+  model.submit_tasks();
   StepDescription step = recorder.step();
   if (model.options().micro_batches > 1) {
     step.micro_batch_bytes = model.micro_batch_bytes();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/host/host_executor.h"
+#include "core/step_partition.h"
 #include "core/tape.h"
 #include "examples/gpt2/scheduler_submitter.h"
 
@@ -57,17 +58,29 @@ void report_iteration(const Phase& phase, std::int64_t step, LiveJob& live) {
                  phase.live->activity ? phase.live->activity(step - 1) : std::nullopt);
 }
 
-Result<void> run_steps(const Training& training, const Phase& phase, Scheduler& scheduler,
-                       Submitter& submitter, LiveJob* live) {
+/// Captures a step, if the phase's are to be replayed; else null.
+std::shared_ptr<Scheduler::Capture> capture_step(Gpt2& model, const Phase& phase,
+                                                 bool runs_whole_steps, Scheduler& scheduler) {
+  if (!runs_whole_steps || phase.config.step_issue != StepIssue::graph) return nullptr;
+  if (phase.serial || phase.live || phase.options.observer) return nullptr;
+  scheduler.begin_capture();
+  model.submit_tasks();
+  return scheduler.end_capture();
+}
+
+Result<void> run_steps(const Training& training, const Phase& phase, bool runs_whole_steps,
+                       Scheduler& scheduler, Submitter& submitter, LiveJob* live) {
   training.model.attach(submitter);
+  const auto captured = capture_step(training.model, phase, runs_whole_steps, scheduler);
   // The gradients of the last group come first, but not before the backward pass.
   const DataId late = training.model.groups().back().gradients().id;
   // end_step() lets some steps run ahead.
   std::int64_t done = phase.first_step;
   for (std::int64_t step = phase.first_step; step < phase.end_step; ++step) {
-    training.model.submit_step(step);
+    training.model.draw(step);
+    if (!captured) training.model.submit_tasks();
     if (live) live->submit(late);
-    if (auto ok = scheduler.end_step(); !ok) return ok;
+    if (auto ok = captured ? scheduler.replay(captured) : scheduler.end_step(); !ok) return ok;
     for (; done <= step - Scheduler::kStepsAhead; ++done) {
       training.step_done(done);
       if (live) report_iteration(phase, done, *live);
@@ -103,12 +116,28 @@ Result<void> run_phase(const Training& training, const Phase& phase) {
     live.emplace(std::move(options), scheduler, phase.live->link, training.clock);
   }
   LiveJob* const tuned = live ? &*live : nullptr;
+  const bool runs_whole_steps = executor->runs_whole_steps();
   if (phase.serial) {
     SerialSubmitter submitter(scheduler);
-    return run_steps(training, phase, scheduler, submitter, tuned);
+    return run_steps(training, phase, runs_whole_steps, scheduler, submitter, tuned);
   }
   SchedulerSubmitter submitter(scheduler);
-  return run_steps(training, phase, scheduler, submitter, tuned);
+  return run_steps(training, phase, runs_whole_steps, scheduler, submitter, tuned);
+}
+
+std::optional<std::string> why_task_by_task(const Phase& phase, bool on_device, int ranks) {
+  const ScheduleConfig& config = phase.config;
+  const bool is_negotiated =
+      config.order == CollectiveOrder::negotiated ||
+      (config.order == CollectiveOrder::static_order && phase.options.static_order.empty());
+  if (config.step_issue != StepIssue::graph) return std::nullopt;
+  if (!on_device) return "a host runs tasks; use --device cuda";
+  if (phase.live) return "a job that listens while it trains submits each step anew";
+  if (phase.options.observer) return "a profile is of tasks";
+  if (is_partitioned(config)) return "the configuration partitions steps";
+  if (is_negotiated && ranks > 1)
+    return "the order of collectives is negotiated while they run; use order=fifo or order=static";
+  return std::nullopt;
 }
 
 Result<void> run_recorded_phase(const Training& training, Phase phase, const std::string& path) {

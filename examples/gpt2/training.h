@@ -62,7 +62,13 @@ struct Phase {
   const LivePhase* live = nullptr;
 };
 
+/// Where the configuration asks for step_issue=graph, a device gets the phase's steps as graphs,
+/// as far as Scheduler::replay() and why_task_by_task() say.
 Result<void> run_phase(const Training& training, const Phase& phase);
+
+/// Why `phase` goes task by task on `ranks` ranks though its configuration asks for graphs; nothing
+/// where it does not ask, or gets them.
+std::optional<std::string> why_task_by_task(const Phase& phase, bool on_device, int ranks);
 
 /// As run_phase, and writes what the plan decides to the file `path` (on rank r > 0: `path`.r).
 /// unavailable when the file cannot be written.

@@ -244,6 +244,7 @@ TEST(StepPartition, EachKnobIsAReason) {
   EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.micro_batches_kept = 2; }));
   EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.regions["layer"] = {}; }));
   EXPECT_FALSE(is_reason([](ScheduleConfig& c) { c.order = CollectiveOrder::negotiated; }));
+  EXPECT_FALSE(is_reason([](ScheduleConfig& c) { c.step_issue = StepIssue::graph; }));
 }
 
 TEST(StepPartition, GathersWhatTheNextForwardNeedsInItsOrderAfterAllReduceScatters) {

@@ -67,19 +67,22 @@ __global__ void cross_entropy_kernel(CrossEntropyShape shape, const T* logits,
 }
 
 /// One block.
-__global__ void mean_kernel(int count, const float* values, float* mean) {
+__global__ void mean_kernel(int count, const float* values, LossesOfSteps losses) {
   __shared__ double per_warp[kLossThreads / kWarp];
   double sum = 0;
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kLossThreads) sum += values[i];
   sum = block_sum(sum, per_warp);
-  if (threadIdx.x == 0) *mean = static_cast<float>(sum / count);
+  if (threadIdx.x != 0) return;
+  losses.first[static_cast<std::size_t>(*losses.steps) * losses.stride] =
+      static_cast<float>(sum / count);
+  ++*losses.steps;
 }
 
 }  // namespace
 
 Result<void> cross_entropy(const CrossEntropyShape& shape, ElementType type, const void* logits,
                            const std::int32_t* targets, void* dlogits, float* row_losses,
-                           float* loss, DeviceStream stream) {
+                           const LossesOfSteps& losses, DeviceStream stream) {
   CrossEntropyShape dense = shape;
   if (dense.columns == 0) dense.columns = dense.vocabulary;
   const auto launched = dispatch(type, dense.columns, {logits, dlogits}, [&]<class T, int N>() {
@@ -89,7 +92,7 @@ Result<void> cross_entropy(const CrossEntropyShape& shape, ElementType type, con
   });
   if (!launched) return launched;
   return launch("mean of the losses", mean_kernel, {.x = 1, .y = 1, .threads = kLossThreads},
-                stream, dense.rows, row_losses, loss);
+                stream, dense.rows, row_losses, losses);
 }
 
 }  // namespace hocket::kernels

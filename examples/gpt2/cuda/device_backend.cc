@@ -16,6 +16,8 @@
 namespace hocket {
 namespace {
 
+constexpr const char* kIsUndivided = "a device's tasks are not divided";
+
 /// The executor reports what the body of a task throws.
 void require(const Result<void>& result) {
   if (!result) throw std::runtime_error(result.error().message);
@@ -46,6 +48,10 @@ const void* added_to(const BufferSlice& gradient, GradientPart part, const Gradi
 
 DeviceMatrix matrix(const BufferSlice& slice, int rows, int columns) {
   return {.values = address(slice), .type = slice.buffer->type, .rows = rows, .columns = columns};
+}
+
+std::int64_t* address(const Count& count) {
+  return static_cast<std::int64_t*>(count.memory);
 }
 
 /// To nearest, ties to even.
@@ -161,13 +167,22 @@ std::span<float> DeviceBackend::allocate_losses(std::size_t size) {
   return losses;
 }
 
-void DeviceBackend::allocate_batches(std::size_t batches, std::size_t tokens,
-                                     std::size_t drawn_in_step) {
+Count DeviceBackend::allocate_count(std::int64_t units) {
+  HOCKET_CHECK(units == 1, kIsUndivided);
+  return {.memory = allocate_bytes(sizeof(std::int64_t)), .units = units};
+}
+
+void DeviceBackend::allocate_batches(std::size_t batches, std::size_t tokens, std::size_t drawn) {
   batch_tokens_ = tokens;
-  drawn_batches_ = drawn_in_step * (Scheduler::kStepsAhead + 1);
   const std::size_t bytes = 2 * tokens * sizeof(std::int32_t);
-  drawn_ = static_cast<std::int32_t*>(allocate_host_bytes(drawn_batches_ * bytes));
+  drawn_ = static_cast<std::int32_t*>(allocate_host_bytes(drawn * kDrawnSteps * bytes));
   tokens_ = static_cast<std::int32_t*>(allocate_bytes(batches * bytes));
+}
+
+BatchTokens DeviceBackend::drawn_batch(std::size_t index, std::int64_t step) {
+  const std::size_t place = index * kDrawnSteps + static_cast<std::size_t>(step % kDrawnSteps);
+  const std::span tokens(drawn_ + place * 2 * batch_tokens_, 2 * batch_tokens_);
+  return {tokens.first(batch_tokens_), tokens.last(batch_tokens_)};
 }
 
 AttentionMemory DeviceBackend::attention_memory(const AttentionShape& shape) {
@@ -236,12 +251,17 @@ bool DeviceBackend::multiply_if_there(const MatrixProduct& product) {
   return true;
 }
 
-void DeviceBackend::load_batch(std::size_t batch, std::int64_t number, const Draw& draw) {
-  const std::size_t turn = static_cast<std::size_t>(number) % drawn_batches_;
-  std::int32_t* const drawn = drawn_ + 2 * turn * batch_tokens_;
-  draw({drawn, batch_tokens_}, {drawn + batch_tokens_, batch_tokens_});
-  require(
-      parts_.driver.copy(inputs(batch), drawn, 2 * batch_tokens_ * sizeof(std::int32_t), stream()));
+void DeviceBackend::advance(const Count& count, std::int64_t units) {
+  HOCKET_CHECK(units == count.units, kIsUndivided);
+  require(kernels::advance(address(count), stream()));
+}
+
+void DeviceBackend::load_batch(std::size_t batch, std::size_t index, const Count& loaded) {
+  const kernels::DrawnBatches drawn{.first = drawn_batch(index, 0).inputs.data(),
+                                    .tokens = 2 * batch_tokens_,
+                                    .count = kDrawnSteps};
+  require(kernels::load_batch(drawn, address(loaded), inputs(batch), stream()));
+  advance(loaded, 1);
 }
 
 void DeviceBackend::embedding_forward(const EmbeddingShape& shape, std::size_t batch,
@@ -260,13 +280,13 @@ void DeviceBackend::embedding_backward(const EmbeddingShape& shape, std::size_t 
 }
 
 void DeviceBackend::cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                                  const BufferSlice& dlogits, float& loss) {
+                                  const BufferSlice& dlogits, const LossPlaces& losses) {
   const auto rows = static_cast<int>(batch_tokens_);
-  auto* const row_losses = static_cast<float*>(scratch((batch_tokens_ + 1) * sizeof(float)));
-  float* const mean = row_losses + batch_tokens_;
-  require(kernels::cross_entropy({.rows = rows, .vocabulary = vocabulary}, type_, address(logits),
-                                 targets(batch), address(dlogits), row_losses, mean, stream()));
-  require(parts_.driver.copy(&loss, mean, sizeof(float), stream()));
+  auto* const row_losses = static_cast<float*>(scratch(batch_tokens_ * sizeof(float)));
+  require(kernels::cross_entropy(
+      {.rows = rows, .vocabulary = vocabulary}, type_, address(logits), targets(batch),
+      address(dlogits), row_losses,
+      {.first = losses.first, .stride = losses.stride, .steps = address(losses.steps)}, stream()));
 }
 
 void DeviceBackend::layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
@@ -465,12 +485,12 @@ void DeviceBackend::residual_add(const BufferSlice& x, const BufferSlice& y) {
   require(kernels::residual_add(x.size, type_, address(x), address(y), stream()));
 }
 
-void DeviceBackend::adamw_update(const AdamW& options, std::int64_t update, bool decay,
+void DeviceBackend::adamw_update(const AdamW& options, const Count& updates, bool decay,
                                  double gradient_scale, const BufferSlice& gradients,
                                  const BufferSlice& parameters, const BufferSlice& first_moment,
                                  const BufferSlice& second_moment, const BufferSlice& weights) {
   void* const copy = weights.buffer->type == ElementType::bfloat16 ? address(weights) : nullptr;
-  require(kernels::adamw_update(options, update, decay, gradient_scale, parameters.size,
+  require(kernels::adamw_update(options, address(updates), decay, gradient_scale, parameters.size,
                                 float_address(gradients), float_address(parameters),
                                 float_address(first_moment), float_address(second_moment), copy,
                                 stream()));

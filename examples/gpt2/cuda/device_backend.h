@@ -49,8 +49,9 @@ class DeviceBackend final : public Backend {
   std::int64_t memory_limit_bytes() const override { return memory_limit_bytes_; }
   Buffer allocate(BufferUse use, std::size_t size) override;
   std::span<float> allocate_losses(std::size_t size) override;
-  void allocate_batches(std::size_t batches, std::size_t tokens,
-                        std::size_t drawn_in_step) override;
+  Count allocate_count(std::int64_t units) override;
+  void allocate_batches(std::size_t batches, std::size_t tokens, std::size_t drawn) override;
+  BatchTokens drawn_batch(std::size_t index, std::int64_t step) override;
   AttentionMemory attention_memory(const AttentionShape& shape) override;
   void attached(std::span<const Buffer* const> buffers,
                 std::span<const std::uint32_t> uses) override;
@@ -59,7 +60,8 @@ class DeviceBackend final : public Backend {
   bool fuses() const override { return true; }
   bool divides() const override { return false; }
 
-  void load_batch(std::size_t batch, std::int64_t number, const Draw& draw) override;
+  void advance(const Count& count, std::int64_t units) override;
+  void load_batch(std::size_t batch, std::size_t index, const Count& loaded) override;
   void embedding_forward(const EmbeddingShape& shape, std::size_t batch,
                          const BufferSlice& token_table, const BufferSlice& position_table,
                          const BufferSlice& y) override;
@@ -67,7 +69,7 @@ class DeviceBackend final : public Backend {
                           const BufferSlice& dtoken_table, const BufferSlice& dposition_table,
                           bool add) override;
   void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                     const BufferSlice& dlogits, float& loss) override;
+                     const BufferSlice& dlogits, const LossPlaces& losses) override;
   void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                           const BufferSlice& gain, const BufferSlice& bias, const BufferSlice& y,
                           const BufferSlice& statistics) override;
@@ -108,7 +110,7 @@ class DeviceBackend final : public Backend {
   void gelu_forward(const BufferSlice& x, const BufferSlice& y) override;
   void gelu_backward(const BufferSlice& x, const BufferSlice& gradient) override;
   void residual_add(const BufferSlice& x, const BufferSlice& y) override;
-  void adamw_update(const AdamW& options, std::int64_t update, bool decay, double gradient_scale,
+  void adamw_update(const AdamW& options, const Count& updates, bool decay, double gradient_scale,
                     const BufferSlice& gradients, const BufferSlice& parameters,
                     const BufferSlice& first_moment, const BufferSlice& second_moment,
                     const BufferSlice& weights) override;
@@ -120,7 +122,8 @@ class DeviceBackend final : public Backend {
   /// Memory to stay.
   void* allocate_bytes(std::size_t bytes);
   void* allocate_host_bytes(std::size_t bytes);
-  /// Memory that this stream's tasks scribble on, one after another.
+  /// Memory that this stream's tasks scribble on, one after another. Allocates where a stream needs
+  /// more than before: not while a step is captured, since that has run in the same streams.
   void* scratch(std::size_t bytes);
   std::int32_t* inputs(std::size_t batch) const { return tokens_ + 2 * batch * batch_tokens_; }
   std::int32_t* targets(std::size_t batch) const { return inputs(batch) + batch_tokens_; }
@@ -144,9 +147,7 @@ class DeviceBackend final : public Backend {
 
   // Of each batch its inputs, then its targets:
   std::size_t batch_tokens_ = 0;
-  // Those of the steps whose copies may not have run, in turn.
-  std::int32_t* drawn_ = nullptr;
-  std::size_t drawn_batches_ = 0;
+  std::int32_t* drawn_ = nullptr;   // of the host: by index, then by step
   std::int32_t* tokens_ = nullptr;  // on the device
 };
 

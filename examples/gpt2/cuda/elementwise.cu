@@ -55,17 +55,14 @@ __global__ void residual_add_kernel(std::size_t count, const T* x, T* y) {
 
 /// What one update multiplies by.
 struct AdamWFactors {
-  float beta1, beta2, correction1, correction2, rate, epsilon, keep, scale;
+  double beta1, beta2;
+  float rate, epsilon, keep, scale;
 };
 
-AdamWFactors adamw_factors(const AdamW& options, std::int64_t update, bool decay,
-                           double gradient_scale) {
-  const auto t = static_cast<double>(update);
+AdamWFactors adamw_factors(const AdamW& options, bool decay, double gradient_scale) {
   const double keep = decay ? 1.0 - options.learning_rate * options.weight_decay : 1.0;
-  return {.beta1 = static_cast<float>(options.beta1),
-          .beta2 = static_cast<float>(options.beta2),
-          .correction1 = static_cast<float>(1.0 / (1.0 - std::pow(options.beta1, t))),
-          .correction2 = static_cast<float>(1.0 / (1.0 - std::pow(options.beta2, t))),
+  return {.beta1 = options.beta1,
+          .beta2 = options.beta2,
           .rate = static_cast<float>(options.learning_rate),
           .epsilon = static_cast<float>(options.epsilon),
           .keep = static_cast<float>(keep),
@@ -73,9 +70,18 @@ AdamWFactors adamw_factors(const AdamW& options, std::int64_t update, bool decay
 }
 
 template <int N>
-__global__ void adamw_kernel(AdamWFactors f, std::size_t count, const float* gradients,
-                             float* parameters, float* first_moment, float* second_moment,
-                             __nv_bfloat16* working_copy) {
+__global__ void adamw_kernel(AdamWFactors f, const std::int64_t* updates, std::size_t count,
+                             const float* gradients, float* parameters, float* first_moment,
+                             float* second_moment, __nv_bfloat16* working_copy) {
+  __shared__ float corrections[2];  // of the bias, once a block: in double they take long
+  if (threadIdx.x < 2) {
+    const double beta = threadIdx.x == 0 ? f.beta1 : f.beta2;
+    corrections[threadIdx.x] =
+        static_cast<float>(1.0 / (1.0 - pow(beta, static_cast<double>(*updates + 1))));
+  }
+  __syncthreads();
+  const auto beta1 = static_cast<float>(f.beta1), beta2 = static_cast<float>(f.beta2);
+  const float correction1 = corrections[0], correction2 = corrections[1];
   for_elements<N>(count, [=]<int M>(std::size_t i) {
     float gradient[M], parameter[M], first[M], second[M];
     load(gradients + i, gradient);
@@ -84,12 +90,12 @@ __global__ void adamw_kernel(AdamWFactors f, std::size_t count, const float* gra
     load(second_moment + i, second);
     for (int j = 0; j < M; ++j) {
       const float g = gradient[j] * f.scale;
-      const float m = f.beta1 * first[j] + (1.0f - f.beta1) * g;
-      const float v = f.beta2 * second[j] + (1.0f - f.beta2) * g * g;
+      const float m = beta1 * first[j] + (1.0f - beta1) * g;
+      const float v = beta2 * second[j] + (1.0f - beta2) * g * g;
       first[j] = m;
       second[j] = v;
-      parameter[j] = f.keep * parameter[j] -
-                     f.rate * (m * f.correction1) / (sqrtf(v * f.correction2) + f.epsilon);
+      parameter[j] =
+          f.keep * parameter[j] - f.rate * (m * correction1) / (sqrtf(v * correction2) + f.epsilon);
     }
     store(parameter, parameters + i);
     store(first, first_moment + i);
@@ -133,7 +139,7 @@ Result<void> residual_add(std::size_t count, ElementType type, const void* x, vo
   });
 }
 
-Result<void> adamw_update(const AdamW& options, std::int64_t update, bool decay,
+Result<void> adamw_update(const AdamW& options, const std::int64_t* updates, bool decay,
                           double gradient_scale, std::size_t count, const float* gradients,
                           float* parameters, float* first_moment, float* second_moment,
                           void* working_copy, DeviceStream stream) {
@@ -141,8 +147,8 @@ Result<void> adamw_update(const AdamW& options, std::int64_t update, bool decay,
       are_aligned({gradients, parameters, first_moment, second_moment, working_copy});
   return launch("adamw_update", whole ? adamw_kernel<4> : adamw_kernel<1>,
                 elements_grid(count, whole ? 4 : 1), stream,
-                adamw_factors(options, update, decay, gradient_scale), count, gradients, parameters,
-                first_moment, second_moment, static_cast<__nv_bfloat16*>(working_copy));
+                adamw_factors(options, decay, gradient_scale), updates, count, gradients,
+                parameters, first_moment, second_moment, static_cast<__nv_bfloat16*>(working_copy));
 }
 
 Result<void> convert(std::size_t count, const float* from, void* to, DeviceStream stream) {

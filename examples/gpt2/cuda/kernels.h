@@ -21,6 +21,21 @@
 
 namespace hocket::kernels {
 
+/// Batches that lie one after the other, each of so many tokens; in memory of the host that the
+/// device can read.
+struct DrawnBatches {
+  const std::int32_t* first = nullptr;
+  std::size_t tokens = 0;
+  std::int64_t count = 1;
+};
+
+/// Copies the batch *step mod `count` to `tokens`.
+Result<void> load_batch(const DrawnBatches& drawn, const std::int64_t* step, std::int32_t* tokens,
+                        DeviceStream stream);
+
+/// *count += 1.
+Result<void> advance(std::int64_t* count, DeviceStream stream);
+
 /// `tokens` is on the device, as every pointer here.
 Result<void> embedding_forward(const EmbeddingShape& shape, ElementType type,
                                const std::int32_t* tokens, const void* token_table,
@@ -83,15 +98,23 @@ struct CrossEntropyShape {
   int columns = 0;
 };
 
-/// *loss = the mean over the rows, on the device. dlogits may be logits. `row_losses` is scratch of
-/// shape.rows floats.
+/// Where the losses of steps go: that of step n to first[n·stride]. They may be in memory of the
+/// host that the device can write.
+struct LossesOfSteps {
+  float* first = nullptr;
+  std::size_t stride = 1;
+  std::int64_t* steps = nullptr;
+};
+
+/// The loss of step *losses.steps = the mean over the rows; then *losses.steps += 1. dlogits may be
+/// logits. `row_losses` is scratch of shape.rows floats.
 Result<void> cross_entropy(const CrossEntropyShape& shape, ElementType type, const void* logits,
                            const std::int32_t* targets, void* dlogits, float* row_losses,
-                           float* loss, DeviceStream stream);
+                           const LossesOfSteps& losses, DeviceStream stream);
 
-/// One update as in ops.h. `working_copy`: `count` bfloat16 that become the new parameters,
-/// rounded; or null.
-Result<void> adamw_update(const AdamW& options, std::int64_t update, bool decay,
+/// One update as in ops.h, after *updates others. `working_copy`: `count` bfloat16 that become the
+/// new parameters, rounded; or null.
+Result<void> adamw_update(const AdamW& options, const std::int64_t* updates, bool decay,
                           double gradient_scale, std::size_t count, const float* gradients,
                           float* parameters, float* first_moment, float* second_moment,
                           void* working_copy, DeviceStream stream);

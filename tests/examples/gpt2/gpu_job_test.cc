@@ -32,11 +32,13 @@ class Gpt2GpuJob : public testing::Test {
     return parse_object(process.stdout_text, "output").value();
   }
 
-  static nlohmann::json train(const std::vector<std::string>& more, int streams = 1, int kept = 1) {
+  static nlohmann::json train(const std::vector<std::string>& more, int streams = 1, int kept = 1,
+                              const char* step_issue = "tasks") {
     const nlohmann::json config{{"format", "hocket-schedule"},
                                 {"version", 1},
                                 {"streams", streams},
-                                {"micro_batches_kept", kept}};
+                                {"micro_batches_kept", kept},
+                                {"step_issue", step_issue}};
     return output_of(run_alone(small(more), {{"HOCKET_CONFIG", config.dump()}}));
   }
 
@@ -78,6 +80,20 @@ TEST_F(Gpt2GpuJob, LossesOfMicroBatchesAreThoseOfTheHost) {
     const auto kept = train(device, streams, 3);
     EXPECT_EQ(kept["losses"], one["losses"]) << streams << " streams";
     EXPECT_EQ(kept["parameters_hash"], one["parameters_hash"]) << streams << " streams";
+  }
+}
+
+TEST_F(Gpt2GpuJob, StepsAsGraphsGiveTheSameBits) {
+  for (const char* precision : {"float32", "bfloat16"}) {
+    for (const int streams : {1, 3}) {
+      SCOPED_TRACE(testing::Message() << precision << ", " << streams << " streams");
+      const std::vector<std::string> more{"--device", "cuda", "--precision", precision};
+      const auto tasks = train(more, streams), graphs = train(more, streams, 1, "graph");
+      EXPECT_EQ(graphs["losses"], tasks["losses"]);
+      EXPECT_EQ(graphs["parameters_hash"], tasks["parameters_hash"]);
+      EXPECT_TRUE(tasks["iterations"][0].contains("exposed_ns"));
+      EXPECT_FALSE(graphs["iterations"][0].contains("exposed_ns"));
+    }
   }
 }
 

@@ -207,6 +207,20 @@ TEST(Gpt2Job, WatchingADaemonThatIsAwayChangesNoLoss) {
   EXPECT_EQ(result["explored"], 0);
 }
 
+TEST(Gpt2Job, AHostThatIsAskedForGraphsSaysOnceThatItRunsTasks) {
+  const auto expected = run_with({}, kSmall);
+  const auto process = run_well({.step_issue = StepIssue::graph}, kSmall, {});
+  const auto result = parse_object(process.stdout_text, "output").value();
+  EXPECT_EQ(result["losses"], expected["losses"]);
+  EXPECT_EQ(result["parameters_hash"], expected["parameters_hash"]);
+  const std::string warning =
+      "gpt2: warning: step_issue=graph: a host runs tasks; use --device cuda; steps go task by "
+      "task";
+  const auto at = process.stderr_text.find(warning);
+  ASSERT_NE(at, std::string::npos) << process.stderr_text;
+  EXPECT_EQ(process.stderr_text.find(warning, at + 1), std::string::npos) << "rank 0 alone";
+}
+
 TEST(Gpt2Job, BadInputIsExitStatusTwoAndSaysWhy) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"--steps", "3"}, "leave nothing to measure"},

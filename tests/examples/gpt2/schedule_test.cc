@@ -18,7 +18,7 @@
 namespace hocket {
 namespace {
 
-constexpr int kSteps = 3;
+constexpr int kSteps = kDrawnSteps;  // which may be unfinished at once
 constexpr Gpt2Config kConfig{.layers = 3, .heads = 2, .d_model = 16, .sequence = 6, .batch = 2};
 const Text kText("whoever rests while the others sing is part of the song all the same");
 

@@ -20,12 +20,17 @@ LossResult loss_on_device(const KernelCase& of, const kernels::CrossEntropyShape
   result.dlogits = same_each_time([&] {
     const DeviceArray in(of, logits), out(of, junk(logits.size())), target(targets);
     const DeviceArray row_losses = float32_array(of, junk(shape.rows));
-    const DeviceArray loss = float32_array(of, junk(1));
+    const DeviceArray losses = float32_array(of, junk(7));
+    const DeviceCount steps(2);
     const DeviceArray& dlogits = in_place ? in : out;
-    EXPECT_TRUE(kernels::cross_entropy(shape, of.type, in.data(), target.as<std::int32_t>(),
-                                       dlogits.data(), row_losses.as<float>(), loss.as<float>(),
-                                       kernel_device()->stream()));
-    result.loss = loss.read()[0];
+    EXPECT_TRUE(kernels::cross_entropy(
+        shape, of.type, in.data(), target.as<std::int32_t>(), dlogits.data(),
+        row_losses.as<float>(), {.first = losses.as<float>(), .stride = 3, .steps = steps.data()},
+        kernel_device()->stream()));
+    const Vector all = losses.read();
+    EXPECT_EQ(Vector(all.begin(), all.end() - 1), junk(6));
+    EXPECT_EQ(steps.read(), 3);
+    result.loss = all[6];
     return dlogits.read();
   });
   return result;

@@ -9,20 +9,26 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/clock.h"
-#include "core/cuda/device_collective.h"
 #include "core/cuda/device_executor.h"
+#include "core/cuda/device_groups.h"
 #include "core/host/local_collective.h"
 #include "core/scheduler.h"
+#include "core/task_marker.h"
 #include "examples/gpt2/memory.h"
 #include "examples/gpt2/random.h"
 #include "examples/gpt2/scheduler_submitter.h"
+#include "examples/gpt2/training.h"
+#include "profiler/iterations.h"
 #include "tests/core/cuda/model_device.h"
-#include "tests/examples/gpt2/cuda/emulated_device.h"
+#include "tests/core/cuda/model_group.h"
+#include "tests/examples/gpt2/cuda/kernels_in_streams.h"
 #include "tests/examples/gpt2/cuda/model_products.h"
 #include "tests/examples/gpt2/host_model.h"
 #include "tests/examples/gpt2/submitters.h"
@@ -44,6 +50,8 @@ struct DeviceRun {
   Gpt2Config config = kConfig;
   std::int64_t steps = kSteps;  ///< of a phase
   bool starts_afar = false;     ///< see move_away()
+  /// If any: a step is captured, and replayed as these say in turn.
+  std::vector<StepIssue> issues = {};
   int micro_batches = 1;
   int kept = 1;  ///< of them at once
 
@@ -63,6 +71,11 @@ struct Outcome {
   }
 };
 
+struct DeviceOutcome : Outcome {
+  std::int64_t products = 0;  ///< whose bodies ran
+  std::int64_t graph_launches = 0;
+};
+
 /// Away from the small initial values, with which most gradients are next to nothing.
 void move_away(Gpt2& model, Backend& backend) {
   for (const ParameterGroup& group : model.groups()) {
@@ -80,51 +93,93 @@ std::vector<std::vector<float>> gradients_of(Gpt2& model, const Backend& backend
   return gradients;
 }
 
-Outcome train_on_device(const DeviceRun& run) {
-  ModelDevice device(run.seed);
-  emulated::set_put_work([&](DeviceStream stream, std::function<void()> work) {
-    device.launch(stream, {}, std::move(work));
-  });
+void expect_ok(const Result<void>& result) {
+  EXPECT_TRUE(result) << result.error().message;
+}
+
+/// The steps of a phase, from `step` on.
+void train_phase(const DeviceRun& run, Gpt2& model, Executor& executor, std::int64_t& step) {
+  ScheduleConfig config{.streams = run.streams, .micro_batches_kept = run.kept};
+  Scheduler scheduler(config, executor);
+  SchedulerSubmitter submitter(scheduler);
+  model.attach(submitter);
+  std::shared_ptr<Scheduler::Capture> captured;
+  if (!run.issues.empty()) {
+    scheduler.begin_capture();
+    model.submit_tasks();
+    captured = scheduler.end_capture();
+  }
+  for (std::int64_t i = 0; i < run.steps; ++i) {
+    if (!captured) {
+      model.submit_step(step++);
+      expect_ok(scheduler.end_step());
+      continue;
+    }
+    const StepIssue issue = run.issues[static_cast<std::size_t>(i) % run.issues.size()];
+    if (std::exchange(config.step_issue, issue) != issue) expect_ok(scheduler.reconfigure(config));
+    model.draw(step++);
+    expect_ok(scheduler.replay(captured));
+  }
+  expect_ok(scheduler.synchronize());
+}
+
+DeviceOutcome train_rank(const DeviceRun& run, ModelGroup& group, LocalGroup& links, int rank) {
+  ModelDevice device(run.seed + static_cast<std::uint64_t>(rank));
   ModelProducts products(device);
   products.has_epilogues = run.has_epilogues;
   ModelAttention attention(device);
-  SoleRankCollective collective;
-  DeviceGroups groups(collective, {});
-  LocalGroup group(1);
-  const auto messages = group.join(0);
+  ModelCollective collective(group, device, rank);
+  const auto messages = links.join(rank);
+  DeviceGroups groups(collective, messages->grid());
   const SteadyClock clock;
-  Outcome outcome;
+  DeviceOutcome outcome;
   {
     auto backend = DeviceBackend::open({.driver = device,
                                         .products = products,
                                         .attention = run.has_attention ? &attention : nullptr},
                                        run.type);
     HOCKET_CHECK(backend, "the model device opens");
-    auto model = Gpt2::create(run.config, run.training(), kText, **backend);
+    TrainingOptions options = run.training();
+    options.rank = rank;
+    options.world_size = group.world_size();
+    auto model = Gpt2::create(run.config, options, kText, **backend);
     HOCKET_CHECK(model, "the model fits");
     if (run.starts_afar) move_away(**model, **backend);
     std::int64_t step = 0;
     for (int phase = 0; phase < run.phases; ++phase) {
       DeviceExecutor executor(device, groups, (*backend)->memory(), *messages, clock);
-      Scheduler scheduler({.streams = run.streams, .micro_batches_kept = run.kept}, executor);
-      SchedulerSubmitter submitter(scheduler);
-      (*model)->attach(submitter);
-      for (std::int64_t i = 0; i < run.steps; ++i) {
-        (*model)->submit_step(step++);
-        const auto ended = scheduler.end_step();
-        EXPECT_TRUE(ended) << ended.error().message;
-      }
-      const auto done = scheduler.synchronize();
-      EXPECT_TRUE(done) << done.error().message;
+      train_phase(run, **model, executor, step);
     }
-    outcome = {(*model)->losses(), (*model)->parameters_hash(), gradients_of(**model, **backend),
-               device.most_memory_in_use()};
+    outcome = {{(*model)->losses(), (*model)->parameters_hash(), gradients_of(**model, **backend),
+                device.most_memory_in_use()},
+               products.multiplied,
+               device.graph_launches()};
   }
   EXPECT_THAT(device.problems(), testing::IsEmpty());
   device.run_all();
   EXPECT_EQ(device.memory_in_use(), 0u);
-  emulated::set_put_work(nullptr);
   return outcome;
+}
+
+/// Of each rank.
+std::vector<DeviceOutcome> train_ranks(const DeviceRun& run, int ranks) {
+  const KernelsInStreams kernels;
+  ModelGroup group(ranks);
+  LocalGroup links(ranks);
+  std::vector<DeviceOutcome> outcomes(static_cast<std::size_t>(ranks));
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        outcomes[static_cast<std::size_t>(rank)] = train_rank(run, group, links, rank);
+      });
+    }
+  }
+  return outcomes;
+}
+
+DeviceOutcome train_on_device(const DeviceRun& run) {
+  return train_ranks(run, 1).front();
 }
 
 std::vector<float> train_on_host(std::int64_t steps, const Gpt2Config& config = kConfig,
@@ -300,49 +355,128 @@ TEST(DeviceBackend, RefusesToKeepMoreThanFitsTheDevice) {
   EXPECT_TRUE(Gpt2::create(kConfig, options, kText, **backend));
 }
 
-// As many steps as may be ahead of the device are drawn before it copies the first.
-TEST(DeviceBackend, DrawsNoBatchOverOneThatIsStillToBeCopied) {
+constexpr StepIssue kTasks = StepIssue::tasks, kGraph = StepIssue::graph;
+
+TEST(DeviceBackend, StepsAsGraphsGiveTheSameBits) {
+  for (const ElementType type : {ElementType::float32, ElementType::bfloat16}) {
+    const bool is_float32 = type == ElementType::float32;
+    DeviceRun run{
+        .type = type, .streams = is_float32 ? 1 : 3, .has_attention = !is_float32, .steps = 4};
+    const DeviceOutcome tasks = train_on_device(run);
+    run.issues = {kGraph};
+    const DeviceOutcome graphs = train_on_device(run);
+    EXPECT_TRUE(graphs.has_bits_of(tasks));
+    EXPECT_EQ(tasks.graph_launches, 0);
+    EXPECT_EQ(graphs.graph_launches, run.steps - 1);
+    EXPECT_EQ(graphs.products, 2 * tasks.products / run.steps) << "bodies run twice";
+  }
+}
+
+TEST(DeviceBackend, StepsAsGraphsOfTwoRanksGiveTheSameBits) {
+  DeviceRun run{.streams = 2};
+  const auto tasks = train_ranks(run, 2);
+  EXPECT_EQ(tasks[0].hash, tasks[1].hash);
+  EXPECT_NE(tasks[0].losses, tasks[1].losses);
+  run.issues = {kGraph};
+  const auto graphs = train_ranks(run, 2);
+  for (const std::size_t rank : {0, 1}) {
+    EXPECT_TRUE(graphs[rank].has_bits_of(tasks[rank]));
+    EXPECT_EQ(graphs[rank].graph_launches, run.steps - 1);
+  }
+}
+
+TEST(DeviceBackend, StepsMayBecomeGraphsAndTasksAgain) {
+  DeviceRun run{.streams = 2, .phases = 2, .steps = 5};
+  const DeviceOutcome tasks = train_on_device(run);
+  run.issues = {kGraph, kGraph, kTasks, kGraph, kGraph};
+  const DeviceOutcome mixed = train_on_device(run);
+  EXPECT_TRUE(mixed.has_bits_of(tasks));
+  EXPECT_EQ(mixed.graph_launches, 2 * (1 + 1)) << "each time the first only runs";
+}
+
+/// What a phase of a training on a model of a device traces.
+std::vector<TraceEvent> trace_of_phase(Phase phase) {
+  const KernelsInStreams kernels;
   ModelDevice device;
-  emulated::set_put_work([&](DeviceStream stream, std::function<void()> work) {
-    device.launch(stream, {}, std::move(work));
-  });
+  ModelProducts products(device);
+  SoleRankCollective collective;
+  LocalGroup group(1);
+  const auto messages = group.join(0);
+  const SteadyClock clock;
+  DeviceGroups groups(collective, messages->grid());
+  auto backend =
+      DeviceBackend::open({.driver = device, .products = products}, ElementType::float32);
+  HOCKET_CHECK(backend, "the model device opens");
+  auto model = Gpt2::create(kConfig, {.steps = kSteps}, kText, **backend);
+  HOCKET_CHECK(model, "the model fits");
+  Training training{.model = **model, .collective = *messages, .clock = clock};
+  training.make_executor = [&] {
+    return std::make_unique<DeviceExecutor>(device, groups, (*backend)->memory(), *messages, clock);
+  };
+  TraceRecorder trace;
+  phase.end_step = kSteps;
+  phase.options.trace = &trace;
+  expect_ok(run_phase(training, phase));
+  expect_near((*model)->losses(), train_on_host(kSteps), 2e-5);
+  return trace.events();
+}
+
+bool is_whole_step(const TraceEvent& event) {
+  return event.task == kWholeStep;
+}
+
+TEST(DeviceBackend, ATrainingLaunchesItsStepsAsGraphsWhereItIsAskedTo) {
+  EXPECT_TRUE(std::ranges::none_of(trace_of_phase({}), is_whole_step));
+  Phase phase{.config = {.step_issue = kGraph}};
+  const auto steps = trace_of_phase(phase);
+  EXPECT_EQ(steps.size(), static_cast<std::size_t>(kSteps));
+  EXPECT_TRUE(std::ranges::all_of(steps, is_whole_step));
+  for (const Iteration& iteration : measure_iterations(steps, 0)) EXPECT_TRUE(iteration.is_whole);
+  phase.serial = true;
+  EXPECT_TRUE(std::ranges::none_of(trace_of_phase(phase), is_whole_step));
+}
+
+// As many steps as may be ahead of the device are drawn before it loads the first.
+TEST(DeviceBackend, DrawsNoBatchOverOneThatIsStillToBeLoaded) {
+  const KernelsInStreams kernels;
+  ModelDevice device;
   ModelProducts products(device);
   auto backend =
       DeviceBackend::open({.driver = device, .products = products}, ElementType::float32);
   ASSERT_TRUE(backend);
-  constexpr std::size_t kDrawnInStep = 3;
-  constexpr std::int64_t kDrawn = kDrawnInStep * (Scheduler::kStepsAhead + 1);
   const EmbeddingShape shape{.batch = 1, .sequence = 2, .vocabulary = 8, .width = 1};
-  (*backend)->allocate_batches(2, 2, kDrawnInStep);
+  (*backend)->allocate_batches(2, 2, 2);
   const Buffer table = (*backend)->allocate(BufferUse::master, 8);
   const Buffer positions = (*backend)->allocate(BufferUse::master, 2);
   (*backend)->store(table, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7});
+  const Count loaded[] = {(*backend)->allocate_count(1), (*backend)->allocate_count(1)};
   std::vector<Buffer> looked_up;
-  for (std::int64_t number = 0; number < kDrawn; ++number)
+  for (std::int64_t i = 0; i < 2 * kDrawnSteps; ++i)
     looked_up.push_back((*backend)->allocate(BufferUse::master, 2));
   const auto stream = device.create_stream(StreamPriority::normal);
   const DeviceTask task{.stream = *stream};
   device.hold();
-  // Two at a time, so that neither takes the other's place on the device.
-  for (std::int64_t number = 0; number < kDrawn; ++number) {
+  for (std::int64_t step = 0; step < kDrawnSteps; ++step) {
     const RunningDeviceTask running(task);
-    (*backend)->load_batch(number % 2, number, [&](auto inputs, auto) {
-      inputs[0] = static_cast<std::int32_t>(number);
-      inputs[1] = static_cast<std::int32_t>(number + 1);
-    });
-    if (number % 2 == 0) continue;
-    for (const std::int64_t batch : {number - 1, number})
-      (*backend)->embedding_forward(shape, batch % 2, table, positions,
-                                    looked_up[static_cast<std::size_t>(batch)]);
+    for (const std::size_t index : {0, 1}) {
+      const auto number = 2 * step + static_cast<std::int64_t>(index);
+      const BatchTokens batch = (*backend)->drawn_batch(index, step);
+      batch.inputs[0] = static_cast<std::int32_t>(number);
+      batch.inputs[1] = static_cast<std::int32_t>(number + 1);
+      (*backend)->load_batch(index, index, loaded[index]);
+    }
+    // Both are loaded, and neither took the other's place on the device.
+    for (const std::size_t index : {0, 1}) {
+      const auto number = 2 * static_cast<std::size_t>(step) + index;
+      (*backend)->embedding_forward(shape, index, table, positions, looked_up[number]);
+    }
   }
   device.release();
   device.run_all();
-  for (std::int64_t number = 0; number < kDrawn; ++number) {
-    const auto tokens = static_cast<float>(number);
-    EXPECT_EQ((*backend)->load(looked_up[static_cast<std::size_t>(number)]),
-              (std::vector<float>{tokens, tokens + 1}));
+  for (std::size_t i = 0; i < looked_up.size(); ++i) {
+    const auto token = static_cast<float>(i);
+    EXPECT_EQ((*backend)->load(looked_up[i]), (std::vector<float>{token, token + 1}));
   }
-  emulated::set_put_work(nullptr);
 }
 
 TEST(DeviceBackend, StoresAndLoadsInBothTypes) {

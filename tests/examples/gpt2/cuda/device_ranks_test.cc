@@ -6,20 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "core/cuda/device_executor.h"
 #include "core/cuda/device_groups.h"
-#include "core/cuda/device_task.h"
 #include "examples/gpt2/cuda/device_backend.h"
 #include "examples/gpt2/training.h"
 #include "tests/core/cuda/model_device.h"
 #include "tests/core/cuda/model_group.h"
 #include "tests/core/host/ranks.h"
-#include "tests/examples/gpt2/cuda/emulated_device.h"
+#include "tests/examples/gpt2/cuda/kernels_in_streams.h"
 #include "tests/examples/gpt2/cuda/model_products.h"
 #include "tests/examples/gpt2/host_model.h"
 
@@ -30,34 +27,6 @@ constexpr std::int64_t kRankSteps = 3;
 constexpr Gpt2Config kRankConfig{
     .layers = 1, .heads = 2, .d_model = 16, .sequence = 4, .batch = 1, .vocabulary = 128};
 const Text kRankText("whoever rests while the others sing is part of the song all the same");
-
-/// Which device the emulated kernels of a thread's task are for. They run one at a time.
-class EmulatedDevices {
- public:
-  EmulatedDevices() {
-    emulated::set_put_work([this](DeviceStream stream, std::function<void()> work) {
-      device_of(this_device_task().memory).launch(stream, {}, [this, work = std::move(work)] {
-        std::lock_guard lock(running_);
-        work();
-      });
-    });
-  }
-  ~EmulatedDevices() { emulated::set_put_work(nullptr); }
-
-  void add(const DeviceMemory& memory, ModelDevice& device) {
-    std::lock_guard lock(mutex_);
-    devices_[&memory] = &device;
-  }
-
- private:
-  ModelDevice& device_of(const DeviceMemory* memory) {
-    std::lock_guard lock(mutex_);
-    return *devices_.at(memory);
-  }
-
-  std::mutex mutex_, running_;
-  std::map<const DeviceMemory*, ModelDevice*> devices_;
-};
 
 struct RanksJob {
   ElementType type = ElementType::float32;
@@ -81,7 +50,7 @@ TrainingOptions options_of(const RanksJob& job, int rank) {
 }
 
 std::vector<RankResult> train_on_devices(const RanksJob& job) {
-  EmulatedDevices devices;
+  const KernelsInStreams kernels;
   ModelGroup group(job.ranks);
   std::vector<RankResult> results(static_cast<std::size_t>(job.ranks));
   const auto body = [&](int rank, Collective& messages) {
@@ -93,7 +62,6 @@ std::vector<RankResult> train_on_devices(const RanksJob& job) {
     {
       auto backend = DeviceBackend::open({.driver = device, .products = products}, job.type);
       HOCKET_CHECK(backend, "the model device opens");
-      devices.add((*backend)->memory(), device);
       auto model = Gpt2::create(kRankConfig, options_of(job, rank), kRankText, **backend);
       HOCKET_CHECK(model, "the model fits");
       const Training training{

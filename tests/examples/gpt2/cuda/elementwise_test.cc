@@ -92,9 +92,11 @@ TEST_F(ElementwiseKernels, AdamWUpdate) {
     const DeviceArray parameter = float32_array(of, parameters);
     const DeviceArray m = float32_array(of, first), v = float32_array(of, second);
     const DeviceArray copy(of, junk(count));
-    ASSERT_TRUE(kernels::adamw_update(options, update, decay, 0.25, count, gradient.as<float>(),
-                                      parameter.as<float>(), m.as<float>(), v.as<float>(),
-                                      copies ? copy.data() : nullptr, kernel_device()->stream()));
+    const DeviceCount updates(update - 1);
+    ASSERT_TRUE(kernels::adamw_update(
+        options, updates.data(), decay, 0.25, count, gradient.as<float>(), parameter.as<float>(),
+        m.as<float>(), v.as<float>(), copies ? copy.data() : nullptr, kernel_device()->stream()));
+    EXPECT_EQ(updates.read(), update - 1);
     const Vector after = parameter.read();
     expect_close(after, expected, ElementType::float32, 2e-6f);
     expect_close(m.read(), expected_first, ElementType::float32, 1e-6f);

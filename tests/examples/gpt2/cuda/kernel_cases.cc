@@ -140,6 +140,16 @@ Vector DeviceArray::read() const {
   return values;
 }
 
+DeviceCount::DeviceCount(std::int64_t value) : memory_(kernel_device()->allocate(sizeof value)) {
+  kernel_device()->write(memory_, &value, sizeof value);
+}
+
+std::int64_t DeviceCount::read() const {
+  std::int64_t value = 0;
+  kernel_device()->read(&value, memory_, sizeof value);
+  return value;
+}
+
 void expect_close(const Vector& actual, const Vector& expected, ElementType type, float relative,
                   float absolute) {
   ASSERT_EQ(actual.size(), expected.size());

@@ -80,6 +80,21 @@ class DeviceArray {
   std::size_t offset_ = 0, bytes_ = 0;
 };
 
+/// A count in the device's memory.
+class DeviceCount {
+ public:
+  explicit DeviceCount(std::int64_t value);
+  ~DeviceCount() { kernel_device()->release(memory_); }
+  DeviceCount(const DeviceCount&) = delete;
+  DeviceCount& operator=(const DeviceCount&) = delete;
+
+  std::int64_t* data() const { return static_cast<std::int64_t*>(memory_); }
+  std::int64_t read() const;
+
+ private:
+  void* const memory_;
+};
+
 /// `values` as parameters and statistics are.
 inline DeviceArray float32_array(const KernelCase& of, const Vector& values) {
   return DeviceArray(values, ElementType::float32, of.shift);

@@ -2,6 +2,7 @@
 #include "tests/examples/gpt2/cuda/emulated_device.h"
 
 #include "examples/gpt2/cuda/column_sums.cu"
+#include "examples/gpt2/cuda/counts.cu"
 #include "examples/gpt2/cuda/cross_entropy.cu"
 #include "examples/gpt2/cuda/elementwise.cu"
 #include "examples/gpt2/cuda/embedding.cu"
