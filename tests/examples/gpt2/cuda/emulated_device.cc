@@ -32,15 +32,16 @@ struct Stack {
   void* fake = nullptr;  ///< the sanitizer's own
 };
 
-/// Leaves the stack `from` for `to`, until something comes back.
+/// Leaves the stack `from` for `to`, until something comes back from there; for run(), which
+/// another thread may have called since, that is where `to` is then.
 void switch_stacks([[maybe_unused]] Stack& from, ucontext_t& from_context,
-                   [[maybe_unused]] const Stack& to, ucontext_t& to_context) {
+                   [[maybe_unused]] Stack& to, ucontext_t& to_context) {
 #ifdef __SANITIZE_ADDRESS__
   __sanitizer_start_switch_fiber(&from.fake, to.bottom, to.bytes);
 #endif
   swapcontext(&from_context, &to_context);
 #ifdef __SANITIZE_ADDRESS__
-  __sanitizer_finish_switch_fiber(from.fake, nullptr, nullptr);
+  __sanitizer_finish_switch_fiber(from.fake, &to.bottom, &to.bytes);
 #endif
 }
 

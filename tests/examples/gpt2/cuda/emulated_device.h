@@ -9,7 +9,7 @@
 //
 // Stricter than a device: all threads of a block have to come to the same barrier, all lanes of a
 // warp to the same exchange, none may have ended before; blocks are whole warps. The memory of a
-// __shared__ variable holds what the block before left there. Not thread-safe.
+// __shared__ variable holds what the block before left there. One thread at a time.
 
 #include <bit>
 #include <cmath>
