@@ -134,7 +134,6 @@ std::optional<std::string> why_task_by_task(const Phase& phase, bool on_device, 
   if (!on_device) return "a host runs tasks; use --device cuda";
   if (phase.live) return "a job that listens while it trains submits each step anew";
   if (phase.options.observer) return "a profile is of tasks";
-  if (is_partitioned(config)) return "the configuration partitions steps";
   if (is_negotiated && ranks > 1)
     return "the order of collectives is negotiated while they run; use order=fifo or order=static";
   return std::nullopt;

@@ -41,7 +41,7 @@ TEST(Training, SaysWhyStepsGoTaskByTask) {
 
   phase = graph_phase();
   phase.config.compute_order = ComputeOrder::critical_path;
-  EXPECT_THAT(why_not(phase), HasSubstr("partitions steps"));
+  EXPECT_EQ(why_not(phase), "as graphs");
 }
 
 TEST(Training, AnOrderThatRanksNegotiateIsOfTasks) {

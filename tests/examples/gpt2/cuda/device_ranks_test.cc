@@ -39,6 +39,7 @@ struct RankResult {
   std::vector<float> losses;
   std::uint64_t hash = 0;
   std::int64_t optimizer_bytes = 0;
+  std::int64_t graph_launches = 0;
 };
 
 TrainingOptions options_of(const RanksJob& job, int rank) {
@@ -73,7 +74,8 @@ std::vector<RankResult> train_on_devices(const RanksJob& job) {
           run_phase(training, {.config = job.config, .first_step = 0, .end_step = kRankSteps});
       EXPECT_TRUE(ok) << ok.error().message;
       results[static_cast<std::size_t>(rank)] = {(*model)->losses(), (*model)->parameters_hash(),
-                                                 (*model)->optimizer_bytes()};
+                                                 (*model)->optimizer_bytes(),
+                                                 device.graph_launches()};
     }
     EXPECT_THAT(device.problems(), testing::IsEmpty());
   };
@@ -124,6 +126,10 @@ TEST(DeviceRanks, PartitionedCollectivesGiveTheSameBits) {
   config.launch = CollectiveLaunch::deferred;
   config.bucket_bytes = 8192;
   expect_same_bits(train_on_devices({.config = config}), expected);
+  config.step_issue = StepIssue::graph;
+  const auto graphs = train_on_devices({.config = config});
+  expect_same_bits(graphs, expected);
+  EXPECT_EQ(graphs[0].graph_launches, kRankSteps - 2);
 }
 
 TEST(DeviceRanks, FourRanksInGroupsOrWithShardsGiveTheSameLosses) {
@@ -149,9 +155,11 @@ TEST(DeviceRanks, AShardedOptimizerGivesTheSameBits) {
     const auto whole = train_on_devices({.type = type});
     ScheduleConfig config;
     config.partition_bytes = 4096;
+    if (type == ElementType::bfloat16) config.step_issue = StepIssue::graph;
     const auto sharded =
         train_on_devices({.type = type, .shard_optimizer = true, .config = config});
     expect_same_bits(sharded, whole);
+    EXPECT_EQ(sharded[0].graph_launches, type == ElementType::bfloat16 ? kRankSteps - 1 : 0);
     // Blocks begin at multiples of 64 bytes.
     EXPECT_NEAR(static_cast<double>(sharded[0].optimizer_bytes) /
                     static_cast<double>(whole[0].optimizer_bytes),

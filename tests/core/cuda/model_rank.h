@@ -1,0 +1,45 @@
+#pragma once
+
+// A rank of a test that runs its tasks on a device that is a model.
+
+#include <cstdint>
+#include <memory>
+
+#include "core/cuda/device_executor.h"
+#include "core/cuda/device_groups.h"
+#include "core/cuda/device_memory.h"
+#include "core/host/local_collective.h"
+#include "tests/core/cuda/model_device.h"
+#include "tests/core/cuda/model_group.h"
+
+namespace hocket {
+
+/// A rank with a device that is a model.
+struct ModelRank {
+  ModelRank(ModelGroup& group, LocalGroup& messages, int rank, std::uint64_t seed,
+            const Clock& clock)
+      : device(seed),
+        collective(group, device, rank),
+        link(messages.join(rank)),
+        groups(collective, link->grid()),
+        executor(device, groups, memory, *link, clock) {}
+
+  ModelDevice device;
+  DeviceMemory memory{device};
+  ModelCollective collective;
+  std::unique_ptr<Collective> link;
+  DeviceGroups groups;
+  DeviceExecutor executor;
+};
+
+/// One rank by itself.
+struct SoleModelRank {
+  explicit SoleModelRank(const Clock& clock, std::int64_t timeout_ns = 60'000'000'000)
+      : messages(1, timeout_ns), rank(group, messages, 0, 1, clock) {}
+
+  ModelGroup group{1};
+  LocalGroup messages;
+  ModelRank rank;
+};
+
+}  // namespace hocket
