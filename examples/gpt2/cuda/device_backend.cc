@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -12,6 +11,7 @@
 #include "core/cuda/column_major.h"
 #include "core/scheduler.h"
 #include "examples/gpt2/cuda/kernels.h"
+#include "examples/gpt2/cuda/product_attention.h"
 
 namespace hocket {
 namespace {
@@ -63,38 +63,6 @@ std::uint16_t to_bfloat16(float value) {
 float from_bfloat16(std::uint16_t value) {
   return std::bit_cast<float>(std::uint32_t{value} << 16);
 }
-
-/// The matrices of one sequence's attention, of all its heads: a head's columns lie beside each
-/// other's in what has `row_stride` elements a row.
-struct HeadMatrices {
-  AttentionShape shape;
-  ElementType type;
-  std::int64_t head_width() const { return shape.width / shape.heads; }
-
-  /// Column `first` onwards of rows of `row_stride` elements.
-  DeviceMatrix columns(void* values, int sequence, std::int64_t row_stride,
-                       std::int64_t first) const {
-    const std::int64_t offset = std::int64_t{sequence} * shape.sequence * row_stride + first;
-    return {.values = static_cast<std::byte*>(values) + offset * element_bytes(type),
-            .type = type,
-            .rows = shape.sequence,
-            .columns = static_cast<int>(head_width()),
-            .row_stride = row_stride,
-            .batch_stride = head_width()};
-  }
-  DeviceMatrix square(void* values, int sequence) const {
-    const std::int64_t size = std::int64_t{shape.sequence} * shape.sequence;
-    return {
-        .values = static_cast<std::byte*>(values) +
-                  sequence * shape.heads * size * static_cast<std::int64_t>(element_bytes(type)),
-        .type = type,
-        .rows = shape.sequence,
-        .columns = shape.sequence,
-        .batch_stride = size};
-  }
-  /// 1/√(width of a head).
-  float scale() const { return 1 / std::sqrt(static_cast<float>(head_width())); }
-};
 
 }  // namespace
 
@@ -411,24 +379,9 @@ void DeviceBackend::attention_forward(const AttentionShape& shape, const BufferS
                                       this_device_task()));
     return;
   }
-  const HeadMatrices heads{shape, type_};
-  const std::int64_t width = shape.width;
-  void *const in = address(qkv), *const weights = address(kept), *const out = address(y);
-  for (int sequence = 0; sequence < shape.batch; ++sequence) {
-    multiply({.a = heads.columns(in, sequence, 3 * width, 0),
-              .b = heads.columns(in, sequence, 3 * width, width),
-              .c = heads.square(weights, sequence),
-              .transpose_b = true,
-              .scale = heads.scale(),
-              .batch = shape.heads});
-  }
-  require(kernels::softmax_causal_forward(shape, type_, weights, stream()));
-  for (int sequence = 0; sequence < shape.batch; ++sequence) {
-    multiply({.a = heads.square(weights, sequence),
-              .b = heads.columns(in, sequence, 3 * width, 2 * width),
-              .c = heads.columns(out, sequence, width, 0),
-              .batch = shape.heads});
-  }
+  require(ProductAttention(parts_.products, shape, type_)
+              .forward({.qkv = address(qkv), .weights = address(kept), .y = address(y)},
+                       this_device_task()));
 }
 
 void DeviceBackend::attention_backward(const AttentionShape& shape, const BufferSlice& qkv,
@@ -441,36 +394,13 @@ void DeviceBackend::attention_backward(const AttentionShape& shape, const Buffer
                                        this_device_task()));
     return;
   }
-  const HeadMatrices heads{shape, type_};
-  const std::int64_t width = shape.width;
-  void *const in = address(qkv), *const weights = address(kept), *const out = address(dy);
-  void *const dweights = address(scratch_slice), *const din = address(dqkv);
-  for (int sequence = 0; sequence < shape.batch; ++sequence) {
-    multiply({.a = heads.square(weights, sequence),
-              .b = heads.columns(out, sequence, width, 0),
-              .c = heads.columns(din, sequence, 3 * width, 2 * width),
-              .transpose_a = true,
-              .batch = shape.heads});
-    multiply({.a = heads.columns(out, sequence, width, 0),
-              .b = heads.columns(in, sequence, 3 * width, 2 * width),
-              .c = heads.square(dweights, sequence),
-              .transpose_b = true,
-              .batch = shape.heads});
-  }
-  require(kernels::softmax_causal_backward(shape, type_, weights, dweights, stream()));
-  for (int sequence = 0; sequence < shape.batch; ++sequence) {
-    multiply({.a = heads.square(dweights, sequence),
-              .b = heads.columns(in, sequence, 3 * width, width),
-              .c = heads.columns(din, sequence, 3 * width, 0),
-              .scale = heads.scale(),
-              .batch = shape.heads});
-    multiply({.a = heads.square(dweights, sequence),
-              .b = heads.columns(in, sequence, 3 * width, 0),
-              .c = heads.columns(din, sequence, 3 * width, width),
-              .transpose_a = true,
-              .scale = heads.scale(),
-              .batch = shape.heads});
-  }
+  require(ProductAttention(parts_.products, shape, type_)
+              .backward({.qkv = address(qkv),
+                         .weights = address(kept),
+                         .dy = address(dy),
+                         .dweights = address(scratch_slice),
+                         .dqkv = address(dqkv)},
+                        this_device_task()));
 }
 
 void DeviceBackend::gelu_forward(const BufferSlice& x, const BufferSlice& y) {

@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "core/scheduler.h"
@@ -60,102 +63,116 @@ TEST_F(IssuerTest, EveryWaitOfAGraphIsMissed) {
   }
 }
 
-TEST_F(IssuerTest, LaunchesACapturedStepByItsGraph) {
-  SoleModelRank sole(clock_);
-  ModelDevice& device = sole.rank.device;
-  const RandomProgram program(3);
-  auto values = program.start(0);
-  ScheduleConfig config{.step_issue = StepIssue::graph};
-  int bodies = 0;
-  {
-    Scheduler scheduler(config, sole.rank.executor);
-    program.add_data(scheduler, sole.rank.memory);
-    const DataId counted = scheduler.add_data();
-    const auto submit = [&] {
-      program.submit(scheduler, values, device);
-      scheduler.compute({.name = "count"}, {update(counted)}, [&bodies] { ++bodies; });
-    };
-    scheduler.begin_capture();
+/// A step that runs a program twice and counts it, captured on a rank by itself.
+class CountedStep {
+ public:
+  CountedStep(const Clock& clock, const ScheduleConfig& config)
+      : sole_(clock), scheduler_(std::in_place, config, sole_.rank.executor) {
+    program_.add_data(*scheduler_, sole_.rank.memory);
+    counted_ = scheduler_->add_data();
+    scheduler_->begin_capture();
     submit();
-    const auto captured = scheduler.end_capture();
-    for (int step = 0; step < 5; ++step) EXPECT_TRUE(scheduler.replay(captured));
-    EXPECT_TRUE(scheduler.synchronize());
-    EXPECT_EQ(device.graph_launches(), 4);
-    EXPECT_EQ(bodies, 2);
-    // Steps in another way come between; the graph is still that of the step.
-    submit();
-    EXPECT_TRUE(scheduler.end_step());
-    EXPECT_TRUE(scheduler.synchronize());
-    EXPECT_EQ(bodies, 3);
-    // Cut anew, it is captured anew.
-    config.partition_bytes = 4096;
-    EXPECT_TRUE(scheduler.reconfigure(config));
-    for (int step = 0; step < 4; ++step) EXPECT_TRUE(scheduler.replay(captured));
-    EXPECT_TRUE(scheduler.synchronize());
-    EXPECT_EQ(device.graph_launches(), 4 + 3);
-    EXPECT_EQ(device.graphs_alive(), 1);
+    captured_ = scheduler_->end_capture();
   }
-  EXPECT_EQ(values, program.expected(10, 1).front());
-  EXPECT_THAT(device.problems(), IsEmpty());
+
+  void replay(int steps) {
+    for (int step = 0; step < steps; ++step) expect_ok(scheduler_->replay(captured_));
+    expect_ok(scheduler_->synchronize());
+  }
+  /// Submits it again; or another one, which counts itself once more in the middle.
+  void run(bool is_other = false) {
+    submit(is_other);
+    expect_ok(scheduler_->end_step());
+  }
+  void reconfigure(const ScheduleConfig& config) { expect_ok(scheduler_->reconfigure(config)); }
+  /// What a replayed step puts onto the device.
+  std::int64_t launched_by_replay() {
+    const std::int64_t before = device().launched();
+    replay(1);
+    return device().launched() - before;
+  }
+
+  /// So many steps have run, and nothing else.
+  void expect_done(int steps) {
+    expect_ok(scheduler_->synchronize());
+    scheduler_.reset();
+    EXPECT_EQ(values_, program_.expected(2 * steps, 1).front());
+    EXPECT_THAT(device().problems(), IsEmpty());
+  }
+  ModelDevice& device() { return sole_.rank.device; }
+  int bodies() {
+    expect_ok(scheduler_->synchronize());
+    return bodies_;
+  }
+
+ private:
+  static void expect_ok(const Result<void>& result) {
+    EXPECT_TRUE(result) << result.error().message;
+  }
+  void submit(bool is_other = false) {
+    program_.submit(*scheduler_, values_, device());
+    if (is_other) count();
+    program_.submit(*scheduler_, values_, device());
+    count();
+  }
+  void count() {
+    scheduler_->compute({.name = "count"}, {update(counted_)}, [this] { ++bodies_; });
+  }
+
+  SoleModelRank sole_;
+  const RandomProgram program_{3};
+  RandomProgram::Values values_ = program_.start(0);
+  int bodies_ = 0;
+  std::optional<Scheduler> scheduler_;
+  DataId counted_;
+  std::shared_ptr<Scheduler::Capture> captured_;
+};
+
+TEST_F(IssuerTest, LaunchesACapturedStepByItsGraph) {
+  ScheduleConfig config{.step_issue = StepIssue::graph};
+  CountedStep step(clock_, config);
+  step.replay(5);
+  EXPECT_EQ(step.device().graph_launches(), 4);
+  EXPECT_EQ(step.bodies(), 2);
+  // Steps in another way come between; the graph is still that of the step.
+  step.run();
+  EXPECT_EQ(step.bodies(), 3);
+  // Cut anew, it is captured anew.
+  config.partition_bytes = 4096;
+  step.reconfigure(config);
+  step.replay(4);
+  EXPECT_EQ(step.device().graph_launches(), 4 + 3);
+  EXPECT_EQ(step.device().graphs_alive(), 1);
+  step.expect_done(10);
 }
 
 // The first step is learned, and so goes task by task.
 TEST_F(IssuerTest, LaunchesAPartitionedStepByItsGraph) {
-  SoleModelRank sole(clock_);
-  ModelDevice& device = sole.rank.device;
-  const RandomProgram program(3);
-  auto values = program.start(0);
   ScheduleConfig config{.partition_bytes = 8192,
+                        .streams = 3,
+                        .comm_channels = 2,
                         .bucket_bytes = 16384,
                         .primitive = CollectivePrimitive::reduce_scatter_all_gather,
                         .step_issue = StepIssue::graph};
-  int bodies = 0;
-  {
-    Scheduler scheduler(config, sole.rank.executor);
-    program.add_data(scheduler, sole.rank.memory);
-    const DataId counted = scheduler.add_data();
-    const auto submit = [&] {
-      program.submit(scheduler, values, device);
-      scheduler.compute({.name = "count"}, {update(counted)}, [&bodies] { ++bodies; });
-    };
-    scheduler.begin_capture();
-    submit();
-    const auto captured = scheduler.end_capture();
-    const auto replay = [&](int steps) {
-      for (int step = 0; step < steps; ++step) EXPECT_TRUE(scheduler.replay(captured));
-      EXPECT_TRUE(scheduler.synchronize());
-    };
-    replay(5);
-    EXPECT_EQ(device.graph_launches(), 3);
-    EXPECT_EQ(bodies, 3);
-    const auto launched_by_step = [&] {
-      const std::int64_t before = device.launched();
-      replay(1);
-      return device.launched() - before;
-    };
-    const std::int64_t launched = launched_by_step();
-    // Partitioned anew, it is captured anew, and need not be learned again.
-    config.partition_bytes = 4096;
-    EXPECT_TRUE(scheduler.reconfigure(config));
-    replay(3);
-    EXPECT_EQ(device.graph_launches(), 4 + 2);
-    EXPECT_EQ(bodies, 3 + 2);
-    EXPECT_GT(launched_by_step(), launched);
-    // Another step is learned.
-    for (int step = 0; step < 2; ++step) {
-      scheduler.compute({.name = "more"}, {update(counted)}, [&bodies] { ++bodies; });
-      submit();
-      EXPECT_TRUE(scheduler.end_step());
-    }
-    EXPECT_TRUE(scheduler.synchronize());
-    EXPECT_EQ(bodies, 5 + 4);
-    // The captured one is another one now, then learned.
-    replay(5);
-    EXPECT_EQ(device.graph_launches(), 7 + 2);
-    EXPECT_EQ(device.graphs_alive(), 1);
-  }
-  EXPECT_EQ(values, program.expected(17, 1).front());
-  EXPECT_THAT(device.problems(), IsEmpty());
+  CountedStep step(clock_, config);
+  step.replay(5);
+  EXPECT_EQ(step.device().graph_launches(), 3);
+  EXPECT_EQ(step.bodies(), 3);
+  const std::int64_t launched = step.launched_by_replay();
+  // Partitioned anew, it is captured anew, and need not be learned again.
+  config.partition_bytes = 4096;
+  step.reconfigure(config);
+  step.replay(3);
+  EXPECT_EQ(step.device().graph_launches(), 4 + 2);
+  EXPECT_EQ(step.bodies(), 3 + 2);
+  EXPECT_GT(step.launched_by_replay(), launched);
+  // Another step is learned; the captured one is another one then, until it is learned in turn.
+  for (int other = 0; other < 2; ++other) step.run(true);
+  EXPECT_EQ(step.bodies(), 5 + 4);
+  step.replay(5);
+  EXPECT_EQ(step.device().graph_launches(), 7 + 2);
+  EXPECT_EQ(step.device().graphs_alive(), 1);
+  step.expect_done(17);
 }
 
 /// Steps of one kernel and one sum, replayed.

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,7 +26,6 @@
 #include "examples/gpt2/training.h"
 #include "profiler/iterations.h"
 #include "tests/core/cuda/model_device.h"
-#include "tests/core/cuda/model_group.h"
 #include "tests/examples/gpt2/cuda/kernels_in_streams.h"
 #include "tests/examples/gpt2/cuda/model_products.h"
 #include "tests/examples/gpt2/host_model.h"
@@ -123,14 +121,16 @@ void train_phase(const DeviceRun& run, Gpt2& model, Executor& executor, std::int
   expect_ok(scheduler.synchronize());
 }
 
-DeviceOutcome train_rank(const DeviceRun& run, ModelGroup& group, LocalGroup& links, int rank) {
-  ModelDevice device(run.seed + static_cast<std::uint64_t>(rank));
+DeviceOutcome train_on_device(const DeviceRun& run) {
+  const KernelsInStreams kernels;
+  ModelDevice device(run.seed);
   ModelProducts products(device);
   products.has_epilogues = run.has_epilogues;
   ModelAttention attention(device);
-  ModelCollective collective(group, device, rank);
-  const auto messages = links.join(rank);
-  DeviceGroups groups(collective, messages->grid());
+  SoleRankCollective collective;
+  DeviceGroups groups(collective, {});
+  LocalGroup links(1);
+  const auto messages = links.join(0);
   const SteadyClock clock;
   DeviceOutcome outcome;
   {
@@ -139,10 +139,7 @@ DeviceOutcome train_rank(const DeviceRun& run, ModelGroup& group, LocalGroup& li
                                         .attention = run.has_attention ? &attention : nullptr},
                                        run.type);
     HOCKET_CHECK(backend, "the model device opens");
-    TrainingOptions options = run.training();
-    options.rank = rank;
-    options.world_size = group.world_size();
-    auto model = Gpt2::create(run.config, options, kText, **backend);
+    auto model = Gpt2::create(run.config, run.training(), kText, **backend);
     HOCKET_CHECK(model, "the model fits");
     if (run.starts_afar) move_away(**model, **backend);
     std::int64_t step = 0;
@@ -159,27 +156,6 @@ DeviceOutcome train_rank(const DeviceRun& run, ModelGroup& group, LocalGroup& li
   device.run_all();
   EXPECT_EQ(device.memory_in_use(), 0u);
   return outcome;
-}
-
-/// Of each rank.
-std::vector<DeviceOutcome> train_ranks(const DeviceRun& run, int ranks) {
-  const KernelsInStreams kernels;
-  ModelGroup group(ranks);
-  LocalGroup links(ranks);
-  std::vector<DeviceOutcome> outcomes(static_cast<std::size_t>(ranks));
-  {
-    std::vector<std::jthread> threads;
-    for (int rank = 0; rank < ranks; ++rank) {
-      threads.emplace_back([&, rank] {
-        outcomes[static_cast<std::size_t>(rank)] = train_rank(run, group, links, rank);
-      });
-    }
-  }
-  return outcomes;
-}
-
-DeviceOutcome train_on_device(const DeviceRun& run) {
-  return train_ranks(run, 1).front();
 }
 
 std::vector<float> train_on_host(std::int64_t steps, const Gpt2Config& config = kConfig,
@@ -369,19 +345,6 @@ TEST(DeviceBackend, StepsAsGraphsGiveTheSameBits) {
     EXPECT_EQ(tasks.graph_launches, 0);
     EXPECT_EQ(graphs.graph_launches, run.steps - 1);
     EXPECT_EQ(graphs.products, 2 * tasks.products / run.steps) << "bodies run twice";
-  }
-}
-
-TEST(DeviceBackend, StepsAsGraphsOfTwoRanksGiveTheSameBits) {
-  DeviceRun run{.streams = 2};
-  const auto tasks = train_ranks(run, 2);
-  EXPECT_EQ(tasks[0].hash, tasks[1].hash);
-  EXPECT_NE(tasks[0].losses, tasks[1].losses);
-  run.issues = {kGraph};
-  const auto graphs = train_ranks(run, 2);
-  for (const std::size_t rank : {0, 1}) {
-    EXPECT_TRUE(graphs[rank].has_bits_of(tasks[rank]));
-    EXPECT_EQ(graphs[rank].graph_launches, run.steps - 1);
   }
 }
 

@@ -116,6 +116,14 @@ TEST(DeviceRanks, LossesAreThoseOfHosts) {
   expect_close(train_on_devices({}), expected);
 }
 
+TEST(DeviceRanks, StepsAsGraphsGiveTheSameBits) {
+  const auto expected = train_on_devices({});
+  EXPECT_NE(expected[0].losses, expected[1].losses) << "each rank has batches of its own";
+  const auto graphs = train_on_devices({.config = {.streams = 2, .step_issue = StepIssue::graph}});
+  expect_same_bits(graphs, expected);
+  EXPECT_EQ(graphs[0].graph_launches, kRankSteps - 1);
+}
+
 TEST(DeviceRanks, PartitionedCollectivesGiveTheSameBits) {
   const auto expected = train_on_devices({});
   ScheduleConfig config{
