@@ -80,6 +80,11 @@ class BufferAllocator {
   virtual AttentionMemory attention_memory(const AttentionShape& shape) = 0;
 };
 
+struct UsedBuffer {
+  const Buffer* buffer = nullptr;
+  std::uint32_t uses = 0;  ///< tasks of a step that access it; > 0
+};
+
 class Backend : public BufferAllocator {
  public:
   /// Memory that a model may take.
@@ -95,10 +100,8 @@ class Backend : public BufferAllocator {
   /// submits the step.
   virtual BatchTokens drawn_batch(std::size_t index, std::int64_t step) = 0;
 
-  /// The model is attached: of each piece of data, by its index, how many tasks of a step access
-  /// it. `buffers` are those that live within a step.
-  virtual void attached(std::span<const Buffer* const> buffers,
-                        std::span<const std::uint32_t> uses) = 0;
+  /// The model is attached. `buffers` are those that live within a step.
+  virtual void attached(std::span<const UsedBuffer> buffers) = 0;
 
   virtual void store(const BufferSlice& to, std::span<const float> values) = 0;
   virtual std::vector<float> load(const BufferSlice& from) const = 0;

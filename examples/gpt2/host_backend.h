@@ -27,7 +27,7 @@ class HostBackend final : public Backend {
   void allocate_batches(std::size_t batches, std::size_t tokens, std::size_t drawn) override;
   BatchTokens drawn_batch(std::size_t index, std::int64_t step) override;
   AttentionMemory attention_memory(const AttentionShape& shape) override;
-  void attached(std::span<const Buffer* const>, std::span<const std::uint32_t>) override {}
+  void attached(std::span<const UsedBuffer>) override {}
   void store(const BufferSlice& to, std::span<const float> values) override;
   std::vector<float> load(const BufferSlice& from) const override;
   bool fuses() const override { return fuses_; }

@@ -40,17 +40,20 @@ class UseCounter final : public Submitter {
   void reduce_scatter(const TaskOptions&, DataId, std::span<float>) override {}
   void all_gather(const TaskOptions&, DataId, std::span<float>) override {}
 
-  std::vector<std::uint32_t> uses;
+  std::uint32_t uses_of(DataId data) const {
+    return data.index < uses_.size() ? uses_[data.index] : 0;
+  }
 
  private:
   void count(std::span<const Access> accesses) {
     for (const Access& access : accesses) {
-      if (access.data.index >= uses.size()) uses.resize(access.data.index + 1);
-      ++uses[access.data.index];
+      if (access.data.index >= uses_.size()) uses_.resize(access.data.index + 1);
+      ++uses_[access.data.index];
     }
   }
 
   const RankGrid grid_;
+  std::vector<std::uint32_t> uses_;  // by data
 };
 
 std::string mebibytes(std::int64_t bytes) {
@@ -149,8 +152,13 @@ void Gpt2::attach(Submitter& submitter) {
   submitter_ = &counter;
   submit_tasks();
   submitter_ = &submitter;
-  const std::vector<Buffer*> buffers = step_buffers();
-  backend_.attached(std::vector<const Buffer*>(buffers.begin(), buffers.end()), counter.uses);
+  std::vector<UsedBuffer> used;
+  for (const Buffer* buffer : step_buffers()) {
+    // Of the two sets of gradients that blocks take in turn, a sole block uses one.
+    const std::uint32_t uses = counter.uses_of(buffer->id);
+    if (uses > 0) used.push_back({buffer, uses});
+  }
+  backend_.attached(used);
 }
 
 void Gpt2::draw(std::int64_t step) {

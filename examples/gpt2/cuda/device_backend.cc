@@ -169,14 +169,10 @@ AttentionMemory DeviceBackend::attention_memory(const AttentionShape& shape) {
           .scratch_size = rows * shape.sequence};
 }
 
-void DeviceBackend::attached(std::span<const Buffer* const> buffers,
-                             std::span<const std::uint32_t> uses) {
+void DeviceBackend::attached(std::span<const UsedBuffer> buffers) {
   memory_.clear();
-  for (const Buffer* buffer : buffers) {
-    // Of the two sets of gradients that blocks take in turn, a sole block uses one.
-    if (const std::uint32_t count = uses[buffer->id.index]; count > 0)
-      memory_.add(buffer->id, buffer->size * element_bytes(buffer->type), count);
-  }
+  for (const auto& [buffer, uses] : buffers)
+    memory_.add(buffer->id, buffer->size * element_bytes(buffer->type), uses);
 }
 
 void DeviceBackend::store(const BufferSlice& to, std::span<const float> values) {
