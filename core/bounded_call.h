@@ -1,8 +1,8 @@
 #pragma once
 
 // Calls what may never return, such as a file system that has gone, and gives up after a while. The
-// call goes on in a thread of its own, which is then left behind: it must own all that it uses, and
-// must not throw. Thread-safe.
+// call goes on in a thread of its own, which is then left behind, even while the process ends: it
+// must own all that it uses or use what is never destroyed, and must not throw. Thread-safe.
 
 #include <chrono>
 #include <cstdint>

@@ -300,8 +300,9 @@ bool is_always_written(std::string_view knob) {
 
 }  // namespace
 
+// Never destroyed: a call that was left behind may still read a configuration at exit.
 std::span<const Knob> schedule_knobs() {
-  static const std::array<Knob, 13> knobs{{
+  static const auto& knobs = *new std::array<Knob, 13>{{
       partition_knob(),
       {"credit_bytes", 4 * KiB, 16384 * MiB, 64 * KiB, 256 * MiB, true, {}},
       streams_knob(),
@@ -320,7 +321,7 @@ std::span<const Knob> schedule_knobs() {
 }
 
 std::span<const Knob> region_knobs() {
-  static const std::array<Knob, 8> knobs{{
+  static const auto& knobs = *new std::array<Knob, 8>{{
       partition_knob(),
       bucket_knob(),
       streams_knob(),

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 
@@ -92,6 +93,26 @@ TEST_F(ConfigSourceTest, AConfigurationThatIsNoneIsAnError) {
 TEST_F(ConfigSourceTest, AFileThatIsNoStoreIsAnError) {
   write_bytes(path_, "text");
   EXPECT_THAT(message_of(find()), HasSubstr("not an SQLite database"));
+}
+
+// A call that was given up goes on while the process ends, and while its statics are destroyed.
+TEST_F(ConfigSourceTest, IsRightWhileTheProcessEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  static std::string path;
+  const auto find_last = [] {
+    const auto found =
+        open_config_source(path)->find(sample_topology(), sample_workload(), kMinuteNs);
+    std::_Exit(found && *found ? 0 : 1);
+  };
+  EXPECT_EXIT(
+      {
+        path = path_;
+        std::atexit(find_last);  // runs after what is made after this has been destroyed
+        promote(to_json(ScheduleConfig()));
+        must(find());
+        std::exit(2);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST_F(ConfigSourceTest, ALockedStoreIsGivenUpInTime) {
