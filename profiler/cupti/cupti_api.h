@@ -61,6 +61,10 @@ class CuptiApi {
   /// `kind` is a CUpti_ActivityKind.
   virtual int enable(std::uint32_t kind) = 0;
   virtual int disable(std::uint32_t kind) = 0;
+  /// No more records of the call `id`, until the kind of such calls is enabled again.
+  virtual int leave_out(ApiDomain domain, std::uint32_t id) = 0;
+  /// No more records of asking whether the device is done while it is not, of whatever kind.
+  virtual int leave_out_vain_queries() = 0;
   /// Makes CUPTI complete its buffers: those whose records are all whole, or `forced` every one.
   virtual int flush(bool forced) = 0;
   /// Records lost since the last call. Never under a lock that complete() takes, too.

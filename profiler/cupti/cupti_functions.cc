@@ -32,6 +32,15 @@ const char* find_all(void* library, CuptiFunctions& f) {
   }
   if (!find(library, "cuptiActivityEnable", f.enable)) return "cuptiActivityEnable";
   if (!find(library, "cuptiActivityDisable", f.disable)) return "cuptiActivityDisable";
+  if (!find(library, "cuptiActivityEnableRuntimeApi", f.enable_runtime_call)) {
+    return "cuptiActivityEnableRuntimeApi";
+  }
+  if (!find(library, "cuptiActivityEnableDriverApi", f.enable_driver_call)) {
+    return "cuptiActivityEnableDriverApi";
+  }
+  if (!find(library, "cuptiActivityEnableAllSyncRecords", f.enable_all_sync_records)) {
+    return "cuptiActivityEnableAllSyncRecords";
+  }
   if (!find(library, "cuptiActivityFlushAll", f.flush_all)) return "cuptiActivityFlushAll";
   if (!find(library, "cuptiActivityGetNumDroppedRecords", f.get_dropped)) {
     return "cuptiActivityGetNumDroppedRecords";

@@ -22,6 +22,9 @@ struct CuptiFunctions {
   decltype(&cuptiActivitySetAttribute) set_attribute = nullptr;
   decltype(&cuptiActivityEnable) enable = nullptr;
   decltype(&cuptiActivityDisable) disable = nullptr;
+  decltype(&cuptiActivityEnableRuntimeApi) enable_runtime_call = nullptr;
+  decltype(&cuptiActivityEnableDriverApi) enable_driver_call = nullptr;
+  decltype(&cuptiActivityEnableAllSyncRecords) enable_all_sync_records = nullptr;
   decltype(&cuptiActivityFlushAll) flush_all = nullptr;
   decltype(&cuptiActivityGetNumDroppedRecords) get_dropped = nullptr;
   decltype(&cuptiGetTimestamp) get_timestamp = nullptr;

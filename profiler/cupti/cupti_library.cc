@@ -142,6 +142,10 @@ class CuptiLibrary final : public CuptiApi {
   int disable(std::uint32_t kind) override {
     return f_.disable(static_cast<CUpti_ActivityKind>(kind));
   }
+  int leave_out(ApiDomain domain, std::uint32_t id) override {
+    return (domain == ApiDomain::runtime ? f_.enable_runtime_call : f_.enable_driver_call)(id, 0);
+  }
+  int leave_out_vain_queries() override { return f_.enable_all_sync_records(0); }
   int flush(bool forced) override {
     return f_.flush_all(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
   }

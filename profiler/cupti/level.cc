@@ -28,6 +28,13 @@ constexpr KindOfLevel kKinds[] = {
     {CuptiLevel::l2, CUPTI_ACTIVITY_KIND_CUDA_EVENT, "events"},
 };
 
+// An answer of "not ready" is an error of the runtime, which is then cleared.
+constexpr CudaCall kPollingCalls[] = {
+    {ApiDomain::runtime, CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020},
+    {ApiDomain::runtime, CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020},
+    {ApiDomain::driver, CUPTI_DRIVER_TRACE_CBID_cuEventQuery},
+};
+
 }  // namespace
 
 std::string_view to_string(CuptiLevel level) {
@@ -48,6 +55,10 @@ std::vector<std::uint32_t> activity_kinds(CuptiLevel level) {
     if (kind.from <= level) kinds.push_back(kind.kind);
   }
   return kinds;
+}
+
+std::span<const CudaCall> polling_calls() {
+  return kPollingCalls;
 }
 
 std::string_view activity_kind_name(std::uint32_t kind) {

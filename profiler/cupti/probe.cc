@@ -99,6 +99,11 @@ Result<void> enable_kinds(CuptiApi& api, CuptiLevel level) {
                        std::string(activity_kind_name(kinds[i])) + ": " +
                        describe_status(api, status));
   }
+  // Each time, since enabling a kind takes it back. Where it fails the profile is larger, no more.
+  if (level >= CuptiLevel::l1) {
+    for (const CudaCall& call : polling_calls()) api.leave_out(call.domain, call.id);
+  }
+  if (level >= CuptiLevel::l2) api.leave_out_vain_queries();
   return {};
 }
 

@@ -20,6 +20,7 @@ namespace {
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 std::string loading_fails_with(const std::vector<std::string>& libraries) {
   const auto loaded = load_cupti(libraries);
@@ -74,6 +75,16 @@ class RealCuptiTest : public testing::Test {
 
 TEST_F(RealCuptiTest, IsOfTheVersionThatHocketWasBuiltWith) {
   EXPECT_EQ(real_->version() / 10'000, std::uint32_t{CUPTI_API_VERSION / 10'000});
+}
+
+TEST_F(RealCuptiTest, KnowsTheCallsThatAskADevice) {
+  std::vector<std::string> names;
+  for (const CudaCall& call : polling_calls()) {
+    names.push_back(real_->call_name(call.domain, call.id));
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAre(StartsWith("cudaEventQuery"),
+                                                   StartsWith("cudaGetLastError"),
+                                                   StartsWith("cuEventQuery")));
 }
 
 TEST_F(RealCuptiTest, GivesNvtxTheFileThatWasLoaded) {

@@ -123,6 +123,25 @@ TEST_F(CuptiSessionTest, EnablesTheKindsOfItsLevel) {
   }
 }
 
+TEST_F(CuptiSessionTest, LeavesOutThatTheHostAsksWhetherTheDeviceIsDone) {
+  open(CuptiLevel::l2);
+  EXPECT_FALSE(cupti_->records_vain_queries());
+  const auto calls = polling_calls();
+  for (int i = 0; i < 2; ++i) {
+    session_->resume();
+    const std::int64_t recorded = cupti_->recorded();
+    for (const CudaCall& call : calls) {
+      const bool is_runtime = call.domain == ApiDomain::runtime;
+      cupti_->record(call_record(
+          is_runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER, call.id, 5, {}));
+    }
+    EXPECT_EQ(cupti_->recorded(), recorded) << "pause " << i;
+    cupti_->record(call_record(CUPTI_ACTIVITY_KIND_RUNTIME, 211, 5, {}));
+    EXPECT_EQ(cupti_->recorded(), recorded + 1);
+    session_->pause();
+  }
+}
+
 TEST_F(CuptiSessionTest, FindsStepsOnTheHostAtL0) {
   open(CuptiLevel::l0);
   ASSERT_TRUE(session_->start({.first_step = 2, .steps = 2}));

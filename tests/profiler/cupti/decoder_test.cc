@@ -139,6 +139,8 @@ TEST_F(DecoderTest, AsksForNoRecordWhereNoKindFits) {
     int promise_zeroed_buffers() override { return 0; }
     int enable(std::uint32_t) override { return 0; }
     int disable(std::uint32_t) override { return 0; }
+    int leave_out(ApiDomain, std::uint32_t) override { return 0; }
+    int leave_out_vain_queries() override { return 0; }
     int flush(bool) override { return 0; }
     int take_dropped(std::size_t&) override { return 0; }
     int timestamp(std::uint64_t&) const override { return 0; }

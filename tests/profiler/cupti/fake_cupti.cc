@@ -17,8 +17,17 @@ void FakeCupti::complete() {
   used_ = 0;
 }
 
+bool FakeCupti::is_left_out(const RecordBytes& record) const {
+  const std::uint32_t kind = kind_of(record);
+  if (kind != CUPTI_ACTIVITY_KIND_RUNTIME && kind != CUPTI_ACTIVITY_KIND_DRIVER) return false;
+  CUpti_ActivityAPI call;
+  if (record.size() < sizeof call) return false;
+  std::memcpy(&call, record.data(), sizeof call);
+  return left_out_.contains({kind, std::uint32_t{call.cbid}});
+}
+
 void FakeCupti::write(const RecordBytes& record) {
-  if (!enabled_.contains(kind_of(record))) return;
+  if (!enabled_.contains(kind_of(record)) || is_left_out(record)) return;
   if (!current_.empty() && used_ + record.size() > current_.size()) complete();
   if (current_.empty()) {
     owner_ = buffers_;
@@ -104,6 +113,11 @@ std::size_t FakeCupti::open_marks() const {
   return open;
 }
 
+bool FakeCupti::records_vain_queries() const {
+  std::lock_guard lock(mutex_);
+  return records_vain_queries_;
+}
+
 std::string FakeCupti::status_name(int status) const {
   return status == CUPTI_ERROR_UNKNOWN ? "CUPTI_ERROR_UNKNOWN 999"
                                        : "status " + std::to_string(status);
@@ -151,12 +165,27 @@ int FakeCupti::enable(std::uint32_t kind) {
   if (const int status = fails(); status != 0) return status;
   if (refused_kinds.contains(kind)) return CUPTI_ERROR_NOT_SUPPORTED;
   enabled_.insert(kind);
+  std::erase_if(left_out_, [&](const auto& call) { return call.first == kind; });
   return CUPTI_SUCCESS;
 }
 
 int FakeCupti::disable(std::uint32_t kind) {
   std::lock_guard lock(mutex_);
   enabled_.erase(kind);
+  return CUPTI_SUCCESS;
+}
+
+int FakeCupti::leave_out(ApiDomain domain, std::uint32_t id) {
+  std::lock_guard lock(mutex_);
+  left_out_.insert(
+      {domain == ApiDomain::runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER,
+       id});
+  return CUPTI_SUCCESS;
+}
+
+int FakeCupti::leave_out_vain_queries() {
+  std::lock_guard lock(mutex_);
+  records_vain_queries_ = false;
   return CUPTI_SUCCESS;
 }
 

@@ -52,6 +52,7 @@ class FakeCupti final : public CuptiApi {
   std::int64_t flushes(bool forced) const;
   std::int64_t detached() const;
   std::size_t open_marks() const;  ///< of all threads
+  bool records_vain_queries() const;
 
   std::uint32_t version() const override { return library_version; }
   int driver_version() const override { return driver; }
@@ -63,6 +64,8 @@ class FakeCupti final : public CuptiApi {
   int promise_zeroed_buffers() override;
   int enable(std::uint32_t kind) override;
   int disable(std::uint32_t kind) override;
+  int leave_out(ApiDomain domain, std::uint32_t id) override;
+  int leave_out_vain_queries() override;
   int flush(bool forced) override;
   int take_dropped(std::size_t& records) override;
   int timestamp(std::uint64_t& ns) const override;
@@ -74,6 +77,7 @@ class FakeCupti final : public CuptiApi {
  private:
   /// With mutex_ held.
   int fails() const;
+  bool is_left_out(const RecordBytes& record) const;
   void write(const RecordBytes& record);
   void complete();
 
@@ -87,6 +91,8 @@ class FakeCupti final : public CuptiApi {
   std::shared_ptr<ActivityBuffers> owner_;  // of current_
   std::size_t used_ = 0;
   std::set<std::uint32_t> enabled_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> left_out_;  // calls, by kind and number
+  bool records_vain_queries_ = true;
   bool is_subscribed_ = false;
   std::map<std::thread::id, std::vector<std::uint64_t>> marks_;
   std::uint32_t next_correlation_ = 1;
