@@ -136,7 +136,10 @@ class CudaDriver final : public DeviceDriver {
       return failure(ok.error());
     }
     cudaGraphExec_t graph = nullptr;
-    auto ok = checked("cudaGraphInstantiate", cudaGraphInstantiate(&graph, captured, 0));
+    // With the priorities of the streams that were captured, not of the one that it is launched in.
+    auto ok =
+        checked("cudaGraphInstantiate",
+                cudaGraphInstantiate(&graph, captured, cudaGraphInstantiateFlagUseNodePriority));
     cudaGraphDestroy(captured);
     return ok.map([&] { return DeviceGraph{graph}; });
   }

@@ -82,6 +82,7 @@ class DeviceDriver {
   virtual Result<void> begin_capture(DeviceStream stream) = 0;
   virtual Result<DeviceGraph> end_capture(DeviceStream stream) = 0;
   virtual Result<void> launch(DeviceGraph graph, DeviceStream stream) = 0;
+  /// One that is launched still runs to its end.
   virtual void destroy_graph(DeviceGraph graph) = 0;
 };
 

@@ -65,11 +65,12 @@ void DeviceExecutor::stop(bool failed) {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  // First: NCCL's abort ends when the thread's graph is gone.
+  told_.notify_one();
   if (failed) {
     groups_.abort();
     messages_.abort();
   }
-  told_.notify_one();
   threads_.clear();
 }
 

@@ -1,5 +1,6 @@
 #include "core/cuda/device_groups.h"
 
+#include <thread>
 #include <utility>
 
 #include "core/check.h"
@@ -63,13 +64,16 @@ Result<void> DeviceGroups::health() {
   return between_->health();
 }
 
+// At once: one may end only when what another has under way has ended.
 void DeviceGroups::abort() {
+  const std::jthread groups([this] {
+    std::lock_guard lock(mutex_);
+    is_aborted_ = true;
+    if (!inside_) return;
+    const std::jthread inside([this] { inside_->abort(); });
+    between_->abort();
+  });
   world_.abort();
-  std::lock_guard lock(mutex_);
-  is_aborted_ = true;
-  if (!inside_) return;
-  inside_->abort();
-  between_->abort();
 }
 
 }  // namespace hocket

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -67,7 +68,9 @@ class NcclCollective final : public DeviceCollective {
  public:
   explicit NcclCollective(const NcclOptions& options) : options_(options) {}
   ~NcclCollective() override {
-    while (count() > 0) close_last();
+    while (count() > 0 && close_last()) {
+    }
+    if (count() > 0) abort();
   }
 
   int rank() const override { return rank_; }
@@ -88,7 +91,12 @@ class NcclCollective final : public DeviceCollective {
 
   Result<void> open(int channels) override {
     HOCKET_CHECK(channels > 0, "at least one channel");
-    while (count() > static_cast<std::size_t>(channels)) close_last();
+    while (count() > static_cast<std::size_t>(channels)) {
+      if (!close_last()) {
+        return failure(ErrorCode::unavailable,
+                       "closing channel " + std::to_string(count() - 1) + ": another rank is gone");
+      }
+    }
     while (count() < static_cast<std::size_t>(channels)) {
       if (auto ok = make_from_first("making channel " + std::to_string(count()), *this, 0,
                                     place_of(rank_));
@@ -125,13 +133,21 @@ class NcclCollective final : public DeviceCollective {
     return {};
   }
 
+  /// Without the lock, since it ends when graphs with these communicators are gone: who has one may
+  /// ask for health() first.
   void abort() override {
-    std::lock_guard lock(mutex_);
-    is_aborted_ = true;
-    // The first one first: the others are made by calls on it, which then end.
-    for (const CommunicatorSlot& slot : communicators_)
+    std::deque<CommunicatorSlot> ended;
+    {
+      std::lock_guard lock(mutex_);
+      is_aborted_ = true;
+      ended.swap(communicators_);
+    }
+    // In a group all are told to end before any is waited for, which what another one has under
+    // way may hold up. The first one first: the others are made by calls on it, which then end.
+    ncclGroupStart();
+    for (const CommunicatorSlot& slot : ended)
       if (slot.get()) ncclCommAbort(slot.get());
-    communicators_.clear();
+    ncclGroupEnd();
   }
 
  private:
@@ -261,6 +277,7 @@ class NcclCollective final : public DeviceCollective {
   /// What the first communicator says of this rank.
   Result<void> ask_place() {
     std::lock_guard lock(mutex_);
+    if (is_aborted_) return aborted();
     const ncclComm_t communicator = communicators_.front().get();
     ncclResult_t result = ncclCommUserRank(communicator, &rank_);
     if (result == ncclSuccess) result = ncclCommCount(communicator, &world_size_);
@@ -294,30 +311,25 @@ class NcclCollective final : public DeviceCollective {
     return std::chrono::steady_clock::now() + std::chrono::nanoseconds(options_.timeout_ns);
   }
 
-  /// Ends the last communicator, with the other ranks unless something has failed.
-  void close_last() {
+  /// Ends the last communicator with the other ranks; false when that fails, or something has.
+  bool close_last() {
     std::unique_lock lock(mutex_);
-    if (communicators_.empty()) return;
-    const CommunicatorSlot slot = std::move(communicators_.back());
-    communicators_.pop_back();
-    const ncclComm_t communicator = slot.get();
-    if (!communicator) return;
-    ncclResult_t state = has_failed_ ? ncclInternalError : ncclCommFinalize(communicator);
+    if (is_aborted_ || has_failed_ || !communicators_.back().get()) return false;
+    const ncclComm_t communicator = communicators_.back().get();
+    ncclResult_t state = ncclCommFinalize(communicator);
     const auto deadline = steady_deadline();
-    while (state == ncclSuccess || state == ncclInProgress) {
-      state = state_of(communicator);
-      if (state != ncclInProgress || is_aborted_) break;
-      if (std::chrono::steady_clock::now() > deadline) break;
+    while (state == ncclInProgress && std::chrono::steady_clock::now() < deadline) {
       lock.unlock();
       std::this_thread::yield();
       lock.lock();
+      if (is_aborted_) return false;
+      state = state_of(communicator);
     }
-    if (state == ncclSuccess) {
-      ncclCommDestroy(communicator);
-    } else {
-      has_failed_ = true;
-      ncclCommAbort(communicator);
-    }
+    has_failed_ = state != ncclSuccess;
+    if (has_failed_) return false;
+    communicators_.pop_back();
+    ncclCommDestroy(communicator);
+    return true;
   }
 
   // Set before the first collective:
@@ -330,6 +342,14 @@ class NcclCollective final : public DeviceCollective {
   bool is_aborted_ = false;
   bool has_failed_ = false;
 };
+
+/// Collectives of several communicators may be under way at once. Without an order between them two
+/// ranks may fill their devices with different ones, which wait for each other; NCCL's order is
+/// that in which a rank puts them into streams, which is the same on all. From the environment
+/// alone, and read when NCCL is first used.
+void order_communicators() {
+  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+}
 
 /// Rank 0's id, on every rank.
 Result<ncclUniqueId> agree_on_id(Collective& messages) {
@@ -357,6 +377,7 @@ Result<std::unique_ptr<DeviceCollective>> connect_nccl(Collective& messages, Dev
                                                        const NcclOptions& options) {
   if (messages.world_size() == 1) return std::make_unique<SoleRankCollective>();
   if (auto ok = driver.use_device(); !ok) return failure(ok.error());
+  order_communicators();
   const auto id = agree_on_id(messages);
   if (!id) return failure(id.error().in("agreeing on how the devices meet"));
   auto collective = std::make_unique<NcclCollective>(options);

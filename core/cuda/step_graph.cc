@@ -16,29 +16,17 @@ Result<std::unique_ptr<StepGraph>> StepGraph::open(const StepGraphParts& parts) 
   const auto stream = parts.driver.create_stream(StreamPriority::normal);
   if (!stream) return failure(stream.error().in("making a stream to capture"));
   graph->capturing_ = *stream;
-  const auto launched = parts.driver.create_event(EventTiming::none);
-  if (!launched) return failure(launched.error().in("making the event of a graph"));
-  graph->launched_ = *launched;
   return graph;
 }
 
 StepGraph::~StepGraph() {
   drop_graph();
-  if (launched_.handle) parts_.driver.destroy_event(launched_);
   if (capturing_.handle) parts_.driver.destroy_stream(capturing_);
 }
 
 void StepGraph::drop_graph() {
-  if (graph_ && (!is_launched_ || parts_.driver.has_run(launched_).value_or(false)))
-    parts_.driver.destroy_graph(*graph_);
+  if (graph_) parts_.driver.destroy_graph(*graph_);
   graph_.reset();
-  is_launched_ = false;
-}
-
-Result<void> StepGraph::launch_graph(DeviceStream stream) {
-  is_launched_ = true;
-  if (auto ok = parts_.driver.launch(*graph_, stream); !ok) return ok;
-  return parts_.driver.record(launched_, stream);
 }
 
 Result<void> StepGraph::launch(const StepWork& work, DeviceStream stream) {
@@ -51,7 +39,7 @@ Result<void> StepGraph::launch(const StepWork& work, DeviceStream stream) {
   if (!graph_) {
     if (auto ok = capture(work); !ok) return failure(ok.error().in("capturing the step"));
   }
-  return launch_graph(stream);
+  return parts_.driver.launch(*graph_, stream);
 }
 
 Result<void> StepGraph::capture(const StepWork& work) {

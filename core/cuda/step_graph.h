@@ -11,6 +11,8 @@
 //    number of an update, must be in the device's memory, and be changed there by a task;
 //  - must not, when they run again, allocate or wait, nor use events that were recorded elsewhere.
 // Another step, or the same one cut or ordered anew (StepWork::version), begins from the first.
+// What a graph allocates is beside what the first launch has used, which the driver keeps: twice
+// the memory.
 //
 // Collectives of a captured step must be capturable, as NCCL's are. One thread uses it.
 
@@ -53,8 +55,6 @@ class StepGraph {
   Result<void> capture(const StepWork& work);
   /// Puts the tasks into streams that are forked from `stream`.
   Result<void> put(const StepWork& work, DeviceStream stream);
-  Result<void> launch_graph(DeviceStream stream);
-  /// One that still runs, after a failure, is left to the end of the process.
   void drop_graph();
 
   const StepGraphParts parts_;
@@ -63,8 +63,6 @@ class StepGraph {
   std::optional<std::uint64_t> version_;
   bool has_run_ = false;  // of this version
   std::optional<DeviceGraph> graph_;
-  bool is_launched_ = false;  // the graph
-  DeviceEvent launched_;      // behind its last launch
 };
 
 }  // namespace hocket

@@ -36,6 +36,9 @@ struct TrainingOptions {
   int micro_batches = 1;
   /// So many of them have memory for their activations at once; up to micro_batches.
   int micro_batches_kept = 1;
+  /// As graphs on a device, which have memory of their own for activations, beside the first
+  /// step's.
+  bool steps_as_graphs = false;
   /// A rank keeps the moments of its own blocks of the parameters alone.
   bool shard_optimizer = false;
   /// What the model may take; 0: what there is.

@@ -445,6 +445,8 @@ Result<void> run(JobOptions options) {
   }
   options.training.micro_batches_kept =
       std::min(report.config.micro_batches_kept, options.training.micro_batches);
+  options.training.steps_as_graphs =
+      options.device != "host" && report.config.step_issue == StepIssue::graph;
   const auto model = Gpt2::create(options.model, options.training, *text, (*platform)->backend());
   if (!model) return failure(model.error());
   if (auto ok = check_partition(**model, report.config); !ok) return ok;

@@ -34,6 +34,11 @@ std::int64_t activation_bytes(const Gpt2Config& config, BufferAllocator& allocat
   return counter.bytes;
 }
 
+std::int64_t micro_batch_bytes(const Gpt2Config& config, const TrainingOptions& options,
+                               BufferAllocator& allocator) {
+  return activation_bytes(config, allocator) * (options.steps_as_graphs ? 2 : 1);
+}
+
 std::int64_t memory_bytes(const Gpt2Config& config, const TrainingOptions& options,
                           BufferAllocator& allocator) {
   ByteCounter counter(allocator);
@@ -45,7 +50,7 @@ std::int64_t memory_bytes(const Gpt2Config& config, const TrainingOptions& optio
     if (allocator.element_type() != ElementType::float32)
       counter.allocate(BufferUse::weights, group.size());
   }
-  return counter.bytes + options.micro_batches_kept * activation_bytes(config, allocator);
+  return counter.bytes + options.micro_batches_kept * micro_batch_bytes(config, options, allocator);
 }
 
 }  // namespace hocket

@@ -13,6 +13,10 @@ namespace hocket {
 /// What the activations of a batch and their gradients take, in bytes. `config` must be valid.
 std::int64_t activation_bytes(const Gpt2Config& config, BufferAllocator& allocator);
 
+/// What each micro-batch that is kept takes, in bytes.
+std::int64_t micro_batch_bytes(const Gpt2Config& config, const TrainingOptions& options,
+                               BufferAllocator& allocator);
+
 /// About what training the model takes, in bytes. Both must be valid.
 std::int64_t memory_bytes(const Gpt2Config& config, const TrainingOptions& options,
                           BufferAllocator& allocator);

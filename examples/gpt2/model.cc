@@ -78,7 +78,7 @@ Result<void> check_memory(const Gpt2Config& config, TrainingOptions options, Bac
   options.micro_batches_kept = 1;
   const std::int64_t spare = limit - memory_bytes(config, options, backend);
   if (spare < 0) return failure(no_memory(config, options, backend));
-  const std::int64_t each = activation_bytes(config, backend);
+  const std::int64_t each = micro_batch_bytes(config, options, backend);
   return failure(ErrorCode::invalid_argument,
                  "field \"micro_batches_kept\": the activations of " + std::to_string(asked) +
                      " micro-batches take about " + mebibytes(asked * each) +

@@ -68,7 +68,9 @@ class Gpt2 {
   /// What this rank's share of the optimiser's moments takes.
   std::int64_t optimizer_bytes() const;
   /// What one micro-batch takes, and what is there for those that are kept.
-  std::int64_t micro_batch_bytes() const { return activation_bytes(config_, backend_); }
+  std::int64_t micro_batch_bytes() const {
+    return hocket::micro_batch_bytes(config_, options_, backend_);
+  }
   std::int64_t micro_batches_limit_bytes() const;
 
   /// FNV-1a (64 bits, over 32-bit words) of all parameters. This and all below: only while nothing

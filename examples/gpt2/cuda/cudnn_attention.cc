@@ -83,7 +83,10 @@ Result<AttentionPlans> make_plans(const AttentionShape& shape, const CudnnDevice
 class CudnnAttention final : public FusedAttention {
  public:
   CudnnAttention(DeviceDriver& driver, cudnnHandle_t handle) : driver_(driver), handle_(handle) {}
-  ~CudnnAttention() override { cudnnDestroy(handle_); }
+  ~CudnnAttention() override {
+    plans_.reset();  // before what they were made with
+    cudnnDestroy(handle_);
+  }
   CudnnAttention(const CudnnAttention&) = delete;
   CudnnAttention& operator=(const CudnnAttention&) = delete;
 

@@ -392,6 +392,56 @@ TEST_F(DeviceExecutorTest, ARankThatIsGoneEndsTheJob) {
   EXPECT_TRUE(sole.group.is_aborted());
 }
 
+/// A step of one sum, launched as a graph until the test has an end for it.
+class SumInAGraph {
+ public:
+  explicit SumInAGraph(const Clock& clock) : sole_(clock) {
+    data_ = scheduler_.add_data();
+    scheduler_.begin_capture();
+    scheduler_.all_reduce({.name = "gradient"}, data_, values_);
+    captured_ = scheduler_.end_capture();
+    for (int step = 0; step < 4; ++step) EXPECT_TRUE(scheduler_.replay(captured_));
+    EXPECT_TRUE(scheduler_.synchronize());
+    EXPECT_EQ(sole_.rank.device.graphs_alive(), 1);
+  }
+
+  ModelRank& rank() { return sole_.rank; }
+  Scheduler& scheduler() { return scheduler_; }
+  const std::shared_ptr<Scheduler::Capture>& captured() const { return captured_; }
+  void expect_aborted() const {
+    EXPECT_TRUE(sole_.group.is_aborted());
+    EXPECT_EQ(sole_.rank.device.graphs_alive(), 0);
+  }
+
+ private:
+  SoleModelRank sole_;
+  std::vector<float> values_ = std::vector<float>(16);
+  Scheduler scheduler_{{.step_issue = StepIssue::graph}, sole_.rank.executor};
+  DataId data_;
+  std::shared_ptr<Scheduler::Capture> captured_;
+};
+
+TEST_F(DeviceExecutorTest, ARankThatIsGoneEndsAGraphThatRuns) {
+  SumInAGraph step(clock_);
+  step.rank().device.hold();
+  step.rank().collective.is_ill = true;
+  static_cast<void>(step.scheduler().replay(step.captured()));
+  const auto ok = step.scheduler().synchronize();
+  ASSERT_FALSE(ok);
+  EXPECT_THAT(ok.error().message, HasSubstr("another rank is gone"));
+  step.rank().executor.stop(true);
+  step.expect_aborted();
+}
+
+// Several times: the executor's thread may not be waiting for work yet.
+TEST_F(DeviceExecutorTest, AnAbortEndsAGraphThatDoesNotRun) {
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    SumInAGraph step(clock_);
+    step.rank().executor.stop(true);
+    step.expect_aborted();
+  }
+}
+
 TEST_F(DeviceExecutorTest, ADeviceThatRunsNothingForTheLimitEndsTheJob) {
   HandClock clock;
   SoleModelRank sole(clock, 5'000'000);

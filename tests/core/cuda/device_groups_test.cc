@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <latch>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -119,6 +120,31 @@ TEST_F(DeviceGroupsTest, AbortsEveryGroup) {
     EXPECT_EQ(aborted, 4);
     EXPECT_TRUE(ranks.is_aborted());
   }
+}
+
+/// Its abort ends when those of all three have begun, as one of NCCL may wait for what another
+/// communicator has under way.
+class AbortsTogether final : public SoleRankCollective {
+ public:
+  explicit AbortsTogether(std::latch& begun) : begun_(begun) {}
+
+  int world_size() const override { return 4; }
+  Result<std::unique_ptr<DeviceCollective>> split(int) override {
+    return std::make_unique<AbortsTogether>(begun_);
+  }
+  void abort() override { begun_.arrive_and_wait(); }
+
+ private:
+  std::latch& begun_;
+};
+
+TEST_F(DeviceGroupsTest, NoGroupsAbortWaitsForAnothers) {
+  std::latch begun(3);
+  AbortsTogether world(begun);
+  DeviceGroups groups(world, {4, 2});
+  ASSERT_TRUE(groups.open(1));
+  groups.abort();
+  EXPECT_TRUE(begun.try_wait());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -158,7 +159,11 @@ class ModelCollective final : public DeviceCollective {
     if (is_ill) return failure(ErrorCode::unavailable, "another rank is gone");
     return {};
   }
-  void abort() override { group_.abort(); }
+  /// As NCCL's, it ends when no graph has an exchange in it any more.
+  void abort() override {
+    group_.abort();
+    while (device_.graphs_alive() > 0) std::this_thread::yield();
+  }
 
   std::atomic<bool> is_ill = false;
 

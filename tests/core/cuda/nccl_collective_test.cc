@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <vector>
 
 #include "core/cuda/capability.h"
@@ -47,6 +48,19 @@ TEST(NcclCollective, ADeviceThatCannotBeUsedIsNotConnected) {
   const auto connected = connect_nccl(*messages, device);
   ASSERT_FALSE(connected);
   EXPECT_THAT(connected.error().message, testing::HasSubstr("the model device has failed"));
+}
+
+TEST(NcclCollective, OrdersCommunicatorsUnlessTheEnvironmentSaysOtherwise) {
+  constexpr const char* kOrder = "NCCL_LAUNCH_ORDER_IMPLICIT";
+  for (const char* const told : {"", "0"}) {
+    *told ? setenv(kOrder, told, 1) : unsetenv(kOrder);
+    LocalGroup group(2, 1'000'000);
+    const auto messages = group.join(0);
+    ModelDevice device;
+    EXPECT_FALSE(connect_nccl(*messages, device, {.timeout_ns = 1'000'000}));
+    EXPECT_STREQ(std::getenv(kOrder), *told ? told : "1");
+  }
+  unsetenv(kOrder);
 }
 
 }  // namespace

@@ -16,6 +16,10 @@ TEST(Gpt2Memory, GrowsWithWhatIsKeptAndShrinksWithWhatIsSharded) {
   EXPECT_EQ(memory_bytes(config, {.micro_batches = 3}, backend), alone);
   EXPECT_EQ(memory_bytes(config, {.micro_batches = 3, .micro_batches_kept = 3}, backend),
             alone + 2 * activation_bytes(config, backend));
+  EXPECT_EQ(
+      memory_bytes(config, {.micro_batches = 3, .micro_batches_kept = 3, .steps_as_graphs = true},
+                   backend),
+      alone + 5 * activation_bytes(config, backend));
   EXPECT_EQ(memory_bytes(config, {.world_size = 2, .shard_optimizer = true}, backend),
             alone - workload(config).bytes());
 }

@@ -74,7 +74,8 @@ TEST_F(SessionOnDeviceTest, RecordsEachTaskOfItsSteps) {
                       : record.task == 1 ? "memset"
                                          : "memcpy DtoH");
       EXPECT_GE(record.submitted_ns, begin_ns);
-      EXPECT_GE(record.begin_ns, record.submitted_ns);
+      // CUPTI moves the device's times onto the host's clock, so they are as near as that.
+      EXPECT_GE(record.begin_ns, record.submitted_ns - 10'000);
       EXPECT_LE(record.end_ns, end_ns);
     }
     EXPECT_EQ(seen.size(), 12u);
