@@ -3,11 +3,13 @@
 //
 //   bin/gpu_enqueue                      a table
 //   bin/gpu_enqueue --json               the same as JSON
+//   bin/gpu_enqueue --trace              with the times of tasks, which a job has
 //   bin/gpu_enqueue --graphs             what the launch of a whole step as a graph takes the host
 //
-// A task's time is that from the replay of a captured step to its last kernel's end, divided by the
-// tasks; so is a launch's, and both are the host's as long as an empty kernel is shorter. Exit
-// status 1 where there is no device.
+// A task's time is that from when the executor's thread begins to issue a captured step to when it
+// has issued the last task, divided by the tasks; a launch's is that of a loop. Both are the host's
+// as long as a step fits into the queue of launches, which holds about 1000. Beside them stands
+// what a task takes until the last kernel's end. Exit status 1 where there is no device.
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -34,33 +36,44 @@ namespace {
 constexpr int kWarmup = 3;
 
 struct Options {
-  int tasks = 4096, rounds = 31, streams = 1;
-  bool graphs = false, json = false;
+  int tasks = 512, rounds = 101, streams = 1;
+  bool graphs = false, trace = false, json = false;
 };
 
 struct Costs {
   std::vector<double> launch_ns, task_ns;
-  std::vector<double> step_ns;  ///< of whole steps: the submitter's time and the launch's
+  std::vector<double> ended_ns;  ///< a task's share of the time to the end of the last
+  std::vector<double> step_ns;   ///< of whole steps: the submitter's time and the launch's
 };
 
-/// What the executor spends on the launch of each whole step. Read it when nothing runs.
-class StepLaunches final : public TaskMarker {
+/// What the executor's thread spends on so many tasks of a step. Read it when nothing runs.
+class IssueTime final : public TaskMarker {
  public:
-  explicit StepLaunches(const Clock& clock) : clock_(clock) {}
+  IssueTime(const Clock& clock, int tasks) : clock_(clock), tasks_(tasks) {}
 
-  bool begin_task(std::int64_t, TaskId task) override {
-    if (task != kWholeStep) return false;
-    begin_ns_ = clock_.now_ns();
+  bool begin_task(std::int64_t, TaskId) override {
+    if (issued_ == 0) begin_ns_ = clock_.now_ns();
     return true;
   }
-  void end_task() override { last_ns_ = clock_.now_ns() - begin_ns_; }
+  void end_task() override {
+    if (++issued_ < tasks_) return;
+    last_ns_ = clock_.now_ns() - begin_ns_;
+    issued_ = 0;
+  }
 
   std::int64_t last_ns() const { return last_ns_; }
 
  private:
   const Clock& clock_;
+  const int tasks_;
+  int issued_ = 0;
   std::int64_t begin_ns_ = 0;
   std::atomic<std::int64_t> last_ns_ = 0;
+};
+
+class NoTrace final : public TraceSink {
+ public:
+  void record(const TraceEvent&) override {}
 };
 
 void require(const Result<void>& result) {
@@ -71,8 +84,9 @@ void require(const Result<void>& result) {
 double time_launches(DeviceDriver& driver, DeviceStream stream, int launches, const Clock& clock) {
   const std::int64_t begin_ns = clock.now_ns();
   for (int i = 0; i < launches; ++i) require(launch_empty_kernel(stream));
+  const std::int64_t all_ns = clock.now_ns() - begin_ns;
   require(driver.synchronize(stream));
-  return static_cast<double>(clock.now_ns() - begin_ns) / launches;
+  return static_cast<double>(all_ns) / launches;
 }
 
 Result<Costs> measure(const Options& options) {
@@ -87,12 +101,12 @@ Result<Costs> measure(const Options& options) {
   LocalGroup group(1);
   const auto messages = group.join(0);
   DeviceMemory memory(**driver);
-  StepLaunches launches(clock);
-  DeviceExecutor executor(**driver, groups, memory, *messages, clock,
-                          {.marker = options.graphs ? &launches : nullptr});
+  IssueTime issue(clock, options.graphs ? 1 : options.tasks);
+  DeviceExecutor executor(**driver, groups, memory, *messages, clock, {.marker = &issue});
+  NoTrace trace;
   Scheduler scheduler({.streams = options.streams,
                        .step_issue = options.graphs ? StepIssue::graph : StepIssue::tasks},
-                      executor);
+                      executor, {.trace = options.trace ? &trace : nullptr});
   // As many chains as there are streams.
   std::vector<DataId> chains;
   for (int i = 0; i < options.streams; ++i) chains.push_back(scheduler.add_data());
@@ -113,8 +127,9 @@ Result<Costs> measure(const Options& options) {
     const std::int64_t all_ns = clock.now_ns() - begin_ns;
     if (round <= kWarmup) continue;
     costs.launch_ns.push_back(launch_ns);
-    costs.task_ns.push_back(static_cast<double>(all_ns) / options.tasks);
-    costs.step_ns.push_back(static_cast<double>(submitted_ns + launches.last_ns()));
+    costs.task_ns.push_back(static_cast<double>(issue.last_ns()) / options.tasks);
+    costs.ended_ns.push_back(static_cast<double>(all_ns) / options.tasks);
+    costs.step_ns.push_back(static_cast<double>(submitted_ns + issue.last_ns()));
   }
   (*driver)->destroy_stream(*stream);
   return costs;
@@ -146,13 +161,15 @@ void print(const Options& options, const Costs& costs) {
                                   {"launch_ns", median(costs.launch_ns)},
                                   {"task_ns", median(costs.task_ns)},
                                   {"added_ns", median(added_ns)},
-                                  {"added_spread_ns", spread(added_ns)}};
+                                  {"added_spread_ns", spread(added_ns)},
+                                  {"ended_ns", median(costs.ended_ns)}};
     std::printf("%s\n", document.dump().c_str());
     return;
   }
-  std::printf("a launch %.0f ns ± %.0f, a task %.0f ns ± %.0f: %.0f ns ± %.0f more\n",
-              median(costs.launch_ns), spread(costs.launch_ns), median(costs.task_ns),
-              spread(costs.task_ns), median(added_ns), spread(added_ns));
+  std::printf(
+      "a launch %.0f ns ± %.0f, a task %.0f ns ± %.0f: %.0f ns ± %.0f more; %.0f ns to the end\n",
+      median(costs.launch_ns), spread(costs.launch_ns), median(costs.task_ns),
+      spread(costs.task_ns), median(added_ns), spread(added_ns), median(costs.ended_ns));
 }
 
 }  // namespace
@@ -171,6 +188,7 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 32));
   app.add_flag("--graphs", options.graphs, "Launch steps as graphs, and time the launches");
+  app.add_flag("--trace", options.trace, "Ask when tasks ran");
   app.add_flag("--json", options.json, "Print JSON");
   try {
     app.parse(argc, argv);
