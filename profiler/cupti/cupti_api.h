@@ -58,6 +58,9 @@ class CuptiApi {
   /// That request() gives buffers which are zero already, so that CUPTI need not clear them on the
   /// job's threads.
   virtual int promise_zeroed_buffers() = 0;
+  /// That threads write into one buffer, so that those which come and go take none each: NCCL
+  /// starts one for a collective. Before register_buffers().
+  virtual int share_buffers() = 0;
   /// `kind` is a CUpti_ActivityKind.
   virtual int enable(std::uint32_t kind) = 0;
   virtual int disable(std::uint32_t kind) = 0;

@@ -131,10 +131,9 @@ class CuptiLibrary final : public CuptiApi {
   }
 
   int promise_zeroed_buffers() override {
-    std::uint8_t yes = 1;
-    std::size_t size = sizeof yes;
-    return f_.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &yes);
+    return set(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
   }
+  int share_buffers() override { return set(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, 0); }
 
   int enable(std::uint32_t kind) override {
     return f_.enable(static_cast<CUpti_ActivityKind>(kind));
@@ -174,6 +173,11 @@ class CuptiLibrary final : public CuptiApi {
   }
 
  private:
+  int set(CUpti_ActivityAttribute attribute, std::uint8_t value) {
+    std::size_t size = sizeof value;
+    return f_.set_attribute(attribute, &size, &value);
+  }
+
   const CuptiFunctions f_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
 };

@@ -39,8 +39,9 @@ CuptiSession::Recording::~Recording() {
 Result<void> CuptiSession::Recording::open() {
   if (auto found = check_versions(*api_); !found) return failure(found.error());
   if (auto ok = subscribe_cupti(*api_); !ok) return ok;
-  // Where this is not known CUPTI clears the buffers once more.
+  // Where these are not known CUPTI clears the buffers once more, and takes more of them.
   api_->promise_zeroed_buffers();
+  api_->share_buffers();
   if (const int status = api_->register_buffers(pool_); status != 0) {
     api_->unsubscribe();
     return failure(ErrorCode::unavailable,

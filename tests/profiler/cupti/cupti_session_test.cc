@@ -109,6 +109,11 @@ TEST_F(CuptiSessionTest, AsksCuptiForNothingOutsideOfItsSpan) {
   EXPECT_EQ(cupti_->open_marks(), 0u);
 }
 
+TEST_F(CuptiSessionTest, LetsThreadsThatComeAndGoShareBuffers) {
+  open();
+  EXPECT_TRUE(cupti_->shares_buffers());
+}
+
 TEST_F(CuptiSessionTest, EnablesTheKindsOfItsLevel) {
   for (const CuptiLevel level : {CuptiLevel::l0, CuptiLevel::l1, CuptiLevel::l2}) {
     open(level);

@@ -137,6 +137,7 @@ TEST_F(DecoderTest, AsksForNoRecordWhereNoKindFits) {
     int detach() override { return 0; }
     int register_buffers(std::shared_ptr<ActivityBuffers>) override { return 0; }
     int promise_zeroed_buffers() override { return 0; }
+    int share_buffers() override { return 0; }
     int enable(std::uint32_t) override { return 0; }
     int disable(std::uint32_t) override { return 0; }
     int leave_out(ApiDomain, std::uint32_t) override { return 0; }

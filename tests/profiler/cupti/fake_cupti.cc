@@ -118,6 +118,11 @@ bool FakeCupti::records_vain_queries() const {
   return records_vain_queries_;
 }
 
+bool FakeCupti::shares_buffers() const {
+  std::lock_guard lock(mutex_);
+  return shares_buffers_;
+}
+
 std::string FakeCupti::status_name(int status) const {
   return status == CUPTI_ERROR_UNKNOWN ? "CUPTI_ERROR_UNKNOWN 999"
                                        : "status " + std::to_string(status);
@@ -158,6 +163,13 @@ int FakeCupti::register_buffers(std::shared_ptr<ActivityBuffers> buffers) {
 int FakeCupti::promise_zeroed_buffers() {
   std::lock_guard lock(mutex_);
   return fails();
+}
+
+int FakeCupti::share_buffers() {
+  std::lock_guard lock(mutex_);
+  if (const int status = fails(); status != 0) return status;
+  shares_buffers_ = !buffers_;
+  return CUPTI_SUCCESS;
 }
 
 int FakeCupti::enable(std::uint32_t kind) {

@@ -53,6 +53,7 @@ class FakeCupti final : public CuptiApi {
   std::int64_t detached() const;
   std::size_t open_marks() const;  ///< of all threads
   bool records_vain_queries() const;
+  bool shares_buffers() const;
 
   std::uint32_t version() const override { return library_version; }
   int driver_version() const override { return driver; }
@@ -62,6 +63,7 @@ class FakeCupti final : public CuptiApi {
   int detach() override;
   int register_buffers(std::shared_ptr<ActivityBuffers> buffers) override;
   int promise_zeroed_buffers() override;
+  int share_buffers() override;
   int enable(std::uint32_t kind) override;
   int disable(std::uint32_t kind) override;
   int leave_out(ApiDomain domain, std::uint32_t id) override;
@@ -92,7 +94,7 @@ class FakeCupti final : public CuptiApi {
   std::size_t used_ = 0;
   std::set<std::uint32_t> enabled_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> left_out_;  // calls, by kind and number
-  bool records_vain_queries_ = true;
+  bool records_vain_queries_ = true, shares_buffers_ = false;
   bool is_subscribed_ = false;
   std::map<std::thread::id, std::vector<std::uint64_t>> marks_;
   std::uint32_t next_correlation_ = 1;
