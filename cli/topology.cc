@@ -7,6 +7,7 @@
 #include "cli/command_line.h"
 #include "cli/text.h"
 #include "cli/verb.h"
+#include "core/host/accelerator_probe.h"
 #include "core/host/topology_probe.h"
 
 namespace hocket {
@@ -14,18 +15,22 @@ namespace {
 
 Result<int> show_topology(bool json, Context& context) {
   if (auto ok = no_command(context.command, "topology"); !ok) return failure(ok.error());
-  const auto topology = probe_topology();
+  auto topology = probe_topology();
   if (!topology) return failure(topology.error());
+  const auto accelerators = probe_accelerators();
+  topology->accelerator = accelerator_name(accelerators);
   const auto document = to_json(*topology);
   if (json) {
     context.out << json_text({{"name", readable_name(*topology)},
                               {"fingerprint", fingerprint(*topology)},
+                              {"accelerators", accelerators.size()},
                               {"topology", document}})
                 << '\n';
     return kDone;
   }
   context.out << readable_name(*topology) << '\n'
-              << "fingerprint: " << fingerprint(*topology) << '\n';
+              << "fingerprint: " << fingerprint(*topology) << '\n'
+              << "accelerators: " << accelerators.size() << '\n';
   for (const auto& [field, value] : document.items()) {
     context.out << field << ": "
                 << (value.is_string() ? value.get<std::string>() : json_text(value)) << '\n';

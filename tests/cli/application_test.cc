@@ -86,6 +86,7 @@ TEST(Application, ShowsThisHost) {
   const auto document = nlohmann::json::parse(answer.out);
   EXPECT_EQ(document.at("fingerprint").get<std::string>().size(), 36U);
   EXPECT_GT(document.at("topology").at("hardware_threads"), 0);
+  EXPECT_EQ(document.at("accelerators") > 0, document.at("topology").contains("accelerator"));
   EXPECT_THAT(ask({"topology"}).out, HasSubstr(document.at("fingerprint").get<std::string>()));
 }
 
