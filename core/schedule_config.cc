@@ -46,7 +46,6 @@ Knob compute_parts_knob() {
 
 // What belongs to each knob is said once; a visitor has integer() and choice(), given a name and
 // what it is the name of.
-
 template <class Visitor, class Config>
 void visit_knobs(Visitor& visitor, Config& config) {
   visitor.integer("partition_bytes", config.partition_bytes);

@@ -18,45 +18,31 @@ bool find(void* library, const char* name, Function& function) {
 
 /// The name of the first function that is missing; null when none is.
 const char* find_all(void* library, CuptiFunctions& f) {
-  if (!find(library, "cuptiGetVersion", f.get_version)) return "cuptiGetVersion";
-  if (!find(library, "cuptiGetResultString", f.get_result_string)) return "cuptiGetResultString";
-  if (!find(library, "cuptiSubscribe_v2", f.subscribe)) return "cuptiSubscribe_v2";
-  if (!find(library, "cuptiUnsubscribe", f.unsubscribe)) return "cuptiUnsubscribe";
-  if (!find(library, "cuptiEnableDomain", f.enable_domain)) return "cuptiEnableDomain";
-  if (!find(library, "cuptiFinalize", f.finalize)) return "cuptiFinalize";
-  if (!find(library, "cuptiActivityRegisterCallbacks", f.register_callbacks)) {
-    return "cuptiActivityRegisterCallbacks";
-  }
-  if (!find(library, "cuptiActivitySetAttribute", f.set_attribute)) {
-    return "cuptiActivitySetAttribute";
-  }
-  if (!find(library, "cuptiActivityEnable", f.enable)) return "cuptiActivityEnable";
-  if (!find(library, "cuptiActivityDisable", f.disable)) return "cuptiActivityDisable";
-  if (!find(library, "cuptiActivityEnableRuntimeApi", f.enable_runtime_call)) {
-    return "cuptiActivityEnableRuntimeApi";
-  }
-  if (!find(library, "cuptiActivityEnableDriverApi", f.enable_driver_call)) {
-    return "cuptiActivityEnableDriverApi";
-  }
-  if (!find(library, "cuptiActivityEnableAllSyncRecords", f.enable_all_sync_records)) {
-    return "cuptiActivityEnableAllSyncRecords";
-  }
-  if (!find(library, "cuptiActivityFlushAll", f.flush_all)) return "cuptiActivityFlushAll";
-  if (!find(library, "cuptiActivityGetNumDroppedRecords", f.get_dropped)) {
-    return "cuptiActivityGetNumDroppedRecords";
-  }
-  if (!find(library, "cuptiGetTimestamp", f.get_timestamp)) return "cuptiGetTimestamp";
-  if (!find(library, "cuptiActivityPushExternalCorrelationId", f.push)) {
-    return "cuptiActivityPushExternalCorrelationId";
-  }
-  if (!find(library, "cuptiActivityPopExternalCorrelationId", f.pop)) {
-    return "cuptiActivityPopExternalCorrelationId";
-  }
-  if (!find(library, "cuptiActivityGetNextRecord", f.next_record)) {
-    return "cuptiActivityGetNextRecord";
-  }
-  return find(library, "cuptiGetCallbackName", f.get_callback_name) ? nullptr
-                                                                    : "cuptiGetCallbackName";
+  const char* missing = nullptr;
+  const auto look_for = [&](const char* name, auto& function) {
+    if (!find(library, name, function) && missing == nullptr) missing = name;
+  };
+  look_for("cuptiGetVersion", f.get_version);
+  look_for("cuptiGetResultString", f.get_result_string);
+  look_for("cuptiSubscribe_v2", f.subscribe);
+  look_for("cuptiUnsubscribe", f.unsubscribe);
+  look_for("cuptiEnableDomain", f.enable_domain);
+  look_for("cuptiFinalize", f.finalize);
+  look_for("cuptiActivityRegisterCallbacks", f.register_callbacks);
+  look_for("cuptiActivitySetAttribute", f.set_attribute);
+  look_for("cuptiActivityEnable", f.enable);
+  look_for("cuptiActivityDisable", f.disable);
+  look_for("cuptiActivityEnableRuntimeApi", f.enable_runtime_call);
+  look_for("cuptiActivityEnableDriverApi", f.enable_driver_call);
+  look_for("cuptiActivityEnableAllSyncRecords", f.enable_all_sync_records);
+  look_for("cuptiActivityFlushAll", f.flush_all);
+  look_for("cuptiActivityGetNumDroppedRecords", f.get_dropped);
+  look_for("cuptiGetTimestamp", f.get_timestamp);
+  look_for("cuptiActivityPushExternalCorrelationId", f.push);
+  look_for("cuptiActivityPopExternalCorrelationId", f.pop);
+  look_for("cuptiActivityGetNextRecord", f.next_record);
+  look_for("cuptiGetCallbackName", f.get_callback_name);
+  return missing;
 }
 
 }  // namespace
