@@ -38,6 +38,10 @@ struct TestDevice::Driver {
   decltype(&cuModuleGetFunction) get_function = nullptr;
   decltype(&cuStreamCreate) create_stream = nullptr;
   decltype(&cuStreamDestroy) destroy_stream = nullptr;
+  decltype(&cuEventCreate) create_event = nullptr;
+  decltype(&cuEventDestroy) destroy_event = nullptr;
+  decltype(&cuEventRecord) record_event = nullptr;
+  decltype(&cuEventQuery) query_event = nullptr;
   decltype(&cuMemAlloc) allocate = nullptr;
   decltype(&cuMemFree) free = nullptr;
   decltype(&cuMemAllocHost) allocate_host = nullptr;
@@ -64,7 +68,9 @@ struct TestDevice::Driver {
            find("cuCtxSetCurrent", set_current) && find("cuCtxSynchronize", synchronize) &&
            find("cuModuleLoadData", load_module) && find("cuModuleUnload", unload_module) &&
            find("cuModuleGetFunction", get_function) && find("cuStreamCreate", create_stream) &&
-           find("cuStreamDestroy_v2", destroy_stream) && find("cuMemAlloc_v2", allocate) &&
+           find("cuStreamDestroy_v2", destroy_stream) && find("cuEventCreate", create_event) &&
+           find("cuEventDestroy_v2", destroy_event) && find("cuEventRecord", record_event) &&
+           find("cuEventQuery", query_event) && find("cuMemAlloc_v2", allocate) &&
            find("cuMemFree_v2", free) && find("cuMemAllocHost_v2", allocate_host) &&
            find("cuMemFreeHost", free_host) && find("cuMemsetD8Async", fill) &&
            find("cuMemcpyDtoHAsync_v2", copy_to_host) && find("cuLaunchKernel", launch);
@@ -94,6 +100,7 @@ bool TestDevice::prepare(std::string& why) {
          succeeds("the kernel", driver_->get_function(&spin_, module_, "hocket_spin")) &&
          succeeds("a stream", driver_->create_stream(&streams_[0], CU_STREAM_NON_BLOCKING)) &&
          succeeds("a stream", driver_->create_stream(&streams_[1], CU_STREAM_NON_BLOCKING)) &&
+         succeeds("an event", driver_->create_event(&event_, CU_EVENT_DISABLE_TIMING)) &&
          succeeds("memory", driver_->allocate(&memory_, kBytes)) &&
          succeeds("host memory", driver_->allocate_host(&host_, kBytes));
 }
@@ -103,6 +110,7 @@ TestDevice::~TestDevice() {
   driver_->synchronize();
   if (host_ != nullptr) driver_->free_host(host_);
   if (memory_ != 0) driver_->free(memory_);
+  if (event_ != nullptr) driver_->destroy_event(event_);
   for (CUstream stream : streams_) {
     if (stream != nullptr) driver_->destroy_stream(stream);
   }
@@ -122,6 +130,12 @@ bool TestDevice::fill(int stream) {
 
 bool TestDevice::copy_to_host(int stream) {
   return driver_->copy_to_host(host_, memory_, kBytes, streams_[stream]) == CUDA_SUCCESS;
+}
+
+bool TestDevice::ask(int stream) {
+  if (driver_->record_event(event_, streams_[stream]) != CUDA_SUCCESS) return false;
+  const CUresult answer = driver_->query_event(event_);
+  return answer == CUDA_SUCCESS || answer == CUDA_ERROR_NOT_READY;
 }
 
 bool TestDevice::synchronize() {

@@ -24,6 +24,7 @@ class TestDevice {
   bool spin(int stream, std::uint64_t cycles);  ///< a kernel called hocket_spin
   bool fill(int stream);                        ///< of kBytes
   bool copy_to_host(int stream);                ///< of kBytes
+  bool ask(int stream);                         ///< whether it is done; the answer is dropped
   bool synchronize();
 
   static constexpr std::size_t kBytes = 1 << 20;
@@ -40,6 +41,7 @@ class TestDevice {
   CUmodule module_ = nullptr;
   CUfunction spin_ = nullptr;
   CUstream streams_[2] = {};
+  CUevent event_ = nullptr;
   CUdeviceptr memory_ = 0;
   void* host_ = nullptr;
 };

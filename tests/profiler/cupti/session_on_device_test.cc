@@ -12,7 +12,10 @@
 namespace hocket {
 namespace {
 
+using testing::Contains;
+using testing::Not;
 using testing::SizeIs;
+using testing::StartsWith;
 
 class SessionOnDeviceTest : public testing::Test {
  protected:
@@ -95,6 +98,20 @@ TEST_F(SessionOnDeviceTest, RecordsKernelsAndCopiesAlone) {
   EXPECT_EQ(profile->marked, 0);
 }
 
+TEST_F(SessionOnDeviceTest, RecordsCallsButNotThatTheHostAsksTheDevice) {
+  open(CuptiLevel::l1);
+  if (IsSkipped()) return;
+  ASSERT_TRUE(session_->start({.first_step = 1, .steps = 3}));
+  for (std::int64_t step = 0; step < 8; ++step) {
+    run_steps(step, step + 1);
+    ASSERT_TRUE(device_->ask(0));
+  }
+  const auto profile = session_->take();
+  ASSERT_TRUE(profile);
+  EXPECT_THAT(profile->trace.names, Contains(StartsWith("cuLaunchKernel")));
+  EXPECT_THAT(profile->trace.names, Not(Contains(StartsWith("cuEventQuery"))));
+}
+
 TEST_F(SessionOnDeviceTest, RecordsWaitsToo) {
   open(CuptiLevel::l2);
   if (IsSkipped()) return;
@@ -104,7 +121,7 @@ TEST_F(SessionOnDeviceTest, RecordsWaitsToo) {
   session_->stop();
   const auto profile = session_->take();
   ASSERT_TRUE(profile);
-  EXPECT_THAT(profile->trace.names, testing::Contains("host waits for device"));
+  EXPECT_THAT(profile->trace.names, Contains("host waits for device"));
 }
 
 }  // namespace
