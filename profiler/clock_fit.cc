@@ -72,7 +72,8 @@ bool ends_everywhere_at_once(const TraceRecord& record) {
          record.collective == CollectiveKind::reduce_scatter;
 }
 
-/// A collective that needs all ranks ends nowhere before it has begun everywhere.
+/// A collective that needs all ranks ends nowhere before it has begun everywhere: at most the high
+/// one when the rank began, at least the low one when it ended.
 Range offsets_of(const Evidence::Pair& pair, const Frame& frame) {
   return {frame.y(pair.reference.begin_ns - pair.own.end_ns),
           frame.y(pair.reference.end_ns - pair.own.begin_ns)};
@@ -95,8 +96,9 @@ Frame frame_of(const Evidence& evidence) {
 
 OffsetBounds bounds_of(const Evidence& evidence, const Frame& frame) {
   OffsetBounds bounds;
-  for (const auto& pair : evidence.rounds)
-    bounds.add(frame.x(middle_ns(pair.own)), offsets_of(pair, frame));
+  for (const auto& pair : evidence.rounds) {
+    bounds.add({frame.x(pair.own.begin_ns), frame.x(pair.own.end_ns)}, offsets_of(pair, frame));
+  }
   return bounds;
 }
 

@@ -37,7 +37,7 @@ double last_where(double in, double out, Holds holds) {
 
 }  // namespace
 
-void OffsetBounds::add(double x, Range offsets) {
+void OffsetBounds::add(Range x, Range offsets) {
   bounds_.push_back({x, offsets});
 }
 
@@ -50,9 +50,8 @@ double OffsetBounds::least_width() const {
 Range OffsetBounds::offsets(double drift, double x) const {
   Range left{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   for (const Bound& bound : bounds_) {
-    const double moved = drift * (bound.x - x);
-    left.low = std::max(left.low, bound.offsets.low - moved);
-    left.high = std::min(left.high, bound.offsets.high - moved);
+    left.low = std::max(left.low, bound.offsets.low - drift * (bound.x.high - x));
+    left.high = std::min(left.high, bound.offsets.high - drift * (bound.x.low - x));
   }
   return left;
 }

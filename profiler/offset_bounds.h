@@ -22,7 +22,9 @@ struct Range {
 class OffsetBounds {
  public:
   /// At time `x` the offset is within `offsets`.
-  void add(double x, Range offsets);
+  void add(double x, Range offsets) { add(Range{x, x}, offsets); }
+  /// At time `x.low` it is at most `offsets.high`, and at `x.high` at least `offsets.low`.
+  void add(Range x, Range offsets);
 
   bool empty() const { return bounds_.empty(); }
   /// Of the narrowest of the bounds. Requires that there are any, as all that follows.
@@ -42,8 +44,7 @@ class OffsetBounds {
 
  private:
   struct Bound {
-    double x = 0;
-    Range offsets;
+    Range x, offsets;
   };
 
   double width(double drift) const { return offsets(drift).width(); }

@@ -25,7 +25,8 @@ TEST(ClockFit, AnExchangeBoundsTheErrorInAllOfTheTrace) {
     SCOPED_TRACE(seed);
     SimulatedClocks clocks(seed, kRanks);
     const auto rounds = clocks.exchange(2e9, 3 + static_cast<int>(seed % 30),
-                                        clocks.uniform(1e5, seed % 2 ? 1e6 : 1e10));
+                                        clocks.uniform(1e5, seed % 2 ? 1e6 : 1e10),
+                                        seed % 3 ? 2e4 : clocks.uniform(2e4, 3e8));
     auto traces = clocks.bare_traces();
     const double end_ns = clocks.uniform(2e9, 20e9);
     for (std::size_t rank = 0; rank < kRanks; ++rank) {

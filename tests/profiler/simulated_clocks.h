@@ -39,14 +39,15 @@ class SimulatedClocks {
                     (first.offset_ns + true_ns * (1 + first.drift)));
   }
 
-  /// Rounds from `begin_ns` on: ranks begin at different times, none ends before all have begun,
-  /// and each takes longer by a delay of its own.
-  std::vector<std::vector<ClockRound>> exchange(double begin_ns, int rounds, double every_ns) {
+  /// Rounds from `begin_ns` on: ranks begin within `apart_ns`, none ends before all have begun, and
+  /// each takes longer by a delay of its own.
+  std::vector<std::vector<ClockRound>> exchange(double begin_ns, int rounds, double every_ns,
+                                                double apart_ns = 2e4) {
     std::vector<double> delays;
     for (std::size_t i = 0; i < clocks_.size(); ++i) delays.push_back(uniform(1e3, 3e4));
     std::vector<std::vector<ClockRound>> all(clocks_.size());
     for (int round = 0; round < rounds; ++round) {
-      const std::vector<double> begins = some_begins(begin_ns + round * every_ns, 2e4);
+      const std::vector<double> begins = some_begins(begin_ns + round * every_ns, apart_ns);
       const double last_ns = *std::max_element(begins.begin(), begins.end());
       for (std::size_t i = 0; i < clocks_.size(); ++i) {
         const double end_ns = last_ns + delays[i] * uniform(0.5, 3);
