@@ -20,8 +20,10 @@ Result<Topology> probe_topology() {
   Topology topology;
   topology.sockets = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_PACKAGE);
   topology.numa_nodes = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_NUMANODE);
-  topology.cores = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE);
   topology.hardware_threads = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_PU);
+  // Some virtual machines show no cores.
+  const int cores = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE);
+  topology.cores = cores > 0 ? cores : topology.hardware_threads;
   // Not hwloc's sum over NUMA nodes: a virtual machine's kernel may report less there than it has.
   const double memory_bytes =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));

@@ -105,7 +105,8 @@ class LastGoodSource final : public ConfigSource {
     if (!folder_) return found;
     const std::int64_t left_ns =
         timeout_ns - std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
-    const std::int64_t limit_ns = std::max<std::int64_t>(left_ns, 0);
+    // A process that was held up meanwhile must not lose what it has kept.
+    const std::int64_t limit_ns = std::max(left_ns, timeout_ns / 10);
     const ConfigKey key = key_of(topology, workload);
     if (!found) return kept(found.error(), key, limit_ns);
     return keep(std::move(*found), key, limit_ns);

@@ -159,7 +159,10 @@ class HttpClient::Connection {
     const auto work = asio::make_work_guard(*context_);
     while (!done()) {
       const Deadline limit = limited(deadline);
-      if (std::chrono::steady_clock::now() >= limit) return false;
+      if (std::chrono::steady_clock::now() >= limit) {
+        context_->poll();  // what came in time counts, even if this thread was held up
+        return done();
+      }
       context_->run_one_until(limit);
     }
     return true;
