@@ -77,18 +77,15 @@ function(hocket_program name)
   add_dependencies(hocket_jobs ${name})
 endfunction()
 
-# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [LABEL unit|job|gpu] [TIMEOUT SECONDS]): a
-# GoogleTest program. Tests of label "unit" run under the sanitizers too, under that of threads only
-# when what they test has some; "job" tests run as released alone: those that start whole programs,
-# and those that no sanitizer has more to say about. "gpu" tests are built with them, and skip where
-# there is no device.
+# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [LABEL unit|job|gpu]): a GoogleTest program.
+# Tests of label "unit" run under the sanitizers too, under that of threads only when what they test
+# has some; "job" tests run as released alone: those that start whole programs, and those that no
+# sanitizer has more to say about. "gpu" tests are built with them, and skip where there is no
+# device.
 function(hocket_test name)
-  cmake_parse_arguments(ARG "SINGLE_THREADED" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "SINGLE_THREADED" "LABEL" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
-  endif()
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
   endif()
   if(HOCKET_SANITIZE AND NOT ARG_LABEL STREQUAL unit)
     return()
@@ -112,5 +109,5 @@ function(hocket_test name)
     set(prefix gpu.)  # the same test may run without a device too
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${prefix}"
-                       PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+                       PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
 endfunction()

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <fstream>
+
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -53,8 +54,8 @@ TEST(Json, NumbersAreCheckedForKindAndRange) {
 }
 
 TEST(Json, ReadsAFileUpToItsLimit) {
-  const std::string path = testing::TempDir() + "/json_test_file";
-  std::ofstream(path) << "12345678";
+  const TemporaryFolder folder;
+  const std::string path = folder.write("file", "12345678");
   EXPECT_EQ(read_file(path, 8).value(), "12345678");
   EXPECT_THAT(read_file(path, 7).error().message, HasSubstr("larger than 7 bytes"));
   std::remove(path.c_str());

@@ -413,9 +413,15 @@ TEST(Reconfigure, StreamsAndChannelsComeAndGo) {
     for (const auto& [streams, channels] : numbers) {
       ASSERT_TRUE(scheduler.reconfigure({.streams = streams, .comm_channels = channels}));
       collective.parts_at_once = channels;
-      // Only as many at once can finish them.
-      for (int i = 0; i < 2 * streams; ++i)
-        scheduler.compute({}, {}, [&, all = streams] { gathering.arrive(all); });
+      // Only as many at once can finish them. Each takes long enough for a stream to take them
+      // one by one.
+      for (int i = 0; i < 2 * streams; ++i) {
+        scheduler.compute({}, {}, [&, all = streams] {
+          gathering.arrive(all);
+          for (const std::int64_t end_ns = clock.now_ns() + 20'000; clock.now_ns() < end_ns;) {
+          }
+        });
+      }
       for (int i = 0; i < 2 * channels; ++i) scheduler.all_reduce({}, scheduler.add_data(), values);
       ASSERT_TRUE(scheduler.end_step());
     }

@@ -32,7 +32,8 @@ ScheduleConfig parts_of(std::int64_t partition_bytes, CollectiveOrder order = {}
   return config;
 }
 
-/// A job of so many ranks that watches a daemon of its own.
+/// A job of so many ranks that watches a daemon of its own. Its last rank is stopped, so that the
+/// steps are not over before a test does anything.
 class Ranks : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -43,11 +44,13 @@ class Ranks : public ::testing::TestWithParam<int> {
                                                              .explore = "0%",
                                                              .record = true,
                                                              .arguments = model()});
+    ASSERT_TRUE(eventually([&] { return job_->iterations() > 0; })) << job_->errors();
+    stop(last_);
     ASSERT_TRUE(eventually([&] {
       const auto jobs = client_.ask("GET", "/v1/jobs");
       if (!jobs || jobs->at("jobs").empty()) return false;
       key_ = jobs->at("jobs")[0].at("key");
-      return jobs->at("jobs")[0].at("connected") == true && job_->iterations() > 0;
+      return jobs->at("jobs")[0].at("connected") == true;
     })) << job_->errors();
   }
 
@@ -133,6 +136,7 @@ class Ranks : public ::testing::TestWithParam<int> {
     }
   }
 
+  const int last_ = GetParam() - 1;
   const TemporaryFolder folder_;
   DaemonProcess daemon_{{.store = folder_.file("store.db"), .log = folder_.file("log")}};
   DaemonClient client_{daemon_.port()};
@@ -141,15 +145,13 @@ class Ranks : public ::testing::TestWithParam<int> {
 };
 
 TEST_P(Ranks, AChangeWaitsForARankThatStalls) {
-  const int last = GetParam() - 1;
-  stop(last);
   const auto version = push(parts_of(8192));
   wait_until_sent();
   wait_until_all_wait();
   EXPECT_TRUE(job_->rank(0).is_running());
-  go_on(last);
+  go_on(last_);
   wait_until_tried(version);
-  for (const int rank : {last, 0, last}) {
+  for (const int rank : {last_, 0, last_}) {
     SCOPED_TRACE("rank " + std::to_string(rank) + " stalls in the window");
     stop(rank);
     wait_until_all_wait();
@@ -160,7 +162,9 @@ TEST_P(Ranks, AChangeWaitsForARankThatStalls) {
 
 TEST_P(Ranks, TwoPushesInARow) {
   push(parts_of(8192, CollectiveOrder::negotiated));
-  wait_until_tried(push(parts_of(16384)));
+  const auto second = push(parts_of(16384));
+  go_on(last_);
+  wait_until_tried(second);
   const auto third = push(parts_of(4096));
   push(parts_of(32768, CollectiveOrder::negotiated));
   EXPECT_GT(third, 2);
@@ -168,6 +172,7 @@ TEST_P(Ranks, TwoPushesInARow) {
 }
 
 TEST_P(Ranks, PushesInTheLastSteps) {
+  go_on(last_);
   for (const std::int64_t before_end : {60, 30, 14, 8, 4}) {
     if (!eventually([&] { return job_->iterations() >= kSteps - before_end; })) break;
     push(parts_of(4096 + before_end * 64));
@@ -176,18 +181,19 @@ TEST_P(Ranks, PushesInTheLastSteps) {
 }
 
 TEST_P(Ranks, ARankThatDiesEndsTheJobAsEver) {
-  const int last = GetParam() - 1;
-  wait_until_tried(push(parts_of(8192)));
+  const auto version = push(parts_of(8192));
+  go_on(last_);
+  wait_until_tried(version);
   // The change is due two steps later.
   const auto tried = job_->iterations();
   EXPECT_TRUE(eventually([&] { return job_->iterations() >= tried + 4; }));
-  job_->rank(last).signal(SIGKILL);
-  for (int rank = 0; rank < last; ++rank) {
+  job_->rank(last_).signal(SIGKILL);
+  for (int rank = 0; rank < last_; ++rank) {
     EXPECT_EQ(job_->rank(rank).wait(std::chrono::minutes(1)), 1) << job_->errors();
   }
-  EXPECT_EQ(job_->rank(last).wait(std::chrono::minutes(1)), 128 + SIGKILL);
+  EXPECT_EQ(job_->rank(last_).wait(std::chrono::minutes(1)), 128 + SIGKILL);
   EXPECT_THAT(job_->errors(), HasSubstr("gpt2: "));
-  for (const auto& tape : tapes(last)) {
+  for (const auto& tape : tapes(last_)) {
     EXPECT_TRUE(tape.is_whole);
     EXPECT_GE(tape.switches.size(), 1u);
   }

@@ -102,6 +102,8 @@ TEST_F(ConfigSourceTest, IsRightWhileTheProcessEnds) {
   const auto find_last = [] {
     const auto found =
         open_config_source(path)->find(sample_topology(), sample_workload(), kMinuteNs);
+    std::filesystem::remove_all(
+        std::filesystem::path(path).parent_path());  // the fixture's, whose destructor does not run
     std::_Exit(found && *found ? 0 : 1);
   };
   EXPECT_EXIT(

@@ -2,14 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/clock.h"
 #include "tests/style/source_tree.h"
+#include "tests/temporary_folder.h"
 #include "tuner/process.h"
 
 namespace hocket::style {
@@ -49,12 +48,11 @@ class Format : public testing::Test {
 };
 
 TEST_F(Format, SeesABadlyFormattedFile) {
-  const std::string path = testing::TempDir() + "hocket_format_sample.cc";
-  std::ofstream(path) << "int  x ;\n";
+  const TemporaryFolder folder;
+  const std::string path = folder.write("sample.cc", "int  x ;\n");
   EXPECT_NE(check_format({path}).exit_status, 0);
-  std::ofstream(path) << "int x;\n";
+  folder.write("sample.cc", "int x;\n");
   EXPECT_EQ(check_format({path}).exit_status, 0);
-  std::filesystem::remove(path);
 }
 
 TEST_F(Format, HoldsInThisTree) {

@@ -177,13 +177,13 @@ TEST(Process, CancelEndsTheWholeTree) {
 TEST(Process, TimeLimitEndsTheWholeTree) {
   const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
-  auto options = shell(std::string(kTree) + "echo started; trap '' TERM; while :; do wait; done");
+  auto options = shell(std::string(kTree) + "trap '' TERM; echo $$ >&3; while :; do wait; done");
   options.environment["FIFO"] = folder.file("fifo");
   options.time_limit_ns = 20'000'000;
   HeldClock clock;
   std::vector<pid_t> pids;
   std::thread timer([&] {
-    pids = fifo.read_pids(3);
+    pids = fifo.read_pids(4);  // the shell's too, once it ignores SIGTERM
     clock.run_out();
   });
   const auto result = run_process(options, clock, CancelToken());
@@ -192,7 +192,7 @@ TEST(Process, TimeLimitEndsTheWholeTree) {
   EXPECT_TRUE(result->timed_out);
   EXPECT_FALSE(result->succeeded());
   EXPECT_EQ(result->signal, SIGKILL);
-  ASSERT_EQ(pids.size(), 3u);
+  ASSERT_EQ(pids.size(), 4u);
   for (const pid_t pid : pids) EXPECT_FALSE(is_alive(pid));
 }
 
@@ -283,14 +283,12 @@ TEST(Process, StragglersOfANormalExitAreEnded) {
 TEST(Process, ATreeHasTheGraceToEndByItself) {
   const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
-  // Waits for input that never comes, in the shell itself: no other process is there to be
-  // signalled.
-  mkfifo(folder.file("silent").c_str(), 0600);
-  auto options = shell(
-      "exec 3>\"$FIFO\" 4<>\"$SILENT\"; trap 'echo saved; exit 0' TERM; echo $$ >&3; read line "
-      "<&4");
+  // Waits in the shell itself: no other process is there to be signalled. A shell that reads
+  // would miss a signal that comes just before.
+  auto options =
+      shell("exec 3>\"$FIFO\"; trap 'echo saved; exit 0' TERM; echo $$ >&3; while :; do :; done");
   options.grace_ns = 60'000'000'000;
-  options.environment = {{"FIFO", folder.file("fifo")}, {"SILENT", folder.file("silent")}};
+  options.environment["FIFO"] = folder.file("fifo");
   CancelToken cancel;
   std::thread canceller([&] {
     fifo.read_pids(1);
@@ -307,16 +305,15 @@ TEST(Process, ATreeHasTheGraceToEndByItself) {
 TEST(Process, EveryProcessOfATreeIsAskedToEnd) {
   const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
-  mkfifo(folder.file("silent").c_str(), 0600);
   // The outer shell waits for the inner one, in a session of its own, and ignores the request.
   auto options = shell(
-      "exec 3>\"$FIFO\" 4<>\"$SILENT\"; setsid sh -c '"
-      "trap \"echo saved; exit 0\" TERM; echo $$ >&3; read line <&4' & trap '' TERM; wait; exit 6");
+      "exec 3>\"$FIFO\"; setsid sh -c 'trap \"echo saved; exit 0\" TERM; echo $$ >&3; "
+      "while :; do :; done' & trap '' TERM; echo $$ >&3; wait; exit 6");
   options.grace_ns = 60'000'000'000;
-  options.environment = {{"FIFO", folder.file("fifo")}, {"SILENT", folder.file("silent")}};
+  options.environment["FIFO"] = folder.file("fifo");
   CancelToken cancel;
   std::thread canceller([&] {
-    fifo.read_pids(1);
+    fifo.read_pids(2);
     cancel.cancel();
   });
   const auto result = run_process(options, SteadyClock(), cancel);

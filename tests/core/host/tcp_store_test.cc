@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "tests/reserved_port.h"
+
 namespace hocket {
 namespace {
 
@@ -41,10 +43,10 @@ TEST(TcpStore, AServerThatGoesAwayIsAnErrorAndAPortInUseToo) {
 }
 
 TEST(TcpStore, NobodyListeningIsATimeout) {
-  std::uint16_t port = 0;
-  { port = TcpStoreServer::listen(0).value()->port(); }
-  EXPECT_EQ(TcpStoreClient::connect("127.0.0.1", port, milliseconds(50)).error().code,
-            ErrorCode::timed_out);
+  const ReservedPort port;
+  const auto nobody = TcpStoreClient::connect("127.0.0.1", port.port(), milliseconds(50));
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().code, ErrorCode::timed_out);
 }
 
 }  // namespace

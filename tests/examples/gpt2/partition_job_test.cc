@@ -11,6 +11,7 @@
 #include "core/sim/simulator.h"
 #include "core/step_description.h"
 #include "tests/examples/gpt2/run_job.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -76,7 +77,8 @@ TEST(Gpt2PartitionJob, TwoHostsTrainAlikeHoweverStepsArePartitioned) {
 }
 
 TEST(Gpt2PartitionJob, ADescriptionOfTwoHostsSaysWhatGroupsCost) {
-  const std::string file = testing::TempDir() + "gpt2_two_hosts_step.json";
+  const TemporaryFolder folder;
+  const std::string file = folder.file("step.json");
   const auto process = run_on_two_hosts({}, {"--profile", file});
   if (process.exit_status == 77) GTEST_SKIP() << process.stderr_text;
   ASSERT_TRUE(process.succeeded()) << describe_end(process) << process.stderr_text;
@@ -91,7 +93,8 @@ TEST(Gpt2PartitionJob, ADescriptionOfTwoHostsSaysWhatGroupsCost) {
 }
 
 TEST(Gpt2PartitionJob, ADescriptionHasRegionsAndIsSimulatedUnderThem) {
-  const std::string file = testing::TempDir() + "gpt2_partition_step.json";
+  const TemporaryFolder folder;
+  const std::string file = folder.file("step.json");
   const auto process = run_alone(small_job({"--micro-batches", "2", "--profile", file}));
   ASSERT_TRUE(process.succeeded()) << process.stderr_text;
   const auto step = parse_step_description(read_file(file).value());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "tests/reserved_port.h"
 #include "tests/tuner/client/environment.h"
 #include "tests/tuner/client/parts_of.h"
 #include "tests/tuner/daemon/running_daemon.h"
@@ -35,9 +36,7 @@ class ClientAndDaemon : public ::testing::Test {
   /// Again on the same port, over the same file.
   void start_daemon() {
     store_ = must(open_store(folder_.file("store.db")));
-    daemon_ = std::make_unique<RunningDaemon>(*store_, port_);
-    port_ = daemon_->port();
-    url_ = daemon_->url();
+    daemon_ = std::make_unique<RunningDaemon>(*store_, port_.port());
   }
   void stop_daemon() {
     daemon_.reset();
@@ -76,8 +75,8 @@ class ClientAndDaemon : public ::testing::Test {
   const TemporaryFolder folder_;
   const Topology topology_ = one_rank();
   const Workload workload_ = {"work", {{"a", 1 << 20}}};
-  std::uint16_t port_ = 0;
-  std::string url_;
+  const ReservedPort port_;
+  const std::string url_ = port_.url();
   std::unique_ptr<Store> store_;
   std::unique_ptr<RunningDaemon> daemon_;
 };

@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "tests/core/host/ranks.h"
+#include "tests/temporary_folder.h"
 #include "tests/tuner/client/environment.h"
 
 namespace hocket {
@@ -109,28 +110,27 @@ TEST(Client, EveryRankSaysWhatIsWrongWithRankZerosConfiguration) {
 }
 
 TEST(Client, TheReportIsWrittenWholeWhereTheSweepWantsIt) {
-  const std::string path = testing::TempDir() + "/client_test_report";
+  const TemporaryFolder folder;
+  const std::string path = folder.file("report");
   RunReport report;
   report.config_source = "trial";
   report.iterations = {{5, 4, 3, 2}};
   ASSERT_TRUE(write_report(report, environment({{"HOCKET_REPORT", path}})));
   EXPECT_EQ(parse_report(read_file(path).value()).value(), report);
   EXPECT_FALSE(std::filesystem::exists(path + ".part"));
-  std::filesystem::remove(path);
 
   EXPECT_TRUE(write_report(report, environment({})));
   EXPECT_FALSE(write_report(report, environment({{"HOCKET_REPORT", "/no/such/folder/report"}})));
 }
 
 TEST(Client, IterationsCanBeReadWhileTheJobRuns) {
-  const std::string path = testing::TempDir() + "/client_test_iterations";
-  std::filesystem::remove(path);
+  const TemporaryFolder folder;
+  const std::string path = folder.file("iterations");
   IterationLog log(environment({{"HOCKET_ITERATIONS", path}}));
   log.add(411'200'000);
   EXPECT_EQ(read_file(path).value(), "411200000\n");
   log.add(7);
   EXPECT_EQ(read_file(path).value(), "411200000\n7\n");
-  std::filesystem::remove(path);
 }
 
 TEST(Client, AJobGoesOnWhereItsIterationsCannotBeWritten) {

@@ -6,6 +6,7 @@
 #include "core/config_key.h"
 #include "core/json.h"
 #include "tests/core/host/ranks.h"
+#include "tests/reserved_port.h"
 #include "tests/temporary_folder.h"
 #include "tests/tuner/client/environment.h"
 #include "tests/tuner/client/fake_daemon.h"
@@ -57,8 +58,8 @@ class DaemonFetch : public ::testing::Test {
     return fetch(daemon.url());
   }
   FetchedConfig fetch_away() {
-    const std::string url = FakeDaemon(nullptr).url();  // nobody listens there any more
-    return fetch(url);
+    const ReservedPort port;
+    return fetch(port.url());
   }
 
   TemporaryFolder folder_;

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "tests/reserved_port.h"
 #include "tests/tuner/client/fake_daemon.h"
 
 namespace hocket {
@@ -91,8 +92,9 @@ TEST(HttpClient, WhatIsNoAnswerIsAnError) {
     ASSERT_FALSE(response) << text.substr(0, 100);
     EXPECT_EQ(response.error().code, ErrorCode::unavailable);
   }
-  const DaemonAccess gone = FakeDaemon(nullptr).access();
-  const auto refused = HttpClient(gone).send({}, deadline_after_ns(kLongNs));
+  const ReservedPort port;
+  const DaemonAccess nobody = {.address = parse_daemon_address(port.url()).value()};
+  const auto refused = HttpClient(nobody).send({}, deadline_after_ns(kLongNs));
   EXPECT_THAT(refused.error().message, HasSubstr("cannot connect: Connection refused"));
 }
 

@@ -48,6 +48,7 @@ class JobDaemon {
     DaemonLinkOptions options{.daemon = daemon_.access(), .job = {.id = "job-1"}};
     options.warn = [this](const std::string& message) { warnings.add(message); };
     options.backoff = {.first_ns = 1'000'000, .most_ns = 2'000'000};
+    options.request_timeout_ns = options.flush_timeout_ns = 20'000'000'000;
     return options;
   }
 

@@ -157,16 +157,15 @@ TEST(Server, EndsWhatDoesNotBecomeARequestInTime) {
   ServerOptions options;
   options.limits.request_ns = 40 * kMillisecond;
   RunningServer server(options);
+  const std::uint16_t port = server.port();
+  RawClient silent(port), slow[] = {RawClient(port), RawClient(port), RawClient(port)};
+  slow[0].send("G");
+  slow[1].send("GET / HTTP/1.1\r\nHost: a\r\nX: y");
+  slow[2].send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345");
   server.start();
-  RawClient silent(server.port());
-  for (const std::string bytes :
-       {"G", "GET / HTTP/1.1\r\nHost: a\r\nX: y",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345"}) {
-    SCOPED_TRACE(bytes);
-    RawClient slow(server.port());
-    slow.send(bytes);
-    EXPECT_EQ(slow.read_response().status, 408);
-    EXPECT_TRUE(slow.is_closed());
+  for (RawClient& client : slow) {
+    EXPECT_EQ(client.read_response().status, 408);
+    EXPECT_TRUE(client.is_closed());
   }
   EXPECT_TRUE(silent.is_closed());
   EXPECT_EQ(server.counts().responses_by_class[4], 3u);

@@ -1,0 +1,44 @@
+#pragma once
+
+// A port of loopback that no other process gets while this object lives.
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+
+#include "core/check.h"
+
+namespace hocket {
+
+/// Nobody listens at it: who connects is refused. A server that sets SO_REUSEADDR can listen at it,
+/// and again after it ended.
+class ReservedPort {
+ public:
+  ReservedPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int on = 1;
+    ::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const name = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof address;
+    HOCKET_CHECK(::bind(socket_, name, size) == 0 && ::getsockname(socket_, name, &size) == 0,
+                 "loopback has a free port");
+    port_ = ntohs(address.sin_port);
+  }
+  ~ReservedPort() { ::close(socket_); }
+  ReservedPort(const ReservedPort&) = delete;
+  ReservedPort& operator=(const ReservedPort&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  const int socket_;
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace hocket
