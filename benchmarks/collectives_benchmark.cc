@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
+#include "core/base/statistics.h"
 #include "core/host/gloo_collective.h"
-#include "core/statistics.h"
 
 namespace hocket {
 namespace {

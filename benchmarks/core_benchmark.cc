@@ -15,11 +15,11 @@
 #include <random>
 #include <vector>
 
-#include "core/bucket_queue.h"
 #include "core/host/host_executor.h"
 #include "core/host/local_collective.h"
-#include "core/plan.h"
-#include "core/scheduler.h"
+#include "core/plan/plan.h"
+#include "core/plan/priority_queue.h"
+#include "core/scheduler/scheduler.h"
 
 namespace hocket {
 namespace {

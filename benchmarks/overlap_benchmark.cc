@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/json.h"
-#include "core/report.h"
-#include "core/schedule_config.h"
-#include "core/statistics.h"
-#include "tuner/cancel.h"
-#include "tuner/process.h"
+#include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/base/statistics.h"
+#include "core/protocol/job_report.h"
+#include "core/step/schedule_config.h"
+#include "tuner/trial/cancel.h"
+#include "tuner/trial/process.h"
 
 namespace hocket {
 namespace {

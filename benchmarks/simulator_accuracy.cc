@@ -15,15 +15,15 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/json.h"
-#include "core/report.h"
-#include "core/schedule_config.h"
+#include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/base/statistics.h"
+#include "core/protocol/job_report.h"
 #include "core/sim/simulator.h"
-#include "core/statistics.h"
-#include "core/step_description.h"
-#include "tuner/cancel.h"
-#include "tuner/process.h"
+#include "core/step/schedule_config.h"
+#include "core/step/step_description.h"
+#include "tuner/trial/cancel.h"
+#include "tuner/trial/process.h"
 
 namespace hocket {
 namespace {

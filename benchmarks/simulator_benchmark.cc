@@ -8,8 +8,8 @@
 #include <iterator>
 #include <string>
 
-#include "core/json.h"
-#include "core/sim/partition_choice.h"
+#include "core/base/json.h"
+#include "core/sim/partition_search/partition_search.h"
 #include "core/sim/simulator.h"
 
 namespace hocket {

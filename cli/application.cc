@@ -4,9 +4,9 @@
 #include <exception>
 #include <ostream>
 
-#include "cli/command_line.h"
-#include "cli/verb.h"
-#include "tuner/printable.h"
+#include "cli/inputs/command_line.h"
+#include "cli/verbs/verb.h"
+#include "core/base/printable_text.h"
 
 namespace hocket {
 namespace {

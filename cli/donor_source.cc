@@ -5,10 +5,10 @@
 #include <set>
 #include <utility>
 
-#include "cli/store_access.h"
+#include "cli/inputs/store_access.h"
 #include "cli/sweep.h"
-#include "tuner/printable.h"
-#include "tuner/transfer.h"
+#include "core/base/printable_text.h"
+#include "tuner/search/transfer.h"
 
 namespace hocket {
 namespace {

@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "store/store.h"
-#include "tuner/similarity.h"
-#include "tuner/study.h"
-#include "tuner/study_definition.h"
+#include "tuner/archive/job_similarity.h"
+#include "tuner/study/study.h"
+#include "tuner/study/study_definition.h"
 
 namespace hocket {
 

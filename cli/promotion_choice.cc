@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "cli/command_line.h"
-#include "cli/store_access.h"
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/store_access.h"
 
 namespace hocket {
 namespace {

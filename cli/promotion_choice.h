@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/result.h"
-#include "core/topology.h"
+#include "core/base/result.h"
+#include "core/protocol/topology.h"
 #include "store/store.h"
 
 namespace hocket {

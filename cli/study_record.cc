@@ -2,12 +2,12 @@
 
 #include <utility>
 
+#include "cli/inputs/store_access.h"
 #include "cli/owner.h"
-#include "cli/result_view.h"
-#include "cli/store_access.h"
 #include "cli/sweep.h"
-#include "core/check.h"
-#include "tuner/schedule_space.h"
+#include "cli/views/result_view.h"
+#include "core/base/check.h"
+#include "tuner/space/schedule_space.h"
 
 namespace hocket {
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "cli/progress.h"
+#include "cli/output/progress.h"
 #include "store/store.h"
-#include "tuner/study.h"
+#include "tuner/study/study.h"
 
 namespace hocket {
 

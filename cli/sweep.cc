@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/command_line.h"
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/store_access.h"
 #include "cli/owner.h"
-#include "cli/store_access.h"
 #include "core/host/topology_probe.h"
 
 namespace hocket {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "store/store.h"
-#include "tuner/study.h"
-#include "tuner/study_definition.h"
+#include "tuner/study/study.h"
+#include "tuner/study/study_definition.h"
 
 namespace hocket {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/bounded_call.h"
+#include "core/base/bounded_call.h"
 #include "store/open.h"
 #include "store/origin.h"
 

@@ -1,11 +1,12 @@
 #pragma once
 
-// What a job asks when it starts (core/config_source.h), answered from a store's file. Thread-safe.
+// What a job asks when it starts (core/protocol/config_source.h), answered from a store's file.
+// Thread-safe.
 
 #include <memory>
 #include <string>
 
-#include "core/config_source.h"
+#include "core/protocol/config_source.h"
 
 namespace hocket {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "store/store.h"
 
 namespace hocket {

@@ -4,7 +4,7 @@
 #include <set>
 #include <system_error>
 
-#include "store/rules/rules.h"
+#include "store/rules/row_rules.h"
 
 namespace hocket {
 namespace {

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/config_key.h"
-#include "core/result.h"
-#include "core/trial.h"
+#include "core/base/result.h"
+#include "core/protocol/config_key.h"
+#include "core/protocol/trial_status.h"
 
 namespace hocket {
 
@@ -223,7 +223,7 @@ struct QuarantineRow {
 struct NewAudit {
   std::string actor = {};
   std::string action = {};
-  std::string subject = {};  ///< a key's text (core/config_key.h) or a study's name
+  std::string subject = {};  ///< a key's text (core/protocol/config_key.h) or a study's name
   nlohmann::json detail = nlohmann::json::object();
 };
 

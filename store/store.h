@@ -20,9 +20,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.h"
-#include "core/topology.h"
-#include "core/workload.h"
+#include "core/base/result.h"
+#include "core/protocol/topology.h"
+#include "core/protocol/workload.h"
 #include "store/rows.h"
 
 namespace hocket {

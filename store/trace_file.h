@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/rank_trace.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/trace/rank_trace.h"
 
 namespace hocket {
 

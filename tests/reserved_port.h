@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace hocket {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 
 namespace hocket {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <system_error>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace hocket {
 

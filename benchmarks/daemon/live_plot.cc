@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "core/statistics.h"
-#include "tuner/svg.h"
+#include "core/base/statistics.h"
+#include "tuner/explain/svg.h"
 
 namespace hocket {
 namespace {

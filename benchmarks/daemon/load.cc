@@ -12,7 +12,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace hocket {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/statistics.h"
+#include "core/base/statistics.h"
 
 namespace hocket {
 

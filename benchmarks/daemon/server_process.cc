@@ -12,12 +12,12 @@
 #include <thread>
 
 #include "benchmarks/daemon/bare_server.h"
-#include "core/check.h"
-#include "core/config_key.h"
-#include "core/schedule_config.h"
+#include "core/base/check.h"
+#include "core/protocol/config_key.h"
+#include "core/step/schedule_config.h"
 #include "store/open.h"
+#include "tuner/archive/job_similarity.h"
 #include "tuner/daemon/daemon.h"
-#include "tuner/similarity.h"
 
 namespace hocket {
 namespace {

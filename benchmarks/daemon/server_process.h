@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "tuner/client/http_client.h"
+#include "tuner/client/link/http_client.h"
 
 namespace hocket {
 

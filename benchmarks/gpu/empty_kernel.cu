@@ -1,6 +1,6 @@
 #include "benchmarks/gpu/empty_kernel.h"
 
-#include "core/cuda/cuda_stream.h"
+#include "core/cuda/driver/cuda_stream.h"
 
 namespace hocket {
 namespace {

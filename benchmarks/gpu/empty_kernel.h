@@ -2,8 +2,8 @@
 
 // A kernel that does nothing, so that all it costs is its launch.
 
-#include "core/cuda/device_driver.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/cuda/driver/device_driver.h"
 
 namespace hocket {
 

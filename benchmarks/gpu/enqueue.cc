@@ -20,14 +20,14 @@
 #include <vector>
 
 #include "benchmarks/gpu/empty_kernel.h"
-#include "core/check.h"
-#include "core/cuda/cuda_driver.h"
-#include "core/cuda/device_executor.h"
-#include "core/cuda/device_task.h"
+#include "core/base/check.h"
+#include "core/base/statistics.h"
+#include "core/cuda/driver/cuda_driver.h"
+#include "core/cuda/executor/device_executor.h"
+#include "core/cuda/executor/device_task.h"
 #include "core/host/local_collective.h"
-#include "core/scheduler.h"
-#include "core/statistics.h"
-#include "core/task_marker.h"
+#include "core/scheduler/scheduler.h"
+#include "core/trace/task_marker.h"
 
 namespace hocket {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "benchmarks/papers/parameter_server.h"
 #include "benchmarks/papers/sweep.h"
-#include "core/check.h"
-#include "core/overlap_bound.h"
+#include "core/base/check.h"
+#include "core/step/overlap_bound.h"
 
 namespace hocket {
 namespace {

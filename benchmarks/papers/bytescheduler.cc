@@ -17,7 +17,7 @@
 #include "benchmarks/papers/bandwidths.h"
 #include "benchmarks/papers/reproduction.h"
 #include "benchmarks/papers/variants.h"
-#include "core/json.h"
+#include "core/base/json.h"
 
 namespace hocket {
 namespace {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "benchmarks/papers/transformer_steps.h"
-#include "core/check.h"
-#include "core/sim/partition_choice.h"
+#include "core/base/check.h"
+#include "core/sim/partition_search/partition_search.h"
 #include "core/sim/simulator.h"
 
 namespace hocket {

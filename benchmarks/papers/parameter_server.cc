@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/partition.h"
+#include "core/collective/collective_parts.h"
 
 namespace hocket {
 namespace {

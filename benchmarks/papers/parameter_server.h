@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/schedule_config.h"
-#include "core/step_description.h"
+#include "core/step/schedule_config.h"
+#include "core/step/step_description.h"
 
 namespace hocket {
 

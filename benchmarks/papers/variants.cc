@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace hocket {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
-#include "core/check.h"
-#include "tuner/search.h"
+#include "core/base/check.h"
+#include "tuner/search/search.h"
 
 namespace hocket {
 namespace {

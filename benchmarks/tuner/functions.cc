@@ -8,7 +8,7 @@
 #include <random>
 #include <span>
 
-#include "core/statistics.h"
+#include "core/base/statistics.h"
 
 namespace hocket {
 namespace {

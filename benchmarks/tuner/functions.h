@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "benchmarks/tuner/problem.h"
-#include "core/result.h"
+#include "core/base/result.h"
 
 namespace hocket {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/statistics.h"
-#include "tuner/table_replay.h"
+#include "core/base/statistics.h"
+#include "tuner/table/table_replay.h"
 
 namespace hocket {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/result.h"
-#include "core/step_description.h"
-#include "tuner/params.h"
-#include "tuner/recorded_table.h"
-#include "tuner/search.h"
+#include "core/base/result.h"
+#include "core/step/step_description.h"
+#include "tuner/search/search.h"
+#include "tuner/space/params.h"
+#include "tuner/table/recorded_table.h"
 
 namespace hocket {
 

@@ -21,7 +21,7 @@
 #include "benchmarks/tuner/ask_times.h"
 #include "benchmarks/tuner/functions.h"
 #include "benchmarks/tuner/problem.h"
-#include "core/json.h"
+#include "core/base/json.h"
 
 namespace hocket {
 namespace {

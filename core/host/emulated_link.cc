@@ -1,6 +1,6 @@
 #include "core/host/emulated_link.h"
 
-#include "core/collective_blocks.h"
+#include "core/collective/collective_blocks.h"
 
 namespace hocket {
 

@@ -9,10 +9,10 @@
 #include <mutex>
 #include <optional>
 
-#include "core/clock.h"
-#include "core/collective.h"
-#include "core/link.h"
-#include "core/shared_link.h"
+#include "core/base/clock.h"
+#include "core/collective/collective.h"
+#include "core/collective/shared_bandwidth.h"
+#include "core/step/link.h"
 
 namespace hocket {
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/collective_blocks.h"
+#include "core/collective/collective_blocks.h"
 #include "core/host/gloo_ring.h"
 #include "core/host/tcp_store.h"
 

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <memory>
 
-#include "core/collective.h"
+#include "core/base/result.h"
+#include "core/collective/collective.h"
 #include "core/host/rank_environment.h"
-#include "core/result.h"
 
 namespace hocket {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/collective.h"
-#include "core/collective_blocks.h"
+#include "core/collective/collective.h"
+#include "core/collective/collective_blocks.h"
 
 namespace gloo {
 class Context;

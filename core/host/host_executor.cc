@@ -6,8 +6,8 @@
 #include <exception>
 #include <string>
 
-#include "core/check.h"
-#include "core/order_messages.h"
+#include "core/base/check.h"
+#include "core/scheduler/order_messages.h"
 
 namespace hocket {
 namespace {

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/collective.h"
-#include "core/executor.h"
+#include "core/base/clock.h"
+#include "core/collective/collective.h"
+#include "core/scheduler/executor.h"
 
 namespace hocket {
 

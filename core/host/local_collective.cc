@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace hocket {
 

@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/collective.h"
-#include "core/collective_blocks.h"
+#include "core/collective/collective.h"
+#include "core/collective/collective_blocks.h"
 
 namespace hocket {
 

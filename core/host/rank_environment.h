@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/result.h"
+#include "core/base/result.h"
 
 namespace hocket {
 
@@ -19,8 +19,8 @@ struct RankEnvironment {
   std::string rendezvous = {};
   /// Among the ranks of this host; `rank` where the launcher does not say.
   int local_rank = 0;
-  /// Of every host, where ranks are numbered host by host (core/rank_grid.h); 1 where they are not,
-  /// where hosts have different numbers of them, and where the launcher does not say.
+  /// Of every host, where ranks are numbered host by host (core/step/rank_grid.h); 1 where they are
+  /// not, where hosts have different numbers of them, and where the launcher does not say.
   int ranks_per_host = 1;
 };
 

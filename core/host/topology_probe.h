@@ -2,8 +2,8 @@
 
 // What this host is, measured with hwloc.
 
-#include "core/result.h"
-#include "core/topology.h"
+#include "core/base/result.h"
+#include "core/protocol/topology.h"
 
 namespace hocket {
 

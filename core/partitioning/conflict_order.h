@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/dependency_graph.h"
-#include "core/task.h"
+#include "core/plan/dependency_graph.h"
+#include "core/step/task.h"
 
 namespace hocket::partitioning {
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 // Formulas and constants follow ncclTopoTuneModel and ncclTopoGetAlgoTime of NCCL 2.28.9. What that
 // file takes from the hardware and a description does not have is left out: the caps per channel

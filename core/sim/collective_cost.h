@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "core/collective_kind.h"
-#include "core/step_description.h"
+#include "core/step/collective_kind.h"
+#include "core/step/step_description.h"
 
 namespace hocket {
 

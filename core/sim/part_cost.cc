@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "core/rank_grid.h"
 #include "core/sim/collective_cost.h"
+#include "core/step/rank_grid.h"
 
 namespace hocket {
 namespace {

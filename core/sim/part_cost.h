@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/step_description.h"
+#include "core/step/step_description.h"
 
 namespace hocket {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/step_description.h"
+#include "core/step/step_description.h"
 
 namespace hocket {
 

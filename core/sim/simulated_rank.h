@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "core/sim/rank_groups.h"
 
 namespace hocket {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "core/sim/jitter.h"
 
 namespace hocket {

@@ -9,14 +9,14 @@
 #include <memory>
 #include <vector>
 
-#include "core/captured_step.h"
-#include "core/shared_link.h"
+#include "core/collective/shared_bandwidth.h"
+#include "core/plan/captured_step.h"
 #include "core/sim/event_queue.h"
 #include "core/sim/part_cost.h"
 #include "core/sim/rank_groups.h"
 #include "core/sim/simulated_rank.h"
 #include "core/sim/simulator.h"
-#include "core/step_description.h"
+#include "core/step/step_description.h"
 
 namespace hocket {
 

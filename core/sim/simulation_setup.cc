@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "core/partition.h"
+#include "core/collective/collective_parts.h"
+#include "core/partitioning/step_partition.h"
 #include "core/sim/part_cost.h"
-#include "core/step_partition.h"
 
 namespace hocket {
 namespace {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "core/sim/simulation_run.h"
-#include "core/step_description.h"
+#include "core/step/step_description.h"
 
 namespace hocket {
 
@@ -25,7 +25,8 @@ Result<StepLayout> lay_out(const StepDescription& step);
 
 /// The tasks, costs and ranks of a step under `config`, which must be valid; order=static is left
 /// to the caller. The step is partitioned first where the configuration says so. invalid_argument
-/// when it cannot be (core/step_partition.h), or when there would be too many parts to simulate.
+/// when it cannot be (core/partitioning/step_partition.h), or when there would be too many parts to
+/// simulate.
 Result<SimulationSetup> simulation_setup(const StepLayout& layout, const ScheduleConfig& config);
 
 }  // namespace hocket

@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/captured_step.h"
-#include "core/clock.h"
-#include "core/plan_observer.h"
-#include "core/result.h"
-#include "core/schedule_config.h"
-#include "core/step_description.h"
-#include "core/trace.h"
+#include "core/base/clock.h"
+#include "core/base/result.h"
+#include "core/plan/captured_step.h"
+#include "core/plan/plan_observer.h"
+#include "core/step/schedule_config.h"
+#include "core/step/step_description.h"
+#include "core/trace/trace_sink.h"
 
 namespace hocket {
 
@@ -59,7 +59,7 @@ struct Simulation {
   std::int64_t exposed_ns = 0;        ///< of that, while no compute task was running
   /// T*: no schedule on these streams and links is faster (core/sim/step_bound.h).
   std::int64_t bound_ns = 0;
-  /// η = (C + M − T) / (C + M − T*), see core/overlap_bound.h.
+  /// η = (C + M − T) / (C + M − T*), see core/step/overlap_bound.h.
   double efficiency = 1;
   /// Each simulated iteration, from the first.
   std::vector<std::int64_t> iterations_ns;
@@ -75,9 +75,9 @@ struct Simulation {
 };
 
 /// Simulates `step` under `options.config`, which partitions it first where it says so
-/// (core/step_partition.h): collectives are then those of the partitioned step. invalid_argument
-/// when `step` or the configuration does not validate, they do not fit each other, or the two make
-/// more work than kMaxStepParts parts a step, or kMaxStepTasks pieces.
+/// (core/partitioning/step_partition.h): collectives are then those of the partitioned step.
+/// invalid_argument when `step` or the configuration does not validate, they do not fit each other,
+/// or the two make more work than kMaxStepParts parts a step, or kMaxStepTasks pieces.
 Result<Simulation> simulate(const StepDescription& step, const SimulationOptions& options);
 
 /// A step made ready to be simulated under many configurations, each of which then costs its events

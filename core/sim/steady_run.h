@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "core/sim/simulation_run.h"
 #include "core/sim/simulator.h"
 

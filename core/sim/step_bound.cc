@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/overlap_bound.h"
+#include "core/partitioning/step_partition.h"
 #include "core/sim/part_cost.h"
 #include "core/sim/simulation_setup.h"
 #include "core/sim/steady_run.h"
-#include "core/step_partition.h"
+#include "core/step/overlap_bound.h"
 
 namespace hocket {
 namespace {

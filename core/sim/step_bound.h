@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "core/result.h"
-#include "core/schedule_config.h"
-#include "core/step_description.h"
+#include "core/base/result.h"
+#include "core/step/schedule_config.h"
+#include "core/step/step_description.h"
 
 namespace hocket {
 
@@ -19,10 +19,10 @@ struct StepBound {
 
 /// T* for the primitives and groups that `config` makes of the step's collectives; `step` and
 /// `config` must be valid. Each tier of links bounds the period on its own, since parts on the one
-/// may run beside parts on the other: in the simple form as in core/overlap_bound.h, in the general
-/// form by the largest of: computation divided by streams, communication free of overhead, and the
-/// period with unlimited streams and channels. Where computations may be divided, the last is that
-/// of the step as partitioned. invalid_argument when the step cannot be partitioned so.
+/// may run beside parts on the other: in the simple form as in core/step/overlap_bound.h, in the
+/// general form by the largest of: computation divided by streams, communication free of overhead,
+/// and the period with unlimited streams and channels. Where computations may be divided, the last
+/// is that of the step as partitioned. invalid_argument when the step cannot be partitioned so.
 Result<StepBound> bound_of(const StepDescription& step, const ScheduleConfig& config);
 
 }  // namespace hocket

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/captured_step.h"
-#include "core/partition.h"
+#include "core/collective/collective_parts.h"
+#include "core/plan/captured_step.h"
 
 namespace hocket {
 namespace {

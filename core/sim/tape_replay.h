@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "core/result.h"
-#include "core/tape.h"
+#include "core/base/result.h"
+#include "core/tape/tape.h"
 
 namespace hocket {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/step_description.h"
+#include "core/step/step_description.h"
 
 namespace hocket {
 

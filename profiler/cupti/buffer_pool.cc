@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace hocket {
 namespace {

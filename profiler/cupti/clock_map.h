@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/rank_trace.h"
+#include "core/base/clock.h"
+#include "core/trace/rank_trace.h"
 #include "profiler/cupti/cupti_api.h"
 
 namespace hocket {

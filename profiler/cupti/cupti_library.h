@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "profiler/cupti/cupti_api.h"
 
 namespace hocket {

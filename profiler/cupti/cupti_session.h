@@ -31,15 +31,15 @@
 #include <span>
 #include <string>
 
-#include "core/clock.h"
-#include "core/rank_trace.h"
-#include "core/result.h"
-#include "core/task_marker.h"
+#include "core/base/clock.h"
+#include "core/base/result.h"
+#include "core/trace/rank_trace.h"
+#include "core/trace/task_marker.h"
 #include "profiler/cupti/buffer_pool.h"
 #include "profiler/cupti/cupti_api.h"
 #include "profiler/cupti/level.h"
 #include "profiler/cupti/timeline.h"
-#include "profiler/device_recorder.h"
+#include "profiler/session/device_recorder.h"
 
 namespace hocket {
 

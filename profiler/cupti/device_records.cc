@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "profiler/intervals.h"
+#include "core/base/intervals.h"
 
 namespace hocket {
 namespace {

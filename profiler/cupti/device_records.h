@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "profiler/cupti/cupti_session.h"
-#include "profiler/profile_session.h"
+#include "profiler/session/profile_session.h"
 
 namespace hocket {
 

@@ -7,7 +7,7 @@
 #include "profiler/cupti/device_records.h"
 #include "profiler/cupti/probe.h"
 #include "profiler/cupti/task_correlation.h"
-#include "profiler/profile_session.h"
+#include "profiler/session/profile_session.h"
 
 namespace hocket {
 namespace {

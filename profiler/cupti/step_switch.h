@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/rank_trace.h"
+#include "core/trace/rank_trace.h"
 
 namespace hocket {
 

@@ -7,10 +7,10 @@
 #include <span>
 #include <unordered_map>
 
-#include "core/rank_trace.h"
-#include "core/task.h"
-#include "core/task_marker.h"
-#include "profiler/device_recorder.h"
+#include "core/step/task.h"
+#include "core/trace/rank_trace.h"
+#include "core/trace/task_marker.h"
+#include "profiler/session/device_recorder.h"
 
 namespace hocket {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/collective_name.h"
+#include "core/base/intervals.h"
+#include "core/trace/collective_name.h"
 #include "profiler/cupti/kernel_name.h"
-#include "profiler/intervals.h"
 
 namespace hocket {
 namespace {

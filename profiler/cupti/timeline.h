@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/rank_trace.h"
-#include "core/trace_builder.h"
+#include "core/trace/rank_trace.h"
+#include "core/trace/trace_builder.h"
 #include "profiler/cupti/activity.h"
 #include "profiler/cupti/clock_map.h"
 #include "profiler/cupti/decoder.h"

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/statistics.h"
-#include "profiler/intervals.h"
+#include "core/base/intervals.h"
+#include "core/base/statistics.h"
 #include "profiler/session/span_log.h"
 
 namespace hocket {
@@ -17,25 +17,21 @@ namespace {
 
 constexpr std::size_t kUnknown = ~std::size_t{0};
 
-std::uint64_t key_of(TaskId task) {
-  return std::uint64_t{task.slot} << 32 | task.generation;
-}
-
 /// Finds submissions by id, which may come again once the task has ended.
 class SubmissionIndex {
  public:
   explicit SubmissionIndex(const FixedBuffer<Submission>& submissions) : submissions_(submissions) {
     sorted_.reserve(submissions.size());
     for (std::size_t i = 0; i < submissions.size(); ++i)
-      sorted_.emplace_back(key_of(submissions[i].id), i);
+      sorted_.emplace_back(packed(submissions[i].id), i);
     std::sort(sorted_.begin(), sorted_.end());
   }
 
   /// The last one of `task` among the first `count`, or kUnknown.
   std::size_t before(TaskId task, std::size_t count) const {
     const auto after =
-        std::lower_bound(sorted_.begin(), sorted_.end(), std::pair(key_of(task), count));
-    if (after == sorted_.begin() || std::prev(after)->first != key_of(task)) return kUnknown;
+        std::lower_bound(sorted_.begin(), sorted_.end(), std::pair(packed(task), count));
+    if (after == sorted_.begin() || std::prev(after)->first != packed(task)) return kUnknown;
     return std::prev(after)->second;
   }
 

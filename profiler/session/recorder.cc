@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "core/captured_step.h"
+#include "core/plan/captured_step.h"
 
 namespace hocket {
 namespace {

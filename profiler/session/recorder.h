@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "profiler/profile_session.h"
+#include "profiler/session/profile_session.h"
 #include "profiler/session/span_log.h"
 
 namespace hocket {

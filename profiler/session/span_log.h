@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/rank_trace.h"
-#include "core/task.h"
-#include "core/trace.h"
-#include "profiler/profile_session.h"
+#include "core/step/task.h"
+#include "core/trace/rank_trace.h"
+#include "core/trace/trace_sink.h"
 #include "profiler/session/fixed_buffer.h"
+#include "profiler/session/profile_session.h"
 #include "profiler/session/span_steps.h"
 
 namespace hocket {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "profiler/profile_session.h"
+#include "profiler/session/profile_session.h"
 
 namespace hocket {
 

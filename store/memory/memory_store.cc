@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "store/memory/row_list.h"
-#include "store/rules/audit.h"
-#include "store/rules/rules.h"
+#include "store/rules/audit_entries.h"
+#include "store/rules/row_rules.h"
 
 namespace hocket::memory {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "store/memory/memory_store.h"
 #include "store/memory/row_list.h"
-#include "store/rules/profiles.h"
-#include "store/rules/rules.h"
+#include "store/rules/profile_rules.h"
+#include "store/rules/row_rules.h"
 
 namespace hocket::memory {
 namespace {

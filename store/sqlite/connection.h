@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/result.h"
+#include "core/base/result.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

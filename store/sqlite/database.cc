@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "store/sqlite/schema.h"
 
 namespace hocket::sqlite {

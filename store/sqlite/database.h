@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "store/sqlite/connection.h"
 
 namespace hocket::sqlite {

@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/collective_name.h"
-#include "core/trace_builder.h"
+#include "core/trace/collective_name.h"
+#include "core/trace/trace_builder.h"
 #include "store/sqlite/connection.h"
 #include "store/trace_file.h"
 

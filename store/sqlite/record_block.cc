@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/collective_kind.h"
+#include "core/step/collective_kind.h"
 
 namespace hocket::sqlite {
 namespace {

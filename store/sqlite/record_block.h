@@ -25,15 +25,15 @@
 #include <string_view>
 #include <vector>
 
-#include "core/rank_trace.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/trace/rank_trace.h"
 
 namespace hocket::sqlite {
 
 /// Of the checksum.
 inline constexpr std::size_t kChecksumBytes = 8;
 
-/// Packs records one after another. They must be plausible (core/rank_trace.h) and come by
+/// Packs records one after another. They must be plausible (core/trace/rank_trace.h) and come by
 /// begin_ns.
 class RecordPacker {
  public:

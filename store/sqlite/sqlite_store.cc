@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "store/rules/rules.h"
-#include "store/sqlite/rows.h"
+#include "store/rules/row_rules.h"
+#include "store/sqlite/read_rows.h"
 
 namespace hocket::sqlite {
 namespace {

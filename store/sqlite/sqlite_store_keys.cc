@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "store/rules/audit.h"
-#include "store/rules/rules.h"
-#include "store/sqlite/rows.h"
+#include "store/rules/audit_entries.h"
+#include "store/rules/row_rules.h"
+#include "store/sqlite/read_rows.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace hocket::sqlite {

@@ -2,9 +2,9 @@
 
 #include <map>
 
-#include "store/rules/profiles.h"
-#include "store/rules/rules.h"
-#include "store/sqlite/rows.h"
+#include "store/rules/profile_rules.h"
+#include "store/rules/row_rules.h"
+#include "store/sqlite/read_rows.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace hocket::sqlite {

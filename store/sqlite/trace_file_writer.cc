@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/collective_kind.h"
+#include "core/step/collective_kind.h"
 #include "store/sqlite/record_block.h"
 #include "store/sqlite/trace_schema.h"
 #include "store/trace_file.h"

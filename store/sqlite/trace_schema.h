@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "core/rank_trace.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/trace/rank_trace.h"
 #include "store/sqlite/connection.h"
 
 namespace hocket::sqlite {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/verb.h"
+#include "cli/verbs/verb.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
 

@@ -7,7 +7,7 @@
 
 #include "store/open.h"
 #include "tests/store/faulty_store.h"
-#include "tuner/parameter_text.h"
+#include "tuner/space/parameter_syntax.h"
 
 namespace hocket {
 namespace {

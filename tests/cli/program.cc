@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "core/json.h"
+#include "core/base/json.h"
 
 namespace hocket {
 namespace {

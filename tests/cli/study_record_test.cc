@@ -5,14 +5,14 @@
 
 #include <sstream>
 
+#include "cli/inputs/store_access.h"
 #include "cli/owner.h"
-#include "cli/result_view.h"
-#include "cli/store_access.h"
 #include "cli/sweep.h"
-#include "core/schedule_config.h"
+#include "cli/views/result_view.h"
+#include "core/step/schedule_config.h"
 #include "store/open.h"
 #include "tests/store/faulty_store.h"
-#include "tuner/parameter_text.h"
+#include "tuner/space/parameter_syntax.h"
 
 namespace hocket {
 namespace {

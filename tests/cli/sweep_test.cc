@@ -6,7 +6,7 @@
 #include "cli/owner.h"
 #include "store/open.h"
 #include "tests/store/faulty_store.h"
-#include "tuner/parameter_text.h"
+#include "tuner/space/parameter_syntax.h"
 
 namespace hocket {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/executor.h"
+#include "core/scheduler/executor.h"
 
 namespace hocket {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/schedule_config.h"
+#include "core/step/schedule_config.h"
 #include "tests/core/step_program.h"
 
 namespace hocket {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/step_description.h"
+#include "core/step/step_description.h"
 
 namespace hocket {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/rank_grid.h"
-#include "core/step_partition.h"
+#include "core/partitioning/step_partition.h"
+#include "core/step/rank_grid.h"
 
 namespace hocket {
 
@@ -270,8 +270,8 @@ class StepInterpreter {
            (group == CollectiveGroup::between && grid_.place_of(a) == grid_.place_of(b));
   }
 
-  /// The rank that has block `block` in the group of `rank` (core/collective.h); -1: the block is
-  /// not the group's business.
+  /// The rank that has block `block` in the group of `rank` (core/collective/collective.h); -1: the
+  /// block is not the group's business.
   std::int64_t owner(CollectiveGroup group, std::int64_t rank, std::int64_t block) const {
     const std::int64_t place = block / grid_.hosts(), host = block % grid_.hosts();
     switch (group) {

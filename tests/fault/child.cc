@@ -15,7 +15,7 @@
 #include <fstream>
 #include <thread>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace hocket {
 namespace {

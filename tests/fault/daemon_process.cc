@@ -3,7 +3,7 @@
 #include <csignal>
 #include <utility>
 
-#include "core/json.h"
+#include "core/base/json.h"
 
 namespace hocket {
 namespace {

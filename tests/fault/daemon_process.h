@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "tests/fault/child.h"
-#include "tuner/client/http_client.h"
+#include "tuner/client/link/http_client.h"
 
 namespace hocket {
 

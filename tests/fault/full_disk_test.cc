@@ -11,8 +11,8 @@
 #include "tests/fault/daemon_process.h"
 #include "tests/store/fixtures.h"
 #include "tests/temporary_folder.h"
-#include "tuner/parameter_text.h"
-#include "tuner/study_definition.h"
+#include "tuner/space/parameter_syntax.h"
+#include "tuner/study/study_definition.h"
 
 namespace hocket {
 namespace {

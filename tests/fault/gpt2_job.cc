@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/json.h"
+#include "core/base/json.h"
 
 namespace hocket {
 

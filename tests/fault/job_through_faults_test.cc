@@ -8,8 +8,8 @@
 #include <chrono>
 #include <csignal>
 
-#include "core/config_key.h"
-#include "core/job_message.h"
+#include "core/protocol/config_key.h"
+#include "core/protocol/job_message.h"
 #include "tests/fault/daemon_process.h"
 #include "tests/fault/gpt2_job.h"
 #include "tests/reserved_port.h"

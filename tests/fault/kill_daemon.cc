@@ -12,15 +12,15 @@
 #include <set>
 #include <thread>
 
-#include "core/check.h"
-#include "core/job_message.h"
+#include "core/base/check.h"
+#include "core/protocol/job_message.h"
 #include "store/open.h"
 #include "tests/fault/daemon_process.h"
 #include "tests/fault/ledger.h"
 #include "tests/store/fixtures.h"
 #include "tests/temporary_folder.h"
-#include "tuner/parameter_text.h"
-#include "tuner/study_definition.h"
+#include "tuner/space/parameter_syntax.h"
+#include "tuner/study/study_definition.h"
 
 namespace hocket {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "core/partition.h"
-#include "core/tape.h"
+#include "core/collective/collective_parts.h"
+#include "core/tape/tape.h"
 
 namespace hocket {
 namespace {

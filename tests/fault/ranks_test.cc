@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-#include "core/schedule_config.h"
+#include "core/step/schedule_config.h"
 #include "tests/fault/daemon_process.h"
 #include "tests/fault/gpt2_job.h"
 #include "tests/fault/rank_tapes.h"

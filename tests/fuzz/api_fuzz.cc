@@ -6,9 +6,9 @@
 #include <memory>
 #include <string_view>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "tests/set_clock.h"
-#include "tuner/daemon/api.h"
+#include "tuner/daemon/api/api.h"
 
 namespace {
 

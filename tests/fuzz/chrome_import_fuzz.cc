@@ -1,14 +1,14 @@
-// Any bytes are read into traces that keep the rules of core/rank_trace.h, or to an error; what was
-// read is written and read back equal.
+// Any bytes are read into traces that keep the rules of core/trace/rank_trace.h, or to an error;
+// what was read is written and read back equal.
 
 #include <cstddef>
 #include <cstdint>
 #include <sstream>
 #include <string>
 
-#include "core/check.h"
-#include "profiler/export/chrome_import.h"
-#include "profiler/export/chrome_trace.h"
+#include "core/base/check.h"
+#include "profiler/formats/chrome_import.h"
+#include "profiler/formats/chrome_trace.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::istringstream in(std::string(reinterpret_cast<const char*>(data), size));

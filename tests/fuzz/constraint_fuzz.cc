@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/check.h"
-#include "tuner/constraint.h"
+#include "core/base/check.h"
+#include "tuner/space/constraint.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::vector<hocket::Parameter> parameters = {

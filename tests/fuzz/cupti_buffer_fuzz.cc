@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "core/check.h"
-#include "core/clock.h"
+#include "core/base/check.h"
+#include "core/base/clock.h"
 #include "profiler/cupti/decoder.h"
 #include "profiler/cupti/timeline.h"
 #include "tests/profiler/cupti/fake_cupti.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
-#include "tuner/client/event_stream_parser.h"
+#include "core/base/check.h"
+#include "tuner/client/link/event_stream_parser.h"
 
 namespace {
 

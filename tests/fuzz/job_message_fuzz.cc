@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/check.h"
-#include "core/job_message.h"
-#include "core/json.h"
+#include "core/base/check.h"
+#include "core/base/json.h"
+#include "core/protocol/job_message.h"
 
 namespace {
 

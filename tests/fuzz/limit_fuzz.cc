@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/check.h"
-#include "tuner/limit.h"
+#include "core/base/check.h"
+#include "tuner/trial/limit.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto limit = hocket::parse_limit({reinterpret_cast<const char*>(data), size});

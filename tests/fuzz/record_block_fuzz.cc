@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "store/sqlite/record_block.h"
 
 namespace {

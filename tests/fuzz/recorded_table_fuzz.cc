@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
-#include "tuner/csv.h"
-#include "tuner/recorded_table.h"
+#include "core/base/check.h"
+#include "tuner/table/csv.h"
+#include "tuner/table/recorded_table.h"
 
 namespace {
 

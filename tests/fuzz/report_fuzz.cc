@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/check.h"
-#include "core/report.h"
+#include "core/base/check.h"
+#include "core/protocol/job_report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto report = hocket::parse_report({reinterpret_cast<const char*>(data), size});

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/check.h"
-#include "tuner/daemon/request_parser.h"
+#include "core/base/check.h"
+#include "tuner/daemon/http/request_parser.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using State = hocket::RequestParser::State;

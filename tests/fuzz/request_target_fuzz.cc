@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <set>
 
-#include "core/check.h"
-#include "tuner/daemon/request_target.h"
+#include "core/base/check.h"
+#include "tuner/daemon/http/request_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto target = hocket::parse_request_target({reinterpret_cast<const char*>(data), size});

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/check.h"
-#include "core/schedule_config.h"
+#include "core/base/check.h"
+#include "core/step/schedule_config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto config = hocket::parse_schedule_config({reinterpret_cast<const char*>(data), size});

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/check.h"
-#include "core/step_description.h"
+#include "core/base/check.h"
+#include "core/step/step_description.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto step = hocket::parse_step_description({reinterpret_cast<const char*>(data), size});

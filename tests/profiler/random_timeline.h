@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "core/rank_trace.h"
+#include "core/trace/rank_trace.h"
 
 namespace hocket {
 

@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "core/rank_trace.h"
-#include "profiler/clock_fit.h"
+#include "core/trace/rank_trace.h"
+#include "profiler/clocks/clock_fit.h"
 
 namespace hocket {
 

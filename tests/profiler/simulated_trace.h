@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "core/captured_step.h"
-#include "core/rank_trace.h"
+#include "core/plan/captured_step.h"
 #include "core/sim/simulator.h"
-#include "profiler/step_structure.h"
+#include "core/trace/rank_trace.h"
+#include "profiler/calibration/step_structure.h"
 
 namespace hocket {
 

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "profiler/metrics.h"
+#include "profiler/metrics/metrics.h"
 #include "tests/profiler/random_timeline.h"
 
 namespace hocket {

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "core/rank_trace.h"
+#include "core/trace/rank_trace.h"
 
 namespace hocket {
 

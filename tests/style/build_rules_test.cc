@@ -30,18 +30,19 @@ TEST(BuildRules, FindSourcesThatNothingBuilds) {
 
 TEST(BuildRules, FindTestsThatMirrorNothing) {
   const auto problems = [](std::string path) {
-    return check_tests_mirror_sources({sample("core/host/link.h", ""), sample("core/plan.h", ""),
-                                       sample("store/store.h", ""), sample(std::move(path), "")});
+    return check_tests_mirror_sources({sample("core/host/link.h", ""),
+                                       sample("core/plan/plan.h", ""), sample("store/store.h", ""),
+                                       sample(std::move(path), "")});
   };
   EXPECT_THAT(problems("tests/core/host/link_test.cc"), IsEmpty());
   EXPECT_THAT(problems("tests/store/link_test.cc"), IsEmpty());  // another part's name
   EXPECT_THAT(problems("tests/core/random_graphs_test.cc"), IsEmpty());
-  EXPECT_THAT(problems("tests/style/layering_test.cc"), IsEmpty());
+  EXPECT_THAT(problems("tests/style/rooms_test.cc"), IsEmpty());
 
-  EXPECT_THAT(problems("tests/core/link_test.cc"), ElementsAre(HasSubstr("is in core/host/")));
+  EXPECT_THAT(problems("tests/core/step/link_test.cc"), ElementsAre(HasSubstr("is in core/host/")));
   EXPECT_THAT(problems("tests/core/host/plan_test.cc"), ElementsAre(HasSubstr("is in core/")));
   EXPECT_THAT(problems("tests/net/link_test.cc"), ElementsAre(HasSubstr("mirrors no folder")));
-  EXPECT_THAT(problems("core/plan_test.cc"), ElementsAre(HasSubstr("outside tests/")));
+  EXPECT_THAT(problems("core/plan/plan_test.cc"), ElementsAre(HasSubstr("outside tests/")));
 }
 
 TEST(BuildRules, HoldInThisTree) {
@@ -50,7 +51,7 @@ TEST(BuildRules, HoldInThisTree) {
 }
 
 TEST(BuildRules, SeeTheWholeTree) {
-  for (const char* path : {"core/plan.h", "tests/style/build_rules_test.cc", "CMakeLists.txt",
+  for (const char* path : {"core/plan/plan.h", "tests/style/build_rules_test.cc", "CMakeLists.txt",
                            "cmake/HocketOptions.cmake", "scripts/setup", ".ci/run"}) {
     const auto& tree = this_tree();
     EXPECT_EQ(1, std::count_if(tree.begin(), tree.end(),

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "tests/style/source_tree.h"
 #include "tests/temporary_folder.h"
-#include "tuner/process.h"
+#include "tuner/trial/process.h"
 
 namespace hocket::style {
 namespace {

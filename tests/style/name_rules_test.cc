@@ -15,12 +15,12 @@ TEST(NameRules, FindTypesThatTwoHeadersDefine) {
   const std::string window =
       "namespace hocket {\n\nstruct Window {\n  int x;\n};\n\n}  // namespace hocket\n";
   const auto problems = [&](std::string path, std::string text) {
-    return check_types_are_defined_once(
-        {sample("profiler/windows.h", window), sample(std::move(path), std::move(text))});
+    return check_types_are_defined_once({sample("profiler/metrics/iteration_windows.h", window),
+                                         sample(std::move(path), std::move(text))});
   };
   EXPECT_THAT(problems("tuner/window.h", "namespace hocket {\nclass Window final : public X {\n"),
               ElementsAre(AllOf(HasSubstr("tuner/window.h"), HasSubstr("hocket::Window"),
-                                HasSubstr("profiler/windows.h"))));
+                                HasSubstr("profiler/metrics/iteration_windows.h"))));
   EXPECT_THAT(problems("tuner/window.h", "namespace hocket {\nenum class Window {\n"),
               ElementsAre(HasSubstr("hocket::Window")));
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/step_description.h"
-#include "tuner/parameter.h"
+#include "core/step/step_description.h"
+#include "tuner/space/parameter.h"
 
 namespace hocket {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/space.h"
+#include "tuner/space/space.h"
 
 namespace hocket {
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "tuner/daemon/api.h"
-#include "tuner/daemon/metrics.h"
-#include "tuner/daemon/openapi.h"
+#include "tuner/daemon/api/api.h"
+#include "tuner/daemon/api/openapi.h"
+#include "tuner/daemon/server/metrics.h"
 
 namespace hocket {
 namespace {

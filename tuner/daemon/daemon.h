@@ -4,12 +4,12 @@
 
 #include <memory>
 
-#include "core/clock.h"
-#include "core/result.h"
+#include "core/base/clock.h"
+#include "core/base/result.h"
 #include "store/store.h"
-#include "tuner/daemon/log.h"
-#include "tuner/daemon/server.h"
-#include "tuner/daemon/tokens.h"
+#include "tuner/daemon/api/tokens.h"
+#include "tuner/daemon/http/log.h"
+#include "tuner/daemon/server/server.h"
 
 namespace hocket {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "examples/gpt2/cuda/cudnn_graph.h"
-#include "examples/gpt2/ops.h"
+#include "examples/gpt2/model/ops.h"
 
 namespace hocket {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "core/result.h"
-#include "examples/gpt2/ops.h"
+#include "core/base/result.h"
+#include "examples/gpt2/model/ops.h"
 
 namespace hocket {
 

@@ -3,15 +3,15 @@
 #include <optional>
 #include <utility>
 
-#include "core/cuda/blas_lt.h"
-#include "core/cuda/capability.h"
-#include "core/cuda/cuda_driver.h"
-#include "core/cuda/device_executor.h"
-#include "core/cuda/device_groups.h"
+#include "core/cuda/collectives/device_groups.h"
+#include "core/cuda/driver/capability.h"
+#include "core/cuda/driver/cuda_driver.h"
+#include "core/cuda/executor/device_executor.h"
+#include "core/cuda/products/blas_lt.h"
 #include "examples/gpt2/cuda/device_backend.h"
 #include "profiler/cupti/cupti_session.h"
 #ifdef HOCKET_GPT2_NCCL
-#include "core/cuda/nccl_collective.h"
+#include "core/cuda/collectives/nccl_collective.h"
 #endif
 #ifdef HOCKET_GPT2_CUDNN
 #include "examples/gpt2/cuda/cudnn_attention.h"

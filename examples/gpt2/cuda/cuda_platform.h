@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "examples/gpt2/platform.h"
+#include "examples/gpt2/job/platform.h"
 
 namespace hocket {
 

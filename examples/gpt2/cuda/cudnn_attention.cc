@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "core/check.h"
-#include "core/cuda/cuda_stream.h"
-#include "core/cuda/element_type.h"
+#include "core/base/check.h"
+#include "core/cuda/driver/cuda_stream.h"
+#include "core/cuda/driver/element_type.h"
 #include "examples/gpt2/cuda/attention_graph.h"
 #include "examples/gpt2/cuda/attention_layout.h"
 

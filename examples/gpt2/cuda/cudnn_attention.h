@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "core/cuda/device_driver.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/cuda/driver/device_driver.h"
 #include "examples/gpt2/cuda/fused_attention.h"
 
 namespace hocket {

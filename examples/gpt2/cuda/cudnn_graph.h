@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "core/check.h"
-#include "core/result.h"
+#include "core/base/check.h"
+#include "core/base/result.h"
 #include "examples/gpt2/cuda/attention_layout.h"
 #include "examples/gpt2/cuda/cudnn_descriptor.h"
 

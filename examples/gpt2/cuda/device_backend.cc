@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/check.h"
-#include "core/cuda/column_major.h"
-#include "core/scheduler.h"
+#include "core/base/check.h"
+#include "core/cuda/products/column_major.h"
+#include "core/scheduler/scheduler.h"
 #include "examples/gpt2/cuda/kernels.h"
 #include "examples/gpt2/cuda/product_attention.h"
 

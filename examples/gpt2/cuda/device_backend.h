@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "core/cuda/device_driver.h"
-#include "core/cuda/device_memory.h"
-#include "core/cuda/device_task.h"
-#include "core/cuda/matrix_product.h"
-#include "core/result.h"
-#include "examples/gpt2/backend.h"
+#include "core/base/result.h"
+#include "core/cuda/driver/device_driver.h"
+#include "core/cuda/executor/device_memory.h"
+#include "core/cuda/executor/device_task.h"
+#include "core/cuda/products/matrix_product.h"
 #include "examples/gpt2/cuda/fused_attention.h"
+#include "examples/gpt2/model/backend.h"
 
 namespace hocket {
 

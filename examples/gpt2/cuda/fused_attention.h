@@ -6,9 +6,9 @@
 
 #include <cstddef>
 
-#include "core/cuda/device_task.h"
-#include "core/result.h"
-#include "examples/gpt2/ops.h"
+#include "core/base/result.h"
+#include "core/cuda/executor/device_task.h"
+#include "examples/gpt2/model/ops.h"
 
 namespace hocket {
 

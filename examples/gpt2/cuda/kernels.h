@@ -14,10 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/cuda/device_driver.h"
-#include "core/cuda/element_type.h"
-#include "core/result.h"
-#include "examples/gpt2/ops.h"
+#include "core/base/result.h"
+#include "core/cuda/driver/device_driver.h"
+#include "core/cuda/driver/element_type.h"
+#include "examples/gpt2/model/ops.h"
 
 namespace hocket::kernels {
 

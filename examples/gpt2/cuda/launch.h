@@ -8,7 +8,7 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
-#include "core/cuda/cuda_stream.h"
+#include "core/cuda/driver/cuda_stream.h"
 #elif !defined(HOCKET_EMULATED_DEVICE)
 #error "kernels are compiled by nvcc, or after an emulation of its language"
 #endif
@@ -19,9 +19,9 @@
 #include <string>
 #include <type_traits>
 
-#include "core/cuda/device_driver.h"
-#include "core/cuda/element_type.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/cuda/driver/device_driver.h"
+#include "core/cuda/driver/element_type.h"
 
 namespace hocket::kernels {
 

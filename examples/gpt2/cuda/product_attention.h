@@ -4,11 +4,11 @@
 // weights of all heads are kept in memory from the forward pass for the backward pass. Layouts are
 // those of ops.h.
 
-#include "core/cuda/device_task.h"
-#include "core/cuda/element_type.h"
-#include "core/cuda/matrix_product.h"
-#include "core/result.h"
-#include "examples/gpt2/ops.h"
+#include "core/base/result.h"
+#include "core/cuda/driver/element_type.h"
+#include "core/cuda/executor/device_task.h"
+#include "core/cuda/products/matrix_product.h"
+#include "examples/gpt2/model/ops.h"
 
 namespace hocket {
 

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "core/cuda/matrix_product.h"
+#include "core/cuda/products/matrix_product.h"
 
 namespace hocket {
 
@@ -92,7 +92,7 @@ inline std::int64_t index_in(const DeviceMatrix& matrix, int i, int row, int col
 }
 
 /// Computes `product` into its c, gelu_input and sums, all of the host's memory, as
-/// core/cuda/matrix_product.h says, with sums in double.
+/// core/cuda/products/matrix_product.h says, with sums in double.
 inline void multiply_on_host(const MatrixProduct& p) {
   const int inner = p.transpose_a ? p.a.rows : p.a.columns;
   for (int i = 0; i < p.batch; ++i) {

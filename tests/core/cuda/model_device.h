@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/check.h"
-#include "core/cuda/device_driver.h"
+#include "core/base/check.h"
+#include "core/cuda/driver/device_driver.h"
 
 namespace hocket {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cuda/device_collective.h"
+#include "core/cuda/collectives/device_collective.h"
 #include "tests/core/cuda/model_device.h"
 
 namespace hocket {

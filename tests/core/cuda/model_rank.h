@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/cuda/device_executor.h"
-#include "core/cuda/device_groups.h"
-#include "core/cuda/device_memory.h"
+#include "core/cuda/collectives/device_groups.h"
+#include "core/cuda/executor/device_executor.h"
+#include "core/cuda/executor/device_memory.h"
 #include "core/host/local_collective.h"
 #include "tests/core/cuda/model_device.h"
 #include "tests/core/cuda/model_group.h"

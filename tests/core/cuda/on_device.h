@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/check.h"
-#include "core/cuda/capability.h"
-#include "core/cuda/cuda_driver.h"
-#include "core/cuda/device_driver.h"
+#include "core/base/check.h"
+#include "core/cuda/driver/capability.h"
+#include "core/cuda/driver/cuda_driver.h"
+#include "core/cuda/driver/device_driver.h"
 
 namespace hocket {
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "core/cuda/device_memory.h"
-#include "core/cuda/device_task.h"
-#include "core/scheduler.h"
+#include "core/cuda/executor/device_memory.h"
+#include "core/cuda/executor/device_task.h"
+#include "core/scheduler/scheduler.h"
 #include "tests/core/cuda/model_device.h"
 
 namespace hocket {

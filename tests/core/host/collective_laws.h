@@ -1,7 +1,7 @@
 #pragma once
 
 // What every Collective must do, whoever carries it out: held against the definition in
-// core/collective.h, value by value. Each rank calls these with the same seed.
+// core/collective/collective.h, value by value. Each rank calls these with the same seed.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/collective.h"
+#include "core/collective/collective.h"
 
 namespace hocket {
 

@@ -14,7 +14,7 @@
 
 #include "core/host/host_executor.h"
 #include "core/host/tcp_store.h"
-#include "core/scheduler.h"
+#include "core/scheduler/scheduler.h"
 #include "tests/core/host/collective_laws.h"
 #include "tests/reserved_port.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/host/host_executor.h"
 #include "core/host/local_collective.h"
-#include "core/scheduler.h"
+#include "core/scheduler/scheduler.h"
 
 namespace hocket {
 

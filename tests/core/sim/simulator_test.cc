@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "core/partition.h"
+#include "core/collective/collective_parts.h"
 #include "tests/core/sim/random_steps.h"
 #include "tests/rounds.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/core/tape_fixtures.h"
+#include "tests/core/tape/tape_fixtures.h"
 #include "tests/mutate.h"
 
 namespace hocket {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-#include "core/json.h"
+#include "core/base/json.h"
 
 namespace hocket {
 namespace {

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "profiler/cupti/cupti_api.h"
 #include "tests/profiler/cupti/synthetic_records.h"
 

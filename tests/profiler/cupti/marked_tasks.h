@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/task.h"
-#include "profiler/device_recorder.h"
+#include "core/step/task.h"
+#include "profiler/session/device_recorder.h"
 
 namespace hocket {
 

@@ -15,7 +15,7 @@
 #include "profiler/cupti/cupti_session.h"
 #include "tests/core/sim/random_steps.h"
 #include "tests/profiler/cupti/fake_cupti.h"
-#include "tests/profiler/session_fixtures.h"
+#include "tests/profiler/session/session_fixtures.h"
 
 namespace hocket {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "tuner/client/environment.h"
+#include "tuner/client/link/environment.h"
 
 namespace hocket {
 

@@ -19,7 +19,7 @@
 #include <thread>
 #include <utility>
 
-#include "tuner/client/daemon_access.h"
+#include "tuner/client/link/daemon_access.h"
 
 namespace hocket {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/schedule_config.h"
+#include "core/step/schedule_config.h"
 
 namespace hocket {
 

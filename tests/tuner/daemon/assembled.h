@@ -15,8 +15,8 @@
 #include "store/open.h"
 #include "tests/set_clock.h"
 #include "tests/store/fixtures.h"
-#include "tuner/daemon/api.h"
-#include "tuner/daemon/openapi.h"
+#include "tuner/daemon/api/api.h"
+#include "tuner/daemon/api/openapi.h"
 
 namespace hocket {
 

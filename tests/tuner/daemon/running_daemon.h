@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "tests/store/fixtures.h"
 #include "tuner/daemon/daemon.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/daemon/server.h"
+#include "tuner/daemon/server/server.h"
 
 namespace hocket {
 

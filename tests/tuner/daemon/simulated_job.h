@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/statistics.h"
+#include "core/base/statistics.h"
 #include "tests/tuner/daemon/assembled.h"
 
 namespace hocket {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/cuda/capability.h"
-#include "core/cuda/cuda_driver.h"
-#include "examples/gpt2/random.h"
+#include "core/cuda/driver/capability.h"
+#include "core/cuda/driver/cuda_driver.h"
+#include "examples/gpt2/model/random.h"
 #include "tests/core/cuda/model_device.h"
 
 namespace hocket {

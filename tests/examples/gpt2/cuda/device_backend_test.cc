@@ -14,22 +14,22 @@
 #include <utility>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/cuda/device_executor.h"
-#include "core/cuda/device_groups.h"
+#include "core/base/clock.h"
+#include "core/cuda/collectives/device_groups.h"
+#include "core/cuda/executor/device_executor.h"
 #include "core/host/local_collective.h"
-#include "core/scheduler.h"
-#include "core/task_marker.h"
-#include "examples/gpt2/memory.h"
-#include "examples/gpt2/random.h"
-#include "examples/gpt2/scheduler_submitter.h"
-#include "examples/gpt2/training.h"
-#include "profiler/iterations.h"
+#include "core/scheduler/scheduler.h"
+#include "core/trace/task_marker.h"
+#include "examples/gpt2/job/scheduler_submitter.h"
+#include "examples/gpt2/job/training.h"
+#include "examples/gpt2/model/memory.h"
+#include "examples/gpt2/model/random.h"
+#include "profiler/metrics/iterations.h"
 #include "tests/core/cuda/model_device.h"
 #include "tests/examples/gpt2/cuda/kernels_in_streams.h"
 #include "tests/examples/gpt2/cuda/model_products.h"
-#include "tests/examples/gpt2/host_model.h"
-#include "tests/examples/gpt2/submitters.h"
+#include "tests/examples/gpt2/model/host_model.h"
+#include "tests/examples/gpt2/model/submitters.h"
 
 namespace hocket {
 namespace {

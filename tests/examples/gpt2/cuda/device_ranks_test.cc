@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "core/cuda/device_executor.h"
-#include "core/cuda/device_groups.h"
+#include "core/cuda/collectives/device_groups.h"
+#include "core/cuda/executor/device_executor.h"
 #include "examples/gpt2/cuda/device_backend.h"
-#include "examples/gpt2/training.h"
+#include "examples/gpt2/job/training.h"
 #include "tests/core/cuda/model_device.h"
 #include "tests/core/cuda/model_group.h"
 #include "tests/core/host/ranks.h"
 #include "tests/examples/gpt2/cuda/kernels_in_streams.h"
 #include "tests/examples/gpt2/cuda/model_products.h"
-#include "tests/examples/gpt2/host_model.h"
+#include "tests/examples/gpt2/model/host_model.h"
 
 namespace hocket {
 namespace {

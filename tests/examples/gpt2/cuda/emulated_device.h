@@ -18,8 +18,8 @@
 #include <functional>
 #include <source_location>
 
-#include "core/cuda/device_driver.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/cuda/driver/device_driver.h"
 
 #define HOCKET_EMULATED_DEVICE 1
 #define __global__

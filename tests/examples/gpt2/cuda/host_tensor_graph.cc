@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace hocket {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "core/cuda/device_driver.h"
+#include "core/cuda/driver/device_driver.h"
 
 namespace hocket {
 

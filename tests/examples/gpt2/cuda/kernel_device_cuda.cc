@@ -1,8 +1,8 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include "core/cuda/capability.h"
-#include "core/cuda/cuda_stream.h"
+#include "core/cuda/driver/capability.h"
+#include "core/cuda/driver/cuda_stream.h"
 #include "tests/examples/gpt2/cuda/kernel_device.h"
 
 namespace hocket {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/cuda/capability.h"
+#include "core/cuda/driver/capability.h"
 #include "examples/gpt2/cuda/kernels.h"
 #include "tests/examples/gpt2/cuda/kernel_cases.h"
 

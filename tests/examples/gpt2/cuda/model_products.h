@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/cuda/column_major.h"
-#include "core/cuda/matrix_product.h"
+#include "core/cuda/products/column_major.h"
+#include "core/cuda/products/matrix_product.h"
 #include "examples/gpt2/cuda/fused_attention.h"
-#include "examples/gpt2/ops.h"
+#include "examples/gpt2/model/ops.h"
 #include "tests/core/cuda/host_matrix.h"
 #include "tests/core/cuda/model_device.h"
 

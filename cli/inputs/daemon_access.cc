@@ -1,0 +1,123 @@
+#include "cli/inputs/daemon_access.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
+
+#include "core/base/printable_text.h"
+#include "core/protocol/config_key.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::int64_t kTimeoutNs = 10'000'000'000;
+constexpr std::size_t kDaemonAccessNameLimitBytes = 60;
+
+}  // namespace
+
+void add_daemon_option(CLI::App& verb, DaemonChoice& options) {
+  verb.add_option(
+      "--daemon", options.address,
+      std::string("its address (default: $HOCKET_DAEMON, else ") + kDefaultDaemon + ")");
+}
+
+Result<DaemonAccess> daemon_access(const DaemonChoice& options) {
+  const auto environment = [&](const char* name) -> std::optional<std::string> {
+    auto value = process_environment(name);
+    if (std::string_view(name) != "HOCKET_DAEMON") return value;
+    if (!options.address.empty()) return options.address;
+    return value && !value->empty() ? value : kDefaultDaemon;
+  };
+  return daemon_from_environment(environment);
+}
+
+Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
+                                  const std::string& target, const nlohmann::json& body) {
+  const auto response =
+      client.send({.method = method, .target = target, .body = body.is_null() ? "" : body.dump()},
+                  deadline_after_ns(kTimeoutNs));
+  if (!response) return failure(response.error());
+  return read_answer(*response);
+}
+
+std::string url_encoded(const std::string& text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
+    if (is_plain) {
+      encoded += c;
+    } else {
+      encoded += '%';
+      encoded += kDigits[byte >> 4];
+      encoded += kDigits[byte & 15];
+    }
+  }
+  return encoded;
+}
+
+std::string short_key(const std::string& key) {
+  const auto dot = key.find('.');
+  if (dot == std::string::npos) return key;
+  return key.substr(0, 8) + "." + key.substr(dot + 1, 8);
+}
+
+Result<std::string> find_key(HttpClient& client, const std::string& selector) {
+  if (parse_config_key(selector)) return selector;
+  std::map<std::string, std::string> workloads;  // by key
+  for (const char* list : {"configs", "jobs"}) {
+    const auto answer = ask_daemon(client, "GET", std::string("/v1/") + list);
+    if (!answer) return failure(answer.error());
+    for (const auto& item : list_member(*answer, list)) {
+      workloads[text_member(item, "key")] = text_member(item, "workload");
+    }
+  }
+  std::vector<std::string> found;
+  std::string known;
+  for (const auto& [key, workload] : workloads) {
+    known += "\n  " + key + "  " + printable(workload, kDaemonAccessNameLimitBytes);
+    const bool is_short = short_key(key) == selector;
+    if (!selector.empty() && (key.starts_with(selector) || is_short || workload == selector)) {
+      found.push_back(key);
+    }
+  }
+  if (found.size() == 1) return found.front();
+  const std::string all = known.empty() ? "; the daemon knows none yet" : "; there are" + known;
+  return failure(
+      found.empty() ? ErrorCode::not_found : ErrorCode::invalid_argument,
+      (found.empty() ? "no key is named \"" : "several keys are named \"") + selector + "\"" + all);
+}
+
+std::string text_member(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::int64_t integer_member(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
+double number_member(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+bool flag_member(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+std::vector<nlohmann::json> list_member(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_array()) return {};
+  std::vector<nlohmann::json> items;
+  for (const auto& item : *found) {
+    if (item.is_object()) items.push_back(item);
+  }
+  return items;
+}
+
+}  // namespace hocket

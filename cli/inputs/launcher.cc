@@ -1,0 +1,277 @@
+#include "cli/inputs/launcher.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "core/base/clock.h"
+
+namespace hocket {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kGraceNs = 2'000'000'000;
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP};
+
+Error system_error(const std::string& what) {
+  return {ErrorCode::unavailable, what + ": " + std::strerror(errno)};
+}
+
+class PrivateFolder {
+ public:
+  static Result<PrivateFolder> make() {
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "hocket-run-XXXXXX").string();
+    if (error || !mkdtemp(name.data())) {
+      return failure(ErrorCode::unavailable, "cannot make a folder for the ranks to meet, " + name +
+                                                 "; set TMPDIR to a folder that can be written");
+    }
+    return PrivateFolder(name);
+  }
+  PrivateFolder(PrivateFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  ~PrivateFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit PrivateFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+/// While it lives, the signals of a launch arrive at its descriptor and nowhere else.
+class SignalInbox {
+ public:
+  SignalInbox() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    for (const int number : kForwarded) sigaddset(&signals, number);
+    // Ignored, SIGCHLD would not be sent, and exit statuses would be lost.
+    child_action_before_ = std::signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_BLOCK, &signals, &mask_before_);
+    fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+  ~SignalInbox() {
+    if (fd_ >= 0) close(fd_);
+    sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+    std::signal(SIGCHLD, child_action_before_);
+  }
+  SignalInbox(const SignalInbox&) = delete;
+  SignalInbox& operator=(const SignalInbox&) = delete;
+
+  bool is_open() const { return fd_ >= 0; }
+  const sigset_t& mask_before() const { return mask_before_; }
+
+  /// The signals that have arrived, after at most `timeout_ms` (−1: no limit).
+  std::vector<int> wait(int timeout_ms) const {
+    pollfd event{fd_, POLLIN, 0};
+    poll(&event, 1, timeout_ms);
+    std::vector<int> numbers;
+    signalfd_siginfo info{};
+    while (read(fd_, &info, sizeof info) == sizeof info) {
+      numbers.push_back(static_cast<int>(info.ssi_signo));
+    }
+    return numbers;
+  }
+
+ private:
+  int fd_ = -1;
+  sigset_t mask_before_{};
+  void (*child_action_before_)(int) = SIG_DFL;
+};
+
+std::vector<std::string> rank_environment(int rank, int ranks, const std::string& folder) {
+  const std::string own[] = {"RANK=" + std::to_string(rank), "LOCAL_RANK=" + std::to_string(rank),
+                             "WORLD_SIZE=" + std::to_string(ranks),
+                             "LOCAL_WORLD_SIZE=" + std::to_string(ranks),
+                             "HOCKET_RENDEZVOUS=file:" + folder};
+  std::vector<std::string> environment(std::begin(own), std::end(own));
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string_view text = *entry;
+    const auto is_own = [&](const std::string& mine) {
+      return text.starts_with(std::string_view(mine).substr(0, mine.find('=') + 1));
+    };
+    if (std::none_of(std::begin(own), std::end(own), is_own)) environment.emplace_back(text);
+  }
+  return environment;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (auto& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+class Launch {
+ public:
+  Launch(const LaunchOptions& options, const std::string& folder, const SignalInbox& inbox)
+      : options_(options), folder_(folder), inbox_(inbox) {}
+
+  /// Starts every rank, or none stays.
+  Result<void> start();
+  /// Until no rank is left.
+  LaunchResult finish();
+
+ private:
+  Result<pid_t> start_rank(int rank) const;
+  [[noreturn]] void become_rank(char* const* argv, char* const* environment, pid_t launcher,
+                                int error_fd) const;
+  void signal_all(int number) const;
+  void begin_end(int number);
+  void reap();
+  void ended(pid_t pid, int status);
+  int remaining_ms() const;
+
+  const LaunchOptions& options_;
+  const std::string& folder_;
+  const SignalInbox& inbox_;
+  SteadyClock clock_;
+  std::vector<pid_t> pids_;  ///< by rank; 0 for one that has ended
+  LaunchResult result_;
+  std::optional<std::int64_t> kill_at_ns_;  ///< set once the job is being ended
+  bool killed_ = false;
+};
+
+void Launch::become_rank(char* const* argv, char* const* environment, pid_t launcher,
+                         int error_fd) const {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != launcher) _exit(127);
+  setpgid(0, 0);
+  const int null = open("/dev/null", O_RDONLY);
+  if (null >= 0) dup2(null, STDIN_FILENO);
+  if (null > STDERR_FILENO) close(null);
+  sigprocmask(SIG_SETMASK, &inbox_.mask_before(), nullptr);
+  execvpe(argv[0], argv, environment);
+  const int error = errno;
+  [[maybe_unused]] const auto written = ::write(error_fd, &error, sizeof error);
+  _exit(127);
+}
+
+Result<pid_t> Launch::start_rank(int rank) const {
+  auto arguments = options_.command;
+  auto variables = rank_environment(rank, options_.ranks, folder_);
+  const auto argv = pointers(arguments), environment = pointers(variables);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return failure(system_error("cannot make a pipe"));
+  const pid_t launcher = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) become_rank(argv.data(), environment.data(), launcher, ends[1]);
+  const Error fork_error = system_error("cannot start a process");
+  close(ends[1]);
+  int error = 0;
+  ssize_t length = 0;
+  if (pid > 0) {
+    // Here too, so that the group exists whoever is first.
+    setpgid(pid, pid);
+    while ((length = ::read(ends[0], &error, sizeof error)) < 0 && errno == EINTR) {
+    }
+  }
+  close(ends[0]);
+  if (pid < 0) return failure(fork_error);
+  if (length != sizeof error) return pid;
+  waitpid(pid, nullptr, 0);
+  return failure(ErrorCode::invalid_argument,
+                 "cannot start " + options_.command[0] + ": " + std::strerror(error));
+}
+
+Result<void> Launch::start() {
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    const auto pid = start_rank(rank);
+    if (!pid) {
+      signal_all(SIGKILL);
+      while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+      }
+      return failure(pid.error());
+    }
+    pids_.push_back(*pid);
+  }
+  return {};
+}
+
+void Launch::signal_all(int number) const {
+  for (const pid_t pid : pids_) {
+    if (pid > 0) kill(-pid, number);
+  }
+}
+
+void Launch::begin_end(int number) {
+  signal_all(number);
+  if (!kill_at_ns_) kill_at_ns_ = clock_.now_ns() + kGraceNs;
+}
+
+void Launch::ended(pid_t pid, int status) {
+  const auto place = std::find(pids_.begin(), pids_.end(), pid);
+  if (place == pids_.end()) return;
+  *place = 0;
+  const int exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (exit_status == 0 || kill_at_ns_) return;
+  result_.exit_status = exit_status;
+  result_.failed_rank = static_cast<int>(place - pids_.begin());
+  begin_end(SIGTERM);
+}
+
+void Launch::reap() {
+  for (;;) {
+    siginfo_t info{};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+    const pid_t pid = info.si_pid;
+    const bool failed = info.si_code != CLD_EXITED || info.si_status != 0;
+    // Before its id, which is that of its group, can be given to another process.
+    if (failed || kill_at_ns_) kill(-pid, SIGKILL);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    ended(pid, status);
+  }
+}
+
+int Launch::remaining_ms() const {
+  if (!kill_at_ns_ || killed_) return -1;
+  return static_cast<int>(
+      std::max<std::int64_t>((*kill_at_ns_ - clock_.now_ns()) / 1'000'000 + 1, 0));
+}
+
+LaunchResult Launch::finish() {
+  const auto is_running = [](pid_t pid) { return pid > 0; };
+  while (std::any_of(pids_.begin(), pids_.end(), is_running)) {
+    for (const int number : inbox_.wait(remaining_ms())) {
+      if (number == SIGCHLD) continue;
+      result_.interrupted = true;
+      begin_end(number);
+    }
+    reap();
+    if (!killed_ && kill_at_ns_ && clock_.now_ns() >= *kill_at_ns_) {
+      killed_ = true;
+      signal_all(SIGKILL);
+    }
+  }
+  return result_;
+}
+
+}  // namespace
+
+Result<LaunchResult> launch_ranks(const LaunchOptions& options) {
+  const auto folder = PrivateFolder::make();
+  if (!folder) return failure(folder.error());
+  const SignalInbox inbox;
+  if (!inbox.is_open()) return failure(system_error("cannot wait for processes"));
+  Launch launch(options, folder->path(), inbox);
+  if (auto ok = launch.start(); !ok) return failure(ok.error());
+  return launch.finish();
+}
+
+}  // namespace hocket

@@ -1,0 +1,134 @@
+#include "cli/inputs/step_source.h"
+
+#include <array>
+#include <iostream>
+#include <string_view>
+
+#include "core/base/json.h"
+#include "core/step/link.h"
+#include "core/step/rank_grid.h"
+
+namespace hocket {
+namespace {
+
+/// A description of the most tasks is some hundred megabytes; it is refused by its fields, not by
+/// its size.
+constexpr std::size_t kMaxStepTextBytes = std::size_t{1} << 30;
+
+Result<std::string> read_input() {
+  std::string text;
+  std::array<char, 1 << 16> block;
+  while (std::cin.read(block.data(), block.size()) || std::cin.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(std::cin.gcount()));
+    if (text.size() > kMaxStepTextBytes) {
+      return invalid("standard input has more than " + std::to_string(kMaxStepTextBytes) +
+                     " bytes");
+    }
+  }
+  return text;
+}
+
+/// The links that a command line names.
+struct Links {
+  std::optional<LinkSpec> host, network;
+};
+
+Result<Links> parse_links(const std::vector<std::string>& texts) {
+  Links links;
+  for (const std::string& text : texts) {
+    const std::string_view view(text);
+    const auto equals = view.find('=');
+    const auto tier = view.substr(0, equals);
+    if (equals == std::string_view::npos || (tier != "host" && tier != "network")) {
+      return invalid(
+          "--link: expected host=RATE,LATENCY (between ranks of one host) or network=RATE,LATENCY "
+          "(between hosts), found \"" +
+          text + "\"");
+    }
+    const auto link = parse_link(view.substr(equals + 1));
+    if (!link) return failure(link.error().in("--link " + std::string(tier)));
+    (tier == "host" ? links.host : links.network) = *link;
+  }
+  return links;
+}
+
+/// `step` has no cluster yet. A tier that no rank uses takes the other's link.
+Result<void> make_cluster(StepDescription& step, const Links& links) {
+  if (!links.host && step.ranks > 1 && step.ranks_per_host > 1) {
+    return invalid("--link: ranks of one host need host=RATE,LATENCY, too");
+  }
+  if (!links.network && step.ranks > step.ranks_per_host) {
+    return invalid("--link: ranks on several hosts need network=RATE,LATENCY, too");
+  }
+  step.cluster = Cluster{.host_link = links.host ? *links.host : *links.network,
+                         .network_link = links.network ? *links.network : *links.host,
+                         .algorithm = CollectiveAlgorithm::automatic};
+  return {};
+}
+
+Result<void> change_seed(StepDescription& step, std::optional<std::int64_t> seed) {
+  if (!seed) return {};
+  if (*seed < 0) {
+    return invalid("--seed: expected a number of at least 0, found " + std::to_string(*seed));
+  }
+  step.jitter.seed = static_cast<std::uint64_t>(*seed);
+  return {};
+}
+
+Result<void> change_links(StepDescription& step, const StepChanges& changes) {
+  const auto links = parse_links(changes.links);
+  if (!links) return failure(links.error());
+  if (!step.cluster && !changes.links.empty()) {
+    if (auto ok = make_cluster(step, *links); !ok) return ok;
+  }
+  if (step.cluster && links->host) step.cluster->host_link = *links->host;
+  if (step.cluster && links->network) step.cluster->network_link = *links->network;
+  if (!changes.algorithm) return {};
+  if (!step.cluster) {
+    return invalid("--algorithm needs links to cost: --link network=RATE,LATENCY");
+  }
+  step.cluster->algorithm = *changes.algorithm;
+  return {};
+}
+
+}  // namespace
+
+Result<StepDescription> read_step(const std::string& path) {
+  const bool is_input = path == "-";
+  const auto text = is_input ? read_input() : read_file(path, kMaxStepTextBytes);
+  if (!text) return invalid(text.error().message);
+  auto step = parse_step_description(*text);
+  if (!step) return failure(step.error().in(is_input ? "standard input" : path));
+  return step;
+}
+
+Result<StepDescription> change_measured_step(const Calibration& calibration,
+                                             const StepChanges& changes) {
+  const auto links = parse_links(changes.links);
+  if (!links) return failure(links.error());
+  OtherRanks other{.ranks = changes.ranks,
+                   .ranks_per_host = changes.ranks_per_host,
+                   .host_link = links->host,
+                   .network_link = links->network};
+  // An algorithm is of links, which then have to be known.
+  if (changes.algorithm && !other.ranks) other.ranks = calibration.step.ranks;
+  auto step = step_with(calibration, other);
+  if (!step) return step;
+  if (changes.algorithm) step->cluster->algorithm = *changes.algorithm;
+  if (auto ok = change_seed(*step, changes.seed); !ok) return failure(ok.error());
+  return step;
+}
+
+Result<void> change_step(StepDescription& step, const StepChanges& changes) {
+  const RankGrid measured_on{step.ranks, step.ranks_per_host};
+  if (changes.ranks) step.ranks = *changes.ranks;
+  if (changes.ranks_per_host) step.ranks_per_host = *changes.ranks_per_host;
+  // Other groups than those whose costs are known.
+  if (measured_on != RankGrid{step.ranks, step.ranks_per_host})
+    step.collective_inside = step.collective_between = std::nullopt;
+  if (auto ok = change_seed(step, changes.seed); !ok) return ok;
+  if (auto ok = change_links(step, changes); !ok) return ok;
+  return validate(step);
+}
+
+}  // namespace hocket

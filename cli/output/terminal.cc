@@ -1,0 +1,72 @@
+#include "cli/output/terminal.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <iostream>
+
+namespace hocket {
+namespace {
+
+constexpr const char* kEnter = "\033[?1049h\033[?25l";
+constexpr const char* kLeave = "\033[?25h\033[?1049l";
+
+std::atomic<int> resized_end = -1;
+
+void on_resize(int) {
+  const int before = errno;
+  const char byte = 0;
+  // A full pipe says it already.
+  if (const int end = resized_end.load(); end >= 0) (void)!::write(end, &byte, 1);
+  errno = before;
+}
+
+}  // namespace
+
+bool is_terminal(const std::ostream& out) {
+  return out.rdbuf() == std::cout.rdbuf() && isatty(STDOUT_FILENO) == 1;
+}
+
+Screen::Screen(std::ostream& out) : out_(out) {
+  // Without the pipe, a new size is seen with the next drawing.
+  if (pipe2(resized_, O_NONBLOCK | O_CLOEXEC) == 0) resized_end = resized_[1];
+  struct sigaction action {};
+  action.sa_handler = on_resize;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGWINCH, &action, &before_);
+  out_ << kEnter << std::flush;
+}
+
+Screen::~Screen() {
+  out_ << kLeave << std::flush;
+  sigaction(SIGWINCH, &before_, nullptr);
+  resized_end = -1;
+  for (const int end : resized_) {
+    if (end >= 0) close(end);
+  }
+}
+
+TerminalSize Screen::size() const {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
+    return {};
+  return {size.ws_col, size.ws_row};
+}
+
+void Screen::draw(const std::vector<std::string>& lines) {
+  char bytes[64];
+  while (resized_[0] >= 0 && ::read(resized_[0], bytes, sizeof bytes) > 0) {
+  }
+  std::string text = "\033[H";
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    text += i > 0 ? "\r\n" : "";
+    text += lines[i] + "\033[K";
+  }
+  // What was below is gone.
+  out_ << text << "\033[J" << std::flush;
+}
+
+}  // namespace hocket

@@ -1,0 +1,88 @@
+// hocket best: what came of a study.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/store_access.h"
+#include "cli/verbs/verb.h"
+#include "cli/views/front_view.h"
+#include "cli/views/result_view.h"
+#include "cli/views/version_view.h"
+
+namespace hocket {
+namespace {
+
+struct BestOptions {
+  std::string study, store;
+  bool json = false;
+};
+
+/// The study that was named, else the latest that has a result.
+Result<StudyRow> find_study(Store& store, const std::string& name) {
+  if (!name.empty()) {
+    auto study = store.study(name);
+    if (study && study->result.is_null()) {
+      return failure(ErrorCode::not_found,
+                     "study " + study->name + " has no result; " +
+                         (study->state == StudyState::finished
+                              ? "it ended before a trial did"
+                              : "go on with it: hocket tune --resume --study " + study->name));
+    }
+    return study;
+  }
+  auto studies = store.studies();
+  if (!studies) return failure(studies.error());
+  for (auto study = studies->rbegin(); study != studies->rend(); ++study) {
+    if (!study->result.is_null()) return std::move(*study);
+  }
+  return failure(ErrorCode::not_found,
+                 "no study is finished yet; `hocket studies` lists what there is");
+}
+
+Result<int> show_best(const BestOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "best"); !ok) return failure(ok.error());
+  const auto store = open_for_reading(options.store);
+  if (!store) return failure(store.error());
+  const auto study = find_study(**store, options.study);
+  if (!study) return failure(study.error());
+  const auto view = study_view(**store, *study);
+  if (!view) return failure(view.error());
+  const auto result = study_result_from_json(study->result);
+  if (!result) return failure(result.error().in("result of study " + study->name));
+  const auto version = version_of(**store, *study);
+  if (!version) return failure(version.error());
+  if (options.json) {
+    auto document = to_json(*view);
+    document.update(to_json(*result));
+    document["version"] = *version ? to_json(**version, study->name) : nlohmann::json();
+    context.out << json_text(document) << '\n';
+    return kDone;
+  }
+  print_heading(context.out, *view);
+  if (result->front.empty()) {
+    print_result(context.out, *result, view->unit);
+  } else {
+    print_front(context.out, *result, *view, study->command);
+  }
+  if (*version && (*version)->stage != PromotionStage::released) {
+    context.out << standing_text(**version, study->name) << '\n';
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_best(CLI::App& program, Action& action) {
+  auto options = std::make_shared<BestOptions>();
+  auto* verb = program.add_subcommand("best", "show the winner of a study against the default");
+  verb->add_option("STUDY", options->study, "its name or number (default: the latest finished)");
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer("Example:\n  hocket best gpt2-1 --json\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return show_best(*options, c); }; });
+}
+
+}  // namespace hocket

@@ -1,0 +1,66 @@
+// hocket configs: the keys that a daemon has configurations for.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/daemon_access.h"
+#include "cli/output/table.h"
+#include "cli/output/value_text.h"
+#include "cli/verbs/verb.h"
+#include "core/base/printable_text.h"
+
+namespace hocket {
+namespace {
+
+struct ConfigsOptions {
+  DaemonChoice daemon;
+  bool json = false;
+};
+
+constexpr std::size_t kConfigsTextLimitBytes = 60;
+
+std::string state_text(const nlohmann::json& item) {
+  std::string text;
+  if (flag_member(item, "pinned")) text = "pinned";
+  if (flag_member(item, "frozen")) text += text.empty() ? "frozen" : ", frozen";
+  return text.empty() ? "-" : text;
+}
+
+Result<int> show_configs(const ConfigsOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "configs"); !ok) return failure(ok.error());
+  auto access = daemon_access(options.daemon);
+  if (!access) return failure(access.error());
+  HttpClient client(std::move(*access));
+  const auto answer = ask_daemon(client, "GET", "/v1/configs");
+  if (!answer) return failure(answer.error());
+  if (options.json) {
+    context.out << json_text(*answer) << '\n';
+    return kDone;
+  }
+  Table table({"key", "workload", "topology", "version", "state"});
+  for (const auto& item : list_member(*answer, "configs")) {
+    const auto version = integer_member(item, "version");
+    table.add({short_key(text_member(item, "key")),
+               printable(text_member(item, "workload"), kConfigsTextLimitBytes),
+               printable(text_member(item, "topology"), kConfigsTextLimitBytes),
+               version == 0 ? "-" : std::to_string(version), state_text(item)});
+  }
+  table.print(context.out);
+  return kDone;
+}
+
+}  // namespace
+
+void add_configs(CLI::App& program, Action& action) {
+  auto options = std::make_shared<ConfigsOptions>();
+  auto* verb = program.add_subcommand("configs", "list the keys that a daemon knows");
+  add_daemon_option(*verb, options->daemon);
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer("Example:\n  hocket configs\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return show_configs(*options, c); }; });
+}
+
+}  // namespace hocket

@@ -1,0 +1,100 @@
+// hocket explain: what a search has learned, and why it tried what it tried; or how a step is best
+// partitioned, and what was rejected.
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/config_source.h"
+#include "cli/inputs/step_source.h"
+#include "cli/output/value_text.h"
+#include "cli/verbs/verb.h"
+#include "cli/views/explanation_view.h"
+#include "cli/views/partition_view.h"
+#include "core/base/json.h"
+#include "profiler/archive/export_profile.h"
+
+namespace hocket {
+namespace {
+
+struct ExplainOptions {
+  ExplanationSource source;
+  std::string config, output;
+  bool json = false;
+};
+
+constexpr const char* kExplainFooter =
+    "Of a search each trial is left out once, to compare what the others predict with what was\n"
+    "measured. Of a step description (docs/formats/step.md) the simulator tries how to partition\n"
+    "it: what is best, and what was rejected. docs/formats/explanation.md says what the JSON "
+    "holds.\n"
+    "Examples:\n"
+    "  hocket explain gpt2-1\n"
+    "  hocket explain --table sweep.csv --objective-column iteration_ns --json\n"
+    "  hocket explain gpt2.step.json --config now.json --output better.json\n";
+
+/// A study's name is no file.
+bool names_step(const ExplanationSource& source) {
+  std::error_code ignored;
+  return source.table.empty() && (source.study.ends_with(".json") ||
+                                  std::filesystem::is_regular_file(source.study, ignored));
+}
+
+Result<int> explain_step(const ExplainOptions& options, Context& context) {
+  const auto base = read_config(options.config, {}, context.err);
+  if (!base) return failure(base.error());
+  const auto step = read_step(options.source.study);
+  if (!step) return failure(step.error());
+  auto choice = choose_partition(*step, *base);
+  if (!choice) return failure(choice.error().in(options.source.study));
+  const ExplainedStep explained{options.source.study, *base, std::move(*choice)};
+  if (!options.output.empty()) {
+    const std::string text = to_json(explained.choice.config).dump(2) + "\n";
+    if (auto ok = write_whole_file(options.output, text); !ok) return failure(ok.error());
+  }
+  if (options.json) {
+    context.out << json_text(to_json(explained)) << '\n';
+  } else {
+    print_partition(context.out, explained);
+  }
+  return kDone;
+}
+
+Result<int> explain_verb(const ExplainOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "explain"); !ok) return failure(ok.error());
+  if (names_step(options.source)) return explain_step(options, context);
+  if (!options.config.empty() || !options.output.empty()) {
+    return invalid(
+        "--config and --output are of a step description; explain STEP.json, where the file is "
+        "there and says how a step runs");
+  }
+  const auto explained = explain_source(options.source, "explain");
+  if (!explained) return failure(explained.error());
+  if (options.json) {
+    context.out << json_text(to_json(*explained)) << '\n';
+  } else {
+    print_explanation(context.out, *explained);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program, Action& action) {
+  auto options = std::make_shared<ExplainOptions>();
+  auto* verb = program.add_subcommand(
+      "explain", "show what a search learned, or how a step is best partitioned");
+  add_source(*verb, options->source, "its name or number, or the file of a step description");
+  verb->add_option("--config", options->config,
+                   "of a step: the configuration to begin with, a file or the JSON itself");
+  verb->add_option("-o,--output", options->output,
+                   "of a step: the file to write the chosen configuration to");
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer(kExplainFooter);
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return explain_verb(*options, c); }; });
+}
+
+}  // namespace hocket

@@ -1,0 +1,79 @@
+// hocket jobs: the jobs that a daemon knows.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/daemon_access.h"
+#include "cli/output/table.h"
+#include "cli/output/value_text.h"
+#include "cli/verbs/verb.h"
+#include "core/base/printable_text.h"
+
+namespace hocket {
+namespace {
+
+struct JobsOptions {
+  DaemonChoice daemon;
+  bool json = false;
+};
+
+constexpr std::size_t kJobsTextLimitBytes = 60;
+
+std::string iteration_text(const nlohmann::json& job) {
+  const double iteration_ns = number_member(job, "iteration_ns");
+  if (iteration_ns <= 0) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f ms", iteration_ns / 1e6);
+  return text;
+}
+
+std::string version_text(const nlohmann::json& job) {
+  const auto version = integer_member(job, "version");
+  return version == 0 ? "own" : std::to_string(version);
+}
+
+Result<int> show_jobs(const JobsOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "jobs"); !ok) return failure(ok.error());
+  auto access = daemon_access(options.daemon);
+  if (!access) return failure(access.error());
+  HttpClient client(std::move(*access));
+  const auto answer = ask_daemon(client, "GET", "/v1/jobs");
+  if (!answer) return failure(answer.error());
+  if (options.json) {
+    context.out << json_text(*answer) << '\n';
+    return kDone;
+  }
+  Table table({"job", "name", "host", "key", "step", "iteration", "version", "explored", "state",
+               "last change"});
+  for (const auto& job : list_member(*answer, "jobs")) {
+    const bool explores = number_member(job, "explore") > 0;
+    table.add({printable(text_member(job, "job"), kJobsTextLimitBytes),
+               printable(text_member(job, "name"), kJobsTextLimitBytes),
+               printable(text_member(job, "host"), kJobsTextLimitBytes),
+               short_key(text_member(job, "key")), std::to_string(integer_member(job, "step")),
+               iteration_text(job), version_text(job),
+               explores ? percent_text(number_member(job, "explored")) + " of " +
+                              percent_text(number_member(job, "explore"))
+                        : "-",
+               flag_member(job, "connected") ? "connected" : "away",
+               printable(text_member(job, "last_change"), kJobsTextLimitBytes)});
+  }
+  table.print(context.out);
+  return kDone;
+}
+
+}  // namespace
+
+void add_jobs(CLI::App& program, Action& action) {
+  auto options = std::make_shared<JobsOptions>();
+  auto* verb = program.add_subcommand("jobs", "list the jobs that a daemon knows");
+  add_daemon_option(*verb, options->daemon);
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer("Example:\n  hocket jobs\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return show_jobs(*options, c); }; });
+}
+
+}  // namespace hocket

@@ -1,0 +1,235 @@
+// hocket profiles export, import, prune: those that read or write files.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/store_access.h"
+#include "cli/output/value_text.h"
+#include "cli/verbs/profile_verbs.h"
+#include "cli/views/profile_view.h"
+#include "profiler/archive/calibrate_profile.h"
+#include "profiler/archive/export_profile.h"
+#include "profiler/archive/import_profile.h"
+#include "profiler/archive/load_profile.h"
+#include "profiler/archive/prune.h"
+#include "store/open.h"
+
+namespace hocket {
+namespace {
+
+constexpr double kDayNs = 24 * 3600e9;
+constexpr double kMostDays = 36'500;
+
+struct ExportOptions {
+  std::string profile, store, output, format = "perfetto";
+  std::optional<std::int64_t> rank;
+  bool step = false, json = false;
+};
+
+Result<std::string> step_text(const LoadedProfile& profile, std::ostream& err) {
+  const auto calibrated = calibrate_profile(profile);
+  if (!calibrated) return failure(calibrated.error());
+  print_notes(err, calibrated->notes);
+  return to_json(calibrated->calibration.step).dump(2) + "\n";
+}
+
+Result<int> export_verb(const ExportOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  const auto format = parse_export_format(options.format);
+  if (!format) return failure(format.error().in("--format"));
+  const auto store = open_profiles(options.store, false);
+  if (!store) return failure(store.error());
+  const auto row = find_profile(**store, options.profile);
+  if (!row) return failure(row.error());
+  const auto profile = load_profile(*row, {.rank = options.rank});
+  if (!profile) return failure(profile.error());
+  const char* suffix = options.step                        ? ".step.json"
+                       : *format == ExportFormat::perfetto ? ".pftrace"
+                                                           : ".json";
+  const std::string path = options.output.empty() ? row->name + suffix : options.output;
+  if (options.step) {
+    const auto text = step_text(*profile, context.err);
+    if (!text) return failure(text.error());
+    if (path == "-") {
+      context.out << *text;
+      return kDone;
+    }
+    if (auto ok = write_whole_file(path, *text); !ok) return failure(ok.error());
+  } else {
+    print_notes(context.err, profile->notes);
+    if (path == "-") {
+      auto ok = export_profile(*profile, *format, context.out);
+      return ok ? Result<int>(kDone) : failure(ok.error());
+    }
+    if (auto ok = export_profile_to(*profile, *format, path); !ok) return failure(ok.error());
+  }
+  if (options.json) {
+    context.out << json_text({{"profile", row->name}, {"file", path}}) << '\n';
+  } else {
+    context.out << "wrote " << path
+                << (options.step ? "; `hocket simulate` reads it\n"
+                                 : "; open it at https://ui.perfetto.dev\n");
+  }
+  return kDone;
+}
+
+void add_export(CLI::App& profiles, Action& action) {
+  auto options = std::make_shared<ExportOptions>();
+  auto* verb = profiles.add_subcommand("export", "write a profile as a timeline");
+  verb->add_option("PROFILE", options->profile, "its name or number")->required();
+  verb->add_option("-o,--output", options->output,
+                   "the file (default: the profile's name); - is standard output");
+  auto* format =
+      verb->add_option("--format", options->format, "perfetto, or chrome: JSON trace events")
+          ->capture_default_str();
+  verb->add_option("--rank", options->rank, "this rank alone");
+  verb->add_flag("--step", options->step, "the step description that predictions are made from")
+      ->excludes(format);
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer(
+      "Examples:\n  hocket profiles export gpt2-3\n"
+      "  hocket profiles export gpt2-3 --format chrome -o gpt2.json\n"
+      "  hocket profiles export gpt2-3 --step -o gpt2.step.json\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return export_verb(*options, c); }; });
+}
+
+struct ImportOptions {
+  ImportRequest request;
+  std::string store;
+  bool json = false;
+};
+
+Result<int> import_verb(const ImportOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  const auto path = store_path(options.store);
+  if (!path) return failure(path.error());
+  const auto store = open_for_writing(options.store);
+  if (!store) return failure(store.error());
+  const auto row = import_profile(**store, *path, options.request);
+  if (!row) return failure(row.error());
+  const auto summary = summarize_profile(**store, *row);
+  if (!summary) return failure(summary.error());
+  if (options.json) {
+    context.out << json_text(to_json(*summary)) << '\n';
+  } else {
+    print_profile(context.out, *summary);
+  }
+  return kDone;
+}
+
+void add_import(CLI::App& profiles, Action& action) {
+  auto options = std::make_shared<ImportOptions>();
+  auto* verb = profiles.add_subcommand("import", "make a profile of traces from elsewhere");
+  verb->add_option("FILE", options->request.paths,
+                   "a Chrome trace of PyTorch's profiler or of hocket, an SQLite export of Nsight "
+                   "Systems, or a trace file of hocket; one for each rank")
+      ->required();
+  verb->add_option("--name", options->request.name, "what the profile's name begins with");
+  verb->add_option("--step-range", options->request.step_range,
+                   "the ranges that mark steps, but for a number at their end");
+  verb->add_option("--with", options->request.with,
+                   "a profile to take along: the files are of its other ranks");
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer(
+      "Examples:\n  hocket profiles import rank0.json rank1.json --name resnet\n"
+      "  hocket profiles import report.sqlite --step-range iteration\n"
+      "  hocket profiles import b8/rank-1.sqlite --with gpt2-3\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return import_verb(*options, c); }; });
+}
+
+struct PruneOptions {
+  std::optional<std::int64_t> keep;
+  std::optional<double> older_than_days;
+  std::string max_size, store;
+  bool dry_run = false, json = false;
+};
+
+Result<PruneRule> prune_rule(const PruneOptions& options) {
+  PruneRule rule;
+  if (options.keep && *options.keep < 0) {
+    return failure(ErrorCode::invalid_argument, "--keep: expected a number of at least 0, found " +
+                                                    std::to_string(*options.keep));
+  }
+  rule.newest = options.keep;
+  if (const auto days = options.older_than_days) {
+    if (!(*days >= 0 && *days <= kMostDays)) {
+      return failure(ErrorCode::invalid_argument,
+                     "--older-than: expected a number of days from 0 to " +
+                         value_text(kMostDays, Unit::none) + ", found " +
+                         value_text(*days, Unit::none));
+    }
+    rule.older_than_ns = static_cast<std::int64_t>(*days * kDayNs);
+  }
+  if (!options.max_size.empty()) {
+    const auto bytes = parse_size(options.max_size);
+    if (!bytes) return failure(bytes.error().in("--max-size"));
+    rule.total_bytes = *bytes;
+  }
+  if (!rule.newest && !rule.older_than_ns && !rule.total_bytes) {
+    return failure(ErrorCode::invalid_argument,
+                   "prune needs a rule: --keep N, --older-than DAYS or --max-size SIZE");
+  }
+  return rule;
+}
+
+Result<int> prune_verb(const PruneOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  const auto rule = prune_rule(options);
+  if (!rule) return failure(rule.error());
+  const auto path = store_path(options.store);
+  if (!path) return failure(path.error());
+  const auto store = open_profiles(options.store, !options.dry_run);
+  if (!store) return failure(store.error());
+  const auto candidates = prune_candidates(**store);
+  if (!candidates) return failure(candidates.error());
+  Pruned pruned{.removed = decide_prune(*candidates, *rule, system_unix_ns())};
+  if (!options.dry_run) {
+    auto done = prune_profiles(**store, *path, pruned.removed);
+    if (!done) return failure(done.error());
+    pruned = std::move(*done);
+  }
+  if (options.json) {
+    auto document = to_json(pruned);
+    document["dry_run"] = options.dry_run;
+    context.out << json_text(document) << '\n';
+  } else {
+    print_pruned(context.out, pruned.removed, !options.dry_run);
+  }
+  print_notes(context.err, pruned.notes);
+  return pruned.notes.empty() ? kDone : kFailed;
+}
+
+void add_prune(CLI::App& profiles, Action& action) {
+  auto options = std::make_shared<PruneOptions>();
+  auto* verb = profiles.add_subcommand("prune", "remove old profiles and their traces");
+  verb->add_option("--keep", options->keep, "so many of the newest stay");
+  verb->add_option("--older-than", options->older_than_days,
+                   "what is older than so many days goes");
+  verb->add_option("--max-size", options->max_size,
+                   "the traces of what stays are no larger, such as 10GiB");
+  verb->add_flag("--dry-run", options->dry_run, "say what would go, and remove nothing");
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer(
+      "Profiles that `hocket profiles keep` has marked stay. What any rule names goes.\n"
+      "Exit status 1 when something could not be removed.\n"
+      "Example:\n  hocket profiles prune --keep 20 --max-size 10GiB\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return prune_verb(*options, c); }; });
+}
+
+}  // namespace
+
+void add_profile_files(CLI::App& profiles, Action& action) {
+  add_export(profiles, action);
+  add_import(profiles, action);
+  add_prune(profiles, action);
+}
+
+}  // namespace hocket

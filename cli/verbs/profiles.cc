@@ -1,0 +1,171 @@
+// hocket profiles: what was profiled, and how it compares.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/store_access.h"
+#include "cli/output/value_text.h"
+#include "cli/verbs/profile_verbs.h"
+#include "cli/verbs/verb.h"
+#include "cli/views/profile_view.h"
+#include "store/open.h"
+
+namespace hocket {
+namespace {
+
+struct ProfilesOptions {
+  std::string profile, other, store;
+  std::optional<std::int64_t> rank;
+  std::size_t tasks = 20;
+  bool json = false, release = false;
+};
+
+Result<int> list_profiles(const ProfilesOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  const auto store = open_profiles(options.store, false);
+  if (!store) return failure(store.error());
+  const auto profiles = summarize_profiles(**store);
+  if (!profiles) return failure(profiles.error());
+  if (options.json) {
+    auto list = nlohmann::json::array();
+    for (const ProfileSummary& profile : *profiles) list.push_back(to_json(profile));
+    context.out << json_text({{"profiles", std::move(list)}}) << '\n';
+  } else {
+    print_profiles(context.out, *profiles);
+  }
+  return kDone;
+}
+
+Result<int> show_profile(const ProfilesOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  const auto store = open_profiles(options.store, false);
+  if (!store) return failure(store.error());
+  const auto row = find_profile(**store, options.profile);
+  if (!row) return failure(row.error());
+  const auto summary = summarize_profile(**store, *row);
+  if (!summary) return failure(summary.error());
+  if (options.json) {
+    context.out << json_text(to_json(*summary)) << '\n';
+  } else {
+    print_profile(context.out, *summary);
+  }
+  return kDone;
+}
+
+Result<int> show_metrics(const ProfilesOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  const auto store = open_profiles(options.store, false);
+  if (!store) return failure(store.error());
+  const auto row = find_profile(**store, options.profile);
+  if (!row) return failure(row.error());
+  const auto figures = profile_figures(**store, *row, options.rank);
+  if (!figures) return failure(figures.error());
+  if (options.json) {
+    context.out << json_text(to_json(*figures)) << '\n';
+  } else {
+    print_figures(context.out, *figures);
+  }
+  return kDone;
+}
+
+Result<int> show_difference(const ProfilesOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  const auto store = open_profiles(options.store, false);
+  if (!store) return failure(store.error());
+  const auto before = find_profile(**store, options.profile);
+  if (!before) return failure(before.error());
+  const auto after = find_profile(**store, options.other);
+  if (!after) return failure(after.error());
+  const auto difference = diff_profiles(**store, *before, *after);
+  if (!difference) return failure(difference.error());
+  if (options.json) {
+    context.out << json_text(to_json(*difference)) << '\n';
+  } else {
+    print_difference(context.out, *difference, options.tasks);
+  }
+  return kDone;
+}
+
+Result<int> keep_profile(const ProfilesOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  const auto store = open_profiles(options.store, true);
+  if (!store) return failure(store.error());
+  const auto row = find_profile(**store, options.profile);
+  if (!row) return failure(row.error());
+  if (auto ok = (*store)->keep_profile(row->id, !options.release); !ok) return failure(ok.error());
+  if (options.json) {
+    context.out << json_text({{"profile", row->name}, {"kept", !options.release}}) << '\n';
+  } else {
+    context.out << "profile " << row->name
+                << (options.release ? " may be pruned\n" : " is kept, whatever is pruned\n");
+  }
+  return kDone;
+}
+
+/// A verb with what all of them have.
+CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const char* help,
+                  Result<int> (*perform)(const ProfilesOptions&, Context&),
+                  const std::shared_ptr<ProfilesOptions>& options) {
+  auto* verb = profiles.add_subcommand(name, help);
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->callback([options, perform, &action] {
+    action = [options, perform](Context& context) { return perform(*options, context); };
+  });
+  return verb;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_profiles(const std::string& store_option, bool to_change) {
+  const auto path = store_path(store_option);
+  if (!path) return failure(path.error());
+  // To change a store that is not there would make one.
+  auto store = open_store(*path, {.read_only = true});
+  if (!store && store.error().code == ErrorCode::not_found) {
+    return failure(store.error().in("nothing is profiled yet"));
+  }
+  if (store && to_change) store = open_store(*path);
+  if (!store) return failure(as_bad_input(store.error()));
+  return store;
+}
+
+Result<ProfileRow> find_profile(Store& store, const std::string& name) {
+  auto row = store.profile(name);
+  if (row || row.error().code != ErrorCode::not_found) return row;
+  return failure(ErrorCode::not_found,
+                 row.error().message + "; `hocket profiles list` has those there are");
+}
+
+void add_profiles(CLI::App& program, Action& action) {
+  auto* verb = program.add_subcommand("profiles", "list, compare, export and prune profiles");
+  verb->require_subcommand(1);
+  verb->footer(
+      "docs/PROFILES.md is a guide.\n"
+      "Examples:\n  hocket profiles list\n  hocket profiles metrics gpt2-3\n"
+      "  hocket profiles diff gpt2-3 gpt2-4\n  hocket profiles export gpt2-3\n");
+  add_one(*verb, action, "list", "list the profiles of the store", list_profiles,
+          std::make_shared<ProfilesOptions>());
+  const auto add_of_one = [&](const char* name, const char* help, auto perform) {
+    auto options = std::make_shared<ProfilesOptions>();
+    auto* one = add_one(*verb, action, name, help, perform, options);
+    one->add_option("PROFILE", options->profile, "its name or number")->required();
+    return std::pair(one, options);
+  };
+  add_of_one("show", "show what a profile is of, and what is missing in it", show_profile);
+  const auto [metrics, metrics_options] =
+      add_of_one("metrics", "show a profile's figures (docs/METRICS.md)", show_metrics);
+  metrics->add_option("--rank", metrics_options->rank, "this rank's alone");
+  const auto [diff, diff_options] =
+      add_of_one("diff", "show what changed from a profile to another", show_difference);
+  diff->add_option("OTHER", diff_options->other, "the other one")->required();
+  diff->add_option("--tasks", diff_options->tasks, "show so many tasks")->capture_default_str();
+  const auto [keep, keep_options] =
+      add_of_one("keep", "keep a profile from being pruned", keep_profile);
+  keep->add_flag("--release", keep_options->release, "let it be pruned again");
+  add_profile_files(*verb, action);
+}
+
+}  // namespace hocket

@@ -1,0 +1,179 @@
+// hocket push, pin, freeze and rollback: what operators do to a key's configuration.
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/daemon_access.h"
+#include "cli/inputs/knob_text.h"
+#include "cli/inputs/store_access.h"
+#include "cli/output/value_text.h"
+#include "cli/verbs/verb.h"
+#include "core/base/json.h"
+#include "core/step/schedule_config.h"
+
+namespace hocket {
+namespace {
+
+struct PushOptions {
+  DaemonChoice daemon;
+  std::string key, config_file, note;
+  std::vector<std::string> settings;
+  std::int64_t version = 0;
+  bool off = false, json = false;
+};
+
+/// The current configuration of `key`, the default when it has none, with the settings put in; or
+/// the file's.
+Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
+                                  const PushOptions& options) {
+  if (options.settings.empty() == options.config_file.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "give what to push: --set NAME=VALUE, or --config FILE");
+  }
+  if (!options.config_file.empty()) {
+    const auto text = read_file(options.config_file);
+    if (!text) return failure(as_bad_input(text.error().in("--config")));
+    const auto config = parse_schedule_config(*text);
+    if (!config) return failure(config.error().in("--config " + options.config_file));
+    return to_json(*config);
+  }
+  ScheduleConfig base;
+  const auto current = ask_daemon(client, "GET", "/v1/configs/" + key);
+  if (current) {
+    const auto object = read_object(*current, "config");
+    if (!object) return failure(object.error().in("the daemon's answer"));
+    const auto config = schedule_config_from_json(*object);
+    if (!config) return failure(config.error().in("the daemon's answer"));
+    base = *config;
+  } else if (current.error().code != ErrorCode::not_found) {
+    return failure(current.error());
+  }
+  for (const std::string& setting : options.settings) {
+    if (auto ok = set_knob(base, setting); !ok) return failure(ok.error().in("--set"));
+  }
+  if (auto ok = validate(base); !ok) return failure(ok.error().in("--set"));
+  return to_json(base);
+}
+
+/// One line of what the daemon answers.
+void print_answer(const nlohmann::json& answer, const PushOptions& options, Context& context) {
+  if (options.json) {
+    context.out << json_text(answer) << '\n';
+    return;
+  }
+  context.out << short_key(text_member(answer, "key"));
+  const auto version = integer_member(answer, "version");
+  if (version > 0) context.out << " version " << version;
+  if (version == 0) context.out << " has no version";
+  if (const auto stage = text_member(answer, "stage"); !stage.empty()) context.out << ' ' << stage;
+  if (const auto origin = text_member(answer, "origin"); !origin.empty()) {
+    context.out << " (" << origin << ")";
+  }
+  if (flag_member(answer, "pinned")) context.out << ", pinned";
+  if (flag_member(answer, "frozen")) context.out << ", frozen";
+  context.out << '\n';
+}
+
+/// PUTs `body(client, key)` to the key's path with `suffix`.
+template <class Body>
+Result<int> change(const PushOptions& options, Context& context, const std::string& verb,
+                   const std::string& suffix, Body&& body) {
+  if (auto ok = no_command(context.command, verb); !ok) return failure(ok.error());
+  auto access = daemon_access(options.daemon);
+  if (!access) return failure(access.error());
+  HttpClient client(std::move(*access));
+  const auto key = find_key(client, options.key);
+  if (!key) return failure(key.error());
+  const Result<nlohmann::json> document = body(client, *key);
+  if (!document) return failure(document.error());
+  const auto answer = ask_daemon(client, "PUT", "/v1/configs/" + *key + suffix, *document);
+  if (!answer) return failure(answer.error());
+  print_answer(*answer, options, context);
+  return kDone;
+}
+
+CLI::App* add_verb(CLI::App& program, const std::string& name, const std::string& help,
+                   PushOptions& options) {
+  auto* verb = program.add_subcommand(name, help);
+  verb->add_option("KEY", options.key, "a key, its beginning, or a workload's name")->required();
+  add_daemon_option(*verb, options.daemon);
+  verb->add_flag("--json", options.json, "print JSON");
+  return verb;
+}
+
+}  // namespace
+
+void add_push(CLI::App& program, Action& action) {
+  auto options = std::make_shared<PushOptions>();
+  auto* verb =
+      add_verb(program, "push", "bring a configuration to a key's jobs, in stages", *options);
+  verb->add_option("--set", options->settings, "NAME=VALUE of a knob, over the current ones");
+  verb->add_option("--config", options->config_file, "a configuration, as JSON");
+  verb->add_option("--note", options->note, "why, for the audit");
+  verb->footer("Example:\n  hocket push gpt2-6x256 --set partition_bytes=1MiB --note 'as on b7'\n");
+  verb->callback([options, &action] {
+    action = [options](Context& context) {
+      return change(*options, context, "push", "",
+                    [&](HttpClient& client, const std::string& key) -> Result<nlohmann::json> {
+                      auto config = new_config(client, key, *options);
+                      if (!config) return config;
+                      return nlohmann::json{{"config", *config}, {"note", options->note}};
+                    });
+    };
+  });
+}
+
+void add_pin(CLI::App& program, Action& action) {
+  auto options = std::make_shared<PushOptions>();
+  auto* verb = add_verb(program, "pin", "keep a key's version, whatever tuning finds", *options);
+  verb->add_option("--version", options->version, "this one, instead of the current one")
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+  verb->add_flag("--off", options->off, "let tuning change it again");
+  verb->footer("Example:\n  hocket pin gpt2-6x256 --version 12\n");
+  verb->callback([options, &action] {
+    action = [options](Context& context) {
+      return change(*options, context, "pin", "/pin",
+                    [&](HttpClient&, const std::string&) -> Result<nlohmann::json> {
+                      nlohmann::json body = {{"pinned", !options->off}};
+                      if (options->version > 0) body["version"] = options->version;
+                      return body;
+                    });
+    };
+  });
+}
+
+void add_freeze(CLI::App& program, Action& action) {
+  auto options = std::make_shared<PushOptions>();
+  auto* verb = add_verb(program, "freeze", "leave a key's running jobs alone", *options);
+  verb->add_flag("--off", options->off, "no longer");
+  verb->footer("Example:\n  hocket freeze gpt2-6x256\n");
+  verb->callback([options, &action] {
+    action = [options](Context& context) {
+      return change(*options, context, "freeze", "/freeze",
+                    [&](HttpClient&, const std::string&) -> Result<nlohmann::json> {
+                      return nlohmann::json{{"frozen", !options->off}};
+                    });
+    };
+  });
+}
+
+void add_rollback(CLI::App& program, Action& action) {
+  auto options = std::make_shared<PushOptions>();
+  auto* verb = add_verb(program, "rollback",
+                        "withdraw a key's version: all jobs get the one before, at once", *options);
+  verb->add_option("--note", options->note, "why, for the audit");
+  verb->footer("Example:\n  hocket rollback gpt2-6x256 --note 'slower on long sequences'\n");
+  verb->callback([options, &action] {
+    action = [options](Context& context) {
+      return change(*options, context, "rollback", "/rollback",
+                    [&](HttpClient&, const std::string&) -> Result<nlohmann::json> {
+                      return nlohmann::json{{"note", options->note}};
+                    });
+    };
+  });
+}
+
+}  // namespace hocket

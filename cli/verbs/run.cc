@@ -1,0 +1,66 @@
+// hocket run: starts the ranks of a job on this host.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/launcher.h"
+#include "cli/output/value_text.h"
+#include "cli/verbs/verb.h"
+
+namespace hocket {
+namespace {
+
+struct RunOptions {
+  int ranks = 0;
+  bool json = false;
+};
+
+constexpr int kMostRanks = 1024;
+
+Result<int> run(const RunOptions& options, Context& context) {
+  auto command = required_command(context.command, "run");
+  if (!command) return failure(command.error());
+  if (options.ranks < 1 || options.ranks > kMostRanks) {
+    return failure(ErrorCode::invalid_argument, "--ranks: expected a number from 1 to " +
+                                                    std::to_string(kMostRanks) + ", found " +
+                                                    std::to_string(options.ranks));
+  }
+  const auto result = launch_ranks({options.ranks, std::move(*command)});
+  if (!result) return failure(result.error());
+  if (options.json) {
+    nlohmann::json document = {{"ranks", options.ranks},
+                               {"exit_status", result->exit_status},
+                               {"failed_rank", nullptr},
+                               {"interrupted", result->interrupted}};
+    if (result->failed_rank) document["failed_rank"] = *result->failed_rank;
+    context.out << json_text(document) << '\n';
+  }
+  if (result->interrupted) return failure(ErrorCode::interrupted, "interrupted; all ranks ended");
+  if (result->failed_rank) {
+    context.err << "hocket: rank " << *result->failed_rank << " ended with exit status "
+                << result->exit_status << "; the others were ended" << std::endl;
+  }
+  return result->exit_status;
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, Action& action) {
+  auto options = std::make_shared<RunOptions>();
+  auto* verb = program.add_subcommand("run", "start the ranks of a job on this host");
+  verb->add_option("--ranks", options->ranks, "how many")->required();
+  verb->add_flag("--json", options->json, "say on stdout, as JSON, how they ended");
+  verb->footer(
+      "hocket run --ranks N [options] -- COMMAND…\n"
+      "Each rank is told RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and HOCKET_RENDEZVOUS.\n"
+      "When one fails the others are ended, and its exit status is the answer. Jobs on several\n"
+      "hosts are started by mpirun, torchrun or srun, which hocket understands as well.\n"
+      "Example:\n"
+      "  hocket run --ranks 2 -- ./train --steps 20\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return run(*options, c); }; });
+}
+
+}  // namespace hocket

@@ -1,0 +1,149 @@
+// hocket serve: the daemon.
+
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/store_access.h"
+#include "cli/output/value_text.h"
+#include "cli/verbs/verb.h"
+#include "core/base/clock.h"
+#include "tuner/daemon/daemon.h"
+#include "tuner/daemon/server/systemd.h"
+
+namespace hocket {
+namespace {
+
+struct ServeOptions {
+  std::string listen = "127.0.0.1:7077";
+  std::string store, token_file, certificate, key, body_limit = "1MiB", log_level = "info";
+  bool insecure = false, json_log = false;
+  double rate_limit = 0;
+  std::int64_t connections = 16'384;
+};
+
+struct Endpoint {
+  std::string address;
+  std::uint16_t port = 0;
+};
+
+/// "ADDRESS:PORT", an IPv6 address in brackets.
+Result<Endpoint> parse_endpoint(const std::string& text) {
+  const auto wrong = [&] {
+    return failure(ErrorCode::invalid_argument,
+                   "--listen: expected ADDRESS:PORT (127.0.0.1:7077, [::1]:7077; port 0 for any), "
+                   "found \"" +
+                       text + "\"");
+  };
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return wrong();
+  Endpoint endpoint{.address = text.substr(0, colon)};
+  if (endpoint.address.front() == '[' && endpoint.address.back() == ']') {
+    endpoint.address = endpoint.address.substr(1, endpoint.address.size() - 2);
+  }
+  const std::string port = text.substr(colon + 1);
+  if (port.empty() || port.size() > 5) return wrong();
+  std::int64_t number = 0;
+  for (const char c : port) {
+    if (c < '0' || c > '9') return wrong();
+    number = 10 * number + (c - '0');
+  }
+  if (number > 65'535) return wrong();
+  endpoint.port = static_cast<std::uint16_t>(number);
+  return endpoint;
+}
+
+/// Every connection is a file.
+void raise_file_limit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Result<DaemonOptions> daemon_options(const ServeOptions& options) {
+  DaemonOptions daemon;
+  const auto level = parse_log_level(options.log_level);
+  if (!level) return failure(level.error().in("--log-level"));
+  daemon.log = Log({.level = *level, .json = options.json_log});
+  const auto endpoint = parse_endpoint(options.listen);
+  if (!endpoint) return failure(endpoint.error());
+  daemon.server.address = endpoint->address;
+  daemon.server.port = endpoint->port;
+  daemon.server.insecure = options.insecure;
+  if (options.certificate.empty() != options.key.empty()) {
+    return failure(ErrorCode::invalid_argument, "--certificate and --key go together");
+  }
+  if (!options.key.empty()) daemon.server.tls = TlsFiles{options.certificate, options.key};
+  const auto body_bytes = parse_size(options.body_limit);
+  if (!body_bytes) return failure(body_bytes.error().in("--body-limit"));
+  daemon.server.limits.body_bytes = static_cast<std::size_t>(*body_bytes);
+  daemon.server.limits.requests_per_second = options.rate_limit;
+  daemon.server.limits.connections = static_cast<std::size_t>(options.connections);
+  if (!options.token_file.empty()) {
+    auto tokens = Tokens::read(options.token_file);
+    if (!tokens) return failure(tokens.error());
+    daemon.tokens = std::move(*tokens);
+  }
+  auto inherited = inherited_listeners();
+  if (!inherited) return failure(inherited.error());
+  daemon.server.listeners = std::move(*inherited);
+  return daemon;
+}
+
+Result<int> serve(const ServeOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "serve"); !ok) return failure(ok.error());
+  auto assembled = daemon_options(options);
+  if (!assembled) return failure(assembled.error());
+  const auto store = open_for_writing(options.store);
+  if (!store) return failure(store.error());
+  raise_file_limit();
+  const SteadyClock clock;
+  const bool tls = assembled->server.tls.has_value();
+  const std::string address = assembled->server.address;
+  auto daemon = Daemon::create(std::move(*assembled), **store, clock);
+  if (!daemon) return failure(daemon.error());
+  // Whoever reads the address may already want it to stop.
+  (*daemon)->server().stop_on_signals();
+  const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
+  context.out << (tls ? "https://" : "http://") << host << ":" << (*daemon)->server().port()
+              << std::endl;
+  (*daemon)->run();
+  return kDone;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& program, Action& action) {
+  auto options = std::make_shared<ServeOptions>();
+  auto* verb = program.add_subcommand("serve", "serve configurations to jobs, and tune them");
+  verb->add_option("--listen", options->listen, "ADDRESS:PORT")->capture_default_str();
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_option("--token-file", options->token_file,
+                   "lines `ROLE NAME TOKEN`, mode 0600; without one everybody may do everything");
+  verb->add_option("--certificate", options->certificate, "PEM file, for TLS");
+  verb->add_option("--key", options->key, "PEM file with the certificate's key");
+  verb->add_flag("--insecure", options->insecure,
+                 "plain text, and no tokens, on an address that others reach");
+  verb->add_option("--rate-limit", options->rate_limit,
+                   "requests a second of one client address; 0: any number")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e9));
+  verb->add_option("--body-limit", options->body_limit, "of one request")->capture_default_str();
+  verb->add_option("--connections", options->connections, "open at once, at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  verb->add_option("--log-level", options->log_level, "debug, info, warning or error")
+      ->capture_default_str();
+  verb->add_flag("--json-log", options->json_log, "log one JSON object a line");
+  verb->footer(
+      "Prints its address, then serves until it gets SIGINT or SIGTERM.\n"
+      "Example:\n  hocket serve --store /var/lib/hocket/hocket.db\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return serve(*options, c); }; });
+}
+
+}  // namespace hocket

@@ -1,0 +1,111 @@
+// hocket studies: every study of the store.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/store_access.h"
+#include "cli/output/table.h"
+#include "cli/owner.h"
+#include "cli/verbs/verb.h"
+#include "cli/views/result_view.h"
+#include "core/base/printable_text.h"
+
+namespace hocket {
+namespace {
+
+struct StudiesOptions {
+  std::string store;
+  bool json = false;
+};
+
+struct Line {
+  StudyRow study;
+  StudyView view;
+  std::size_t trials = 0;
+};
+
+constexpr std::size_t kCommandLimitBytes = 60;
+
+Result<std::vector<Line>> read_lines(Store& store) {
+  auto studies = store.studies();
+  if (!studies) return failure(studies.error());
+  std::vector<Line> lines;
+  for (auto& study : *studies) {
+    auto view = study_view(store, study);
+    if (!view) return failure(view.error());
+    const auto trials = store.trials(study.id, TrialDetail::summary);
+    if (!trials) return failure(trials.error());
+    lines.push_back({std::move(study), std::move(*view), trials->size()});
+  }
+  return lines;
+}
+
+/// A study whose runner was killed could not say so.
+std::string state_text(const StudyRow& study, const HostView& host) {
+  const bool is_orphan =
+      study.state == StudyState::running && owner_state(study.owner, host) == OwnerState::gone;
+  return std::string(to_string(is_orphan ? StudyState::interrupted : study.state));
+}
+
+/// "19.8 % better", "default stays"; empty when there is no result.
+std::string outcome_text(const StudyRow& study) {
+  const auto result = study_result_from_json(study.result);
+  if (!result) return {};
+  if (!result->best.value) return "no trial completed";
+  if (!result->front.empty()) return "a front of " + std::to_string(result->front.size());
+  if (!result->promoted) return "default stays";
+  return result->gain > 0 ? percent_text(result->gain) + " better" : "default failed";
+}
+
+nlohmann::json line_json(const Line& line, const HostView& host) {
+  auto document = to_json(line.view);
+  document["name"] = line.study.name;
+  document["state"] = state_text(line.study, host);
+  document["command"] = line.study.command;
+  document["trials"] = line.trials;
+  document["created_at"] = time_text(line.study.created_at_ns);
+  document["updated_at"] = time_text(line.study.updated_at_ns);
+  document["result"] = line.study.result;
+  return document;
+}
+
+Result<int> show_studies(const StudiesOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "studies"); !ok) return failure(ok.error());
+  const auto store = open_for_reading(options.store);
+  if (!store) return failure(store.error());
+  const auto lines = read_lines(**store);
+  if (!lines) return failure(lines.error());
+  const HostView host = this_host();
+  if (options.json) {
+    auto list = nlohmann::json::array();
+    for (const auto& line : *lines) list.push_back(line_json(line, host));
+    context.out << json_text({{"studies", std::move(list)}}) << '\n';
+    return kDone;
+  }
+  Table table({"study", "state", "trials", "workload", "created", "result", "topology", "command"});
+  for (const auto& line : *lines) {
+    table.add({line.study.name, state_text(line.study, host), std::to_string(line.trials),
+               printable(line.view.workload, kCommandLimitBytes),
+               time_text(line.study.created_at_ns), outcome_text(line.study),
+               place_text(line.view.topology),
+               printable(shell_text(line.study.command), kCommandLimitBytes)});
+  }
+  table.print(context.out);
+  return kDone;
+}
+
+}  // namespace
+
+void add_studies(CLI::App& program, Action& action) {
+  auto options = std::make_shared<StudiesOptions>();
+  auto* verb = program.add_subcommand("studies", "list the studies of the store");
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer("Example:\n  hocket studies\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return show_studies(*options, c); }; });
+}
+
+}  // namespace hocket

@@ -1,0 +1,123 @@
+// hocket traces: what ran when, drawn as text.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/output/value_text.h"
+#include "cli/verbs/profile_verbs.h"
+#include "cli/verbs/verb.h"
+#include "cli/views/lane_drawing.h"
+#include "cli/views/profile_view.h"
+#include "core/base/printable_text.h"
+#include "profiler/archive/load_profile.h"
+
+namespace hocket {
+namespace {
+
+constexpr int kColumns = 100;
+constexpr std::size_t kHostLimitBytes = 60;
+
+struct TracesOptions {
+  std::string profile, store;
+  std::optional<std::int64_t> iteration, rank;
+  std::optional<int> width;
+  bool calls = false, json = false;
+};
+
+/// The iteration that was asked for, else one that stands for the others.
+Result<std::int64_t> iteration_of(const TracesOptions& options, Store& store,
+                                  const ProfileRow& row) {
+  if (options.iteration) return *options.iteration;
+  const auto iterations = store.profile_iterations(row.id);
+  if (!iterations) return failure(iterations.error());
+  const auto step = typical_step(*iterations);
+  if (step) return *step;
+  return failure(ErrorCode::not_found, "profile " + row.name + " has no whole iteration to draw");
+}
+
+Result<int> columns_of(const TracesOptions& options, int terminal) {
+  if (!options.width) {
+    return terminal == 0 ? kColumns : std::clamp(terminal, kLeastColumns, kMostColumns);
+  }
+  if (*options.width >= kLeastColumns && *options.width <= kMostColumns) return *options.width;
+  return failure(ErrorCode::invalid_argument,
+                 "--width: expected a number from " + std::to_string(kLeastColumns) + " to " +
+                     std::to_string(kMostColumns) + ", found " + std::to_string(*options.width));
+}
+
+void draw(std::ostream& out, const LoadedProfile& profile, const LaneDrawingOptions& drawing,
+          std::size_t index) {
+  const RankTrace& trace = profile.traces[index];
+  const TraceWindow& window = profile.windows[index];
+  out << "rank " << trace.rank;
+  if (!trace.host.empty()) out << " on " << printable(trace.host, kHostLimitBytes);
+  LaneDrawingOptions options = drawing;
+  options.begin_ns = window.begin_ns;
+  options.end_ns = window.end_ns;
+  if (options.end_ns <= options.begin_ns) {
+    out << ": no such iteration\n";
+    return;
+  }
+  out << ", "
+      << value_text(static_cast<double>(options.end_ns - options.begin_ns), Unit::nanoseconds)
+      << '\n';
+  for (const std::string& line : draw_lanes(trace, options)) {
+    out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
+  }
+}
+
+Result<int> show_trace(const TracesOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "traces"); !ok) return failure(ok.error());
+  const auto columns = columns_of(options, context.err_columns);
+  if (!columns) return failure(columns.error());
+  const auto store = open_profiles(options.store, false);
+  if (!store) return failure(store.error());
+  const auto row = find_profile(**store, options.profile);
+  if (!row) return failure(row.error());
+  const auto step = iteration_of(options, **store, *row);
+  if (!step) return failure(step.error());
+  const auto profile = load_profile(*row, {.rank = options.rank, .step = *step});
+  if (!profile) return failure(profile.error());
+  if (options.json) {
+    auto document = to_json(*profile);
+    document["iteration"] = *step;
+    context.out << json_text(document) << '\n';
+    return kDone;
+  }
+  context.out << "profile " << row->name << ", iteration " << *step << '\n';
+  std::string legend;
+  for (std::size_t i = 0; i < profile->traces.size(); ++i) {
+    draw(context.out, *profile, {.columns = *columns, .calls = options.calls}, i);
+    const auto of_rank = lane_legend(profile->traces[i], options.calls);
+    if (of_rank.size() > legend.size()) legend = of_rank;
+  }
+  if (!legend.empty()) context.out << legend << '\n';
+  print_notes(context.err, profile->notes);
+  return kDone;
+}
+
+}  // namespace
+
+void add_traces(CLI::App& program, Action& action) {
+  auto* traces = program.add_subcommand("traces", "look at what ran when");
+  traces->require_subcommand(1);
+  auto options = std::make_shared<TracesOptions>();
+  auto* verb = traces->add_subcommand("show", "draw an iteration's streams and channels");
+  verb->add_option("PROFILE", options->profile, "its name or number")->required();
+  verb->add_option("--iteration", options->iteration, "which step (default: a typical one)");
+  verb->add_option("--rank", options->rank, "this rank alone");
+  verb->add_option("--width", options->width, "columns of a line (default: the terminal's)");
+  verb->add_flag("--calls", options->calls, "draw the host's calls of the runtime, too");
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_flag("--json", options->json, "print the records as JSON");
+  verb->footer(
+      "All ranks are drawn over the same stretch of time: the lowest one's iteration.\n"
+      "Example:\n  hocket traces show gpt2-3 --iteration 104 --width 120\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return show_trace(*options, c); }; });
+}
+
+}  // namespace hocket

@@ -1,0 +1,63 @@
+// hocket trials: every trial of a study.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/store_access.h"
+#include "cli/verbs/verb.h"
+#include "cli/views/result_view.h"
+
+namespace hocket {
+namespace {
+
+struct TrialsOptions {
+  std::string study, store;
+  bool json = false, csv = false;
+};
+
+Result<int> show_trials(const TrialsOptions& options, Context& context) {
+  if (auto ok = no_command(context.command, "trials"); !ok) return failure(ok.error());
+  const auto store = open_for_reading(options.store);
+  if (!store) return failure(store.error());
+  const auto study = (*store)->study(options.study);
+  if (!study) return failure(study.error());
+  const auto view = study_view(**store, *study);
+  if (!view) return failure(view.error());
+  const auto trials = (*store)->trials(study->id, detail_for(*view));
+  if (!trials) return failure(trials.error());
+  if (options.csv) {
+    print_trials_csv(context.out, *trials, *view);
+    return kDone;
+  }
+  if (options.json) {
+    auto document = to_json(*view);
+    document["trials"] = trials_json(*trials);
+    context.out << json_text(document) << '\n';
+    return kDone;
+  }
+  print_heading(context.out, *view);
+  print_trials(context.out, *trials, *view);
+  return kDone;
+}
+
+}  // namespace
+
+void add_trials(CLI::App& program, Action& action) {
+  auto options = std::make_shared<TrialsOptions>();
+  auto* verb = program.add_subcommand("trials", "show every trial of a study");
+  verb->add_option("STUDY", options->study, "its name or number")->required();
+  verb->add_option("--store", options->store, "the store's file");
+  auto* json = verb->add_flag("--json", options->json, "print JSON");
+  verb->add_flag("--csv", options->csv,
+                 "print the finished trials of the search as a table that `hocket replay` reads")
+      ->excludes(json);
+  verb->footer(
+      "Examples:\n  hocket trials gpt2-1\n"
+      "  hocket trials gpt2-1 --csv > gpt2-1.csv\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return show_trials(*options, c); }; });
+}
+
+}  // namespace hocket

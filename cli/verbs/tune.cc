@@ -1,0 +1,404 @@
+// hocket tune: runs a command under many settings and keeps the best.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+
+#include "cli/donor_source.h"
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/interrupt.h"
+#include "cli/inputs/step_source.h"
+#include "cli/inputs/store_access.h"
+#include "cli/promotion_choice.h"
+#include "cli/study_record.h"
+#include "cli/sweep.h"
+#include "cli/verbs/verb.h"
+#include "cli/views/front_view.h"
+#include "cli/views/result_view.h"
+#include "cli/views/version_view.h"
+#include "core/host/topology_probe.h"
+#include "tuner/space/parameter_syntax.h"
+#include "tuner/space/schedule_space.h"
+#include "tuner/trial/command_runner.h"
+
+namespace hocket {
+namespace {
+
+struct TuneOptions {
+  std::vector<std::string> params, defaults, constraints, limits;
+  std::vector<std::string> objectives = {"auto"};
+  std::string timeout = "10m";
+  std::int64_t trials = 15, confirm = 5, skip = 0, seed = 1;
+  std::string study, workload, store;
+  std::string step, method = "model", transfer;
+  bool all_trials = false, full_trials = false, no_transfer = false;
+  bool resume = false, take_over = false, json = false;
+};
+
+constexpr const char* kTuneFooter =
+    "hocket tune [options] -- COMMAND…\n"
+    "Runs COMMAND once for each trial. Parameters reach it as environment variables and as {NAME}\n"
+    "in its arguments; the scheduler's knobs, which are tuned when no --param is given, also as\n"
+    "HOCKET_CONFIG. Ends with 0 when the winner was promoted and 3 when the default stays.\n"
+    "Settings that fail a --require are never tried: + - * / and brackets over parameters and\n"
+    "numbers (K, M and G are powers of 1024), and one of <= < >= > == !=.\n"
+    "Examples:\n"
+    "  hocket tune -- hocket run --ranks 2 -- ./train --steps 20\n"
+    "  hocket tune --param THREADS=int:1..16 --objective wall -- ./work --threads {THREADS}\n"
+    "  hocket tune --param B=int:64K..64M:log --objective 'regex:step_ms=([0-9.]+)' -- ./job {B}\n"
+    "  hocket tune --require 'credit_bytes>=partition_bytes' -- ./train\n"
+    "  hocket tune --param BATCH=levels:8,16,32 --param LEN=int:64..1K --require 'BATCH*LEN<=16K' "
+    "\\\n"
+    "      -- ./job\n"
+    "  hocket tune --limit 'memory<=4G' -- ./job\n"
+    "  hocket tune --objective report --objective memory -- ./job\n"
+    "  hocket tune --resume\n";
+
+Result<Space> make_space(const TuneOptions& options) {
+  std::vector<Parameter> parameters;
+  if (options.params.empty()) {
+    auto knobs = schedule_parameters();
+    if (!knobs) return failure(knobs.error());
+    parameters = std::move(*knobs);
+  }
+  for (const auto& text : options.params) {
+    if (text.find('=') == std::string::npos) {
+      auto knob = schedule_parameters({&text, 1});
+      if (!knob) return failure(knob.error().in("--param"));
+      parameters.push_back(std::move(knob->front()));
+      continue;
+    }
+    auto parameter = parse_parameter(text);
+    if (!parameter) return failure(parameter.error());
+    parameters.push_back(std::move(*parameter));
+  }
+  for (const auto& text : options.defaults) {
+    if (auto ok = set_default(parameters, text); !ok) return failure(ok.error());
+  }
+  return Space::make(std::move(parameters), options.constraints);
+}
+
+Result<StudyDefinition> make_definition(const TuneOptions& options) {
+  auto space = make_space(options);
+  if (!space) return failure(space.error());
+  const auto objectives = parse_objectives(options.objectives);
+  if (!objectives) return failure(objectives.error());
+  const auto time_limit_ns = parse_duration(options.timeout);
+  if (!time_limit_ns) return failure(time_limit_ns.error().in("--timeout"));
+  std::error_code error;
+  const auto directory = std::filesystem::current_path(error);
+  if (error) {
+    return failure(ErrorCode::unavailable,
+                   "the working directory cannot be read: " + error.message());
+  }
+  const auto method = parse_search_method(options.method);
+  if (!method) return failure(method.error().in("--method"));
+  StudyDefinition definition{.space = std::move(*space),
+                             .objective = objectives->front(),
+                             .other_objectives = {objectives->begin() + 1, objectives->end()},
+                             .skip = options.skip,
+                             .method = *method,
+                             .seed = options.seed,
+                             .trials = options.trials,
+                             .confirm_pairs = options.confirm,
+                             .time_limit_ns = *time_limit_ns,
+                             .working_directory = directory.string(),
+                             .stop_early = !options.all_trials,
+                             .end_trials_early = !options.full_trials};
+  for (const auto& text : options.limits) {
+    auto limit = parse_limit(text);
+    if (!limit) return failure(limit.error());
+    definition.limits.push_back(std::move(*limit));
+  }
+  if (!options.step.empty()) {
+    auto step = read_step(options.step);
+    if (!step) return failure(step.error().in("--step"));
+    definition.step = std::move(*step);
+  }
+  if (*method == SearchMethod::model && objectives->size() == 1 && !options.no_transfer) {
+    definition.transfer = options.transfer;
+  } else if (!options.transfer.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "--transfer: only the method model with one objective starts from another "
+                   "study");
+  }
+  if (auto ok = validate(definition); !ok) return failure(ok.error());
+  return definition;
+}
+
+/// A new study, or the one to resume, checked before anything is written.
+Result<Sweep> open_sweep(const TuneOptions& options, const Context& context,
+                         std::unique_ptr<Store>& store) {
+  const auto open = [&]() -> Result<void> {
+    auto opened = open_for_writing(options.store);
+    if (!opened) return failure(opened.error());
+    store = std::move(*opened);
+    return {};
+  };
+  if (options.resume) {
+    if (auto ok = open(); !ok) return failure(ok.error());
+    return resume_sweep(*store, {.name = options.study,
+                                 .command = context.command.value_or(std::vector<std::string>()),
+                                 .take_over = options.take_over});
+  }
+  auto command = required_command(context.command, "tune");
+  if (!command) return failure(command.error());
+  auto definition = make_definition(options);
+  if (!definition) return failure(definition.error());
+  if (auto ok = open(); !ok) return failure(ok.error());
+  if (!options.transfer.empty()) {
+    // The job is known later; that the study can be started from is known now.
+    const auto donor = named_donor(*store, options.transfer, *definition, {});
+    if (!donor) return failure(as_bad_input(donor.error().in("--transfer")));
+  }
+  auto workload = options.workload.empty() ? command_name(*command) : options.workload;
+  return start_sweep(*store, {.definition = std::move(*definition),
+                              .command = std::move(*command),
+                              .name = options.study,
+                              .workload = std::move(workload)});
+}
+
+CommandOptions command_options(const Sweep& sweep) {
+  return {.command = sweep.study.command,
+          .objective = sweep.definition.objective,
+          .other_objectives = sweep.definition.other_objectives,
+          .limits = sweep.definition.limits,
+          .skip = static_cast<std::size_t>(sweep.definition.skip),
+          .working_directory = sweep.definition.working_directory,
+          .time_limit_ns = sweep.definition.time_limit_ns};
+}
+
+/// The earlier study to start from; one that turns out not to fit is none.
+Result<std::optional<Donor>> find_donor(const Context& context, Store& store, const Sweep& sweep,
+                                        const FinishedTrial& first) {
+  auto found = take_donor(store, sweep.study.id, first);
+  if (!found) {
+    if (found.error().code != ErrorCode::invalid_argument)
+      return failure(as_bad_input(found.error()));
+    context.err << "starts from no earlier study: " << found.error().message << std::endl;
+    return std::nullopt;
+  }
+  if (!*found) return std::nullopt;
+  auto& [donor, difference] = **found;
+  char distance[32];
+  std::snprintf(distance, sizeof distance, "%.1f", donor.distance.value_or(0));
+  context.err << "starts from study " << donor.study << " at distance " << distance << " ("
+              << difference << ")" << std::endl;
+  return std::move(donor);
+}
+
+/// " --store PATH" where that was given.
+std::string store_argument(const TuneOptions& options) {
+  return options.store.empty() ? "" : " --store " + shell_quoted(options.store);
+}
+
+/// `error` with how to go on, for a study that can be resumed.
+Error resumable(Error error, const Sweep& sweep, std::size_t kept, const TuneOptions& options) {
+  error.message += "; " + std::to_string(kept) + (kept == 1 ? " trial is" : " trials are") +
+                   " kept, go on with: hocket tune --resume --study " + sweep.study.name +
+                   store_argument(options);
+  return error;
+}
+
+/// Runs the study to its end and keeps what came of it.
+Result<StudyResult> run_sweep(const TuneOptions& options, const Context& context, Store& store,
+                              const Sweep& sweep) {
+  const auto topology = topology_of(store, sweep.study);
+  if (!topology) return failure(topology.error());
+  CancelToken cancel;
+  const InterruptGuard guard(cancel);
+  const SteadyClock clock;
+  Progress progress(context.err, context.err_columns, sweep.definition);
+  for (const auto& trial : sweep.history) progress.recall(trial);
+  StudyRecord record(store, sweep.study, *topology, has_report(sweep.history), progress);
+  auto runner = CommandRunner::make(command_options(sweep), clock, cancel);
+  auto study = study_options(sweep.definition);
+  if (sweep.definition.transfer && !sweep.definition.donor) {
+    study.find_donor = [&](const FinishedTrial& first) {
+      return find_donor(context, store, sweep, first);
+    };
+  }
+  const auto result = !runner ? Result<StudyResult>(failure(runner.error()))
+                              : run_study(study, sweep.history, *runner, record, cancel);
+  if (result) {
+    if (auto ok = record.finish(*result); !ok) return failure(ok.error());
+    return result;
+  }
+  const auto kept = sweep.history.size() + static_cast<std::size_t>(record.finished_trials());
+  const bool nothing_to_resume = kept == 0 && result.error().code != ErrorCode::interrupted;
+  // When the store refuses this too, the study is found without an owner later: that is as good.
+  const auto stopped = record.stop(nothing_to_resume);
+  if (nothing_to_resume && stopped) return failure(result.error());
+  return failure(resumable(result.error(), sweep, kept, options));
+}
+
+/// The line that fetches what was promoted.
+Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOptions& options) {
+  const auto host = probe_topology();
+  if (!host) return failure(host.error());
+  const auto promotions = current_promotions(store);
+  if (!promotions) return failure(promotions.error());
+  for (const auto& promoted : *promotions) {
+    if (promoted.promotion.study_id != study.id) continue;
+    return "hocket fetch " + shell_text(fetch_arguments(*promotions, promoted, *host)) +
+           store_argument(options);
+  }
+  return failure(ErrorCode::not_found, "the promotion of study " + study.name +
+                                           " was replaced by another at the same moment");
+}
+
+Result<void> show(const TuneOptions& options, Context& context, Store& store, std::int64_t study_id,
+                  const StudyResult& result) {
+  const auto study = store.study(std::to_string(study_id));
+  if (!study) return failure(study.error());
+  const auto view = study_view(store, *study);
+  if (!view) return failure(view.error());
+  const auto trials = store.trials(study_id, detail_for(*view));
+  if (!trials) return failure(trials.error());
+  const auto version = version_of(store, *study);
+  if (!version) return failure(version.error());
+  const bool is_held = *version && (*version)->stage == PromotionStage::held;
+  std::string fetch;
+  if (result.promoted && !is_held) {
+    auto line = fetch_line(store, *study, options);
+    if (!line) return failure(line.error());
+    fetch = std::move(*line);
+  }
+  if (options.json) {
+    auto document = to_json(*view);
+    document.update(to_json(result));
+    document["trials"] = trials_json(*trials);
+    document["fetch"] = fetch.empty() ? nlohmann::json() : nlohmann::json(fetch);
+    context.out << json_text(document) << '\n';
+    return {};
+  }
+  print_heading(context.out, *view);
+  print_trials(context.out, *trials, *view);
+  context.out << '\n';
+  if (result.front.empty()) {
+    print_result(context.out, result, view->unit);
+  } else {
+    print_front(context.out, result, *view, study->command);
+  }
+  if (is_held) context.out << standing_text(**version, study->name) << '\n';
+  if (!fetch.empty()) context.out << "fetch it with: " << fetch << '\n';
+  return {};
+}
+
+Result<int> tune(const TuneOptions& options, Context& context) {
+  std::unique_ptr<Store> store;
+  const auto sweep = open_sweep(options, context, store);
+  if (!sweep) return failure(sweep.error());
+  context.err << "study " << sweep->study.name << ": " << shell_text(sweep->study.command)
+              << std::endl;
+  const auto result = run_sweep(options, context, *store, *sweep);
+  if (!result) return failure(result.error());
+  if (auto ok = show(options, context, *store, sweep->study.id, *result); !ok) {
+    return failure(ok.error());
+  }
+  if (!result->best.value) {
+    return failure(ErrorCode::invalid_argument,
+                   result->reason + "; correct the command, its parameters or its limits");
+  }
+  return result->promoted ? kDone : kDefaultStays;
+}
+
+/// Declares the options; returns those that define a study, which --resume takes from the store.
+std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
+  auto* transfer =
+      verb.add_option("--transfer", options.transfer,
+                      "the earlier study to start from (default: the nearest, if one is near)");
+  auto* no_transfer =
+      verb.add_flag("--no-transfer", options.no_transfer, "start from no earlier study")
+          ->excludes(transfer);
+  std::vector<CLI::Option*> defining = {
+      verb.add_option("--param", options.params,
+                      "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
+                      "NAME=choice:A,B,C, or the NAME of a knob, such as primitive or "
+                      "regions.backward_layer1.bucket_bytes; repeat it (default: those knobs of "
+                      "the scheduler that do not partition steps)")
+          ->allow_extra_args(false),
+      verb.add_option("--default", options.defaults, "NAME=VALUE, the default of a parameter")
+          ->allow_extra_args(false),
+      verb.add_option("--require", options.constraints,
+                      "what a setting must satisfy to be tried: A>=B, A*B*4096<=8G, C!=word; "
+                      "repeat it")
+          ->allow_extra_args(false),
+      verb.add_option("--trials", options.trials, "settings to try, the default included")
+          ->capture_default_str(),
+      verb.add_flag("--all-trials", options.all_trials,
+                    "do not stop before, when little is left to gain"),
+      verb.add_flag("--full-trials", options.full_trials,
+                    "do not end a trial before, when it is slower than the best"),
+      verb.add_option("--step", options.step,
+                      "what a profile says of the default's step (hocket simulate), to start from"),
+      verb.add_option("--confirm", options.confirm,
+                      "pairs of runs, at most, that confirm the winner; it takes 2 or more")
+          ->capture_default_str(),
+      verb.add_option("--timeout", options.timeout, "limit of one trial: 90, 30s, 5m")
+          ->capture_default_str(),
+      verb.add_option("--objective", options.objectives,
+                      "what to minimise: auto (the job's report, else wall), wall, memory, "
+                      "report, regex:PATTERN or file:PATH; up to three times, for the settings "
+                      "that none beats in all of them (then nothing is confirmed or promoted)")
+          ->allow_extra_args(false)
+          ->capture_default_str(),
+      verb.add_option("--limit", options.limits,
+                      "OBJECTIVE<=NUMBER, what a trial must stay within or has failed: "
+                      "memory<=4G, wall<=60s, regex:PATTERN<=3.5; repeat it")
+          ->allow_extra_args(false),
+      verb.add_option("--skip", options.skip, "matches of a regex to drop as warm-up")
+          ->capture_default_str(),
+      verb.add_option("--method", options.method,
+                      "how to search: model, random, sobol, tpe or grid (a full one, given as many "
+                      "trials)")
+          ->capture_default_str(),
+      transfer,
+      no_transfer,
+      verb.add_option("--seed", options.seed, "seed of the search")->capture_default_str(),
+      verb.add_option("--workload", options.workload,
+                      "what the command is, when it writes no report (default: its name)")};
+  verb.add_option("--study", options.study, "name of the study");
+  verb.add_option("--store", options.store,
+                  "the store's file (default: $HOCKET_STORE, else "
+                  "$XDG_STATE_HOME/hocket/hocket.db)");
+  auto* resume = verb.add_flag("--resume", options.resume,
+                               "go on with --study, else with the latest unfinished one");
+  verb.add_flag("--take-over", options.take_over,
+                "with --resume: the study's owner on another host has ended")
+      ->needs(resume);
+  verb.add_flag("--json", options.json, "print the result as JSON");
+  return defining;
+}
+
+/// An error that names the first option that --resume does not go with.
+Result<void> check_resume(bool resume, const std::vector<CLI::Option*>& defining) {
+  for (const auto* option : defining) {
+    if (!resume || option->count() == 0) continue;
+    return failure(ErrorCode::invalid_argument,
+                   option->get_name() +
+                       " does not go with --resume: the stored study says what to run; leave it "
+                       "out, or start a new study without --resume");
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_tune(CLI::App& program, Action& action) {
+  auto options = std::make_shared<TuneOptions>();
+  auto* verb = program.add_subcommand("tune", "run a command under many settings, keep the best");
+  const auto defining = add_options(*verb, *options);
+  verb->footer(kTuneFooter);
+  verb->callback([options, defining, &action] {
+    const auto allowed = check_resume(options->resume, defining);
+    action = [options, allowed](Context& c) -> Result<int> {
+      if (!allowed) return failure(allowed.error());
+      return tune(*options, c);
+    };
+  });
+}
+
+}  // namespace hocket

@@ -1,0 +1,64 @@
+#pragma once
+
+// What the verbs of the program share. Each verb is one file with one function, which declares the
+// verb's options and, when the verb was chosen, hands out what to do. One thread.
+
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace hocket {
+
+enum ExitStatus : int {
+  kDone = 0,
+  kFailed = 1,        ///< neither of the others
+  kBadInput = 2,      ///< arguments, command, or store
+  kDefaultStays = 3,  ///< `tune` ended, and nothing was promoted
+  kInterrupted = 130,
+};
+
+struct Context {
+  std::ostream& out;    ///< results
+  std::ostream& err;    ///< progress, and where results come from
+  int err_columns = 0;  ///< width of the terminal that `err` is, 0 when it is none
+  std::optional<std::vector<std::string>> command;  ///< what followed the first "--"
+};
+
+/// Returns the exit status; an error is printed, and its code decides the exit status.
+using Action = std::function<Result<int>(Context&)>;
+
+void add_run(CLI::App& program, Action& action);
+void add_tune(CLI::App& program, Action& action);
+void add_studies(CLI::App& program, Action& action);
+void add_trials(CLI::App& program, Action& action);
+void add_best(CLI::App& program, Action& action);
+void add_fetch(CLI::App& program, Action& action);
+void add_simulate(CLI::App& program, Action& action);
+void add_replay(CLI::App& program, Action& action);
+void add_explain(CLI::App& program, Action& action);
+void add_plot(CLI::App& program, Action& action);
+void add_tape(CLI::App& program, Action& action);
+void add_topology(CLI::App& program, Action& action);
+void add_serve(CLI::App& program, Action& action);
+void add_jobs(CLI::App& program, Action& action);
+void add_configs(CLI::App& program, Action& action);
+void add_watch(CLI::App& program, Action& action);
+void add_push(CLI::App& program, Action& action);
+void add_pin(CLI::App& program, Action& action);
+void add_freeze(CLI::App& program, Action& action);
+void add_rollback(CLI::App& program, Action& action);
+void add_audit(CLI::App& program, Action& action);
+void add_top(CLI::App& program, Action& action);
+void add_profile(CLI::App& program, Action& action);
+void add_profiles(CLI::App& program, Action& action);
+void add_traces(CLI::App& program, Action& action);
+
+}  // namespace hocket

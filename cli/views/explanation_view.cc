@@ -1,0 +1,298 @@
+#include "cli/views/explanation_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ostream>
+
+#include "cli/output/table.h"
+#include "core/base/printable_text.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kReasonLimitBytes = 160, kExplanationViewNameLimitBytes = 60,
+                      kParamsLimitBytes = 200;
+/// Lines of a table in plain text; JSON has them all.
+constexpr std::size_t kMostSliceLines = 9, kMostTrialLines = 60;
+
+nlohmann::json optional_json(std::optional<double> value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
+nlohmann::json calibration_json(const LeaveOneOut& calibration) {
+  auto trials = nlohmann::json::array();
+  for (const LeftOut& trial : calibration.trials) {
+    trials.push_back({{"number", trial.number},
+                      {"measured", trial.measured},
+                      {"expected", trial.expected},
+                      {"low", trial.low},
+                      {"high", trial.high}});
+  }
+  return {{"coverage", calibration.coverage},
+          {"rank_correlation", calibration.rank_correlation},
+          {"trials", std::move(trials)}};
+}
+
+nlohmann::json simulator_json(const StepCalibration& calibration) {
+  auto constants = nlohmann::json::array();
+  for (const CalibratedConstant& constant : calibration.constants) {
+    constants.push_back({{"constant", constant.name},
+                         {"meaning", constant.meaning},
+                         {"is_factor", constant.is_factor},
+                         {"expected", constant.expected},
+                         {"expected_deviation", constant.expected_deviation},
+                         {"calibrated", constant.calibrated},
+                         {"deviation", constant.deviation}});
+  }
+  return {{"constants", std::move(constants)},
+          {"expected_noise", calibration.expected_noise},
+          {"noise", calibration.noise},
+          {"expected_discrepancy", calibration.expected_discrepancy},
+          {"discrepancy", calibration.discrepancy}};
+}
+
+nlohmann::json slice_json(const Slice& slice) {
+  auto points = nlohmann::json::array();
+  for (const BelievedPoint& point : slice.points) {
+    points.push_back({{"value", to_json(point.value)},
+                      {"expected", point.expected},
+                      {"low", point.low},
+                      {"high", point.high},
+                      {"completes", point.completes}});
+  }
+  return {{"parameter", slice.name}, {"points", std::move(points)}};
+}
+
+nlohmann::json surface_json(const Surface& surface) {
+  const auto values = [](const std::vector<ParameterValue>& list) {
+    auto array = nlohmann::json::array();
+    for (const auto& value : list) array.push_back(to_json(value));
+    return array;
+  };
+  auto rows = nlohmann::json::array();
+  for (const auto& row : surface.expected) {
+    auto cells = nlohmann::json::array();
+    for (const auto& cell : row) cells.push_back(optional_json(cell));
+    rows.push_back(std::move(cells));
+  }
+  return {{"x", surface.x},
+          {"y", surface.y},
+          {"xs", values(surface.xs)},
+          {"ys", values(surface.ys)},
+          {"expected", std::move(rows)}};
+}
+
+nlohmann::json trials_json(const Explained& explained) {
+  auto trials = nlohmann::json::array();
+  for (std::size_t i = 0; i < explained.trials.size(); ++i) {
+    const SearchTrial& trial = explained.trials[i];
+    trials.push_back(
+        {{"number", trial.number},
+         {"params", to_json(trial.evaluation.params)},
+         {"value", optional_json(trial.evaluation.value)},
+         {"message", trial.message},
+         {"reason",
+          explained.reasons.empty() ? nlohmann::json() : nlohmann::json(explained.reasons[i])}});
+  }
+  return trials;
+}
+
+void print_others(std::ostream& out, const std::vector<Objective>& others) {
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    out << (i == 0 ? "explains the first objective, not " : ", ")
+        << printable(to_text(others[i]), kExplanationViewNameLimitBytes);
+  }
+  if (!others.empty()) out << '\n';
+}
+
+void print_importance(std::ostream& out, const Explained& explained) {
+  const Explanation& explanation = explained.explanation;
+  out << "importance: shares of what the model varies by over the space, "
+      << (explanation.relative ? percent_text(explanation.variation)
+                               : value_text(explanation.variation, explained.unit))
+      << " (standard deviation)\n";
+  Table table({"parameter", "alone", "with others"});
+  for (const auto& importance : explanation.importances) {
+    table.add({printable(importance.name, kExplanationViewNameLimitBytes),
+               percent_text(importance.alone), percent_text(importance.total)});
+  }
+  table.print(out);
+  if (!(explanation.variation > 0)) out << "no parameter shows an effect\n";
+}
+
+void print_calibration(std::ostream& out, const Explained& explained) {
+  const auto& calibration = explained.explanation.calibration;
+  if (!calibration) {
+    out << "predicted against measured: takes " << kFewestCalibrated << " to " << kMostCalibrated
+        << " completed trials, of which there are " << explained.explanation.completed << '\n';
+    return;
+  }
+  char correlation[32];
+  std::snprintf(correlation, sizeof correlation, "%.2f", calibration->rank_correlation);
+  out << "predicted against measured, each trial left out once: "
+      << percent_text(calibration->coverage) << " within the 90 % interval, rank correlation "
+      << correlation << '\n';
+  Table table({"trial", "measured", "expected", "90 % interval"});
+  for (const LeftOut& trial : calibration->trials) {
+    const bool inside = trial.low <= trial.measured && trial.measured <= trial.high;
+    table.add({std::to_string(trial.number), value_text(trial.measured, explained.unit),
+               value_text(trial.expected, explained.unit),
+               value_text(trial.low, explained.unit) + " to " +
+                   value_text(trial.high, explained.unit) + (inside ? "" : "  outside")});
+  }
+  table.print(out);
+}
+
+/// "× 1.25 (1.1 to 1.4)" of a factor, else the number: with a deviation to either side.
+std::string constant_text(double mean, double deviation, bool is_factor) {
+  const auto shown = [&](double value) { return is_factor ? std::exp(value) : value; };
+  char text[96];
+  std::snprintf(text, sizeof text, "%s%.3g (%.3g to %.3g)", is_factor ? "× " : "", shown(mean),
+                shown(mean - deviation), shown(mean + deviation));
+  return text;
+}
+
+const char* moved_text(const CalibratedConstant& constant) {
+  const double moved = (constant.calibrated - constant.expected) / constant.expected_deviation;
+  if (std::abs(moved) >= 2)
+    return moved > 0 ? "much higher than expected" : "much lower than expected";
+  if (std::abs(moved) >= 0.5) return moved > 0 ? "higher than expected" : "lower than expected";
+  return constant.deviation > 0.8 * constant.expected_deviation ? "little learned" : "as expected";
+}
+
+void print_simulator(std::ostream& out, const StepCalibration& calibration) {
+  out << "\nthe simulator that the search calibrated (one deviation to either side)\n";
+  Table table({"constant", "before the trials", "after them", ""});
+  for (const CalibratedConstant& constant : calibration.constants) {
+    table.add({constant.meaning,
+               constant_text(constant.expected, constant.expected_deviation, constant.is_factor),
+               constant_text(constant.calibrated, constant.deviation, constant.is_factor),
+               moved_text(constant)});
+  }
+  table.add({"noise between trials", percent_text(calibration.expected_noise),
+             percent_text(calibration.noise), ""});
+  table.add({"what the simulator gets wrong", percent_text(calibration.expected_discrepancy),
+             percent_text(calibration.discrepancy), ""});
+  table.print(out);
+}
+
+void print_slice(std::ostream& out, const Slice& slice, Unit unit) {
+  Table table({printable(slice.name, kExplanationViewNameLimitBytes), "expected", "one deviation",
+               "completes"});
+  const std::size_t lines = std::min(kMostSliceLines, slice.points.size());
+  for (std::size_t i = 0; i < lines; ++i) {
+    const std::size_t at = lines < 2 ? 0 : i * (slice.points.size() - 1) / (lines - 1);
+    const BelievedPoint& point = slice.points[at];
+    table.add({printable(to_text(point.value), kExplanationViewNameLimitBytes),
+               value_text(point.expected, unit),
+               value_text(point.low, unit) + " to " + value_text(point.high, unit),
+               percent_text(point.completes)});
+  }
+  table.print(out);
+}
+
+void print_reasons(std::ostream& out, const Explained& explained) {
+  if (explained.reasons.empty()) return;
+  out << "\nwhy each trial was run\n";
+  Table table({"trial", "value", "setting", "why"});
+  const std::size_t lines = std::min(kMostTrialLines, explained.trials.size());
+  for (std::size_t i = 0; i < lines; ++i) {
+    const SearchTrial& trial = explained.trials[i];
+    const auto& value = trial.evaluation.value;
+    table.add({std::to_string(trial.number), value ? value_text(*value, explained.unit) : "failed",
+               printable(params_text(trial.evaluation.params), kParamsLimitBytes),
+               printable(explained.reasons[i], kReasonLimitBytes)});
+  }
+  table.print(out);
+  if (lines < explained.trials.size()) out << "and so on; --json has all of them\n";
+}
+
+void print_rejected(std::ostream& out, const Explained& explained) {
+  const Explanation& explanation = explained.explanation;
+  out << "\nrejected: ";
+  if (explanation.failed == 0) {
+    out << "nothing, no trial failed\n";
+    return;
+  }
+  out << percent_text(explanation.rejected)
+      << " of the space, where a trial is too likely to fail, after " << explanation.failed
+      << " failed\n";
+  Table table({"trial", "setting", "why"});
+  std::size_t lines = 0;
+  for (const SearchTrial& trial : explained.trials) {
+    if (trial.evaluation.value || lines++ >= kMostTrialLines) continue;
+    table.add({std::to_string(trial.number),
+               printable(params_text(trial.evaluation.params), kParamsLimitBytes),
+               printable(trial.message, kReasonLimitBytes)});
+  }
+  table.print(out);
+  if (lines > kMostTrialLines) out << "and so on; --json has all of them\n";
+}
+
+}  // namespace
+
+nlohmann::json to_json(const Explained& explained) {
+  const Explanation& explanation = explained.explanation;
+  const Recommendation& recommended = explanation.recommendation;
+  auto importances = nlohmann::json::array();
+  for (const auto& importance : explanation.importances) {
+    importances.push_back(
+        {{"parameter", importance.name}, {"alone", importance.alone}, {"total", importance.total}});
+  }
+  auto slices = nlohmann::json::array();
+  for (const Slice& slice : explanation.slices) slices.push_back(slice_json(slice));
+  const auto& calibration = explanation.calibration;
+  const auto& surface = explanation.surface;
+  const auto& simulator = explained.simulator;
+  auto others = nlohmann::json::array();
+  for (const Objective& other : explained.others) others.push_back(to_text(other));
+  return {{"of", explained.title},
+          {"objective", explained.objective},
+          {"unit", to_string(explained.unit)},
+          {"other_objectives", std::move(others)},
+          {"model", explanation.basis},
+          {"completed", explanation.completed},
+          {"failed", explanation.failed},
+          {"modelled", explanation.modelled},
+          {"variation", explanation.variation},
+          {"variation_is_relative", explanation.relative},
+          {"importance", std::move(importances)},
+          {"calibration", calibration ? calibration_json(*calibration) : nlohmann::json()},
+          {"recommended",
+           {{"params", to_json(recommended.params)},
+            {"expected", recommended.expected},
+            {"deviation", recommended.deviation},
+            {"reason", recommended.reason}}},
+          {"slices", std::move(slices)},
+          {"surface", surface ? surface_json(*surface) : nlohmann::json()},
+          {"rejected", explanation.rejected},
+          {"simulator", simulator ? simulator_json(*simulator) : nlohmann::json()},
+          {"trials", trials_json(explained)}};
+}
+
+void print_explanation(std::ostream& out, const Explained& explained) {
+  const Explanation& explanation = explained.explanation;
+  out << explained.title << ": " << explained.objective << ", " << explanation.completed
+      << " trials completed, " << explanation.failed << " failed\nmodel: " << explanation.basis;
+  if (explanation.modelled < explanation.completed) {
+    out << ", fitted to " << explanation.modelled << " of them";
+  }
+  out << '\n';
+  print_others(out, explained.others);
+  out << '\n';
+  print_importance(out, explained);
+  out << '\n';
+  print_calibration(out, explained);
+  const Recommendation& recommended = explanation.recommendation;
+  out << "\nrecommended: " << printable(params_text(recommended.params), kParamsLimitBytes)
+      << "\n  " << measured_text(recommended.expected, recommended.deviation, explained.unit)
+      << ": " << printable(recommended.reason, kReasonLimitBytes)
+      << "\n\nalong each parameter, the others as recommended\n";
+  for (const Slice& slice : explanation.slices) print_slice(out, slice, explained.unit);
+  if (explained.simulator) print_simulator(out, *explained.simulator);
+  print_reasons(out, explained);
+  print_rejected(out, explained);
+}
+
+}  // namespace hocket

@@ -1,0 +1,151 @@
+#include "cli/views/partition_view.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ostream>
+#include <vector>
+
+#include "cli/output/table.h"
+#include "cli/output/value_text.h"
+#include "core/base/printable_text.h"
+
+namespace hocket {
+namespace {
+
+/// Lines of a table in plain text; JSON has them all.
+constexpr std::size_t kMostPartitionLines = 40;
+constexpr std::size_t kChangesLimitBytes = 200, kRefusalLimitBytes = 300;
+
+std::string time_ns_text(std::int64_t ns) {
+  return value_text(static_cast<double>(ns), Unit::nanoseconds);
+}
+
+/// What `to` has otherwise than `from`; null for an override that it does not have.
+nlohmann::json changes(const ScheduleConfig& from, const ScheduleConfig& to) {
+  const auto values = knob_values(to);
+  auto changed = nlohmann::json::object();
+  for (const std::string& name : changed_knobs(from, to))
+    changed[name] = values.value(name, nlohmann::json());
+  return changed;
+}
+
+std::string changes_text(const nlohmann::json& changed) {
+  std::string text;
+  for (const auto& [name, value] : changed.items()) {
+    text += (text.empty() ? "" : " ") + name + "=";
+    text += value.is_null() ? "-" : value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return printable(text, kChangesLimitBytes);
+}
+
+double ratio(std::int64_t ns, std::int64_t to_ns) {
+  return static_cast<double>(ns) / static_cast<double>(std::max<std::int64_t>(to_ns, 1));
+}
+
+/// "+9.7 %" of the choice.
+std::string difference_text(const ConsideredPartition& rejected, const PartitionChoice& choice) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%+.1f %%",
+                100 * (ratio(rejected.iteration_ns, choice.iteration_ns) - 1));
+  return text;
+}
+
+std::string reason(const ConsideredPartition& rejected, const PartitionChoice& choice) {
+  if (!rejected.refusal.empty()) return rejected.refusal;
+  if (rejected.iteration_ns < choice.iteration_ns)
+    return "faster by less than predictions err, and the choice changes less";
+  if (rejected.iteration_ns <= choice.iteration_ns + choice.iteration_ns / 1000)
+    return "not faster, and the choice is simpler or came first";
+  return "slower";
+}
+
+void print_summary(std::ostream& out, const ExplainedStep& explained) {
+  const PartitionChoice& choice = explained.choice;
+  const auto changed = changes(explained.base, choice.config);
+  char speedup[32];
+  std::snprintf(speedup, sizeof speedup, "%.3f", ratio(choice.baseline_ns, choice.iteration_ns));
+  Table table({"chosen", changed.empty() ? "the base: nothing is predicted to be clearly faster"
+                                         : changes_text(changed)});
+  table.add({"iteration", time_ns_text(choice.iteration_ns)});
+  table.add({"of the base", time_ns_text(choice.baseline_ns)});
+  table.add({"speed-up", speedup});
+  table.add({"bound T*", time_ns_text(choice.bound_ns)});
+  table.add({"looked at", std::to_string(choice.rejected.size()) + " others" +
+                              (choice.complete ? "" : ", the most that a search does")});
+  table.print(out);
+}
+
+void print_slower(std::ostream& out, const ExplainedStep& explained) {
+  const PartitionChoice& choice = explained.choice;
+  if (choice.rejected.empty()) return;
+  out << "\nrejected, by one change from the choice\n";
+  Table table({"instead", "iteration", "difference"});
+  std::size_t lines = 0, others = 0;
+  for (const ConsideredPartition& rejected : choice.rejected) {
+    if (!rejected.refusal.empty()) continue;
+    const auto changed = changes(choice.config, rejected.config);
+    const bool is_base = rejected.config == explained.base;
+    if (!is_base && (changed.size() > 1 || lines == kMostPartitionLines)) {
+      ++others;
+      continue;
+    }
+    lines += is_base ? 0 : 1;
+    table.add({changes_text(changed) + (is_base ? " (the base)" : ""),
+               time_ns_text(rejected.iteration_ns), difference_text(rejected, choice)});
+  }
+  table.print(out);
+  if (others > 0) out << "and " << others << " that differ in more; --json has all of them\n";
+}
+
+void print_refused(std::ostream& out, const PartitionChoice& choice) {
+  Table table({"impossible", "why"});
+  std::vector<std::string> shown;
+  for (const ConsideredPartition& rejected : choice.rejected) {
+    if (rejected.refusal.empty() || std::ranges::count(shown, rejected.refusal) > 0) continue;
+    if (shown.size() == kMostPartitionLines) break;
+    shown.push_back(rejected.refusal);
+    table.add({changes_text(changes(choice.config, rejected.config)),
+               printable(rejected.refusal, kRefusalLimitBytes)});
+  }
+  if (shown.empty()) return;
+  out << '\n';
+  table.print(out);
+}
+
+}  // namespace
+
+nlohmann::json to_json(const ExplainedStep& explained) {
+  const PartitionChoice& choice = explained.choice;
+  auto rejected = nlohmann::json::array();
+  for (const ConsideredPartition& other : choice.rejected) {
+    const bool refused = !other.refusal.empty();
+    rejected.push_back(
+        {{"changes", changes(explained.base, other.config)},
+         {"instead", changes(choice.config, other.config)},
+         {"iteration_ns", refused ? nlohmann::json() : nlohmann::json(other.iteration_ns)},
+         {"difference_ns",
+          refused ? nlohmann::json() : nlohmann::json(other.iteration_ns - choice.iteration_ns)},
+         {"reason", reason(other, choice)}});
+  }
+  return {{"of", "step " + explained.title},
+          {"iteration_ns", choice.iteration_ns},
+          {"baseline_ns", choice.baseline_ns},
+          {"bound_ns", choice.bound_ns},
+          {"speedup", ratio(choice.baseline_ns, choice.iteration_ns)},
+          {"changes", changes(explained.base, choice.config)},
+          {"config", to_json(choice.config)},
+          {"base", to_json(explained.base)},
+          {"complete", choice.complete},
+          {"events", choice.events},
+          {"rejected", std::move(rejected)}};
+}
+
+void print_partition(std::ostream& out, const ExplainedStep& explained) {
+  out << "step " << printable(explained.title, kChangesLimitBytes)
+      << ": how to partition it, by the simulator\n\n";
+  print_summary(out, explained);
+  print_slower(out, explained);
+  print_refused(out, explained.choice);
+}
+
+}  // namespace hocket

@@ -1,0 +1,282 @@
+#include "cli/views/profile_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <ostream>
+#include <set>
+#include <utility>
+
+#include "cli/inputs/store_access.h"
+#include "cli/output/table.h"
+#include "cli/output/value_text.h"
+#include "core/base/printable_text.h"
+#include "core/base/statistics.h"
+#include "profiler/archive/load_profile.h"
+#include "profiler/formats/category.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kProfileViewNameLimitBytes = 60;
+constexpr std::size_t kNoteLimitBytes = 1000;
+/// Of a table with a column each.
+constexpr std::size_t kMostRankColumns = 4;
+
+std::string time(double ns) {
+  return value_text(ns, Unit::nanoseconds);
+}
+
+std::string time(const std::optional<double>& ns) {
+  return ns ? time(*ns) : "-";
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  return value_text(static_cast<double>(bytes), Unit::bytes);
+}
+
+/// "+12.3 %"; "-" where there is nothing to divide by.
+std::string change_text(double before, double after) {
+  if (before == after) return "0 %";
+  if (before == 0) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, "%+.1f %%", 100 * (after - before) / std::abs(before));
+  return text;
+}
+
+std::string signed_time(double ns) {
+  if (ns == 0) return time(0);
+  return (ns < 0 ? "-" : "+") + time(std::abs(ns));
+}
+
+/// "2 of 4 traces, 1.2 MiB"
+std::string traces_text(const ProfileSummary& profile) {
+  const auto ranks = std::ssize(profile.row.ranks);
+  std::string text = profile.traces_there == ranks
+                         ? std::to_string(ranks)
+                         : std::to_string(profile.traces_there) + " of " + std::to_string(ranks);
+  return text + ", " + bytes_text(profile.trace_bytes);
+}
+
+std::string config_text(const nlohmann::json& config) {
+  std::string text;
+  for (const auto& [name, value] : config.items()) {
+    if (name == "format" || name == "version") continue;
+    text += (text.empty() ? "" : " ") + name + "=" +
+            (value.is_string() ? value.get<std::string>() : json_text(value));
+  }
+  return text.empty() ? "unknown" : printable(text, kNoteLimitBytes);
+}
+
+/// "exchange, within 12 us"
+std::string clock_text(const ProfileRank& rank) {
+  const auto fit = clock_fit_from_json(rank.clock_fit);
+  if (!fit || fit->method == "none") return "not compared";
+  if (fit->method == "own") return "the reference";
+  return fit->method + ", within " + time(fit->residual_ns);
+}
+
+std::string overhead_text(const nlohmann::json& overhead) {
+  const auto number = [&](const char* name) {
+    const auto found = overhead.find(name);
+    return found != overhead.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  return percent_text(number("share")) + " ± " + percent_text(number("share_margin")) +
+         " (an iteration takes " + time(number("profiled_ns")) + " profiled, " +
+         time(number("plain_ns")) + " not)";
+}
+
+using TextCells = std::vector<std::string>;
+
+/// A rank's value by name.
+using ByName = std::map<std::string, double>;
+
+TextCells rank_cells(const std::map<std::int64_t, ByName>& ranks, const std::string& name) {
+  std::vector<double> values;
+  TextCells cells;
+  for (const auto& [rank, figures] : ranks) {
+    const auto figure = figures.find(name);
+    cells.push_back(figure == figures.end() ? "-" : figure_text(name, figure->second));
+    if (figure != figures.end()) values.push_back(figure->second);
+  }
+  if (ranks.size() <= kMostRankColumns) return cells;
+  if (values.empty()) return {"-", "-", "-"};
+  const auto [low, high] = std::ranges::minmax_element(values);
+  return {figure_text(name, *low), figure_text(name, median(values)), figure_text(name, *high)};
+}
+
+TextCells headings(const std::map<std::int64_t, ByName>& ranks) {
+  TextCells headings{"figure", "job"};
+  for (const auto& [rank, figures] : ranks) headings.push_back("rank " + std::to_string(rank));
+  if (ranks.size() <= kMostRankColumns) return headings;
+  return {"figure", "job", "lowest rank's", "median", "largest"};
+}
+
+void print_times(std::ostream& out, const ProfileDifference& difference) {
+  if (difference.times.empty()) {
+    out << "no iterations to compare\n";
+    return;
+  }
+  Table table({"", difference.before, difference.after, "change", ""});
+  for (const TimeDifference& each : difference.times) {
+    char verdict[64];
+    std::snprintf(verdict, sizeof verdict, "%s the noise (p = %.2g)",
+                  each.is_beyond_noise() ? "beyond" : "within", each.p);
+    table.add({each.name, time(each.before_ns), time(each.after_ns),
+               change_text(each.before_ns, each.after_ns), verdict});
+  }
+  table.print(out);
+  out << "over " << difference.times.front().before_iterations << " and "
+      << difference.times.front().after_iterations << " iterations\n";
+}
+
+void print_metric_changes(std::ostream& out, const ProfileDifference& difference) {
+  Table table({"figure", "rank", difference.before, difference.after, "change"});
+  std::size_t rows = 0;
+  for (const MetricDifference& each : difference.metrics) {
+    if (each.before == each.after) continue;
+    const auto text = [&](const std::optional<double>& value) {
+      return value ? figure_text(each.name, *value) : "-";
+    };
+    table.add({each.name, each.rank ? std::to_string(*each.rank) : "", text(each.before),
+               text(each.after),
+               each.before && each.after ? change_text(*each.before, *each.after) : "-"});
+    ++rows;
+  }
+  if (rows == 0) return;
+  out << '\n';
+  table.print(out);
+}
+
+void print_task_changes(std::ostream& out, const ProfileDifference& difference, std::size_t most) {
+  if (difference.tasks.empty() || most == 0) return;
+  Table table({"task", "kind", difference.before, difference.after, "of an iteration"});
+  for (std::size_t i = 0; i < std::min(most, difference.tasks.size()); ++i) {
+    const TaskDifference& each = difference.tasks[i];
+    const auto text = [](const TaskFigures& figures) {
+      return figures.records == 0 ? "-" : time(figures.median_ns);
+    };
+    table.add({printable(each.name, kProfileViewNameLimitBytes),
+               std::string(category_of(each.kind)), text(each.before), text(each.after),
+               signed_time(each.change_ns())});
+  }
+  out << '\n';
+  table.print(out);
+  if (difference.tasks.size() > most) {
+    out << difference.tasks.size() - most << " further tasks changed less; --json has them all\n";
+  }
+}
+
+}  // namespace
+
+std::string figure_text(std::string_view name, double value) {
+  if (name.ends_with("_ns")) return time(value);
+  if (name.ends_with("bandwidth")) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%.4g GB/s", value / 1e9);
+    return text;
+  }
+  const bool is_share =
+      name.ends_with("share") || name.ends_with("overlap") || name.ends_with("efficiency");
+  return is_share ? percent_text(value) : value_text(value, Unit::none);
+}
+
+void print_notes(std::ostream& out, std::span<const std::string> notes) {
+  for (const std::string& note : notes) out << "note: " << printable(note, kNoteLimitBytes) << '\n';
+}
+
+void print_profiles(std::ostream& out, std::span<const ProfileSummary> profiles) {
+  Table table({"profile", "made", "source", "workload", "iterations", "iteration", "exposed",
+               "traces", ""});
+  for (const ProfileSummary& profile : profiles) {
+    table.add({profile.row.name, time_text(profile.row.created_at_ns), profile.row.source,
+               printable(profile.workload, kProfileViewNameLimitBytes),
+               std::to_string(profile.iterations), time(profile.iteration_ns),
+               profile.exposed_share ? percent_text(*profile.exposed_share) : "-",
+               traces_text(profile), profile.row.kept ? "kept" : ""});
+  }
+  table.print(out);
+}
+
+void print_profile(std::ostream& out, const ProfileSummary& profile) {
+  const ProfileRow& row = profile.row;
+  Table table({"profile", row.name});
+  table.add({"made", time_text(row.created_at_ns) + (row.kept ? ", kept" : "")});
+  table.add({"source", printable(row.source, kProfileViewNameLimitBytes)});
+  if (!profile.workload.empty()) {
+    table.add({"workload", printable(profile.workload, kProfileViewNameLimitBytes)});
+  }
+  if (profile.topology) table.add({"topology", place_text(*profile.topology)});
+  table.add({"configuration", config_text(row.config)});
+  table.add({"iterations", std::to_string(profile.iterations)});
+  table.add({"iteration", time(profile.iteration_ns)});
+  table.add({"structure", profile.tasks == 0 ? "unknown: nothing can be predicted"
+                                             : std::to_string(profile.tasks) + " tasks a step"});
+  const auto overhead = row.detail.find("overhead");
+  if (overhead != row.detail.end() && overhead->is_object()) {
+    table.add({"overhead", overhead_text(*overhead)});
+  }
+  table.print(out);
+  out << '\n';
+  Table ranks({"rank", "host", "records", "lost", "left out", "clock", "trace"});
+  for (const ProfileRank& rank : row.ranks) {
+    ranks.add({std::to_string(rank.rank), printable(rank.host, kProfileViewNameLimitBytes),
+               std::to_string(rank.records), std::to_string(rank.dropped),
+               std::to_string(rank.quarantined), clock_text(rank),
+               rank.trace_path.empty() ? "missing" : printable(rank.trace_path, kNoteLimitBytes)});
+  }
+  ranks.print(out);
+  print_notes(out, notes_of(row));
+}
+
+void print_figures(std::ostream& out, const ProfileFigures& figures) {
+  ByName job;
+  std::map<std::int64_t, ByName> ranks;
+  std::vector<std::string> names;  // in the order of the store
+  for (const ProfileMetric& metric : figures.metrics) {
+    if (std::ranges::find(names, metric.name) == names.end()) names.push_back(metric.name);
+    (metric.rank ? ranks[*metric.rank] : job)[metric.name] = metric.value;
+  }
+  if (names.empty()) {
+    out << "profile " << figures.profile << " has no figures; `hocket profiles show` has the "
+        << "reason\n";
+    return;
+  }
+  Table table(headings(ranks));
+  for (const std::string& name : names) {
+    const auto of_job = job.find(name);
+    TextCells cells{name, of_job == job.end() ? "" : figure_text(name, of_job->second)};
+    const bool is_of_ranks =
+        std::ranges::any_of(ranks, [&](const auto& rank) { return rank.second.contains(name); });
+    TextCells more = rank_cells(ranks, name);
+    if (!is_of_ranks) std::ranges::fill(more, "");
+    cells.insert(cells.end(), more.begin(), more.end());
+    table.add(std::move(cells));
+  }
+  table.print(out);
+}
+
+void print_difference(std::ostream& out, const ProfileDifference& difference,
+                      std::size_t most_tasks) {
+  print_times(out, difference);
+  print_metric_changes(out, difference);
+  print_task_changes(out, difference, most_tasks);
+  print_notes(out, difference.notes);
+}
+
+void print_pruned(std::ostream& out, std::span<const PruneDecision> decisions, bool is_done) {
+  if (decisions.empty()) {
+    out << "nothing to remove\n";
+    return;
+  }
+  Table table({is_done ? "removed" : "would go", "made", "traces", "because"});
+  for (const PruneDecision& each : decisions) {
+    table.add({each.profile.name, time_text(each.profile.created_at_ns),
+               bytes_text(each.profile.bytes), each.reason});
+  }
+  table.print(out);
+}
+
+}  // namespace hocket

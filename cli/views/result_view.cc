@@ -1,0 +1,319 @@
+#include "cli/views/result_view.h"
+
+#include <algorithm>
+#include <limits>
+#include <ostream>
+#include <set>
+
+#include "cli/inputs/store_access.h"
+#include "cli/output/table.h"
+#include "core/base/json.h"
+#include "core/base/printable_text.h"
+#include "tuner/study/study_definition.h"
+#include "tuner/table/csv.h"
+#include "tuner/table/recorded_table.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kMessageLimitBytes = 80, kResultViewNameLimitBytes = 60;
+
+nlohmann::json number_or_null(std::optional<double> number) {
+  return number ? nlohmann::json(*number) : nlohmann::json();
+}
+
+nlohmann::json measured_json(const MeasuredParams& measured) {
+  nlohmann::json document = {
+      {"params", to_json(measured.params)},
+      {"value", number_or_null(measured.value)},
+      {"spread", measured.value ? nlohmann::json(measured.spread) : nlohmann::json()}};
+  if (!measured.others.empty()) document["others"] = measured.others;
+  return document;
+}
+
+Result<std::vector<double>> others_from_json(const nlohmann::json& document) {
+  std::vector<double> others;
+  if (!document.contains("others")) return others;
+  const auto array = read_array(document, "others");
+  if (!array) return failure(array.error());
+  for (const auto& each : *array) {
+    const auto value = number_of(each, "others", std::numeric_limits<double>::lowest(),
+                                 std::numeric_limits<double>::max());
+    if (!value) return failure(value.error());
+    others.push_back(*value);
+  }
+  return others;
+}
+
+Result<MeasuredParams> measured_from_json(const nlohmann::json& object) {
+  const auto params_document = read_object(object, "params");
+  if (!params_document) return failure(params_document.error());
+  auto params = params_from_json(*params_document);
+  if (!params) return failure(params.error());
+  MeasuredParams measured{std::move(*params), std::nullopt, 0};
+  if (object.contains("value") && object.at("value").is_null()) return measured;
+  const auto value = read_number(object, "value");
+  if (!value) return failure(value.error());
+  const auto spread = read_number(object, "spread");
+  if (!spread) return failure(spread.error());
+  auto others = others_from_json(object);
+  if (!others) return failure(others.error());
+  measured.value = *value;
+  measured.spread = *spread;
+  measured.others = std::move(*others);
+  return measured;
+}
+
+Result<MeasuredParams> measured_from_json(const nlohmann::json& document, const char* field) {
+  const auto object = read_object(document, field);
+  if (!object) return failure(object.error());
+  return measured_from_json(*object);
+}
+
+nlohmann::json front_json(const std::vector<FinishedTrial>& front) {
+  auto list = nlohmann::json::array();
+  for (const FinishedTrial& trial : front) {
+    const TrialOutcome& outcome = trial.outcome;
+    auto entry = measured_json({trial.params, outcome.value, outcome.spread, outcome.others});
+    entry["number"] = trial.number + 1;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Result<std::vector<FinishedTrial>> front_from_json(const nlohmann::json& document) {
+  std::vector<FinishedTrial> front;
+  if (!document.contains("front")) return front;
+  const auto array = read_array(document, "front");
+  if (!array) return failure(array.error());
+  for (const auto& each : *array) {
+    if (!each.is_object()) return failure(wrong_field("front", "objects", each));
+    auto measured = measured_from_json(each);
+    if (!measured) return failure(measured.error().in("field \"front\""));
+    const auto number = read_integer(each, "number", 1, std::numeric_limits<std::int64_t>::max());
+    if (!number) return failure(number.error().in("field \"front\""));
+    FinishedTrial trial{*number - 1, TrialPhase::search, std::move(measured->params), {}};
+    trial.outcome.state = TrialState::complete;
+    trial.outcome.value = measured->value.value_or(0);
+    trial.outcome.spread = measured->spread;
+    trial.outcome.others = std::move(measured->others);
+    front.push_back(std::move(trial));
+  }
+  return front;
+}
+
+/// Of further objectives; empty when the trial has not completed.
+std::vector<double> others_of(const TrialRow& trial) {
+  return trial.state == TrialState::complete ? others_in(trial.measurements)
+                                             : std::vector<double>();
+}
+
+std::string time_or_empty(std::optional<std::int64_t> unix_ns) {
+  return unix_ns ? time_text(*unix_ns) : std::string();
+}
+
+std::string cell(const nlohmann::json& value) {
+  return value.is_string() ? printable(value.get<std::string>(), kMessageLimitBytes)
+                           : json_text(value);
+}
+
+void print_objective_columns(std::ostream& out, const std::set<std::string>& parameters,
+                             const StudyView& view) {
+  if (view.others.empty()) {
+    std::string name = "value";
+    while (parameters.contains(name)) name += '_';
+    out << name << '\n';
+    return;
+  }
+  const auto column = [](const std::string& text) {
+    return csv_cell(std::string(RecordedTable::kObjectivePrefix) + text);
+  };
+  out << column(view.objective);
+  for (const Objective& other : view.others) out << ',' << column(to_text(other));
+  out << '\n';
+}
+
+void print_list(std::ostream& out, const char* label, const std::vector<std::string>& texts) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    out << (i == 0 ? label : ", ") << printable(texts[i], kMessageLimitBytes);
+  }
+  if (!texts.empty()) out << '\n';
+}
+
+}  // namespace
+
+Result<StudyView> study_view(Store& store, const StudyRow& study) {
+  const std::string where = "study " + study.name;
+  const auto definition = study_definition_from_json(study.definition);
+  if (!definition) return failure(definition.error().in(where));
+  auto topology = topology_of(store, study);
+  if (!topology) return failure(topology.error().in(where));
+  auto workload = workload_of(store, study);
+  if (!workload) return failure(workload.error().in(where));
+  StudyView view{study.name, unit_of(definition->objective), to_text(definition->objective),
+                 std::move(*topology), std::move(workload->name)};
+  for (const auto& constraint : definition->space.constraints()) {
+    view.constraints.push_back(constraint.text());
+  }
+  for (const Limit& limit : definition->limits) view.limits.push_back(readable(limit));
+  view.others = definition->other_objectives;
+  return view;
+}
+
+TrialDetail detail_for(const StudyView& view) {
+  return view.others.empty() ? TrialDetail::summary : TrialDetail::with_measurements;
+}
+
+nlohmann::json to_json(const StudyView& view) {
+  nlohmann::json objectives = {{{"objective", view.objective}, {"unit", to_string(view.unit)}}};
+  for (const Objective& other : view.others)
+    objectives.push_back({{"objective", to_text(other)}, {"unit", to_string(unit_of(other))}});
+  return {{"study", view.name},
+          {"objective", view.objective},
+          {"unit", to_string(view.unit)},
+          {"objectives", std::move(objectives)},
+          {"workload", view.workload},
+          {"topology", readable_name(view.topology)},
+          {"link", view.topology.link},
+          {"emulated_link", !emulation_note(view.topology).empty()},
+          {"constraints", view.constraints},
+          {"limits", view.limits}};
+}
+
+nlohmann::json to_json(const StudyResult& result) {
+  nlohmann::json document = {{"default", measured_json(result.default_params)},
+                             {"best", measured_json(result.best)},
+                             {"promoted", result.promoted},
+                             {"gain", result.gain},
+                             {"noise", result.noise},
+                             {"reason", result.reason},
+                             {"stopped", result.stopped}};
+  if (!result.front.empty()) document["front"] = front_json(result.front);
+  return document;
+}
+
+Result<StudyResult> study_result_from_json(const nlohmann::json& document) {
+  auto default_params = measured_from_json(document, "default");
+  if (!default_params) return failure(default_params.error());
+  auto best = measured_from_json(document, "best");
+  if (!best) return failure(best.error());
+  const auto gain = read_number(document, "gain"), noise = read_number(document, "noise");
+  if (!gain) return failure(gain.error());
+  if (!noise) return failure(noise.error());
+  auto reason = read_string(document, "reason");
+  if (!reason) return failure(reason.error());
+  const auto promoted = document.find("promoted");
+  if (promoted == document.end() || !promoted->is_boolean()) {
+    return failure(ErrorCode::invalid_argument, "field \"promoted\": expected true or false");
+  }
+  auto front = front_from_json(document);
+  if (!front) return failure(front.error());
+  const auto stopped = document.find("stopped");
+  return StudyResult{.default_params = std::move(*default_params),
+                     .best = std::move(*best),
+                     .promoted = promoted->get<bool>(),
+                     .gain = *gain,
+                     .noise = *noise,
+                     .reason = std::move(*reason),
+                     .stopped = stopped == document.end() || !stopped->is_string()
+                                    ? ""
+                                    : stopped->get<std::string>(),
+                     .front = std::move(*front),
+                     .trials = {}};
+}
+
+nlohmann::json trials_json(std::span<const TrialRow> trials) {
+  auto list = nlohmann::json::array();
+  for (const auto& trial : trials) {
+    list.push_back({{"number", trial.number},
+                    {"phase", to_string(trial.phase)},
+                    {"state", to_string(trial.state)},
+                    {"params", trial.params},
+                    {"value", number_or_null(trial.value)},
+                    {"spread", number_or_null(trial.spread)},
+                    {"message", trial.message},
+                    {"started_at", time_text(trial.started_at_ns)},
+                    {"finished_at", time_or_empty(trial.finished_at_ns)}});
+    if (auto others = others_of(trial); !others.empty()) list.back()["others"] = std::move(others);
+  }
+  return list;
+}
+
+void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const StudyView& view) {
+  std::vector<const TrialRow*> finished;
+  std::set<std::string> names;
+  for (const auto& trial : trials) {
+    if (trial.phase != TrialPhase::search || trial.state == TrialState::running) continue;
+    finished.push_back(&trial);
+    for (const auto& [name, value] : trial.params.items()) names.insert(name);
+  }
+  for (const auto& name : names) out << csv_cell(name) << ',';
+  print_objective_columns(out, names, view);
+  for (const TrialRow* trial : finished) {
+    for (const auto& name : names) {
+      const auto value = trial->params.value(name, nlohmann::json(""));
+      out << csv_cell(value.is_string() ? value.get<std::string>() : json_text(value));
+      out << ',';
+    }
+    const bool has_value = trial->state == TrialState::complete && trial->value;
+    out << (has_value ? to_text(ParameterValue(*trial->value)) : "");
+    const auto others = others_of(*trial);
+    for (std::size_t i = 0; i < view.others.size(); ++i)
+      out << ',' << (i < others.size() ? to_text(ParameterValue(others[i])) : "");
+    out << '\n';
+  }
+}
+
+void print_trials(std::ostream& out, std::span<const TrialRow> trials, const StudyView& view) {
+  std::set<std::string> names;
+  for (const auto& trial : trials) {
+    for (const auto& [name, value] : trial.params.items()) names.insert(name);
+  }
+  std::vector<std::string> headings = {"trial", "phase", "state"};
+  headings.insert(headings.end(), names.begin(), names.end());
+  headings.push_back(view.others.empty() ? "value"
+                                         : printable(view.objective, kResultViewNameLimitBytes));
+  for (const Objective& other : view.others)
+    headings.push_back(printable(to_text(other), kResultViewNameLimitBytes));
+  headings.emplace_back("message");
+  Table table(std::move(headings));
+  for (const auto& trial : trials) {
+    std::vector<std::string> cells = {std::to_string(trial.number),
+                                      std::string(to_string(trial.phase)),
+                                      std::string(to_string(trial.state))};
+    for (const auto& name : names) {
+      cells.push_back(trial.params.contains(name) ? cell(trial.params.at(name)) : "");
+    }
+    cells.push_back(measured_text(trial.value, trial.spread.value_or(0), view.unit));
+    const auto others = others_of(trial);
+    for (std::size_t i = 0; i < view.others.size(); ++i)
+      cells.push_back(i < others.size() ? value_text(others[i], unit_of(view.others[i])) : "-");
+    cells.push_back(printable(trial.message, kMessageLimitBytes));
+    table.add(std::move(cells));
+  }
+  table.print(out);
+}
+
+void print_heading(std::ostream& out, const StudyView& view) {
+  out << "study " << view.name << ": " << view.workload << " on " << place_text(view.topology)
+      << '\n';
+  print_list(out, "required ", view.constraints);
+  print_list(out, "limited to ", view.limits);
+}
+
+void print_result(std::ostream& out, const StudyResult& result, Unit unit) {
+  const auto line = [&](const char* label, const MeasuredParams& measured) {
+    out << label << measured_text(measured.value, measured.spread, unit) << "  "
+        << params_text(measured.params) << '\n';
+  };
+  line("default  ", result.default_params);
+  line("best     ", result.best);
+  if (result.default_params.value) {
+    out << "gain     " << percent_text(result.gain) << ", noise " << percent_text(result.noise)
+        << '\n';
+  }
+  if (!result.stopped.empty()) out << "stopped: " << result.stopped << '\n';
+  out << (result.promoted ? "promoted: " : "not promoted: ") << result.reason << '\n';
+}
+
+}  // namespace hocket

@@ -1,0 +1,144 @@
+#include "cli/views/simulation_view.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ostream>
+
+#include "cli/output/table.h"
+#include "cli/output/value_text.h"
+#include "core/base/statistics.h"
+
+namespace hocket {
+namespace {
+
+std::string time(std::int64_t ns) {
+  return value_text(static_cast<double>(ns), Unit::nanoseconds);
+}
+
+/// "partition_bytes=4194304 credit_bytes=16777216 …": what is searched unless asked otherwise, and
+/// what else differs from the default.
+std::string config_text(const ScheduleConfig& config) {
+  const auto values = knob_values(config);
+  const auto changed = changed_knobs(ScheduleConfig{}, config);
+  std::string text;
+  const auto add = [&](const std::string& name) {
+    const auto& value = values.at(name);
+    text += (text.empty() ? "" : " ") + name + "=" +
+            (value.is_string() ? value.get<std::string>() : value.dump());
+  };
+  for (const Knob& knob : schedule_knobs()) {
+    const std::string name(knob.name);
+    if (knob.searched || std::ranges::count(changed, name) > 0) add(name);
+  }
+  for (const std::string& name : changed) {
+    if (name.starts_with("regions.")) add(name);
+  }
+  return text;
+}
+
+/// "40.1 ms (12.5 % of the iteration)"
+std::string exposed_text(const Simulation& simulation) {
+  const auto iteration_ns = static_cast<double>(std::max<std::int64_t>(simulation.iteration_ns, 1));
+  return time(simulation.exposed_ns) + " (" +
+         percent_text(static_cast<double>(simulation.exposed_ns) / iteration_ns) +
+         " of the iteration)";
+}
+
+std::string ranks_text(const StepDescription& step, const Simulation& simulation) {
+  std::string text = std::to_string(step.ranks);
+  if (simulation.simulated_ranks < step.ranks) {
+    text += " (" + std::to_string(simulation.simulated_ranks) + " simulated, the others are alike)";
+  }
+  return text;
+}
+
+/// The standard deviation and the range of the second half of the iterations, over which a
+/// simulation with jitter takes its mean.
+std::string spread_text(const Simulation& simulation) {
+  const auto& all = simulation.iterations_ns;
+  const std::vector<double> half(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2),
+                                 all.end());
+  if (half.empty()) return "-";
+  const auto [low, high] = std::minmax_element(half.begin(), half.end());
+  return value_text(standard_deviation(half), Unit::nanoseconds) + " (" +
+         value_text(*low, Unit::nanoseconds) + " to " + value_text(*high, Unit::nanoseconds) +
+         ", " + std::to_string(half.size()) + " iterations)";
+}
+
+std::size_t best_row(std::span<const SweepRow> rows) {
+  const auto best = std::min_element(rows.begin(), rows.end(), [](auto& a, auto& b) {
+    return a.prediction.simulation.iteration_ns < b.prediction.simulation.iteration_ns;
+  });
+  return static_cast<std::size_t>(best - rows.begin());
+}
+
+double speedup(const SweepRow& row, const SweepRow& first) {
+  const auto ns = std::max<std::int64_t>(row.prediction.simulation.iteration_ns, 1);
+  return static_cast<double>(first.prediction.simulation.iteration_ns) / static_cast<double>(ns);
+}
+
+}  // namespace
+
+nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction) {
+  const Simulation& s = prediction.simulation;
+  return {{"iteration_ns", s.iteration_ns},
+          {"exposed_ns", s.exposed_ns},
+          {"compute_ns", s.compute_ns},
+          {"communication_ns", s.communication_ns},
+          {"bound_ns", s.bound_ns},
+          {"efficiency", s.efficiency},
+          {"parts", s.parts},
+          {"events", s.events},
+          {"ranks", step.ranks},
+          {"simulated_ranks", s.simulated_ranks},
+          {"iterations_ns", s.iterations_ns},
+          {"config", to_json(prediction.config)}};
+}
+
+void print_prediction(std::ostream& out, const StepDescription& step,
+                      const Prediction& prediction) {
+  const Simulation& s = prediction.simulation;
+  Table table({"iteration", time(s.iteration_ns)});
+  if (step.jitter.kind != JitterKind::none) table.add({"  spread", spread_text(s)});
+  table.add({"exposed communication", exposed_text(s)});
+  table.add({"computation", time(s.compute_ns)});
+  table.add({"communication", time(s.communication_ns)});
+  table.add({"bound T*", time(s.bound_ns)});
+  table.add({"overlap efficiency η", percent_text(s.efficiency)});
+  table.add({"parts a step", std::to_string(s.parts)});
+  table.add({"ranks", ranks_text(step, s)});
+  table.add({"configuration", config_text(prediction.config)});
+  table.print(out);
+}
+
+nlohmann::json sweep_json(const StepDescription& step, std::span<const SweepRow> rows) {
+  auto array = nlohmann::json::array();
+  const std::size_t best = best_row(rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    array.push_back(prediction_json(step, rows[i].prediction));
+    array.back()["speedup"] = speedup(rows[i], rows[0]);
+    array.back()["best"] = i == best;
+  }
+  return array;
+}
+
+void print_sweep(std::ostream& out, std::span<const KnobSweep> sweeps,
+                 std::span<const SweepRow> rows) {
+  std::vector<std::string> headings;
+  for (const auto& sweep : sweeps) headings.push_back(sweep.name);
+  headings.insert(headings.end(), {"iteration", "exposed", "efficiency", "speed-up", ""});
+  Table table(std::move(headings));
+  const std::size_t best = best_row(rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Simulation& s = rows[i].prediction.simulation;
+    char ratio[32];
+    std::snprintf(ratio, sizeof ratio, "%.3f", speedup(rows[i], rows[0]));
+    auto cells = rows[i].values;
+    cells.insert(cells.end(), {time(s.iteration_ns), time(s.exposed_ns), percent_text(s.efficiency),
+                               ratio, i == best ? "best" : ""});
+    table.add(std::move(cells));
+  }
+  table.print(out);
+}
+
+}  // namespace hocket

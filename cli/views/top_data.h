@@ -1,0 +1,51 @@
+#pragma once
+
+// What `hocket top` shows, as data: the jobs that a daemon knows, and what was pushed last. Reading
+// the daemon's answers is pure; a daemon of another version may say less.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/protocol/job_message.h"
+#include "tuner/client/link/http_client.h"
+
+namespace hocket {
+
+struct TopJob {
+  std::string name;        ///< else its id; printable
+  std::int64_t ranks = 0;  ///< 0: not known
+  std::int64_t step = 0;
+  double iteration_ns = 0;                   ///< 0: none yet
+  std::optional<double> exposed_share = {};  ///< of the iteration
+  std::vector<LaneActivity> lanes = {};
+  std::int64_t version = 0;      ///< 0: the job's own
+  std::string last_change = {};  ///< printable
+  bool connected = false;
+};
+
+/// A version that was brought to a key's jobs.
+struct TopPush {
+  std::int64_t at_unix_ns = 0;
+  std::int64_t version = 0;
+  std::string key = {};  ///< short
+  std::string who = {}, origin = {}, stage = {}, note = {};
+};
+
+struct TopData {
+  std::vector<TopJob> jobs = {};  ///< in the order of arrival
+  std::optional<TopPush> push = {};
+};
+
+/// From the answer of GET /v1/jobs.
+std::vector<TopJob> top_jobs_of(const nlohmann::json& answer);
+/// The newest in the answer of GET /v1/audit.
+std::optional<TopPush> last_push_of(const nlohmann::json& answer);
+
+/// Asks the daemon.
+Result<TopData> fetch_top(HttpClient& client);
+
+}  // namespace hocket

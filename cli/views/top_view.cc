@@ -1,0 +1,167 @@
+#include "cli/views/top_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "cli/output/columns.h"
+#include "cli/output/value_text.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kWidestBusy = 24;
+
+/// A column of the table; the cells are those of the jobs.
+struct Column {
+  const char* heading;
+  int worth;          ///< the column of the least goes first when there is no room
+  bool right;         ///< aligned
+  std::size_t least;  ///< columns of text that may be cut; 0: it is not cut
+  std::size_t most = std::string::npos;
+  std::vector<std::string> cells = {};
+  std::size_t width = 0;
+};
+
+std::string iteration_text(double iteration_ns) {
+  if (iteration_ns <= 0) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f ms", iteration_ns / 1e6);
+  return text;
+}
+
+/// A bar of one character a lane: streams, channels, copies, with "/" between them.
+std::string busy_text(const std::vector<LaneActivity>& lanes) {
+  static constexpr std::array kBars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::string text;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (i > 0 && lanes[i].kind != lanes[i - 1].kind) text += "/";
+    const auto level = static_cast<std::size_t>(std::floor(lanes[i].busy * kBars.size()));
+    text += kBars[std::min(level, kBars.size() - 1)];
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::vector<Column> columns_of_jobs(const std::vector<const TopJob*>& jobs) {
+  std::vector<Column> columns = {{"job", 8, false, 15},   {"ranks", 4, true, 0},
+                                 {"step", 5, true, 0},    {"iteration", 7, true, 0},
+                                 {"exposed", 6, true, 0}, {"busy", 2, false, 0, kWidestBusy},
+                                 {"version", 3, true, 0}, {"last change", 1, false, 10}};
+  for (const TopJob* job : jobs) {
+    const std::string cells[] = {job->connected ? job->name : job->name + " (away)",
+                                 job->ranks > 0 ? std::to_string(job->ranks) : "-",
+                                 std::to_string(job->step),
+                                 iteration_text(job->iteration_ns),
+                                 job->exposed_share ? percent_text(*job->exposed_share) : "-",
+                                 busy_text(job->lanes),
+                                 job->version > 0 ? std::to_string(job->version) : "own",
+                                 job->last_change};
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
+  }
+  for (Column& column : columns) {
+    column.width = hocket::columns_of(column.heading);
+    for (const auto& cell : column.cells)
+      column.width = std::max(column.width, hocket::columns_of(cell));
+    column.width = std::min(column.width, column.most);
+  }
+  return columns;
+}
+
+std::size_t least_of(const Column& column) {
+  return column.least == 0 ? column.width : std::min(column.least, column.width);
+}
+
+/// Leaves out what does not fit `width`, and shares what there is.
+void fit(std::vector<Column>& columns, std::size_t width) {
+  const auto needed = [&] {
+    std::size_t sum = kGap * (columns.size() - 1);
+    for (const Column& column : columns) sum += least_of(column);
+    return sum;
+  };
+  while (columns.size() > 1 && needed() > width)
+    columns.erase(std::ranges::min_element(columns, {}, &Column::worth));
+  std::size_t spare = width > needed() ? width - needed() : 0;
+  for (Column& column : columns) {
+    const std::size_t wanted = column.width;
+    column.width = std::min(least_of(column), width);
+    // The first gets at most half, where another could use it, too.
+    const bool is_first = &column == &columns.front();
+    const bool shares = is_first && columns.back().least > 0 && columns.size() > 1;
+    const std::size_t more =
+        std::min(wanted - std::min(wanted, column.width), shares ? (spare + 1) / 2 : spare);
+    column.width += more;
+    spare -= more;
+  }
+}
+
+std::string line_of(const std::vector<Column>& columns, std::size_t row) {
+  std::string line;
+  for (const Column& column : columns) {
+    if (!line.empty()) line += std::string(kGap, ' ');
+    const std::string cell = row == 0 ? column.heading : column.cells[row - 1];
+    line += column.right ? fitted_right(cell, column.width) : fitted(cell, column.width);
+  }
+  return line;
+}
+
+std::string heading_of(const TopShown& shown) {
+  const auto& jobs = shown.data.jobs;
+  const auto away = std::ranges::count(jobs, false, &TopJob::connected);
+  std::string text = "hocket top  " + shown.daemon + "  " + time_text(shown.at_unix_ns) + "  " +
+                     std::to_string(jobs.size()) + (jobs.size() == 1 ? " job" : " jobs");
+  if (away > 0) text += ", " + std::to_string(away) + " away";
+  return text;
+}
+
+std::string trouble_of(const TopShown& shown) {
+  if (shown.trouble.empty()) return "";
+  return "no answer for " + std::to_string(shown.trouble_since_ns / 1'000'000'000) +
+         " s, asking again: " + shown.trouble;
+}
+
+std::string push_of(const TopData& data) {
+  if (!data.push) return "last push: none";
+  const TopPush& push = *data.push;
+  std::string text = "last push: version " + std::to_string(push.version) + " for " + push.key +
+                     " by " + push.who + ", " + push.stage + ", " + time_text(push.at_unix_ns) +
+                     " (" + push.origin + ")";
+  return push.note.empty() ? text : text + ": " + push.note;
+}
+
+std::string trimmed(const std::string& text, std::size_t width) {
+  std::string line = fitted(text, width);
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> top_lines(const TopShown& shown, const TopSize& size) {
+  std::vector<std::string> lines = {heading_of(shown)};
+  if (const auto trouble = trouble_of(shown); !trouble.empty()) lines.push_back(trouble);
+  std::vector<const TopJob*> jobs;
+  for (const TopJob& job : shown.data.jobs) jobs.push_back(&job);
+  std::ranges::stable_partition(jobs, &TopJob::connected);
+  // Below the jobs: the last push. Above them: their headings.
+  const std::size_t others = lines.size() + 2;
+  std::size_t room = jobs.size();
+  if (size.height > 0) room = size.height > others ? size.height - others : 0;
+  std::size_t more = 0;
+  if (jobs.size() > room) {
+    const std::size_t fitting = room > 0 ? room - 1 : 0;
+    more = jobs.size() - fitting;
+    jobs.resize(fitting);
+  }
+  auto columns = columns_of_jobs(jobs);
+  fit(columns, size.width);
+  for (std::size_t row = 0; row <= jobs.size(); ++row) lines.push_back(line_of(columns, row));
+  if (more > 0) lines.push_back("and " + std::to_string(more) + " more");
+  lines.push_back(push_of(shown.data));
+  if (size.height > 0 && lines.size() > size.height) lines.resize(size.height);
+  for (std::string& line : lines) line = trimmed(line, size.width);
+  return lines;
+}
+
+}  // namespace hocket

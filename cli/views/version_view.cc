@@ -1,0 +1,83 @@
+#include "cli/views/version_view.h"
+
+#include <algorithm>
+
+#include "cli/output/value_text.h"
+#include "core/base/printable_text.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kActorLimitBytes = 80;
+
+std::string by(const PromotionRow& version) {
+  if (version.actor.empty()) return {};
+  return " by " + printable(version.actor, kActorLimitBytes);
+}
+
+std::string how_text(const PromotionRow& version, const std::string& study) {
+  switch (version.origin) {
+    case PromotionOrigin::study:
+      return "promoted by study " + study;
+    case PromotionOrigin::live:
+      return "found by live tuning";
+    case PromotionOrigin::push:
+      return "pushed" + by(version);
+    case PromotionOrigin::rollback:
+      return "rolled back to" + by(version);
+    case PromotionOrigin::pin:
+      return "pinned" + by(version);
+  }
+  return {};
+}
+
+std::string what_became_of(PromotionStage stage) {
+  switch (stage) {
+    case PromotionStage::staged:
+      return "is tried on one job first";
+    case PromotionStage::released:
+      return "is released";
+    case PromotionStage::withdrawn:
+      return "was withdrawn";
+    case PromotionStage::held:
+      return "is held, since its key was pinned";
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> study_name(Store& store, const PromotionRow& version) {
+  if (!version.study_id) return std::string();
+  return store.study(std::to_string(*version.study_id)).map([](auto study) { return study.name; });
+}
+
+Result<std::optional<PromotionRow>> version_of(Store& store, const StudyRow& study) {
+  const auto versions = store.promotions({.study_id = study.id});
+  if (!versions) return failure(versions.error());
+  const auto last = std::find_if(versions->rbegin(), versions->rend(), [](const auto& version) {
+    return version.origin == PromotionOrigin::study;
+  });
+  return last == versions->rend() ? std::nullopt : std::optional(*last);
+}
+
+std::string made_text(const PromotionRow& version, const std::string& study) {
+  return how_text(version, study) + " on " + time_text(version.promoted_at_ns);
+}
+
+std::string standing_text(const PromotionRow& version, const std::string& study) {
+  return "version " + std::to_string(version.id) + ", " + made_text(version, study) + ", " +
+         what_became_of(version.stage);
+}
+
+nlohmann::json to_json(const PromotionRow& version, const std::string& study) {
+  return {{"version", version.id},
+          {"stage", to_string(version.stage)},
+          {"origin", to_string(version.origin)},
+          {"study", study.empty() ? nlohmann::json() : nlohmann::json(study)},
+          {"actor", version.actor},
+          {"note", version.note},
+          {"promoted_at", time_text(version.promoted_at_ns)}};
+}
+
+}  // namespace hocket

@@ -1,0 +1,245 @@
+#include "core/base/json.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <vector>
+
+namespace hocket {
+namespace {
+
+/// Builds the document as the parser reads it, and stops at once at what is too deep or too long.
+/// The parser calls its functions by these names.
+class DocumentBuilder {
+ public:
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return add(value); }
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+  bool number_float(double value, const std::string&) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(nlohmann::json::binary_t&) { return false; }  // not in text
+  bool start_object(std::size_t) { return open(nlohmann::json::object()); }
+  bool start_array(std::size_t) { return open(nlohmann::json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    open_.back().key = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) {
+    const std::string at = path();
+    problem_ = "is not valid JSON";
+    if (!at.empty()) problem_ += ", near field \"" + at + "\"";
+    problem_ += std::string(": ") + error.what();
+    return false;
+  }
+
+  /// What is wrong with the document, "" when nothing is.
+  const std::string& problem() const { return problem_; }
+  nlohmann::json take() { return std::move(document_); }
+
+ private:
+  struct Open {
+    nlohmann::json* container;
+    std::string key;  ///< read last, if it is an object
+  };
+
+  /// Puts `value` where it belongs; null when it may not be there.
+  nlohmann::json* put(nlohmann::json value) {
+    if (++values_ > kMaxJsonValues) {
+      problem_ = "has more than " + std::to_string(kMaxJsonValues) + " values";
+      return nullptr;
+    }
+    if (open_.empty()) return &(document_ = std::move(value));
+    auto& [container, key] = open_.back();
+    if (container->is_object()) return &((*container)[key] = std::move(value));
+    if (container->size() == static_cast<std::size_t>(kMaxJsonElements)) {
+      open_.pop_back();
+      problem_ = "has more than " + std::to_string(kMaxJsonElements) + " elements in field \"" +
+                 path() + "\"";
+      return nullptr;
+    }
+    container->push_back(std::move(value));
+    return &container->back();
+  }
+  bool add(nlohmann::json value) { return put(std::move(value)) != nullptr; }
+
+  bool open(nlohmann::json empty) {
+    if (open_.size() == static_cast<std::size_t>(kMaxJsonDepth)) {
+      problem_ = "is nested more than " + std::to_string(kMaxJsonDepth) + " levels deep";
+      return false;
+    }
+    nlohmann::json* const container = put(std::move(empty));
+    if (container == nullptr) return false;
+    open_.push_back({container, ""});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  /// Of what was read last: "layers[3].forward_ns".
+  std::string path() const {
+    std::string path;
+    for (const auto& [container, key] : open_) {
+      if (container->is_array()) {
+        // An element that is not complete is there already when it is an object or array.
+        const bool inside = &container != &open_.back().container;
+        path += "[" + std::to_string(container->size() - (inside ? 1 : 0)) + "]";
+      } else if (!key.empty()) {
+        path += (path.empty() ? "" : ".") + shortened(key);
+      }
+    }
+    return path;
+  }
+
+  static std::string shortened(const std::string& key) {
+    const std::string quoted =
+        nlohmann::json(key).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return quoted.substr(1, std::min<std::size_t>(quoted.size() - 2, 60));
+  }
+
+  nlohmann::json document_;
+  std::vector<Open> open_;
+  std::int64_t values_ = 0;
+  std::string problem_;
+};
+
+Result<const nlohmann::json*> find_field(const nlohmann::json& object, const char* field) {
+  const auto it = object.is_object() ? object.find(field) : object.end();
+  if (it == object.end()) {
+    return failure(ErrorCode::invalid_argument, std::string("field \"") + field + "\" is missing");
+  }
+  return &*it;
+}
+
+std::string number_text(double value) {
+  return nlohmann::json(value).dump();
+}
+
+}  // namespace
+
+Result<nlohmann::json> parse_object(std::string_view text, std::string_view what) {
+  DocumentBuilder builder;
+  try {
+    nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
+  } catch (const nlohmann::json::exception& e) {
+    return failure(ErrorCode::invalid_argument,
+                   std::string(what) + " is not valid JSON: " + e.what());
+  }
+  if (!builder.problem().empty())
+    return failure(ErrorCode::invalid_argument, std::string(what) + " " + builder.problem());
+  nlohmann::json document = builder.take();
+  if (!document.is_object()) {
+    return failure(ErrorCode::invalid_argument,
+                   std::string(what) + " must be a JSON object, found " + document.type_name());
+  }
+  return document;
+}
+
+Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return failure(ErrorCode::unavailable, "cannot read " + path);
+  std::string text;
+  std::array<char, 1 << 16> block;
+  while (static_cast<std::int64_t>(text.size()) <= limit_bytes &&
+         (file.read(block.data(), block.size()) || file.gcount() > 0)) {
+    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad()) return failure(ErrorCode::unavailable, "cannot read " + path);
+  if (static_cast<std::int64_t>(text.size()) > limit_bytes) {
+    return failure(ErrorCode::unavailable,
+                   path + " is larger than " + std::to_string(limit_bytes) + " bytes");
+  }
+  return text;
+}
+
+Error wrong_field(std::string_view path, std::string_view expected, const nlohmann::json& found) {
+  return Error{
+      ErrorCode::invalid_argument,
+      "field \"" + std::string(path) + "\": expected " + std::string(expected) + ", found " +
+          found.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, 60)};
+}
+
+Result<std::int64_t> integer_of(const nlohmann::json& value, std::string_view path,
+                                std::int64_t low, std::int64_t high) {
+  // Unsigned values above the signed range would wrap in get<int64_t>().
+  if (value.is_number_integer() &&
+      !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX})) {
+    const auto number = value.get<std::int64_t>();
+    if (low <= number && number <= high) return number;
+  }
+  return failure(wrong_field(
+      path, "an integer from " + std::to_string(low) + " to " + std::to_string(high), value));
+}
+
+Result<double> number_of(const nlohmann::json& value, std::string_view path, double low,
+                         double high) {
+  if (value.is_number()) {
+    const auto number = value.get<double>();
+    if (std::isfinite(number) && low <= number && number <= high) return number;
+  }
+  const bool bounded = low > std::numeric_limits<double>::lowest();
+  return failure(wrong_field(
+      path, bounded ? "a number from " + number_text(low) + " to " + number_text(high) : "a number",
+      value));
+}
+
+Result<std::int64_t> read_integer(const nlohmann::json& object, const char* field, std::int64_t low,
+                                  std::int64_t high) {
+  const auto found = find_field(object, field);
+  if (!found) return failure(found.error());
+  return integer_of(**found, field, low, high);
+}
+
+Result<double> read_number(const nlohmann::json& object, const char* field, double low,
+                           double high) {
+  const auto found = find_field(object, field);
+  if (!found) return failure(found.error());
+  return number_of(**found, field, low, high);
+}
+
+Result<std::string> read_string(const nlohmann::json& object, const char* field) {
+  const auto found = find_field(object, field);
+  if (!found) return failure(found.error());
+  if (!(*found)->is_string()) return failure(wrong_field(field, "a string", **found));
+  return (*found)->get<std::string>();
+}
+
+Result<nlohmann::json> read_array(const nlohmann::json& object, const char* field) {
+  const auto found = find_field(object, field);
+  if (!found) return failure(found.error());
+  if (!(*found)->is_array()) return failure(wrong_field(field, "an array", **found));
+  return **found;
+}
+
+Result<nlohmann::json> read_object(const nlohmann::json& object, const char* field) {
+  const auto found = find_field(object, field);
+  if (!found) return failure(found.error());
+  if (!(*found)->is_object()) return failure(wrong_field(field, "an object", **found));
+  return **found;
+}
+
+Result<void> check_format(const nlohmann::json& object, std::string_view format, int version) {
+  const auto name = read_string(object, "format");
+  if (!name) return failure(name.error());
+  if (*name != format) {
+    return failure(
+        ErrorCode::invalid_argument,
+        "field \"format\": expected \"" + std::string(format) + "\", found \"" + *name + "\"");
+  }
+  const auto number = read_integer(object, "version", 1, std::numeric_limits<int>::max());
+  if (!number) return failure(number.error());
+  if (*number > version) {
+    return failure(ErrorCode::invalid_argument,
+                   "field \"version\": this program reads versions 1 to " +
+                       std::to_string(version) + ", found " + std::to_string(*number) +
+                       "; use a newer hocket");
+  }
+  return {};
+}
+
+}  // namespace hocket

@@ -1,0 +1,55 @@
+#include "core/cuda/collectives/device_collective.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket {
+namespace {
+
+/// A piece for each rank, of equal size.
+Result<std::vector<DevicePiece>> equal_pieces(std::span<float> values, int ranks) {
+  const auto count = static_cast<std::size_t>(ranks);
+  if (values.size() % count != 0) {
+    return invalid(std::to_string(values.size()) + " values cannot be cut into a piece for each " +
+                   "of " + std::to_string(ranks) + " ranks: must be a multiple of that");
+  }
+  const std::size_t size = values.size() / count;
+  std::vector<DevicePiece> pieces;
+  for (std::size_t i = 0; i < count; ++i)
+    pieces.push_back({values.subspan(i * size, size), static_cast<int>(i)});
+  return pieces;
+}
+
+}  // namespace
+
+Result<void> DeviceCollective::all_reduce(std::span<float> values, int channel,
+                                          DeviceStream stream) {
+  const DevicePiece piece{values, 0};
+  return exchange(CollectiveKind::all_reduce, {&piece, 1}, channel, stream);
+}
+
+Result<void> DeviceCollective::reduce_scatter(std::span<float> values, int channel,
+                                              DeviceStream stream) {
+  const auto pieces = equal_pieces(values, world_size());
+  if (!pieces) return failure(pieces.error());
+  return exchange(CollectiveKind::reduce_scatter, *pieces, channel, stream);
+}
+
+Result<void> DeviceCollective::all_gather(std::span<float> values, int channel,
+                                          DeviceStream stream) {
+  const auto pieces = equal_pieces(values, world_size());
+  if (!pieces) return failure(pieces.error());
+  return exchange(CollectiveKind::all_gather, *pieces, channel, stream);
+}
+
+Result<void> DeviceCollective::broadcast(std::span<float> values, int root, int channel,
+                                         DeviceStream stream) {
+  if (root < 0 || root >= world_size()) {
+    return invalid("rank " + std::to_string(root) + " is to send: must be from 0 to " +
+                   std::to_string(world_size() - 1));
+  }
+  const DevicePiece piece{values, root};
+  return exchange(CollectiveKind::all_gather, {&piece, 1}, channel, stream);
+}
+
+}  // namespace hocket

@@ -1,0 +1,64 @@
+#include "core/cuda/collectives/device_pieces.h"
+
+#include <algorithm>
+#include <span>
+
+#include "core/collective/collective_blocks.h"
+
+namespace hocket {
+namespace {
+
+/// What a part is of: one span, or those of a bucket, one after the other.
+std::span<const std::span<float>> spans_of(const PartWork& part) {
+  if (part.bucket.empty()) return {&part.values, 1};
+  return part.bucket;
+}
+
+/// Appends those of the values from `begin` to `end` of `spans`.
+void add_pieces(std::span<const std::span<float>> spans, const ValueRange& range, int owner,
+                std::vector<DevicePiece>& pieces) {
+  std::size_t before = 0;
+  for (const std::span<float>& values : spans) {
+    const std::size_t begin = std::max(range.begin, before);
+    const std::size_t end = std::min(range.end, before + values.size());
+    if (begin < end) pieces.push_back({values.subspan(begin - before, end - begin), owner});
+    before += values.size();
+  }
+}
+
+struct OwnedRange {
+  ValueRange range;
+  int owner = 0;
+};
+
+}  // namespace
+
+void find_pieces(const PartWork& part, const RankGrid& grid, int rank,
+                 std::vector<DevicePiece>& pieces) {
+  pieces.clear();
+  const std::span<const std::span<float>> spans = spans_of(part);
+  std::size_t size = 0;
+  for (const std::span<float>& values : spans) size += values.size();
+  const bool owned = part.kind != CollectiveKind::all_reduce;
+  if (!owned && part.group == CollectiveGroup::world && part.blocks.end == 0) {
+    add_pieces(spans, {0, size}, 0, pieces);
+    return;
+  }
+  const CollectiveBlocks blocks(BlockCut{part.group, size, part.blocks.begin, part.blocks.end},
+                                grid, rank);
+  std::vector<OwnedRange> ranges;
+  for (std::size_t member = 0; member < blocks.members(); ++member) {
+    for (const ValueRange& range : blocks.piece(member))
+      ranges.push_back({range, owned ? static_cast<int>(member) : 0});
+  }
+  std::ranges::sort(ranges, {}, [](const OwnedRange& of) { return of.range.begin; });
+  for (std::size_t i = 0; i < ranges.size();) {
+    OwnedRange joined = ranges[i++];
+    while (i < ranges.size() && ranges[i].owner == joined.owner &&
+           ranges[i].range.begin == joined.range.end)
+      joined.range.end = ranges[i++].range.end;
+    add_pieces(spans, joined.range, joined.owner, pieces);
+  }
+}
+
+}  // namespace hocket

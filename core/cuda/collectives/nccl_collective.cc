@@ -1,0 +1,389 @@
+#include "core/cuda/collectives/nccl_collective.h"
+
+#include <nccl.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/cuda/driver/cuda_stream.h"
+
+namespace hocket {
+namespace {
+
+Error nccl_error(std::string_view what, ncclResult_t result, ncclComm_t communicator) {
+  // A peer that died shows as one of these two, whichever side of its connection noticed.
+  const bool is_remote = result == ncclRemoteError || result == ncclSystemError;
+  std::string words = std::string(what) + ": ";
+  if (is_remote) words += "another rank is gone, or cannot be reached: ";
+  words += ncclGetErrorString(result);
+  const char* last = communicator ? ncclGetLastError(communicator) : nullptr;
+  if (last && *last) words += std::string(" (") + last + ")";
+  for (char& c : words)
+    if (c == '\n') c = ' ';
+  return {ErrorCode::unavailable, words};
+}
+
+/// Where NCCL writes a communicator: at once, or when it is made, by a thread of its own. So the
+/// place must outlive that.
+class CommunicatorSlot {
+ public:
+  CommunicatorSlot() : at_(std::make_unique<ncclComm_t>(nullptr)) {}
+  ~CommunicatorSlot() {
+    // It may still be written; nobody tells when not any more.
+    if (at_ && !get()) keep(std::move(at_));
+  }
+  CommunicatorSlot(CommunicatorSlot&&) = default;
+  CommunicatorSlot& operator=(CommunicatorSlot&&) = delete;
+
+  ncclComm_t* place() { return at_.get(); }
+  ncclComm_t get() const { return std::atomic_ref(*at_).load(std::memory_order_acquire); }
+
+ private:
+  /// To the end of the process.
+  static void keep(std::unique_ptr<ncclComm_t> place) {
+    static std::mutex mutex;
+    static auto* const kept = new std::vector<std::unique_ptr<ncclComm_t>>;
+    std::lock_guard lock(mutex);
+    kept->push_back(std::move(place));
+  }
+
+  std::unique_ptr<ncclComm_t> at_;
+};
+
+/// Calls of NCCL on communicators that do not block return before they are done. The lock is held
+/// for a call or a question at a time, so that abort() comes between them.
+class NcclCollective final : public DeviceCollective {
+ public:
+  explicit NcclCollective(const NcclOptions& options) : options_(options) {}
+  ~NcclCollective() override {
+    while (count() > 0 && close_last()) {
+    }
+    if (count() > 0) abort();
+  }
+
+  int rank() const override { return rank_; }
+  int world_size() const override { return world_size_; }
+
+  /// Makes the communicator of the first channel.
+  Result<void> connect(int rank, const RankGrid& grid, const ncclUniqueId& id) {
+    rank_ = rank;
+    world_size_ = static_cast<int>(grid.ranks);
+    grid_ = grid;
+    const std::string what = "connecting the devices";
+    const auto ok = begin_making(what, *this, [&](ncclComm_t* place) {
+      ncclConfig_t config = non_blocking();
+      return ncclCommInitRankConfig(place, world_size_, id, place_of(rank_), &config);
+    });
+    return ok ? wait_for(0, what) : ok;
+  }
+
+  Result<void> open(int channels) override {
+    HOCKET_CHECK(channels > 0, "at least one channel");
+    while (count() > static_cast<std::size_t>(channels)) {
+      if (!close_last()) {
+        return failure(ErrorCode::unavailable,
+                       "closing channel " + std::to_string(count() - 1) + ": another rank is gone");
+      }
+    }
+    while (count() < static_cast<std::size_t>(channels)) {
+      if (auto ok = make_from_first("making channel " + std::to_string(count()), *this, 0,
+                                    place_of(rank_));
+          !ok)
+        return ok;
+    }
+    return {};
+  }
+
+  Result<void> exchange(CollectiveKind kind, std::span<const DevicePiece> pieces, int channel,
+                        DeviceStream stream) override {
+    return put(in_words(kind), channel, [&](ncclComm_t communicator) {
+      return exchange(kind, pieces, communicator, cuda_stream(stream));
+    });
+  }
+
+  Result<std::unique_ptr<DeviceCollective>> split(int group) override {
+    HOCKET_CHECK(group >= 0, "groups are counted from 0");
+    auto part = std::make_unique<NcclCollective>(options_);
+    if (auto ok = make_from_first("making group " + std::to_string(group), *part, group, rank_);
+        !ok)
+      return failure(ok.error());
+    if (auto ok = part->ask_place(); !ok) return failure(ok.error());
+    return part;
+  }
+
+  Result<void> health() override {
+    std::lock_guard lock(mutex_);
+    if (is_aborted_) return aborted();
+    for (const CommunicatorSlot& slot : communicators_) {
+      const ncclResult_t state = state_of(slot);
+      if (state != ncclSuccess && state != ncclInProgress) return fail("NCCL", state, slot.get());
+    }
+    return {};
+  }
+
+  /// Without the lock, since it ends when graphs with these communicators are gone: who has one may
+  /// ask for health() first.
+  void abort() override {
+    std::deque<CommunicatorSlot> ended;
+    {
+      std::lock_guard lock(mutex_);
+      is_aborted_ = true;
+      ended.swap(communicators_);
+    }
+    // In a group all are told to end before any is waited for, which what another one has under
+    // way may hold up. The first one first: the others are made by calls on it, which then end.
+    ncclGroupStart();
+    for (const CommunicatorSlot& slot : ended)
+      if (slot.get()) ncclCommAbort(slot.get());
+    ncclGroupEnd();
+  }
+
+ private:
+  static ncclConfig_t non_blocking() {
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    return config;
+  }
+  static tl::unexpected<Error> aborted() {
+    return failure(ErrorCode::unavailable, "the collectives of this rank were aborted");
+  }
+  static ncclResult_t state_of(ncclComm_t communicator) {
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t asked = ncclCommGetAsyncError(communicator, &state);
+    return asked == ncclSuccess ? state : asked;
+  }
+  static ncclResult_t state_of(const CommunicatorSlot& slot) {
+    return slot.get() ? state_of(slot.get()) : ncclInProgress;
+  }
+  /// After this no rank is waited for at the end. Under mutex_.
+  tl::unexpected<Error> fail(std::string_view what, ncclResult_t result, ncclComm_t communicator) {
+    has_failed_ = true;
+    return failure(nccl_error(what, result, communicator));
+  }
+
+  /// A rank's number in the communicators: that of its block of what is scattered.
+  int place_of(int rank) const { return static_cast<int>(grid_.block_of(rank)); }
+
+  ncclResult_t exchange(CollectiveKind kind, std::span<const DevicePiece> pieces,
+                        ncclComm_t communicator, cudaStream_t stream) const {
+    if (kind != CollectiveKind::all_reduce && are_in_place(pieces)) {
+      const std::span<float> own = pieces[static_cast<std::size_t>(place_of(rank_))].values;
+      float* const all = pieces.front().values.data();
+      return kind == CollectiveKind::reduce_scatter
+                 ? ncclReduceScatter(all, own.data(), own.size(), ncclFloat32, ncclSum,
+                                     communicator, stream)
+                 : ncclAllGather(own.data(), all, own.size(), ncclFloat32, communicator, stream);
+    }
+    if (pieces.empty()) return ncclSuccess;
+    if (pieces.size() == 1) return exchange(kind, pieces.front(), communicator, stream);
+    ncclResult_t result = ncclGroupStart();
+    if (result != ncclSuccess) return result;
+    for (const DevicePiece& piece : pieces) {
+      result = exchange(kind, piece, communicator, stream);
+      if (result != ncclSuccess && result != ncclInProgress) break;
+    }
+    // Ended in any case.
+    const ncclResult_t ended = ncclGroupEnd();
+    return result == ncclSuccess || result == ncclInProgress ? ended : result;
+  }
+  ncclResult_t exchange(CollectiveKind kind, const DevicePiece& piece, ncclComm_t communicator,
+                        cudaStream_t stream) const {
+    float* const values = piece.values.data();
+    const std::size_t size = piece.values.size();
+    const int owner = place_of(piece.owner);
+    switch (kind) {
+      case CollectiveKind::all_reduce:
+        return ncclAllReduce(values, values, size, ncclFloat32, ncclSum, communicator, stream);
+      case CollectiveKind::reduce_scatter:
+        return ncclReduce(values, values, size, ncclFloat32, ncclSum, owner, communicator, stream);
+      case CollectiveKind::all_gather:
+        return ncclBroadcast(values, values, size, ncclFloat32, owner, communicator, stream);
+      case CollectiveKind::broadcast:
+      case CollectiveKind::all_to_all:
+        break;
+    }
+    return ncclInvalidArgument;
+  }
+  /// A piece of equal size for each rank, one behind the other in the order of their numbers: for
+  /// this NCCL has collectives of its own.
+  bool are_in_place(std::span<const DevicePiece> pieces) const {
+    if (pieces.size() != static_cast<std::size_t>(world_size_)) return false;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const bool follows = i == 0 || (pieces[i].values.size() == pieces[0].values.size() &&
+                                      pieces[i].values.data() == pieces[i - 1].values.data() +
+                                                                     pieces[i - 1].values.size());
+      if (!follows || place_of(pieces[i].owner) != static_cast<int>(i)) return false;
+    }
+    return true;
+  }
+
+  std::size_t count() const {
+    std::lock_guard lock(mutex_);
+    return communicators_.size();
+  }
+
+  /// Puts a collective on a channel into its stream, by `call(communicator)`.
+  Result<void> put(std::string_view what, int channel, const auto& call) {
+    const auto index = static_cast<std::size_t>(channel);
+    {
+      std::lock_guard lock(mutex_);
+      if (is_aborted_) return aborted();
+      HOCKET_CHECK(index < communicators_.size(), "open() the channel first");
+      const ncclComm_t communicator = communicators_[index].get();
+      const ncclResult_t result = call(communicator);
+      if (result != ncclSuccess && result != ncclInProgress)
+        return fail(what, result, communicator);
+    }
+    return wait_for(index, what);
+  }
+
+  /// `make(place)` begins to make the next communicator of `owner`, which may be this.
+  Result<void> begin_making(const std::string& what, NcclCollective& owner, const auto& make) {
+    std::unique_lock lock(mutex_);
+    std::unique_lock<std::mutex> owners;
+    if (&owner != this) owners = std::unique_lock(owner.mutex_);
+    if (is_aborted_) return aborted();
+    owner.communicators_.emplace_back();
+    const ncclResult_t result = make(owner.communicators_.back().place());
+    if (result != ncclSuccess && result != ncclInProgress) return fail(what, result, nullptr);
+    return {};
+  }
+
+  /// Splits the next communicator of `owner` off the first one of this: of the ranks that give the
+  /// same `group`, in the order of their keys.
+  Result<void> make_from_first(const std::string& what, NcclCollective& owner, int group, int key) {
+    auto ok = begin_making(what, owner, [&](ncclComm_t* place) {
+      ncclConfig_t config = non_blocking();
+      return ncclCommSplit(communicators_.front().get(), group, key, place, &config);
+    });
+    // The call is one on the first communicator, and makes the other one.
+    if (ok) ok = wait_for(0, what);
+    if (ok) ok = owner.wait_for(owner.count() - 1, what);
+    return ok;
+  }
+
+  /// What the first communicator says of this rank.
+  Result<void> ask_place() {
+    std::lock_guard lock(mutex_);
+    if (is_aborted_) return aborted();
+    const ncclComm_t communicator = communicators_.front().get();
+    ncclResult_t result = ncclCommUserRank(communicator, &rank_);
+    if (result == ncclSuccess) result = ncclCommCount(communicator, &world_size_);
+    if (result != ncclSuccess) return fail("asking for a group's ranks", result, communicator);
+    grid_ = {.ranks = world_size_, .ranks_per_host = 1};
+    return {};
+  }
+
+  /// Until the last call on this communicator is done.
+  Result<void> wait_for(std::size_t index, std::string_view what) {
+    const auto deadline = steady_deadline();
+    for (;;) {
+      {
+        std::lock_guard lock(mutex_);
+        if (is_aborted_) return aborted();
+        const CommunicatorSlot& slot = communicators_.at(index);
+        const ncclResult_t state = state_of(slot);
+        if (state == ncclSuccess) return {};
+        if (state != ncclInProgress) return fail(what, state, slot.get());
+        if (std::chrono::steady_clock::now() > deadline) {
+          has_failed_ = true;
+          return failure(ErrorCode::timed_out,
+                         std::string(what) + ": not every rank took part within " +
+                             std::to_string(options_.timeout_ns / 1'000'000) + " ms");
+        }
+      }
+      std::this_thread::yield();
+    }
+  }
+  std::chrono::steady_clock::time_point steady_deadline() const {
+    return std::chrono::steady_clock::now() + std::chrono::nanoseconds(options_.timeout_ns);
+  }
+
+  /// Ends the last communicator with the other ranks; false when that fails, or something has.
+  bool close_last() {
+    std::unique_lock lock(mutex_);
+    if (is_aborted_ || has_failed_ || !communicators_.back().get()) return false;
+    const ncclComm_t communicator = communicators_.back().get();
+    ncclResult_t state = ncclCommFinalize(communicator);
+    const auto deadline = steady_deadline();
+    while (state == ncclInProgress && std::chrono::steady_clock::now() < deadline) {
+      lock.unlock();
+      std::this_thread::yield();
+      lock.lock();
+      if (is_aborted_) return false;
+      state = state_of(communicator);
+    }
+    has_failed_ = state != ncclSuccess;
+    if (has_failed_) return false;
+    communicators_.pop_back();
+    ncclCommDestroy(communicator);
+    return true;
+  }
+
+  // Set before the first collective:
+  int rank_ = 0, world_size_ = 1;
+  RankGrid grid_;
+  const NcclOptions options_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  std::deque<CommunicatorSlot> communicators_;  // by channel
+  bool is_aborted_ = false;
+  bool has_failed_ = false;
+};
+
+/// Collectives of several communicators may be under way at once. Without an order between them two
+/// ranks may fill their devices with different ones, which wait for each other; NCCL's order is
+/// that in which a rank puts them into streams, which is the same on all. From the environment
+/// alone, and read when NCCL is first used.
+void order_communicators() {
+  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+}
+
+/// Rank 0's id, on every rank.
+Result<ncclUniqueId> agree_on_id(Collective& messages) {
+  ncclUniqueId id{};
+  if (messages.rank() == 0) {
+    if (const ncclResult_t result = ncclGetUniqueId(&id); result != ncclSuccess)
+      return failure(nccl_error("ncclGetUniqueId", result, nullptr));
+    auto told = messages.tell(std::string_view(id.internal, sizeof(id.internal)));
+    if (!told) return failure(told.error());
+    return id;
+  }
+  const auto heard = messages.hear();
+  if (!heard) return failure(heard.error());
+  if (heard->size() != sizeof(id.internal))
+    return failure(ErrorCode::unavailable, "rank 0 sent " + std::to_string(heard->size()) +
+                                               " bytes instead of NCCL's id; do all ranks run the "
+                                               "same version?");
+  std::memcpy(id.internal, heard->data(), heard->size());
+  return id;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceCollective>> connect_nccl(Collective& messages, DeviceDriver& driver,
+                                                       const NcclOptions& options) {
+  if (messages.world_size() == 1) return std::make_unique<SoleRankCollective>();
+  if (auto ok = driver.use_device(); !ok) return failure(ok.error());
+  order_communicators();
+  const auto id = agree_on_id(messages);
+  if (!id) return failure(id.error().in("agreeing on how the devices meet"));
+  auto collective = std::make_unique<NcclCollective>(options);
+  if (auto ok = collective->connect(messages.rank(), messages.grid(), *id); !ok)
+    return failure(ok.error());
+  return collective;
+}
+
+}  // namespace hocket

@@ -1,0 +1,129 @@
+#include "core/cuda/executor/device_executor.h"
+
+#include <chrono>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/cuda/executor/issuer.h"
+#include "core/scheduler/order_messages.h"
+
+namespace hocket {
+namespace {
+
+/// While the device runs, the thread asks it again at once so often, and then after pauses: what
+/// runs for long is not worth a core.
+constexpr int kBusyLooks = 2000;
+/// And while there is more to issue, after so many batches of tasks.
+constexpr int kBatchesALook = 8;
+constexpr std::chrono::microseconds kPause(50);
+
+}  // namespace
+
+DeviceExecutor::DeviceExecutor(DeviceDriver& driver, DeviceGroups& groups, DeviceMemory& memory,
+                               Collective& messages, const Clock& clock,
+                               const DeviceExecutorOptions& options)
+    : driver_(driver),
+      groups_(groups),
+      memory_(memory),
+      messages_(messages),
+      clock_(clock),
+      options_(options) {
+  HOCKET_CHECK(groups.rank() == messages.rank() && groups.grid() == messages.grid(),
+               "the same ranks exchange messages and sums");
+}
+
+DeviceExecutor::~DeviceExecutor() {
+  HOCKET_CHECK(threads_.empty(), "the scheduler must be gone first");
+}
+
+void DeviceExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& lanes) {
+  HOCKET_CHECK(!source_ || source_ == &source, "an executor serves one scheduler");
+  HOCKET_CHECK(threads_.empty(), "stop before you start again");
+  source_ = &source;
+  trace_ = trace;
+  stopping_ = false;
+  // At first both may take.
+  streams_woken_ = channels_woken_ = true;
+  threads_.emplace_back([this, lanes] {
+    if (const auto ok = run(lanes); !ok) source_->fail(ok.error());
+  });
+  if (!source.order_is_announced()) return;
+  threads_.emplace_back([this] { (rank() == 0 ? send_order : follow_order)(*source_, messages_); });
+}
+
+void DeviceExecutor::wake(std::size_t streams, std::size_t channels) {
+  {
+    std::lock_guard lock(mutex_);
+    streams_woken_ = streams_woken_ || streams > 0;
+    channels_woken_ = channels_woken_ || channels > 0;
+  }
+  told_.notify_one();
+}
+
+void DeviceExecutor::stop(bool failed) {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  // First: NCCL's abort ends when the thread's graph is gone.
+  told_.notify_one();
+  if (failed) {
+    groups_.abort();
+    messages_.abort();
+  }
+  threads_.clear();
+}
+
+Result<void> DeviceExecutor::run(const Lanes& lanes) {
+  if (auto ok = driver_.use_device(); !ok) return ok;
+  if (auto ok = groups_.open(lanes.channels); !ok) return ok;
+  auto queues = DeviceQueues::open(driver_, lanes, trace_, clock_);
+  if (!queues) return failure(queues.error());
+  Issuer issuer({.source = *source_,
+                 .driver = driver_,
+                 .groups = groups_,
+                 .memory = memory_,
+                 .clock = clock_,
+                 .marker = options_.marker,
+                 .limit_ns = messages_.timeout_ns()},
+                std::move(*queues));
+  bool may_take_compute = false, may_take_parts = false;
+  for (int idle_looks = 0;; ++idle_looks) {
+    if (!listen(issuer.has_work_in_flight(), idle_looks, may_take_compute, may_take_parts))
+      return {};
+    // Credits come back below only, so this ends.
+    while (may_take_parts) {
+      const auto issued = issuer.issue_part();
+      if (!issued) return failure(issued.error());
+      may_take_parts = *issued;
+      if (*issued) idle_looks = 0;
+    }
+    for (int batch = 0; may_take_compute && batch < kBatchesALook; ++batch) {
+      const auto issued = issuer.issue_compute();
+      if (!issued) return failure(issued.error());
+      may_take_compute = *issued;
+      if (*issued) idle_looks = 0;
+    }
+    const auto completed = issuer.report_completed();
+    if (!completed) return failure(completed.error());
+    if (*completed) idle_looks = 0;
+  }
+}
+
+bool DeviceExecutor::listen(bool device_runs, int idle_looks, bool& may_take_compute,
+                            bool& may_take_parts) {
+  std::unique_lock lock(mutex_);
+  const auto is_told = [this] { return stopping_ || streams_woken_ || channels_woken_; };
+  if (!may_take_compute && !may_take_parts) {
+    if (!device_runs) {
+      told_.wait(lock, is_told);
+    } else if (idle_looks > kBusyLooks) {
+      told_.wait_for(lock, kPause, is_told);
+    }
+  }
+  may_take_compute = std::exchange(streams_woken_, false) || may_take_compute;
+  may_take_parts = std::exchange(channels_woken_, false) || may_take_parts;
+  return !stopping_;
+}
+
+}  // namespace hocket

@@ -1,0 +1,139 @@
+#include "core/cuda/executor/issuer.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace hocket {
+namespace {
+
+std::string words_of(const ComputeWork& work) {
+  return "task \"" + std::string(*work.name) + "\" in step " + std::to_string(work.step);
+}
+
+std::string words_of(const PartWork& part) {
+  return std::string(in_words(part.kind)) + " of \"" + std::string(part.name) + "\" in step " +
+         std::to_string(part.step);
+}
+
+}  // namespace
+
+Issuer::Issuer(const IssuerParts& parts, std::unique_ptr<DeviceQueues> queues)
+    : parts_(parts),
+      queues_(std::move(queues)),
+      issue_(*queues_, parts.memory, parts.groups),
+      last_progress_ns_(parts.clock.now_ns()) {}
+
+Result<bool> Issuer::issue_compute() {
+  std::array<ComputeWork, kBatch> work;
+  const std::size_t taken = parts_.source.take_compute({issued_.data(), issued_count_}, work);
+  issued_count_ = 0;
+  // Those of a batch are all ready, so none of them waits for another.
+  for (const ComputeWork& task : std::span(work).first(taken)) {
+    if (auto ok = run_compute(task); !ok) return failure(ok.error().in(words_of(task)));
+    issued_[issued_count_++] = task.task;
+  }
+  return taken > 0;
+}
+
+Result<void> Issuer::run_compute(const ComputeWork& work) {
+  const bool was_idle = !has_work_in_flight();
+  const TaskId traced = work.whole_step ? kWholeStep : work.task;
+  const DeviceWork done{{.step = work.step, .is_part = false, .part_bytes = 0},
+                        {TraceKind::compute, 0, *work.name, work.step, 0, 0, 0, traced}};
+  if (work.whole_step) {
+    if (auto ok = run_step(work, done); !ok) return ok;
+  } else {
+    const TaskMark mark(parts_.marker, work.step, work.task);
+    const auto position = issue_.compute(work.accesses, *work.body, done);
+    if (work.once) work.body->reset();
+    if (!position) return failure(position.error());
+  }
+  if (was_idle) last_progress_ns_ = parts_.clock.now_ns();
+  return {};
+}
+
+Result<void> Issuer::run_step(const ComputeWork& work, const DeviceWork& done) {
+  if (!step_graph_) {
+    const StreamMapping& mapping = queues_->mapping();
+    auto opened = StepGraph::open({.driver = parts_.driver,
+                                   .groups = parts_.groups,
+                                   .memory = parts_.memory,
+                                   .lanes = {.streams = static_cast<int>(mapping.compute_streams()),
+                                             .channels = static_cast<int>(mapping.channels())}});
+    if (!opened) return failure(opened.error());
+    step_graph_ = std::move(*opened);
+  }
+  Result<void> launched;
+  TaskBody launch(
+      [&] { launched = step_graph_->launch(*work.whole_step, this_device_task().stream); });
+  const TaskMark mark(parts_.marker, work.step, kWholeStep);
+  const auto position = issue_.compute(work.accesses, launch, done);
+  if (!launched) return launched;
+  return position ? Result<void>() : failure(position.error());
+}
+
+Result<bool> Issuer::issue_part() {
+  PartWork part;
+  const bool taken = parts_.source.take_part(issued_part_ ? &*issued_part_ : nullptr, part);
+  issued_part_.reset();
+  if (!taken) return false;
+  if (part.asks_for_inputs) {
+    const auto inputs = queues_->mapping().predecessors(part.accesses);
+    watches_.push_back({part.task, {inputs.begin(), inputs.end()}});
+    report_inputs();
+    return true;
+  }
+  if (auto ok = run_part(part); !ok) return failure(ok.error().in(words_of(part)));
+  issued_part_ = part;
+  return true;
+}
+
+Result<void> Issuer::run_part(const PartWork& part) {
+  const bool was_idle = !has_work_in_flight();
+  const DeviceWork done{{.step = part.step, .is_part = true, .part_bytes = part.bytes},
+                        {TraceKind::communication, 0, part.name, part.step, 0, 0, part.bytes,
+                         part.task, static_cast<std::int64_t>(part.index), part.kind, part.group}};
+  const TaskMark mark(parts_.marker, part.step, part.task);
+  const auto position = issue_.part(part, done);
+  if (!position) return failure(position.error());
+  if (was_idle) last_progress_ns_ = parts_.clock.now_ns();
+  return {};
+}
+
+void Issuer::report_inputs() {
+  const auto has_arrived = [&](const Watch& watch) {
+    return std::ranges::all_of(watch.inputs, [&](const StreamPosition& input) {
+      return queues_->mapping().has_completed(input);
+    });
+  };
+  std::erase_if(watches_, [&](const Watch& watch) {
+    const bool arrived = has_arrived(watch);
+    if (arrived) parts_.source.inputs_arrived(watch.collective);
+    return arrived;
+  });
+}
+
+Result<bool> Issuer::report_completed() {
+  HOCKET_CHECK(!issued_part_, "a part is reported issued before it is reported done");
+  const std::size_t before = queues_->in_flight();
+  if (before == 0) return false;
+  completed_.clear();
+  if (auto ok = queues_->poll(completed_); !ok) return failure(ok.error().in("the device"));
+  if (auto ok = parts_.groups.health(); !ok) return failure(ok.error());
+  const bool progress = queues_->in_flight() < before;
+  if (!progress) {
+    if (parts_.clock.now_ns() - last_progress_ns_ < parts_.limit_ns) return false;
+    return failure(ErrorCode::timed_out, "the device has run nothing for " +
+                                             std::to_string(parts_.limit_ns / 1'000'000) +
+                                             " ms: another rank is gone, or a kernel hangs");
+  }
+  last_progress_ns_ = parts_.clock.now_ns();
+  if (!completed_.empty()) parts_.source.completed(completed_);
+  report_inputs();
+  return true;
+}
+
+}  // namespace hocket

@@ -1,0 +1,86 @@
+#include "core/cuda/executor/step_graph.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/cuda/executor/task_issue.h"
+
+namespace hocket {
+
+Result<std::unique_ptr<StepGraph>> StepGraph::open(const StepGraphParts& parts) {
+  std::unique_ptr<StepGraph> graph(new StepGraph(parts));
+  if (auto ok = graph->streams_.open(); !ok) return failure(ok.error());
+  const auto stream = parts.driver.create_stream(StreamPriority::normal);
+  if (!stream) return failure(stream.error().in("making a stream to capture"));
+  graph->capturing_ = *stream;
+  return graph;
+}
+
+StepGraph::~StepGraph() {
+  drop_graph();
+  if (capturing_.handle) parts_.driver.destroy_stream(capturing_);
+}
+
+void StepGraph::drop_graph() {
+  if (graph_) parts_.driver.destroy_graph(*graph_);
+  graph_.reset();
+}
+
+Result<void> StepGraph::launch(const StepWork& work, DeviceStream stream) {
+  if (version_ != work.version) {
+    drop_graph();
+    version_ = work.version;
+    has_run_ = false;
+  }
+  if (!std::exchange(has_run_, true)) return put(work, stream);
+  if (!graph_) {
+    if (auto ok = capture(work); !ok) return failure(ok.error().in("capturing the step"));
+  }
+  return parts_.driver.launch(*graph_, stream);
+}
+
+Result<void> StepGraph::capture(const StepWork& work) {
+  if (auto ok = parts_.driver.begin_capture(capturing_); !ok) return ok;
+  const auto put_there = put(work, capturing_);
+  // Ended in any case: the stream would go on capturing.
+  const auto graph = parts_.driver.end_capture(capturing_);
+  if (graph) graph_ = *graph;
+  if (!put_there) {
+    drop_graph();
+    return put_there;
+  }
+  return graph ? Result<void>() : failure(graph.error());
+}
+
+Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
+  if (auto ok = streams_.fork(stream); !ok) return ok;
+  TaskIssue issue(streams_, parts_.memory, parts_.groups);
+  std::vector<StreamPosition> positions, also_after;  // of parts
+  const auto channels = static_cast<std::uint64_t>(parts_.lanes.channels);
+  for (const StepEntry& entry : work.sequence) {
+    const CapturedStep::Task& task = work.step->task(entry.task);
+    if (!entry.is_part) {
+      const auto position = issue.compute(task.accesses, *work.bodies[entry.task], std::nullopt);
+      if (!position) return failure(position.error().in("task \"" + task.name + "\""));
+      continue;
+    }
+    // The last part of each channel that must have ended.
+    also_after.clear();
+    const std::uint64_t ended = entry.after_part ? *entry.after_part + 1 : 0;
+    for (std::uint64_t part = ended - std::min(ended, channels); part < ended; ++part)
+      also_after.push_back(positions[part]);
+    const PartWork& part = work.parts[entry.part];
+    const auto position = issue.part(part, std::nullopt, also_after);
+    if (!position) {
+      return failure(
+          position.error().in(std::string(in_words(part.kind)) + " of \"" + task.name + "\""));
+    }
+    positions.push_back(*position);
+  }
+  return streams_.join();
+}
+
+}  // namespace hocket

@@ -1,0 +1,83 @@
+#include "core/cuda/executor/task_issue.h"
+
+#include <exception>
+#include <string>
+
+namespace hocket {
+namespace {
+
+Result<void> run_body(TaskBody& body, const DeviceTask& task) {
+  const RunningDeviceTask running(task);
+  try {
+    body();
+  } catch (const std::exception& e) {
+    return failure(ErrorCode::unavailable, std::string("it threw: ") + e.what());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, TaskBody& body,
+                                          std::optional<DeviceWork> work) {
+  const StreamPlacement& placement = queues_.mapping().place_compute(accesses);
+  const StreamPosition position = placement.position;
+  const auto stream = queues_.begin(placement);
+  if (!stream) return failure(stream.error());
+  Result<void> ok = memory_.begin_task(accesses, *stream);
+  if (ok) ok = run_body(body, {.stream = *stream, .lane = position.stream, .memory = &memory_});
+  if (!ok) return failure(ok.error());
+  memory_.end_task(accesses, last_used_);
+  ok = release_here(position, *stream);
+  if (work) work->traced.lane = static_cast<std::int32_t>(position.stream);
+  if (ok) ok = queues_.end(position, work);
+  if (ok) ok = release_late();
+  if (!ok) return failure(ok.error());
+  return position;
+}
+
+Result<StreamPosition> TaskIssue::part(const PartWork& part, std::optional<DeviceWork> work,
+                                       std::span<const StreamPosition> also_after) {
+  for (const Access& access : part.accesses) {
+    if (memory_.has(access.data))
+      return invalid("data " + std::to_string(access.data.index) +
+                     " lives within the step; a collective needs memory that stays");
+  }
+  StreamMapping& mapping = queues_.mapping();
+  const StreamPlacement& placement =
+      mapping.place_part(part.task, part.accesses, part.index, also_after);
+  const StreamPosition position = placement.position;
+  const auto stream = queues_.begin(placement);
+  if (!stream) return failure(stream.error());
+  const auto channel = static_cast<int>(position.stream - mapping.compute_streams());
+  Result<void> ok = groups_.exchange(part, channel, *stream);
+  if (work) work->traced.lane = channel;
+  if (ok) ok = queues_.end(position, work);
+  if (!ok) return failure(ok.error());
+  return position;
+}
+
+Result<void> TaskIssue::release_here(StreamPosition position, DeviceStream stream) {
+  late_.clear();
+  for (const DataId data : last_used_) {
+    const StreamPlacement& release = queues_.mapping().place_release(data, position);
+    if (release.position != position) {
+      late_.push_back({data, release});
+    } else if (auto ok = memory_.free(data, stream); !ok) {
+      return ok;
+    }
+  }
+  return {};
+}
+
+Result<void> TaskIssue::release_late() {
+  for (const auto& [data, placement] : late_) {
+    const auto stream = queues_.begin(placement);
+    if (!stream) return failure(stream.error());
+    if (auto ok = memory_.free(data, *stream); !ok) return ok;
+    if (auto ok = queues_.end(placement.position, std::nullopt); !ok) return ok;
+  }
+  return {};
+}
+
+}  // namespace hocket

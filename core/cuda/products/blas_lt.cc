@@ -1,0 +1,254 @@
+#include "core/cuda/products/blas_lt.h"
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/cuda/driver/cuda_stream.h"
+#include "core/cuda/products/column_major.h"
+
+namespace hocket {
+namespace {
+
+Result<void> checked(const char* what, cublasStatus_t status) {
+  if (status == CUBLAS_STATUS_SUCCESS) return {};
+  return failure(ErrorCode::unavailable,
+                 std::string(what) + ": " + cublasLtGetStatusString(status));
+}
+
+cudaDataType_t cuda_type(ElementType type) {
+  return type == ElementType::float32 ? CUDA_R_32F : CUDA_R_16BF;
+}
+
+/// Rows of the library's result are columns of c, so its bias is ours; and its first matrix is b.
+cublasLtEpilogue_t lt_epilogue(const ColumnMajorProduct& product) {
+  if (product.sums_first) return CUBLASLT_EPILOGUE_BGRADA;
+  switch (product.epilogue) {
+    case Epilogue::none:
+      break;
+    case Epilogue::bias:
+      return CUBLASLT_EPILOGUE_BIAS;
+    case Epilogue::bias_gelu:
+      return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+    case Epilogue::gelu_gradient:
+      return CUBLASLT_EPILOGUE_DGELU;
+  }
+  return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+/// Sets attributes of one of the library's descriptors until one is refused.
+class Attributes {
+ public:
+  explicit Attributes(cublasStatus_t begun) : status_(begun) {}
+
+  template <class T>
+  Attributes& set(cublasLtMatmulDescOpaque_t& descriptor, cublasLtMatmulDescAttributes_t attribute,
+                  const T& value) {
+    if (status_ == CUBLAS_STATUS_SUCCESS)
+      status_ = cublasLtMatmulDescSetAttribute(&descriptor, attribute, &value, sizeof(value));
+    return *this;
+  }
+  template <class T>
+  Attributes& set(cublasLtMatrixLayoutOpaque_t& layout, cublasLtMatrixLayoutAttribute_t attribute,
+                  const T& value) {
+    if (status_ == CUBLAS_STATUS_SUCCESS)
+      status_ = cublasLtMatrixLayoutSetAttribute(&layout, attribute, &value, sizeof(value));
+    return *this;
+  }
+  template <class T>
+  Attributes& set(cublasLtMatmulPreferenceOpaque_t& preference,
+                  cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
+    if (status_ == CUBLAS_STATUS_SUCCESS)
+      status_ = cublasLtMatmulPreferenceSetAttribute(&preference, attribute, &value, sizeof(value));
+    return *this;
+  }
+  cublasStatus_t status() const { return status_; }
+
+ private:
+  cublasStatus_t status_;
+};
+
+/// What is kept of a kind of product: the library's descriptors, and what it does with them.
+struct Algorithm {
+  cublasLtMatmulDescOpaque_t operation = {};
+  cublasLtMatrixLayoutOpaque_t first = {}, second = {}, result = {};
+  cublasLtMatmulAlgo_t algorithm = {};
+  Result<void> found;
+};
+
+cublasStatus_t describe(cublasLtMatrixLayoutOpaque_t& layout, const ColumnMajorMatrix& matrix,
+                        int batch) {
+  return Attributes(cublasLtMatrixLayoutInit(
+                        &layout, cuda_type(matrix.type), static_cast<std::uint64_t>(matrix.rows),
+                        static_cast<std::uint64_t>(matrix.columns), matrix.leading))
+      .set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{batch})
+      .set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.batch_stride)
+      .status();
+}
+
+class BlasLt final : public MatrixProducts {
+ public:
+  explicit BlasLt(const BlasLtOptions& options) : options_(options) {}
+  ~BlasLt() override {
+    for (void* workspace : workspaces_) cudaFree(workspace);
+    if (handle_) cublasLtDestroy(handle_);
+  }
+  BlasLt(const BlasLt&) = delete;
+  BlasLt& operator=(const BlasLt&) = delete;
+
+  Result<void> open() { return checked("cublasLtCreate", cublasLtCreate(&handle_)); }
+
+  Result<void> multiply(const MatrixProduct& product, const DeviceTask& task) override {
+    const auto kind = column_major(product);
+    if (!kind) return failure(kind.error());
+    const auto workspace = workspace_of(task.lane);
+    if (!workspace) return failure(workspace.error());
+    auto [entry, is_new] = algorithms_.try_emplace(*kind);
+    Algorithm& algorithm = entry->second;
+    if (is_new) algorithm.found = find(*kind, product, algorithm);
+    if (!algorithm.found) return algorithm.found;
+    if (auto ok = checked("cublasLtMatmulDescSetAttribute", point(algorithm.operation, product));
+        !ok) {
+      return ok;
+    }
+    const float added_scale = product.added ? 1 : 0;
+    const void* added = product.added ? product.added : product.c.values;
+    return checked(
+        "cublasLtMatmul",
+        cublasLtMatmul(handle_, &algorithm.operation, &product.scale, product.b.values,
+                       &algorithm.first, product.a.values, &algorithm.second, &added_scale, added,
+                       &algorithm.result, product.c.values, &algorithm.result, &algorithm.algorithm,
+                       *workspace, options_.workspace_bytes, cuda_stream(task.stream)));
+  }
+
+ private:
+  /// Names the vectors and matrices of the epilogue. Where they lie is the one thing in a
+  /// descriptor that changes.
+  static cublasStatus_t point(cublasLtMatmulDescOpaque_t& operation, const MatrixProduct& product) {
+    const void* vector = product.bias ? product.bias : product.column_sums_of_b;
+    Attributes attributes(CUBLAS_STATUS_SUCCESS);
+    if (vector) attributes.set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+    if (product.gelu_input)
+      attributes.set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.gelu_input);
+    return attributes.status();
+  }
+
+  cublasComputeType_t compute_type(ElementType type) const {
+    // This one is float32 throughout, as far as nothing else is asked for.
+    return type == ElementType::float32 && options_.allow_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                               : CUBLAS_COMPUTE_32F;
+  }
+
+  cublasStatus_t describe_operation(const ColumnMajorProduct& kind, const MatrixProduct& product,
+                                    cublasLtMatmulDescOpaque_t& operation) const {
+    const auto transposed = [](bool is) { return is ? CUBLAS_OP_T : CUBLAS_OP_N; };
+    Attributes attributes(
+        cublasLtMatmulDescInit(&operation, compute_type(kind.first.type), CUDA_R_32F));
+    attributes.set(operation, CUBLASLT_MATMUL_DESC_TRANSA, transposed(kind.transpose_first))
+        .set(operation, CUBLASLT_MATMUL_DESC_TRANSB, transposed(kind.transpose_second))
+        .set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(kind));
+    if (product.gelu_input)
+      attributes.set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, kind.result.rows);
+    // The heuristics look at how these are aligned.
+    return attributes.status() == CUBLAS_STATUS_SUCCESS ? point(operation, product)
+                                                        : attributes.status();
+  }
+
+  cublasStatus_t describe_preference(const ColumnMajorProduct& kind,
+                                     cublasLtMatmulPreferenceOpaque_t& preference) const {
+    const std::uint32_t added =
+        kind.added_alignment_bytes ? kind.added_alignment_bytes : kind.result.alignment_bytes;
+    return Attributes(cublasLtMatmulPreferenceInit(&preference))
+        .set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+             std::uint64_t{options_.workspace_bytes})
+        // Sums of a product that is split go on in float32, in a fixed order.
+        .set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+             static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE))
+        .set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, kind.first.alignment_bytes)
+        .set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kind.second.alignment_bytes)
+        .set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, added)
+        .set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kind.result.alignment_bytes)
+        .status();
+  }
+
+  Result<void> find(const ColumnMajorProduct& kind, const MatrixProduct& product,
+                    Algorithm& algorithm) const {
+    cublasStatus_t status = describe_operation(kind, product, algorithm.operation);
+    if (status == CUBLAS_STATUS_SUCCESS) status = describe(algorithm.first, kind.first, kind.batch);
+    if (status == CUBLAS_STATUS_SUCCESS)
+      status = describe(algorithm.second, kind.second, kind.batch);
+    if (status == CUBLAS_STATUS_SUCCESS)
+      status = describe(algorithm.result, kind.result, kind.batch);
+    cublasLtMatmulPreferenceOpaque_t preference = {};
+    if (status == CUBLAS_STATUS_SUCCESS) status = describe_preference(kind, preference);
+    if (auto ok = checked("describing a matrix product", status); !ok) return ok;
+    std::array<cublasLtMatmulHeuristicResult_t, 8> candidates = {};
+    int found = 0;
+    status = cublasLtMatmulAlgoGetHeuristic(handle_, &algorithm.operation, &algorithm.first,
+                                            &algorithm.second, &algorithm.result, &algorithm.result,
+                                            &preference, static_cast<int>(candidates.size()),
+                                            candidates.data(), &found);
+    if (auto ok = checked("cublasLtMatmulAlgoGetHeuristic", status); !ok)
+      return failure(ok.error().in(words_of(kind)));
+    const auto all = std::span(candidates).first(static_cast<std::size_t>(found));
+    const auto best = std::ranges::find_if(all, [this](const auto& candidate) {
+      return candidate.state == CUBLAS_STATUS_SUCCESS &&
+             candidate.workspaceSize <= options_.workspace_bytes;
+    });
+    if (best == all.end())
+      return failure(ErrorCode::unavailable, words_of(kind) + ": cuBLASLt has no kernel for it");
+    algorithm.algorithm = best->algo;
+    return {};
+  }
+
+  static std::string words_of(const ColumnMajorProduct& kind) {
+    const auto type = [](ElementType t) {
+      return t == ElementType::float32 ? "float32" : "bfloat16";
+    };
+    const std::int64_t inner = kind.transpose_second ? kind.second.columns : kind.second.rows;
+    return "matrix product with c " + std::to_string(kind.result.columns) + " × " +
+           std::to_string(kind.result.rows) + " of " + type(kind.result.type) + ", inner size " +
+           std::to_string(inner) + " of " + type(kind.first.type) + ", cuBLASLt's epilogue " +
+           std::to_string(lt_epilogue(kind));
+  }
+
+  Result<void*> workspace_of(std::uint32_t lane) {
+    if (lane >= workspaces_.size()) workspaces_.resize(lane + 1);
+    void*& workspace = workspaces_[lane];
+    if (workspace || options_.workspace_bytes == 0) return workspace;
+    if (const cudaError_t error = cudaMalloc(&workspace, options_.workspace_bytes);
+        error != cudaSuccess) {
+      cudaGetLastError();
+      workspace = nullptr;
+      return failure(ErrorCode::unavailable,
+                     "allocating " + std::to_string(options_.workspace_bytes) +
+                         " bytes for the matrix products of stream " + std::to_string(lane) + ": " +
+                         cudaGetErrorString(error));
+    }
+    return workspace;
+  }
+
+  const BlasLtOptions options_;
+  cublasLtHandle_t handle_ = nullptr;
+  std::vector<void*> workspaces_;  // by lane
+  std::map<ColumnMajorProduct, Algorithm> algorithms_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<MatrixProducts>> open_blas_lt(DeviceDriver& driver,
+                                                     const BlasLtOptions& options) {
+  if (auto ok = driver.use_device(); !ok) return failure(ok.error());
+  auto products = std::make_unique<BlasLt>(options);
+  if (auto ok = products->open(); !ok) return failure(ok.error());
+  return products;
+}
+
+}  // namespace hocket

@@ -1,0 +1,74 @@
+#include "core/partitioning/step_partition.h"
+
+#include <utility>
+
+#include "core/partitioning/bucket_fusion.h"
+#include "core/partitioning/launch_order.h"
+#include "core/partitioning/micro_batch_order.h"
+#include "core/partitioning/region_rules.h"
+#include "core/partitioning/task_pieces.h"
+#include "core/partitioning/workload_cuts.h"
+
+namespace hocket {
+namespace {
+
+PartitionedStep as_it_is(StepDescription step) {
+  PartitionedStep result{std::move(step), {}};
+  result.origins.reserve(result.step.tasks.size());
+  for (std::uint32_t i = 0; i < result.step.tasks.size(); ++i) {
+    const bool is_collective = result.step.tasks[i].collective.has_value();
+    const auto end = is_collective ? partitioning::cut_collective(result.step, {i}, {}).bytes : 0;
+    result.origins.push_back({{i}, 0, 0, end});
+  }
+  return result;
+}
+
+}  // namespace
+
+ScheduleConfig unpartitioned(const ScheduleConfig& config) {
+  const ScheduleConfig plain;
+  ScheduleConfig result = config;
+  result.bucket_bytes = plain.bucket_bytes;
+  result.primitive = plain.primitive;
+  result.group_ranks = plain.group_ranks;
+  result.launch = plain.launch;
+  result.compute_parts = plain.compute_parts;
+  result.compute_order = plain.compute_order;
+  result.micro_batches_kept = plain.micro_batches_kept;
+  result.regions.clear();
+  return result;
+}
+
+bool is_partitioned(const ScheduleConfig& config) {
+  return config != unpartitioned(config);
+}
+
+Result<PartitionedStep> partition_step(const StepDescription& step, const ScheduleConfig& config) {
+  StepDescription general = expand(step);
+  if (!is_partitioned(config)) return as_it_is(std::move(general));
+
+  using namespace partitioning;
+  const auto rules = resolve_rules(general, config);
+  if (!rules) return failure(rules.error());
+  const auto order = order_micro_batches(general, config.micro_batches_kept);
+  if (!order) return failure(order.error());
+  auto made = make_pieces(general, *rules, join_buckets(general, *rules, *order));
+  if (!made) return failure(made.error());
+
+  auto pieces = defer_launches(std::move(made->pieces), made->data.size());
+  prioritise_computations(pieces, made->data.size(), config.compute_order, *rules);
+  limit_streams(pieces, made->data, *rules, config.streams);
+
+  PartitionedStep result{std::move(general), {}};
+  result.step.data = std::move(made->data);
+  result.step.tasks.clear();
+  result.step.tasks.reserve(pieces.size());
+  result.origins.reserve(pieces.size());
+  for (Piece& piece : pieces) {
+    result.step.tasks.push_back(std::move(piece.task));
+    result.origins.push_back(std::move(piece.origin));
+  }
+  return result;
+}
+
+}  // namespace hocket

@@ -1,0 +1,118 @@
+#pragma once
+
+// The launches of a captured step that are under way: counts down what each task waits for, along
+// edges that were derived once. The counterpart of DependencyGraph for steps that repeat. Not
+// thread-safe.
+//
+// Invariants:
+//  1. at most two launches are live, in the two halves of the slots; a task's slot is the
+//  step's plus, in every second launch, size();
+//  2. waiting_for_ of a task is the number of its unfinished predecessors, plus one until its
+//  launch;
+//  3. a finished task has the count of the launch after the next at once: all that could lower it
+//  comes later, since it waits for this task.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/plan/captured_step.h"
+#include "core/step/task.h"
+
+namespace hocket {
+
+/// `Fields` is what the user keeps beside each slot; it lies in the same cache line.
+template <class Fields>
+class StepReplay {
+ public:
+  explicit StepReplay(std::shared_ptr<const CapturedStep> step)
+      : step_(std::move(step)), slots_(2 * step_->size()), freed_(slots_.size() + 1) {
+    for (std::uint32_t i = 0; i < step_->size(); ++i) {
+      slots_[i].waiting_for = 1 + step_->waits_within(i);  // nothing is before the first launch
+      slots_[step_->size() + i].waiting_for = full_count(i);
+    }
+  }
+
+  const CapturedStep& step() const { return *step_; }
+  /// Whether the launch before the last is finished.
+  bool may_launch() const { return unfinished_[launches_ % 2] == 0; }
+  std::uint32_t launches() const { return launches_; }
+  /// Unfinished tasks.
+  std::size_t live() const { return unfinished_[0] + unfinished_[1]; }
+
+  /// The id of the first slot of the next launch.
+  TaskId next_first() const { return {launches_ % 2 * step_->size(), launches_}; }
+  TaskId id_of(std::uint32_t slot) const {
+    const std::uint32_t half = slot < step_->size() ? 0 : 1;
+    return {slot, launches_ - 1 - (launches_ - 1 + half) % 2};
+  }
+  bool is_live(TaskId task) const {
+    return task.slot < slots_.size() && launches_ > 0 && id_of(task.slot) == task;
+  }
+
+  Fields& fields(std::uint32_t slot) { return slots_[slot].fields; }
+  const Fields& fields(std::uint32_t slot) const { return slots_[slot].fields; }
+
+  /// Submits the step again and calls `on_ready(slot)` for each task that waits for nothing, in
+  /// the order of submission, since those that wait for nothing within a launch come first.
+  template <class OnReady>
+  void launch(OnReady&& on_ready) {
+    HOCKET_CHECK(may_launch(), "two launches of a captured step are still under way");
+    const std::uint32_t half = launches_++ % 2;
+    unfinished_[half] = step_->size();
+    const std::uint32_t begin = half * step_->size();
+    for (std::uint32_t slot = begin; slot < begin + step_->size(); ++slot)
+      if (--slots_[slot].waiting_for == 0) on_ready(slot);
+  }
+
+  /// Ends `tasks` and calls `on_ready(slot)` for each task that this frees, in order.
+  template <class OnReady>
+  void finish(std::span<const TaskId> tasks, OnReady&& on_ready) {
+    // Whether a count comes down to zero is hard to foresee, so nothing branches on it.
+    std::size_t freed = 0;
+    for (const TaskId task : tasks) {
+      HOCKET_CHECK(is_live(task) && slots_[task.slot].waiting_for == 0,
+                   "a task was finished twice, or before what it depends on");
+      const std::uint32_t step_slot = this->step_slot(task.slot);
+      slots_[task.slot].waiting_for = full_count(step_slot);
+      --unfinished_[task.slot < step_->size() ? 0 : 1];
+      for (const std::uint32_t successor : step_->successors(step_slot)) {
+        const std::uint32_t slot = slot_of(successor, task.slot);
+        freed_[freed] = slot;
+        freed += --slots_[slot].waiting_for == 0;
+      }
+    }
+    for (std::size_t i = 0; i < freed; ++i) on_ready(freed_[i]);
+  }
+
+ private:
+  struct alignas(16) Slot {
+    std::uint32_t waiting_for = 0;
+    Fields fields;
+  };
+
+  std::uint32_t step_slot(std::uint32_t slot) const {
+    return slot < step_->size() ? slot : slot - step_->size();
+  }
+  /// The slot of a successor (as CapturedStep counts them) of the task in `slot`: seen from the
+  /// second half, this launch is the second half and the next the first.
+  std::uint32_t slot_of(std::uint32_t successor, std::uint32_t slot) const {
+    const std::uint32_t size = step_->size();
+    if (slot < size) return successor;
+    return successor < size ? successor + size : successor - size;
+  }
+  std::uint32_t full_count(std::uint32_t step_slot) const {
+    return 1 + step_->waits_within(step_slot) + step_->waits_before(step_slot);
+  }
+
+  std::shared_ptr<const CapturedStep> step_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> freed_;  // scratch of finish(): each slot once, and the one after
+  std::uint32_t unfinished_[2] = {0, 0};
+  std::uint32_t launches_ = 0;
+};
+
+}  // namespace hocket

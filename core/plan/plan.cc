@@ -1,0 +1,241 @@
+#include "core/plan/plan.h"
+
+#include <algorithm>
+
+#include "core/collective/collective_parts.h"
+
+namespace hocket {
+
+void Plan::configure(const PlanOptions& options) {
+  HOCKET_CHECK(options.partition_bytes > 0 && options.credit_bytes > 0,
+               "validate the configuration first");
+  if (options == options_) return;
+  if (options.order != options_.order) {
+    HOCKET_CHECK(unfinished() == 0 && announced_.empty(), "the order changes while tasks run");
+    first_waiting_ = submitted_collectives_;  // PartOrder::priority does not count
+  }
+  options_ = options;
+  if (observer_) observer_->configured(options);
+}
+
+TaskId Plan::submit_compute(const TaskOptions& options, std::span<const Access> accesses) {
+  return submit(options, accesses, std::nullopt);
+}
+
+TaskId Plan::submit_collective(const TaskOptions& options, std::span<const Access> accesses,
+                               std::int64_t bytes) {
+  HOCKET_CHECK(bytes >= 0, "a collective of negative size");
+  return submit(options, accesses, bytes);
+}
+
+TaskId Plan::submit(const TaskOptions& options, std::span<const Access> accesses,
+                    std::optional<std::int64_t> collective_bytes) {
+  if (replay_) {
+    HOCKET_CHECK(replay_->live() == 0, "a launch of a captured step is still under way");
+    replay_.reset();
+    collectives_.clear();
+  }
+  const auto added = graph_.add(accesses);
+  const std::uint32_t slot = added.task.slot;
+  Task& task = graph_.fields(slot);
+  task = {options.priority, kCompute, 0};
+  if (collective_bytes) {
+    if (free_collectives_.empty()) {
+      free_collectives_.push_back(static_cast<std::uint32_t>(collectives_.size()));
+      collectives_.emplace_back();
+    }
+    task.collective = free_collectives_.back();
+    free_collectives_.pop_back();
+    reset_collective(task.collective, *collective_bytes);
+    if (options_.order != PartOrder::priority) waiting_.push_back({slot});
+  }
+  if (observer_) {
+    observer_->submitted({added.task, options.name, options.priority, accesses,
+                          collective_bytes.has_value(), collective_bytes.value_or(0)});
+  }
+  if (added.ready) became_ready(slot);
+  return added.task;
+}
+
+void Plan::reset_collective(std::uint32_t index, std::int64_t bytes) {
+  const std::int64_t parts = part_count(bytes, options_.partition_bytes);
+  collectives_[index] = {.number = submitted_collectives_++,
+                         .ready = false,
+                         .bytes = bytes,
+                         .part_bytes = part_bytes(bytes, options_.partition_bytes),
+                         .next_offset = 0,
+                         .parts_to_start = parts,
+                         .parts_unfinished = parts};
+}
+
+bool Plan::may_launch(const CapturedStep& step) const {
+  if (replay_ && &replay_->step() == &step) return replay_->may_launch();
+  return unfinished() == 0;
+}
+
+void Plan::begin_replay(const std::shared_ptr<const CapturedStep>& step) {
+  HOCKET_CHECK(unfinished() == 0, "what was submitted before a captured step is still under way");
+  replay_.emplace(step);
+  free_collectives_.clear();
+  collectives_.assign(2 * step->collectives(), {});
+  std::uint32_t collective = 0;
+  for (const std::uint32_t half : {0u, step->size()}) {
+    for (std::uint32_t slot = 0; slot < step->size(); ++slot) {
+      const CapturedStep::Task& task = step->task(step->index_in(slot));
+      replay_->fields(half + slot) = {task.priority, task.is_collective ? collective++ : kCompute,
+                                      0};
+    }
+  }
+}
+
+TaskId Plan::launch(const std::shared_ptr<const CapturedStep>& step) {
+  if (!replay_ || &replay_->step() != step.get()) begin_replay(step);
+  const TaskId first = replay_->next_first();
+  if (observer_) observer_->launched(*step, first);
+  for (std::uint32_t i = 0; i < step->size(); ++i) {
+    if (!step->task(i).is_collective) continue;
+    const std::uint32_t slot = step->id_of(i, first).slot;
+    reset_collective(task(slot).collective, step->task(i).bytes);
+    if (options_.order != PartOrder::priority) waiting_.push_back({slot});
+  }
+  replay_->launch([this](std::uint32_t slot) { became_ready(slot); });
+  return first;
+}
+
+void Plan::became_ready(std::uint32_t slot) {
+  if (observer_) observer_->ready(id_of(slot));
+  const Task& ready = task(slot);
+  if (ready.collective == kCompute) {
+    ready_computes_.push(ready.priority, slot, next_ready());
+    return;
+  }
+  collectives_[ready.collective].ready = true;
+  if (options_.order != PartOrder::priority) return;
+  if (awaits_inputs_) return awaiting_inputs_.push_back(id_of(slot));
+  ready_collectives_.push(ready.priority, slot, next_ready());
+}
+
+std::optional<TaskId> Plan::next_awaiting_inputs() {
+  if (awaiting_inputs_.empty()) return std::nullopt;
+  const TaskId collective = awaiting_inputs_.front();
+  awaiting_inputs_.pop_front();
+  return collective;
+}
+
+void Plan::inputs_arrived(TaskId id) {
+  HOCKET_CHECK(awaits_inputs_ && is_live(id), "inputs arrived that no collective waits for");
+  ready_collectives_.push(task(id.slot).priority, id.slot, next_ready());
+}
+
+std::optional<TaskId> Plan::next_compute() {
+  if (ready_computes_.empty()) return std::nullopt;
+  const TaskId task = id_of(ready_computes_.pop(next_ready()));
+  if (observer_) observer_->started(task);
+  return task;
+}
+
+std::optional<std::uint32_t> Plan::due_collective() const {
+  switch (options_.order) {
+    case PartOrder::priority:
+      if (ready_collectives_.empty()) return std::nullopt;
+      return ready_collectives_.front();
+    case PartOrder::fifo:
+      if (waiting_.empty()) return std::nullopt;
+      return waiting_.front().slot;
+    case PartOrder::announced: {
+      if (announced_.empty()) return std::nullopt;
+      HOCKET_CHECK(announced_.front() >= first_waiting_, "a collective was announced too often");
+      // Not submitted yet: this rank is behind the one that announced it.
+      if (announced_.front() >= first_waiting_ + waiting_.size()) return std::nullopt;
+      const Waiting& next = waiting_[announced_.front() - first_waiting_];
+      HOCKET_CHECK(!next.exhausted, "a collective was announced too often");
+      return next.slot;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<PartDecision> Plan::next_part() {
+  const auto slot = due_collective();
+  if (!slot) return std::nullopt;
+  Collective& due = collective(*slot);
+  if (!due.ready) return std::nullopt;
+  const std::int64_t bytes = std::min(due.part_bytes, due.bytes - due.next_offset);
+  if (parts_in_flight_ > 0 && in_flight_bytes_ + bytes > options_.credit_bytes) return std::nullopt;
+
+  const PartDecision part{id_of(*slot), due.number, due.next_offset, bytes};
+  in_flight_bytes_ += bytes;
+  ++parts_in_flight_;
+  due.next_offset += bytes;
+  --due.parts_to_start;
+  part_was_taken(*slot);
+  if (observer_) observer_->started_part(part.task, part.offset_bytes, part.bytes);
+  return part;
+}
+
+void Plan::part_was_taken(std::uint32_t slot) {
+  const Collective& taken = collective(slot);
+  const bool exhausted = taken.parts_to_start == 0;
+  if (options_.order == PartOrder::priority) {
+    if (exhausted) ready_collectives_.pop(next_ready());
+    return;
+  }
+  if (options_.order == PartOrder::announced) announced_.pop_front();
+  if (exhausted) waiting_[taken.number - first_waiting_].exhausted = true;
+  while (!waiting_.empty() && waiting_.front().exhausted) {
+    waiting_.pop_front();
+    ++first_waiting_;
+  }
+}
+
+void Plan::finish(TaskId task) {
+  const auto on_ready = [this](std::uint32_t slot) { became_ready(slot); };
+  replay_ ? replay_->finish({&task, 1}, on_ready) : graph_.finish(task, on_ready);
+}
+
+void Plan::finish_compute(TaskId task) {
+  if (observer_) observer_->finished(task);
+  finish(task);
+}
+
+void Plan::finish_computes(std::span<const TaskId> tasks) {
+  if (replay_ && !observer_)
+    return replay_->finish(tasks, [this](std::uint32_t slot) { became_ready(slot); });
+  if (!replay_) graph_.prefetch(tasks);
+  for (const TaskId task : tasks) finish_compute(task);
+}
+
+bool Plan::finish_part(TaskId id, std::int64_t bytes) {
+  HOCKET_CHECK(is_live(id), "a part of no live collective was finished");
+  if (observer_) observer_->finished_part(id, bytes);
+  return_credit(bytes);
+  return end_part(id);
+}
+
+bool Plan::issue_part(TaskId id) {
+  HOCKET_CHECK(is_live(id), "a part of no live collective was issued");
+  if (observer_) observer_->issued_part(id);
+  return end_part(id);
+}
+
+void Plan::return_credit(std::int64_t bytes) {
+  HOCKET_CHECK(parts_in_flight_ > 0 && in_flight_bytes_ >= bytes,
+               "more parts finished than started");
+  in_flight_bytes_ -= bytes;
+  --parts_in_flight_;
+}
+
+bool Plan::end_part(TaskId id) {
+  if (--collective(id.slot).parts_unfinished > 0) return false;
+  if (!replay_) free_collectives_.push_back(task(id.slot).collective);
+  finish(id);
+  return true;
+}
+
+void Plan::announce(std::span<const std::uint64_t> collectives) {
+  HOCKET_CHECK(options_.order == PartOrder::announced, "this plan decides its own order");
+  if (observer_) observer_->announced(collectives);
+  announced_.insert(announced_.end(), collectives.begin(), collectives.end());
+}
+
+}  // namespace hocket

@@ -1,0 +1,219 @@
+#include "core/sim/partition_search/partition_search.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/sim/partition_search/search_axes.h"
+#include "core/sim/simulator.h"
+#include "core/sim/step_bound.h"
+
+namespace hocket {
+namespace {
+
+/// By how much a configuration must be faster to take the place of a simpler one.
+constexpr std::int64_t kLeastGainShare = 1000;
+/// An override of a region is one more thing to keep.
+constexpr std::int64_t kLeastRegionGainShare = 200;
+/// Kept to simplify what was found: as many times the events of the base, at most such a share.
+constexpr std::int64_t kSimplifyingTimes = 8, kSimplifyingShare = 10;
+/// Of a task, when a step is partitioned and laid out, in events.
+constexpr std::int64_t kEventsPerTask = 4;
+
+bool is_above(std::int64_t ns, std::int64_t other_ns, std::int64_t share = kLeastGainShare) {
+  return ns > other_ns + other_ns / share;
+}
+
+/// `config` with what `plain` overrides in `region`, if anything.
+ScheduleConfig with_region_of(const ScheduleConfig& plain, const std::string& region,
+                              ScheduleConfig config) {
+  const auto own = plain.regions.find(region);
+  if (own == plain.regions.end()) {
+    config.regions.erase(region);
+  } else {
+    config.regions[region] = own->second;
+  }
+  return config;
+}
+
+class PartitionSearch {
+ public:
+  /// No configuration can take less than `least_ns`.
+  PartitionSearch(const PreparedStep& prepared, const ChoiceOptions& options, std::int64_t least_ns)
+      : prepared_(prepared),
+        axes_(prepared.step(), options),
+        least_ns_(least_ns),
+        tolerance_(options.tolerance),
+        most_events_(options.events),
+        events_(options.events) {}
+
+  /// The bound is left to the caller.
+  Result<PartitionChoice> run(const ScheduleConfig& base);
+
+ private:
+  using Index = std::size_t;  ///< into considered_
+
+  bool ended() const { return events_ <= 0 || ideal_; }
+  Index consider(const ScheduleConfig& config);
+  bool faster(Index challenger, Index holder, std::int64_t share) const;
+  /// The better of `from` and what `axis` leads to from there.
+  Index best_of(Index from, const Axis& axis, std::int64_t share);
+  /// Goes along the axes that `axes_of(config)` gives until none is better.
+  template <class AxesOf>
+  Index descend(Index from, std::int64_t share, const AxesOf& axes_of);
+  std::vector<Index> starts_from(const ScheduleConfig& base);
+  Index simplify(Index from, Index base);
+
+  const PreparedStep& prepared_;
+  const PartitionAxes axes_;
+  const std::int64_t least_ns_;
+  const double tolerance_;
+  bool ideal_ = false;  // nothing faster is left to find
+  const std::int64_t most_events_;
+  std::int64_t events_;  // left
+  std::vector<ConsideredPartition> considered_;
+  std::map<std::string, Index> index_;
+};
+
+PartitionSearch::Index PartitionSearch::consider(const ScheduleConfig& config) {
+  const auto [found, is_new] = index_.try_emplace(knob_values(config).dump(), considered_.size());
+  if (!is_new) return found->second;
+  ConsideredPartition considered{.config = config, .iteration_ns = 0, .refusal = {}};
+  const auto simulation = prepared_.simulation(config);
+  if (simulation) {
+    considered.iteration_ns = simulation->iteration_ns;
+    ideal_ = ideal_ || !is_above(considered.iteration_ns, least_ns_);
+    events_ -= simulation->events + kEventsPerTask * simulation->names->size();
+  } else {
+    considered.refusal = simulation.error().message;
+    events_ -= kEventsPerTask * static_cast<std::int64_t>(prepared_.step().tasks.size());
+  }
+  considered_.push_back(std::move(considered));
+  return found->second;
+}
+
+bool PartitionSearch::faster(Index challenger, Index holder, std::int64_t share) const {
+  const ConsideredPartition &a = considered_[challenger], &b = considered_[holder];
+  if (!a.refusal.empty() || !b.refusal.empty()) return a.refusal.empty();
+  return is_above(b.iteration_ns, a.iteration_ns, share);
+}
+
+PartitionSearch::Index PartitionSearch::best_of(Index from, const Axis& axis, std::int64_t share) {
+  Index best = from;
+  const ScheduleConfig config = considered_[from].config;
+  for (const Move& move : axis) {
+    if (ended()) break;
+    const Index next = consider(moved(config, move));
+    if (faster(next, best, share)) best = next;
+  }
+  return best;
+}
+
+template <class AxesOf>
+PartitionSearch::Index PartitionSearch::descend(Index from, std::int64_t share,
+                                                const AxesOf& axes_of) {
+  for (Index best = from;;) {
+    const std::size_t axes = axes_of(considered_[best].config).size();
+    for (std::size_t i = 0; i < axes; ++i)
+      best = best_of(best, axes_of(considered_[best].config)[i], share);
+    if (best == from || ended()) return best;
+    from = best;
+  }
+}
+
+/// Takes back what hardly helps: all, or one region after the other, then one knob.
+PartitionSearch::Index PartitionSearch::simplify(Index from, Index base) {
+  const ScheduleConfig plain = considered_[base].config;
+  const auto plain_values = knob_values(plain);
+  const auto fastest_ns = static_cast<double>(considered_[from].iteration_ns);
+  const auto is_fast = [&](Index index) {
+    const ConsideredPartition& found = considered_[index];
+    return found.refusal.empty() &&
+           static_cast<double>(found.iteration_ns) <= fastest_ns * (1 + tolerance_);
+  };
+  if (is_fast(base)) return base;
+  const auto take = [&](const ScheduleConfig& config) {
+    if (events_ <= 0) return;
+    const Index simpler = consider(config);
+    if (is_fast(simpler)) from = simpler;
+  };
+  for (const std::string& region : axes_.regions())
+    take(with_region_of(plain, region, considered_[from].config));
+  for (const std::string& knob : changed_knobs(plain, considered_[from].config)) {
+    if (plain_values.contains(knob))
+      take(moved(considered_[from].config, {{knob, plain_values.at(knob)}}));
+  }
+  return from;
+}
+
+/// The fastest first.
+std::vector<PartitionSearch::Index> PartitionSearch::starts_from(const ScheduleConfig& base) {
+  std::vector<Index> starts;
+  for (const Move& start : axes_.starts())
+    if (!ended()) starts.push_back(consider(moved(base, start)));
+  std::erase_if(starts, [this](Index start) { return !considered_[start].refusal.empty(); });
+  std::ranges::stable_sort(starts, {},
+                           [this](Index start) { return considered_[start].iteration_ns; });
+  return starts;
+}
+
+Result<PartitionChoice> PartitionSearch::run(const ScheduleConfig& base_config) {
+  const Index base = consider(base_config);
+  if (!considered_[base].refusal.empty())
+    return failure(ErrorCode::invalid_argument, considered_[base].refusal);
+  const std::int64_t kept =
+      std::min(kSimplifyingTimes * (most_events_ - events_), most_events_ / kSimplifyingShare);
+  events_ -= kept;
+  const auto of_step = [&](const ScheduleConfig& config) { return axes_.of_step(config); };
+  Index best = base;
+  const auto keep = [&](Index found) {
+    if (faster(found, best, kLeastGainShare)) best = found;
+  };
+  // All starts as they are, before the first of them uses up the events.
+  keep(best_of(base, axes_.starts(), kLeastGainShare));
+  keep(descend(best, kLeastGainShare, of_step));
+  for (const Index start : starts_from(base_config)) {
+    if (ended()) break;
+    keep(descend(start, kLeastGainShare, of_step));
+  }
+  for (const std::string& region : axes_.regions()) {
+    keep(descend(best, kLeastRegionGainShare,
+                 [&](const ScheduleConfig& config) { return axes_.of_region(region, config); }));
+  }
+  const bool complete = events_ > 0;
+  events_ += kept;
+  best = simplify(best, base);
+
+  PartitionChoice choice{.config = considered_[best].config,
+                         .iteration_ns = considered_[best].iteration_ns,
+                         .baseline_ns = considered_[base].iteration_ns,
+                         .rejected = {},
+                         .events = most_events_ - events_,
+                         .complete = complete};
+  considered_.erase(considered_.begin() + static_cast<std::ptrdiff_t>(best));
+  std::ranges::stable_sort(considered_, {}, [](const ConsideredPartition& considered) {
+    return std::pair(!considered.refusal.empty(), considered.iteration_ns);
+  });
+  choice.rejected = std::move(considered_);
+  return choice;
+}
+
+}  // namespace
+
+Result<PartitionChoice> choose_partition(const StepDescription& step, const ScheduleConfig& base,
+                                         const ChoiceOptions& options) {
+  const auto prepared = PreparedStep::make(step);
+  if (!prepared) return failure(prepared.error());
+  if (auto ok = validate(base); !ok) return failure(ok.error());
+  const auto base_bound = bound_of(step, base);
+  if (!base_bound) return failure(base_bound.error());
+  const std::int64_t least_ns = base_bound->compute_ns / base.streams;
+  auto choice = PartitionSearch(*prepared, options, least_ns).run(base);
+  if (!choice) return choice;
+  const auto bound = bound_of(step, choice->config);
+  if (!bound) return failure(bound.error());
+  choice->bound_ns = bound->bound_ns;
+  return choice;
+}
+
+}  // namespace hocket

@@ -1,0 +1,55 @@
+#pragma once
+
+// The collectives that a step may contain, and among whom they run.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace hocket {
+
+enum class CollectiveKind : std::uint8_t {
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  broadcast,
+  all_to_all,
+};
+
+inline constexpr std::array<CollectiveKind, 5> kCollectiveKinds{
+    CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
+    CollectiveKind::broadcast, CollectiveKind::all_to_all};
+
+/// "all_reduce", …
+constexpr std::string_view to_string(CollectiveKind kind) {
+  constexpr std::array<std::string_view, 5> names{"all_reduce", "reduce_scatter", "all_gather",
+                                                  "broadcast", "all_to_all"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// For people: "all-reduce", …
+constexpr std::string_view in_words(CollectiveKind kind) {
+  constexpr std::array<std::string_view, 5> names{"all-reduce", "reduce-scatter", "all-gather",
+                                                  "broadcast", "all-to-all"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// Which ranks take part. Ranks are numbered host by host (core/step/rank_grid.h), so that no group
+/// but all of them mixes links of different bandwidth.
+enum class CollectiveGroup : std::uint8_t {
+  world,    ///< all ranks
+  inside,   ///< those of this rank's host
+  between,  ///< those at this rank's place on every host
+};
+
+inline constexpr std::array<CollectiveGroup, 3> kCollectiveGroups{
+    CollectiveGroup::world, CollectiveGroup::inside, CollectiveGroup::between};
+
+/// "world", …
+constexpr std::string_view to_string(CollectiveGroup group) {
+  constexpr std::array<std::string_view, 3> names{"world", "inside", "between"};
+  return names[static_cast<std::size_t>(group)];
+}
+
+}  // namespace hocket

@@ -1,0 +1,500 @@
+#include "core/step/schedule_config.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "core/base/json.h"
+#include "core/base/nearest_name.h"
+#include "core/step/task.h"
+
+namespace hocket {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kConfigFormat = "hocket-schedule";
+constexpr int kConfigVersion = 1;
+constexpr const char* kRegions = "regions";
+constexpr std::string_view kRegionPrefix = "regions.";
+constexpr const char* kDimension = "dimension";
+constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20;
+
+// Words of choices lie in the order of their enumerators.
+Knob primitive_knob() {
+  return {"primitive", 0, 0, 0, 0, false, {"all_reduce", "reduce_scatter_all_gather"}, {}, false};
+}
+Knob launch_knob() {
+  return {"launch", 0, 0, 0, 0, false, {"ready", "deferred"}, {}, false};
+}
+Knob partition_knob() {
+  return {"partition_bytes", 4 * KiB, 1024 * MiB, 64 * KiB, 64 * MiB, true, {}};
+}
+Knob streams_knob() {
+  return {"streams", 1, 64, 1, 4, false, {}};
+}
+Knob bucket_knob() {
+  return {"bucket_bytes", 0, 1024 * MiB, 1 * MiB, 64 * MiB, true, {}, {}, false};
+}
+Knob group_knob() {
+  return {"group_ranks", 1, 1 << 20, 1, 16, true, {}, {}, false};
+}
+Knob compute_parts_knob() {
+  return {"compute_parts", 1, 64, 1, 8, true, {}, {}, false};
+}
+
+// What belongs to each knob is said once; a visitor has integer() and choice(), given a name and
+// what it is the name of.
+template <class Visitor, class Config>
+void visit_knobs(Visitor& visitor, Config& config) {
+  visitor.integer("partition_bytes", config.partition_bytes);
+  visitor.integer("credit_bytes", config.credit_bytes);
+  visitor.integer("streams", config.streams);
+  visitor.integer("comm_channels", config.comm_channels);
+  visitor.choice("order", config.order);
+  visitor.integer("bucket_bytes", config.bucket_bytes);
+  visitor.choice("primitive", config.primitive);
+  visitor.integer("group_ranks", config.group_ranks);
+  visitor.choice("launch", config.launch);
+  visitor.integer("compute_parts", config.compute_parts);
+  visitor.choice("compute_order", config.compute_order);
+  visitor.integer("micro_batches_kept", config.micro_batches_kept);
+  visitor.choice("step_issue", config.step_issue);
+}
+
+template <class Visitor, class Region>
+void visit_region(Visitor& visitor, Region& region) {
+  visitor.integer("partition_bytes", region.partition_bytes);
+  visitor.integer("bucket_bytes", region.bucket_bytes);
+  visitor.integer("streams", region.streams);
+  visitor.integer("priority", region.priority);
+  visitor.choice("primitive", region.primitive);
+  visitor.integer("group_ranks", region.group_ranks);
+  visitor.choice("launch", region.launch);
+  visitor.integer("compute_parts", region.compute_parts);
+}
+
+const Knob& named(std::span<const Knob> knobs, std::string_view name) {
+  return *std::ranges::find(knobs, name, &Knob::name);
+}
+
+template <class T>
+struct Optional {
+  using Value = T;
+  static constexpr bool is = false;
+};
+template <class T>
+struct Optional<std::optional<T>> {
+  using Value = T;
+  static constexpr bool is = true;
+};
+template <class T>
+using ValueOf = typename Optional<std::remove_const_t<T>>::Value;
+
+/// Reads what is there of an object, the fields of which have paths that begin with `prefix`.
+class KnobReader {
+ public:
+  KnobReader(const json& object, std::string prefix, std::span<const Knob> knobs)
+      : object_(object), prefix_(std::move(prefix)), knobs_(knobs) {}
+
+  template <class T>
+  void integer(const char* name, T& target) {
+    const json* const found = find(name);
+    if (found == nullptr) return;
+    const Knob& knob = named(knobs_, name);
+    const auto value = integer_of(*found, prefix_ + name, knob.low, knob.high);
+    value ? void(target = static_cast<ValueOf<T>>(*value)) : note(value.error());
+  }
+  template <class T>
+  void choice(const char* name, T& target) {
+    const json* const found = find(name);
+    if (found == nullptr) return;
+    const Knob& knob = named(knobs_, name);
+    std::string word = found->is_string() ? found->get<std::string>() : "";
+    for (const Knob::Spelling& other : knob.other_spellings) {
+      if (word == other.word) word = other.choice;
+    }
+    const auto at = std::ranges::find(knob.choices, word);
+    if (at != knob.choices.end()) {
+      target = static_cast<ValueOf<T>>(at - knob.choices.begin());
+      return;
+    }
+    std::string expected = "one of ";
+    for (const std::string_view choice : knob.choices)
+      expected += (choice == knob.choices.front() ? "" : ", ") + std::string(choice);
+    note(wrong_field(prefix_ + name, expected, *found));
+  }
+
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  const json* find(const char* name) const {
+    const auto found = object_.find(name);
+    return found == object_.end() || error_ ? nullptr : &*found;
+  }
+  void note(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+
+  const json& object_;
+  const std::string prefix_;
+  const std::span<const Knob> knobs_;
+  std::optional<Error> error_;
+};
+
+/// Writes everything that has a value into an object, under names that begin with `prefix`.
+class KnobWriter {
+ public:
+  KnobWriter(json& object, std::string prefix, std::span<const Knob> knobs)
+      : object_(object), prefix_(std::move(prefix)), knobs_(knobs) {}
+
+  template <class T>
+  void integer(const char* name, const T& value) {
+    write(name, value, [](const auto& number) { return json(number); });
+  }
+  template <class T>
+  void choice(const char* name, const T& value) {
+    write(name, value, [&](const auto& chosen) {
+      return json(named(knobs_, name).choices[static_cast<std::size_t>(chosen)]);
+    });
+  }
+
+ private:
+  template <class T, class ToJson>
+  void write(const char* name, const T& value, ToJson to_json) {
+    if constexpr (Optional<T>::is) {
+      if (value) object_[prefix_ + name] = to_json(*value);
+    } else {
+      object_[prefix_ + name] = to_json(value);
+    }
+  }
+
+  json& object_;
+  const std::string prefix_;
+  const std::span<const Knob> knobs_;
+};
+
+/// Keeps the first integer that is out of range.
+class KnobChecker {
+ public:
+  KnobChecker(std::string prefix, std::span<const Knob> knobs)
+      : prefix_(std::move(prefix)), knobs_(knobs) {}
+
+  template <class T>
+  void integer(const char* name, const T& value) {
+    if constexpr (Optional<T>::is) {
+      if (value) check(name, *value);
+    } else {
+      check(name, value);
+    }
+  }
+  template <class T>
+  void choice(const char*, const T&) {}
+
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  void check(const char* name, std::int64_t value) {
+    const Knob& knob = named(knobs_, name);
+    const auto checked = integer_of(json(value), prefix_ + name, knob.low, knob.high);
+    if (!checked && !error_) error_ = checked.error();
+  }
+
+  const std::string prefix_;
+  const std::span<const Knob> knobs_;
+  std::optional<Error> error_;
+};
+
+std::string region_path(const std::string& region) {
+  return std::string(kRegionPrefix) + region + ".";
+}
+
+Error contradiction(const std::string& region, const char* field, const std::string& what) {
+  return {ErrorCode::invalid_argument, "field \"" + region_path(region) + field + "\": " + what};
+}
+
+/// What a region asks for that cannot be had together.
+std::optional<Error> check_region(const ScheduleConfig& config, const std::string& name,
+                                  const RegionOverrides& region) {
+  KnobChecker ranges(region_path(name), region_knobs());
+  visit_region(ranges, region);
+  if (ranges.error()) return ranges.error();
+  if (region.streams && *region.streams > config.streams) {
+    return contradiction(name, "streams",
+                         "expected at most the " + std::to_string(config.streams) +
+                             " of \"streams\", found " + std::to_string(*region.streams));
+  }
+  const int compute_parts = region.compute_parts.value_or(config.compute_parts);
+  if (region.dimension && compute_parts == 1) {
+    return contradiction(name, kDimension,
+                         "nothing is divided along \"" + *region.dimension +
+                             "\", since compute_parts is 1; raise it, or leave this field out");
+  }
+  const std::int64_t bucket_bytes = region.bucket_bytes.value_or(config.bucket_bytes);
+  if (bucket_bytes > 0 && compute_parts > 1 && (region.bucket_bytes || region.compute_parts)) {
+    return contradiction(name, region.compute_parts ? "compute_parts" : "bucket_bytes",
+                         "a bucket waits for all that it joins, so what feeds it is not divided; "
+                         "give bucket_bytes 0 or compute_parts 1");
+  }
+  return std::nullopt;
+}
+
+Result<RegionOverrides> read_region(const json& value, const std::string& path,
+                                    std::vector<std::string>* warnings) {
+  if (!value.is_object()) return failure(wrong_field(path, "an object", value));
+  RegionOverrides region;
+  KnobReader reader(value, path + ".", region_knobs());
+  visit_region(reader, region);
+  if (reader.error()) return failure(*reader.error());
+  std::vector<std::string_view> known{kDimension};
+  for (const Knob& knob : region_knobs()) known.push_back(knob.name);
+  for (const auto& [name, field] : value.items()) {
+    if (name == kDimension) {
+      if (!field.is_string()) return failure(wrong_field(path + ".dimension", "a string", field));
+      region.dimension = field.get<std::string>();
+    } else if (!std::ranges::count(known, name)) {
+      region.unknown_fields[name] = field;
+      if (warnings) {
+        warnings->push_back("field \"" + path + "." + name +
+                            "\" is not known to this version and has no effect" +
+                            did_you_mean(name, known));
+      }
+    }
+  }
+  return region;
+}
+
+Result<void> read_regions(const json& document, ScheduleConfig& config,
+                          std::vector<std::string>* warnings) {
+  const auto regions = document.find(kRegions);
+  if (regions == document.end()) return {};
+  if (!regions->is_object()) {
+    return failure(wrong_field(kRegions, "an object of regions by their names", *regions));
+  }
+  for (const auto& [name, value] : regions->items()) {
+    if (name.empty()) return failure(wrong_field(kRegions, "names that are not empty", name));
+    auto region = read_region(value, std::string(kRegionPrefix) + name, warnings);
+    if (!region) return failure(region.error());
+    config.regions.emplace(name, std::move(*region));
+  }
+  return {};
+}
+
+/// Region and field of "regions.NAME.FIELD"; the name may have dots of its own.
+std::optional<std::pair<std::string, std::string>> region_field(std::string_view name) {
+  if (!name.starts_with(kRegionPrefix)) return std::nullopt;
+  name.remove_prefix(kRegionPrefix.size());
+  const auto dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return std::nullopt;
+  return std::pair(std::string(name.substr(0, dot)), std::string(name.substr(dot + 1)));
+}
+
+/// Has always been written, whatever its value.
+bool is_always_written(std::string_view knob) {
+  constexpr std::array<std::string_view, 5> names{"partition_bytes", "credit_bytes", "streams",
+                                                  "comm_channels", "order"};
+  return std::ranges::count(names, knob) > 0;
+}
+
+}  // namespace
+
+// Never destroyed: a call that was left behind may still read a configuration at exit.
+std::span<const Knob> schedule_knobs() {
+  static const auto& knobs = *new std::array<Knob, 13>{{
+      partition_knob(),
+      {"credit_bytes", 4 * KiB, 16384 * MiB, 64 * KiB, 256 * MiB, true, {}},
+      streams_knob(),
+      {"comm_channels", 1, 16, 1, 8, true, {}},
+      {"order", 0, 0, 0, 0, false, {"fifo", "static", "negotiated"}, {{"priority", "negotiated"}}},
+      bucket_knob(),
+      primitive_knob(),
+      group_knob(),
+      launch_knob(),
+      compute_parts_knob(),
+      {"compute_order", 0, 0, 0, 0, false, {"given", "critical_path"}, {}, false},
+      {"micro_batches_kept", 1, 1024, 1, 16, true, {}, {}, false},
+      {"step_issue", 0, 0, 0, 0, false, {"tasks", "graph"}, {}, false},
+  }};
+  return knobs;
+}
+
+std::span<const Knob> region_knobs() {
+  static const auto& knobs = *new std::array<Knob, 8>{{
+      partition_knob(),
+      bucket_knob(),
+      streams_knob(),
+      {"priority", 0, kPriorityLevels - 1, 0, 64, false, {}, {}, false},
+      primitive_knob(),
+      group_knob(),
+      launch_knob(),
+      compute_parts_knob(),
+  }};
+  return knobs;
+}
+
+const Knob* find_knob(std::string_view name) {
+  const auto field = region_field(name);
+  const auto knobs = field ? region_knobs() : schedule_knobs();
+  const auto found =
+      std::ranges::find(knobs, field ? std::string_view(field->second) : name, &Knob::name);
+  return found == knobs.end() ? nullptr : &*found;
+}
+
+Error unknown_knob(std::string_view name) {
+  const auto field = region_field(name);
+  std::vector<std::string_view> names;
+  std::string known;
+  for (const Knob& knob : field ? region_knobs() : schedule_knobs()) {
+    names.push_back(knob.name);
+    known += (known.empty() ? "" : ", ") + std::string(knob.name);
+  }
+  const std::string_view looked_for = field ? std::string_view(field->second) : name;
+  return {ErrorCode::invalid_argument,
+          (field ? "regions have no knob named \"" : "no knob is named \"") +
+              std::string(looked_for) + "\"; the nearest is " +
+              std::string(nearest_name(looked_for, names)) + " of " + known};
+}
+
+std::string_view to_string(CollectiveOrder order) {
+  return named(schedule_knobs(), "order").choices[static_cast<std::size_t>(order)];
+}
+std::string_view to_string(CollectivePrimitive primitive) {
+  return named(schedule_knobs(), "primitive").choices[static_cast<std::size_t>(primitive)];
+}
+std::string_view to_string(CollectiveLaunch launch) {
+  return named(schedule_knobs(), "launch").choices[static_cast<std::size_t>(launch)];
+}
+std::string_view to_string(ComputeOrder order) {
+  return named(schedule_knobs(), "compute_order").choices[static_cast<std::size_t>(order)];
+}
+std::string_view to_string(StepIssue issue) {
+  return named(schedule_knobs(), "step_issue").choices[static_cast<std::size_t>(issue)];
+}
+
+Result<void> validate(const ScheduleConfig& config) {
+  KnobChecker ranges("", schedule_knobs());
+  visit_knobs(ranges, config);
+  if (ranges.error()) return failure(*ranges.error());
+  if (config.bucket_bytes > 0 && config.compute_parts > 1) {
+    return failure(ErrorCode::invalid_argument,
+                   "field \"compute_parts\": a bucket waits for all that it joins, so what feeds "
+                   "it is not divided; give bucket_bytes 0 or compute_parts 1");
+  }
+  for (const auto& [name, region] : config.regions) {
+    if (const auto error = check_region(config, name, region)) return failure(*error);
+  }
+  return {};
+}
+
+json knob_values(const ScheduleConfig& config) {
+  json values = json::object();
+  KnobWriter knobs(values, "", schedule_knobs());
+  visit_knobs(knobs, config);
+  for (const auto& [name, region] : config.regions) {
+    KnobWriter overrides(values, region_path(name), region_knobs());
+    visit_region(overrides, region);
+    if (region.dimension) values[region_path(name) + kDimension] = *region.dimension;
+  }
+  return values;
+}
+
+std::vector<std::string> changed_knobs(const ScheduleConfig& from, const ScheduleConfig& to) {
+  const json old_values = knob_values(from), new_values = knob_values(to);
+  std::vector<std::string> changed;
+  for (const Knob& knob : schedule_knobs()) {
+    const std::string name(knob.name);
+    if (old_values.at(name) != new_values.at(name)) changed.push_back(name);
+  }
+  json regions = old_values;
+  regions.update(new_values);
+  for (const auto& [name, value] : regions.items()) {
+    if (!name.starts_with(kRegionPrefix)) continue;
+    if (old_values.value(name, json()) != new_values.value(name, json())) changed.push_back(name);
+  }
+  return changed;
+}
+
+Result<ScheduleConfig> with_knob(const ScheduleConfig& config, std::string_view name,
+                                 const json& value) {
+  ScheduleConfig changed = config;
+  const auto field = region_field(name);
+  const bool is_dimension = field && field->second == kDimension;
+  if (!is_dimension && find_knob(name) == nullptr) return failure(unknown_knob(name));
+  const json object = {{field ? field->second : std::string(name), value}};
+  if (!field) {
+    KnobReader reader(object, "", schedule_knobs());
+    visit_knobs(reader, changed);
+    if (reader.error()) return failure(*reader.error());
+    return changed;
+  }
+  RegionOverrides& region = changed.regions[field->first];
+  KnobReader reader(object, region_path(field->first), region_knobs());
+  visit_region(reader, region);
+  if (reader.error()) return failure(*reader.error());
+  if (is_dimension) {
+    if (!value.is_string()) return failure(wrong_field(name, "a string", value));
+    region.dimension = value.get<std::string>();
+  }
+  return changed;
+}
+
+json to_json(const ScheduleConfig& config) {
+  json document = config.unknown_fields;
+  document["format"] = kConfigFormat;
+  document["version"] = kConfigVersion;
+  const json defaults = knob_values(ScheduleConfig{});
+  KnobWriter knobs(document, "", schedule_knobs());
+  visit_knobs(knobs, config);
+  for (const auto& [name, value] : defaults.items()) {
+    if (!is_always_written(name) && document[name] == value) document.erase(name);
+  }
+  for (const auto& [name, region] : config.regions) {
+    json& overrides = document[kRegions][name] = region.unknown_fields;
+    KnobWriter writer(overrides, "", region_knobs());
+    visit_region(writer, region);
+    if (region.dimension) overrides[kDimension] = *region.dimension;
+  }
+  return document;
+}
+
+Result<ScheduleConfig> schedule_config_from_json(const json& document,
+                                                 std::vector<std::string>* warnings) {
+  ScheduleConfig config;
+  if (!document.is_object()) {
+    return failure(ErrorCode::invalid_argument, "configuration must be a JSON object");
+  }
+  if (const auto format = read_string(document, "format"); !format || *format != kConfigFormat) {
+    return failure(
+        format ? Error{ErrorCode::invalid_argument,
+                       "field \"format\": expected \"hocket-schedule\", found \"" + *format + "\""}
+               : format.error());
+  }
+  // A newer version is read too: what it added is kept below, what it shares is checked here.
+  const auto version = read_integer(document, "version", 1, INT32_MAX);
+  if (!version) return failure(version.error());
+  KnobReader reader(document, "", schedule_knobs());
+  visit_knobs(reader, config);
+  if (reader.error()) return failure(*reader.error());
+  if (auto ok = read_regions(document, config, warnings); !ok) return failure(ok.error());
+  for (const auto& [name, value] : document.items()) {
+    if (name == "format" || name == "version" || name == kRegions ||
+        std::ranges::count(schedule_knobs(), name, &Knob::name) > 0) {
+      continue;
+    }
+    config.unknown_fields[name] = value;
+    if (warnings)
+      warnings->push_back("field \"" + name + "\" is not known to this version and has no effect");
+  }
+  if (auto ok = validate(config); !ok) return failure(ok.error());
+  return config;
+}
+
+Result<ScheduleConfig> parse_schedule_config(std::string_view text,
+                                             std::vector<std::string>* warnings) {
+  const auto document = parse_object(text, "configuration");
+  if (!document) return failure(document.error());
+  return schedule_config_from_json(*document, warnings);
+}
+
+}  // namespace hocket

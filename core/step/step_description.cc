@@ -1,0 +1,349 @@
+#include "core/step/step_description.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/json.h"
+#include "core/step/schedule_config.h"
+#include "core/step/step_fields.h"
+
+namespace hocket {
+namespace {
+
+std::string element(const char* array, std::size_t index) {
+  return std::string(array) + "[" + std::to_string(index) + "]";
+}
+
+Result<void> wrong(std::string_view path, std::string_view expected, const nlohmann::json& found) {
+  return failure(wrong_field(path, expected, found));
+}
+
+/// Keeps the first error among the fields that it visits.
+class Checker {
+ public:
+  explicit Checker(std::string path = "") : path_(std::move(path)) {}
+
+  void text(const char*, const std::string&) {}
+  template <class T, std::size_t N>
+  void choice(const char*, T, const std::array<step::Word<T>, N>&) {}
+  template <class T>
+  void integer(const char* name, T value, std::int64_t low, std::int64_t high, int) {
+    if (std::cmp_less_equal(low, value) && std::cmp_less_equal(value, high)) return;
+    note(integer_of(nlohmann::json(value), path_of(name), low, high));
+  }
+  template <class T>
+  void optional(const char* name, T value, std::int64_t low, std::int64_t high, T absent) {
+    if (value != absent) integer(name, value, low, high, 0);
+  }
+  void flag(const char*, bool) {}
+  void time(const char* name, std::int64_t value, std::int64_t high) {
+    integer(name, value, 0, high, 0);
+  }
+  void number(const char* name, double value, double low, double high, double = 0) {
+    if (low <= value && value <= high) return;
+    note(number_of(nlohmann::json(value), path_of(name), low, high));
+  }
+
+  const Result<void>& result() const { return result_; }
+
+ private:
+  std::string path_of(const char* name) const { return path_.empty() ? name : path_ + "." + name; }
+  template <class T>
+  void note(const Result<T>& checked) {
+    if (!checked && result_) result_ = failure(checked.error());
+  }
+
+  std::string path_;
+  Result<void> result_;
+};
+
+/// A step's sizes, added up.
+struct Totals {
+  /// Divided as finely as a configuration may ask for.
+  double compute_ns = 0;
+  std::int64_t bytes = 0;
+  /// As they count on the links: groups between hosts share theirs.
+  double link_bytes = 0;
+};
+
+Totals totals_of(const StepDescription& step) {
+  // Elements are in range by now, and so few that nothing overflows.
+  Totals totals;
+  const auto most_pieces = static_cast<double>(find_knob("compute_parts")->high);
+  for (const StepLayer& layer : step.layers) {
+    totals.compute_ns += static_cast<double>(layer.forward_ns + layer.backward_ns);
+    totals.bytes += layer.parameter_bytes;
+    totals.link_bytes += static_cast<double>(layer.parameter_bytes);
+  }
+  for (const StepTask& task : step.tasks) {
+    totals.compute_ns += static_cast<double>(task.duration_ns);
+    std::int64_t piece_ns = 0;
+    for (const Dimension& dimension : task.place.dimensions)
+      piece_ns = std::max(piece_ns, dimension.piece_ns);
+    totals.compute_ns += most_pieces * static_cast<double>(piece_ns);
+    totals.bytes += task.bytes;
+    const std::int64_t groups = task.group == CollectiveGroup::between ? step.ranks_per_host : 1;
+    totals.link_bytes += static_cast<double>(task.bytes) * static_cast<double>(groups);
+  }
+  return totals;
+}
+
+Result<void> check_totals(const StepDescription& step) {
+  const char* const where = step.layers.empty() ? "tasks" : "layers";
+  const Totals totals = totals_of(step);
+  if (totals.bytes > kMaxStepBytes) {
+    return wrong(where, "at most " + std::to_string(kMaxStepBytes) + " bytes in all", totals.bytes);
+  }
+  constexpr auto most_ns = static_cast<double>(kMaxStepNs);
+  const std::string at_most = "at most " + std::to_string(kMaxStepNs) + " ns in all";
+  double slowest = 1;
+  for (const double scale : step.rank_compute_scale) slowest = std::max(slowest, scale);
+  const double compute_ns = totals.compute_ns * slowest * (1 + step.compute_slowdown);
+  if (compute_ns > most_ns) return wrong(where, at_most + " on the slowest rank", compute_ns);
+
+  const double bytes = totals.link_bytes;
+  Result<void> ok;
+  step::for_each_cost(step, [&](const char* name, const PartCost& cost) {
+    const double ns = bytes * cost.beta_ns_per_byte;
+    if (ok && ns > most_ns)
+      ok = wrong(std::string(name) + ".beta_ns_per_byte", at_most + " for all bytes", ns);
+  });
+  if (!ok) return ok;
+  if (!step.cluster) return {};
+  const LinkSpec& host = step.cluster->host_link;
+  const LinkSpec& network = step.cluster->network_link;
+  // An all-reduce sends everything twice.
+  const double sent_ns =
+      2 * bytes * 1e9 / std::min(host.bytes_per_second, network.bytes_per_second);
+  if (sent_ns > most_ns) return wrong("links", at_most + " for all bytes", sent_ns);
+  const double latency_ns = 2 * static_cast<double>(step.ranks) *
+                            static_cast<double>(std::max(host.latency_ns, network.latency_ns));
+  if (latency_ns > static_cast<double>(kMaxStepTaskNs)) {
+    return wrong("links",
+                 "latencies of at most " + std::to_string(kMaxStepTaskNs) +
+                     " ns on the way round all ranks and back",
+                 latency_ns);
+  }
+  return {};
+}
+
+Result<void> check_ranks(const StepDescription& step) {
+  const auto& scales = step.rank_compute_scale;
+  if (scales.empty()) return {};
+  if (scales.size() > static_cast<std::size_t>(kMaxJsonElements) ||
+      scales.size() != static_cast<std::size_t>(step.ranks)) {
+    return wrong("rank_compute_scale",
+                 "one number for each of the " + std::to_string(step.ranks) + " ranks, at most " +
+                     std::to_string(kMaxJsonElements),
+                 scales.size());
+  }
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    if (!(scales[i] > 0 && scales[i] <= step::kMaxRankComputeScale))
+      return wrong(element("rank_compute_scale", i), "a number above 0, up to 1000", scales[i]);
+  }
+  return {};
+}
+
+Result<void> check_layers(const StepDescription& step) {
+  if (step.layers.size() > static_cast<std::size_t>(kMaxStepLayers)) {
+    return wrong("layers", "at most " + std::to_string(kMaxStepLayers) + " elements",
+                 step.layers.size());
+  }
+  for (std::size_t i = 0; i < step.layers.size(); ++i) {
+    Checker checker(element("layers", i));
+    step::visit_layer(checker, step.layers[i]);
+    if (!checker.result()) return checker.result();
+  }
+  return {};
+}
+
+bool accesses(const StepTask& task, DataId data) {
+  return std::any_of(task.accesses.begin(), task.accesses.end(),
+                     [data](const Access& access) { return access.data == data; });
+}
+
+Result<void> check_slice(const StepDescription& step, const StepTask& task,
+                         const Dimension& dimension, const DimensionSlice& slice,
+                         const std::string& path) {
+  Checker checker(path);
+  step::visit_slice(checker, slice);
+  if (!checker.result()) return checker.result();
+  if (!accesses(task, slice.data)) {
+    const bool exists = slice.data.index < step.data.size();
+    return wrong(path + ".data", "the name of data that the task accesses",
+                 exists ? step.data[slice.data.index] : std::to_string(slice.data.index));
+  }
+  const std::int64_t units_bytes = kMaxStepTaskBytes - slice.begin_bytes - slice.tail_bytes;
+  if (units_bytes < 0 || slice.bytes_per_unit > units_bytes / dimension.extent) {
+    return wrong(path,
+                 "begin_bytes, the dimension's extent times bytes_per_unit, and tail_bytes to be "
+                 "at most " +
+                     std::to_string(kMaxStepTaskBytes) + " bytes together",
+                 "more");
+  }
+  return {};
+}
+
+Result<void> check_dimensions(const StepDescription& step, const StepTask& task,
+                              const std::string& path) {
+  const auto& dimensions = task.place.dimensions;
+  if (task.collective && !dimensions.empty())
+    return wrong(path + ".dimensions", "none of a collective", dimensions.size());
+  for (std::size_t i = 0; i < dimensions.size(); ++i) {
+    const std::string where = path + "." + element("dimensions", i);
+    Checker checker(where);
+    step::visit_dimension(checker, dimensions[i]);
+    if (!checker.result()) return checker.result();
+    const bool is_new =
+        std::none_of(dimensions.begin(), dimensions.begin() + static_cast<std::ptrdiff_t>(i),
+                     [&](const Dimension& earlier) { return earlier.name == dimensions[i].name; });
+    if (dimensions[i].name.empty() || !is_new) {
+      return wrong(where + ".name", "a name that no earlier dimension of the task has",
+                   dimensions[i].name);
+    }
+    for (std::size_t j = 0; j < dimensions[i].slices.size(); ++j) {
+      auto ok = check_slice(step, task, dimensions[i], dimensions[i].slices[j],
+                            where + "." + element("slices", j));
+      if (!ok) return ok;
+    }
+  }
+  return {};
+}
+
+/// Groups are of collectives, on hosts of equally many ranks.
+Result<void> check_group(const StepDescription& step, const StepTask& task,
+                         const std::string& path) {
+  if (task.group == CollectiveGroup::world) return {};
+  if (!task.collective)
+    return wrong(path + ".group", "nothing, as it is no collective", to_string(task.group));
+  if (step.ranks % step.ranks_per_host == 0) return {};
+  return wrong(path + ".group",
+               "\"world\" where ranks_per_host (" + std::to_string(step.ranks_per_host) +
+                   ") does not divide ranks (" + std::to_string(step.ranks) + ")",
+               to_string(task.group));
+}
+
+Result<void> check_tasks(const StepDescription& step) {
+  if (step.tasks.size() > static_cast<std::size_t>(kMaxStepTasks)) {
+    return wrong("tasks", "at most " + std::to_string(kMaxStepTasks) + " elements",
+                 step.tasks.size());
+  }
+  std::unordered_set<std::string_view> names;
+  std::vector<std::size_t> accessed_by(step.data.size(), step.tasks.size());
+  for (std::size_t i = 0; i < step.tasks.size(); ++i) {
+    const StepTask& task = step.tasks[i];
+    const std::string path = element("tasks", i);
+    Checker checker(path);
+    step::visit_task(checker, task);
+    if (!checker.result()) return checker.result();
+    if (task.collective ? task.duration_ns != 0 : task.bytes != 0)
+      return wrong(path, "a duration or bytes, as its kind says", "both");
+    if (!task.name.empty() && !names.insert(task.name).second)
+      return wrong(path + ".name", "a name that no earlier task has", task.name);
+    for (const Access& access : task.accesses) {
+      if (access.data.index >= step.data.size())
+        return wrong(path, "data below " + std::to_string(step.data.size()), access.data.index);
+      if (accessed_by[access.data.index] == i) {
+        return wrong(path, "each of its data once (to read and write is to update)",
+                     step.data[access.data.index]);
+      }
+      accessed_by[access.data.index] = i;
+    }
+    if (auto ok = check_group(step, task, path); !ok) return ok;
+    if (auto ok = check_dimensions(step, task, path); !ok) return ok;
+  }
+  return {};
+}
+
+Result<void> check_costs(const StepDescription& step) {
+  Result<void> ok;
+  const auto check = [&](const char* path, const auto& visit) {
+    Checker checker(path);
+    visit(checker);
+    if (ok) ok = checker.result();
+  };
+  check("", [&](Checker& checker) { step::visit_step(checker, step); });
+  step::for_each_cost(step, [&](const char* name, const PartCost& cost) {
+    check(name, [&](Checker& checker) { step::visit_collective(checker, cost); });
+  });
+  if (step.cluster) {
+    check("links.host",
+          [&](Checker& checker) { step::visit_link(checker, step.cluster->host_link); });
+    check("links.network",
+          [&](Checker& checker) { step::visit_link(checker, step.cluster->network_link); });
+  }
+  check("jitter", [&](Checker& checker) { step::visit_jitter(checker, step.jitter); });
+  return ok;
+}
+
+}  // namespace
+
+bool StepTask::operator==(const StepTask& other) const {
+  const auto same = [](const Access& a, const Access& b) {
+    return a.data == b.data && a.mode == b.mode;
+  };
+  return name == other.name && collective == other.collective && duration_ns == other.duration_ns &&
+         bytes == other.bytes && priority == other.priority && place == other.place &&
+         group == other.group &&
+         std::equal(accesses.begin(), accesses.end(), other.accesses.begin(), other.accesses.end(),
+                    same);
+}
+
+Result<void> validate(const StepDescription& step) {
+  if (step.layers.empty() == step.tasks.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "expected one of the fields \"layers\" and \"tasks\" with at least one element, "
+                   "found " +
+                       std::string(step.layers.empty() ? "none" : "both"));
+  }
+  for (const auto check : {check_costs, check_ranks, check_layers, check_tasks, check_totals}) {
+    if (auto ok = check(step); !ok) return ok;
+  }
+  return {};
+}
+
+StepDescription expand(const StepDescription& step) {
+  if (step.layers.empty()) return step;
+  StepDescription general = step;
+  general.layers.clear();
+  const auto count = static_cast<std::uint32_t>(step.layers.size());
+  // Data i is layer i's; the last one chains the compute tasks.
+  const DataId activations{count};
+  const auto name_of = [&](const char* what, std::uint32_t i) {
+    const std::string& name = step.layers[i].name;
+    return what + std::to_string(i) + (name.empty() ? "" : " " + name);
+  };
+  const auto add_task = [&](const char* what, std::uint32_t i) -> StepTask& {
+    StepTask& task = general.tasks.emplace_back();
+    task.name = name_of(what, i);
+    task.priority = i;
+    task.place.region = step.layers[i].name;
+    return task;
+  };
+  const auto add_compute = [&](const char* what, std::int64_t duration_ns, std::uint32_t i,
+                               Access layer) {
+    StepTask& task = add_task(what, i);
+    task.duration_ns = duration_ns;
+    task.accesses = {layer, update(activations)};
+  };
+  general.data.reserve(count + 1);
+  for (std::uint32_t i = 0; i < count; ++i) general.data.push_back(name_of("parameters ", i));
+  general.data.emplace_back("activations");
+  general.tasks.reserve(3 * std::size_t{count});
+  for (std::uint32_t i = 0; i < count; ++i)
+    add_compute("forward ", step.layers[i].forward_ns, i, read(DataId{i}));
+  for (std::uint32_t i = count; i-- > 0;) {
+    const StepLayer& layer = step.layers[i];
+    add_compute("backward ", layer.backward_ns, i, write(DataId{i}));
+    if (layer.parameter_bytes == 0) continue;
+    StepTask& all_reduce = add_task("all_reduce ", i);
+    all_reduce.collective = CollectiveKind::all_reduce;
+    all_reduce.bytes = layer.parameter_bytes;
+    all_reduce.accesses = {update(DataId{i})};
+  }
+  return general;
+}
+
+}  // namespace hocket

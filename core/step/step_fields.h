@@ -1,0 +1,143 @@
+#pragma once
+
+// The fields of a step description, said once for those who check, read and write them. A visitor
+// has text(), integer(), time(), number(), flag() and choice(), each given a field's name, its
+// value and what it may hold, and optional() for integers that mean something by being absent.
+// Pure.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/step/step_description.h"
+
+namespace hocket::step {
+
+/// One of the words that a field may hold.
+template <class T>
+struct Word {
+  std::string_view word;
+  T value;
+};
+
+inline constexpr std::array<Word<CollectiveAlgorithm>, 3> kAlgorithms{
+    {{"automatic", CollectiveAlgorithm::automatic},
+     {"ring", CollectiveAlgorithm::ring},
+     {"tree", CollectiveAlgorithm::tree}}};
+inline constexpr std::array<Word<JitterKind>, 5> kJitterKinds{
+    {{"none", JitterKind::none},
+     {"uniform", JitterKind::uniform},
+     {"normal", JitterKind::normal},
+     {"lognormal", JitterKind::lognormal},
+     {"exponential", JitterKind::exponential}}};
+
+inline constexpr std::array<Word<CollectiveGroup>, 3> kGroups{
+    {{"world", CollectiveGroup::world},
+     {"inside", CollectiveGroup::inside},
+     {"between", CollectiveGroup::between}}};
+inline constexpr std::array<Word<DimensionKind>, 3> kDimensionKinds{
+    {{"outer", DimensionKind::outer},
+     {"contraction", DimensionKind::contraction},
+     {"normalized", DimensionKind::normalized}}};
+
+/// Largest integer that every JSON reader keeps exactly.
+inline constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
+/// As parse_link allows.
+inline constexpr double kMinBytesPerSecond = 125, kMaxBytesPerSecond = 1.25e12;
+inline constexpr std::int64_t kMaxLatencyNs = 10'000'000'000;
+
+inline constexpr double kMaxRankComputeScale = 1000;
+
+inline constexpr std::int64_t kMaxMicroBatch = 65'535;
+inline constexpr std::int64_t kMaxDimensionExtent = std::int64_t{1} << 40;
+
+// `T` is the visited type, or the same const. What integers are when they are absent comes last,
+// and what numbers are if it is not 0.
+
+template <class Visitor, class T>
+void visit_layer(Visitor& visitor, T& layer) {
+  visitor.text("name", layer.name);
+  visitor.integer("parameter_bytes", layer.parameter_bytes, 0, kMaxStepTaskBytes, 0);
+  visitor.time("forward_ns", layer.forward_ns, kMaxStepTaskNs);
+  visitor.time("backward_ns", layer.backward_ns, kMaxStepTaskNs);
+}
+
+/// All but the kind, the accesses and the dimensions.
+template <class Visitor, class T>
+void visit_task(Visitor& visitor, T& task) {
+  visitor.text("name", task.name);
+  if (task.collective) {
+    visitor.integer("bytes", task.bytes, 1, kMaxStepTaskBytes, 0);
+  } else {
+    visitor.time("duration_ns", task.duration_ns, kMaxStepTaskNs);
+  }
+  visitor.integer("priority", task.priority, 0, kPriorityLevels - 1, 0);
+  visitor.text("region", task.place.region);
+  visitor.optional("micro_batch", task.place.micro_batch, 0, kMaxMicroBatch, kNoMicroBatch);
+  if (task.collective) visitor.choice("group", task.group, kGroups);
+}
+
+/// All but the slices.
+template <class Visitor, class T>
+void visit_dimension(Visitor& visitor, T& dimension) {
+  visitor.text("name", dimension.name);
+  visitor.choice("kind", dimension.kind, kDimensionKinds);
+  visitor.integer("extent", dimension.extent, 1, kMaxDimensionExtent, 1);
+  visitor.time("piece_ns", dimension.piece_ns, kMaxStepTaskNs);
+}
+
+/// All but the data.
+template <class Visitor, class T>
+void visit_slice(Visitor& visitor, T& slice) {
+  visitor.integer("begin_bytes", slice.begin_bytes, 0, kMaxStepTaskBytes, 0);
+  visitor.integer("bytes_per_unit", slice.bytes_per_unit, 0, kMaxStepTaskBytes, 0);
+  visitor.integer("tail_bytes", slice.tail_bytes, 0, kMaxStepTaskBytes, 0);
+  visitor.flag("of_block", slice.of_block);
+}
+
+template <class Visitor, class T>
+void visit_collective(Visitor& visitor, T& cost) {
+  constexpr double max_ns = kMaxLatencyNs;
+  visitor.number("alpha_ns", cost.alpha_ns, 0, max_ns);
+  visitor.number("beta_ns_per_byte", cost.beta_ns_per_byte, 0, 1e9 / kMinBytesPerSecond);
+  visitor.number("latency_ns", cost.latency_ns, 0, max_ns);
+}
+
+/// Calls `visit(name, cost)` for what is known of the costs of parts.
+template <class T, class Visit>
+void for_each_cost(T& step, const Visit& visit) {
+  visit("collective", step.collective);
+  if (step.collective_inside) visit("collective_inside", *step.collective_inside);
+  if (step.collective_between) visit("collective_between", *step.collective_between);
+}
+
+template <class Visitor, class T>
+void visit_link(Visitor& visitor, T& link) {
+  visitor.number("bandwidth_bytes_per_second", link.bytes_per_second, kMinBytesPerSecond,
+                 kMaxBytesPerSecond);
+  visitor.time("latency_ns", link.latency_ns, kMaxLatencyNs);
+}
+
+template <class Visitor, class T>
+void visit_jitter(Visitor& visitor, T& jitter) {
+  visitor.choice("distribution", jitter.kind, kJitterKinds);
+  visitor.number("scale", jitter.scale, 0, 10);
+  visitor.integer("seed", jitter.seed, 0, kMaxSeed, 1);
+}
+
+/// The fields at the top that hold one value.
+template <class Visitor, class T>
+void visit_step(Visitor& visitor, T& step) {
+  visitor.text("name", step.name);
+  visitor.text("source", step.source);
+  visitor.integer("ranks", step.ranks, 1, kMaxStepRanks, 1);
+  visitor.integer("ranks_per_host", step.ranks_per_host, 1, kMaxStepRanks, 1);
+  visitor.integer("micro_batch_bytes", step.micro_batch_bytes, 0, kMaxStepBytes, 0);
+  visitor.integer("memory_limit_bytes", step.memory_limit_bytes, 0, kMaxStepBytes, 0);
+  visitor.number("channel_split", step.channel_split, 0, 1, 1);
+  visitor.number("compute_slowdown", step.compute_slowdown, 0, 100);
+  visitor.number("compute_slowdown_per_channel", step.compute_slowdown_per_channel, 0, 10);
+  visitor.number("compute_slowdown_per_byte", step.compute_slowdown_per_byte, 0, 1e-3);
+}
+
+}  // namespace hocket::step

@@ -1,0 +1,28 @@
+#include "core/trace/rank_trace.h"
+
+#include <algorithm>
+
+namespace hocket {
+
+bool is_plausible(const TraceRecord& record) {
+  return record.begin_ns >= 0 && record.end_ns >= record.begin_ns && record.lane >= 0 &&
+         record.bytes >= 0 && record.submitted_ns >= 0 && record.ready_ns >= 0 &&
+         record.step >= kNoStep && record.task >= kNoTask && record.sequence >= kNoSequence;
+}
+
+void put_in_order(RankTrace& trace) {
+  const std::size_t names = trace.names.size();
+  trace.quarantined +=
+      static_cast<std::int64_t>(std::erase_if(trace.records, [names](const TraceRecord& record) {
+        return !is_plausible(record) || record.name >= names;
+      }));
+  const auto by_begin = [](const TraceRecord& a, const TraceRecord& b) {
+    return a.begin_ns < b.begin_ns;
+  };
+  // Most traces come in order, and a stable sort of a long one takes as much memory again.
+  if (!std::is_sorted(trace.records.begin(), trace.records.end(), by_begin)) {
+    std::stable_sort(trace.records.begin(), trace.records.end(), by_begin);
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,262 @@
+#include "core/trace/trace_builder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <tuple>
+
+namespace hocket {
+namespace {
+
+/// Parts of one step that a sequence can tell apart.
+constexpr std::int64_t kPartsPerStep = std::int64_t{1} << 20;
+
+/// `name` and the number at its end.
+std::pair<std::string_view, std::optional<std::int64_t>> split_number(std::string_view name) {
+  const auto last = name.find_last_not_of("0123456789");
+  const std::size_t digits = last == std::string_view::npos ? 0 : last + 1;
+  std::int64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(name.data() + digits, name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size()) {
+    return {name.substr(0, digits), std::nullopt};
+  }
+  return {name.substr(0, digits), number};
+}
+
+struct NumberedRange {
+  std::optional<std::int64_t> number;
+  std::int64_t begin_ns = 0, end_ns = 0;
+};
+
+std::vector<StepRange> as_steps(std::vector<NumberedRange> ranges) {
+  std::stable_sort(ranges.begin(), ranges.end(),
+                   [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+  bool numbered = true;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    numbered = numbered && ranges[i].number &&
+               *ranges[i].number < std::numeric_limits<std::int64_t>::max() &&
+               (i == 0 || *ranges[i - 1].number < *ranges[i].number);
+  }
+  std::vector<StepRange> steps;
+  for (const NumberedRange& range : ranges) {
+    const auto place = static_cast<std::int64_t>(steps.size());
+    steps.push_back({numbered ? *range.number : place, range.begin_ns, range.end_ns});
+  }
+  return steps;
+}
+
+/// How far a name's ranges, in order of time, are from being steps; none when they are none.
+struct Unevenness {
+  bool has_gaps = true;
+  double variation = 0;
+  std::size_t count = 0;
+
+  bool operator<(const Unevenness& other) const {
+    return std::tie(has_gaps, variation, count) <
+           std::tie(other.has_gaps, other.variation, other.count);
+  }
+};
+
+std::optional<Unevenness> unevenness(const std::vector<NumberedRange>& ranges) {
+  if (ranges.size() < 3) return std::nullopt;
+  double covered = 0, sum = 0, squares = 0;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    covered += static_cast<double>(ranges[i].end_ns - ranges[i].begin_ns);
+    if (i == 0) continue;
+    if (ranges[i].begin_ns < ranges[i - 1].end_ns) return std::nullopt;
+    const auto distance = static_cast<double>(ranges[i].begin_ns - ranges[i - 1].begin_ns);
+    sum += distance;
+    squares += distance * distance;
+  }
+  const auto span = static_cast<double>(ranges.back().end_ns - ranges.front().begin_ns);
+  const double mean = sum / static_cast<double>(ranges.size() - 1);
+  if (mean <= 0) return std::nullopt;
+  const double variance = squares / static_cast<double>(ranges.size() - 1) - mean * mean;
+  // Steps follow one another at once; what covers less is a part of them.
+  constexpr double kCovered = 0.95;
+  return Unevenness{covered < kCovered * span, std::sqrt(std::max(variance, 0.0)) / mean,
+                    ranges.size()};
+}
+
+/// Which lanes are numbered together.
+int lane_space(TraceKind kind) {
+  switch (kind) {
+    case TraceKind::compute:
+    case TraceKind::copy:
+      return 0;
+    case TraceKind::communication:
+      return 1;
+    case TraceKind::range:
+    case TraceKind::call:
+      break;
+  }
+  return 2;
+}
+
+/// Drops steps that do not rise, and ends the last one.
+std::vector<StepStart> starts_of(std::vector<StepRange>& steps) {
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+  std::vector<StepStart> starts;
+  std::int64_t end_ns = 0;
+  for (const StepRange& step : steps) {
+    if (step.begin_ns < 0 || step.step < 0) continue;
+    if (!starts.empty() &&
+        (step.step <= starts.back().step || step.begin_ns <= starts.back().begin_ns)) {
+      continue;
+    }
+    starts.push_back({step.step, step.begin_ns});
+    end_ns = step.end_ns;
+  }
+  if (!starts.empty() && end_ns > starts.back().begin_ns &&
+      starts.back().step < std::numeric_limits<std::int64_t>::max()) {
+    starts.push_back({starts.back().step + 1, end_ns});
+  }
+  return starts;
+}
+
+/// The step whose window holds `at_ns`.
+std::int64_t step_at(const std::vector<StepStart>& starts, std::int64_t at_ns) {
+  const auto after =
+      std::upper_bound(starts.begin(), starts.end(), at_ns,
+                       [](std::int64_t ns, const StepStart& s) { return ns < s.begin_ns; });
+  if (after == starts.begin() || after == starts.end()) return kNoStep;
+  return std::prev(after)->step;
+}
+
+}  // namespace
+
+std::uint32_t Interner::number(std::string_view text) {
+  const auto known = numbers_.find(text);
+  if (known != numbers_.end()) return known->second;
+  const auto added =
+      numbers_.emplace(std::string(text), static_cast<std::uint32_t>(texts_.size())).first;
+  texts_.push_back(&added->first);
+  return added->second;
+}
+
+std::vector<std::string> Interner::texts() const {
+  std::vector<std::string> texts;
+  texts.reserve(texts_.size());
+  for (const std::string* text : texts_) texts.push_back(*text);
+  return texts;
+}
+
+std::vector<StepRange> named_steps(const std::vector<TraceRecord>& records, const Interner& names,
+                                   std::string_view prefix) {
+  std::vector<NumberedRange> ranges;
+  for (const TraceRecord& record : records) {
+    if (record.kind != TraceKind::range || !is_plausible(record)) continue;
+    const std::string_view name = names.text(record.name);
+    if (!name.starts_with(prefix)) continue;
+    const auto [rest, number] = split_number(name.substr(prefix.size()));
+    if (rest.find_first_not_of(' ') == rest.npos)
+      ranges.push_back({number, record.begin_ns, record.end_ns});
+  }
+  return as_steps(std::move(ranges));
+}
+
+std::vector<StepRange> repeated_steps(const std::vector<TraceRecord>& records,
+                                      const Interner& names) {
+  std::map<std::string, std::vector<NumberedRange>, std::less<>> by_stem;
+  for (const TraceRecord& record : records) {
+    if (record.kind != TraceKind::range || !is_plausible(record)) continue;
+    const auto [stem, number] = split_number(names.text(record.name));
+    by_stem[std::string(stem)].push_back({number, record.begin_ns, record.end_ns});
+  }
+  std::optional<Unevenness> least;
+  const std::vector<NumberedRange>* best = nullptr;
+  for (auto& [stem, ranges] : by_stem) {
+    std::stable_sort(ranges.begin(), ranges.end(),
+                     [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+    const auto found = unevenness(ranges);
+    if (!found || (least && !(*found < *least))) continue;
+    least = found;
+    best = &ranges;
+  }
+  if (best == nullptr) return {};
+  auto steps = as_steps(*best);
+  // Where the ranges are only a part of the steps, nothing tells the end of the last one.
+  if (least->has_gaps) steps.back().end_ns = steps.back().begin_ns;
+  return steps;
+}
+
+std::int32_t TraceBuilder::lane(TraceKind kind, std::string_view place) {
+  const int space = lane_space(kind);
+  const auto [at, is_new] = lanes_.try_emplace({space, std::string(place)}, 0);
+  if (is_new) at->second = lane_counts_[space]++;
+  return at->second;
+}
+
+void TraceBuilder::add(const TraceRecord& record, std::string_view group) {
+  records_.push_back(record);
+  record_groups_.push_back(groups_.number(group));
+}
+
+void TraceBuilder::finish(RankTrace& trace, std::vector<StepRange> steps) {
+  trace.step_starts = starts_of(steps);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    if (is_plausible(records_[i])) {
+      order.push_back(i);
+    } else {
+      ++trace.quarantined;
+    }
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return records_[a].begin_ns < records_[b].begin_ns;
+  });
+  std::vector<std::uint32_t> groups;
+  trace.records.clear();
+  for (const std::size_t i : order) {
+    TraceRecord record = records_[i];
+    if (record.step == kNoStep) {
+      record.step = step_at(trace.step_starts,
+                            record.submitted_ns != 0 ? record.submitted_ns : record.begin_ns);
+    }
+    trace.records.push_back(record);
+    groups.push_back(record_groups_[i]);
+  }
+  number_collectives(trace.records, groups);
+  trace.names = names_.texts();
+}
+
+void TraceBuilder::number_collectives(std::vector<TraceRecord>& records,
+                                      const std::vector<std::uint32_t>& groups) {
+  std::vector<std::size_t> order;
+  bool by_step = true;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (records[i].kind != TraceKind::communication || !records[i].collective) continue;
+    order.push_back(i);
+    by_step = by_step && records[i].step < std::numeric_limits<std::int64_t>::max() / kPartsPerStep;
+  }
+  // Groups by name: their numbers depend on what a rank happens to see first.
+  const auto key = [&](std::size_t i) {
+    return std::pair<std::int64_t, std::string_view>(records[i].step, groups_.text(groups[i]));
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  const bool has_steps = std::any_of(order.begin(), order.end(),
+                                     [&](std::size_t i) { return records[i].step != kNoStep; });
+  std::int64_t place = 0;
+  for (std::size_t k = 0; k < order.size() && by_step && has_steps; ++k) {
+    place = k > 0 && records[order[k - 1]].step == records[order[k]].step ? place + 1 : 0;
+    by_step = place < kPartsPerStep;
+  }
+  place = 0;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    TraceRecord& record = records[order[k]];
+    if (!has_steps || !by_step) {
+      record.sequence = static_cast<std::int64_t>(k);
+      continue;
+    }
+    place = k > 0 && records[order[k - 1]].step == record.step ? place + 1 : 0;
+    // Before the first step and after the last one ranks may have recorded different stretches.
+    if (record.step != kNoStep) record.sequence = record.step * kPartsPerStep + place;
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,156 @@
+#include "examples/gpt2/job/job_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "core/base/percent_text.h"
+#include "examples/gpt2/job/profiling.h"
+#include "tuner/client/link/environment.h"
+
+namespace hocket {
+namespace {
+
+/// What cannot be asked of a device.
+Result<void> check_device(const JobOptions& options) {
+  if (options.device == "host") return {};
+  if (!options.link.empty())
+    return invalid("--link: devices exchange sums by NCCL, whose link is not emulated");
+  if (!options.record.empty())
+    return invalid("--record: a device's tape could not be replayed; record on the host");
+  return {};
+}
+
+Result<void> check_steps(const JobOptions& options) {
+  if (!options.profile.empty() && options.training.steps < kMinProfiledSteps) {
+    return failure(ErrorCode::invalid_argument,
+                   "--steps: " + std::to_string(options.training.steps) +
+                       " steps are too few for a profile; ask for at least " +
+                       std::to_string(kMinProfiledSteps));
+  }
+  if (options.training.steps < options.warmup + 2) {
+    return failure(ErrorCode::invalid_argument,
+                   "--steps: " + std::to_string(options.training.steps) +
+                       " steps leave nothing to measure after " + std::to_string(options.warmup) +
+                       " of warm-up and the last; ask for at least " +
+                       std::to_string(options.warmup + 2));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
+  options.text = HOCKET_DEFAULT_TEXT;
+  options.step = process_environment("HOCKET_STEP").value_or("");
+  CLI::App app("Trains a small GPT-2-style language model on hocket's scheduler");
+  app.add_option("--layers", options.model.layers, "Transformer blocks")->capture_default_str();
+  app.add_option("--heads", options.model.heads, "Attention heads")->capture_default_str();
+  app.add_option("--d-model", options.model.d_model, "Width")->capture_default_str();
+  app.add_option("--sequence", options.model.sequence, "Tokens a sequence")->capture_default_str();
+  app.add_option("--batch", options.model.batch, "Sequences a rank and step, or micro-batch of it")
+      ->capture_default_str();
+  app.add_option("--micro-batches", options.training.micro_batches,
+                 "Batches a step, whose gradients are added up")
+      ->capture_default_str();
+  app.add_flag("--shard-optimizer", options.training.shard_optimizer,
+               "Keep the optimiser's moments of an equal share of the parameters on each rank");
+  app.add_option("--memory-limit", options.training.memory_limit_bytes,
+                 "What the model may take, like 2GiB; without it what the machine has")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--steps", options.training.steps, "Training steps")->capture_default_str();
+  app.add_option("--warmup", options.warmup, "Steps that are not measured")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000'000));
+  app.add_option("--seed", options.training.seed, "Of parameters and batches")
+      ->capture_default_str();
+  app.add_option("--vocabulary", options.model.vocabulary,
+                 "Rows of the token table, of which bytes use the first 256")
+      ->capture_default_str();
+  app.add_option("--device", options.device, "Where to train: host, cuda, or cuda:N")
+      ->capture_default_str();
+  app.add_option("--precision", options.precision,
+                 "Of activations and products: float32, or bfloat16 on a device")
+      ->capture_default_str();
+  app.add_option("--text", options.text, "File or folder of training text")->capture_default_str();
+  app.add_option("--link", options.link,
+                 "Emulate this link between ranks: RATE[,LATENCY], like 500mbit,50us");
+  app.add_option("--timeout", options.timeout_seconds,
+                 "Seconds after which a silent rank counts as gone")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86'400));
+  app.add_flag("--json", options.json,
+               "Print one JSON object with iterations, losses and the overlap bound");
+  auto* profile = app.add_option(
+      "--profile", options.profile,
+      "Train to profile a step, and write its description to this file; nothing else is printed");
+  app.add_option("--step", options.step,
+                 "Step description that order=static follows (or HOCKET_STEP); without one it "
+                 "profiles the warm-up");
+  app.add_option("--record", options.record,
+                 "Write what the scheduler decides to this tape, on rank r > 0 to FILE.r")
+      ->excludes(profile);
+  auto* profile_at =
+      app.add_option("--profile-at", options.profiled.first_step,
+                     "Profile iterations from this step on, on all ranks, into the store (or "
+                     "HOCKET_PROFILE=at=STEP,iterations=N,interleave=N)")
+          ->check(CLI::Range(0, 1'000'000'000))
+          ->excludes(profile);
+  app.add_option("--profile-iterations", options.profiled.steps, "Iterations that are profiled")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{1}, kMaxProfiledSteps))
+      ->needs(profile_at);
+  app.add_option("--profile-interleave", options.profiled.interleave,
+                 "Profile this many in a row, with as many between that are not, and say what "
+                 "profiling costs")
+      ->check(CLI::Range(std::int64_t{1}, kMaxProfiledSteps))
+      ->needs(profile_at);
+  app.add_option(
+         "--profile-level", options.profile_level,
+         "What profiles record of a device: L0 (kernels and copies), L1 (and what ties them "
+         "to tasks) or L2 (and waits)")
+      ->capture_default_str();
+  auto* on_request = app.add_flag(
+      "--profile-on-request", options.profile_on_request,
+      "Take requests of `hocket profile` out of the store; with --watch they come from the daemon");
+  on_request->excludes(profile);
+  auto* watch = app.add_flag("--watch", options.watch,
+                             "Be tuned while training by the daemon that HOCKET_DAEMON names")
+                    ->excludes(profile)
+                    ->excludes(on_request);
+  app.add_option_function<std::string>(
+         "--explore",
+         [&](const std::string& text) {
+           const auto share = parse_percent(text, 50);
+           if (!share) throw CLI::ValidationError("--explore", share.error().message);
+           options.explore = *share;
+         },
+         "Share of the training time that trying candidates may cost (3%)")
+      ->needs(watch);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  return std::nullopt;
+}
+
+Result<void> validate(const JobOptions& options) {
+  if (auto ok = check_steps(options); !ok) return ok;
+  return check_device(options);
+}
+
+bool is_live(const JobOptions& options) {
+  return options.watch || options.profile_on_request;
+}
+
+bool takes_requests(const JobOptions& options) {
+  return is_live(options) && options.record.empty();
+}
+
+std::string level_to_profile(const JobOptions& options) {
+  const auto asked = process_environment("HOCKET_PROFILE");
+  const bool may_profile =
+      options.profiled.first_step >= 0 || (asked && !asked->empty()) || takes_requests(options);
+  return may_profile ? options.profile_level : "";
+}
+
+}  // namespace hocket

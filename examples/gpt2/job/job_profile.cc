@@ -1,0 +1,260 @@
+#include "examples/gpt2/job/job_profile.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "core/base/json.h"
+#include "examples/gpt2/job/watching.h"
+#include "profiler/archive/save_profile.h"
+#include "profiler/clocks/clock_fit.h"
+#include "store/open.h"
+#include "store/profile_folder.h"
+#include "store/trace_file.h"
+
+namespace hocket {
+namespace {
+
+/// A round is a tiny all-reduce; the tightest ones count.
+constexpr int kClockRounds = 64;
+/// Steps that are submitted after a span until it is over.
+constexpr std::int64_t kStepsAfter = 3;
+
+Result<void> write_trace(const RankTrace& trace, const std::string& path) {
+  auto file = create_trace_file(path, trace);
+  if (!file) return failure(file.error());
+  auto written = (*file)->append(trace);
+  if (written) written = (*file)->finish();
+  if (written) return written;
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  return written;
+}
+
+Result<RankTrace> read_trace(const std::string& path) {
+  const auto file = open_trace_file(path);
+  if (!file) return failure(file.error());
+  return (*file)->read();
+}
+
+struct Target {
+  std::unique_ptr<Store> store;
+  ProfileFolder folder;
+};
+
+/// On rank 0: where the profile goes.
+Result<Target> open_target(const Result<std::string>& store_path, const RunReport& report) {
+  if (!store_path) return failure(store_path.error());
+  auto store = open_store(*store_path);
+  if (!store) return failure(store.error());
+  auto folder = create_profile_folder(**store, *store_path, report.workload.name);
+  if (!folder) return failure(folder.error());
+  return Target{std::move(*store), std::move(*folder)};
+}
+
+/// Rank 0's text on every rank.
+Result<std::string> broadcast(Collective& collective, std::string text) {
+  if (collective.rank() != 0) return collective.hear();
+  if (auto ok = collective.tell(text); !ok) return failure(ok.error());
+  return text;
+}
+
+/// The sum over the ranks, or rank 0's text on every rank, where nothing but all-reduces may be
+/// used: the executor of a training that goes on tells things of its own.
+Result<float> sum_over_ranks(Collective& collective, float value) {
+  if (auto ok = collective.all_reduce({&value, 1}, 0); !ok) return failure(ok.error());
+  return value;
+}
+Result<std::string> broadcast_by_sum(Collective& collective, const std::string& text) {
+  const bool is_first = collective.rank() == 0;
+  const auto size = sum_over_ranks(collective, is_first ? static_cast<float>(text.size()) : 0);
+  if (!size) return failure(size.error());
+  std::vector<float> bytes(static_cast<std::size_t>(*size));
+  if (bytes.empty()) return std::string();
+  for (std::size_t i = 0; is_first && i < bytes.size(); ++i)
+    bytes[i] = static_cast<float>(static_cast<unsigned char>(text[i]));
+  if (auto ok = collective.all_reduce(bytes, 1); !ok) return failure(ok.error());
+  std::string heard;
+  for (const float byte : bytes) heard.push_back(static_cast<char>(static_cast<int>(byte)));
+  return heard;
+}
+
+std::string summary_of(const ProfileRow& row, const ProfileFolder& folder,
+                       const std::optional<ProfileOverhead>& overhead, std::size_t iterations) {
+  std::string text = "profile " + row.name + ": " + std::to_string(iterations) +
+                     (iterations == 1 ? " iteration, " : " iterations, ") +
+                     std::to_string(row.ranks.size()) +
+                     (row.ranks.size() == 1 ? " rank, in " : " ranks, in ") + folder.path;
+  if (!overhead) return text;
+  char cost[96];
+  std::snprintf(
+      cost, sizeof cost, "; profiling cost %.2f%% ± %.2f%% (%lld iterations with, %lld without)",
+      100 * overhead->share(), 100 * overhead->share_margin(),
+      static_cast<long long>(overhead->profiled), static_cast<long long>(overhead->plain));
+  return text + cost;
+}
+
+/// On rank 0: all that the ranks have written, as a profile.
+Result<ProfileRow> save_all(Target& target, const std::string& store_path, ProfileResult own,
+                            const std::string& own_path, std::int64_t ranks,
+                            const std::vector<std::vector<ClockRound>>& rounds,
+                            const RunReport& report) {
+  const auto topology_id = target.store->upsert_topology(report.topology);
+  if (!topology_id) return failure(topology_id.error());
+  const auto workload_id = target.store->upsert_workload(report.workload);
+  if (!workload_id) return failure(workload_id.error());
+  ProfileToSave profile{.folder = target.folder,
+                        .ranks = {},
+                        .missing = {},
+                        .structure = std::move(own.structure),
+                        .config = to_json(report.config),
+                        .topology_id = *topology_id,
+                        .workload_id = *workload_id,
+                        .overhead = own.overhead,
+                        .notes = std::move(own.notes)};
+  const auto rounds_of = [&](std::int64_t rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    return at < rounds.size() ? rounds[at] : std::vector<ClockRound>();
+  };
+  profile.ranks.push_back({std::move(own.trace), own_path, rounds_of(0)});
+  for (std::int64_t rank = 1; rank < ranks; ++rank) {
+    const std::string path = trace_file_path(target.folder.path, rank);
+    if (auto trace = read_trace(path)) {
+      profile.ranks.push_back({std::move(*trace), path, rounds_of(rank)});
+    } else {
+      profile.missing.push_back({rank, trace.error().message});
+    }
+  }
+  return save_profile(*target.store, store_path, std::move(profile));
+}
+
+Result<std::int64_t> number_of(std::string_view text, const std::string& field) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return value;
+  return failure(ErrorCode::invalid_argument,
+                 field + ": expected a whole number, found \"" + std::string(text) + "\"");
+}
+
+}  // namespace
+
+Result<ProfileSpan> parse_profile_span(std::string_view text) {
+  ProfileSpan span;
+  span.first_step = -1;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    const std::string name(part.substr(0, part.find('=')));
+    std::int64_t* const value = name == "at"           ? &span.first_step
+                                : name == "iterations" ? &span.steps
+                                : name == "interleave" ? &span.interleave
+                                                       : nullptr;
+    if (!value || part.size() == name.size()) {
+      return failure(
+          ErrorCode::invalid_argument,
+          "\"" + std::string(part) + "\": expected at=STEP, iterations=N or interleave=N");
+    }
+    const auto number = number_of(part.substr(name.size() + 1), name);
+    if (!number) return failure(number.error());
+    *value = *number;
+  }
+  if (span.first_step >= 0) return span;
+  return failure(ErrorCode::invalid_argument, "at=STEP is missing, or STEP is below 0");
+}
+
+Result<std::optional<ProfileSpan>> agree_on_span(Collective& collective,
+                                                 const std::optional<ProfileSpan>& span) {
+  nlohmann::json message = nlohmann::json::object();
+  if (span) {
+    message = {
+        {"at", span->first_step}, {"iterations", span->steps}, {"interleave", span->interleave}};
+  }
+  const auto heard = broadcast(collective, message.dump());
+  if (!heard) return failure(heard.error().in("waiting for what rank 0 profiles"));
+  message = nlohmann::json::parse(*heard);
+  if (message.empty()) return std::nullopt;
+  return ProfileSpan{message["at"], message["iterations"], message["interleave"]};
+}
+
+JobProfile::JobProfile(Collective& collective, const Clock& clock, const Say& warn,
+                       DeviceRecorder* device)
+    : collective_(collective),
+      clock_(clock),
+      warn_(warn),
+      session_({.clock = clock,
+                .rank = collective.rank(),
+                .ranks = collective.world_size(),
+                .host = host_name(),
+                .device = device}) {
+  both_.session = &session_;
+}
+
+void JobProfile::watch(Phase& phase, ProfileSpan span) {
+  // A scheduler counts its own steps.
+  span.first_step = std::max(span.first_step - phase.first_step, std::int64_t{0});
+  if (const auto ok = session_.start(span); !ok) warn_("no profile: " + ok.error().message);
+  watch(phase);
+}
+
+void JobProfile::watch(Phase& phase) {
+  both_.other = phase.options.trace;
+  phase.options.trace = &both_;
+  phase.options.observer = &session_;
+}
+
+void JobProfile::request(std::int64_t first_step, std::int64_t steps) {
+  const auto ok = session_.start({.first_step = first_step, .steps = steps});
+  if (!ok) return warn_("no profile: " + ok.error().message);
+  // The last step of the span ends within the two after it.
+  due_ = first_step + steps + kStepsAfter;
+}
+
+void JobProfile::save(const RunReport& report, const Result<std::string>& store_path,
+                      const Say& say) {
+  due_.reset();
+  session_.stop();
+  auto own = session_.take();
+  const auto have = sum_over_ranks(collective_, own ? 1 : 0);
+  if (!have) return warn_("no profile: " + have.error().message);
+  if (*have == 0) return;
+  const bool is_first = collective_.rank() == 0;
+  // Rank 0's go into the profile; of other ranks it gets the trace alone.
+  if (own && !is_first) std::ranges::for_each(own->notes, warn_);
+  Result<Target> target = failure(ErrorCode::not_found, "rank 0 has recorded nothing");
+  if (is_first) {
+    if (own) target = open_target(store_path, report);
+    if (!target) warn_("no profile: " + target.error().message);
+  }
+  const auto folder = broadcast_by_sum(collective_, target ? target->folder.path : "");
+  if (!folder) return warn_("no profile: " + folder.error().message);
+  if (folder->empty()) return;
+  std::string path = trace_file_path(*folder, collective_.rank());
+  const Result<void> written = own ? write_trace(own->trace, path)
+                                   : failure(ErrorCode::not_found, "it has recorded nothing");
+  if (!written) {
+    warn_("rank " + std::to_string(collective_.rank()) +
+          " is missing in the profile: " + written.error().message);
+    path.clear();
+  }
+  // Behind it all ranks have written.
+  auto rounds = exchange_clocks(collective_, clock_, kClockRounds, 0);
+  if (!rounds) {
+    warn_("the ranks' clocks are not compared: " + rounds.error().message);
+    rounds.emplace();
+  }
+  if (!is_first) return;
+  const std::optional<ProfileOverhead> overhead = own->overhead;
+  const auto row = save_all(*target, *store_path, std::move(*own), path, collective_.world_size(),
+                            *rounds, report);
+  if (!row) return warn_("no profile: " + row.error().message);
+  const auto iterations = target->store->profile_iterations(row->id);
+  const auto of_first =
+      !iterations ? 0 : std::ranges::count(*iterations, 0, &ProfileIteration::rank);
+  say(summary_of(*row, target->folder, overhead, static_cast<std::size_t>(of_first)));
+}
+
+}  // namespace hocket

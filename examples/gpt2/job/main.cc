@@ -1,0 +1,491 @@
+// Trains a small GPT-2-style language model, data-parallel over its ranks, on hocket's scheduler.
+//
+//   bin/gpt2 --steps 20                                         one rank
+//   bin/hocket run --ranks 2 -- bin/gpt2 --link 500mbit         two ranks, emulated link
+//   bin/hocket tune -- bin/hocket run --ranks 2 -- bin/gpt2     tuned
+//   bin/hocket run --ranks 2 -- bin/gpt2 --profile step.json    what a step costs, for hocket
+//                                                               simulate and order=static
+//   HOCKET_STEP=step.json bin/hocket run --ranks 2 -- bin/gpt2  order=static follows it
+//   bin/hocket run --ranks 2 -- bin/gpt2 --record run.tape      decisions, for hocket tape
+//   bin/hocket run --ranks 2 -- bin/gpt2 --profile-at 5         iterations in the store's profiles;
+//                                                               or HOCKET_PROFILE=at=5
+//   bin/gpt2 --micro-batches 4 --steps 20                       gradients of four batches a step
+//   bin/hocket run --ranks 2 -- bin/gpt2 --shard-optimizer      each rank keeps half the moments
+//   bin/gpt2 --device cuda --precision bfloat16                 on a GPU
+//   HOCKET_DAEMON=http://127.0.0.1:7077 bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --watch
+//                                                               tuned while it trains
+//   bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --profile-on-request
+//                                                               without a daemon: `hocket profile`
+//                                                               asks through the store
+//
+// Prints, on rank 0:
+//
+//   configuration from default: partition 4194304 B, credit 16777216 B, 1 stream, fifo
+//   step 0: loss 5.548
+//   …
+//   iteration 411.20 ms ± 1.31 (11 measured), exposed communication 206.10 ms, emulated link
+//   500mbit
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "core/base/percent_text.h"
+#include "core/base/statistics.h"
+#include "core/host/emulated_link.h"
+#include "core/host/gloo_collective.h"
+#include "core/host/topology_probe.h"
+#include "core/partitioning/step_partition.h"
+#include "core/sim/simulator.h"
+#include "examples/gpt2/job/job_options.h"
+#include "examples/gpt2/job/job_profile.h"
+#include "examples/gpt2/job/layer_costs.h"
+#include "examples/gpt2/job/platform.h"
+#include "examples/gpt2/job/profiling.h"
+#include "examples/gpt2/job/step_recorder.h"
+#include "examples/gpt2/job/training.h"
+#include "examples/gpt2/job/watching.h"
+#include "examples/gpt2/model/model.h"
+#include "profiler/metrics/activity_meter.h"
+#include "profiler/metrics/iterations.h"
+#include "store/config_source.h"
+#include "store/open.h"
+#include "tuner/client/start/client.h"
+
+extern "C" char* openblas_get_config(void);
+
+namespace hocket {
+namespace {
+
+/// The collective that tasks use, and what it stands on.
+struct Network {
+  std::unique_ptr<Collective> sockets;
+  std::optional<LinkSpec> emulated;
+  std::unique_ptr<EmulatedLink> emulation;
+  int local_rank = 0;
+
+  Collective& collective() const {
+    return emulation ? static_cast<Collective&>(*emulation) : *sockets;
+  }
+  std::string name() const {
+    if (emulated) return "emulated " + to_string(*emulated);
+    return sockets->world_size() > 1 ? "tcp" : "local";
+  }
+};
+
+Result<Network> connect(const JobOptions& options, const Clock& clock) {
+  Network network;
+  if (!options.link.empty()) {
+    const auto link = parse_link(options.link);
+    if (!link) return failure(link.error());
+    network.emulated = *link;
+  }
+  const auto ranks = read_rank_environment();
+  if (!ranks) return failure(ranks.error());
+  network.local_rank = ranks->local_rank;
+  const auto interface = process_environment("GLOO_SOCKET_IFNAME");
+  auto sockets = connect_gloo({.ranks = *ranks,
+                               .timeout = std::chrono::seconds(options.timeout_seconds),
+                               .interface = interface.value_or("")});
+  if (!sockets) return failure(sockets.error());
+  network.sockets = std::move(*sockets);
+  if (network.emulated) {
+    network.emulation = std::make_unique<EmulatedLink>(*network.sockets, *network.emulated, clock);
+  }
+  return network;
+}
+
+Result<Topology> topology_of(const Network& network) {
+  auto topology = probe_topology();
+  if (!topology) return topology;
+  topology->link = network.name();
+  const RankGrid grid = network.sockets->grid();
+  topology->world_size = network.sockets->world_size();
+  if (grid.hosts() > 1 && grid.ranks_per_host > 1)
+    topology->ranks_per_host = network.sockets->ranks_per_host();
+  const std::string openblas = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE …"
+  const auto begin = openblas.find(' ') + 1;
+  topology->library_versions["openblas"] =
+      openblas.substr(begin, openblas.find(' ', begin) - begin);
+  return topology;
+}
+
+Result<FetchedConfig> fetch(const Topology& topology, const Workload& workload,
+                            Collective& collective) {
+  const auto path = default_store_path();
+  const auto source = path ? open_config_source(*path) : nullptr;
+  return fetch_config(topology, workload, source.get(), collective);
+}
+
+constexpr const char* kNoStaticOrder =
+    "order=static: steps of a job that is tuned while it trains have a ballot, which the order of "
+    "partitioned ones does not know; the order is negotiated";
+
+void warn(const std::string& message) {
+  std::fprintf(stderr, "gpt2: warning: %s\n", message.c_str());
+}
+
+struct Measured {
+  std::vector<TraceEvent> events;
+  std::int64_t warmup = 0;  ///< steps in `events` that are not measured
+  ScheduleConfig config;    ///< the last one
+  double explored = 0;      ///< share of the time that trying others has cost
+};
+
+void say_live(const JobOptions& options, const std::string& line) {
+  std::FILE* const to = options.json ? stderr : stdout;
+  std::fprintf(to, "%s\n", line.c_str());
+  std::fflush(to);
+}
+
+/// How a job listens that only waits to be profiled; rank 0's link goes to `watch`.
+LivePhase requests_alone(const JobOptions& options, const RunReport& report, Watch& watch) {
+  LivePhase live;
+  const auto path = default_store_path();
+  if (!path) {
+    warn("requests for profiles are not seen: " + path.error().message);
+    return live;
+  }
+  watch = watch_store(report, *path, warn);
+  live.link = watch.link.get();
+  live.options.tuning.job = watch.job;
+  live.options.tuning.say = [&options](const std::string& line) { say_live(options, line); };
+  return live;
+}
+
+/// How the job is tuned while it trains; rank 0's link goes to `watch`.
+Result<LivePhase> live_tuning(const JobOptions& options, const RunReport& report,
+                              const FetchedConfig& fetched, const Training& training,
+                              Watch& watch) {
+  LivePhase live;
+  if (training.collective.rank() != 0) return live;
+  if (!options.watch) return requests_alone(options, report, watch);
+  std::optional<StepDescription> description;
+  if (!options.step.empty()) {
+    auto step = read_fitting_step(training, options.step);
+    if (step) {
+      description = std::move(*step);
+      live.options.static_order_of =
+          [step =
+               *description](const ScheduleConfig& config) -> Result<std::vector<std::uint32_t>> {
+        if (is_partitioned(config)) return invalid(kNoStaticOrder);
+        return static_order(step, config);
+      };
+    } else {
+      warn("order=static is not tried: " + step.error().message);
+    }
+  }
+  auto opened = watch_daemon(report, fetched, options.explore, description, warn);
+  if (!opened) return failure(opened.error());
+  watch = std::move(*opened);
+  live.link = watch.link.get();
+  live.options.tuning.job = watch.job;
+  live.options.tuning.version = fetched.version;
+  live.options.tuning.explore = options.explore;
+  live.options.tuning.say = [&options](const std::string& line) { say_live(options, line); };
+  return live;
+}
+
+/// What the job is asked to profile, on rank 0.
+std::optional<ProfileSpan> span_to_profile(const JobOptions& options) {
+  const auto text = process_environment("HOCKET_PROFILE");
+  if (options.profiled.first_step < 0 && (!text || text->empty())) return std::nullopt;
+  if (!options.record.empty()) {
+    warn("no profile: --record is the scheduler's only observer");
+    return std::nullopt;
+  }
+  if (options.profiled.first_step >= 0) return options.profiled;
+  const auto span = parse_profile_span(*text);
+  if (span) return *span;
+  warn("no profile: HOCKET_PROFILE: " + span.error().message);
+  return std::nullopt;
+}
+
+/// The profile of the phase, if one is asked for or may be.
+Result<std::unique_ptr<JobProfile>> begin_profile(const JobOptions& options,
+                                                  const Training& training, Phase& phase) {
+  const bool asks = training.collective.rank() == 0;
+  const auto span =
+      agree_on_span(training.collective, asks ? span_to_profile(options) : std::nullopt);
+  if (!span) return failure(span.error());
+  if (!*span && !takes_requests(options)) return nullptr;
+  auto profile =
+      std::make_unique<JobProfile>(training.collective, training.clock, warn, training.recorder);
+  if (*span) {
+    profile->watch(phase, **span);
+  } else {
+    profile->watch(phase);
+  }
+  return profile;
+}
+
+/// What rank 0 of a live phase watches: the whole run, and each iteration's activity.
+class LiveTrace final : public TraceSink {
+ public:
+  void record(const TraceEvent& event) override {
+    recorder.record(event);
+    if (measures_activity) meter.record(event);
+  }
+
+  TraceRecorder recorder;
+  ActivityMeter meter;
+  bool measures_activity = false;
+};
+
+/// Trains all steps.
+Result<Measured> train(const JobOptions& options, const RunReport& report,
+                       const FetchedConfig& fetched, const Training& training) {
+  const ScheduleConfig& config = report.config;
+  Measured measured{{}, options.warmup, config, 0};
+  Watch watch;
+  LivePhase live;
+  if (is_live(options)) {
+    auto tuning = live_tuning(options, report, fetched, training, watch);
+    if (!tuning) return failure(tuning.error());
+    live = std::move(*tuning);
+  }
+  Phase phase{config, 0, options.training.steps, {}, false};
+  const bool knows_steps = !is_live(options) || !is_partitioned(config);
+  if (config.order == CollectiveOrder::static_order && !knows_steps) warn(kNoStaticOrder);
+  if (config.order == CollectiveOrder::static_order && knows_steps) {
+    auto order = find_static_order(training, config, options.step, options.warmup, warn);
+    if (!order) return failure(order.error());
+    phase.options.static_order = std::move(order->parts);
+    phase.first_step = order->from_step;
+    // A new phase begins with nothing under way.
+    const std::int64_t left = phase.end_step - phase.first_step;
+    if (phase.first_step > 0) measured.warmup = left > 2 ? 1 : 0;
+  }
+  LiveTrace trace;
+  TraceRecorder& recorder = trace.recorder;
+  phase.options.trace = &trace;
+  std::set<std::int64_t> before_pause;  // traced steps whose iteration has one in it
+  const auto iteration_ns = [&](std::int64_t step) -> std::optional<std::int64_t> {
+    const std::int64_t traced = step - phase.first_step;  // each phase counts from 0
+    const auto begin_ns = recorder.step_start_ns(traced);
+    const auto end_ns = recorder.step_start_ns(traced + 1);
+    if (traced < measured.warmup || !begin_ns || !end_ns) return std::nullopt;
+    if (before_pause.contains(traced)) return std::nullopt;
+    return *end_ns - *begin_ns;
+  };
+  Training watched = training;
+  std::optional<IterationLog> log;
+  if (training.collective.rank() == 0) {
+    log.emplace();
+    watched.step_done = [&](std::int64_t step) {
+      training.step_done(step);
+      if (const auto ns = iteration_ns(step - 1)) log->add(*ns);
+    };
+    live.iteration_ns = iteration_ns;
+    live.activity = [&](std::int64_t step) { return trace.meter.take(step - phase.first_step); };
+    trace.measures_activity = is_live(options);
+  }
+  if (is_live(options)) {
+    phase.options.static_order = with_ballot(std::move(phase.options.static_order),
+                                             training.collective.world_size(), config);
+    live.done = [&](const LiveJob& job) {
+      measured.config = job.config();
+      measured.explored = job.explored();
+    };
+    phase.live = &live;
+  }
+  const auto profile = begin_profile(options, training, phase);
+  if (!profile) return failure(profile.error());
+  const auto save_profile = [&] {
+    (*profile)->save(report, default_store_path(),
+                     [&](const std::string& line) { say_live(options, line); });
+  };
+  if (takes_requests(options)) {
+    live.options.on_profile = [&](std::int64_t first_step, std::int64_t steps) {
+      (*profile)->request(first_step, steps);
+    };
+    live.pauses = [&](std::int64_t step) {
+      if ((*profile)->is_due(step)) before_pause.insert(step - 1);
+      return (*profile)->is_due(step);
+    };
+    live.paused = save_profile;
+  }
+  const auto why =
+      why_task_by_task(phase, options.device != "host", training.collective.world_size());
+  if (why && training.collective.rank() == 0)
+    warn("step_issue=graph: " + *why + "; steps go task by task");
+  const auto trained = options.record.empty() ? run_phase(watched, phase)
+                                              : run_recorded_phase(watched, phase, options.record);
+  if (!trained) return failure(trained.error());
+  if (*profile) save_profile();
+  measured.events = recorder.events();
+  return measured;
+}
+
+/// Trains all steps for a profile, which rank 0 writes.
+Result<void> profile(const JobOptions& options, const RunReport& report, const Training& training) {
+  auto description = profile_step(training, report.config, options.training.steps);
+  if (!description) return failure(description.error());
+  if (training.collective.rank() != 0) return {};
+  description->name = report.workload.name;
+  description->source = "profile of " + std::to_string(options.training.steps) +
+                        " steps of examples/gpt2, batch " + std::to_string(options.model.batch) +
+                        ", sequence " + std::to_string(options.model.sequence) + ", " +
+                        std::to_string(training.collective.world_size()) +
+                        " ranks, link: " + report.topology.link;
+  return write_step(*description, options.profile);
+}
+
+std::string describe(const ScheduleConfig& config) {
+  std::string text = "partition " + std::to_string(config.partition_bytes) + " B, credit " +
+                     std::to_string(config.credit_bytes) + " B, " + std::to_string(config.streams) +
+                     (config.streams == 1 ? " stream, " : " streams, ") +
+                     std::string(to_string(config.order));
+  // What partitions steps, as far as it does.
+  const nlohmann::json values = knob_values(config);
+  for (const std::string& name : changed_knobs(unpartitioned(config), config)) {
+    const nlohmann::json& value = values.at(name);
+    text += ", " + name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  if (config.step_issue == StepIssue::graph) text += ", steps as graphs";
+  return text;
+}
+
+/// How the configuration partitions the job's steps is right, which can be seen before any runs.
+Result<void> check_partition(Gpt2& model, const ScheduleConfig& config) {
+  if (!is_partitioned(config)) return {};
+  const auto partitioned = partition_step(record_step(model), config);
+  if (!partitioned) return failure(partitioned.error().in("configuration"));
+  return {};
+}
+
+void print_summary(const JobOptions& options, const RunReport& report, const Gpt2& model,
+                   const std::vector<LayerCost>& layers, double explored) {
+  std::vector<double> wall_ns, exposed_ns;
+  for (const Iteration& iteration : report.iterations) {
+    wall_ns.push_back(static_cast<double>(iteration.wall_ns));
+    if (!iteration.is_whole) exposed_ns.push_back(static_cast<double>(iteration.exposed_ns));
+  }
+  if (options.json) {
+    auto document = to_json(report);
+    document["losses"] = model.losses();
+    document["optimizer_bytes"] = model.optimizer_bytes();
+    document["parameters_hash"] = model.parameters_hash();
+    if (options.watch) document["explored"] = explored;
+    if (!layers.empty()) {
+      document["bound_ns"] = overlap_bound_ns(layers);
+      document["overlap_efficiency"] =
+          overlap_efficiency(layers, static_cast<std::int64_t>(median(wall_ns)));
+      for (const LayerCost& layer : layers) {
+        document["layers"].push_back({{"name", layer.name},
+                                      {"forward_ns", layer.forward_ns},
+                                      {"backward_ns", layer.backward_ns},
+                                      {"communication_ns", layer.communication_ns}});
+      }
+    }
+    std::printf("%s\n", document.dump().c_str());
+    return;
+  }
+  std::printf("iteration %.2f ms ± %.2f (%zu measured), ", median(wall_ns) / 1e6,
+              spread(wall_ns) / 1e6, wall_ns.size());
+  // Of steps that ran as a whole it is not known.
+  if (!exposed_ns.empty()) std::printf("exposed communication %.2f ms, ", median(exposed_ns) / 1e6);
+  std::printf("%s\n", report.topology.link.starts_with("emulated")
+                          ? ("emulated link " + report.topology.link.substr(9)).c_str()
+                          : report.topology.link.c_str());
+  if (options.training.shard_optimizer) {
+    std::printf("sharded optimiser: %lld bytes on this rank\n",
+                static_cast<long long>(model.optimizer_bytes()));
+  }
+  if (options.watch) {
+    std::printf("settled on %s; trying others took %s of the time\n",
+                describe(report.config).c_str(), percent(explored).c_str());
+  }
+}
+
+Result<void> run(JobOptions options) {
+  if (auto ok = validate(options); !ok) return ok;
+  if (options.watch) {
+    // Before the ranks meet: a rank that leaves later makes the others fail for another reason.
+    if (const auto daemon = daemon_to_watch(); !daemon) return failure(daemon.error());
+  }
+  if (auto ok = validate(options.model); !ok) return ok;
+  const auto text = Text::load(options.text, static_cast<std::size_t>(options.model.sequence) + 1);
+  if (!text) return failure(text.error());
+
+  const SteadyClock clock;
+  const auto network = connect(options, clock);
+  if (!network) return failure(network.error());
+  Collective& collective = network->collective();
+  options.training.rank = collective.rank();
+  options.training.world_size = collective.world_size();
+  options.training.ranks_per_host = collective.ranks_per_host();
+  auto topology = topology_of(*network);
+  if (!topology) return failure(topology.error());
+  const auto type = parse_element_type(options.precision);
+  if (!type) return failure(type.error());
+  const auto platform = open_platform({.device = options.device,
+                                       .type = *type,
+                                       .local_rank = network->local_rank,
+                                       .profile_level = level_to_profile(options)},
+                                      collective, clock, warn);
+  if (!platform) return failure(platform.error());
+  (*platform)->describe(*topology);
+
+  RunReport report{.topology = *topology,
+                   .workload = workload(options.model, options.training),
+                   .config = {},
+                   .config_source = {},
+                   .iterations = {}};
+  const auto fetched = fetch(report.topology, report.workload, collective);
+  if (!fetched) return failure(fetched.error());
+  report.config = fetched->config;
+  report.config_source = fetched->source;
+  if (collective.rank() == 0) {
+    for (const auto& warning : fetched->warnings) warn(warning);
+    std::fprintf(stderr, "configuration from %s (%s): %s\n", fetched->source.c_str(),
+                 fetched->detail.c_str(), describe(report.config).c_str());
+  }
+  options.training.micro_batches_kept =
+      std::min(report.config.micro_batches_kept, options.training.micro_batches);
+  options.training.steps_as_graphs =
+      options.device != "host" && report.config.step_issue == StepIssue::graph;
+  const auto model = Gpt2::create(options.model, options.training, *text, (*platform)->backend());
+  if (!model) return failure(model.error());
+  if (auto ok = check_partition(**model, report.config); !ok) return ok;
+
+  const Training training{.model = **model,
+                          .collective = collective,
+                          .clock = clock,
+                          .make_executor = [&] { return (*platform)->make_executor(); },
+                          .recorder = (*platform)->recorder(),
+                          .step_done =
+                              [&](std::int64_t step) {
+                                if (collective.rank() != 0 || options.json) return;
+                                const auto loss = (*model)->loss(step);
+                                std::printf("step %lld: loss %.4f\n", static_cast<long long>(step),
+                                            static_cast<double>(loss));
+                              }};
+  if (!options.profile.empty()) return profile(options, report, training);
+  const auto measured = train(options, report, *fetched, training);
+  if (!measured) return failure(measured.error());
+  if (collective.rank() != 0) return {};
+  report.config = measured->config;
+  report.iterations = measure_iterations(measured->events, measured->warmup);
+  std::vector<LayerCost> layers;
+  if (network->emulated) {
+    layers = layer_costs(measured->events, measured->warmup, report.workload,
+                         collective.world_size(), *network->emulated);
+  }
+  print_summary(options, report, **model, layers, measured->explored);
+  return write_report(report);
+}
+
+}  // namespace
+}  // namespace hocket
+
+int main(int argc, char** argv) {
+  hocket::JobOptions options;
+  if (const auto status = hocket::parse_arguments(argc, argv, options)) return *status;
+  const auto ok = hocket::run(options);
+  if (ok) return 0;
+  std::fprintf(stderr, "gpt2: %s\n", ok.error().message.c_str());
+  return ok.error().code == hocket::ErrorCode::invalid_argument ? 2 : 1;
+}

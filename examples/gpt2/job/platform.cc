@@ -1,0 +1,77 @@
+#include "examples/gpt2/job/platform.h"
+
+#include <charconv>
+
+#include "core/host/host_executor.h"
+#include "examples/gpt2/model/host_backend.h"
+#ifdef HOCKET_GPT2_CUDA
+#include "examples/gpt2/cuda/cuda_platform.h"
+#endif
+
+namespace hocket {
+namespace {
+
+class HostPlatform final : public Platform {
+ public:
+  HostPlatform(Collective& collective, const Clock& clock)
+      : collective_(collective), clock_(clock) {}
+
+  Backend& backend() override { return backend_; }
+  std::unique_ptr<Executor> make_executor() override {
+    return std::make_unique<HostExecutor>(collective_, clock_);
+  }
+  DeviceRecorder* recorder() override { return nullptr; }
+  void describe(Topology&) const override {}
+
+ private:
+  Collective& collective_;
+  const Clock& clock_;
+  HostBackend backend_;
+};
+
+/// The number in "cuda:N"; none for "cuda".
+Result<std::optional<int>> parse_cuda(const std::string& device) {
+  if (device == "cuda") return std::nullopt;
+  int number = 0;
+  const char* const end = device.data() + device.size();
+  const auto [rest, error] = std::from_chars(device.data() + 5, end, number);
+  if (error == std::errc() && rest == end && number >= 0) return number;
+  return invalid("--device: \"" + device + "\" is no device; cuda:N has a number from 0");
+}
+
+}  // namespace
+
+Result<ElementType> parse_element_type(std::string_view text) {
+  if (text == "float32") return ElementType::float32;
+  if (text == "bfloat16") return ElementType::bfloat16;
+  return invalid("--precision: expected float32 or bfloat16, found \"" + std::string(text) + "\"");
+}
+
+Result<std::unique_ptr<Platform>> open_platform(const PlatformOptions& options,
+                                                Collective& collective, const Clock& clock,
+                                                [[maybe_unused]] const Warn& warn) {
+  if (options.device == "host") {
+    if (options.type != ElementType::float32)
+      return invalid(
+          "--precision: the host computes in float32 alone; with bfloat16 use --device cuda");
+    return std::make_unique<HostPlatform>(collective, clock);
+  }
+  if (options.device != "cuda" && !options.device.starts_with("cuda:"))
+    return invalid("--device: expected host, cuda or cuda:N, found \"" + options.device + "\"");
+  const auto number = parse_cuda(options.device);
+  if (!number) return failure(number.error());
+#ifdef HOCKET_GPT2_CUDA
+  return open_cuda_platform({.device = *number,
+                             .local_rank = options.local_rank,
+                             .type = options.type,
+                             .profile_level = options.profile_level},
+                            collective, clock, warn);
+#else
+  return failure(
+      ErrorCode::unavailable,
+      "--device: this program was built without CUDA; configure where the CUDA toolkit is "
+      "installed (docs/HACKING.md), or train on the host");
+#endif
+}
+
+}  // namespace hocket

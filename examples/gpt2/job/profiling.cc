@@ -1,0 +1,230 @@
+#include "examples/gpt2/job/profiling.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/json.h"
+#include "core/partitioning/step_partition.h"
+#include "core/sim/simulator.h"
+#include "examples/gpt2/job/step_recorder.h"
+#include "profiler/calibration/step_profile.h"
+
+namespace hocket {
+namespace {
+
+/// The other size of parts in a profile.
+constexpr std::int64_t kSmallPartBytes = 256 << 10;
+/// So many pieces computations have there, to measure what that costs.
+constexpr int kProfiledPieces = 4;
+
+/// Whether the tasks of both steps have the same kinds, sizes and numbers of accesses.
+bool same_tasks(const StepDescription& a, const StepDescription& b) {
+  return std::ranges::equal(a.tasks, b.tasks, [](const StepTask& x, const StepTask& y) {
+    return x.collective.has_value() == y.collective.has_value() && x.bytes == y.bytes &&
+           x.priority == y.priority && x.accesses.size() == y.accesses.size();
+  });
+}
+
+/// `measured`, whose tasks are those of `submitted`, with what a measurement does not see of them:
+/// regions, micro-batches, dimensions, and what collectives do.
+StepDescription with_places(StepDescription measured, const StepDescription& submitted) {
+  std::vector<StepTask> tasks = submitted.tasks;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    tasks[i].duration_ns = measured.tasks[i].duration_ns;
+    for (Dimension& dimension : tasks[i].place.dimensions) {
+      for (const Dimension& known : measured.tasks[i].place.dimensions)
+        if (known.name == dimension.name) dimension.piece_ns = known.piece_ns;
+    }
+  }
+  measured.tasks = std::move(tasks);
+  measured.data = submitted.data;
+  measured.ranks = submitted.ranks;
+  measured.ranks_per_host = submitted.ranks_per_host;
+  measured.micro_batch_bytes = submitted.micro_batch_bytes;
+  measured.memory_limit_bytes = submitted.memory_limit_bytes;
+  return measured;
+}
+
+/// What `profiled` steps of the job are.
+Result<StepDescription> describe(const Training& training,
+                                 const std::vector<ProfiledStep>& profiled) {
+  auto measured = describe_step(profiled);
+  if (!measured) return measured;
+  const StepDescription submitted = record_step(training.model);
+  HOCKET_CHECK(same_tasks(*measured, submitted), "a profile is of what the model submits");
+  auto step = with_places(std::move(*measured), submitted);
+  step.channel_split = 0;  // TCP connections share a link
+  return step;
+}
+
+std::vector<std::int64_t> collective_bytes(const StepDescription& step) {
+  std::vector<std::int64_t> bytes;
+  for (const StepTask& task : step.tasks) {
+    if (task.collective) bytes.push_back(task.bytes);
+  }
+  return bytes;
+}
+
+/// Runs `phase` and adds its steps to `profiled`, without the first, which a scheduler that divides
+/// computations learns from. One channel carries all parts, so that a part's time is its own.
+Result<void> run_profiled(const Training& training, Phase phase,
+                          std::vector<ProfiledStep>& profiled) {
+  StepProfile profile;
+  phase.config.comm_channels = 1;
+  phase.options.trace = &profile;
+  phase.options.observer = &profile;
+  if (auto ok = run_phase(training, phase); !ok) return ok;
+  std::ranges::move(profile.steps(1), std::back_inserter(profiled));
+  return {};
+}
+
+Result<StepDescription> read_step(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) return failure(text.error());
+  auto step = parse_step_description(*text);
+  if (!step) return failure(step.error().in(path));
+  return step;
+}
+
+/// `description` as one of the job's step, if it is.
+Result<StepDescription> fit(const Training& training, const StepDescription& description) {
+  const StepDescription submitted = record_step(training.model);
+  const StepDescription general = expand(description);
+  const auto described = collective_bytes(general), of_job = collective_bytes(submitted);
+  if (described == of_job) {
+    // One that was not measured on the job has no places but its own.
+    return same_tasks(general, submitted) ? with_places(general, submitted) : description;
+  }
+  return failure(ErrorCode::invalid_argument,
+                 "the description is of another step: its " + std::to_string(described.size()) +
+                     " collectives are not the job's " + std::to_string(of_job.size()) +
+                     ", or not of the same sizes; profile this job");
+}
+
+Result<std::vector<std::uint32_t>> compute_order(const Training& training,
+                                                 const ScheduleConfig& config,
+                                                 const Result<StepDescription>& description) {
+  if (!description) return failure(description.error());
+  const auto step = fit(training, *description);
+  if (!step) return failure(step.error());
+  auto order = static_order(*step, config);
+  if (order && nlohmann::json(*order).dump().size() > std::size_t{kMaxMessageBytes}) {
+    return failure(ErrorCode::invalid_argument,
+                   "an order of " + std::to_string(order->size()) +
+                       " parts is too long to tell the other ranks; raise partition_bytes");
+  }
+  return order;
+}
+
+/// Rank 0's `message` on every rank.
+Result<nlohmann::json> broadcast(Collective& collective, nlohmann::json message) {
+  if (collective.rank() == 0) {
+    if (auto ok = collective.tell(message.dump()); !ok) return failure(ok.error());
+    return message;
+  }
+  const auto heard = collective.hear();
+  if (!heard) return failure(heard.error().in("waiting for rank 0's order of collectives"));
+  return nlohmann::json::parse(*heard);
+}
+
+}  // namespace
+
+Result<StepDescription> profile_step(const Training& training, const ScheduleConfig& config,
+                                     std::int64_t steps) {
+  // What is partitioned is another step than the one that is submitted.
+  const ScheduleConfig whole = unpartitioned(config);
+  ScheduleConfig small_parts = whole, divided = whole, grouped = whole;
+  small_parts.partition_bytes = kSmallPartBytes;
+  divided.compute_parts = kProfiledPieces;
+  const RankGrid grid = training.model.options().grid();
+  grouped.group_ranks = grid.ranks_per_host;
+  ScheduleConfig small_grouped = grouped;
+  small_grouped.partition_bytes = kSmallPartBytes;
+  std::vector<ProfiledStep> profiled, profiled_in_pieces, profiled_in_groups;
+  struct Kind {
+    bool serial;
+    const ScheduleConfig& config;
+    std::vector<ProfiledStep>& profiled;
+  };
+  std::vector<Kind> kinds = {{true, whole, profiled},
+                             {true, small_parts, profiled},
+                             {false, whole, profiled},
+                             {false, small_parts, profiled}};
+  const bool divides = training.model.backend().divides();
+  if (divides) kinds.push_back({true, divided, profiled_in_pieces});
+  const bool has_groups = grid.ranks_per_host > 1 && grid.hosts() > 1;
+  if (has_groups) {
+    kinds.push_back({false, grouped, profiled_in_groups});
+    kinds.push_back({false, small_grouped, profiled_in_groups});
+  }
+  std::int64_t step = 0;
+  for (std::int64_t i = 0; i < std::ssize(kinds); ++i) {
+    const std::int64_t end_step = steps * (i + 1) / std::ssize(kinds);
+    const Phase phase{kinds[i].config, step, end_step, {}, kinds[i].serial};
+    if (auto ok = run_profiled(training, phase, kinds[i].profiled); !ok) return failure(ok.error());
+    step = end_step;
+  }
+  auto description = describe(training, profiled);
+  if (description && has_groups)
+    description = with_group_costs(std::move(*description), profiled_in_groups);
+  if (!description || !divides) return description;
+  return with_piece_costs(std::move(*description), divided, profiled_in_pieces);
+}
+
+Result<StepDescription> read_fitting_step(const Training& training, const std::string& path) {
+  const auto step = read_step(path);
+  if (!step) return step;
+  auto fitting = fit(training, *step);
+  if (!fitting) return failure(fitting.error().in(path));
+  return fitting;
+}
+
+Result<void> write_step(const StepDescription& description, const std::string& path) {
+  const std::string unfinished = path + ".part";
+  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
+  file << to_json(description).dump(2) << '\n';
+  file.close();
+  if (!file) return failure(ErrorCode::unavailable, "cannot write " + unfinished);
+  std::error_code error;
+  std::filesystem::rename(unfinished, path, error);
+  if (!error) return {};
+  return failure(ErrorCode::unavailable, "cannot write " + path + ": " + error.message());
+}
+
+Result<StaticOrder> find_static_order(const Training& training, const ScheduleConfig& config,
+                                      const std::string& step_path, std::int64_t warmup,
+                                      const std::function<void(const std::string&)>& warn) {
+  Collective& collective = training.collective;
+  // Only rank 0 looks, so it says what the others do.
+  const auto profiles = broadcast(collective, step_path.empty());
+  if (!profiles) return failure(profiles.error());
+  StaticOrder result;
+  std::vector<ProfiledStep> profiled;
+  if (*profiles == true) {
+    Phase phase{unpartitioned(config), 0, warmup, {}, false};
+    phase.config.order = CollectiveOrder::negotiated;
+    if (auto ok = run_profiled(training, phase, profiled); !ok) return failure(ok.error());
+    result.from_step = warmup;
+  }
+  if (collective.rank() == 0) {
+    auto order = compute_order(
+        training, config, step_path.empty() ? describe(training, profiled) : read_step(step_path));
+    if (order) {
+      result.parts = std::move(*order);
+    } else {
+      warn("order=static: " + order.error().message + "; the order is negotiated");
+    }
+  }
+  const auto order = broadcast(collective, result.parts);
+  if (!order) return failure(order.error());
+  result.parts = order->get<std::vector<std::uint32_t>>();
+  return result;
+}
+
+}  // namespace hocket

@@ -1,0 +1,46 @@
+#pragma once
+
+// What a model submits in a step, as a step description without times: its tasks with their
+// regions, micro-batches and dimensions. So a configuration can be checked before anything runs,
+// and measured times get a structure (examples/gpt2/job/profiling.h). One thread.
+
+#include <map>
+#include <string>
+
+#include "core/step/step_description.h"
+#include "examples/gpt2/model/model.h"
+#include "examples/gpt2/model/submitter.h"
+
+namespace hocket {
+
+/// Runs nothing. Tasks that share a name get numbers, as in a profile.
+class StepRecorder final : public Submitter {
+ public:
+  explicit StepRecorder(const RankGrid& grid);
+
+  RankGrid grid() const override { return {step_.ranks, step_.ranks_per_host}; }
+  DataId add_data() override;
+  void compute(const TaskOptions& options, std::span<const Access> accesses,
+               TaskBody body) override;
+  void compute_pieces(const TaskOptions& options, std::span<const Access> accesses,
+                      PieceBody body) override;
+  void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) override;
+  void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) override;
+  void all_gather(const TaskOptions& options, DataId data, std::span<float> values) override;
+
+  const StepDescription& step() const { return step_; }
+
+ private:
+  StepTask& add(const TaskOptions& options, std::span<const Access> accesses);
+  void add_collective(CollectiveKind kind, const TaskOptions& options, DataId data,
+                      std::span<float> values);
+
+  StepDescription step_;
+  std::map<std::string, int> repeats_;
+};
+
+/// A step of `model`, with what its micro-batches take of memory. Only while nothing submitted is
+/// unfinished; the model is to be attached anew.
+StepDescription record_step(Gpt2& model);
+
+}  // namespace hocket

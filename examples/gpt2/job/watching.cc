@@ -1,0 +1,69 @@
+#include "examples/gpt2/job/watching.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "profiler/archive/store_link.h"
+#include "tuner/client/link/http_daemon_link.h"
+
+namespace hocket {
+namespace {
+
+std::string new_job_id() {
+  // Another process may have had this number.
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return "gpt2-" + std::to_string(getpid()) + "-" + std::to_string(now);
+}
+
+}  // namespace
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+Result<DaemonAccess> daemon_to_watch() {
+  auto daemon = daemon_from_environment();
+  if (daemon || daemon.error().code != ErrorCode::not_found) return daemon;
+  return failure(ErrorCode::invalid_argument,
+                 "--watch: HOCKET_DAEMON names no daemon; set it to the address of one, such as "
+                 "http://127.0.0.1:7077 (hocket serve)");
+}
+
+Watch watch_store(const RunReport& report, const std::string& store_path,
+                  const std::function<void(const std::string&)>& warn) {
+  std::string id = new_job_id();
+  auto link = open_store_link({.open = [store_path] { return open_for_requests(store_path); },
+                               .job_id = id,
+                               .job_name = report.workload.name,
+                               .warn = warn});
+  return {std::move(id), std::move(link)};
+}
+
+Result<Watch> watch_daemon(const RunReport& report, const FetchedConfig& fetched, double explore,
+                           const std::optional<StepDescription>& step,
+                           const std::function<void(const std::string&)>& warn) {
+  auto daemon = daemon_to_watch();
+  if (!daemon) return failure(daemon.error());
+  JobDescription job{.id = new_job_id(),
+                     .name = report.workload.name,
+                     .host = host_name(),
+                     .topology = report.topology,
+                     .workload = report.workload,
+                     .config = report.config,
+                     .version = fetched.version,
+                     .explore = explore,
+                     .step = step};
+  for (const Knob& knob : schedule_knobs()) {
+    if (knob.searched) job.knobs.emplace_back(knob.name);
+  }
+  std::string id = job.id;
+  return Watch{id, open_daemon_link({.daemon = std::move(*daemon),
+                                     .job = std::move(job),
+                                     .warn = warn,
+                                     .seed = std::hash<std::string>()(id)})};
+}
+
+}  // namespace hocket

@@ -1,0 +1,69 @@
+#pragma once
+
+// One pre-norm transformer block: x + attention(norm(x)), then x + MLP(norm(x)). Buffers given to
+// it must keep their place until the tasks have run. One thread submits.
+
+#include <vector>
+
+#include "examples/gpt2/model/config.h"
+#include "examples/gpt2/model/layers.h"
+#include "examples/gpt2/model/parameters.h"
+#include "examples/gpt2/model/submitter.h"
+
+namespace hocket {
+
+/// Gradients inside a block. Blocks take turns with two sets, so that the next block's backward
+/// pass need not wait for the weight gradients that still read this one's.
+struct BlockGradients {
+  BlockGradients(BufferAllocator& allocator, const Gpt2Config& config);
+  void attach(Submitter& submitter);
+  std::vector<Buffer*> buffers();
+
+  Buffer in;  ///< of the residual stream that entered the block
+  Buffer attention_normed, qkv, attended, attention_scratch;
+  Buffer middle;  ///< of the residual stream between attention and MLP
+  Buffer mlp_normed, up;
+};
+
+/// What a block's forward pass leaves for its backward pass.
+struct BlockActivations {
+  BlockActivations(BufferAllocator& allocator, const Gpt2Config& config);
+  void attach(Submitter& submitter);
+  std::vector<Buffer*> buffers();
+
+  Buffer attention_normed, attention_statistics, qkv, attention_kept, attended;
+  Buffer middle;
+  Buffer mlp_normed, mlp_statistics, up, gelu;
+  Buffer out;  ///< the residual stream that leaves the block
+};
+
+class Block {
+ public:
+  /// For the micro-batch `of`, whose activations go to `kept`.
+  Block(const Gpt2Config& config, ParameterGroup& attention, ParameterGroup& mlp,
+        BlockActivations& kept, MicroBatch of);
+  /// The groups are attached.
+  void attach();
+
+  /// `in` is the residual stream that enters.
+  void submit_forward(Submitter& submitter, const Buffer& in);
+
+  /// From `dout` to gradients.middle, and the gradients of the MLP's parameters.
+  void submit_mlp_backward(Submitter& submitter, const Buffer& dout, BlockGradients& gradients);
+
+  /// From gradients.middle to gradients.in, and the gradients of the attention's parameters.
+  void submit_attention_backward(Submitter& submitter, const Buffer& in, BlockGradients& gradients);
+
+ private:
+  void submit_attention(Submitter& submitter);
+
+  AttentionShape attention_shape_;
+  ParameterGroup &attention_, &mlp_;
+  BlockActivations& kept_;
+  const MicroBatch micro_batch_;
+  LayerTasks heads_tasks_;
+  LayerNorm attention_norm_, mlp_norm_;
+  Linear qkv_, attention_projection_, up_, down_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,72 @@
+#pragma once
+
+// What a layer's tasks are called, and where they belong in a step: in the region of their layer
+// and pass ("backward_layer1"), in a micro-batch, with the dimensions along which they may be
+// divided. Layers own these, since they must outlive the scheduler. Plain values.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/step/task.h"
+#include "core/step/task_body.h"
+#include "examples/gpt2/model/submitter.h"
+
+namespace hocket {
+
+/// One of a step's micro-batches, whose gradients are added up in their order.
+struct MicroBatch {
+  std::uint32_t index = 0, count = 1;
+
+  bool is_first() const { return index == 0; }
+  /// For TaskPlace::micro_batch.
+  std::uint32_t place() const { return count == 1 ? kNoMicroBatch : index; }
+};
+
+struct LayerTask {
+  /// Of a task of `pass` ("forward") in `layer` ("layer1").
+  LayerTask(std::string task_name, const std::string& pass, const std::string& layer,
+            std::uint32_t micro_batch = kNoMicroBatch)
+      : name(std::move(task_name)),
+        place{.region = pass + "_" + layer, .micro_batch = micro_batch, .dimensions = {}} {}
+
+  TaskOptions options(std::uint32_t priority) const {
+    return {.name = name, .priority = priority, .place = &place};
+  }
+  /// Lets all slices be of `data`.
+  void attach(DataId data) {
+    for (Dimension& dimension : place.dimensions)
+      for (DimensionSlice& slice : dimension.slices) slice.data = data;
+  }
+
+  std::string name;
+  TaskPlace place;
+};
+
+/// The tasks of an operation.
+struct LayerTasks {
+  LayerTasks(const std::string& name, const std::string& layer, MicroBatch of)
+      : forward(name, "forward", layer, of.place()),
+        input_gradient(name + ".dx", "backward", layer, of.place()),
+        weight_gradient(name + ".dw", "backward", layer, of.place()) {}
+
+  LayerTask forward, input_gradient, weight_gradient;
+};
+
+/// Stands for all units of a task that is not divided; bodies go up to the last one there is.
+inline constexpr TaskPiece kWholeTask{.dimension = 0, .begin = 0, .end = 1 << 30};
+
+/// Submits `body`, which takes a TaskPiece, so that it may be divided where the task has
+/// dimensions.
+template <class Body>
+void submit_divisible(Submitter& submitter, const LayerTask& task, std::uint32_t priority,
+                      std::span<const Access> accesses, Body body) {
+  if (task.place.dimensions.empty()) {
+    submitter.compute(task.options(priority), accesses, [body] { body(kWholeTask); });
+  } else {
+    submitter.compute_pieces(task.options(priority), accesses, std::move(body));
+  }
+}
+
+}  // namespace hocket

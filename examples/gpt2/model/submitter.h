@@ -1,0 +1,31 @@
+#pragma once
+
+// The seam between a model and what runs its operations: the scheduler in a job
+// (examples/gpt2/job/scheduler_submitter.h), loops of their own in tests. One thread submits.
+
+#include <span>
+
+#include "core/step/rank_grid.h"
+#include "core/step/task.h"
+#include "core/step/task_body.h"
+
+namespace hocket {
+
+/// Methods as in Scheduler.
+class Submitter {
+ public:
+  virtual ~Submitter() = default;
+
+  virtual RankGrid grid() const = 0;
+
+  virtual DataId add_data() = 0;
+  virtual void compute(const TaskOptions& options, std::span<const Access> accesses,
+                       TaskBody body) = 0;
+  virtual void compute_pieces(const TaskOptions& options, std::span<const Access> accesses,
+                              PieceBody body) = 0;
+  virtual void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) = 0;
+  virtual void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) = 0;
+  virtual void all_gather(const TaskOptions& options, DataId data, std::span<float> values) = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,197 @@
+#include "profiler/archive/diff_profiles.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "core/base/rank_sum.h"
+#include "core/base/statistics.h"
+#include "profiler/archive/load_profile.h"
+#include "profiler/formats/category.h"
+#include "profiler/metrics/iteration_windows.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::int64_t ProfileIteration::*>, 4> kTimes{{
+    {"iteration_ns", &ProfileIteration::wall_ns},
+    {"compute_ns", &ProfileIteration::compute_ns},
+    {"communication_ns", &ProfileIteration::communication_ns},
+    {"exposed_ns", &ProfileIteration::exposed_ns},
+}};
+
+/// One value an iteration of the lowest rank.
+std::vector<double> values_of(std::span<const ProfileIteration> iterations,
+                              std::int64_t ProfileIteration::*value) {
+  std::vector<double> values;
+  if (iterations.empty()) return values;
+  const auto lowest = std::ranges::min_element(iterations, {}, &ProfileIteration::rank)->rank;
+  for (const ProfileIteration& each : iterations) {
+    if (each.rank == lowest) values.push_back(static_cast<double>(each.*value));
+  }
+  return values;
+}
+
+using TaskKey = std::pair<TraceKind, std::string>;
+
+std::map<TaskKey, TaskFigures> figures_of(std::span<const RankTrace> traces) {
+  std::map<TaskKey, std::vector<double>> durations;
+  double iterations = 0;  // summed over ranks
+  for (const RankTrace& trace : traces) {
+    const auto windows = windows_of(trace.step_starts, 0);
+    iterations += static_cast<double>(windows.size());
+    const auto is_before = [](std::int64_t ns, const StepWindow& w) {
+      return ns < w.interval.end_ns;
+    };
+    for (const TraceRecord& record : trace.records) {
+      const auto window =
+          std::upper_bound(windows.begin(), windows.end(), record.begin_ns, is_before);
+      const bool is_inside =
+          window != windows.end() && window->interval.begin_ns <= record.begin_ns;
+      if (!is_inside || !is_plausible(record) || record.name >= trace.names.size()) continue;
+      durations[{record.kind, trace.names[record.name]}].push_back(
+          static_cast<double>(record.end_ns - record.begin_ns));
+    }
+  }
+  std::map<TaskKey, TaskFigures> figures;
+  for (auto& [key, values] : durations) {
+    double sum = 0;
+    for (const double value : values) sum += value;
+    const auto records = std::ssize(values);
+    figures[key] = {records, median(std::move(values)), sum / iterations};
+  }
+  return figures;
+}
+
+std::vector<MetricDifference> diff_metrics(std::span<const ProfileMetric> before,
+                                           std::span<const ProfileMetric> after) {
+  std::map<std::pair<std::optional<std::int64_t>, std::string>, MetricDifference> all;
+  const auto entry = [&](const ProfileMetric& metric) -> MetricDifference& {
+    auto& difference = all[{metric.rank, metric.name}];
+    difference.rank = metric.rank;
+    difference.name = metric.name;
+    return difference;
+  };
+  for (const ProfileMetric& metric : before) entry(metric).before = metric.value;
+  for (const ProfileMetric& metric : after) entry(metric).after = metric.value;
+  std::vector<MetricDifference> differences;
+  for (auto& [key, difference] : all) differences.push_back(std::move(difference));
+  return differences;
+}
+
+/// The traces of one of the two; none, with a note, when they cannot be read.
+std::vector<RankTrace> traces_of(const ProfileRow& row, std::vector<std::string>& notes) {
+  auto loaded = load_profile(row);
+  if (!loaded) {
+    notes.push_back(loaded.error().message);
+    return {};
+  }
+  for (const std::string& note : loaded->notes) notes.push_back(row.name + ": " + note);
+  return std::move(loaded->traces);
+}
+
+nlohmann::json figures_json(const TaskFigures& figures) {
+  return {{"records", figures.records},
+          {"median_ns", figures.median_ns},
+          {"per_iteration_ns", figures.per_iteration_ns}};
+}
+
+nlohmann::json time_json(const TimeDifference& time) {
+  return {{"name", time.name},
+          {"before_ns", time.before_ns},
+          {"after_ns", time.after_ns},
+          {"before_iterations", time.before_iterations},
+          {"after_iterations", time.after_iterations},
+          {"p", time.p},
+          {"beyond_noise", time.is_beyond_noise()}};
+}
+
+nlohmann::json metric_json(const MetricDifference& metric) {
+  nlohmann::json document = {{"name", metric.name}, {"before", nullptr}, {"after", nullptr}};
+  if (metric.rank) document["rank"] = *metric.rank;
+  if (metric.before) document["before"] = *metric.before;
+  if (metric.after) document["after"] = *metric.after;
+  return document;
+}
+
+}  // namespace
+
+std::vector<TimeDifference> diff_iterations(std::span<const ProfileIteration> before,
+                                            std::span<const ProfileIteration> after) {
+  std::vector<TimeDifference> times;
+  if (before.empty() || after.empty()) return times;
+  for (const auto& [name, value] : kTimes) {
+    const auto a = values_of(before, value), b = values_of(after, value);
+    const double p = 2 * std::min(rank_sum_p(a, b), rank_sum_p(b, a));
+    times.push_back({.name = std::string(name),
+                     .before_iterations = std::ssize(a),
+                     .after_iterations = std::ssize(b),
+                     .before_ns = median(a),
+                     .after_ns = median(b),
+                     .p = std::min(p, 1.0)});
+  }
+  return times;
+}
+
+std::vector<TaskDifference> diff_tasks(std::span<const RankTrace> before,
+                                       std::span<const RankTrace> after) {
+  const auto figures_before = figures_of(before), figures_after = figures_of(after);
+  std::map<TaskKey, TaskDifference> all;
+  for (const auto& [key, figures] : figures_before) all[key].before = figures;
+  for (const auto& [key, figures] : figures_after) all[key].after = figures;
+  std::vector<TaskDifference> differences;
+  for (auto& [key, difference] : all) {
+    difference.kind = key.first;
+    difference.name = key.second;
+    differences.push_back(std::move(difference));
+  }
+  std::ranges::stable_sort(differences, std::greater<>(), [](const TaskDifference& difference) {
+    return std::abs(difference.change_ns());
+  });
+  return differences;
+}
+
+Result<ProfileDifference> diff_profiles(Store& store, const ProfileRow& before,
+                                        const ProfileRow& after) {
+  const auto iterations_before = store.profile_iterations(before.id);
+  if (!iterations_before) return failure(iterations_before.error());
+  const auto iterations_after = store.profile_iterations(after.id);
+  if (!iterations_after) return failure(iterations_after.error());
+  const auto metrics_before = store.profile_metrics(before.id);
+  if (!metrics_before) return failure(metrics_before.error());
+  const auto metrics_after = store.profile_metrics(after.id);
+  if (!metrics_after) return failure(metrics_after.error());
+  ProfileDifference difference{.before = before.name,
+                               .after = after.name,
+                               .times = diff_iterations(*iterations_before, *iterations_after),
+                               .metrics = diff_metrics(*metrics_before, *metrics_after),
+                               .tasks = {}};
+  const auto traces_before = traces_of(before, difference.notes);
+  const auto traces_after = traces_of(after, difference.notes);
+  if (!traces_before.empty() && !traces_after.empty()) {
+    difference.tasks = diff_tasks(traces_before, traces_after);
+  } else {
+    difference.notes.push_back("tasks are not compared: a profile has no trace");
+  }
+  return difference;
+}
+
+nlohmann::json to_json(const ProfileDifference& difference) {
+  auto times = nlohmann::json::array(), metrics = times, tasks = times;
+  for (const auto& time : difference.times) times.push_back(time_json(time));
+  for (const auto& metric : difference.metrics) metrics.push_back(metric_json(metric));
+  for (const auto& task : difference.tasks) {
+    tasks.push_back({{"kind", category_of(task.kind)},
+                     {"name", task.name},
+                     {"before", figures_json(task.before)},
+                     {"after", figures_json(task.after)},
+                     {"change_ns", task.change_ns()}});
+  }
+  return {{"before", difference.before}, {"after", difference.after},
+          {"times", std::move(times)},   {"metrics", std::move(metrics)},
+          {"tasks", std::move(tasks)},   {"notes", difference.notes}};
+}
+
+}  // namespace hocket

@@ -1,0 +1,274 @@
+#include "profiler/archive/import_profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "profiler/archive/load_profile.h"
+#include "profiler/archive/save_profile.h"
+#include "profiler/formats/chrome_import.h"
+#include "store/trace_file.h"
+
+namespace hocket {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSqliteMagic = "SQLite format 3";
+constexpr std::string_view kGzipMagic = "\x1f\x8b";
+
+/// A rank's trace, and the file that it is from.
+struct FileTrace {
+  std::string path;
+  RankTrace trace;
+};
+
+class FileReader {
+ public:
+  FileReader(const ImportRequest& request, std::vector<std::string>& notes)
+      : request_(request), notes_(notes) {}
+
+  Result<std::vector<FileTrace>> read() {
+    std::set<std::string> seen;
+    for (const std::string& path : request_.paths) {
+      std::error_code error;
+      const auto canonical = fs::weakly_canonical(path, error).string();
+      if (!seen.insert(canonical).second) return invalid(path + ": the file is given twice");
+      if (auto ok = read_file(path); !ok) return failure(ok.error());
+    }
+    return std::move(traces_);
+  }
+
+ private:
+  Result<void> read_file(const std::string& path) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) return invalid(path + ": a folder is no trace");
+    errno = 0;
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return invalid(path + ": " + std::generic_category().message(errno));
+    // A pipe cannot be read twice.
+    if (!fs::is_regular_file(path, error)) return read_chrome(path, in);
+    std::array<char, kSqliteMagic.size()> head = {};
+    in.read(head.data(), head.size());
+    const std::string_view begin(head.data(), static_cast<std::size_t>(in.gcount()));
+    if (begin == kSqliteMagic) return read_sqlite(path);
+    if (begin.starts_with(kGzipMagic)) return invalid(path + ": it is compressed; use gunzip");
+    in.clear();
+    in.seekg(0);
+    return read_chrome(path, in);
+  }
+
+  Result<void> read_sqlite(const std::string& path) {
+    const auto kind = trace_file_kind(path);
+    if (!kind) return failure(kind.error());
+    if (*kind == TraceFileKind::nsight) return read_nsight(path);
+    auto reader = open_trace_file(path);
+    if (!reader) return failure(reader.error());
+    auto summary = (*reader)->summary();
+    if (!summary) return failure(summary.error());
+    auto trace = (*reader)->read();
+    if (!trace) return failure(trace.error());
+    if (!summary->is_finished) {
+      notes_.push_back(path + ": it is cut off; it has " + std::to_string(trace->records.size()) +
+                       " records");
+    }
+    add(path, std::move(*trace));
+    return {};
+  }
+
+  Result<void> read_nsight(const std::string& path) {
+    auto traces = read_nsight_export(path, request_.step_range);
+    if (!traces) return failure(traces.error());
+    for (RankTrace& trace : *traces) add(path, std::move(trace));
+    return {};
+  }
+
+  Result<void> read_chrome(const std::string& path, std::istream& in) {
+    auto read = read_chrome_trace(in, {.step_range = request_.step_range});
+    if (!read) return failure(read.error().in(path));
+    for (const std::string& note : read->notes) notes_.push_back(path + ": " + note);
+    for (RankTrace& trace : read->traces) add(path, std::move(trace));
+    return {};
+  }
+
+  void add(const std::string& path, RankTrace trace) {
+    if (trace.quarantined > 0 || trace.dropped > 0) {
+      notes_.push_back(path + ": " + std::to_string(trace.dropped) + " records were lost, " +
+                       std::to_string(trace.quarantined) + " cannot be true and are left out");
+    }
+    traces_.push_back({path, std::move(trace)});
+  }
+
+  const ImportRequest& request_;
+  std::vector<std::string>& notes_;
+  std::vector<FileTrace> traces_;
+};
+
+/// Exports of Nsight do not say whose they are, nor do files of which each says that it is alone.
+bool says_whose_it_is(const FileTrace& each) {
+  return each.trace.source != "nsight" && (each.trace.rank != 0 || each.trace.ranks != 1);
+}
+
+/// Files that do not say whose they are are numbered; a rank comes once, and all are of as many
+/// ranks.
+Result<void> settle_ranks(std::vector<FileTrace>& traces, std::vector<std::string>& notes) {
+  if (traces.size() > 1 && std::ranges::none_of(traces, says_whose_it_is)) {
+    for (std::size_t i = 0; i < traces.size(); ++i) {
+      traces[i].trace.rank = static_cast<std::int64_t>(i);
+      traces[i].trace.ranks = std::ssize(traces);
+    }
+    notes.push_back("the files do not say whose they are: they are ranks 0 to " +
+                    std::to_string(traces.size() - 1) + " in the order in which they are given");
+  }
+  std::map<std::int64_t, std::string> path_of;
+  for (const FileTrace& each : traces) {
+    const RankTrace& trace = each.trace;
+    const std::string rank = "rank " + std::to_string(trace.rank);
+    if (trace.rank < 0 || trace.rank >= trace.ranks) {
+      return invalid(each.path + ": it is of " + rank + " of " + std::to_string(trace.ranks) +
+                     ", which cannot be");
+    }
+    if (trace.ranks != traces.front().trace.ranks) {
+      return invalid(each.path + ": it is of " + std::to_string(trace.ranks) + " ranks, " +
+                     traces.front().path + " of " + std::to_string(traces.front().trace.ranks) +
+                     "; a profile is of one job");
+    }
+    const auto [other, is_new] = path_of.try_emplace(trace.rank, each.path);
+    if (!is_new) {
+      return invalid(each.path + ": it is of " + rank + ", and so is " + other->second +
+                     "; a profile has each rank once");
+    }
+  }
+  std::ranges::sort(traces, {}, [](const FileTrace& each) { return each.trace.rank; });
+  return {};
+}
+
+/// What a task is, whenever it runs.
+using TaskIdentity = std::tuple<std::string, std::optional<CollectiveKind>, std::int64_t>;
+
+/// From each task of `other` to the task of `common` that is the same work, the first to the first;
+/// nothing when they do other work.
+std::optional<std::vector<std::int64_t>> matching(const StepStructure& common,
+                                                  const StepStructure& other) {
+  if (common.tasks.size() != other.tasks.size()) return std::nullopt;
+  const auto identity = [](const StructureTask& task) {
+    return TaskIdentity{task.name, task.collective, task.bytes};
+  };
+  std::map<TaskIdentity, std::vector<std::int64_t>> places;  // the first one last
+  for (auto i = std::ssize(common.tasks) - 1; i >= 0; --i) {
+    places[identity(common.tasks[static_cast<std::size_t>(i)])].push_back(i);
+  }
+  std::vector<std::int64_t> matched;
+  for (const StructureTask& task : other.tasks) {
+    auto& left = places[identity(task)];
+    if (left.empty()) return std::nullopt;
+    matched.push_back(left.back());
+    left.pop_back();
+  }
+  return matched;
+}
+
+void forget_tasks(RankTrace& trace) {
+  for (TraceRecord& record : trace.records) record.task = kNoTask;
+}
+
+/// The first of them has the lowest rank's work.
+std::string other_work_note(const RankTrace& trace, const std::string& why) {
+  return "rank " + std::to_string(trace.rank) + " is no part of predictions: " + why;
+}
+
+/// The traces, configuration and structure of a profile that is there.
+Result<void> take_along(Store& store, const std::string& name, std::vector<FileTrace>& traces,
+                        ProfileToSave& save) {
+  const auto row = store.profile(name);
+  if (!row) return failure(row.error());
+  auto loaded = load_profile(*row);
+  if (!loaded) return failure(loaded.error());
+  for (RankTrace& trace : loaded->traces) {
+    traces.push_back({"profile " + row->name, std::move(trace)});
+  }
+  save.topology_id = row->topology_id;
+  save.workload_id = row->workload_id;
+  save.config = row->config;
+  if (loaded->structure) save.structure = std::move(*loaded->structure);
+  save.notes.push_back("with the traces of profile " + row->name);
+  return {};
+}
+
+/// Rows for the ranks of which there is no file; a file may claim any number of them.
+void add_missing(const std::vector<FileTrace>& traces, ProfileToSave& save) {
+  constexpr std::int64_t kMostRows = 4096;
+  const std::int64_t ranks = traces.front().trace.ranks;
+  if (ranks > kMostRows) {
+    save.notes.push_back("of " + std::to_string(ranks) + " ranks there are " +
+                         std::to_string(traces.size()) + " traces");
+    return;
+  }
+  std::set<std::int64_t> here;
+  for (const FileTrace& each : traces) here.insert(each.trace.rank);
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    if (!here.contains(rank)) save.missing.push_back({rank, "no file of it was imported"});
+  }
+}
+
+}  // namespace
+
+StepStructure infer_common_structure(std::vector<RankTrace>& traces,
+                                     std::vector<std::string>& notes) {
+  std::optional<StepStructure> common;
+  for (RankTrace& trace : traces) {
+    auto structure = infer_structure(trace);
+    if (!structure) {
+      forget_tasks(trace);
+      notes.push_back(other_work_note(trace, structure.error().message));
+      continue;
+    }
+    if (!common) {
+      common = std::move(*structure);
+      continue;
+    }
+    const auto matched = matching(*common, *structure);
+    if (!matched) {
+      forget_tasks(trace);
+      notes.push_back(other_work_note(trace, "its steps do other work than the lowest rank's"));
+      continue;
+    }
+    for (TraceRecord& record : trace.records) {
+      if (record.task != kNoTask) record.task = matched->at(static_cast<std::size_t>(record.task));
+    }
+  }
+  if (!common) notes.push_back("nothing can be predicted from this profile");
+  return common.value_or(StepStructure{});
+}
+
+Result<ProfileRow> import_profile(Store& store, const std::string& store_path,
+                                  const ImportRequest& request) {
+  ProfileToSave save;
+  auto traces = FileReader(request, save.notes).read();
+  if (!traces) return failure(traces.error());
+  if (traces->empty()) return invalid("there is no trace to import; name at least one file");
+  if (!request.with.empty()) {
+    auto taken = take_along(store, request.with, *traces, save);
+    if (!taken) return failure(taken.error());
+  }
+  if (auto ok = settle_ranks(*traces, save.notes); !ok) return failure(ok.error());
+  add_missing(*traces, save);
+  std::vector<RankTrace> all;
+  for (FileTrace& each : *traces) all.push_back(std::move(each.trace));
+  if (save.structure.tasks.empty()) save.structure = infer_common_structure(all, save.notes);
+  for (RankTrace& trace : all) save.ranks.push_back({.trace = std::move(trace)});
+  auto folder = create_profile_folder(store, store_path, request.name);
+  if (!folder) return failure(folder.error());
+  save.folder = std::move(*folder);
+  return save_profile(store, store_path, std::move(save));
+}
+
+}  // namespace hocket

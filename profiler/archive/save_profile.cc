@@ -1,0 +1,172 @@
+#include "profiler/archive/save_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/sim/simulator.h"
+#include "core/step/schedule_config.h"
+#include "profiler/archive/calibrate_profile.h"
+#include "profiler/calibration/calibration.h"
+#include "profiler/metrics/metrics.h"
+#include "store/trace_file.h"
+
+namespace hocket {
+namespace {
+
+Result<void> write_trace(const RankTrace& trace, const std::string& path) {
+  auto file = create_trace_file(path, trace);
+  if (!file) return failure(file.error());
+  auto written = (*file)->append(trace);
+  if (written) written = (*file)->finish();
+  return written;
+}
+
+std::string name_of(std::int64_t rank) {
+  return "rank " + std::to_string(rank);
+}
+
+/// Turns a ProfileToSave into rows.
+class Saving {
+ public:
+  explicit Saving(ProfileToSave profile) : profile_(std::move(profile)) {
+    std::ranges::sort(profile_.ranks, {}, [](const RankToSave& rank) { return rank.trace.rank; });
+  }
+
+  Result<ProfileRow> save(Store& store, const std::string& store_path) {
+    write_traces();
+    const NewProfile rows = make_rows();
+    auto row = store.add_profile(rows);
+    if (row) return row;
+    std::error_code error;
+    for (const std::string& path : written_) std::filesystem::remove(path, error);
+    if (profile_.ranks.size() == written_.size())
+      (void)remove_profile_folder(store_path, profile_.folder.name);
+    return row;
+  }
+
+ private:
+  void note(std::string text) { profile_.notes.push_back(std::move(text)); }
+
+  void write_traces() {
+    for (RankToSave& rank : profile_.ranks) {
+      if (!rank.trace_path.empty()) continue;
+      const std::string path = trace_file_path(profile_.folder.path, rank.trace.rank);
+      if (const auto ok = write_trace(rank.trace, path); !ok) {
+        note(name_of(rank.trace.rank) + " has metrics and no trace: " + ok.error().message);
+        std::error_code error;
+        std::filesystem::remove(path, error);
+        continue;
+      }
+      rank.trace_path = path;
+      written_.push_back(path);
+    }
+  }
+
+  NewProfile make_rows() {
+    std::vector<RankTrace> traces;
+    std::vector<std::vector<ClockRound>> rounds;
+    for (RankToSave& rank : profile_.ranks) {
+      traces.push_back(std::move(rank.trace));
+      rounds.push_back(std::move(rank.rounds));
+    }
+    const std::vector<ClockFit> fits = fit_clocks(traces, rounds);
+    const JobMetrics job = measure_job(traces, fits);
+    for (const std::string& reason : job.withheld) note(reason);
+
+    NewProfile rows;
+    rows.name = profile_.folder.name;
+    rows.source = traces.empty() ? "" : traces.front().source;
+    rows.topology_id = profile_.topology_id;
+    rows.workload_id = profile_.workload_id;
+    rows.config = profile_.config;
+    if (!profile_.structure.tasks.empty()) rows.structure = to_json(profile_.structure);
+    for (std::size_t i = 0; i < traces.size(); ++i) add_rank(rows, traces[i], i, fits[i]);
+    for (const MissingRank& missing : profile_.missing) {
+      ProfileRank rank;
+      rank.rank = missing.rank;
+      rows.ranks.push_back(rank);
+      note(name_of(missing.rank) + " has no trace: " + missing.reason);
+    }
+    for (const RankMetrics& rank : job.ranks) {
+      for (const IterationMetrics& it : rank.iterations) {
+        rows.iterations.push_back({rank.rank, it.step, it.begin_ns, it.wall_ns, it.compute_ns,
+                                   it.communication_ns, it.exposed_ns});
+      }
+    }
+    if (rows.iterations.empty()) note("no iteration is whole, so nothing is measured");
+    add_metrics(rows, job, bound_ns(traces, fits));
+    rows.detail = {{"notes", profile_.notes}};
+    if (const auto& overhead = profile_.overhead) {
+      rows.detail["overhead"] = {
+          {"profiled_ns", overhead->profiled_ns}, {"plain_ns", overhead->plain_ns},
+          {"profiled", overhead->profiled},       {"plain", overhead->plain},
+          {"share", overhead->share()},           {"share_margin", overhead->share_margin()}};
+    }
+    return rows;
+  }
+
+  void add_rank(NewProfile& rows, const RankTrace& trace, std::size_t index, const ClockFit& fit) {
+    rows.ranks.push_back({.rank = trace.rank,
+                          .host = trace.host,
+                          .trace_path = profile_.ranks[index].trace_path,
+                          .records = std::ssize(trace.records),
+                          .dropped = trace.dropped,
+                          .quarantined = trace.quarantined,
+                          .clock_fit = to_json(fit)});
+    if (trace.dropped > 0) {
+      note(name_of(trace.rank) + " lost " + std::to_string(trace.dropped) +
+           " records to a full buffer; the iterations that miss some are left out");
+    }
+    if (trace.quarantined > 0) {
+      note(name_of(trace.rank) + " has " + std::to_string(trace.quarantined) +
+           " records that cannot be true, which are left out");
+    }
+  }
+
+  void add_metrics(NewProfile& rows, const JobMetrics& job, std::optional<double> bound_ns) {
+    for (const NamedMetric& metric : named_metrics(job, bound_ns)) {
+      if (std::isfinite(metric.value)) {
+        rows.metrics.push_back({metric.rank, metric.name, metric.value});
+      } else {
+        note("metric " + metric.name + " is left out: it is no finite number");
+      }
+    }
+  }
+
+  /// T*, where the step is known.
+  std::optional<double> bound_ns(const std::vector<RankTrace>& traces,
+                                 const std::vector<ClockFit>& fits) {
+    if (profile_.structure.tasks.empty() || traces.empty()) return std::nullopt;
+    const auto none = [&](const Error& error) -> std::optional<double> {
+      note("the bound on the iteration is not known: " + error.message);
+      return std::nullopt;
+    };
+    ScheduleConfig config = traced_config(traces.front());
+    if (!profile_.config.empty()) {
+      auto read = schedule_config_from_json(profile_.config);
+      if (!read) return none(read.error());
+      config = std::move(*read);
+    }
+    const auto calibration = calibrate(profile_.structure, traces, fits);
+    if (!calibration) return none(calibration.error());
+    const auto simulation = simulate(calibration->step, {.config = config});
+    if (!simulation) return none(simulation.error());
+    return static_cast<double>(simulation->bound_ns);
+  }
+
+  ProfileToSave profile_;
+  std::vector<std::string> written_;
+};
+
+}  // namespace
+
+Result<ProfileRow> save_profile(Store& store, const std::string& store_path,
+                                ProfileToSave profile) {
+  return Saving(std::move(profile)).save(store, store_path);
+}
+
+}  // namespace hocket

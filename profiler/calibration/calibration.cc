@@ -1,0 +1,394 @@
+#include "profiler/calibration/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/base/intervals.h"
+#include "core/base/statistics.h"
+#include "core/sim/collective_cost.h"
+#include "profiler/calibration/step_profile.h"
+#include "profiler/metrics/metrics.h"
+
+namespace hocket {
+namespace {
+
+/// A task counts as beside communication, or as alone, when this share of it was.
+constexpr double kMostly = 0.8;
+/// Below, compute times are taken as exact, and ranks as equally fast.
+constexpr double kLeastScatter = 0.005, kLeastRankScale = 0.01;
+
+/// The lowest rank's place.
+std::size_t reference_of(std::span<const RankTrace> traces) {
+  const auto lowest = std::ranges::min_element(traces, {}, &RankTrace::rank);
+  return static_cast<std::size_t>(lowest - traces.begin());
+}
+
+/// Transfer times by sequence, where ranks can be compared.
+std::map<std::int64_t, double> transfers_of(std::span<const RankTrace> traces,
+                                            std::span<const ClockFit> fits) {
+  std::map<std::int64_t, double> transfers;
+  if (traces.size() < 2) return transfers;
+  for (const auto& collective : measure_job(traces, fits).collectives) {
+    if (collective.transfer_ns > 0) transfers[collective.sequence] = collective.transfer_ns;
+  }
+  return transfers;
+}
+
+/// How many parts are under way, as it changes.
+class LinkUse {
+ public:
+  explicit LinkUse(const RankTrace& trace) {
+    std::map<std::int64_t, int> changes;
+    for (const TraceRecord& record : trace.records) {
+      if (record.kind != TraceKind::communication || record.begin_ns == record.end_ns) continue;
+      ++changes[record.begin_ns];
+      --changes[record.end_ns];
+    }
+    // time · share, summed up to each change
+    std::int64_t from_ns = 0;
+    double sum = 0;
+    int parts = 0;
+    for (const auto& [at_ns, change] : changes) {
+      if (parts > 0) sum += static_cast<double>(at_ns - from_ns) / parts;
+      parts += change;
+      from_ns = at_ns;
+      steps_.push_back({at_ns, sum, parts});
+    }
+  }
+
+  /// What [begin, end), inside a part, would have taken with the link to itself.
+  double alone_ns(std::int64_t begin_ns, std::int64_t end_ns) const {
+    return sum_at(end_ns) - sum_at(begin_ns);
+  }
+
+ private:
+  struct Step {
+    std::int64_t at_ns = 0;
+    double sum = 0;
+    int parts = 0;
+  };
+  double sum_at(std::int64_t at_ns) const {
+    auto after = std::ranges::upper_bound(steps_, at_ns, {}, &Step::at_ns);
+    if (after == steps_.begin()) return 0;
+    const Step& step = *std::prev(after);
+    if (step.parts == 0) return step.sum;
+    return step.sum + static_cast<double>(at_ns - step.at_ns) / step.parts;
+  }
+
+  std::vector<Step> steps_;
+};
+
+/// The steps of one rank, as describe_step() reads them.
+class WholeSteps {
+ public:
+  WholeSteps(const StepStructure& structure, const RankTrace& trace,
+             const std::map<std::int64_t, double>& transfers)
+      : structure_(structure), trace_(trace), transfers_(transfers), link_(trace) {
+    std::vector<Interval> parts;
+    for (const TraceRecord& record : trace.records) {
+      if (record.kind == TraceKind::communication)
+        parts.push_back({record.begin_ns, record.end_ns});
+    }
+    communication_ = union_of(std::move(parts));
+  }
+
+  Result<std::vector<ProfiledStep>> find() const {
+    std::map<std::int64_t, Step> steps;
+    // Of the first step something may have run before the trace began.
+    for (std::size_t i = 1; i + 1 < trace_.step_starts.size(); ++i)
+      steps.emplace(trace_.step_starts[i].step, empty_step());
+    for (const TraceRecord& record : trace_.records) {
+      const auto step = steps.find(record.step);
+      if (record.task == kNoTask || step == steps.end()) continue;
+      if (record.task >= std::ssize(structure_.tasks)) {
+        return failure(ErrorCode::invalid_argument,
+                       "profile: a record is of task " + std::to_string(record.task) +
+                           ", but the structure has " + std::to_string(structure_.tasks.size()) +
+                           " tasks");
+      }
+      add(record, step->second);
+    }
+    std::vector<ProfiledStep> whole;
+    for (auto& [number, step] : steps) {
+      if (is_whole(step)) whole.push_back(std::move(step.profiled));
+    }
+    return whole;
+  }
+
+ private:
+  struct Step {
+    ProfiledStep profiled;
+    std::vector<std::int64_t> traced_bytes;
+    std::vector<bool> has_run;
+  };
+
+  Step empty_step() const {
+    Step step;
+    for (const StructureTask& task : structure_.tasks) {
+      step.profiled.tasks.push_back(
+          {task.name, task.priority, task.accesses, task.collective.has_value(), task.bytes, 0, 0});
+    }
+    step.traced_bytes.resize(structure_.tasks.size());
+    step.has_run.resize(structure_.tasks.size());
+    return step;
+  }
+
+  void add(const TraceRecord& record, Step& step) const {
+    const auto index = static_cast<std::size_t>(record.task);
+    ProfiledTask& task = step.profiled.tasks[index];
+    step.has_run[index] = true;
+    if (!task.is_collective) {
+      task.duration_ns += record.end_ns - record.begin_ns;
+      task.beside_ns += shared_with_communication(record);
+      return;
+    }
+    step.traced_bytes[index] += record.bytes;
+    const auto transfer = transfers_.find(record.sequence);
+    const std::int64_t wall_ns = record.end_ns - record.begin_ns;
+    double share = 1;  // of the link, on average
+    if (wall_ns > 0) {
+      share = link_.alone_ns(record.begin_ns, record.end_ns) / static_cast<double>(wall_ns);
+    }
+    const double ns =
+        transfer == transfers_.end() ? static_cast<double>(wall_ns) : transfer->second;
+    step.profiled.parts.push_back({record.bytes, std::llround(ns * share)});
+  }
+
+  std::int64_t shared_with_communication(const TraceRecord& record) const {
+    auto part = std::ranges::upper_bound(communication_, record.begin_ns, {}, &Interval::end_ns);
+    std::int64_t shared = 0;
+    for (; part != communication_.end() && part->begin_ns < record.end_ns; ++part) {
+      shared += std::min(part->end_ns, record.end_ns) - std::max(part->begin_ns, record.begin_ns);
+    }
+    return shared;
+  }
+
+  bool is_whole(const Step& step) const {
+    for (std::size_t i = 0; i < structure_.tasks.size(); ++i) {
+      if (!step.has_run[i]) return false;
+      if (structure_.tasks[i].collective && step.traced_bytes[i] < structure_.tasks[i].bytes) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const StepStructure& structure_;
+  const RankTrace& trace_;
+  const std::map<std::int64_t, double>& transfers_;
+  const LinkUse link_;
+  std::vector<Interval> communication_;
+};
+
+double numbers_median(std::vector<double> values, double otherwise) {
+  return values.empty() ? otherwise : median(std::move(values));
+}
+
+/// What computation beside communication takes longer, from tasks that ran both ways; nothing when
+/// no task did.
+std::optional<double> slowdown_of(const std::vector<ProfiledStep>& steps) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < steps.front().tasks.size(); ++i) {
+    std::vector<double> beside, alone;
+    for (const ProfiledStep& step : steps) {
+      const ProfiledTask& task = step.tasks[i];
+      if (task.is_collective || task.duration_ns == 0) continue;
+      const auto duration = static_cast<double>(task.duration_ns);
+      const double share = static_cast<double>(task.beside_ns) / duration;
+      if (share >= kMostly) beside.push_back(duration);
+      if (share <= 1 - kMostly) alone.push_back(duration);
+    }
+    if (beside.size() < 2 || alone.size() < 2) continue;
+    ratios.push_back(median(beside) / median(alone) - 1);
+  }
+  if (ratios.empty()) return std::nullopt;
+  return std::max(median(std::move(ratios)), 0.0);
+}
+
+/// Durations as they would be without communication beside them.
+void take_slowdown_out(const std::vector<ProfiledStep>& steps, double slowdown,
+                       StepDescription& description) {
+  for (std::size_t i = 0; i < description.tasks.size(); ++i) {
+    StepTask& task = description.tasks[i];
+    if (task.collective || task.duration_ns == 0) continue;
+    std::vector<double> shares;
+    for (const ProfiledStep& step : steps) {
+      const ProfiledTask& measured = step.tasks[i];
+      if (measured.duration_ns == 0) continue;
+      shares.push_back(static_cast<double>(measured.beside_ns) /
+                       static_cast<double>(measured.duration_ns));
+    }
+    const double share = numbers_median(std::move(shares), 0);
+    // Of d, the share s was slowed by 1 + γ.
+    const double kept = 1 - share + share / (1 + slowdown);
+    task.duration_ns = std::llround(static_cast<double>(task.duration_ns) * kept);
+  }
+}
+
+/// Sigma of the logarithm of compute times around each task's median, by the median distance.
+double scatter_of(const std::vector<ProfiledStep>& steps) {
+  std::vector<double> distances;
+  for (std::size_t i = 0; i < steps.front().tasks.size(); ++i) {
+    std::vector<double> durations;
+    for (const ProfiledStep& step : steps) {
+      if (step.tasks[i].duration_ns > 0)
+        durations.push_back(static_cast<double>(step.tasks[i].duration_ns));
+    }
+    if (durations.size() < 3) continue;
+    const double middle = median(durations);
+    for (const double duration : durations)
+      distances.push_back(std::abs(std::log(duration / middle)));
+  }
+  constexpr double kNormalMedianDistance = 0.6745;
+  return numbers_median(std::move(distances), 0) / kNormalMedianDistance;
+}
+
+/// By how much longer than the reference's a rank's tasks take.
+double rank_scale(const std::vector<ProfiledStep>& reference,
+                  const std::vector<ProfiledStep>& other) {
+  const auto compute_of = [](const std::vector<ProfiledStep>& steps) {
+    std::vector<double> sums;
+    for (const ProfiledStep& step : steps) {
+      double sum = 0;
+      for (const ProfiledTask& task : step.tasks) sum += static_cast<double>(task.duration_ns);
+      sums.push_back(sum);
+    }
+    return numbers_median(std::move(sums), 0);
+  };
+  const double mine = compute_of(reference), theirs = compute_of(other);
+  return mine > 0 && theirs > 0 ? theirs / mine : 1;
+}
+
+/// The link over which a ring all-reduce has the cost of `step`'s parts: it sends 2(n−1) messages
+/// of 1/n of the bytes one after the other.
+std::optional<LinkSpec> link_of(const StepDescription& step) {
+  const PartCost& cost = step.collective;
+  if (step.ranks < 2 || cost.beta_ns_per_byte <= 0) return std::nullopt;
+  const double hops = 2 * static_cast<double>(step.ranks - 1);
+  LinkSpec link{1e9 * hops / static_cast<double>(step.ranks) / cost.beta_ns_per_byte, 0};
+  const PartCost without_latency =
+      collective_cost(CollectiveKind::all_reduce, 1, step.ranks, step.ranks_per_host,
+                      {link, link, CollectiveAlgorithm::ring});
+  link.latency_ns = std::llround(std::max(cost.alpha_ns - without_latency.alpha_ns, 0.0) / hops);
+  return link;
+}
+
+void fit_links(std::span<const RankTrace> traces, Calibration& calibration) {
+  std::set<std::string> hosts;
+  for (const RankTrace& trace : traces) hosts.insert(trace.host);
+  StepDescription& step = calibration.step;
+  if (std::ssize(traces) < step.ranks) {
+    calibration.notes.push_back("traces of " + std::to_string(step.ranks - std::ssize(traces)) +
+                                " ranks are missing: they are taken to be like the others");
+  }
+  step.ranks_per_host = std::max(step.ranks / std::ssize(hosts), std::int64_t{1});
+  if (hosts.size() == 1) {
+    calibration.host_link = link_of(step);
+    return;
+  }
+  calibration.network_link = link_of(step);
+  if (step.ranks_per_host > 1) {
+    calibration.notes.push_back(
+        "the parts went within and between hosts at once: the link between hosts is fitted, that "
+        "within is not");
+  }
+}
+
+void fit_ranks(const StepStructure& structure, std::span<const RankTrace> traces,
+               const std::vector<ProfiledStep>& reference,
+               const std::map<std::int64_t, double>& transfers, Calibration& calibration) {
+  std::vector<double> scales(static_cast<std::size_t>(calibration.step.ranks), 1);
+  double furthest = 0;
+  for (const RankTrace& trace : traces) {
+    const auto steps = WholeSteps(structure, trace, transfers).find();
+    if (!steps || steps->empty()) {
+      calibration.notes.push_back("rank " + std::to_string(trace.rank) +
+                                  " has no whole step: it is taken to be like the others");
+      continue;
+    }
+    const double scale = rank_scale(reference, *steps);
+    scales[static_cast<std::size_t>(trace.rank)] = scale;
+    furthest = std::max(furthest, std::abs(scale - 1));
+  }
+  if (furthest >= kLeastRankScale) calibration.step.rank_compute_scale = std::move(scales);
+}
+
+void find_part_sizes(const std::vector<ProfiledStep>& steps, Calibration& calibration) {
+  std::vector<std::int64_t> sizes;
+  for (const ProfiledStep& step : steps) {
+    for (const ProfiledPart& part : step.parts) sizes.push_back(part.bytes);
+  }
+  if (sizes.empty()) return;
+  const auto [least, most] = std::ranges::minmax(sizes);
+  calibration.least_part_bytes = least;
+  calibration.most_part_bytes = most;
+}
+
+Result<void> check(std::span<const RankTrace> traces, std::span<const ClockFit> fits) {
+  if (traces.empty() || fits.size() != traces.size()) {
+    return failure(ErrorCode::invalid_argument, "profile: it has no traces to calibrate from");
+  }
+  for (const RankTrace& trace : traces) {
+    if (trace.rank >= 0 && trace.rank < trace.ranks && trace.ranks == traces.front().ranks &&
+        trace.ranks <= kMaxStepRanks) {
+      continue;
+    }
+    return failure(ErrorCode::invalid_argument,
+                   "profile: a trace says it is of rank " + std::to_string(trace.rank) + " of " +
+                       std::to_string(trace.ranks) + ", another of " +
+                       std::to_string(traces.front().ranks) + " ranks");
+  }
+  return {};
+}
+
+void fit_compute(const std::vector<ProfiledStep>& steps, Calibration& calibration) {
+  StepDescription& step = calibration.step;
+  if (step.compute_slowdown == 0) {
+    const auto slowdown = slowdown_of(steps);
+    if (slowdown && *slowdown > 0) {
+      step.compute_slowdown = *slowdown;
+      take_slowdown_out(steps, *slowdown, step);
+    } else if (!slowdown) {
+      calibration.notes.push_back(
+          "no task ran both beside communication and alone: the slow-down of computation beside "
+          "communication is part of its times");
+    }
+  }
+  const double scatter = scatter_of(steps);
+  if (scatter >= kLeastScatter) step.jitter = {JitterKind::lognormal, scatter, 1};
+}
+
+}  // namespace
+
+Result<Calibration> calibrate(const StepStructure& structure, std::span<const RankTrace> traces,
+                              std::span<const ClockFit> fits) {
+  if (auto ok = check(traces, fits); !ok) return failure(ok.error());
+  const RankTrace& reference = traces[reference_of(traces)];
+  const auto transfers = transfers_of(traces, fits);
+  const auto steps = WholeSteps(structure, reference, transfers).find();
+  if (!steps) return failure(steps.error());
+  auto description = describe_step(*steps);
+  if (!description) return failure(description.error());
+  Calibration calibration{.step = std::move(*description)};
+  calibration.steps = std::ssize(*steps);
+  calibration.step.ranks = reference.ranks;
+  calibration.step.channel_split = 0;
+  calibration.step.source = "profile of " + std::to_string(calibration.steps) + " steps";
+  for (std::size_t i = 0; i < structure.tasks.size(); ++i)
+    calibration.step.tasks[i].collective = structure.tasks[i].collective;
+  std::vector<double> walls;
+  for (const auto& iteration : measure_rank(reference).iterations)
+    walls.push_back(static_cast<double>(iteration.wall_ns));
+  calibration.measured_iteration_ns = numbers_median(std::move(walls), 0);
+  fit_compute(*steps, calibration);
+  find_part_sizes(*steps, calibration);
+  fit_links(traces, calibration);
+  fit_ranks(structure, traces, *steps, transfers, calibration);
+  if (auto ok = validate(calibration.step); !ok) return failure(ok.error().in("profile"));
+  return calibration;
+}
+
+}  // namespace hocket

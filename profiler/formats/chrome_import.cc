@@ -1,0 +1,110 @@
+#include "profiler/formats/chrome_import.h"
+
+#include <istream>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "profiler/formats/category.h"
+#include "profiler/formats/chrome_events.h"
+#include "profiler/formats/import_notes.h"
+#include "profiler/formats/kineto_events.h"
+#include "profiler/formats/own_events.h"
+
+namespace hocket {
+namespace {
+
+/// Joins begins and ends, and gives each event to whom it belongs.
+class Importer {
+ public:
+  void take(const ChromeEvent& event) {
+    if (event.phase == "X") {
+      take_record(event, end_of(event));
+    } else if (event.phase == "B") {
+      open_[{event.process, event.thread}].push_back(event);
+    } else if (event.phase == "E") {
+      take_end(event);
+    } else if (event.phase == "M") {
+      found_ = own_.take_metadata(event) || found_;
+    } else if (event.phase == "i" || event.phase == "I") {
+      found_ = own_.take_step(event) || found_;
+    } else if (event.phase == "s") {
+      kineto_.take_flow(event);
+    } else if (event.phase != "f" && event.phase != "t") {
+      notes_.count("events of other phases");
+    }
+  }
+
+  Result<ChromeImport> finish(const ChromeHead& head, const ChromeImportOptions& options) {
+    for (const auto& [thread, events] : open_) {
+      for (const ChromeEvent& event : events) take_record(event, std::nullopt);
+    }
+    if (!found_) {
+      return failure(ErrorCode::invalid_argument,
+                     "nothing in it is an event of a timeline: a list \"traceEvents\" of objects "
+                     "with \"ph\" is expected");
+    }
+    ChromeImport import;
+    import.traces = own_.finish();
+    if (!kineto_.is_empty()) {
+      import.traces.push_back(kineto_.finish(head, options.step_range, notes_));
+    }
+    if (head.is_cut_off) {
+      notes_.add("the file ends in the middle; it was read as far as it goes");
+    }
+    import.notes = notes_.texts();
+    return import;
+  }
+
+ private:
+  static std::optional<std::int64_t> end_of(const ChromeEvent& event) {
+    std::int64_t end_ns = 0;
+    if (!event.begin_ns || !event.duration_ns ||
+        __builtin_add_overflow(*event.begin_ns, *event.duration_ns, &end_ns)) {
+      return std::nullopt;
+    }
+    return end_ns;
+  }
+
+  void take_record(const ChromeEvent& event, std::optional<std::int64_t> end_ns) {
+    found_ = true;
+    if (const auto kind = kind_of_category(event.category)) {
+      own_.take_record(event, *kind, end_ns, notes_);
+    } else {
+      kineto_.take_record(event, end_ns, notes_);
+    }
+  }
+
+  void take_end(const ChromeEvent& event) {
+    const auto open = open_.find({event.process, event.thread});
+    if (open == open_.end() || open->second.empty()) {
+      notes_.count("ends of events that did not begin");
+      return;
+    }
+    take_record(open->second.back(), event.begin_ns);
+    open->second.pop_back();
+  }
+
+  OwnEvents own_;
+  KinetoEvents kineto_;
+  ImportNotes notes_;
+  /// Begun and not ended, by process and thread; ends belong to the latest.
+  std::map<std::pair<std::string, std::string>, std::vector<ChromeEvent>> open_;
+  bool found_ = false;  ///< anything of a timeline
+};
+
+}  // namespace
+
+Result<ChromeImport> read_chrome_trace(std::istream& in, const ChromeImportOptions& options) {
+  constexpr int kGzip = 0x1f;
+  if (in.peek() == kGzip) {
+    return failure(ErrorCode::invalid_argument, "the file is compressed; unpack it with gzip -d");
+  }
+  in.clear(in.rdstate() & ~std::ios::eofbit);
+  Importer importer;
+  const auto head = read_chrome_events(in, [&](const ChromeEvent& event) { importer.take(event); });
+  if (!head) return failure(head.error());
+  return importer.finish(*head, options);
+}
+
+}  // namespace hocket

@@ -1,0 +1,65 @@
+#pragma once
+
+// Events as PyTorch's profiler writes them, or any other tool that is not hocket, into the trace of
+// one rank.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/trace/collective_name.h"
+#include "core/trace/rank_trace.h"
+#include "core/trace/trace_builder.h"
+#include "profiler/formats/chrome_events.h"
+#include "profiler/formats/import_notes.h"
+
+namespace hocket {
+
+class KinetoEvents {
+ public:
+  void take_record(const ChromeEvent& event, std::optional<std::int64_t> end_ns,
+                   ImportNotes& notes);
+  /// Where an arrow from a launch to what it launched begins.
+  void take_flow(const ChromeEvent& event);
+
+  bool is_empty() const { return seen_.empty() && quarantined_ == 0; }
+  /// `step_range` as in ChromeImportOptions.
+  RankTrace finish(const ChromeHead& head, std::string_view step_range, ImportNotes& notes);
+
+ private:
+  enum class Role : std::uint8_t { kernel, copy, operation, range, call, left_out };
+
+  struct Seen {
+    TraceRecord record;
+    Role role = Role::range;
+    std::uint32_t place = 0, group = 0;
+    std::int64_t correlation = 0;  ///< 0: none
+  };
+
+  /// What the names say, by the place in seen_.
+  struct Communication {
+    std::vector<std::optional<CommunicationName>> names;
+    std::vector<bool> outermost_dispatches;
+    CommunicationSource source = CommunicationSource::kernel;  ///< the one that is counted
+  };
+
+  Role role_of(const ChromeEvent& event);
+  /// Which of those that `candidates` marks lie in no other of them on the same thread.
+  std::vector<bool> outermost(const std::vector<bool>& candidates) const;
+  Communication find_communication() const;
+  /// Decides what the host's and the device's events are.
+  void classify();
+  std::vector<StepRange> steps(std::string_view step_range, ImportNotes& notes) const;
+
+  TraceBuilder builder_;
+  Interner places_, groups_;
+  std::vector<Seen> seen_;
+  std::unordered_map<std::int64_t, std::int64_t> launches_, flows_;  ///< begin by correlation
+  std::int64_t quarantined_ = 0;
+  bool has_kineto_category_ = false;
+};
+
+}  // namespace hocket

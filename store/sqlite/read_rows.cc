@@ -1,0 +1,228 @@
+#include "store/sqlite/read_rows.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "core/base/json.h"
+
+namespace hocket::sqlite {
+namespace {
+
+tl::unexpected<Error> damaged(const std::string& what) {
+  return failure(ErrorCode::unavailable, what);
+}
+
+/// The text itself is not repeated: it may hold anything.
+tl::unexpected<Error> unknown_word(const Query& row, const char* column) {
+  return damaged("row " + std::to_string(row.integer(0)) + " has an unknown " + column);
+}
+
+Result<StudyState> read_study_state(const Query& row, int column) {
+  const std::string text = row.text(column);
+  for (const auto state : {StudyState::running, StudyState::finished, StudyState::interrupted}) {
+    if (text == to_string(state)) return state;
+  }
+  return unknown_word(row, "state");
+}
+
+Result<nlohmann::json> read_document(const Query& row, int column) {
+  return parse_object(row.text(column), "row " + std::to_string(row.integer(0)));
+}
+
+Result<std::vector<std::string>> read_command(const Query& row, int column) {
+  const auto list = nlohmann::json::parse(row.text(column), nullptr, /*allow_exceptions=*/false);
+  std::vector<std::string> command;
+  if (!list.is_array()) return damaged("the command is not a JSON array");
+  for (const auto& argument : list) {
+    if (!argument.is_string()) return damaged("the command is not an array of strings");
+    command.push_back(argument.get<std::string>());
+  }
+  return command;
+}
+
+/// Topologies and workloads have the same columns.
+template <class Row>
+Result<Row> read_description(const Query& row) {
+  auto document = read_document(row, 3);
+  if (!document) return failure(document.error());
+  return Row{row.integer(0), row.text(1), row.text(2), std::move(*document)};
+}
+
+}  // namespace
+
+Result<TopologyRow> read_topology(const Query& row) {
+  return read_description<TopologyRow>(row);
+}
+
+Result<WorkloadRow> read_workload(const Query& row) {
+  return read_description<WorkloadRow>(row);
+}
+
+Result<StudyRow> read_study(const Query& row) {
+  auto command = read_command(row, 2);
+  if (!command) return failure(command.error());
+  auto definition = read_document(row, 3);
+  if (!definition) return failure(definition.error());
+  const auto state = read_study_state(row, 4);
+  if (!state) return failure(state.error());
+  StudyRow study{.id = row.integer(0),
+                 .name = row.text(1),
+                 .command = std::move(*command),
+                 .definition = std::move(*definition),
+                 .state = *state,
+                 .owner = row.text(5),
+                 .topology_id = row.optional_integer(6),
+                 .workload_id = row.optional_integer(7),
+                 .created_at_ns = row.integer(8),
+                 .updated_at_ns = row.integer(9),
+                 .result = nullptr};
+  if (row.is_null(10)) return study;
+  auto result = read_document(row, 10);
+  if (!result) return failure(result.error());
+  study.result = std::move(*result);
+  return study;
+}
+
+Result<TrialRow> read_trial(const Query& row) {
+  const auto phase = parse_trial_phase(row.text(3));
+  if (!phase) return unknown_word(row, "phase");
+  const auto state = parse_trial_state(row.text(4));
+  if (!state) return unknown_word(row, "state");
+  auto params = read_document(row, 5);
+  if (!params) return failure(params.error());
+  TrialRow trial{.id = row.integer(0),
+                 .study_id = row.integer(1),
+                 .number = row.integer(2),
+                 .phase = *phase,
+                 .state = *state,
+                 .params = std::move(*params),
+                 .value = row.optional_real(6),
+                 .spread = row.optional_real(7),
+                 .message = row.text(8),
+                 .started_at_ns = row.integer(9),
+                 .finished_at_ns = row.optional_integer(10),
+                 .measurements = {},
+                 .worker = row.text(11),
+                 .lease_until_ns = row.optional_integer(12)};
+  if ((trial.state == TrialState::complete && !trial.value) ||
+      !std::isfinite(trial.value.value_or(0)) || !std::isfinite(trial.spread.value_or(0))) {
+    return damaged("trial row " + std::to_string(trial.id) + " has no finite value");
+  }
+  return trial;
+}
+
+Result<PromotionRow> read_promotion(const Query& row) {
+  auto config = read_document(row, 4);
+  if (!config) return failure(config.error());
+  const auto origin = parse_promotion_origin(row.text(9));
+  if (!origin) return unknown_word(row, "origin");
+  const auto stage = parse_promotion_stage(row.text(10));
+  if (!stage) return unknown_word(row, "stage");
+  PromotionRow promotion{.id = row.integer(0),
+                         .topology_id = row.integer(1),
+                         .workload_id = row.integer(2),
+                         .study_id = row.optional_integer(3),
+                         .config = std::move(*config),
+                         .measured = std::nullopt,
+                         .promoted_at_ns = row.integer(8),
+                         .origin = *origin,
+                         .stage = *stage,
+                         .actor = row.text(11),
+                         .note = row.text(12)};
+  if (row.is_null(5) && row.is_null(6) && row.is_null(7)) return promotion;
+  const MeasuredGain measured{row.real(5), row.real(6), row.real(7)};
+  if (row.is_null(5) || row.is_null(6) || row.is_null(7) || !std::isfinite(measured.value) ||
+      !std::isfinite(measured.default_value) || !std::isfinite(measured.gain)) {
+    return damaged("promotion row " + std::to_string(promotion.id) + " has no finite values");
+  }
+  promotion.measured = measured;
+  return promotion;
+}
+
+Result<QuarantineRow> read_quarantine(const Query& row) {
+  auto config = read_document(row, 3);
+  if (!config) return failure(config.error());
+  return QuarantineRow{.id = row.integer(0),
+                       .topology_id = row.integer(1),
+                       .workload_id = row.integer(2),
+                       .config = std::move(*config),
+                       .reason = row.text(4),
+                       .actor = row.text(5),
+                       .quarantined_at_ns = row.integer(6)};
+}
+
+Result<AuditRow> read_audit(const Query& row) {
+  auto detail = read_document(row, 5);
+  if (!detail) return failure(detail.error());
+  return AuditRow{.id = row.integer(0),
+                  .at_ns = row.integer(1),
+                  .actor = row.text(2),
+                  .action = row.text(3),
+                  .subject = row.text(4),
+                  .detail = std::move(*detail)};
+}
+
+Result<ProfileRow> read_profile(const Query& row) {
+  auto config = read_document(row, 5);
+  if (!config) return failure(config.error());
+  auto structure = read_document(row, 6);
+  if (!structure) return failure(structure.error());
+  auto detail = read_document(row, 7);
+  if (!detail) return failure(detail.error());
+  return ProfileRow{.id = row.integer(0),
+                    .name = row.text(1),
+                    .source = row.text(2),
+                    .topology_id = row.optional_integer(3),
+                    .workload_id = row.optional_integer(4),
+                    .config = std::move(*config),
+                    .structure = std::move(*structure),
+                    .detail = std::move(*detail),
+                    .ranks = {},
+                    .created_at_ns = row.integer(8),
+                    .kept = row.integer(9) != 0};
+}
+
+Result<ProfileRank> read_profile_rank(const Query& row) {
+  auto clock_fit = read_document(row, 7);
+  if (!clock_fit) return failure(clock_fit.error());
+  return ProfileRank{.rank = row.integer(1),
+                     .host = row.text(2),
+                     .trace_path = row.text(3),
+                     .records = row.integer(4),
+                     .dropped = row.integer(5),
+                     .quarantined = row.integer(6),
+                     .clock_fit = std::move(*clock_fit)};
+}
+
+Result<ProfileIteration> read_profile_iteration(const Query& row) {
+  return ProfileIteration{.rank = row.integer(1),
+                          .step = row.integer(2),
+                          .begin_ns = row.integer(3),
+                          .wall_ns = row.integer(4),
+                          .compute_ns = row.integer(5),
+                          .communication_ns = row.integer(6),
+                          .exposed_ns = row.integer(7)};
+}
+
+Result<ProfileMetric> read_profile_metric(const Query& row) {
+  ProfileMetric metric{row.optional_integer(1), row.text(2), row.real(3)};
+  if (!std::isfinite(metric.value)) {
+    return damaged("a metric of profile row " + std::to_string(row.integer(0)) +
+                   " has no finite value");
+  }
+  return metric;
+}
+
+Result<ProfileRequestRow> read_profile_request(const Query& row) {
+  ProfileRequestRow request{.id = row.integer(0),
+                            .job = row.text(1),
+                            .iterations = row.integer(2),
+                            .actor = row.text(3),
+                            .requested_at_ns = row.integer(4),
+                            .taken_by = std::nullopt};
+  if (!row.is_null(5)) request.taken_by = row.text(5);
+  return request;
+}
+
+}  // namespace hocket::sqlite

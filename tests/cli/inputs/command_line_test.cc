@@ -1,0 +1,59 @@
+#include "cli/inputs/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+
+namespace hocket {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(CommandLine, SplitsAtTheFirstMark) {
+  const Words arguments = {"tune", "--json", "--", "mpirun", "-n", "2", "--", "x"};
+  const auto line = split_command_line(arguments);
+  EXPECT_EQ(line.own, (Words{"tune", "--json"}));
+  EXPECT_EQ(line.command, (Words{"mpirun", "-n", "2", "--", "x"}));
+  EXPECT_FALSE(split_command_line(Words{"tune"}).command);
+  EXPECT_EQ(split_command_line(Words{"tune", "--"}).command, Words{});
+}
+
+TEST(CommandLine, AVerbNeedsACommandOrMayNotHaveOne) {
+  EXPECT_EQ(*required_command(Words{"ls", ""}, "tune"), (Words{"ls", ""}));
+  EXPECT_FALSE(required_command(Words{}, "tune"));
+  EXPECT_FALSE(required_command(Words{""}, "tune"));
+  EXPECT_FALSE(required_command(std::nullopt, "tune"));
+  EXPECT_TRUE(no_command(std::nullopt, "best"));
+  EXPECT_FALSE(no_command(Words{}, "best"));
+}
+
+/// What a shell makes of `words` after `printf '%s\n'`.
+std::string through_shell(const std::string& words) {
+  const std::string command = "printf '[%s]' " + words;
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  std::array<char, 4096> block{};
+  const auto length = fread(block.data(), 1, block.size(), pipe.get());
+  return {block.data(), length};
+}
+
+TEST(CommandLine, AShellReadsQuotedArgumentsBack) {
+  const Words words = {"plain", "", "a b", "it's", "$HOME `x` \"q\" \\", "*", "a;b|c&d", "~", "#"};
+  std::string expected;
+  for (const auto& word : words) expected += "[" + word + "]";
+  EXPECT_EQ(through_shell(shell_text(words)), expected);
+  EXPECT_EQ(shell_quoted("a/b-c.d_e"), "a/b-c.d_e");
+}
+
+TEST(CommandLine, NamesACommandByItsProgram) {
+  EXPECT_EQ(command_name(Words{"/usr/bin/python3", "train.py"}), "python3");
+  EXPECT_EQ(command_name(Words{"x"}), "x");
+  EXPECT_EQ(command_name(Words{"bin/hocket", "run", "--ranks", "2", "--", "./gpt2", "-x"}), "gpt2");
+  EXPECT_EQ(command_name(Words{"hocket", "topology"}), "hocket");
+  EXPECT_EQ(command_name(Words{"hocket", "run", "--"}), "hocket");
+  EXPECT_EQ(command_name(Words{"sh", "--", "script"}), "sh");
+}
+
+}  // namespace
+}  // namespace hocket

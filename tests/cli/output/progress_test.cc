@@ -1,0 +1,105 @@
+#include "cli/output/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "tuner/space/parameter_syntax.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+
+StudyDefinition progress_definition(const std::string& parameter) {
+  return {.space = *Space::make({*parse_parameter(parameter)}),
+          .objective = *parse_objective("wall"),
+          .trials = 5,
+          .confirm_pairs = 3};
+}
+
+FinishedTrial trial(TrialPhase phase, std::int64_t x, double value) {
+  FinishedTrial trial{0, phase, {{"X", x}}, complete_trial({value})};
+  return trial;
+}
+
+FinishedTrial failed_trial(const std::string& message) {
+  FinishedTrial trial{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
+  trial.outcome.message = message;
+  return trial;
+}
+
+TEST(Progress, WritesALineForEachTrialThatEnded) {
+  std::ostringstream err;
+  {
+    Progress progress(err, 0, progress_definition("X=int:1..9"));
+    progress.started(TrialPhase::search, {});
+    progress.finished(trial(TrialPhase::search, 5, 2e6), "");
+    progress.finished(failed_trial("it broke\nbadly"), "");
+    progress.finished(trial(TrialPhase::search, 7, 1e6), "emulated link: 1gbit");
+    progress.finished(trial(TrialPhase::confirm, 5, 3e6), "");
+  }
+  EXPECT_EQ(err.str(),
+            "trial 1/5  X=5  2 ms ± 0 ns  best 2 ms\n"
+            "trial 2/5  X=1  failed  best 2 ms  it broke badly\n"
+            "trial 3/5  X=7  1 ms ± 0 ns (emulated link: 1gbit)  best 1 ms\n"
+            "confirmation 1/6  X=5  3 ms ± 0 ns  best 1 ms\n");
+}
+
+TEST(Progress, ShowsEveryObjective) {
+  std::ostringstream err;
+  auto several = progress_definition("X=int:1..9");
+  several.other_objectives = {*parse_objective("memory"), *parse_objective("regex:l=(.)")};
+  Progress progress(err, 0, several);
+  auto measured = trial(TrialPhase::search, 5, 2e6);
+  measured.outcome.others = {4096, 0.5};
+  progress.finished(measured, "emulated link: 1gbit");
+  EXPECT_EQ(err.str(),
+            "trial 1/5  X=5  2 ms ± 0 ns, 4 KiB, 0.5 (emulated link: 1gbit)  best 2 ms\n");
+}
+
+TEST(Progress, CountsNoMoreTrialsThanTheSpaceHasPoints) {
+  std::ostringstream err;
+  Progress progress(err, 0, progress_definition("X=int:1..3"));
+  progress.finished(trial(TrialPhase::search, 2, 1), "");
+  EXPECT_THAT(err.str(), HasSubstr("trial 1/3 "));
+}
+
+TEST(Progress, GoesOnAfterWhatItRecalls) {
+  std::ostringstream err;
+  Progress progress(err, 0, progress_definition("X=int:1..9"));
+  progress.recall(failed_trial("the default"));
+  progress.recall(trial(TrialPhase::search, 3, 1e6));
+  progress.finished(trial(TrialPhase::search, 4, 2e6), "");
+  // A default that failed is not run again.
+  progress.finished(trial(TrialPhase::confirm, 3, 1e6), "");
+  EXPECT_EQ(err.str(),
+            "trial 3/5  X=4  2 ms ± 0 ns  best 1 ms\n"
+            "confirmation 1/2  X=3  1 ms ± 0 ns  best 1 ms\n");
+}
+
+TEST(Progress, RewritesOneLineOnATerminalAndNeverWraps) {
+  std::ostringstream err;
+  {
+    Progress progress(err, 30, progress_definition("X=int:1..9"));
+    progress.started(TrialPhase::search, {{"X", std::int64_t{5}}});
+    progress.finished(trial(TrialPhase::search, 5, 2e6), "");
+    progress.started(TrialPhase::search, {{"X", std::int64_t{123456789}}});
+  }
+  const std::string text = err.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  EXPECT_EQ(text.back(), '\n');
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line, '\r');
+  while (std::getline(lines, line, '\r')) {
+    ASSERT_TRUE(line.starts_with("\033[K"));
+    EXPECT_LE(line.size(), 3 + 29 + 1U) << line;
+  }
+  EXPECT_THAT(text, HasSubstr("trial 1/5  now X=5"));
+}
+
+}  // namespace
+}  // namespace hocket

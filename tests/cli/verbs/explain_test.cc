@@ -1,0 +1,400 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/application.h"
+#include "cli/inputs/store_access.h"
+#include "cli/study_record.h"
+#include "cli/sweep.h"
+#include "cli/verbs/verb.h"
+#include "core/base/json.h"
+#include "store/open.h"
+#include "tests/cli/answer.h"
+#include "tests/temporary_folder.h"
+#include "tests/tuner/explain/well_formed.h"
+#include "tuner/space/parameter_syntax.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Explain : public ::testing::Test {
+ protected:
+  Answer ask(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"--store", store_});
+    return ask_as_it_is(arguments);
+  }
+  static Answer ask_as_it_is(const std::vector<std::string>& arguments) {
+    return ask_hocket(arguments);
+  }
+
+  /// Keeps a study whose trials are what `function` says.
+  void keep(const std::string& name, int trials, const std::vector<std::string>& parameters,
+            const FunctionRunner::Function& function, SearchMethod method = SearchMethod::model,
+            const std::vector<std::string>& objectives = {"wall"}) const {
+    const auto parsed_objectives = parse_objectives(objectives).value();
+    std::vector<Parameter> parsed;
+    for (const auto& text : parameters) parsed.push_back(parse_parameter(text).value());
+    const auto store = open_store(store_).value();
+    const StudyDefinition definition{
+        .space = Space::make(std::move(parsed)).value(),
+        .objective = parsed_objectives.front(),
+        .other_objectives = {parsed_objectives.begin() + 1, parsed_objectives.end()},
+        .method = method,
+        .trials = trials,
+        .working_directory = "/"};
+    const auto sweep = start_sweep(*store, {definition, {"job"}, name, "work"}).value();
+    std::ostringstream err;
+    Progress progress(err, 0, definition);
+    StudyRecord record(*store, sweep.study, topology_of(*store, sweep.study).value(), false,
+                       progress);
+    FunctionRunner runner(function);
+    const auto options = study_options(definition);
+    const auto result = run_study(options, {}, runner, record, {});
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_TRUE(record.finish(*result));
+  }
+
+  /// A parabola in X; Y does not matter, and trials with a large X fail.
+  void keep_parabola(int trials = 14) const {
+    keep("parabola", trials, {"X=int:1..40", "Y=choice:a,b"}, [](const Params& params) {
+      const auto x = static_cast<double>(std::get<std::int64_t>(params.at("X")));
+      if (x <= 35) return Result<TrialOutcome>(complete_trial({1e6 * (100 + std::pow(x - 12, 2))}));
+      TrialOutcome failed;
+      failed.message = "out of <memory>";
+      return Result<TrialOutcome>(std::move(failed));
+    });
+  }
+
+  /// The larger the window the better; the search simulates.
+  void keep_knobs(const std::string& name, SearchMethod method = SearchMethod::model,
+                  const std::vector<std::string>& objectives = {"wall"}) const {
+    const auto function = [&](const Params& params) {
+      const auto bytes = std::get<std::int64_t>(params.at("credit_bytes"));
+      auto outcome = complete_trial({1e8 + 1e14 / static_cast<double>(bytes)});
+      if (objectives.size() > 1) {
+        outcome.others = {static_cast<double>(bytes)};
+        outcome.metrics[metric_of_other(0)] = outcome.others;
+      }
+      return outcome;
+    };
+    keep(name, 5, {"credit_bytes=levels:1M,4M,16M,64M", "order=choice:fifo,static"}, function,
+         method, objectives);
+  }
+
+  TemporaryFolder folder_;
+  const std::string store_ = folder_.file("store.db");
+};
+
+TEST_F(Explain, AStudyAsJson) {
+  keep_parabola();
+  const auto answer = ask({"explain", "parabola", "--json"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto document = answer.json();
+  EXPECT_EQ(document.at("of"), "study parabola");
+  EXPECT_EQ(document.at("unit"), "ns");
+  EXPECT_EQ(document.at("completed").get<int>() + document.at("failed").get<int>(), 14);
+  EXPECT_GT(document.at("failed"), 0);
+  EXPECT_EQ(document.at("importance").size(), 2U);
+  EXPECT_EQ(document.at("importance")[0].at("parameter"), "X");
+  EXPECT_GT(document.at("importance")[0].at("alone"), 0.8);
+  EXPECT_EQ(document.at("calibration").at("trials").size(),
+            document.at("completed").get<std::size_t>());
+  EXPECT_NEAR(document.at("recommended").at("params").at("X").get<double>(), 12, 3);
+  EXPECT_EQ(document.at("slices")[0].at("points").size(), 40U);
+  EXPECT_EQ(document.at("surface").at("x"), "X");
+  EXPECT_GT(document.at("rejected"), 0);
+
+  const auto stored = ask({"trials", "parabola", "--json"}).json().at("trials");
+  const auto& trials = document.at("trials");
+  ASSERT_EQ(trials.size(), 14U);
+  EXPECT_EQ(trials[0].at("reason"), "the default");
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    EXPECT_EQ(trials[i].at("number"), stored[i].at("number"));
+    EXPECT_EQ(trials[i].at("params"), stored[i].at("params"));
+    EXPECT_EQ(trials[i].at("value"), stored[i].at("value"));
+    EXPECT_EQ(trials[i].at("message"), stored[i].at("message"));
+    // The search, run again, asks for the same.
+    EXPECT_THAT(trials[i].at("reason").get<std::string>(), Not(HasSubstr("another setting")));
+  }
+}
+
+TEST_F(Explain, AStudyAsText) {
+  keep_parabola();
+  const auto answer = ask({"explain", "parabola"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  EXPECT_EQ(answer.err, "");
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("importance"), HasSubstr("90 % interval"),
+                                HasSubstr("recommended: X="), HasSubstr("why each trial was run"),
+                                HasSubstr("the default"), HasSubstr("rejected: "),
+                                HasSubstr("out of <memory>"), HasSubstr(" ms")));
+  EXPECT_EQ(ask({"explain", "parabola"}).out, answer.out);
+}
+
+TEST_F(Explain, WhatTheSimulatorLearned) {
+  keep_knobs("knobs");
+  const auto simulator = ask({"explain", "knobs", "--json"}).json().at("simulator");
+  ASSERT_TRUE(simulator.is_object());
+  EXPECT_EQ(simulator.at("constants").back().at("constant"), "trust");
+  for (const auto& constant : simulator.at("constants")) {
+    EXPECT_GT(constant.at("expected_deviation"), 0);
+    EXPECT_LE(constant.at("deviation"), 1.000001 * constant.at("expected_deviation").get<double>());
+  }
+  EXPECT_GT(simulator.at("noise"), 0);
+  EXPECT_THAT(ask({"explain", "knobs"}).out,
+              AllOf(HasSubstr("the simulator that the search calibrated"),
+                    HasSubstr("time of a byte on the link"), HasSubstr("× 1 ("),
+                    HasSubstr("noise between trials")));
+
+  keep_knobs("random", SearchMethod::random);
+  keep_parabola();
+  keep_knobs("memory", SearchMethod::model, {"memory"});
+  keep_knobs("several", SearchMethod::model, {"wall", "memory"});
+  for (const std::string study : {"random", "parabola", "memory", "several"}) {
+    EXPECT_EQ(ask({"explain", study, "--json"}).json().at("simulator"), nullptr);
+    EXPECT_THAT(ask({"explain", study}).out, Not(HasSubstr("the simulator that")));
+  }
+}
+
+TEST_F(Explain, TheFirstOfSeveralObjectives) {
+  keep_knobs("several", SearchMethod::model, {"wall", "memory"});
+  const auto document = ask({"explain", "several", "--json"}).json();
+  EXPECT_EQ(document.at("objective"), "wall");
+  EXPECT_EQ(document.at("other_objectives"), nlohmann::json({"memory"}));
+  for (const auto& trial : document.at("trials"))
+    EXPECT_THAT(trial.at("reason").get<std::string>(), Not(HasSubstr("another setting")));
+  EXPECT_THAT(document.at("trials")[1].at("reason").get<std::string>(),
+              HasSubstr("weighs the objectives"));
+  EXPECT_THAT(ask({"explain", "several"}).out,
+              HasSubstr("explains the first objective, not memory\n"));
+
+  const auto plots = ask({"plot", "several", "-o", folder_.file("plots"), "--json"});
+  ASSERT_EQ(plots.status, kDone) << plots.err;
+  ASSERT_EQ(plots.json().at("written").size(), 5U);
+  const auto front = read_file(plots.json().at("written").back().get<std::string>());
+  ASSERT_TRUE(front);
+  EXPECT_EQ(xml_complaint(*front), "");
+  EXPECT_THAT(*front, AllOf(HasSubstr("study several: front"), HasSubstr("time (wall)"),
+                            HasSubstr("value (memory)"), HasSubstr(" MiB</text>")));
+
+  keep_knobs("one");
+  EXPECT_THAT(ask({"explain", "one"}).out, Not(HasSubstr("explains the first")));
+}
+
+TEST_F(Explain, ATable) {
+  std::string text = "a b,c,iteration_ns\n";
+  for (int a = 1; a <= 6; ++a)
+    for (int c = 1; c <= 3; ++c)
+      text += std::to_string(a) + "," + std::to_string(c) + "," + std::to_string(1000 * a) + "\n";
+  text += "6,3,oom\n";
+  const std::string path = folder_.write("table.csv", text);
+  const auto answer =
+      ask_as_it_is({"explain", "--table", path, "--objective-column", "iteration_ns", "--json"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto document = answer.json();
+  EXPECT_EQ(document.at("completed"), 18);
+  EXPECT_EQ(document.at("failed"), 1);
+  EXPECT_EQ(document.at("unit"), "ns");
+  EXPECT_EQ(document.at("importance")[0].at("parameter"), "a_b");
+  EXPECT_LT(document.at("importance")[1].at("total"), 0.05);
+  EXPECT_EQ(document.at("recommended").at("params").at("a_b"), 1);
+  EXPECT_EQ(document.at("trials")[0].at("reason"), nullptr);
+  const auto plain =
+      ask_as_it_is({"explain", "--table", path, "--objective-column", "iteration_ns"});
+  EXPECT_THAT(plain.out, Not(HasSubstr("why each trial was run")));
+
+  const auto target = folder_.file("plots");
+  const auto plots = ask_as_it_is(
+      {"plot", "--table", path, "--objective-column", "iteration_ns", "-o", target, "--json"});
+  ASSERT_EQ(plots.status, kDone) << plots.err;
+  const auto written = plots.json();
+  ASSERT_EQ(written.at("written").size(), 4U);
+  for (const std::string name : written.at("written")) {
+    const auto drawing = read_file(name);
+    ASSERT_TRUE(drawing);
+    EXPECT_EQ(xml_complaint(*drawing), "") << name;
+    EXPECT_THAT(*drawing, HasSubstr("table.csv"));
+  }
+}
+
+TEST_F(Explain, PlotsAreWrittenWhole) {
+  keep_parabola();
+  const auto target = folder_.file("deep/plots");
+  const auto answer = ask({"plot", "parabola", "-o", target});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(target))
+    names.push_back(entry.path().filename());
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("convergence.svg", "slices.svg", "contour.svg",
+                                                     "parallel.svg"));
+  for (const auto& name : names) {
+    EXPECT_THAT(answer.out, HasSubstr("wrote " + target + "/" + name + "\n"));
+    const auto document = read_file(target + "/" + name);
+    ASSERT_TRUE(document);
+    EXPECT_EQ(xml_complaint(*document), "") << name;
+    EXPECT_THAT(*document, HasSubstr("study parabola"));
+  }
+  // Again, over what is there.
+  const auto again = ask({"plot", "parabola", "-o", target, "--json"});
+  EXPECT_EQ(again.json().at("written").size(), 4U);
+}
+
+TEST_F(Explain, PlotsThatCannotBeWrittenLeaveNothing) {
+  keep_parabola();
+  const std::string file = folder_.write("file", "");
+  const auto under_a_file = ask({"plot", "parabola", "-o", file + "/plots"});
+  EXPECT_EQ(under_a_file.status, kFailed);
+  EXPECT_THAT(under_a_file.err, AllOf(HasSubstr("cannot be written"), HasSubstr(file)));
+  EXPECT_EQ(ask({"plot", "parabola", "-o", file}).status, kFailed);
+  EXPECT_EQ(ask({"plot", "parabola", "-o", ""}).status, kBadInput);
+
+  const auto blocked = folder_.file("blocked");
+  std::filesystem::create_directories(blocked + "/parallel.svg");
+  const auto answer = ask({"plot", "parabola", "-o", blocked});
+  EXPECT_EQ(answer.status, kFailed);
+  EXPECT_THAT(answer.err, HasSubstr("parallel.svg"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(blocked), {}), 1);
+}
+
+TEST_F(Explain, SaysWhatItCannotExplain) {
+  keep_parabola(1);
+  keep("broken", 4, {"X=int:1..40"}, [](const Params&) { return TrialOutcome{}; });
+  const std::string one = folder_.write("one.csv", "a,value\n1,4\n2,oom\n");
+  const std::string text = folder_.write("text.csv", "a\n1\n");
+  struct Misuse {
+    std::vector<std::string> arguments;
+    std::string named;
+  };
+  for (const auto& [arguments, named] : std::vector<Misuse>{
+           {{"explain", "none"}, "none"},
+           {{"plot", "none", "-o", folder_.file("p")}, "none"},
+           {{"explain", "parabola"}, "study parabola: 1 of 1 trials"},
+           {{"plot", "parabola", "-o", folder_.file("p")}, "at least 2"},
+           {{"explain", "broken"}, "study broken: 0 of 4 trials"},
+           {{"explain"}, "--table TABLE"},
+           {{"explain", "parabola", "--table", one}, "--table TABLE"},
+           {{"plot", "-o", folder_.file("p")}, "--table TABLE"},
+           {{"plot", "--table", one, "-o", folder_.file("p")}, "1 of 2 trials"},
+           {{"plot", "--table", text, "-o", folder_.file("p")}, "no column \"value\""},
+           {{"explain", "--table", one}, "1 of 2 trials"},
+           {{"explain", "--table", text}, "no column \"value\""},
+           {{"explain", "--table", folder_.file("none.csv")}, "none.csv"},
+       }) {
+    SCOPED_TRACE(named);
+    const auto answer = ask(arguments);
+    EXPECT_EQ(answer.status, kBadInput);
+    EXPECT_EQ(answer.out, "");
+    EXPECT_THAT(answer.err, AllOf(::testing::StartsWith("hocket: "), HasSubstr(named)));
+    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("p")));
+}
+
+TEST_F(Explain, EqualValuesShowNoEffect) {
+  keep("flat", 6, {"X=int:1..40", "Y=float:0..1"},
+       [](const Params&) { return complete_trial({5}); });
+  const auto answer = ask({"explain", "flat"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("no parameter shows an effect"));
+  EXPECT_EQ(ask({"plot", "flat", "-o", folder_.file("flat")}).status, kDone);
+}
+
+/// Two hosts of four ranks, between which a flat all-reduce takes about as long as computing.
+constexpr const char* kSlowNetwork =
+    R"({"format":"hocket-step","version":1,"ranks":8,"ranks_per_host":4,"channel_split":0,
+        "links":{"host":"800gbit,1us","network":"8gbit,20us"},
+        "layers":[{"name":"a","parameter_bytes":8000000,"forward_ns":4e6,"backward_ns":8e6},
+                  {"name":"b","parameter_bytes":8000000,"forward_ns":4e6,"backward_ns":8e6},
+                  {"name":"c","parameter_bytes":8000000,"forward_ns":4e6,"backward_ns":8e6}]})";
+
+TEST_F(Explain, AStepAsJson) {
+  const auto step = folder_.write("slow.json", kSlowNetwork);
+  const auto better = folder_.file("better.json");
+  const auto answer = ask_as_it_is({"explain", step, "--json", "--output", better});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto document = answer.json();
+  EXPECT_EQ(document.at("of"), "step " + step);
+  EXPECT_LT(document.at("iteration_ns"), document.at("baseline_ns"));
+  EXPECT_GE(document.at("iteration_ns"), document.at("bound_ns"));
+  EXPECT_EQ(document.at("changes").at("group_ranks"), 4);
+  EXPECT_NEAR(document.at("speedup").get<double>(),
+              document.at("baseline_ns").get<double>() / document.at("iteration_ns").get<double>(),
+              1e-9);
+  const auto& rejected = document.at("rejected");
+  ASSERT_GT(rejected.size(), 10U);
+  EXPECT_TRUE(std::any_of(rejected.begin(), rejected.end(), [](const auto& row) {
+    return row.at("changes").empty();
+  })) << "the base was rejected";
+  for (const auto& row : rejected) {
+    EXPECT_FALSE(row.at("instead").empty());
+    EXPECT_FALSE(row.at("reason").get<std::string>().empty());
+    if (row.at("iteration_ns").is_null()) continue;
+    EXPECT_EQ(row.at("difference_ns").get<std::int64_t>(),
+              row.at("iteration_ns").get<std::int64_t>() -
+                  document.at("iteration_ns").get<std::int64_t>());
+  }
+  // What was written is what was chosen, and is predicted as told.
+  EXPECT_EQ(nlohmann::json::parse(read_file(better).value()), document.at("config"));
+  const auto simulated = ask_as_it_is({"simulate", step, "--config", better, "--json"}).json();
+  EXPECT_EQ(simulated.at("iteration_ns"), document.at("iteration_ns"));
+  EXPECT_EQ(simulated.at("bound_ns"), document.at("bound_ns"));
+  // From there on nothing is left to change.
+  const auto again = ask_as_it_is({"explain", step, "--json", "--config", better}).json();
+  EXPECT_LE(again.at("iteration_ns"), document.at("iteration_ns"));
+  EXPECT_EQ(again.at("baseline_ns"), document.at("iteration_ns"));
+}
+
+TEST_F(Explain, AStepAsText) {
+  const auto step = folder_.write("slow.json", kSlowNetwork);
+  const auto answer = ask_as_it_is({"explain", step});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  for (const char* line :
+       {"how to partition it", "chosen ", "group_ranks=4", "iteration ", "of the base ",
+        "speed-up ", "bound T* ", "looked at ", "rejected, by one change from the choice",
+        "group_ranks=1", "(the base)", " %", "that differ in more"}) {
+    EXPECT_THAT(answer.out, HasSubstr(line));
+  }
+}
+
+TEST_F(Explain, AStepThatNothingHelpsKeepsTheBase) {
+  const auto step = folder_.write(
+      "alone.json", R"({"format":"hocket-step","version":1,"layers":[{"forward_ns":1000}]})");
+  const auto answer = ask_as_it_is({"explain", step});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("the base: nothing is predicted to be clearly faster"));
+  EXPECT_THAT(answer.out, HasSubstr("speed-up     1.000"));
+}
+
+TEST_F(Explain, AStepThatCannotBeExplained) {
+  const auto refused = [](const std::vector<std::string>& arguments) {
+    const auto answer = ask_as_it_is(arguments);
+    EXPECT_EQ(answer.status, kBadInput);
+    EXPECT_EQ(answer.out, "");
+    return answer.err;
+  };
+  const auto step = folder_.write("slow.json", kSlowNetwork);
+  EXPECT_THAT(refused({"explain", folder_.file("none.json")}), HasSubstr("none.json"));
+  EXPECT_THAT(refused({"explain", folder_.write("other", "no JSON")}), HasSubstr("other"));
+  EXPECT_THAT(refused({"explain", step, "--config",
+                       R"({"format":"hocket-schedule","version":1,"group_ranks":3})"}),
+              HasSubstr("group_ranks"));
+  EXPECT_THAT(refused({"explain", step, "--config",
+                       R"({"format":"hocket-schedule","version":1,
+                           "regions":{"d":{"priority":1}}})"}),
+              AllOf(HasSubstr("regions.d"), HasSubstr("slow.json")));
+  EXPECT_THAT(refused({"explain", step, "--config", folder_.file("nowhere")}),
+              HasSubstr("--config"));
+  EXPECT_THAT(refused({"explain", "a-study", "--output", folder_.file("o")}),
+              HasSubstr("--output"));
+}
+
+}  // namespace
+}  // namespace hocket

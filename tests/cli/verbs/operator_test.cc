@@ -1,0 +1,154 @@
+// The verbs that speak to a daemon, against one over loopback.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/application.h"
+#include "cli/inputs/daemon_access.h"
+#include "core/protocol/job_message.h"
+#include "tests/cli/answer.h"
+#include "tests/store/fixtures.h"
+#include "tests/tuner/daemon/running_daemon.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Answer run(const std::vector<std::string>& arguments) {
+  return ask_hocket(arguments);
+}
+
+class OperatorTest : public ::testing::Test {
+ protected:
+  Answer ask(std::vector<std::string> arguments) const {
+    arguments.push_back("--daemon");
+    arguments.push_back(daemon_.url());
+    return run(arguments);
+  }
+
+  /// A job that presents itself; its key.
+  std::string add_job(const std::string& id, const std::string& workload) const {
+    Topology topology;
+    topology.link = "tcp";
+    topology.world_size = 2;
+    const JobDescription job{.id = id,
+                             .name = "train",
+                             .host = "b7",
+                             .topology = topology,
+                             .workload = {workload, {{"a", 1 << 20}}},
+                             .config = {}};
+    return text_member(post("/v1/jobs", to_json(job)), "key");
+  }
+
+  nlohmann::json post(const std::string& target, const nlohmann::json& body) const {
+    HttpClient client({.address = must(parse_daemon_address(daemon_.url()))});
+    return must(ask_daemon(client, "POST", target, body));
+  }
+
+  std::unique_ptr<Store> store_ = make_memory_store();
+  RunningDaemon daemon_{*store_};
+};
+
+TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
+  const auto key = add_job("job-1", "gpt2");
+  EXPECT_THAT(ask({"jobs"}).out, HasSubstr("job-1"));
+  EXPECT_THAT(ask({"configs"}).out, Not(HasSubstr("gpt2")));
+  post("/v1/reports", to_json(JobReport{.job = "job-1", .ended = true}));
+  const auto pushed = ask({"push", key, "--set", "credit_bytes=8MiB", "--note", "as on b7"});
+  EXPECT_EQ(pushed.status, 0) << pushed.err;
+  EXPECT_THAT(pushed.out, HasSubstr("version 1 staged"));
+  // There is no job to try it, so it is released; a watcher sees that.
+  const auto watched = ask({"watch", "gpt2", "--count", "1"});
+  EXPECT_EQ(watched.status, 0) << watched.err;
+  EXPECT_THAT(watched.out, HasSubstr("version 1: "));
+  EXPECT_THAT(watched.out, HasSubstr("credit_bytes=8388608"));
+  EXPECT_THAT(ask({"configs"}).out, HasSubstr("gpt2"));
+
+  EXPECT_THAT(ask({"pin", "gpt2"}).out, HasSubstr("version 1 (push by local, "));
+  EXPECT_THAT(ask({"pin", "gpt2"}).out, HasSubstr(", pinned"));
+  EXPECT_THAT(ask({"pin", "gpt2", "--off"}).out, Not(HasSubstr("pinned")));
+  EXPECT_THAT(ask({"freeze", "gpt2"}).out, HasSubstr(", frozen"));
+  EXPECT_THAT(ask({"freeze", "gpt2", "--off"}).out, Not(HasSubstr("frozen")));
+
+  // The second keeps what the first had set.
+  ask({"push", "gpt2", "--set", "partition_bytes=1MiB"});
+  const auto second = ask({"watch", "gpt2", "--count", "1", "--json"});
+  const auto document = nlohmann::json::parse(second.out);
+  EXPECT_EQ(document["config"]["credit_bytes"], 8 << 20);
+  const auto back = ask({"rollback", "gpt2", "--note", "slower"});
+  EXPECT_EQ(back.status, 0) << back.err;
+  EXPECT_THAT(back.out, HasSubstr("version 3 (rollback"));
+  const auto audit = ask({"audit", "gpt2"});
+  for (const char* what : {"promote", "as on b7", "slower", "local"}) {
+    EXPECT_THAT(audit.out, HasSubstr(what));
+  }
+  EXPECT_EQ(nlohmann::json::parse(ask({"audit", "--json", "--limit", "2"}).out)["entries"].size(),
+            2u);
+}
+
+TEST_F(OperatorTest, WhatIsWrongIsSaidWithWhatToDo) {
+  add_job("job-1", "gpt2");
+  add_job("job-2", "bert");
+  const std::tuple<std::vector<std::string>, int, const char*> cases[] = {
+      {{"push", "gpt3", "--set", "streams=2"}, 2, "no key is named \"gpt3\"; there are"},
+      {{"push", "", "--set", "streams=2"}, 2, "no key is named"},
+      {{"push", "gpt2"}, 2, "--set NAME=VALUE, or --config FILE"},
+      {{"push", "gpt2", "--set", "streams=0"}, 2, "from 1 to 64"},
+      {{"push", "gpt2", "--set", "stream=2"}, 2, "streams"},
+      {{"push", "gpt2", "--config", "/no/such/file"}, 2, "/no/such/file"},
+      {{"pin", "gpt2", "--version", "77"}, 2, "has no version 77"},
+      {{"rollback", "gpt2"}, 2, "no version to roll back"},
+      {{"audit", "--limit", "0"}, 2, "--limit"},
+  };
+  for (const auto& [arguments, status, message] : cases) {
+    SCOPED_TRACE(arguments[0] + " " + arguments[1]);
+    const auto ended = ask(arguments);
+    EXPECT_EQ(ended.status, status);
+    EXPECT_THAT(ended.err, HasSubstr(message));
+    EXPECT_EQ(ended.out, "");
+  }
+}
+
+TEST(Operator, ADaemonThatIsNotThereIsSaid) {
+  const auto ended = run({"jobs", "--daemon", "http://127.0.0.1:1"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_THAT(ended.err, HasSubstr("127.0.0.1:1"));
+  EXPECT_EQ(run({"jobs", "--daemon", "ftp://x"}).status, 2);
+}
+
+TEST(Serve, RefusesWhatItCannotServe) {
+  const TemporaryFolder folder;
+  const std::string store = folder.file("s.db"), tokens = folder.file("tokens");
+  std::ofstream(tokens) << "admin ada 0123456789abcdef\n";
+  chmod(tokens.c_str(), 0644);
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"--listen", "here"}, "expected ADDRESS:PORT"},
+      {{"--listen", "127.0.0.1:77777"}, "expected ADDRESS:PORT"},
+      {{"--listen", "0.0.0.0:0"}, "--insecure"},
+      {{"--certificate", "/no/such.pem"}, "--certificate and --key go together"},
+      {{"--certificate", "/no/such.pem", "--key", "/no/such.key"}, "/no/such"},
+      {{"--token-file", tokens}, "chmod 600"},
+      {{"--token-file", "/no/such/file"}, "/no/such/file"},
+      {{"--log-level", "loud"}, "--log-level"},
+      {{"--body-limit", "x"}, "--body-limit"},
+  };
+  for (const auto& [more, message] : cases) {
+    std::vector<std::string> arguments = {"serve", "--store", store};
+    if (more[0] != "--listen") arguments.insert(arguments.end(), {"--listen", "127.0.0.1:0"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto ended = run(arguments);
+    EXPECT_EQ(ended.status, 2) << more[0];
+    EXPECT_THAT(ended.err, HasSubstr(message));
+    EXPECT_EQ(ended.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace hocket

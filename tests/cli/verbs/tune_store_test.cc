@@ -1,0 +1,150 @@
+// The store in states that nobody wants.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/json.h"
+#include "store/sqlite/connection.h"
+#include "tests/cli/program.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kTune = {"tune",      "--param", "X=int:1..9", "--trials", "3",
+                                        "--confirm", "0",       "--",         "true"};
+
+class TuneStore : public ::testing::Test {
+ protected:
+  /// That tuning and reading both end with 2, with one line that holds `message`.
+  void expect_refused(const std::string& message) {
+    for (const auto& arguments : {kTune, {"studies"}, {"best"}, {"fetch", "--workload", "x"}}) {
+      SCOPED_TRACE(arguments[0]);
+      const auto ended = hocket_run(folder_, arguments);
+      EXPECT_EQ(ended.status, 2);
+      EXPECT_EQ(ended.out, "");
+      EXPECT_THAT(ended.err, ::testing::StartsWith("hocket: "));
+      EXPECT_THAT(ended.err, HasSubstr(message));
+    }
+  }
+
+  Result<sqlite::Connection> connect() const {
+    return sqlite::Connection::open(folder_.file("store.db"), sqlite::Connection::Mode::create, 0);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(TuneStore, AMissingOneMeansThatNothingIsTuned) {
+  const auto ended = hocket_run(folder_, {"studies"});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("nothing is tuned yet"));
+  EXPECT_THAT(ended.err, HasSubstr("a sweep or a profile creates it"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("store.db")));
+}
+
+TEST_F(TuneStore, ADirectory) {
+  std::filesystem::create_directory(folder_.file("store.db"));
+  expect_refused("is not a file");
+}
+
+TEST_F(TuneStore, AnotherFileIsLeftAsItIs) {
+  const std::string text(5000, 'x');
+  folder_.write("store.db", text);
+  expect_refused("not an SQLite database");
+  EXPECT_EQ(read_file(folder_.file("store.db")).value_or(""), text);
+}
+
+TEST_F(TuneStore, ANewerVersion) {
+  ASSERT_EQ(hocket_run(folder_, kTune).status, 3);
+  ASSERT_TRUE(connect()->execute_script("PRAGMA user_version = 1000"));
+  expect_refused("1000");
+}
+
+TEST_F(TuneStore, LockedByAnotherProcess) {
+  ASSERT_EQ(hocket_run(folder_, kTune).status, 3);
+  auto holder = connect();
+  ASSERT_TRUE(holder);
+  ASSERT_TRUE(holder->execute_script("BEGIN IMMEDIATE"));
+  const auto locked = hocket_run(folder_, kTune);
+  EXPECT_EQ(locked.status, 2);
+  EXPECT_THAT(locked.err, HasSubstr("lock"));
+  // Who only reads need not wait.
+  EXPECT_EQ(hocket_run(folder_, {"studies"}).status, 0);
+  ASSERT_TRUE(holder->execute_script("ROLLBACK"));
+  EXPECT_EQ(hocket_run(folder_, kTune).status, 3);
+}
+
+TEST_F(TuneStore, ReadOnlyIsReadAndNotTuned) {
+  ASSERT_EQ(hocket_run(folder_, kTune).status, 3);
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everything";
+  chmod(folder_.file("store.db").c_str(), 0400);
+  const auto tuned = hocket_run(folder_, kTune);
+  EXPECT_EQ(tuned.status, 2);
+  EXPECT_THAT(tuned.err, HasSubstr("read-only"));
+  EXPECT_EQ(hocket_run(folder_, {"studies"}).status, 0);
+}
+
+TEST_F(TuneStore, TwoSweepsAtOnceBothKeepAllTheirTrials) {
+  const TemporaryFolder other;
+  const Program::Environment store = {{"HOCKET_STORE", folder_.file("store.db")}};
+  auto arguments = kTune;
+  arguments.insert(arguments.begin() + 1, {"--study", "one", "--json"});
+  Program one(folder_, arguments, store);
+  arguments[2] = "two";
+  Program two(other, arguments, store);
+  const auto first = one.wait(), second = two.wait();
+  EXPECT_EQ(first.status, 3) << first.err;
+  EXPECT_EQ(second.status, 3) << second.err;
+  for (const auto* name : {"one", "two"}) {
+    const auto trials = hocket_run(folder_, {"trials", name, "--json"}, store);
+    EXPECT_EQ(trials.json().at("trials").size(), 3U) << name;
+  }
+}
+
+TEST_F(TuneStore, ItsFolderCannotBeMade) {
+  auto arguments = kTune;
+  arguments.insert(arguments.begin() + 1, {"--store", "/dev/null/store.db"});
+  const auto ended = hocket_run(folder_, arguments);
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("/dev/null"));
+}
+
+TEST_F(TuneStore, AFullDiskEndsTheSweepAndLosesNothing) {
+  // A limit on the size of files stands for the disk's.
+  const std::string script = std::string("trap '' XFSZ; ulimit -f 600; exec ") + HOCKET_PROGRAM +
+                             " tune --study full --param X=int:1..999 --trials 150 "
+                             "--all-trials --confirm 0 "
+                             "--objective 'regex:t=(.*)' -- sh -c 'echo t=$X'";
+  const auto full = hocket_run(folder_, {"run", "--ranks", "1", "--", "sh", "-c", script});
+  EXPECT_EQ(full.status, 2) << full.err;
+  EXPECT_THAT(full.err, HasSubstr("--resume --study full"));
+  std::int64_t told = 0;
+  for (std::size_t at = 0; (at = full.err.find("\ntrial ", at)) != std::string::npos; ++at) ++told;
+  EXPECT_GT(told, 0);
+  const auto complete = [&] {
+    const auto document = hocket_run(folder_, {"trials", "full", "--json"}).json();
+    std::int64_t count = 0;
+    for (const auto& trial : document.at("trials")) count += trial.at("state") == "complete";
+    return count;
+  };
+  EXPECT_EQ(complete(), told);
+  const auto resumed = hocket_run(folder_, {"tune", "--resume"});
+  EXPECT_EQ(resumed.status, 3) << resumed.err;
+  EXPECT_EQ(complete(), 150);
+}
+
+TEST_F(TuneStore, CanBeNamed) {
+  auto arguments = kTune;
+  arguments.insert(arguments.begin() + 1, {"--store", "here/mine.db"});
+  EXPECT_EQ(hocket_run(folder_, arguments).status, 3);
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("here/mine.db")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("store.db")));
+  EXPECT_EQ(hocket_run(folder_, {"best", "--store", "here/mine.db"}).status, 0);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,69 @@
+#include "cli/views/top_data.h"
+
+#include <gtest/gtest.h>
+
+namespace hocket {
+namespace {
+
+using nlohmann::json;
+
+TEST(TopData, ReadsJobsAsTheDaemonListsThem) {
+  const json answer = {
+      {"jobs",
+       {{{"job", "j-1"},
+         {"name", "gpt2"},
+         {"world_size", 8},
+         {"step", 120},
+         {"iteration_ns", 4e6},
+         {"version", 12},
+         {"last_change", "version 12 applied"},
+         {"connected", true},
+         {"activity",
+          {{"exposed_ns", 1'000'000},
+           {"lanes",
+            {{{"kind", "compute"}, {"lane", 0}, {"busy", 0.75}},
+             {{"kind", "later"}, {"lane", 0}, {"busy", 0.5}},
+             {{"kind", "communication"}, {"lane", 1}, {"busy", 7}}}}}}},
+        {{"job", "j-2"}, {"name", "a\nb\x1b[31m"}, {"iteration_ns", -1}, {"activity", 3}}}}};
+  const auto jobs = top_jobs_of(answer);
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0].name, "gpt2");
+  EXPECT_EQ(jobs[0].ranks, 8);
+  EXPECT_EQ(jobs[0].exposed_share, 0.25);
+  ASSERT_EQ(jobs[0].lanes.size(), 2u) << "a kind that is not known is left out";
+  EXPECT_EQ(jobs[0].lanes[0], (LaneActivity{TraceKind::compute, 0, 0.75}));
+  EXPECT_EQ(jobs[0].lanes[1], (LaneActivity{TraceKind::communication, 1, 1}));
+  EXPECT_TRUE(jobs[0].connected);
+  EXPECT_EQ(jobs[1].name.find_first_of("\n\x1b"), std::string::npos);
+  EXPECT_EQ(jobs[1].iteration_ns, 0);
+  EXPECT_FALSE(jobs[1].exposed_share);
+}
+
+TEST(TopData, WhatAnotherVersionLeavesOutIsEmpty) {
+  for (const char* text : {"{}", R"({"jobs":3})", R"({"jobs":[3,null]})"})
+    EXPECT_TRUE(top_jobs_of(json::parse(text)).empty()) << text;
+  EXPECT_EQ(top_jobs_of({{"jobs", {{{"job", "j-1"}}}}})[0].name, "j-1") << "without a name, its id";
+}
+
+TEST(TopData, FindsTheNewestPush) {
+  const auto entry = [](const char* action, int version) {
+    return json{
+        {"at_ns", 5},
+        {"actor", "ada"},
+        {"action", action},
+        {"subject", "k"},
+        {"detail", {{"version", version}, {"origin", "push"}, {"stage", "staged"}, {"note", "n"}}}};
+  };
+  const auto push = last_push_of(
+      {{"entries", {entry("promote", 1), entry("promote", 2), entry("set_stage", 3)}}});
+  ASSERT_TRUE(push);
+  EXPECT_EQ(push->version, 2);
+  EXPECT_EQ(push->who, "ada");
+  EXPECT_EQ(push->stage, "staged");
+  EXPECT_FALSE(last_push_of({{"entries", {entry("profile", 1)}}}));
+  EXPECT_FALSE(last_push_of({{"entries", {{{"action", "promote"}}}}}));
+  EXPECT_FALSE(last_push_of(json::object()));
+}
+
+}  // namespace
+}  // namespace hocket

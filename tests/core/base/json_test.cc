@@ -1,0 +1,66 @@
+#include "core/base/json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "tests/temporary_folder.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Json, RefusesTextThatIsNestedTooDeep) {
+  std::string text = R"({"a":)" + std::string(200, '[') + std::string(200, ']') + "}";
+  EXPECT_THAT(parse_object(text, "thing").error().message,
+              HasSubstr("thing is nested more than 64 levels deep"));
+  text = R"({"a":)" + std::string(1'000'000, '[');
+  EXPECT_FALSE(parse_object(text, "thing"));
+}
+
+TEST(Json, ErrorsNameTheFieldThatWasReadLast) {
+  const auto error_of = [](const std::string& text) {
+    const auto object = parse_object(text, "thing");
+    return object ? "no error" : object.error().message;
+  };
+  EXPECT_THAT(error_of(R"({"a":1,"b":[{},{"c":2,"d":NaN}]})"),
+              HasSubstr(R"(thing is not valid JSON, near field "b[1].d")"));
+  EXPECT_THAT(error_of(R"({"a":{"b":1},"c":[1,[2,x]]})"), HasSubstr(R"(near field "c[1][1]")"));
+  EXPECT_THAT(error_of(R"({"a":{"b":1e999}})"), HasSubstr(R"(near field "a.b")"));
+  EXPECT_THAT(error_of("x"), Not(HasSubstr("near field")));
+}
+
+TEST(Json, RefusesArraysThatAreTooLong) {
+  std::string elements = "0";
+  for (std::int64_t i = 1; i < kMaxJsonElements; ++i) elements += ",0";
+  EXPECT_TRUE(parse_object(R"({"a":{"b":[)" + elements + "]}}", "thing"));
+  EXPECT_THAT(parse_object(R"({"a":{"b":[)" + elements + ",0]}}", "thing").error().message,
+              HasSubstr(R"(thing has more than 1000000 elements in field "a.b")"));
+}
+
+TEST(Json, NumbersAreCheckedForKindAndRange) {
+  const auto object = parse_object(R"({"i":5,"f":2.5,"big":9223372036854775808})", "thing").value();
+  EXPECT_EQ(read_integer(object, "i", 5, 5).value(), 5);
+  EXPECT_FALSE(read_integer(object, "i", 6, 9));
+  EXPECT_FALSE(read_integer(object, "f", 0, 9));
+  EXPECT_FALSE(read_integer(object, "big", 0, INT64_MAX));
+  EXPECT_EQ(read_number(object, "f").value(), 2.5);
+  EXPECT_FALSE(read_number(object, "f", 3, 4));
+  EXPECT_THAT(read_number(object, "x").error().message, HasSubstr("\"x\" is missing"));
+  EXPECT_FALSE(parse_object(R"({"f":1e999})", "thing"));
+}
+
+TEST(Json, ReadsAFileUpToItsLimit) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("file", "12345678");
+  EXPECT_EQ(read_file(path, 8).value(), "12345678");
+  EXPECT_THAT(read_file(path, 7).error().message, HasSubstr("larger than 7 bytes"));
+  std::remove(path.c_str());
+  EXPECT_EQ(read_file(path).error().code, ErrorCode::unavailable);
+}
+
+}  // namespace
+}  // namespace hocket

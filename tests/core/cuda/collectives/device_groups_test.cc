@@ -1,0 +1,151 @@
+#include "core/cuda/collectives/device_groups.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "tests/core/cuda/model_device.h"
+#include "tests/core/cuda/model_group.h"
+#include "tests/core/host/collective_laws.h"
+
+namespace hocket {
+namespace {
+
+/// Lets a device carry out what hosts do, one part after the other.
+class GroupsAsCollective final : public Collective {
+ public:
+  GroupsAsCollective(ModelGroup& ranks, const RankGrid& grid, int rank)
+      : grid_(grid), world_(ranks, device_, rank), groups_(world_, grid) {
+    const auto opened = groups_.open(kChannels);
+    EXPECT_TRUE(opened) << opened.error().message;
+    stream_ = *device_.create_stream(StreamPriority::normal);
+    has_run_ = *device_.create_event(EventTiming::none);
+  }
+
+  int rank() const override { return groups_.rank(); }
+  int world_size() const override { return static_cast<int>(grid_.ranks); }
+  int ranks_per_host() const override { return static_cast<int>(grid_.ranks_per_host); }
+  Result<void> run(const CollectiveWork& work) override {
+    PartWork part;
+    part.kind = work.kind;
+    part.group = work.group;
+    part.values = work.values;
+    part.blocks = {work.begin, work.end};
+    const auto channel = static_cast<int>(work.index % kChannels);
+    if (auto ok = groups_.exchange(part, channel, stream_); !ok) return ok;
+    if (auto ok = device_.record(has_run_, stream_); !ok) return ok;
+    while (!*device_.has_run(has_run_)) std::this_thread::yield();
+    return groups_.health();
+  }
+  Result<void> tell(std::string_view) override { return nothing_to_say(); }
+  Result<std::string> hear() override { return failure(nothing_to_say().error()); }
+  std::int64_t timeout_ns() const override { return 0; }
+  void abort() override { groups_.abort(); }
+
+  std::vector<std::string> problems() const { return device_.problems(); }
+  DeviceGroups& groups() { return groups_; }
+
+ private:
+  static constexpr int kChannels = 2;
+  static Result<void> nothing_to_say() {
+    return failure(ErrorCode::unavailable, "devices exchange values alone");
+  }
+
+  const RankGrid grid_;
+  ModelDevice device_;
+  ModelCollective world_;
+  DeviceGroups groups_;
+  DeviceStream stream_;
+  DeviceEvent has_run_;
+};
+
+class DeviceGroupsTest : public testing::Test {
+ protected:
+  /// `rank_does(collective)` on all ranks of each grid, at once.
+  void on_grids(const auto& rank_does) {
+    for (const RankGrid& grid : {RankGrid{1, 1}, RankGrid{2, 1}, RankGrid{2, 2}, RankGrid{3, 1},
+                                 RankGrid{4, 2}, RankGrid{6, 2}, RankGrid{6, 3}}) {
+      SCOPED_TRACE(testing::Message()
+                   << grid.ranks << " ranks, " << grid.ranks_per_host << " a host");
+      ModelGroup ranks(static_cast<int>(grid.ranks));
+      std::vector<std::jthread> threads;
+      for (int rank = 0; rank < grid.ranks; ++rank) {
+        threads.emplace_back([&, rank] {
+          GroupsAsCollective collective(ranks, grid, rank);
+          rank_does(collective);
+          EXPECT_THAT(collective.problems(), testing::IsEmpty());
+        });
+      }
+    }
+  }
+};
+
+TEST_F(DeviceGroupsTest, ExchangesRandomPartsAsDefined) {
+  const std::uint64_t seed = std::random_device()();
+  on_grids([seed](Collective& collective) { expect_laws_of_random_works(collective, seed, 100); });
+}
+
+TEST_F(DeviceGroupsTest, EveryChainIsASum) {
+  on_grids([](Collective& collective) { expect_chains_are_sums(collective, 5); });
+}
+
+// What is aborted stays so, groups that are made later, too.
+TEST_F(DeviceGroupsTest, AbortsEveryGroup) {
+  const RankGrid grid{4, 2};
+  for (const bool opened : {true, false}) {
+    ModelGroup ranks(4);
+    std::atomic<int> aborted = 0;
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < 4; ++rank) {
+      threads.emplace_back([&, rank] {
+        ModelDevice device;
+        ModelCollective world(ranks, device, rank);
+        DeviceGroups groups(world, grid);
+        if (opened) {
+          EXPECT_TRUE(groups.open(1));
+        }
+        groups.abort();
+        if (!opened) {
+          EXPECT_FALSE(groups.open(1));
+        }
+        ++aborted;
+      });
+    }
+    threads.clear();
+    EXPECT_EQ(aborted, 4);
+    EXPECT_TRUE(ranks.is_aborted());
+  }
+}
+
+/// Its abort ends when those of all three have begun, as one of NCCL may wait for what another
+/// communicator has under way.
+class AbortsTogether final : public SoleRankCollective {
+ public:
+  explicit AbortsTogether(std::latch& begun) : begun_(begun) {}
+
+  int world_size() const override { return 4; }
+  Result<std::unique_ptr<DeviceCollective>> split(int) override {
+    return std::make_unique<AbortsTogether>(begun_);
+  }
+  void abort() override { begun_.arrive_and_wait(); }
+
+ private:
+  std::latch& begun_;
+};
+
+TEST_F(DeviceGroupsTest, NoGroupsAbortWaitsForAnothers) {
+  std::latch begun(3);
+  AbortsTogether world(begun);
+  DeviceGroups groups(world, {4, 2});
+  ASSERT_TRUE(groups.open(1));
+  groups.abort();
+  EXPECT_TRUE(begun.try_wait());
+}
+
+}  // namespace
+}  // namespace hocket

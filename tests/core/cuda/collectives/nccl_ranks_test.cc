@@ -1,0 +1,326 @@
+// Several ranks on one device: processes that NCCL takes for hosts. For what is right, not for how
+// long it takes. A test starts this program once a rank; what a rank does is a test of its own,
+// which is disabled otherwise.
+
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/clock.h"
+#include "core/cuda/collectives/device_groups.h"
+#include "core/cuda/collectives/nccl_collective.h"
+#include "core/host/gloo_collective.h"
+#include "tests/core/cuda/on_device.h"
+#include "tests/core/host/collective_laws.h"
+#include "tests/temporary_folder.h"
+#include "tuner/trial/process.h"
+
+namespace hocket {
+namespace {
+
+constexpr int kRanks = 4, kRanksPerHost = 2;
+constexpr std::int64_t kRankLimitNs = 200'000'000'000;
+constexpr std::int64_t kNcclLimitNs = 20'000'000'000;
+constexpr const char* kRankVariable = "HOCKET_TEST_RANK";
+constexpr const char* kFolderVariable = "HOCKET_TEST_RENDEZVOUS";
+
+/// Runs the disabled test `name` in a process a rank.
+std::vector<ProcessResult> run_ranks(const std::string& name) {
+  const TemporaryFolder folder;
+  std::vector<ProcessResult> results(kRanks);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      const ProcessOptions options{
+          .argv = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
+                   "--gtest_filter=NcclRank.DISABLED_" + name},
+          .environment = {{kRankVariable, std::to_string(rank)},
+                          {kFolderVariable, "file:" + folder.path().string()},
+                          // NCCL refuses two ranks of one host on one device.
+                          {"NCCL_HOSTID", "rank" + std::to_string(rank)},
+                          {"NCCL_MNNVL_ENABLE", "0"},
+                          {"NCCL_IB_DISABLE", "1"},
+                          {"NCCL_SOCKET_IFNAME", "lo"}},
+          .working_directory = {},
+          .time_limit_ns = kRankLimitNs};
+      auto result = run_process(options, SteadyClock(), CancelToken());
+      ASSERT_TRUE(result) << result.error().message;
+      results[static_cast<std::size_t>(rank)] = std::move(*result);
+    });
+  }
+  threads.clear();
+  return results;
+}
+
+/// Lets devices carry out what hosts do, with values that go there and come back.
+class GroupsOfDevices final : public Collective {
+ public:
+  GroupsOfDevices(DeviceGroups& groups, DeviceDriver& driver, DeviceStream stream)
+      : groups_(groups), driver_(driver), stream_(stream) {}
+
+  int rank() const override { return groups_.rank(); }
+  int world_size() const override { return static_cast<int>(groups_.grid().ranks); }
+  int ranks_per_host() const override { return static_cast<int>(groups_.grid().ranks_per_host); }
+  Result<void> run(const CollectiveWork& work) override {
+    if (work.values.empty()) return {};
+    const DeviceBuffer buffer(work.values.data(), work.values.size_bytes());
+    PartWork part;
+    part.kind = work.kind;
+    part.group = work.group;
+    part.values = {static_cast<float*>(buffer.data()), work.values.size()};
+    part.blocks = {work.begin, work.end};
+    if (auto ok = groups_.exchange(part, 0, stream_); !ok) return ok;
+    if (auto ok = driver_.synchronize(stream_); !ok) return ok;
+    buffer.get(work.values.data());
+    return groups_.health();
+  }
+  Result<void> tell(std::string_view) override { return failure(silent()); }
+  Result<std::string> hear() override { return failure(silent()); }
+  std::int64_t timeout_ns() const override { return kNcclLimitNs; }
+  void abort() override { groups_.abort(); }
+
+ private:
+  static Error silent() { return {ErrorCode::unavailable, "devices exchange values alone"}; }
+
+  DeviceGroups& groups_;
+  DeviceDriver& driver_;
+  const DeviceStream stream_;
+};
+
+/// What a rank works with. Only within a process of run_ranks().
+class NcclRank : public OnDevice {
+ protected:
+  void SetUp() override {
+    OnDevice::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    const char* rank = std::getenv(kRankVariable);
+    const char* rendezvous = std::getenv(kFolderVariable);
+    if (!rank || !rendezvous) GTEST_SKIP() << "for a process that a test starts";
+    auto messages = connect_gloo({.ranks = {.rank = std::atoi(rank),
+                                            .world_size = kRanks,
+                                            .rendezvous = rendezvous,
+                                            .local_rank = std::atoi(rank) % kRanksPerHost,
+                                            .ranks_per_host = kRanksPerHost}});
+    ASSERT_TRUE(messages) << messages.error().message;
+    messages_ = std::move(*messages);
+    auto collective = connect_nccl(*messages_, driver(), {.timeout_ns = kNcclLimitNs});
+    ASSERT_TRUE(collective) << collective.error().message;
+    collective_ = std::move(*collective);
+    stream_ = stream();
+  }
+  void TearDown() override {
+    collective_.reset();
+    OnDevice::TearDown();
+  }
+
+  using Call = std::function<Result<void>(DeviceCollective&, std::span<float>, DeviceStream)>;
+
+  /// The values of rank `rank` before a collective.
+  static std::vector<float> values_of(int rank, std::size_t count) {
+    std::vector<float> values(count);
+    std::iota(values.begin(), values.end(), static_cast<float>(rank * 100));
+    return values;
+  }
+  /// What `call` makes of this rank's values.
+  std::vector<float> after(DeviceCollective& collective, std::size_t count, const Call& call) {
+    std::vector<float> values = values_of(collective.rank(), count);
+    const DeviceBuffer buffer(values.data(), values.size() * sizeof(float));
+    const auto put = call(collective, {static_cast<float*>(buffer.data()), count}, stream_);
+    EXPECT_TRUE(put) << put.error().message;
+    const auto ran = driver().synchronize(stream_);
+    EXPECT_TRUE(ran) << ran.error().message;
+    EXPECT_TRUE(collective.health());
+    buffer.get(values.data());
+    return values;
+  }
+  static float sum_at(int ranks, std::size_t i) {
+    float sum = 0;
+    for (int rank = 0; rank < ranks; ++rank) sum += static_cast<float>(rank * 100) + float(i);
+    return sum;
+  }
+
+  /// Checks each of the collectives on one channel.
+  void check_all(DeviceCollective& collective, int channel) {
+    const int ranks = collective.world_size(), own = collective.rank();
+    const std::size_t piece = 1000, count = piece * static_cast<std::size_t>(ranks);
+    const auto sums = after(collective, count, [&](auto& c, auto values, DeviceStream stream) {
+      return c.all_reduce(values, channel, stream);
+    });
+    const auto scattered = after(collective, count, [&](auto& c, auto values, DeviceStream stream) {
+      return c.reduce_scatter(values, channel, stream);
+    });
+    const auto gathered = after(collective, count, [&](auto& c, auto values, DeviceStream stream) {
+      return c.all_gather(values, channel, stream);
+    });
+    const int root = ranks - 1;
+    const auto sent = after(collective, count, [&](auto& c, auto values, DeviceStream stream) {
+      return c.broadcast(values, root, channel, stream);
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto owner = static_cast<int>(i / piece);
+      ASSERT_EQ(sums[i], sum_at(ranks, i)) << i;
+      if (owner == own) {
+        ASSERT_EQ(scattered[i], sum_at(ranks, i)) << i;
+      }
+      ASSERT_EQ(gathered[i], values_of(owner, count)[i]) << i;
+      ASSERT_EQ(sent[i], values_of(root, count)[i]) << i;
+    }
+  }
+
+  /// All ranks but one go on from here: what others have yet to receive must not die with it.
+  void await_all_and_lose_one() {
+    std::vector<float> all_are_here(1);
+    ASSERT_TRUE(messages().all_reduce(all_are_here, 0));
+    if (collective().rank() == 1) std::raise(SIGKILL);
+  }
+  /// What `put` has put into the rank's stream cannot end, which its health may tell.
+  void expect_no_end(Result<void> put) {
+    const DeviceEvent end = driver().create_event(EventTiming::none).value();
+    const SteadyClock clock;
+    const std::int64_t begin_ns = clock.now_ns();
+    if (put) put = driver().record(end, rank_stream());
+    while (put && clock.now_ns() - begin_ns < kNcclLimitNs) {
+      const auto has_run = driver().has_run(end);
+      ASSERT_TRUE(has_run) << has_run.error().message;
+      ASSERT_FALSE(*has_run) << "a sum over all ranks without one of them";
+      put = collective().health();
+    }
+    if (!put) {
+      EXPECT_THAT(put.error().code, testing::AnyOf(ErrorCode::unavailable, ErrorCode::timed_out));
+    }
+    driver().destroy_event(end);
+  }
+  void expect_aborted(std::span<float> on_device) {
+    EXPECT_TRUE(driver().synchronize(rank_stream())) << "what was under way holds up the stream";
+    EXPECT_FALSE(collective().health());
+    EXPECT_FALSE(collective().all_reduce(on_device, 0, rank_stream()));
+  }
+
+  std::vector<float> values_ = std::vector<float>(1 << 20);
+
+  Collective& messages() { return *messages_; }
+  DeviceCollective& collective() { return *collective_; }
+  DeviceStream rank_stream() const { return stream_; }
+
+ private:
+  std::unique_ptr<Collective> messages_;
+  std::unique_ptr<DeviceCollective> collective_;
+  DeviceStream stream_;
+};
+
+TEST_F(NcclRank, DISABLED_ExchangesOnEveryChannel) {
+  for (const int channels : {2, 3, 1}) {
+    ASSERT_TRUE(collective().open(channels));
+    for (int channel = 0; channel < channels; ++channel) check_all(collective(), channel);
+  }
+  std::vector<float> odd(kRanks + 1);
+  EXPECT_EQ(collective().all_gather(odd, 0, rank_stream()).error().code,
+            ErrorCode::invalid_argument);
+}
+
+TEST_F(NcclRank, DISABLED_ExchangesInGroups) {
+  // The even ranks and the odd ones.
+  const auto group = collective().split(collective().rank() % 2);
+  ASSERT_TRUE(group) << group.error().message;
+  EXPECT_EQ((*group)->world_size(), kRanks / 2);
+  EXPECT_EQ((*group)->rank(), collective().rank() / 2);
+  ASSERT_TRUE((*group)->open(2));
+  check_all(**group, 1);
+  // The whole goes on beside its groups.
+  check_all(collective(), 0);
+}
+
+TEST_F(NcclRank, DISABLED_ExchangesPartsAsDefined) {
+  DeviceGroups groups(collective(), messages().grid());
+  const auto opened = groups.open(1);
+  ASSERT_TRUE(opened) << opened.error().message;
+  GroupsOfDevices devices(groups, driver(), rank_stream());
+  expect_laws_of_random_works(devices, 1, 60);
+  expect_chains_are_sums(devices, 5);
+}
+
+// With sums under way on two channels, one behind the other.
+TEST_F(NcclRank, DISABLED_OutlivesARankThatIsKilled) {
+  ASSERT_TRUE(collective().open(2));
+  check_all(collective(), 0);
+  check_all(collective(), 1);
+  await_all_and_lose_one();
+  const DeviceBuffer buffer(values_.data(), values_.size() * sizeof(float));
+  const std::span<float> on_device(static_cast<float*>(buffer.data()), values_.size());
+  // Putting it there may fail already. If not, its health does, or it does not end.
+  auto ok = collective().all_reduce(on_device, 0, rank_stream());
+  if (ok) ok = collective().all_reduce(on_device, 1, rank_stream());
+  expect_no_end(ok);
+  collective().abort();
+  expect_aborted(on_device);
+}
+
+TEST_F(NcclRank, DISABLED_OutlivesARankThatIsKilledWithAGraph) {
+  const DeviceBuffer buffer(values_.data(), values_.size() * sizeof(float));
+  const std::span<float> on_device(static_cast<float*>(buffer.data()), values_.size());
+  ASSERT_TRUE(collective().all_reduce(on_device, 0, rank_stream()));
+  ASSERT_TRUE(driver().begin_capture(rank_stream()));
+  ASSERT_TRUE(collective().all_reduce(on_device, 0, rank_stream()));
+  const auto graph = driver().end_capture(rank_stream());
+  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_TRUE(driver().launch(*graph, rank_stream()));
+  ASSERT_TRUE(driver().synchronize(rank_stream()));
+  await_all_and_lose_one();
+  expect_no_end(driver().launch(*graph, rank_stream()));
+  // While it runs; an abort would wait for it otherwise.
+  driver().destroy_graph(*graph);
+  collective().abort();
+  expect_aborted(on_device);
+}
+
+class NcclRanks : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto found = probe_cuda(); !found) GTEST_SKIP() << found.error().message;
+  }
+  static void expect_success(const ProcessResult& result) {
+    EXPECT_TRUE(result.succeeded()) << describe_end(result) << "\n"
+                                    << result.stdout_text << result.stderr_text;
+    EXPECT_THAT(result.stdout_text, testing::HasSubstr("[  PASSED  ] 1 test."));
+  }
+};
+
+TEST_F(NcclRanks, ExchangeOnEveryChannel) {
+  for (const ProcessResult& result : run_ranks("ExchangesOnEveryChannel")) expect_success(result);
+}
+
+TEST_F(NcclRanks, ExchangeInGroups) {
+  for (const ProcessResult& result : run_ranks("ExchangesInGroups")) expect_success(result);
+}
+
+TEST_F(NcclRanks, ExchangePartsAsDefined) {
+  for (const ProcessResult& result : run_ranks("ExchangesPartsAsDefined")) expect_success(result);
+}
+
+TEST_F(NcclRanks, OutliveOneThatIsKilled) {
+  for (const std::string name :
+       {"OutlivesARankThatIsKilled", "OutlivesARankThatIsKilledWithAGraph"}) {
+    SCOPED_TRACE(name);
+    const auto results = run_ranks(name);
+    for (std::size_t rank = 0; rank < results.size(); ++rank) {
+      if (rank == 1) {
+        EXPECT_EQ(results[rank].signal, SIGKILL);
+      } else {
+        expect_success(results[rank]);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,107 @@
+#include "core/cuda/streams/device_queues.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/core/cuda/model_device.h"
+#include "tests/set_clock.h"
+
+namespace hocket {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr DataId kData{0};
+
+class DeviceQueuesTest : public testing::Test {
+ protected:
+  void put_one(std::int64_t step) {
+    const StreamPlacement placement = queues_->mapping().place_compute({});
+    ASSERT_TRUE(queues_->begin(placement));
+    ASSERT_TRUE(queues_->end(placement.position, DeviceWork{{.step = step}, {}}));
+  }
+  std::vector<CompletedWork> poll() {
+    std::vector<CompletedWork> completed;
+    EXPECT_TRUE(queues_->poll(completed));
+    return completed;
+  }
+
+  SetClock clock_;
+  ModelDevice device_;
+  std::unique_ptr<DeviceQueues> queues_ =
+      DeviceQueues::open(device_, {.streams = 2, .channels = 1}, nullptr, clock_).value();
+};
+
+TEST_F(DeviceQueuesTest, ChannelsAndTheEndsOfMemoryAreUrgent) {
+  EXPECT_THAT(device_.priorities(), ElementsAre(StreamPriority::normal, StreamPriority::normal,
+                                                StreamPriority::urgent, StreamPriority::urgent));
+}
+
+TEST_F(DeviceQueuesTest, EverythingCompletesOnceAndInTheOrderOfItsStream) {
+  constexpr std::int64_t kTasks = 500;
+  for (std::int64_t i = 0; i < kTasks; ++i) put_one(i);
+  EXPECT_EQ(queues_->in_flight(), 500u);
+  std::vector<int> times(kTasks);
+  std::vector<std::int64_t> last(2, -1);
+  while (queues_->in_flight() > 0) {
+    for (const CompletedWork& done : poll()) {
+      ++times[static_cast<std::size_t>(done.step)];
+      // Tasks without data go to the streams in turn.
+      std::int64_t& before = last[static_cast<std::size_t>(done.step % 2)];
+      EXPECT_LT(before, done.step);
+      before = done.step;
+    }
+  }
+  EXPECT_THAT(times, testing::Each(1));
+}
+
+TEST_F(DeviceQueuesTest, EventsAreUsedAgain) {
+  for (int step = 0; step < 50; ++step) {
+    for (int i = 0; i < 20; ++i) put_one(step);
+    while (queues_->in_flight() > 0) poll();
+  }
+  EXPECT_LE(device_.events_made(), 20);
+}
+
+TEST_F(DeviceQueuesTest, AStreamWithNothingNewCostsOneQuestion) {
+  device_.hold();
+  for (int i = 0; i < 100; ++i) put_one(0);
+  EXPECT_THAT(poll(), IsEmpty());
+  EXPECT_EQ(device_.questions(), 2);
+}
+
+TEST_F(DeviceQueuesTest, WhatHasRunIsFoundByHalving) {
+  for (int i = 0; i < 512; ++i) put_one(0);
+  device_.run_all();
+  EXPECT_EQ(poll().size(), 512u);
+  // 256 events a stream: one question, then one a halving.
+  EXPECT_LE(device_.questions(), 2 * 10);
+}
+
+TEST_F(DeviceQueuesTest, AStreamWaitsForWhatItsPlacementSays) {
+  const Access access = update(kData);
+  const StreamPlacement first = queues_->mapping().place_compute({&access, 1});
+  device_.launch(queues_->begin(first).value(), {}, {});
+  ASSERT_TRUE(queues_->end(first.position, std::nullopt));
+  const StreamPlacement part = queues_->mapping().place_part({9, 0}, {&access, 1}, 0);
+  ASSERT_TRUE(queues_->begin(part));
+  EXPECT_EQ(device_.waits(), 1);
+  EXPECT_EQ(device_.idle_waits(), 0);
+}
+
+TEST_F(DeviceQueuesTest, PassesOnWhatTheDriverSays) {
+  put_one(0);
+  device_.fail_at(0);
+  std::vector<CompletedWork> completed;
+  const auto ok = queues_->poll(completed);
+  ASSERT_FALSE(ok);
+  EXPECT_THAT(ok.error().message, HasSubstr("the model device has failed"));
+  const auto other = DeviceQueues::open(device_, {}, nullptr, clock_);
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, HasSubstr("making stream 0"));
+}
+
+}  // namespace
+}  // namespace hocket

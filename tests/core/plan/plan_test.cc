@@ -1,0 +1,411 @@
+#include "core/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "core/collective/collective_parts.h"
+
+namespace hocket {
+namespace {
+
+std::vector<Access> updates(DataId data) {
+  return {update(data)};
+}
+
+TEST(Plan, AMoreUrgentCollectiveOvertakesAtAPartsBoundary) {
+  Plan plan({.partition_bytes = 64, .credit_bytes = 64, .order = PartOrder::priority});
+  const TaskId slow =
+      plan.submit_collective({.name = {}, .priority = 9}, updates(plan.add_data()), 192);
+  const auto first = plan.next_part();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->task, slow);
+  const TaskId urgent =
+      plan.submit_collective({.name = {}, .priority = 1}, updates(plan.add_data()), 64);
+  EXPECT_FALSE(plan.next_part()) << "the window is full";
+  plan.finish_part(slow, first->bytes);
+  EXPECT_EQ(plan.next_part()->task, urgent);
+}
+
+TEST(Plan, FifoKeepsTheOrderOfSubmissionEvenWhenALaterOneIsReadyFirst) {
+  Plan plan({.partition_bytes = 1 << 20, .credit_bytes = 1 << 20, .order = PartOrder::fifo});
+  const DataId gradient = plan.add_data();
+  plan.submit_compute({.name = {}, .priority = 0}, updates(gradient));
+  const TaskId first = plan.submit_collective({.name = {}, .priority = 9}, updates(gradient), 64);
+  plan.submit_collective({.name = {}, .priority = 1}, updates(plan.add_data()), 64);
+  EXPECT_FALSE(plan.next_part())
+      << "the first collective waits for its data, the second for its turn";
+  plan.finish_compute(*plan.next_compute());
+  EXPECT_EQ(plan.next_part()->task, first);
+}
+
+TEST(Plan, APartLargerThanTheWindowGoesAlone) {
+  Plan plan({.partition_bytes = 1 << 20, .credit_bytes = 4096, .order = PartOrder::priority});
+  const TaskId small =
+      plan.submit_collective({.name = {}, .priority = 0}, updates(plan.add_data()), 64);
+  const TaskId large =
+      plan.submit_collective({.name = {}, .priority = 1}, updates(plan.add_data()), 8192);
+  ASSERT_EQ(plan.next_part()->task, small);
+  EXPECT_FALSE(plan.next_part());
+  plan.finish_part(small, 64);
+  ASSERT_EQ(plan.next_part()->task, large);
+  EXPECT_EQ(plan.in_flight_bytes(), 8192);
+}
+
+TEST(Plan, AnIssuedCollectiveFreesItsSuccessorsBeforeItsCreditReturns) {
+  Plan plan({.partition_bytes = 64, .credit_bytes = 128, .order = PartOrder::fifo});
+  const DataId gradient = plan.add_data();
+  const TaskId collective =
+      plan.submit_collective({.name = {}, .priority = 0}, updates(gradient), 128);
+  const TaskId after = plan.submit_compute({.name = {}, .priority = 0}, updates(gradient));
+  const TaskId other =
+      plan.submit_collective({.name = {}, .priority = 0}, updates(plan.add_data()), 64);
+  ASSERT_TRUE(plan.next_part());
+  ASSERT_TRUE(plan.next_part());
+  EXPECT_FALSE(plan.issue_part(collective));
+  EXPECT_FALSE(plan.next_compute());
+  EXPECT_TRUE(plan.issue_part(collective));
+  EXPECT_EQ(plan.next_compute(), after);
+  EXPECT_FALSE(plan.next_part()) << "the window is full";
+  EXPECT_EQ(plan.in_flight_bytes(), 128);
+  plan.return_credit(64);
+  EXPECT_EQ(plan.next_part()->task, other);
+}
+
+TEST(Plan, ChoosesAmongCollectivesWhoseInputsHaveArrived) {
+  Plan plan({.partition_bytes = 64, .credit_bytes = 64, .order = PartOrder::priority});
+  plan.await_inputs();
+  const TaskId urgent =
+      plan.submit_collective({.name = {}, .priority = 1}, updates(plan.add_data()), 64);
+  const TaskId early =
+      plan.submit_collective({.name = {}, .priority = 2}, updates(plan.add_data()), 128);
+  EXPECT_EQ(plan.next_awaiting_inputs(), urgent);
+  EXPECT_EQ(plan.next_awaiting_inputs(), early);
+  EXPECT_FALSE(plan.next_awaiting_inputs());
+  EXPECT_FALSE(plan.next_part());
+  plan.inputs_arrived(early);
+  EXPECT_EQ(plan.next_part()->task, early);
+  plan.inputs_arrived(urgent);
+  plan.return_credit(64);
+  EXPECT_EQ(plan.next_part()->task, urgent);
+}
+
+TEST(Plan, AnEmptyCollectiveIsOnePartOfNoBytes) {
+  Plan plan({.partition_bytes = 64, .credit_bytes = 64});
+  const TaskId empty =
+      plan.submit_collective({.name = {}, .priority = 0}, updates(plan.add_data()), 0);
+  const auto part = plan.next_part();
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->bytes, 0);
+  EXPECT_TRUE(plan.finish_part(empty, 0));
+  EXPECT_EQ(plan.unfinished(), 0u);
+}
+
+/// The sizes of the parts that may start now, all of which do.
+std::vector<std::int64_t> start_all(Plan& plan) {
+  std::vector<std::int64_t> sizes;
+  while (const auto part = plan.next_part()) sizes.push_back(part->bytes);
+  return sizes;
+}
+
+TEST(Plan, ANewPartitionCutsWhatIsSubmittedFromThenOn) {
+  Plan plan({.partition_bytes = 64, .credit_bytes = 1 << 20});
+  const auto submit = [&] { plan.submit_collective({}, updates(plan.add_data()), 256); };
+  submit();
+  plan.configure({.partition_bytes = 128, .credit_bytes = 1 << 20});
+  submit();
+  EXPECT_EQ(start_all(plan), (std::vector<std::int64_t>{64, 64, 64, 64, 128, 128}));
+}
+
+TEST(Plan, ASmallerWindowStartsNothingUntilThereIsRoom) {
+  Plan plan({.partition_bytes = 64, .credit_bytes = 256});
+  const TaskId task = plan.submit_collective({}, updates(plan.add_data()), 64 * 8);
+  EXPECT_EQ(start_all(plan).size(), 4u);
+  plan.configure({.partition_bytes = 64, .credit_bytes = 128});
+  for (const std::size_t starts : {0, 0, 1, 1}) {
+    plan.finish_part(task, 64);
+    EXPECT_EQ(start_all(plan).size(), starts);
+  }
+  plan.configure({.partition_bytes = 64, .credit_bytes = 192});
+  EXPECT_EQ(start_all(plan).size(), 1u) << "a larger one, at once";
+}
+
+TEST(Plan, AnOrderChangesOnlyWhileNothingRuns) {
+  PlanOptions options{.partition_bytes = 64, .credit_bytes = 64, .order = PartOrder::priority};
+  Plan plan(options);
+  for (const auto order : {PartOrder::fifo, PartOrder::announced, PartOrder::priority,
+                           PartOrder::announced, PartOrder::fifo}) {
+    options.order = order;
+    plan.configure(options);
+    const TaskId first = plan.submit_collective({.priority = 2}, updates(plan.add_data()), 64);
+    const TaskId urgent = plan.submit_collective({.priority = 1}, updates(plan.add_data()), 64);
+    const std::uint64_t number = plan.submitted_collectives() - 1;
+    if (order == PartOrder::announced) plan.announce(std::vector{number, number - 1});
+    auto part = plan.next_part();
+    ASSERT_TRUE(part);
+    EXPECT_EQ(part->task, order == PartOrder::fifo ? first : urgent);
+    plan.finish_part(part->task, 64);
+    part = plan.next_part();
+    ASSERT_TRUE(part);
+    options.order = order == PartOrder::fifo ? PartOrder::priority : PartOrder::fifo;
+    EXPECT_DEATH(plan.configure(options), "the order changes while tasks run");
+    plan.finish_part(part->task, 64);
+  }
+}
+
+/// Drives a random plan to its end with random timing and checks its laws on the way; now and then
+/// it gets another partition and window, and another order where nobody announces one.
+class RandomRun {
+ public:
+  RandomRun(std::uint64_t seed, const PlanOptions& options)
+      : random_(seed), options_(options), plan_(options) {
+    for (std::size_t i = 0; i < 1 + seed % 7; ++i) data_.push_back(plan_.add_data());
+  }
+
+  void run() {
+    for (int i = 0; i < 40; ++i) {
+      if (submissions_() % 8 == 0) configure();
+      submit();
+      for (auto n = random_() % 4; n > 0; --n) advance();
+    }
+    while (plan_.unfinished() > 0) {
+      const std::size_t before =
+          plan_.unfinished() + running_.size() + in_flight_.size() + started_.size();
+      advance();
+      stalls_ = before == plan_.unfinished() + running_.size() + in_flight_.size() + started_.size()
+                    ? stalls_ + 1
+                    : 0;
+      ASSERT_LT(stalls_, 1000) << "deadlock";
+    }
+    for (const auto& [task, bytes] : bytes_) ASSERT_EQ(started_bytes_[task], bytes);
+  }
+
+  /// Which collective each started part belongs to, in order.
+  const std::vector<std::uint64_t>& started() const { return started_; }
+  void announce(const std::vector<std::uint64_t>& order) { plan_.announce(order); }
+
+ private:
+  void configure() {
+    // Parts must be the same whatever the timing; the window need not.
+    options_.partition_bytes = static_cast<std::int64_t>(1 + submissions_() % 600);
+    options_.credit_bytes = static_cast<std::int64_t>(1 + random_() % 1200);
+    if (plan_.unfinished() == 0 && options_.order != PartOrder::announced)
+      options_.order = random_() % 2 ? PartOrder::fifo : PartOrder::priority;
+    plan_.configure(options_);
+    order_since_ = started_.size();
+  }
+
+  void submit() {
+    std::vector<Access> accesses;
+    // What is submitted must not depend on timing, so it has a generator of its own.
+    for (auto n = submissions_() % 3; n > 0; --n) {
+      accesses.push_back(
+          {data_[submissions_() % data_.size()], static_cast<AccessMode>(submissions_() % 3)});
+    }
+    const auto priority = static_cast<std::uint32_t>(submissions_() % 5);
+    if (submissions_() % 2) {
+      plan_.submit_compute({.name = {}, .priority = priority}, accesses);
+    } else {
+      const auto bytes = static_cast<std::int64_t>(submissions_() % 1000);
+      plan_.submit_collective({.name = {}, .priority = priority}, accesses, bytes);
+      partition_[bytes_.size()] = options_.partition_bytes;
+      bytes_[bytes_.size()] = bytes;
+    }
+  }
+
+  void advance() {
+    switch (random_() % 4) {
+      case 0:
+        if (const auto task = plan_.next_compute()) running_.push_back(*task);
+        break;
+      case 1:
+        if (const auto part = plan_.next_part()) start(*part);
+        break;
+      case 2:
+        if (!running_.empty()) {
+          std::swap(running_[random_() % running_.size()], running_.back());
+          plan_.finish_compute(running_.back());
+          running_.pop_back();
+        }
+        break;
+      default:
+        if (!in_flight_.empty()) {
+          std::swap(in_flight_[random_() % in_flight_.size()], in_flight_.back());
+          plan_.finish_part(in_flight_.back().task, in_flight_.back().bytes);
+          in_flight_.pop_back();
+        }
+    }
+  }
+
+  void start(const PartDecision& part) {
+    ASSERT_EQ(part.bytes,
+              std::min(bytes_[part.collective] - part.offset_bytes,
+                       part_bytes(bytes_[part.collective], partition_[part.collective])))
+        << "cut by the partition of its submission";
+    ASSERT_EQ(part.offset_bytes, started_bytes_[part.collective])
+        << "parts start in order, each once";
+    started_bytes_[part.collective] += part.bytes;
+    in_flight_.push_back(part);
+    started_.push_back(part.collective);
+    ASSERT_TRUE(plan_.in_flight_bytes() <= options_.credit_bytes || in_flight_.size() == 1)
+        << "credit exceeded";
+    if (options_.order == PartOrder::fifo && started_.size() > order_since_ + 1) {
+      ASSERT_LE(started_[started_.size() - 2], started_.back());
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::mt19937_64 submissions_{5};
+  PlanOptions options_;
+  Plan plan_;
+  std::vector<DataId> data_;
+  std::vector<TaskId> running_;
+  std::vector<PartDecision> in_flight_;
+  std::vector<std::uint64_t> started_;
+  std::size_t order_since_ = 0;  // of started_
+  std::map<std::uint64_t, std::int64_t> bytes_, partition_, started_bytes_;
+  int stalls_ = 0;
+};
+
+PlanOptions random_options(std::uint64_t seed, PartOrder order) {
+  std::mt19937_64 random(seed);
+  return {.partition_bytes = static_cast<std::int64_t>(1 + random() % 600),
+          .credit_bytes = static_cast<std::int64_t>(1 + random() % 1200),
+          .order = order};
+}
+
+TEST(Plan, RandomRunsFinishWithinTheCreditWindowEachPartOnce) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomRun run(seed, random_options(seed, seed % 2 ? PartOrder::fifo : PartOrder::priority));
+    ASSERT_NO_FATAL_FAILURE(run.run());
+  }
+}
+
+TEST(Plan, AFollowerStartsPartsInTheAnnouncedOrderWhateverItsTiming) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomRun leader(seed, random_options(seed, PartOrder::priority));
+    ASSERT_NO_FATAL_FAILURE(leader.run());
+    // The same data count (seed mod 7), other timing.
+    RandomRun follower(seed + 7 * 1000, random_options(seed, PartOrder::announced));
+    follower.announce(leader.started());
+    ASSERT_NO_FATAL_FAILURE(follower.run());
+    ASSERT_EQ(follower.started(), leader.started());
+  }
+}
+
+/// Runs `launches` of a random step, each derived anew or all from one capture, with random timing;
+/// gives the order in which tasks ended, as indices counted over all launches.
+std::vector<std::uint64_t> order_of_ends(std::uint64_t seed, const PlanOptions& options,
+                                         const std::vector<CapturedStep::Task>& tasks, int launches,
+                                         bool replayed) {
+  std::mt19937_64 random(seed);
+  Plan plan(options);
+  const auto step = std::make_shared<const CapturedStep>(tasks);
+  for (int i = 0; i < 8; ++i) plan.add_data();
+  const auto n = static_cast<std::uint64_t>(tasks.size());
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> number_of;
+  std::uint64_t submitted = 0, finished = 0;
+  std::vector<std::uint64_t> ends;
+  std::vector<TaskId> running;
+  std::vector<PartDecision> in_flight;
+  const auto submit = [&] {
+    if (replayed && !plan.may_launch(*step)) return;
+    // A launch may run one ahead, as a scheduler lets it.
+    if (!replayed && submitted - finished > n) return;
+    const TaskId first = replayed ? plan.launch(step) : TaskId{};
+    for (std::uint32_t i = 0; i < tasks.size(); ++i) {
+      const auto& task = tasks[i];
+      const TaskOptions of_task{.name = task.name, .priority = task.priority};
+      const TaskId id = replayed ? step->id_of(i, first)
+                        : task.is_collective
+                            ? plan.submit_collective(of_task, task.accesses, task.bytes)
+                            : plan.submit_compute(of_task, task.accesses);
+      number_of[{id.slot, id.generation}] = submitted++;
+    }
+  };
+  const auto end = [&](TaskId id) {
+    ends.push_back(number_of.at({id.slot, id.generation}));
+    ++finished;
+  };
+  const std::uint64_t all = n * static_cast<std::uint64_t>(launches);
+  for (int idle = 0; finished < all; ++idle) {
+    EXPECT_LT(idle, 100'000) << "deadlock";
+    if (idle >= 100'000) break;
+    if (submitted < all && random() % 8 == 0) submit();
+    if (const auto task = plan.next_compute()) running.push_back(*task);
+    if (const auto part = plan.next_part()) in_flight.push_back(*part);
+    if (!running.empty() && random() % 2) {
+      std::swap(running[random() % running.size()], running.back());
+      plan.finish_compute(running.back());
+      end(running.back());
+      running.pop_back();
+    }
+    if (!in_flight.empty() && random() % 2) {
+      std::swap(in_flight[random() % in_flight.size()], in_flight.back());
+      const PartDecision part = in_flight.back();
+      if (plan.finish_part(part.task, part.bytes)) end(part.task);
+      in_flight.pop_back();
+    }
+  }
+  return ends;
+}
+
+TEST(Plan, ALaunchedStepKeepsTheOrderOfConflictingAccesses) {
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    std::vector<CapturedStep::Task> tasks(1 + random() % 12);
+    for (auto& task : tasks) {
+      task.priority = static_cast<std::uint32_t>(random() % 4);
+      task.is_collective = random() % 3 == 0;
+      task.bytes = task.is_collective ? static_cast<std::int64_t>(random() % 900) : 0;
+      for (auto n = random() % 4; n > 0; --n) {
+        task.accesses.push_back({DataId{static_cast<std::uint32_t>(random() % 5)},
+                                 static_cast<AccessMode>(random() % 3)});
+      }
+    }
+    const auto options = random_options(seed, seed % 2 ? PartOrder::fifo : PartOrder::priority);
+    const bool replayed = seed % 3 != 0;
+    const auto ends = order_of_ends(seed, options, tasks, 6, replayed);
+    const auto n = tasks.size();
+    ASSERT_EQ(ends.size(), 6 * n);
+    std::vector<std::size_t> place(ends.size(), ~std::size_t{0});
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      ASSERT_EQ(place[ends[i]], ~std::size_t{0}) << "a task ended twice";
+      place[ends[i]] = i;
+    }
+    const auto conflict = [&](std::size_t a, std::size_t b) {
+      for (const Access& x : tasks[a % n].accesses) {
+        for (const Access& y : tasks[b % n].accesses) {
+          if (x.data == y.data && (x.mode != AccessMode::read || y.mode != AccessMode::read))
+            return true;
+        }
+      }
+      return false;
+    };
+    for (std::size_t a = 0; a < ends.size(); ++a) {
+      for (std::size_t b = a + 1; b < ends.size(); ++b) {
+        if (conflict(a, b)) {
+          ASSERT_LT(place[a], place[b]) << a << " before " << b;
+        }
+      }
+    }
+  }
+}
+
+TEST(Plan, TheSameCallsGiveTheSameDecisions) {
+  RandomRun a(3, random_options(3, PartOrder::priority)),
+      b(3, random_options(3, PartOrder::priority));
+  a.run();
+  b.run();
+  EXPECT_EQ(a.started(), b.started());
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,48 @@
+// Nothing is allocated inside a step but the bodies of what may be divided, one each.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "tests/examples/gpt2/model/host_model.h"
+#include "tests/examples/gpt2/model/submitters.h"
+
+namespace {
+std::atomic<long> allocations = 0;
+}
+
+// Not inlined: GCC would take new and free() of one object for a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace hocket {
+namespace {
+
+TEST(Gpt2Model, AllocatesNothingInAStep) {
+  const Text text(std::string(200, 'a'));
+  const HostModel model({.layers = 2, .heads = 2, .d_model = 32, .sequence = 16, .batch = 2},
+                        {.steps = 4}, text);
+  ImmediateSubmitter submitter;
+  model->attach(submitter);
+  model->submit_step(0);  // BLAS makes its buffers in the first product
+  const long before = allocations;
+  const int divisible = submitter.divisible;
+  for (int step = 1; step < 4; ++step) model->submit_step(step);
+  EXPECT_LE(allocations - before, submitter.divisible - divisible);
+  EXPECT_GT(before, 0);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,44 @@
+#pragma once
+
+// The example as a job, started as a user would.
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "tuner/trial/cancel.h"
+#include "tuner/trial/process.h"
+
+namespace hocket {
+
+inline ProcessResult run_command(std::vector<std::string> command,
+                                 const std::vector<std::string>& arguments,
+                                 const std::map<std::string, std::string>& environment) {
+  const SteadyClock clock;
+  const CancelToken cancel;
+  ProcessOptions options;
+  options.argv = std::move(command);
+  options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+  // A store or a daemon of the machine's user must not change what the test sees.
+  options.environment = {{"HOCKET_STORE", "/nonexistent/hocket.db"}, {"HOCKET_DAEMON", ""}};
+  for (const auto& [name, value] : environment) options.environment[name] = value;
+  options.time_limit_ns = 100'000'000'000;
+  return run_process(options, clock, cancel).value();
+}
+
+/// Two processes over TCP.
+inline ProcessResult run_job(const std::vector<std::string>& arguments,
+                             const std::map<std::string, std::string>& environment = {}) {
+  return run_command({HOCKET_BIN "/hocket", "run", "--ranks", "2", "--", HOCKET_BIN "/gpt2"},
+                     arguments, environment);
+}
+
+/// One process.
+inline ProcessResult run_alone(const std::vector<std::string>& arguments,
+                               const std::map<std::string, std::string>& environment = {}) {
+  return run_command({HOCKET_BIN "/gpt2"}, arguments, environment);
+}
+
+}  // namespace hocket

@@ -1,0 +1,193 @@
+#include "examples/gpt2/job/step_recorder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "core/partitioning/step_partition.h"
+#include "tests/examples/gpt2/model/host_model.h"
+#include "tests/examples/gpt2/model/submitters.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Gpt2Config kConfig{.layers = 2, .heads = 2, .d_model = 32, .sequence = 16, .batch = 2};
+const Text kText("whoever rests while the others sing is part of the song all the same");
+
+StepDescription record(TrainingOptions options = {}) {
+  options.world_size = 4;
+  options.ranks_per_host = 2;
+  const HostModel model(kConfig, options, kText);
+  return record_step(*model);
+}
+
+const StepTask& find(const StepDescription& step, const std::string& name) {
+  const auto found = std::ranges::find(step.tasks, name, &StepTask::name);
+  EXPECT_NE(found, step.tasks.end()) << name;
+  return found == step.tasks.end() ? step.tasks.front() : *found;
+}
+
+TEST(StepRecorder, EveryTaskHasItsRegion) {
+  const StepDescription step = record();
+  std::set<std::string> regions;
+  for (const StepTask& task : step.tasks) regions.insert(task.place.region);
+  EXPECT_EQ(regions,
+            (std::set<std::string>{"forward_embedding", "forward_layer0", "forward_layer1",
+                                   "forward_head", "backward_head", "backward_layer1",
+                                   "backward_layer0", "backward_embedding", "update_embedding",
+                                   "update_layer0", "update_layer1", "update_head"}));
+  const std::pair<const char*, const char*> some[] = {
+      {"batch", "forward_embedding"},     {"block.1.mlp.gelu", "forward_layer1"},
+      {"loss", "forward_head"},           {"head.dx", "backward_head"},
+      {"block.0.mlp", "backward_layer0"}, {"block.0.mlp.adamw", "update_layer0"},
+      {"final_norm", "backward_head"},    {"embedding", "backward_embedding"}};
+  for (const auto& [name, region] : some) EXPECT_EQ(find(step, name).place.region, region) << name;
+}
+
+TEST(StepRecorder, TheStepIsValidAndReadBackFromItsText) {
+  for (const bool shards : {false, true}) {
+    StepDescription step = record({.micro_batches = 3, .shard_optimizer = shards});
+    step.collective.beta_ns_per_byte = 1;
+    const auto ok = validate(step);
+    ASSERT_TRUE(ok) << ok.error().message;
+    EXPECT_EQ(step.ranks, 4);
+    EXPECT_EQ(step.ranks_per_host, 2);
+    EXPECT_GT(step.micro_batch_bytes, 0);
+    EXPECT_GT(step.memory_limit_bytes, 3 * step.micro_batch_bytes);
+    const auto read = parse_step_description(to_json(step).dump());
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->tasks.size(), step.tasks.size());
+    for (std::size_t i = 0; i < step.tasks.size(); ++i) {
+      EXPECT_EQ(read->tasks[i].place.region, step.tasks[i].place.region);
+      EXPECT_EQ(read->tasks[i].place.micro_batch, step.tasks[i].place.micro_batch);
+      EXPECT_EQ(read->tasks[i].place.dimensions.size(), step.tasks[i].place.dimensions.size());
+      EXPECT_EQ(read->tasks[i].collective, step.tasks[i].collective);
+    }
+  }
+}
+
+TEST(StepRecorder, ComputationsOfPassesHaveTheirMicroBatchAndOthersNone) {
+  const StepDescription step = record({.micro_batches = 3});
+  std::vector<int> tasks(3);
+  for (const StepTask& task : step.tasks) {
+    const bool is_update = task.place.region.starts_with("update_");
+    EXPECT_EQ(task.place.micro_batch == kNoMicroBatch, is_update || task.collective.has_value())
+        << task.name;
+    if (task.place.micro_batch != kNoMicroBatch) ++tasks.at(task.place.micro_batch);
+  }
+  EXPECT_EQ(tasks, std::vector<int>(3, tasks[0]));
+  for (const StepTask& task : record().tasks) EXPECT_EQ(task.place.micro_batch, kNoMicroBatch);
+}
+
+TEST(StepRecorder, WhatDoesNotFitTheStepIsRefusedByName) {
+  const StepDescription step = record({.micro_batches = 3});
+  const auto message = [&](const ScheduleConfig& config) {
+    const auto partitioned = partition_step(step, config);
+    return partitioned ? std::string() : partitioned.error().message;
+  };
+  ScheduleConfig region, dimension, group;
+  region.regions["backward_layr1"].launch = CollectiveLaunch::deferred;
+  EXPECT_THAT(message(region), HasSubstr("backward_layr1"));
+  EXPECT_THAT(message(region), HasSubstr("backward_layer1"));
+  dimension.regions["backward_layer1"].compute_parts = 2;
+  dimension.regions["backward_layer1"].dimension = "columns";
+  EXPECT_THAT(message(dimension), HasSubstr("regions.backward_layer1.dimension"));
+  group.group_ranks = 3;
+  EXPECT_THAT(message(group), HasSubstr("group_ranks"));
+}
+
+/// Looks whether pieces write what their slices say, and nothing else.
+class SliceChecker final : public Submitter {
+ public:
+  explicit SliceChecker(const TrainingOptions& options) : options_(options) {}
+
+  RankGrid grid() const override { return options_.grid(); }
+  DataId add_data() override { return {data_++}; }
+  void compute(const TaskOptions&, std::span<const Access>, TaskBody body) override { body(); }
+  void compute_pieces(const TaskOptions& options, std::span<const Access> accesses,
+                      PieceBody body) override {
+    SCOPED_TRACE(options.name);
+    for (std::uint32_t i = 0; i < options.place->dimensions.size(); ++i) {
+      const Dimension& dimension = options.place->dimensions[i];
+      if (dimension.kind != DimensionKind::outer) continue;
+      for (const std::int64_t unit : {std::int64_t{0}, dimension.extent / 2, dimension.extent - 1})
+        check(dimension, {i, unit, unit + 1}, accesses, body);
+    }
+    body({0, 0, options.place->dimensions.front().extent});
+  }
+  void all_reduce(const TaskOptions&, DataId, std::span<float>) override {}
+  void reduce_scatter(const TaskOptions&, DataId, std::span<float>) override {}
+  void all_gather(const TaskOptions&, DataId, std::span<float>) override {}
+
+  std::vector<Buffer> written;  ///< what pieces may write
+  int checked = 0;
+
+ private:
+  void check(const Dimension& dimension, const TaskPiece& piece, std::span<const Access> accesses,
+             const PieceBody& body) {
+    for (const DimensionSlice& slice : dimension.slices) {
+      const auto buffer = std::ranges::find(written, slice.data, &Buffer::id);
+      const auto access = std::ranges::find(accesses, slice.data, &Access::data);
+      if (buffer == written.end() || access->mode == AccessMode::read) continue;
+      const std::span values(static_cast<float*>(buffer->memory), buffer->size);
+      const std::vector<float> before(values.begin(), values.end());
+      body(piece);
+      const auto bytes = static_cast<std::int64_t>(values.size_bytes());
+      std::int64_t begin = slice.begin_bytes + piece.begin * slice.bytes_per_unit;
+      std::int64_t end = slice.begin_bytes + piece.end * slice.bytes_per_unit;
+      if (piece.end == dimension.extent) end += slice.tail_bytes;
+      if (slice.of_block) {
+        const BlockRange block = block_range(bytes, grid(), options_.rank);
+        begin = std::min(block.begin + begin, block.end);
+        end = std::min(block.begin + end, block.end);
+      }
+      int inside = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i * sizeof(float));
+        const bool changed = before[i] != values[i];
+        const bool is_own = at >= begin && at < end;
+        inside += changed && is_own;
+        ASSERT_TRUE(is_own || !changed) << "element " << i << " of a piece from " << piece.begin;
+      }
+      // A gradient may be 0 here and there.
+      EXPECT_GE(2 * inside, (end - begin) / static_cast<std::int64_t>(sizeof(float)))
+          << "a piece from " << piece.begin;
+      std::copy(before.begin(), before.end(), values.begin());
+      ++checked;
+    }
+  }
+
+  const TrainingOptions options_;
+  std::uint32_t data_ = 0;
+};
+
+/// Of a model with gradients that nobody has computed, so that each is seen to change.
+int check_slices(const TrainingOptions& options, bool parameters) {
+  const HostModel model(kConfig, options, kText);
+  SliceChecker checker(options);
+  model->attach(checker);
+  for (ParameterGroup& group : model->groups())
+    checker.written.push_back(parameters ? group.parameters() : group.gradients());
+  for (ParameterGroup& group : model->groups()) {
+    if (!parameters) std::ranges::fill(floats(group.gradients()), 7.0f);
+  }
+  model->submit_step(0);
+  return checker.checked;
+}
+
+TEST(StepRecorder, PiecesWriteTheirSlicesAlone) {
+  EXPECT_EQ(check_slices({}, false), 3 * (4 * 2 + 1 + 2 * 2 + 1)) << "products and norms";
+  EXPECT_EQ(check_slices({}, true), 3 * 6) << "updates of six groups";
+  for (const int rank : {0, 1, 2}) {
+    SCOPED_TRACE(rank);
+    EXPECT_EQ(check_slices({.rank = rank, .world_size = 3, .shard_optimizer = true}, true), 3 * 6);
+  }
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,170 @@
+#pragma once
+
+// Stand-ins for the scheduler: one that runs tasks at once, one that keeps them so that a test can
+// look at them and run them in any order that their accesses allow. Single-threaded.
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "examples/gpt2/model/submitter.h"
+
+namespace hocket {
+
+/// What stands for a sum over ranks.
+using Sum = std::function<void(std::span<float>)>;
+
+/// Runs everything in the order of submission, and what may be divided along a random dimension in
+/// random pieces where it is told to.
+class ImmediateSubmitter final : public Submitter {
+ public:
+  RankGrid grid() const override { return ranks; }
+  DataId add_data() override { return {data_++}; }
+  void compute(const TaskOptions& options, std::span<const Access>, TaskBody body) override {
+    if (updates || !options.name.ends_with(".adamw")) body();
+  }
+  void compute_pieces(const TaskOptions& options, std::span<const Access>,
+                      PieceBody body) override {
+    ++divisible;
+    if (!updates && options.name.ends_with(".adamw")) return;
+    if (!random) return body({0, 0, options.place->dimensions.front().extent});
+    for (const TaskPiece& piece : divide(*options.place)) body(piece);
+  }
+  void all_reduce(const TaskOptions&, DataId, std::span<float> values) override {
+    if (sum) sum(values);
+  }
+  void reduce_scatter(const TaskOptions&, DataId, std::span<float> values) override {
+    if (sum) sum(values);
+  }
+  void all_gather(const TaskOptions&, DataId, std::span<float>) override {}
+
+  Sum sum;
+  bool updates = true;  ///< whether parameters are changed
+  RankGrid ranks = {};
+  /// What to divide with; null: nothing is divided.
+  std::mt19937_64* random = nullptr;
+  int divisible = 0;  ///< what came that may be divided
+
+ private:
+  /// Pieces in their order, which is that of a contraction.
+  std::vector<TaskPiece> divide(const TaskPlace& place) {
+    const auto dimension = static_cast<std::uint32_t>((*random)() % place.dimensions.size());
+    const std::int64_t extent = place.dimensions[dimension].extent;
+    std::vector<TaskPiece> pieces;
+    for (std::int64_t begin = 0; begin < extent;) {
+      const auto left = static_cast<std::uint64_t>(extent - begin);
+      const auto size = 1 + static_cast<std::int64_t>((*random)() % left);
+      pieces.push_back({dimension, begin, begin + size});
+      begin += size;
+    }
+    return pieces;
+  }
+
+  std::uint32_t data_ = 0;
+};
+
+struct RecordedTask {
+  std::string name;
+  std::uint32_t priority = 0;
+  TaskPlace place;
+  std::vector<Access> accesses;
+  TaskBody body;
+  std::span<float> values;  ///< of a collective
+  int step = 0;
+  std::vector<std::size_t> predecessors;
+
+  bool collective() const { return !values.empty(); }
+};
+
+/// Keeps tasks with the earlier ones that each has to wait for: those that access the same data,
+/// unless both only read it.
+class RecordingSubmitter final : public Submitter {
+ public:
+  RankGrid grid() const override { return {}; }
+  DataId add_data() override {
+    accesses_.emplace_back();
+    return {static_cast<std::uint32_t>(accesses_.size() - 1)};
+  }
+  void compute(const TaskOptions& options, std::span<const Access> accesses,
+               TaskBody body) override {
+    add(options, accesses).body = std::move(body);
+  }
+  void compute_pieces(const TaskOptions& options, std::span<const Access> accesses,
+                      PieceBody body) override {
+    const TaskPiece whole{0, 0, options.place->dimensions.at(0).extent};
+    add(options, accesses).body = [body = std::move(body), whole] { body(whole); };
+  }
+  void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) override {
+    all_reduce(options, data, values);
+  }
+  void all_gather(const TaskOptions& options, DataId data, std::span<float> values) override {
+    all_reduce(options, data, values);
+  }
+  void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) override {
+    const Access access = update(data);
+    add(options, {&access, 1}).values = values;
+  }
+
+  void end_step() { ++step_; }
+
+  std::vector<RecordedTask>& tasks() { return tasks_; }
+
+  /// Whether `later` waits for `earlier`, directly or through others.
+  bool depends(std::size_t later, std::size_t earlier) const {
+    std::vector<bool> reached(later + 1, false);
+    reached[later] = true;
+    for (std::size_t task = later; task > earlier; --task) {
+      if (!reached[task]) continue;
+      for (const std::size_t predecessor : tasks_[task].predecessors) reached[predecessor] = true;
+    }
+    return reached[earlier];
+  }
+
+  /// Runs all tasks; `choose` picks one of the tasks that may run (never none, in order of
+  /// submission).
+  void run(const std::function<std::size_t(std::span<const std::size_t>)>& choose, const Sum& sum) {
+    std::vector<bool> done(tasks_.size(), false);
+    for (std::size_t count = 0; count < tasks_.size(); ++count) {
+      std::vector<std::size_t> ready;
+      for (std::size_t i = 0; i < tasks_.size(); ++i) {
+        bool free = !done[i];
+        for (const std::size_t predecessor : tasks_[i].predecessors)
+          free = free && done[predecessor];
+        if (free) ready.push_back(i);
+      }
+      RecordedTask& task = tasks_[choose(ready)];
+      task.collective() ? sum(task.values) : task.body();
+      done[&task - tasks_.data()] = true;
+    }
+  }
+
+ private:
+  RecordedTask& add(const TaskOptions& options, std::span<const Access> accesses) {
+    RecordedTask& task = tasks_.emplace_back();
+    task.name = options.name;
+    task.priority = options.priority;
+    if (options.place) task.place = *options.place;
+    task.accesses.assign(accesses.begin(), accesses.end());
+    task.step = step_;
+    for (const Access& access : accesses) {
+      auto& earlier = accesses_.at(access.data.index);
+      for (const auto& [index, mode] : earlier) {
+        if (mode != AccessMode::read || access.mode != AccessMode::read)
+          task.predecessors.push_back(index);
+      }
+      earlier.emplace_back(tasks_.size() - 1, access.mode);
+    }
+    return task;
+  }
+
+  int step_ = 0;
+  std::vector<RecordedTask> tasks_;
+  std::vector<std::vector<std::pair<std::size_t, AccessMode>>>
+      accesses_;  // by data, in order of submission
+};
+
+}  // namespace hocket

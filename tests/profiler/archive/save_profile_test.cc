@@ -1,0 +1,183 @@
+#include "profiler/archive/save_profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "core/sim/simulator.h"
+#include "core/step/schedule_config.h"
+#include "store/trace_file.h"
+#include "tests/store/faulty_store.h"
+#include "tests/store/fixtures.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kIterations = 5;
+
+StepDescription step_of_two_ranks() {
+  StepDescription step;
+  step.layers = {{"a", 4'000'000, 200'000, 400'000}, {"b", 2'000'000, 300'000, 500'000}};
+  step.collective = {20'000, 0.2, 0};
+  step.ranks = 2;
+  step.rank_compute_scale = {1, 1.25};
+  return step;
+}
+
+/// A simulated job of two ranks, each profiled.
+class SaveProfile : public testing::Test {
+ protected:
+  ProfileResult profile_rank(std::int64_t rank) {
+    SimulationClock clock;
+    ProfileSession session({.clock = clock,
+                            .rank = rank,
+                            .ranks = 2,
+                            .host = "host",
+                            .source = "simulator",
+                            .realtime_ns = [&clock] { return clock.now_ns(); }});
+    must(session.start({.first_step = 2, .steps = kIterations}));
+    const auto simulation = must(simulate(step_of_two_ranks(), {.config = config_,
+                                                                .iterations = kIterations + 8,
+                                                                .trace = &session,
+                                                                .observer = &session,
+                                                                .clock = &clock,
+                                                                .watched_rank = rank}));
+    return session.take().value();
+  }
+
+  /// Of both ranks, which share a clock.
+  ProfileToSave profile() {
+    ProfileToSave to_save{.folder = must(create_profile_folder(*store_, path_, "job")),
+                          .ranks = {},
+                          .config = to_json(config_)};
+    for (std::int64_t rank = 0; rank < 2; ++rank) {
+      ProfileResult result = profile_rank(rank);
+      if (rank == 0) to_save.structure = result.structure;
+      to_save.ranks.push_back({std::move(result.trace)});
+    }
+    return to_save;
+  }
+
+  const TemporaryFolder dir_;
+  const std::string path_ = dir_.file("hocket.db");
+  const std::unique_ptr<Store> store_ = make_memory_store();
+  const ScheduleConfig config_;
+};
+
+TEST_F(SaveProfile, TheStoreHasAllOfIt) {
+  ProfileToSave to_save = profile();
+  to_save.overhead = ProfileOverhead{1010, 1000, 7, 8, 10};
+  to_save.notes = {"a note"};
+  const auto traces = std::vector{to_save.ranks[0].trace, to_save.ranks[1].trace};
+  const ProfileFolder folder = to_save.folder;
+  const auto saved = must(save_profile(*store_, path_, std::move(to_save)));
+  const ProfileRow row = must(store_->profile(folder.name));
+  EXPECT_TRUE(row == saved);
+  EXPECT_EQ(row.source, "simulator");
+  EXPECT_EQ(row.config, to_json(config_));
+  EXPECT_TRUE(must(step_structure_from_json(row.structure)).tasks.size() == 6);
+  EXPECT_EQ(row.detail["overhead"]["plain"], 8);
+  EXPECT_NEAR(row.detail["overhead"]["share"].get<double>(), 0.01, 1e-9);
+  EXPECT_NEAR(row.detail["overhead"]["share_margin"].get<double>(), 0.0196, 1e-9);
+  EXPECT_THAT(row.detail["notes"].dump(), HasSubstr("a note"));
+  ASSERT_EQ(row.ranks.size(), 2u);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(row.ranks[rank].trace_path,
+              trace_file_path(folder.path, static_cast<std::int64_t>(rank)));
+    const auto file = must(open_trace_file(row.ranks[rank].trace_path));
+    EXPECT_TRUE(must(file->read()) == traces[rank]);
+    EXPECT_TRUE(must(file->summary()).is_finished);
+    EXPECT_EQ(row.ranks[rank].records, std::ssize(traces[rank].records));
+    EXPECT_TRUE(clock_fit_from_json(row.ranks[rank].clock_fit));
+  }
+  EXPECT_EQ(must(store_->profile_iterations(row.id)).size(), 2 * kIterations);
+}
+
+TEST_F(SaveProfile, ItsSumsHold) {
+  const auto row = must(save_profile(*store_, path_, profile()));
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> starts;
+  for (const ProfileIteration& it : must(store_->profile_iterations(row.id))) {
+    EXPECT_LE(it.exposed_ns, it.communication_ns);
+    EXPECT_LE(it.compute_ns + it.exposed_ns, it.wall_ns);
+    EXPECT_GT(it.compute_ns, 0);
+    starts[{it.rank, it.step}] = it.begin_ns;
+  }
+  std::map<std::string, double> first;
+  for (const ProfileMetric& metric : must(store_->profile_metrics(row.id))) {
+    if (!metric.rank || *metric.rank == 0) first[metric.name] = metric.value;
+  }
+  // Every step of this job is the same, so medians add up like the steps do.
+  EXPECT_EQ(first["compute_ns"] + first["exposed_ns"] + first["other_ns"] + first["idle_ns"],
+            first["iteration_ns"]);
+  EXPECT_EQ(first["iterations"], kIterations);
+  const auto simulation = must(simulate(step_of_two_ranks(), {.config = config_}));
+  EXPECT_EQ(first["iteration_ns"], static_cast<double>(simulation.iteration_ns));
+  ASSERT_TRUE(first.contains("bound_ns")) << row.detail.dump();
+  EXPECT_NEAR(first["bound_ns"], static_cast<double>(simulation.bound_ns),
+              0.02 * static_cast<double>(simulation.bound_ns));
+}
+
+TEST_F(SaveProfile, ARankWithoutATraceIsARowThatSaysWhy) {
+  ProfileToSave to_save = profile();
+  to_save.ranks.pop_back();
+  to_save.missing = {{1, "its host does not see the folder"}};
+  const auto row = must(save_profile(*store_, path_, std::move(to_save)));
+  ASSERT_EQ(row.ranks.size(), 2u);
+  EXPECT_TRUE(row.ranks[1].trace_path.empty());
+  EXPECT_FALSE(row.ranks[0].trace_path.empty());
+  EXPECT_THAT(row.detail["notes"].dump(), HasSubstr("rank 1 has no trace: its host does not see"));
+}
+
+TEST_F(SaveProfile, ATraceThatCannotBeWrittenLeavesTheRest) {
+  ProfileToSave to_save = profile();
+  // Somebody else's file is where the trace goes.
+  std::filesystem::create_directory(trace_file_path(to_save.folder.path, 1));
+  const std::string folder = to_save.folder.path;
+  const auto row = must(save_profile(*store_, path_, std::move(to_save)));
+  ASSERT_EQ(row.ranks.size(), 2u);
+  EXPECT_FALSE(row.ranks[0].trace_path.empty());
+  EXPECT_TRUE(row.ranks[1].trace_path.empty());
+  EXPECT_GT(row.ranks[1].records, 0);
+  EXPECT_THAT(row.detail["notes"].dump(), HasSubstr("rank 1 has metrics and no trace"));
+  EXPECT_EQ(must(store_->profile_iterations(row.id)).size(), 2 * kIterations);
+}
+
+TEST_F(SaveProfile, WhatTheStoreRefusesLeavesNoFiles) {
+  ProfileToSave to_save = profile();
+  const std::string folder = to_save.folder.path;
+  FaultyStore faulty(*store_, 1);
+  const auto saved = save_profile(faulty, path_, std::move(to_save));
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error(), FaultyStore::fault());
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  EXPECT_TRUE(must(store_->profiles()).empty());
+}
+
+TEST_F(SaveProfile, ATraceThatIsWrittenAlreadyStaysWhereItIs) {
+  ProfileToSave to_save = profile();
+  const std::string path = dir_.file("elsewhere.sqlite");
+  std::ofstream(path) << "written by its rank";
+  to_save.ranks[0].trace_path = path;
+  FaultyStore faulty(*store_, 1);
+  ProfileToSave again = to_save;
+  EXPECT_FALSE(save_profile(faulty, path_, std::move(to_save)));
+  EXPECT_TRUE(std::filesystem::exists(path));
+  again.folder = must(create_profile_folder(*store_, path_, "job"));
+  const auto row = must(save_profile(*store_, path_, std::move(again)));
+  EXPECT_EQ(row.ranks[0].trace_path, path);
+}
+
+TEST_F(SaveProfile, NothingMeasuredIsSaid) {
+  ProfileToSave to_save = profile();
+  for (RankToSave& rank : to_save.ranks) rank.trace.step_starts.clear();
+  const auto row = must(save_profile(*store_, path_, std::move(to_save)));
+  EXPECT_TRUE(must(store_->profile_iterations(row.id)).empty());
+  EXPECT_THAT(row.detail["notes"].dump(), HasSubstr("no iteration is whole"));
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,103 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "profiler/calibration/calibration.h"
+#include "profiler/calibration/step_structure.h"
+#include "tests/profiler/simulated_trace.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+
+StepDescription random_layers(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
+  StepDescription step;
+  step.layers.resize(2 + random() % 8);
+  for (std::size_t i = 0; i < step.layers.size(); ++i) {
+    step.layers[i] = {"layer", (1 + below(2000)) * 640, 100'000 + below(2'000'000),
+                      100'000 + below(3'000'000)};
+  }
+  step.collective = {static_cast<double>(below(100'000)), static_cast<double>(1 + below(2)), 0};
+  return step;
+}
+
+/// As another profiler would have it: nothing is known of tasks.
+RankTrace foreign_trace(const StepDescription& step, const SimulationOptions& options) {
+  RankTrace trace = simulated_trace(step, options).trace;
+  for (TraceRecord& record : trace.records) record.task = kNoTask;
+  return trace;
+}
+
+SimulationOptions whole_collectives(CollectiveOrder order = CollectiveOrder::negotiated) {
+  SimulationOptions options;
+  options.config.partition_bytes = 1 << 30;
+  options.config.credit_bytes = 1 << 30;
+  options.config.order = order;
+  options.iterations = 8;
+  return options;
+}
+
+TEST(InferStructure, PredictsTheIterationOfWhereItCameFrom) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    const StepDescription step = random_layers(seed);
+    RankTrace trace = foreign_trace(step, whole_collectives());
+    const auto structure = infer_structure(trace);
+    ASSERT_TRUE(structure) << structure.error().message;
+    const ClockFit fit;
+    const auto calibration = calibrate(*structure, {&trace, 1}, {&fit, 1});
+    ASSERT_TRUE(calibration) << calibration.error().message;
+    const auto predicted = simulate(calibration->step, whole_collectives());
+    ASSERT_TRUE(predicted);
+    EXPECT_NEAR(static_cast<double>(predicted->iteration_ns) / calibration->measured_iteration_ns,
+                1, 0.05);
+  }
+}
+
+TEST(InferStructure, FindsBetweenWhichTasksACollectiveStands) {
+  StepDescription step;
+  step.layers = {{"first", 1000, 100'000, 100'000}, {"last", 1000, 100'000, 100'000}};
+  step.collective = {0, 10, 0};
+  RankTrace trace = foreign_trace(step, whole_collectives());
+  const auto structure = infer_structure(trace);
+  ASSERT_TRUE(structure) << structure.error().message;
+  ASSERT_EQ(structure->tasks.size(), 6u);
+  for (const StructureTask& collective : structure->tasks) {
+    if (!collective.collective) continue;
+    ASSERT_EQ(collective.accesses.size(), 1u);
+    const DataId moved = collective.accesses[0].data;
+    const std::string layer = collective.name.substr(collective.name.rfind(' ') + 1);
+    for (const StructureTask& task : structure->tasks) {
+      for (const Access& access : task.accesses) {
+        if (task.collective || access.data != moved) continue;
+        // Who waits for it is the first that began afterwards, here always in a forward pass.
+        if (access.mode == AccessMode::read) {
+          EXPECT_THAT(task.name, HasSubstr("forward"));
+        } else {
+          EXPECT_THAT(task.name, HasSubstr("backward"));
+          EXPECT_THAT(task.name, HasSubstr(layer));
+        }
+      }
+    }
+  }
+}
+
+TEST(InferStructure, StepsThatDifferAreNoStep) {
+  RankTrace trace = foreign_trace(random_layers(1), whole_collectives());
+  std::uint32_t name = 0;
+  for (TraceRecord& record : trace.records) {
+    trace.names.push_back("once " + std::to_string(name));
+    record.name = static_cast<std::uint32_t>(trace.names.size() - 1);
+    ++name;
+  }
+  EXPECT_THAT(infer_structure(trace).error().message, HasSubstr("its steps differ"));
+  RankTrace empty;
+  EXPECT_THAT(infer_structure(empty).error().message, HasSubstr("no whole step"));
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,80 @@
+// A trace that PyTorch itself makes, imported.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "profiler/formats/chrome_import.h"
+
+namespace hocket {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kSteps = 4;
+
+bool runs(const std::string& command) {
+  return std::system((command + " >&2").c_str()) == 0;
+}
+
+std::int64_t count(const RankTrace& trace, TraceKind kind, std::int64_t step) {
+  std::int64_t found = 0;
+  for (const TraceRecord& record : trace.records) {
+    found += record.kind == kind && record.step == step ? 1 : 0;
+  }
+  return found;
+}
+
+TEST(PytorchImport, FindsStepsComputationAndAllReducesOnBothRanks) {
+  const std::string python = "/usr/bin/python3";
+  if (!runs(python + " -c 'import torch.distributed, torch.profiler' 2>/dev/null")) {
+    GTEST_SKIP() << "PyTorch is not installed: apt-get install python3-torch";
+  }
+  const fs::path folder =
+      fs::temp_directory_path() / ("hocket-pytorch-" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  // What it returns is not asked: the interpreter may abort at its exit, when all is written.
+  (void)runs(python + " " + HOCKET_PYTORCH_TRACE + " " + folder.string() + " " +
+             std::to_string(kSteps));
+  std::vector<RankTrace> traces;
+  for (const char* name : {"rank-0.json", "rank-1.json"}) {
+    std::ifstream file(folder / name);
+    ASSERT_TRUE(file) << "PyTorch wrote no " << name;
+    auto read = read_chrome_trace(file);
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read->traces.size(), 1U);
+    traces.push_back(std::move(read->traces.front()));
+  }
+  fs::remove_all(folder);
+
+  for (const RankTrace& trace : traces) {
+    EXPECT_EQ(trace.source, "kineto");
+    EXPECT_EQ(trace.quarantined, 0);
+    ASSERT_EQ(trace.step_starts.size(), static_cast<std::size_t>(kSteps) + 1);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(kSteps); ++i) {
+      const StepStart& start = trace.step_starts[i];
+      EXPECT_EQ(start.step, traces[0].step_starts[i].step) << "both ranks count alike";
+      EXPECT_GT(count(trace, TraceKind::compute, start.step), 0);
+      EXPECT_GT(count(trace, TraceKind::communication, start.step), 0);
+      EXPECT_EQ(count(trace, TraceKind::communication, start.step),
+                count(traces[0], TraceKind::communication, start.step));
+    }
+    const std::int64_t begin_ns = trace.step_starts.front().begin_ns;
+    const std::int64_t end_ns = trace.step_starts.back().begin_ns;
+    for (const TraceRecord& record : trace.records) {
+      if (record.kind != TraceKind::communication || record.step == kNoStep) continue;
+      EXPECT_EQ(record.collective, CollectiveKind::all_reduce);
+      EXPECT_NE(record.sequence, kNoSequence);
+      EXPECT_GE(record.begin_ns, begin_ns);
+      EXPECT_LE(record.begin_ns, end_ns);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hocket

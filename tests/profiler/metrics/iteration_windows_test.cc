@@ -1,0 +1,64 @@
+#include "profiler/metrics/iteration_windows.h"
+
+#include <gtest/gtest.h>
+
+namespace hocket {
+namespace {
+
+TEST(Windows, AStepHasOneWhenTheNextStepsStartIsKnown) {
+  const std::vector<StepStart> starts{{3, 100}, {4, 150}, {5, 150}, {6, 180}, {9, 300}, {10, 310}};
+  EXPECT_EQ(windows_of(starts, 0),
+            (std::vector<StepWindow>{{3, {100, 150}}, {5, {150, 180}}, {9, {300, 310}}}));
+  EXPECT_EQ(windows_of(starts, 4), (std::vector<StepWindow>{{5, {150, 180}}, {9, {300, 310}}}));
+  EXPECT_TRUE(windows_of(starts, 10).empty()) << "nothing marks the end of the last step";
+  EXPECT_TRUE(windows_of({}, 0).empty());
+}
+
+TEST(Windows, TimesThatRunBackwardsHaveNone) {
+  // Step 0 starts twice and again after step 1; step 2 begins inside step 0's window.
+  const std::vector<StepStart> starts{{0, 500}, {1, 400}, {0, 100}, {2, 300}, {3, 900}, {4, 950}};
+  EXPECT_EQ(windows_of(starts, 0), (std::vector<StepWindow>{{0, {100, 400}}, {3, {900, 950}}}));
+  EXPECT_TRUE(windows_of(std::vector<StepStart>{{0, -5}, {1, 5}}, 0).empty());
+}
+
+TEST(Windows, TheirTimeIsTheirUnion) {
+  const std::vector<StepStart> starts{{0, 10}, {1, 20}, {2, 40}, {5, 50}, {6, 60}};
+  EXPECT_EQ(time_of(windows_of(starts, 0)), (std::vector<Interval>{{10, 40}, {50, 60}}));
+}
+
+TEST(Windows, WhatCannotBeTrueIsNoActivity) {
+  TraceRecord good, no_lane, inverted, no_bytes;
+  good.begin_ns = 10, good.end_ns = 20;
+  no_lane = inverted = no_bytes = good;
+  no_lane.end_ns = no_bytes.end_ns = 500;
+  no_lane.lane = -1;
+  no_bytes.bytes = -1;
+  inverted.end_ns = 3;
+  const auto activity = activity_of(std::vector{no_lane, good, inverted, no_bytes});
+  EXPECT_EQ(activity.compute, (std::vector<Interval>{{10, 20}}));
+}
+
+TEST(Windows, AMillionRecordsInAsManyWindowsAreMeasured) {
+  constexpr std::int64_t kRecords = 1'000'000;
+  std::vector<TraceRecord> records(kRecords);
+  std::vector<StepStart> starts;
+  for (std::int64_t i = 0; i < kRecords; ++i) {
+    TraceRecord& record = records[static_cast<std::size_t>(i)];
+    record.kind = i % 2 == 0 ? TraceKind::compute : TraceKind::communication;
+    record.begin_ns = 100 * i;
+    record.end_ns = record.begin_ns + 150;
+    starts.push_back({i, 100 * i});
+  }
+  const auto iterations = measure_windows(windows_of(starts, 0), activity_of(records));
+  ASSERT_EQ(iterations.size(), static_cast<std::size_t>(kRecords - 1));
+  // Each window holds its own record, and the first half the one before: of the other kind.
+  for (std::size_t i = 1; i < iterations.size(); ++i) {
+    const bool computes = i % 2 == 0;
+    ASSERT_EQ(iterations[i].compute_ns, computes ? 100 : 50);
+    ASSERT_EQ(iterations[i].communication_ns, computes ? 50 : 100);
+    ASSERT_EQ(iterations[i].exposed_ns, computes ? 0 : 50);
+  }
+}
+
+}  // namespace
+}  // namespace hocket

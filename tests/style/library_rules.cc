@@ -1,0 +1,76 @@
+#include "tests/style/library_rules.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/style/includes.h"
+
+namespace hocket::style {
+namespace {
+
+/// Headers that start with `prefix` are for files whose path starts with one of `owners`, and for
+/// the tests that mirror them.
+struct LibraryRule {
+  std::string_view prefix;
+  std::vector<std::string_view> owners;
+};
+
+const std::vector<LibraryRule>& library_rules() {
+  // The first rule that matches counts.
+  static const std::vector<LibraryRule> rules = {
+      {"gloo/config.h", {"core/host/gloo_collective.cc", "core/host/topology_probe.cc"}},
+      {"gloo/", {"core/host/gloo_collective.cc", "core/host/gloo_ring.cc"}},
+      {"sqlite3", {"store/sqlite/"}},
+      {"google/protobuf", {"profiler/formats/perfetto.cc"}},
+      {"perfetto.pb.h", {"profiler/formats/perfetto.cc"}},
+      {"cupti", {"profiler/cupti/"}},
+      {"cuda", {"core/cuda/", "examples/gpt2/cuda/"}},
+      {"cublas", {"core/cuda/"}},
+      {"nccl", {"core/cuda/"}},
+      {"cudnn", {"examples/gpt2/cuda/"}},
+      {"openssl/",
+       {"tuner/client/link/http_client", "tuner/client/start/last_good.cc",
+        "tuner/daemon/server/tls", "tuner/daemon/api/tokens.cc"}},
+      {"boost/asio/ssl",
+       {"tuner/client/link/http_client", "tuner/daemon/server/tls",
+        "tuner/daemon/server/stream.h"}},
+      {"boost/asio",
+       {"core/host/tcp_store.cc", "tuner/client/link/http_client", "tuner/daemon/server/asio.h",
+        "tuner/daemon/server/tls", "benchmarks/daemon/bare_server.cc"}},
+      {"boost/beast", {"tuner/client/link/http_client.cc", "tuner/daemon/http/request_parser.cc"}},
+      {"spdlog/", {"tuner/daemon/http/log.cc"}},
+      {"prometheus/", {"tuner/daemon/server/metrics.cc"}},
+      {"systemd/", {"tuner/daemon/server/systemd.cc"}},
+  };
+  return rules;
+}
+
+}  // namespace
+
+Problems check_library_includes(const SourceFile& file) {
+  if (file.kind != FileKind::cpp) return {};
+  std::string_view path = file.path;
+  if (path.starts_with("tests/")) path.remove_prefix(6);
+  Problems problems;
+  for (const Include& include : includes_of(file.text)) {
+    if (include.quoted && include.path.find('/') != std::string_view::npos) continue;
+    for (const LibraryRule& rule : library_rules()) {
+      if (!include.path.starts_with(rule.prefix)) continue;
+      const bool owned =
+          std::any_of(rule.owners.begin(), rule.owners.end(),
+                      [&](std::string_view owner) { return path.starts_with(owner); });
+      if (!owned) {
+        std::string names;
+        for (const std::string_view owner : rule.owners) {
+          names.append(names.empty() ? "" : ", ").append(owner);
+        }
+        problems.push_back(at(file, include) + "which is for " + names + " alone");
+      }
+      break;
+    }
+  }
+  return problems;
+}
+
+}  // namespace hocket::style

@@ -1,0 +1,251 @@
+#include "tuner/client/c/hocket_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "core/base/json.h"
+#include "tests/temporary_folder.h"
+#include "tests/tuner/client/fake_daemon.h"
+
+namespace hocket {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class HocketClient : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name :
+         {"HOCKET_CONFIG", "HOCKET_DAEMON", "HOCKET_REPORT", "HOCKET_ITERATIONS"})
+      ::unsetenv(name);
+    ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+    options_.size = sizeof options_;
+    options_.workload_name = "c";
+    options_.tensors = tensors_;
+    options_.tensor_count = 2;
+    options_.world_size = 2;
+    options_.link = "tcp";
+    options_.warn = [](const char* message, void* warnings) {
+      static_cast<Inbox<std::string>*>(warnings)->add(message);
+    };
+    options_.context = &warnings_;
+  }
+
+  /// Why opening fails.
+  std::string refusal() const {
+    hocket_client* const client = hocket_client_open(&options_);
+    EXPECT_EQ(client, nullptr);
+    hocket_client_close(client);
+    return hocket_error();
+  }
+
+  TemporaryFolder folder_;
+  const hocket_tensor tensors_[2] = {{"a", 1024}, {"b", 4096}};
+  Inbox<std::string> warnings_;
+  hocket_client_options options_ = {};
+};
+
+std::int64_t knob(const char* config, const char* name) {
+  std::int64_t value = -7;
+  hocket_config_get(config, name, &value);
+  return value;
+}
+
+TEST_F(HocketClient, ATrialRunsByItsConfigurationAndReports) {
+  const std::string config =
+      R"({"format":"hocket-schedule","version":1,"streams":3,"order":"negotiated"})";
+  ::setenv("HOCKET_CONFIG", config.c_str(), 1);
+  ::setenv("HOCKET_DAEMON", "http://127.0.0.1:1", 1);  // a trial is not registered there
+  ::setenv("HOCKET_REPORT", folder_.file("report").c_str(), 1);
+  ::setenv("HOCKET_ITERATIONS", folder_.file("iterations").c_str(), 1);
+  options_.topology_json = R"({"cpu_model":"x","sockets":1,"numa_nodes":1,"cores":2,
+      "hardware_threads":4,"memory_gib":8,"link":"local","world_size":1,"library_versions":{}})";
+  hocket_client* const client = hocket_client_open(&options_);
+  ASSERT_NE(client, nullptr) << hocket_error();
+  EXPECT_STREQ(hocket_client_source(client), "trial");
+  EXPECT_EQ(hocket_client_version(client), 0);
+  const char* const used = hocket_client_config(client);
+  EXPECT_EQ(knob(used, "streams"), 3);
+  EXPECT_EQ(knob(used, "order"), HOCKET_ORDER_NEGOTIATED);
+  EXPECT_EQ(knob(used, "partition_bytes"), 4 << 20);
+
+  const std::int64_t times_ns[] = {5, 6, 0};
+  EXPECT_EQ(hocket_client_report(client, times_ns, 3), -1);
+  EXPECT_THAT(hocket_error(), HasSubstr("not positive"));
+  EXPECT_EQ(hocket_client_report(client, times_ns, 2), 0);
+  EXPECT_EQ(hocket_client_report(client, nullptr, 0), 0);
+  EXPECT_EQ(read_file(folder_.file("iterations")).value(), "5\n6\n");
+  EXPECT_EQ(hocket_client_close(client), 0);
+  const auto report = parse_object(read_file(folder_.file("report")).value(), "report").value();
+  EXPECT_EQ(report["iterations"].size(), 2u);
+  EXPECT_EQ(report["iterations"][1]["wall_ns"], 6);
+  EXPECT_EQ(report["topology"]["cpu_model"], "x");
+  EXPECT_EQ(report["topology"]["world_size"], 2);
+  EXPECT_EQ(report["topology"]["link"], "tcp");
+  EXPECT_EQ(report["workload"]["tensors"][1], (json{{"name", "b"}, {"bytes", 4096}}));
+  EXPECT_EQ(warnings_.size(), 0u);
+}
+
+TEST_F(HocketClient, AReportThatCannotBeWrittenIsAnError) {
+  ::setenv("HOCKET_REPORT", "/no/such/folder/report", 1);
+  hocket_client* const client = hocket_client_open(&options_);
+  ASSERT_NE(client, nullptr) << hocket_error();
+  EXPECT_EQ(hocket_client_close(client), -1);
+  EXPECT_THAT(hocket_error(), HasSubstr("HOCKET_REPORT"));
+}
+
+TEST_F(HocketClient, ADaemonIsAskedAndToldAndItsChangesAreRefused) {
+  Inbox<json> jobs, reports;
+  FakeDaemon daemon([&](FakeDaemon::Peer& peer) {
+    while (const auto request = peer.read()) {
+      if (request->is("GET /v1/watch?")) {
+        peer.write(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+            "event: candidate\ndata: {\"trial\":4,\"config\":{\"format\":"
+            "\"hocket-schedule\",\"version\":1}}\n\n");
+        return peer.wait_until_gone();
+      }
+      const auto body = parse_object(request->body, "body").value();
+      if (request->is("POST /v1/resolve ")) {
+        peer.write(http_answer(500, "{}"));
+      } else if (request->is("POST /v1/jobs ")) {
+        jobs.add(body);
+        const std::string uuid = "00000000-0000-5000-8000-000000000000";
+        peer.write(http_answer(200, json{{"key", uuid + "." + uuid}}.dump()));
+      } else {
+        reports.add(body);
+        peer.write(http_answer(200, "{}"));
+      }
+    }
+  });
+  ::setenv("HOCKET_DAEMON", daemon.url().c_str(), 1);
+  hocket_client* const client = hocket_client_open(&options_);
+  ASSERT_NE(client, nullptr) << hocket_error();
+  EXPECT_STREQ(hocket_client_source(client), "default");
+  EXPECT_EQ(std::strlen(hocket_client_key(client)), 73u);
+  EXPECT_THAT(warnings_.wait().value(), HasSubstr("answered 500"));
+  const auto job = jobs.wait().value();
+  EXPECT_EQ(job["workload"]["name"], "c");
+  EXPECT_EQ(job["knobs"], json::array());
+
+  // Until the candidate that came is refused; each report may come before it.
+  const std::int64_t times_ns[] = {5, 6};
+  json refused;
+  std::int64_t step = 0;
+  while (refused.is_null()) {
+    ASSERT_EQ(hocket_client_report(client, times_ns, 2), 0);
+    const auto report = reports.wait().value();
+    EXPECT_EQ(report["job"], job["id"]);
+    EXPECT_GT(report["step"], step);
+    step = report["step"];
+    EXPECT_EQ(report["iteration_ns"][1], 6);
+    if (!report["outcomes"].empty()) refused = report["outcomes"][0];
+  }
+  EXPECT_EQ(refused["trial"], 4);
+  EXPECT_EQ(refused["status"], "rejected");
+  EXPECT_EQ(hocket_client_close(client), 0);
+}
+
+TEST_F(HocketClient, OptionsThatAreWrongAreRefusedWithAReason) {
+  EXPECT_EQ(hocket_client_open(nullptr), nullptr);
+  options_.size -= 1;
+  EXPECT_THAT(refusal(), HasSubstr("options->size"));
+  options_.size = offsetof(hocket_client_options, on_profile) + 1;
+  EXPECT_THAT(refusal(), HasSubstr("options->size"));
+  // A program of before on_profile, behind whose structure there is something else.
+  options_.size = offsetof(hocket_client_options, on_profile);
+  std::memset(&options_.on_profile, 0xff, sizeof options_.on_profile);
+  hocket_client* const older = hocket_client_open(&options_);
+  ASSERT_NE(older, nullptr) << hocket_error();
+  EXPECT_EQ(hocket_client_close(older), 0);
+  options_.on_profile = nullptr;
+  options_.size = sizeof options_;
+  options_.workload_name = nullptr;
+  EXPECT_THAT(refusal(), HasSubstr("workload_name"));
+  options_.workload_name = "c";
+  options_.world_size = -1;
+  EXPECT_THAT(refusal(), HasSubstr("world_size"));
+  options_.world_size = 1;
+  options_.topology_json = "{";
+  EXPECT_THAT(refusal(), HasSubstr("topology_json is not valid JSON"));
+  options_.topology_json = nullptr;
+  options_.tensors = nullptr;
+  EXPECT_THAT(refusal(), HasSubstr("without tensors"));
+  const hocket_tensor nameless = {nullptr, 1}, negative = {"a", -1};
+  options_.tensor_count = 1;
+  options_.tensors = &nameless;
+  EXPECT_THAT(refusal(), HasSubstr("no name"));
+  options_.tensors = &negative;
+  EXPECT_THAT(refusal(), HasSubstr("field \"bytes\""));
+  options_.tensor_count = 0;
+  for (const std::int64_t rank : {-1, 1}) {
+    options_.rank = rank;
+    EXPECT_THAT(refusal(), HasSubstr("rank must be from 0 to 0"));
+  }
+  options_.world_size = 2;
+  EXPECT_THAT(refusal(), HasSubstr("config_json must be rank 0's"));
+  options_.config_json = "{}";
+  EXPECT_THAT(refusal(), HasSubstr("config_json"));
+  options_.rank = 0;
+  for (const double share : {-0.01, 0.51, std::nan("")}) {
+    options_.explore = share;
+    EXPECT_THAT(refusal(), HasSubstr("explore must be from 0 to 0.5"));
+  }
+  options_.explore = 0;
+  const char* const unknown[] = {"credit_bytes", "cred"};
+  const char* const null[] = {nullptr};
+  options_.knob_count = 2;
+  EXPECT_THAT(refusal(), HasSubstr("knob_count without knobs"));
+  options_.knobs = unknown;
+  EXPECT_THAT(refusal(), HasSubstr("no knob has the name cred"));
+  options_.knobs = null;
+  options_.knob_count = 1;
+  EXPECT_THAT(refusal(), HasSubstr("a knob has no name"));
+  options_.knob_count = 0;
+  ::setenv("HOCKET_CONFIG", "{}", 1);
+  EXPECT_THAT(refusal(), HasSubstr("HOCKET_CONFIG"));
+}
+
+TEST_F(HocketClient, AKnobThatIsNotThereIsAnError) {
+  const char* const config = R"({"format":"hocket-schedule","version":1})";
+  EXPECT_EQ(knob(config, "streams"), 1);
+  EXPECT_EQ(knob(config, "order"), HOCKET_ORDER_FIFO);
+  EXPECT_EQ(knob(config, "stream"), -7);
+  EXPECT_THAT(hocket_error(), HasSubstr("no knob has the name stream"));
+  EXPECT_EQ(knob("{", "streams"), -7);
+  EXPECT_EQ(hocket_config_get(config, "streams", nullptr), -1);
+  EXPECT_EQ(hocket_config_get(nullptr, "streams", nullptr), -1);
+}
+
+TEST(HocketClientAbi, TheLibraryShowsWhatTheHeaderDeclaresAndNothingElse) {
+  EXPECT_EQ(hocket_client_abi(), HOCKET_CLIENT_ABI);
+  FILE* const names = ::popen("nm -D --defined-only '" HOCKET_CLIENT_LIBRARY "'", "r");
+  ASSERT_NE(names, nullptr);
+  std::string text;
+  for (int c = 0; (c = ::fgetc(names)) != EOF;) text += static_cast<char>(c);
+  ASSERT_EQ(::pclose(names), 0);
+  std::set<std::string> shown;
+  std::istringstream lines(text);
+  for (std::string address, kind, name; lines >> address >> kind >> name;) shown.insert(name);
+  std::set<std::string> declared = {"HOCKET_CLIENT_1"};
+  for (const char* name :
+       {"hocket_ballot_fill", "hocket_ballot_read", "hocket_ballot_size", "hocket_client_abi",
+        "hocket_client_close", "hocket_client_config", "hocket_client_detail", "hocket_client_key",
+        "hocket_client_open", "hocket_client_report", "hocket_client_source",
+        "hocket_client_version", "hocket_config_get", "hocket_error", "hocket_iteration",
+        "hocket_step_ended"})
+    declared.insert(std::string(name) + "@@HOCKET_CLIENT_1");
+  EXPECT_EQ(shown, declared);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,87 @@
+#include "tuner/client/link/daemon_access.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "tests/mutate.h"
+#include "tests/temporary_folder.h"
+#include "tests/tuner/client/environment.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(DaemonAccess, ReadsAddresses) {
+  const std::pair<const char*, DaemonAddress> right[] = {
+      {"http://127.0.0.1:7077", {false, "127.0.0.1", 7077}},
+      {"https://tuner.example.org", {true, "tuner.example.org", 443}},
+      {"http://tuner/", {false, "tuner", 80}},
+      {"http://[::1]:7077/", {false, "::1", 7077}},
+      {"https://[fe80::1%eth0]", {true, "fe80::1%eth0", 443}}};
+  for (const auto& [text, address] : right) {
+    const auto parsed = parse_daemon_address(text);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(*parsed, address);
+    EXPECT_EQ(parse_daemon_address(to_string(address)).value(), address);
+  }
+  for (const char* wrong :
+       {"", "http://", "127.0.0.1:7077", "ftp://a:1", "http://a:0", "http://a:65536",
+        "http://a:", "http://a:1x", "http://a/path", "http://user@a", "http://[::1", "http://[a]:1",
+        "http://[::1]7077", "http://::1:7", "http://a b", "http://a\r\nX: y", "http:///"}) {
+    const auto parsed = parse_daemon_address(wrong);
+    ASSERT_FALSE(parsed) << wrong;
+    EXPECT_THAT(parsed.error().message, HasSubstr("must be http://HOST:PORT"));
+  }
+}
+
+TEST(DaemonAccess, ADamagedAddressIsRefusedOrIsOneThatCanBeWritten) {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto parsed = parse_daemon_address(
+        mutate(i % 2 ? "http://[::1]:7077/" : "https://tuner.example.org:7077", random));
+    if (!parsed) continue;
+    ASSERT_EQ(parse_daemon_address(to_string(*parsed)).value(), *parsed) << "seed 3, round " << i;
+  }
+}
+
+TEST(DaemonAccess, ComesFromTheEnvironment) {
+  EXPECT_EQ(daemon_from_environment(environment({})).error().code, ErrorCode::not_found);
+  EXPECT_EQ(daemon_from_environment(environment({{"HOCKET_DAEMON", ""}})).error().code,
+            ErrorCode::not_found);
+  EXPECT_THAT(daemon_from_environment(environment({{"HOCKET_DAEMON", "7077"}})).error().message,
+              HasSubstr("HOCKET_DAEMON: the daemon's address must be"));
+  const auto daemon = daemon_from_environment(
+      environment({{"HOCKET_DAEMON", "http://a:1"}, {"HOCKET_CA_FILE", "/ca.pem"}}));
+  EXPECT_EQ(daemon.value().address.host, "a");
+  EXPECT_EQ(daemon.value().ca_file, "/ca.pem");
+  EXPECT_EQ(daemon.value().token, "");
+}
+
+TEST(DaemonAccess, ATokenThatOthersCanReadIsNotUsed) {
+  const TemporaryFolder folder;
+  const auto read = [&](const std::string& text, std::filesystem::perms perms) {
+    const std::string path = folder.write("token", text);
+    std::filesystem::permissions(path, perms);
+    return daemon_from_environment(
+        environment({{"HOCKET_DAEMON", "http://a:1"}, {"HOCKET_TOKEN_FILE", path}}));
+  };
+  using std::filesystem::perms;
+  const perms own = perms::owner_read | perms::owner_write;
+  EXPECT_EQ(read("secret\n", own).value().token, "secret");
+  for (const perms others : {perms::group_read, perms::others_read, perms::others_write})
+    EXPECT_THAT(read("secret\n", own | others).error().message, HasSubstr("chmod 600"));
+  for (const char* text : {"", "\n", "two words", "new\nline", "\x7f"})
+    EXPECT_THAT(read(text, own).error().message, HasSubstr("one token of printable ASCII"));
+  EXPECT_THAT(daemon_from_environment(environment({{"HOCKET_DAEMON", "http://a:1"},
+                                                   {"HOCKET_TOKEN_FILE", folder.path()}}))
+                  .error()
+                  .message,
+              HasSubstr("HOCKET_TOKEN_FILE: cannot read a file"));
+}
+
+}  // namespace
+}  // namespace hocket

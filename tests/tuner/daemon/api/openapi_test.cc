@@ -1,0 +1,224 @@
+#include "tuner/daemon/api/openapi.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/tuner/daemon/assembled.h"
+#include "tuner/study/study_definition.h"
+
+namespace hocket {
+namespace {
+
+const nlohmann::json& description() {
+  static const auto document = nlohmann::json::parse(kOpenApi);
+  return document;
+}
+
+/// "get_config" for Operation::get_config.
+std::string name_of(Operation operation) {
+  static const char* const kNames[] = {"health",
+                                       "ready",
+                                       "metrics",
+                                       "description",
+                                       "resolve",
+                                       "list_configs",
+                                       "get_config",
+                                       "push_config",
+                                       "pin_config",
+                                       "freeze_config",
+                                       "roll_back_config",
+                                       "watch",
+                                       "list_jobs",
+                                       "enter_job",
+                                       "profile_job",
+                                       "report",
+                                       "list_studies",
+                                       "create_study",
+                                       "get_study",
+                                       "list_trials",
+                                       "ask",
+                                       "tell",
+                                       "renew",
+                                       "audit"};
+  return kNames[static_cast<std::size_t>(operation)];
+}
+
+std::string lower(std::string_view method) {
+  std::string text(method);
+  for (char& c : text) c = static_cast<char>(std::tolower(c));
+  return text;
+}
+
+const nlohmann::json& resolved(const nlohmann::json& schema) {
+  if (!schema.contains("$ref")) return schema;
+  return description().at(
+      nlohmann::json::json_pointer(schema["$ref"].get<std::string>().substr(1)));
+}
+
+void check_references(const nlohmann::json& value) {
+  if (value.is_object() && value.contains("$ref")) {
+    const auto name = value["$ref"].get<std::string>();
+    ASSERT_TRUE(name.starts_with("#/")) << name;
+    EXPECT_TRUE(description().contains(nlohmann::json::json_pointer(name.substr(1)))) << name;
+  }
+  if (value.is_structured()) {
+    for (const auto& inner : value) check_references(inner);
+  }
+}
+
+bool has_type(const nlohmann::json& value, const std::string& type) {
+  if (type == "number") return value.is_number();
+  if (type == "integer") return value.is_number_integer();
+  if (type == "string") return value.is_string();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "array") return value.is_array();
+  if (type == "null") return value.is_null();
+  return type == "object" && value.is_object();
+}
+
+/// That `value` has what the schema requires, of the types it says, and nothing it does not list.
+void check(const nlohmann::json& value, const nlohmann::json& reference, const std::string& at) {
+  const auto& schema = resolved(reference);
+  if (schema.contains("enum")) {
+    EXPECT_EQ(std::ranges::count(schema["enum"], value), 1) << at << ": " << value;
+  }
+  if (schema.contains("type")) {
+    const auto types = schema["type"].is_array() ? schema["type"] : nlohmann::json{schema["type"]};
+    EXPECT_TRUE(std::ranges::any_of(
+        types, [&](const auto& type) { return has_type(value, type.template get<std::string>()); }))
+        << at << ": " << value;
+  }
+  if (schema.contains("items")) {
+    for (const auto& item : value) check(item, schema["items"], at + "[]");
+  }
+  if (!schema.contains("properties")) return;
+  for (const auto& name : schema.value("required", nlohmann::json::array())) {
+    EXPECT_TRUE(value.contains(name)) << at << " lacks " << name;
+  }
+  for (const auto& [name, inner] : value.items()) {
+    if (schema["properties"].contains(name)) {
+      check(inner, schema["properties"][name], at + "." + name);
+    } else {
+      ADD_FAILURE() << at << "." << name << " is not described";
+    }
+  }
+}
+
+TEST(OpenApi, DescribesEveryRouteAndNoOther) {
+  std::set<std::string> described;
+  const std::set<std::string> kMethods = {"get", "put", "post", "delete"};
+  for (const auto& [path, operations] : description()["paths"].items()) {
+    for (const auto& [method, operation] : operations.items()) {
+      if (kMethods.contains(method)) described.insert(method + " " + path);
+    }
+  }
+  for (const Route& route : routes()) {
+    const std::string path(route.pattern), method = lower(route.method);
+    SCOPED_TRACE(method + " " + path);
+    ASSERT_EQ(described.erase(method + " " + path), 1u);
+    const auto& operations = description()["paths"][path];
+    EXPECT_EQ(operations[method]["operationId"], name_of(route.operation));
+    EXPECT_EQ(operations[method]["x-role"], to_string(route.role));
+    std::set<std::string> declared;
+    for (const auto& parameter : operations.value("parameters", nlohmann::json::array())) {
+      if (parameter["in"] == "path") declared.insert(parameter["name"]);
+    }
+    std::set<std::string> needed;
+    for (auto open = path.find('{'); open != path.npos; open = path.find('{', open + 1)) {
+      needed.insert(path.substr(open + 1, path.find('}', open) - open - 1));
+    }
+    EXPECT_EQ(declared, needed);
+  }
+  EXPECT_TRUE(described.empty()) << *described.begin();
+  check_references(description());
+}
+
+/// Asks and holds the answer against its description.
+class Described {
+ public:
+  nlohmann::json ask(Operation operation, const std::string& target,
+                     const nlohmann::json& body = nlohmann::json::object()) {
+    const Route& route = *std::ranges::find(routes(), operation, &Route::operation);
+    seen.insert(name_of(operation));
+    const auto answer = daemon.call(std::string(route.method), target, body.dump());
+    const auto& responses =
+        description()["paths"][std::string(route.pattern)][lower(route.method)]["responses"];
+    const auto status = std::to_string(answer.status);
+    if (!responses.contains(status)) {
+      ADD_FAILURE() << target << " answers " << status << ": " << *answer.body;
+      return {};
+    }
+    const auto& content = responses[status]["content"];
+    if (!content.contains("application/json")) return {};
+    const auto document = nlohmann::json::parse(*answer.body);
+    check(document, content["application/json"]["schema"], name_of(operation));
+    return document;
+  }
+
+  SetClock clock;
+  std::unique_ptr<Store> store = make_memory_store([this] { return clock.now; });
+  Assembled daemon{*store, clock};
+  std::set<std::string> seen;
+};
+
+nlohmann::json sample_definition() {
+  Parameter x{.name = "x", .domain = IntegerRange{1, 40}, .default_value = std::int64_t{20}};
+  StudyDefinition definition{.space = must(Space::make({x})),
+                             .objective = must(parse_objective("report"))};
+  definition.working_directory = "/";
+  return to_json(definition);
+}
+
+TEST(OpenApi, AnswersAreAsDescribed) {
+  Described api;
+  const nlohmann::json who = {{"topology", to_json(sample_topology())},
+                              {"workload", to_json(sample_workload())}};
+  const std::string key = "/v1/configs/" + sample_key();
+  const nlohmann::json config = to_json(ScheduleConfig{});
+  api.ask(Operation::health, "/healthz");
+  api.ask(Operation::ready, "/readyz");
+  api.ask(Operation::metrics, "/metrics");
+  api.ask(Operation::description, "/v1/openapi.json");
+  EXPECT_EQ(api.ask(Operation::resolve, "/v1/resolve", who)["match"], "none");
+  api.ask(Operation::freeze_config, key + "/freeze", {{"frozen", false}});
+  api.ask(Operation::push_config, key, {{"config", config}, {"note", "mine"}});
+  api.ask(Operation::get_config, key);
+  EXPECT_EQ(api.ask(Operation::resolve, "/v1/resolve", who)["match"], "exact");
+  auto near = who;
+  near["topology"] = to_json(sample_topology(4));
+  EXPECT_EQ(api.ask(Operation::resolve, "/v1/resolve", near)["match"], "nearest");
+  api.ask(Operation::pin_config, key + "/pin", {{"version", 1}});
+  api.ask(Operation::roll_back_config, key + "/rollback");
+  api.ask(Operation::list_configs, "/v1/configs");
+  api.ask(Operation::enter_job, "/v1/jobs", to_json(sample_job("a")));
+  api.ask(Operation::report, "/v1/reports", to_json(JobReport{.job = "a", .iteration_ns = {1, 2}}));
+  EXPECT_EQ(api.ask(Operation::list_jobs, "/v1/jobs")["jobs"].size(), 1u);
+  const JobActivity activity{.exposed_ns = 1, .lanes = {{TraceKind::compute, 0, 0.5}}};
+  api.ask(Operation::report, "/v1/reports",
+          to_json(JobReport{.job = "a", .iteration_ns = {1}, .activity = activity}));
+  EXPECT_EQ(api.ask(Operation::list_jobs, "/v1/jobs")["jobs"][0]["activity"], to_json(activity));
+  api.ask(Operation::profile_job, "/v1/jobs/a/profile", {{"iterations", 7}});
+  const auto study = api.ask(Operation::create_study, "/v1/studies",
+                             {{"definition", sample_definition()}, {"command", {"train"}}});
+  const std::string path = "/v1/studies/" + study["study"].get<std::string>();
+  const auto asked = api.ask(Operation::ask, path + "/ask", {{"worker", "w"}});
+  api.ask(Operation::renew, path + "/renew", {{"trial", asked["trial"]}});
+  api.ask(Operation::tell, path + "/tell",
+          {{"trial", asked["trial"]},
+           {"status", "complete"},
+           {"measurements", {{"objective", {1.0, 2.0}}}}});
+  EXPECT_TRUE(api.ask(Operation::get_study, path).contains("recommended"));
+  api.ask(Operation::ask, path + "/ask");
+  EXPECT_EQ(api.ask(Operation::list_trials, path + "/trials")["trials"].size(), 2u);
+  api.ask(Operation::list_studies, "/v1/studies");
+  EXPECT_FALSE(api.ask(Operation::audit, "/v1/audit")["entries"].empty());
+  for (const Route& route : routes()) {
+    const auto name = name_of(route.operation);
+    EXPECT_TRUE(name == "watch" || api.seen.contains(name)) << name << " was not asked";
+  }
+}
+
+}  // namespace
+}  // namespace hocket

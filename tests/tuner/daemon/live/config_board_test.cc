@@ -1,0 +1,83 @@
+#include "tuner/daemon/live/config_board.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "tests/store/fixtures.h"
+
+namespace hocket {
+namespace {
+
+class ConfigBoardTest : public testing::Test {
+ protected:
+  ConfigBoardTest() {
+    must(store_->upsert_topology(sample_topology()));
+    must(store_->upsert_workload(sample_workload()));
+  }
+
+  std::int64_t promote() {
+    return must(store_->promote({.topology_id = 1,
+                                 .workload_id = 1,
+                                 .config = to_json(ScheduleConfig{}),
+                                 .origin = PromotionOrigin::push,
+                                 .actor = "ada"}))
+        .id;
+  }
+
+  const ConfigKey key_{fingerprint(sample_topology()), fingerprint(sample_workload())};
+  std::unique_ptr<Store> store_ = make_memory_store([] { return std::int64_t{1'000}; });
+  Feed feed_;
+  ConfigBoard board_{*store_, feed_};
+};
+
+TEST_F(ConfigBoardTest, ShowsWhatTheStoreHadAtTheLastLook) {
+  EXPECT_EQ(must(board_.find(key_)), nullptr);
+  const auto first = promote();
+  const auto entry = must(board_.find(key_));
+  EXPECT_EQ(entry->version, first);
+  EXPECT_EQ(entry->etag, "\"" + std::to_string(first) + "\"");
+  const auto body = nlohmann::json::parse(*entry->body);
+  EXPECT_EQ(body["origin"], "push by ada, 1970-01-01");
+  EXPECT_EQ(body["version"], first);
+  const auto second = promote();
+  EXPECT_EQ(must(board_.find(key_))->version, first);
+  EXPECT_EQ(must(board_.refresh(key_))->version, second);
+  EXPECT_EQ(board_.cached(to_string(key_))->version, second);
+}
+
+TEST_F(ConfigBoardTest, TellsOfAVersionOnce) {
+  const std::string topic = ConfigBoard::topic(to_string(key_));
+  board_.publish(key_);
+  EXPECT_EQ(feed_.position(topic).sequence, 0u);
+  const auto version = promote();
+  must(board_.refresh(key_));
+  board_.publish(key_);
+  const auto position = feed_.position(topic);
+  EXPECT_EQ(position.newest->id, version);
+  board_.publish(key_);
+  EXPECT_EQ(feed_.position(topic).sequence, position.sequence);
+}
+
+TEST_F(ConfigBoardTest, LooksAtTheSameTimeNeverBringBackTheOlder) {
+  promote();
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([this] {
+      std::int64_t newest = 0;
+      for (int look = 0; look < 300; ++look) {
+        if (look % 10 == 0) promote();
+        must(board_.refresh(key_));
+        const auto version = board_.cached(to_string(key_))->version;
+        EXPECT_GE(version, newest);
+        newest = version;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(board_.cached(to_string(key_))->version, must(store_->promotions({})).back().id);
+}
+
+}  // namespace
+}  // namespace hocket

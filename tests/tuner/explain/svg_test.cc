@@ -1,0 +1,68 @@
+#include "tuner/explain/svg.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/tuner/explain/well_formed.h"
+#include "tests/tuner/random_space.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(XmlEscaped, LeavesNoMarkup) {
+  EXPECT_EQ(xml_escaped("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; &apos;d&apos;");
+  EXPECT_EQ(xml_escaped("é … ±"), "é … ±");
+  EXPECT_EQ(xml_escaped("a\x01\nb"), "a  b");
+  EXPECT_EQ(xml_escaped("\xEF\xBF\xBE\xEF\xBF\xBF"), "??");
+}
+
+TEST(XmlChecker, FindsWhatIsWrong) {
+  const std::string declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+  EXPECT_EQ(xml_complaint(declaration + "<a b=\"1\"><c/>x &amp; y</a>\n"), "");
+  for (const char* text : {"", "<a>", "<a></b>", "<a b=1/>", "<a b=\"<\"/>", "<a>&</a>", "<a/><b/>",
+                           "<a b=\"1\" b=\"2\"/>", "<a>\x01</a>", "x<a/>"}) {
+    EXPECT_NE(xml_complaint(declaration + text), "") << text;
+  }
+}
+
+TEST(SvgColour, GoesFromDarkToLight) {
+  EXPECT_EQ(svg_colour(0), "#440154");
+  EXPECT_EQ(svg_colour(1), "#fde725");
+  EXPECT_EQ(svg_colour(0.5), "#21918c");
+  EXPECT_EQ(svg_colour(-INFINITY), svg_colour(0));
+  EXPECT_EQ(svg_colour(NAN), svg_colour(0));
+  EXPECT_EQ(svg_colour(INFINITY), svg_colour(1));
+}
+
+TEST(Svg, IsWellFormedWhateverIsDrawn) {
+  const double numbers[] = {0, -1, 1e300, -1e300, NAN, INFINITY, -INFINITY, 12.345};
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto number = [&] { return numbers[pick(random, 0, 7)]; };
+    const auto point = [&] { return SvgPoint{number(), number()}; };
+    const auto text = [&] { return mutated("a<b&c>\"d' \xE2\x80\xA6", random); };
+    Svg svg(640, 480, text());
+    svg.rectangle(point(), number(), number(), text());
+    svg.circle(point(), number(), text(), text());
+    svg.line(point(), point(), text(), number());
+    const std::vector<SvgPoint> points(static_cast<std::size_t>(pick(random, 0, 99)), point());
+    svg.polyline(points, text(), number(), number());
+    svg.polygon(points, text(), number());
+    svg.text(point(), text(), SvgAnchor::end, number());
+    svg.text_upwards(point(), text());
+    const std::string document = svg.finish();
+    ASSERT_EQ(xml_complaint(document), "") << document;
+    ASSERT_THAT(document, Not(HasSubstr("nan")));
+    ASSERT_THAT(document, Not(HasSubstr("inf")));
+    ASSERT_THAT(document, HasSubstr("fill=\"#ffffff\""));
+  }
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,144 @@
+#include "tuner/surrogate/step_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "core/sim/simulator.h"
+
+namespace hocket {
+namespace {
+
+Parameter bytes(const char* name, std::int64_t value) {
+  return {name, IntegerRange{1 << 12, 1 << 28, true}, value};
+}
+
+Space knobs() {
+  return Space::make({bytes("partition_bytes", 4 << 20),
+                      bytes("credit_bytes", 16 << 20),
+                      {"order", Choices{{"fifo", "priority"}}, std::string("fifo")},
+                      {"channels", Levels{{std::int64_t{1}, std::int64_t{2}, std::int64_t{4}}},
+                       std::int64_t{1}}})
+      .value();
+}
+
+StepDescription random_step(std::mt19937_64& random) {
+  StepDescription step;
+  const auto layers = 1 + random() % 6;
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    step.layers.push_back({"layer " + std::to_string(i),
+                           static_cast<std::int64_t>(1 + random() % 10'000'000),
+                           static_cast<std::int64_t>(random() % 5'000'000),
+                           static_cast<std::int64_t>(random() % 9'000'000)});
+  }
+  step.collective = {static_cast<double>(random() % 100'000), 0.01 * (random() % 100),
+                     static_cast<double>(random() % 400'000)};
+  step.compute_slowdown = 0.01 * static_cast<double>(random() % 5);
+  return step;
+}
+
+StepModel::Constants random_constants(const StepModel& model, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  StepModel::Constants constants = model.expected();
+  for (Eigen::Index i = 0; i < constants.size(); ++i)
+    constants[i] += model.deviation()[i] * normal(random);
+  return model.admit(constants);
+}
+
+ScheduleConfig random_config(std::mt19937_64& random) {
+  ScheduleConfig config;
+  config.partition_bytes = 1 << (15 + random() % 10);
+  config.credit_bytes = 1 << (15 + random() % 12);
+  config.comm_channels = 1 << random() % 3;
+  config.order = random() % 2 ? CollectiveOrder::fifo : CollectiveOrder::negotiated;
+  return config;
+}
+
+TEST(StepModel, NeedsAKnobAndSomethingThatIsCommunicated) {
+  const auto other = Space::make({{"THREADS", IntegerRange{1, 8, false}, std::int64_t{1}}}).value();
+  EXPECT_FALSE(StepModel::make(other, std::nullopt));
+  EXPECT_TRUE(StepModel::make(knobs(), std::nullopt)->is_nominal());
+  StepDescription silent;
+  silent.layers = {{"layer", 0, 1000, 1000}};
+  EXPECT_FALSE(StepModel::make(knobs(), silent));
+  EXPECT_TRUE(StepModel::knows_all(knobs()));
+  EXPECT_FALSE(StepModel::knows_all(other));
+}
+
+TEST(StepModel, ReadsKnobsByBothNames) {
+  const auto model = StepModel::make(knobs(), std::nullopt).value();
+  auto params = knobs().defaults();
+  params["channels"] = std::int64_t{4};
+  params["order"] = std::string("priority");
+  params["other"] = 1.5;
+  const auto config = model.config(params);
+  EXPECT_EQ(config.partition_bytes, 4 << 20);
+  EXPECT_EQ(config.credit_bytes, 16 << 20);
+  EXPECT_EQ(config.comm_channels, 4);
+  EXPECT_NE(config.order, CollectiveOrder::fifo);
+}
+
+TEST(StepModel, AsExpectedItIsTheDescribedStepButForTheSplit) {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 20; ++i) {
+    StepDescription step = random_step(random);
+    step.compute_slowdown = 0.03;
+    const auto model = StepModel::make(knobs(), step).value();
+    ScheduleConfig config = random_config(random);
+    config.comm_channels = 1;
+    const auto simulation = simulate(step, {.config = config});
+    ASSERT_TRUE(simulation);
+    EXPECT_NEAR(model.with(model.expected()).log_time(config),
+                std::log(static_cast<double>(simulation->iteration_ns)), 1e-12);
+  }
+}
+
+TEST(StepModel, ADescriptionSaysHowChannelsShare) {
+  StepDescription step;
+  step.layers = {{"layer", 1'000'000, 1000, 1000}};
+  ScheduleConfig one_part;
+  one_part.partition_bytes = one_part.credit_bytes = 1 << 28;
+  one_part.comm_channels = 4;
+  const auto time = [&] {
+    const auto model = StepModel::make(knobs(), step).value();
+    return model.with(model.expected()).log_time(one_part);
+  };
+  step.collective = {0, 10, 0};
+  const double split = time();
+  step.channel_split = 0;
+  EXPECT_LT(time(), split - 0.5) << "a part alone has about the whole link";
+}
+
+TEST(StepModel, TheBoundIsNeverAboveTheTime) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto model =
+        StepModel::make(knobs(), seed % 3 ? std::optional(random_step(random)) : std::nullopt)
+            .value();
+    const auto constants = random_constants(model, random);
+    const auto config = random_config(random);
+    const double log_time = model.with(constants).log_time(config);
+    const double bound = model.with(constants).log_time_at_least(config);
+    ASSERT_LE(bound, log_time + 5e-3) << "the period may be a mean with the ends of its window in";
+    ASSERT_TRUE(std::isfinite(bound) && std::isfinite(log_time));
+  }
+}
+
+TEST(StepModel, AdmitsOnlyConstantsThatMeanSomething) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> wild(0, 100);
+    const auto model = StepModel::make(knobs(), std::nullopt).value();
+    StepModel::Constants constants = model.expected();
+    for (double& constant : constants) constant = wild(random);
+    constants = model.admit(constants);
+    ASSERT_EQ(model.admit(constants), constants);
+    ASSERT_TRUE(std::isfinite(model.with(constants).log_time(random_config(random))));
+  }
+}
+
+}  // namespace
+}  // namespace hocket

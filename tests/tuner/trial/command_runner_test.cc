@@ -1,0 +1,370 @@
+#include "tuner/trial/command_runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/temporary_folder.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// Text of a report of two iterations, 20 and 10 ns, under two streams.
+std::string report_text() {
+  RunReport report;
+  report.config.streams = 2;
+  report.config_source = "trial";
+  report.iterations = {{20, 5, 6, 7}, {10, 1, 2, 3}};
+  return to_json(report).dump();
+}
+
+class CommandRunnerTest : public ::testing::Test {
+ protected:
+  CommandRunner shell(const std::string& script, const char* objective = "wall") {
+    return make({"sh", "-c", script}, objective);
+  }
+  CommandRunner make(std::vector<std::string> command, const char* objective) {
+    CommandOptions options;
+    options.command = std::move(command);
+    options.objective = parse_objective(objective).value();
+    options.working_directory = folder_.path();
+    options.skip = skip_;
+    for (const auto& other : others_)
+      options.other_objectives.push_back(parse_objective(other).value());
+    for (const auto& limit : limits_) options.limits.push_back(parse_limit(limit).value());
+    options.time_limit_ns = time_limit_ns_;
+    auto runner = CommandRunner::make(std::move(options), clock_, cancel_);
+    EXPECT_TRUE(runner) << runner.error().message;
+    return std::move(*runner);
+  }
+  TrialOutcome outcome(CommandRunner runner, const Params& params = {}) {
+    auto result = runner.run(params, incumbent_);
+    EXPECT_TRUE(result) << result.error().message;
+    return result.value_or(TrialOutcome{});
+  }
+
+  TemporaryFolder folder_;
+  SteadyClock clock_;
+  CancelToken cancel_;
+  std::size_t skip_ = 0;
+  std::vector<std::string> limits_, others_;
+  std::vector<double> incumbent_;
+  std::optional<std::int64_t> time_limit_ns_;
+};
+
+TEST_F(CommandRunnerTest, GivesParametersAsArgumentsAndEnvironment) {
+  const Params params{
+      {"size", std::int64_t{4096}}, {"rate", 0.25}, {"mode", std::string("{size}")}};
+  auto runner = make({"sh", "-c",
+                      "echo \"$0|$1|$size|$rate|$mode|${HOCKET_CONFIG-none}\"; "
+                      "echo \"v=1\" >&2; test -z \"$(ls \"$(dirname $HOCKET_REPORT)\")\" && "
+                      "echo \"$0|$1|$size|$rate|$mode|${HOCKET_CONFIG-none}\" > seen",
+                      "-n{size}-{rate}{size}", "{mode} {other} {"},
+                     "regex:v=(1)");
+  const auto result = runner.run(params, incumbent_);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->state, TrialState::complete) << result->message;
+  std::string seen;
+  std::getline(std::ifstream(folder_.file("seen")), seen);
+  EXPECT_EQ(seen, "-n4096-0.254096|{size} {other} {|4096|0.25|{size}|none");
+}
+
+TEST_F(CommandRunnerTest, GivesKnobsAsAConfiguration) {
+  auto runner = shell("printf %s \"$HOCKET_CONFIG\" > config");
+  ASSERT_TRUE(runner.run({{"streams", std::int64_t{3}}, {"batch", 1.5}}, {}));
+  std::string text;
+  std::getline(std::ifstream(folder_.file("config")), text);
+  ScheduleConfig expected;
+  expected.streams = 3;
+  EXPECT_EQ(parse_schedule_config(text).value(), expected);
+  EXPECT_EQ(runner.run({{"streams", std::int64_t{0}}}, {}).error().code,
+            ErrorCode::invalid_argument);
+}
+
+TEST_F(CommandRunnerTest, GivesOverridesOfRegionsInTheConfigurationAlone) {
+  auto runner = shell("printf %s \"$HOCKET_CONFIG\" > config; env > environment");
+  ASSERT_TRUE(runner.run({{"regions.layer1.bucket_bytes", std::int64_t{1 << 20}}}, {}));
+  std::string text, environment;
+  std::getline(std::ifstream(folder_.file("config")), text);
+  EXPECT_EQ(parse_schedule_config(text).value().regions.at("layer1").bucket_bytes, 1 << 20);
+  std::getline(std::ifstream(folder_.file("environment")), environment, '\0');
+  EXPECT_EQ(environment.find("regions.layer1.bucket_bytes="), std::string::npos);
+  EXPECT_NE(environment.find("HOCKET_CONFIG="), std::string::npos);
+}
+
+TEST_F(CommandRunnerTest, MeasuresTheWall) {
+  const auto result = outcome(shell("true"));
+  EXPECT_EQ(result.state, TrialState::complete);
+  EXPECT_GT(result.value, 0);
+  EXPECT_THAT(result.metrics.at("wall_ns"), ElementsAre(result.value));
+}
+
+TEST_F(CommandRunnerTest, ReadsPatternsAfterWarmUp) {
+  skip_ = 1;
+  const auto result =
+      outcome(shell("echo step_ms=9; echo step_ms={b}", "regex:step_ms=([0-9.]+)"), {{"b", 2.5}});
+  EXPECT_EQ(result.state, TrialState::complete);
+  EXPECT_EQ(result.value, 2.5);
+  EXPECT_THAT(result.samples, ElementsAre(2.5));
+}
+
+TEST_F(CommandRunnerTest, ReadsTheReport) {
+  folder_.write("report", report_text());
+  auto runner = shell("cp report \"$HOCKET_REPORT\"", "auto");
+  const auto result = runner.run({{"streams", std::int64_t{2}}}, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->state, TrialState::complete);
+  EXPECT_EQ(result->value, 15);
+  EXPECT_EQ(result->message, "");
+  EXPECT_THAT(result->metrics.at("iteration_ns"), ElementsAre(20, 10));
+  EXPECT_THAT(result->metrics.at("compute_ns"), ElementsAre(5, 1));
+  EXPECT_THAT(result->metrics.at("communication_ns"), ElementsAre(6, 2));
+  EXPECT_THAT(result->metrics.at("exposed_ns"), ElementsAre(7, 3));
+  ASSERT_TRUE(result->report);
+  EXPECT_EQ(runner.objective().kind, ObjectiveKind::report);
+}
+
+TEST_F(CommandRunnerTest, KeepsOfWholeStepsWhatIsKnown) {
+  RunReport report;
+  report.config_source = "trial";
+  report.iterations = {{.wall_ns = 20, .is_whole = true}, {.wall_ns = 10, .is_whole = true}};
+  folder_.write("report", to_json(report).dump());
+  const auto result = shell("cp report \"$HOCKET_REPORT\"", "auto").run({}, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->value, 15);
+  EXPECT_FALSE(result->metrics.contains("compute_ns"));
+  EXPECT_FALSE(result->metrics.contains("exposed_ns"));
+}
+
+TEST_F(CommandRunnerTest, WarnsWhenTheJobRanUnderAnotherConfiguration) {
+  folder_.write("report", report_text());
+  const auto result =
+      outcome(shell("cp report \"$HOCKET_REPORT\"", "report"), {{"streams", std::int64_t{4}}});
+  EXPECT_EQ(result.state, TrialState::complete);
+  EXPECT_EQ(result.message, "warning: the job reports another configuration than it was given");
+}
+
+TEST_F(CommandRunnerTest, AutomaticObjectiveIsSettledByTheFirstTrialThatWorks) {
+  folder_.write("report", report_text());
+  auto runner = shell("test -e ok || exit 1; cp late \"$HOCKET_REPORT\" || true", "auto");
+  ASSERT_EQ(runner.run({}, {})->state, TrialState::failed);
+  EXPECT_EQ(runner.objective().kind, ObjectiveKind::automatic);
+  folder_.write("ok", "");
+  ASSERT_EQ(runner.run({}, {})->state, TrialState::complete);
+  EXPECT_EQ(runner.objective().kind, ObjectiveKind::wall);
+  folder_.write("late", report_text());
+  EXPECT_GT(runner.run({}, {})->value, 15);
+}
+
+TEST_F(CommandRunnerTest, AReportOfAnEarlierTrialNeverCounts) {
+  folder_.write("report", report_text());
+  auto runner =
+      shell("test ! -e \"$HOCKET_REPORT\" && mv report \"$HOCKET_REPORT\"; true", "report");
+  EXPECT_EQ(runner.run({}, {})->state, TrialState::complete);
+  const auto second = runner.run({}, {});
+  EXPECT_EQ(second->state, TrialState::failed);
+  EXPECT_EQ(second->message, "the job wrote no report to the file that HOCKET_REPORT names");
+}
+
+TEST_F(CommandRunnerTest, ABadReportFailsTheTrialThatNeedsIt) {
+  for (const char* objective : {"auto", "report"}) {
+    const auto result = outcome(shell("echo '{' > \"$HOCKET_REPORT\"", objective));
+    EXPECT_EQ(result.state, TrialState::failed);
+    EXPECT_THAT(result.message, StartsWith("report is not valid JSON"));
+  }
+  EXPECT_EQ(outcome(shell("echo '{' > \"$HOCKET_REPORT\"", "wall")).state, TrialState::complete);
+}
+
+TEST_F(CommandRunnerTest, AFailureSaysHowAndWhat) {
+  auto result = outcome(shell("echo one >&2; echo two >&2; echo out; exit 7"));
+  EXPECT_EQ(result.state, TrialState::failed);
+  EXPECT_EQ(result.message, "the command ended with exit status 7, its last output: one | two");
+  result = outcome(shell("echo out; kill -SEGV $$"));
+  EXPECT_EQ(result.message, "the command ended with signal 11 (SIGSEGV), its last output: out");
+  result = outcome(shell("exit 1"));
+  EXPECT_EQ(result.message, "the command ended with exit status 1 and said nothing");
+  result = outcome(shell("printf 'a\\377b\\033\\n' >&2; exit 1"));
+  EXPECT_NO_THROW(static_cast<void>(nlohmann::json(result.message).dump()));
+}
+
+TEST_F(CommandRunnerTest, AJobThatDeliveredAndThenDiedIsCompleteWithAWarning) {
+  folder_.write("report", report_text());
+  const auto result = outcome(shell("cp report \"$HOCKET_REPORT\"; kill -ABRT $$", "report"));
+  EXPECT_EQ(result.state, TrialState::complete);
+  EXPECT_EQ(result.value, 15);
+  EXPECT_EQ(result.message,
+            "warning: it delivered its report, then the command ended with signal 6 (SIGABRT) and "
+            "said nothing");
+  EXPECT_EQ(outcome(shell("echo v=1; kill -ABRT $$", "regex:v=(1)")).state, TrialState::failed);
+}
+
+TEST_F(CommandRunnerTest, MissingMetricFails) {
+  EXPECT_EQ(outcome(shell("echo nothing", "regex:v=(\\d+)")).message,
+            "no match of v=(\\d+) in 8 bytes of output");
+  EXPECT_EQ(outcome(shell("echo v=nan", "regex:v=(\\w+)")).message,
+            "match 1 of v=(\\w+): expected a finite number, found \"nan\"");
+}
+
+TEST_F(CommandRunnerTest, ReadsTheFileOfThisTrialOnly) {
+  auto runner = shell("test -e silent || echo 4.5 > out; true", "file:out");
+  EXPECT_EQ(runner.run({}, {})->value, 4.5);
+  folder_.write("silent", "");
+  const auto stale = runner.run({}, {});
+  EXPECT_EQ(stale->state, TrialState::failed);
+  EXPECT_EQ(stale->message, "the command wrote no file out");
+}
+
+TEST_F(CommandRunnerTest, NeverRemovesAFileThatIsNoMeasurement) {
+  folder_.write("train.py", "import torch\n");
+  auto runner = shell("true", "file:train.py");
+  const auto result = runner.run({}, {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(result.error().message, HasSubstr("holds more than numbers, so it is not removed"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("train.py")));
+  EXPECT_FALSE(shell("true", "file:.").run({}, {}));
+}
+
+TEST_F(CommandRunnerTest, OverTheTimeLimitIsATimeout) {
+  time_limit_ns_ = 50'000'000;
+  const auto result = outcome(shell("sleep 1000"));
+  EXPECT_EQ(result.state, TrialState::timeout);
+  EXPECT_EQ(result.message, "not done within 0.05 s; its processes were ended");
+}
+
+TEST_F(CommandRunnerTest, MeasuresMemory) {
+  const auto result = outcome(shell("true", "memory"));
+  EXPECT_EQ(result.state, TrialState::complete);
+  EXPECT_GT(result.value, 0);
+  EXPECT_THAT(result.metrics.at("peak_memory_bytes"), ElementsAre(result.value));
+  EXPECT_GT(outcome(shell("true")).metrics.at("peak_memory_bytes").at(0), 0);
+}
+
+TEST_F(CommandRunnerTest, ATrialOverALimitHasFailed) {
+  limits_ = {"regex:l=([0-9.]+)<=3.5", "memory<=1G", "memory<=1K"};
+  auto result = outcome(shell("echo v=1 l=4", "regex:v=(1)"));
+  EXPECT_EQ(result.state, TrialState::failed);
+  EXPECT_EQ(result.message, "regex:l=([0-9.]+) 4 is over the limit of 3.5");
+  result = outcome(shell("echo v=1 l=2", "regex:v=(1)"));
+  EXPECT_EQ(result.state, TrialState::failed);
+  EXPECT_THAT(result.message, HasSubstr("is over the limit of 1 KiB"));
+  EXPECT_FALSE(result.metrics.at("peak_memory_bytes").empty());
+  result = outcome(shell("echo l=2", "regex:v=(1)"));
+  EXPECT_THAT(result.message, StartsWith("no match of v=(1)"));
+  limits_.pop_back();
+  EXPECT_EQ(outcome(shell("echo v=1 l=2", "regex:v=(1)")).state, TrialState::complete);
+}
+
+TEST_F(CommandRunnerTest, ALimitReadsAFileOfItsOwnAndOfThisTrialOnly) {
+  limits_ = {"file:loss<=3"};
+  auto runner = shell("test -e silent || echo 2 > loss; echo 9 > out", "file:out");
+  EXPECT_EQ(runner.run({}, {})->value, 9);
+  folder_.write("silent", "");
+  const auto stale = runner.run({}, {});
+  EXPECT_EQ(stale->state, TrialState::failed);
+  EXPECT_EQ(stale->message, "limit file:loss<=3: the command wrote no file loss");
+}
+
+TEST_F(CommandRunnerTest, MeasuresEveryObjectiveInOneRun) {
+  others_ = {"regex:l=([0-9.]+)", "memory"};
+  const auto result = outcome(shell("for l in 3 1 2; do echo v=9 l=$l; done", "regex:v=(.)"));
+  EXPECT_EQ(result.state, TrialState::complete) << result.message;
+  EXPECT_EQ(result.value, 9);
+  EXPECT_THAT(result.metrics.at("objective_2"), ElementsAre(3, 1, 2));
+  EXPECT_EQ(result.metrics.at("objective_3"), result.metrics.at("peak_memory_bytes"));
+  EXPECT_THAT(result.others, ElementsAre(2, result.metrics.at("peak_memory_bytes").front()));
+  EXPECT_EQ(others_in(result.metrics), result.others);
+}
+
+TEST_F(CommandRunnerTest, ATrialThatLacksAnObjectiveHasFailedAndSaysWhich) {
+  others_ = {"memory", "regex:l=(.)"};
+  auto result = outcome(shell("echo v=9", "regex:v=(.)"));
+  EXPECT_EQ(result.state, TrialState::failed);
+  EXPECT_THAT(result.message, StartsWith("objective regex:l=(.): no match of l=(.)"));
+  result = outcome(shell("echo l=9", "regex:v=(.)"));
+  EXPECT_THAT(result.message, StartsWith("no match of v=(.)"));
+  others_ = {"report"};
+  result = outcome(shell("echo v=9; echo '{}' > \"$HOCKET_REPORT\"", "regex:v=(.)"));
+  EXPECT_EQ(result.state, TrialState::failed);
+  EXPECT_THAT(result.message, HasSubstr("format"));
+}
+
+TEST_F(CommandRunnerTest, AFurtherObjectiveReadsAFileOfThisTrialOnly) {
+  others_ = {"file:loss"};
+  auto runner = shell("test -e silent || echo 2 > loss; echo v=9", "regex:v=(.)");
+  EXPECT_THAT(runner.run({}, {})->others, ElementsAre(2));
+  folder_.write("silent", "");
+  EXPECT_EQ(runner.run({}, {})->message, "objective file:loss: the command wrote no file loss");
+}
+
+/// Ends only because somebody ends it.
+constexpr const char* kForEver = "; exec sleep 1000";
+
+TEST_F(CommandRunnerTest, EndsATrialThatIsSlowerThanTheIncumbent) {
+  incumbent_ = {1, 2, 3, 4, 5};
+  time_limit_ns_ = 60'000'000'000;
+  skip_ = 1;  // of a pattern only
+  const std::pair<const char*, const char*> cases[] = {
+      {"regex:t=([0-9]+)", "for t in 90 10 7 8 9 6; do echo t=$t; done"},
+      {"file:times", "for t in 10 7 8 9 6; do echo $t >> times; done"},
+      {"report", "for t in 10 7 8 9 6; do echo $t >> \"$HOCKET_ITERATIONS\"; done"}};
+  for (const auto& [objective, script] : cases) {
+    SCOPED_TRACE(objective);
+    const auto result = outcome(shell(std::string(script) + kForEver, objective));
+    EXPECT_EQ(result.state, TrialState::complete);
+    EXPECT_EQ(result.value, 8);
+    EXPECT_EQ(result.spread, 1);
+    EXPECT_THAT(result.samples, ElementsAre(10, 7, 8, 9, 6));
+    EXPECT_EQ(result.message,
+              "ended early after 5 iterations: slower than the best so far (p = 0.004)");
+    EXPECT_FALSE(result.metrics.at("wall_ns").empty());
+  }
+}
+
+TEST_F(CommandRunnerTest, OfAnEndedTrialOnlyWhatGrowsIsHeldAgainstALimit) {
+  incumbent_ = {1, 2, 3, 4, 5};
+  time_limit_ns_ = 60'000'000'000;
+  limits_ = {"regex:loss=(.)<=1"};
+  const std::string script = "for t in 6 7 8 9 10; do echo t=$t loss=9; done";
+  EXPECT_EQ(outcome(shell(script + kForEver, "regex:t=([0-9]+)")).state, TrialState::complete);
+  limits_ = {"memory<=1K"};
+  EXPECT_EQ(outcome(shell(script + kForEver, "regex:t=([0-9]+)")).state, TrialState::failed);
+}
+
+TEST_F(CommandRunnerTest, IterationsOfAnEarlierTrialNeverCount) {
+  incumbent_ = {1, 2, 3, 4, 5};
+  auto runner = shell(
+      "test -e \"$HOCKET_ITERATIONS\" && echo v=9 || echo v=1; "
+      "echo 8 > \"$HOCKET_ITERATIONS\"",
+      "regex:v=(.)");
+  EXPECT_EQ(runner.run({}, {})->value, 1);
+  EXPECT_EQ(runner.run({}, {})->value, 1);
+}
+
+TEST_F(CommandRunnerTest, WhatCannotGoOnIsAnError) {
+  EXPECT_EQ(make({"no-such-program-{a}"}, "wall").run({{"a", 1.0}}, {}).error().message,
+            "cannot start no-such-program-1: No such file or directory");
+  auto runner = shell("sleep 1000");
+  cancel_.cancel();
+  EXPECT_EQ(runner.run({}, {}).error().code, ErrorCode::interrupted);
+  EXPECT_EQ(CommandRunner::make({}, clock_, cancel_).error().message, "there is no command to run");
+  CommandOptions options;
+  options.command = {"true"};
+  options.time_limit_ns = 0;
+  EXPECT_EQ(CommandRunner::make(options, clock_, cancel_).error().message,
+            "the time limit must be above 0, found 0 s");
+}
+
+TEST_F(CommandRunnerTest, RemovesItsPrivateFolder) {
+  outcome(shell("printf %s \"$HOCKET_REPORT\" > where"));
+  std::string where;
+  std::getline(std::ifstream(folder_.file("where")), where);
+  ASSERT_FALSE(where.empty());
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(where).parent_path()));
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,82 @@
+#include "tuner/trial/limit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/mutate.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string problem_of(const std::string& text, const Evidence& evidence, std::size_t skip = 0) {
+  return problem(parse_limit(text).value(), skip, evidence).value_or("within");
+}
+
+TEST(Limit, ReadsAnObjectiveAndItsBound) {
+  EXPECT_EQ(parse_limit("memory<=4G"), (Limit{{ObjectiveKind::memory, ""}, 0x1p32}));
+  EXPECT_EQ(parse_limit("wall<=60s"), (Limit{{ObjectiveKind::wall, ""}, 60e9}));
+  EXPECT_EQ(parse_limit("report<=1500"), (Limit{{ObjectiveKind::report, ""}, 1500}));
+  EXPECT_EQ(parse_limit("regex:(a<=[0-9]+)<=3.5"),
+            (Limit{{ObjectiveKind::regex, "(a<=[0-9]+)"}, 3.5}));
+  EXPECT_EQ(parse_limit("file:x<=y<=0"), (Limit{{ObjectiveKind::file, "x<=y"}, 0}));
+}
+
+TEST(Limit, RefusesOtherText) {
+  const auto refusal = [](const char* text) {
+    const auto limit = parse_limit(text);
+    return limit ? std::string("accepted") : limit.error().message;
+  };
+  EXPECT_EQ(refusal("memory=4G"),
+            "limit \"memory=4G\": expected OBJECTIVE<=NUMBER, such as memory<=4G or wall<=60s");
+  EXPECT_EQ(refusal("memory<=4s"),
+            "limit \"memory<=4s\": expected a number of bytes such as 65536, 512M or 4G, at least "
+            "0, found \"4s\"");
+  EXPECT_THAT(refusal("speed<=1"), HasSubstr("found \"speed\""));
+  EXPECT_THAT(refusal("auto<=1"), HasSubstr("name wall or report"));
+  EXPECT_THAT(refusal("wall<=-1"), HasSubstr("at least 0, found \"-1\""));
+  EXPECT_THAT(refusal("regex:loss<=3"), HasSubstr("has no group"));
+  EXPECT_THAT(refusal("<="), HasSubstr("found \"\""));
+  EXPECT_THAT(refusal(""), HasSubstr("expected OBJECTIVE<=NUMBER"));
+}
+
+TEST(Limit, MutatedTextIsRefusedOrComesBack) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 5000; ++i) {
+    SCOPED_TRACE(i);
+    const auto limit = parse_limit(mutate("regex:l=([0-9.]+)<=3.5e1", random));
+    if (!limit) continue;
+    EXPECT_EQ(parse_limit(to_text(*limit)), *limit) << to_text(*limit);
+  }
+  for (const char* text : {"memory<=0.1G", "wall<=1e300", "report<=1us", "file:x<=123456789"}) {
+    const auto limit = parse_limit(text);
+    ASSERT_TRUE(limit) << text;
+    EXPECT_EQ(parse_limit(to_text(*limit)), *limit) << to_text(*limit);
+  }
+}
+
+TEST(Limit, SaysWhatIsOverIt) {
+  Evidence evidence;
+  evidence.peak_memory_bytes = std::int64_t{5} << 30;
+  evidence.wall_ns = 61'000'000'000;
+  evidence.stdout_text = "loss=9\nloss=4\n";
+  EXPECT_EQ(problem_of("memory<=4G", evidence), "peak memory 5 GiB is over the limit of 4 GiB");
+  EXPECT_EQ(problem_of("memory<=5G", evidence), "within");
+  EXPECT_EQ(problem_of("wall<=60s", evidence), "wall time 61 s is over the limit of 60 s");
+  EXPECT_EQ(problem_of("regex:loss=(.)<=3.5", evidence, 1),
+            "regex:loss=(.) 4 is over the limit of 3.5");
+  EXPECT_EQ(problem_of("regex:loss=(.)<=4", evidence, 1), "within");
+}
+
+TEST(Limit, WhatWasNotMeasuredIsNotWithin) {
+  EXPECT_EQ(problem_of("regex:x=(.)<=1", Evidence{}),
+            "limit regex:x=(.)<=1: no match of x=(.) in 0 bytes of output");
+  EXPECT_EQ(problem_of("report<=1ms", Evidence{}),
+            "limit report<=1 ms: the job wrote no report to the file that HOCKET_REPORT names");
+}
+
+}  // namespace
+}  // namespace hocket

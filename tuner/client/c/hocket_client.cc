@@ -1,0 +1,359 @@
+#include "tuner/client/c/hocket_client.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/json.h"
+#include "tuner/client/c/hocket_client_options.h"
+#include "tuner/client/link/http_daemon_link.h"
+#include "tuner/client/live/live_ballot.h"
+#include "tuner/client/start/client.h"
+
+struct hocket_client {
+  int rank = 0;
+  hocket::FetchedConfig fetched;
+  std::string config_json;  ///< of the next step
+  // Of rank 0:
+  hocket::RunReport run;  ///< for a sweep
+  std::optional<hocket::IterationLog> log;
+  std::unique_ptr<hocket::DaemonLink> link;  ///< null without a daemon
+  hocket::JobReport report;                  ///< what each report to it begins with
+
+  hocket::SteadyClock clock;
+  std::vector<std::string> knobs;          ///< that can change while the program runs
+  std::optional<hocket::LiveBallot> live;  ///< when there are any
+  // Whether `live` is called in turn:
+  std::int64_t filled = 0, read = 0, ended = 0;  ///< ballots, and steps
+  std::int64_t last_measured = -1;               ///< step
+};
+
+namespace hocket {
+namespace {
+
+/// Iterations that a sweep is told of; later ones would only repeat them.
+constexpr std::size_t kMaxRunIterations = 1'000'000;
+constexpr std::int64_t kMaxNs = std::int64_t{1} << 53;
+
+thread_local std::string last_error;
+
+/// `call()`, which gives a Result; its value, or `otherwise` and the error is kept for the caller.
+template <class T, class Call>
+T guarded(T otherwise, const Call& call) noexcept {
+  try {
+    Result<T> result = call();
+    if (result) return std::move(*result);
+    last_error = result.error().message;
+  } catch (const std::exception& e) {
+    last_error = e.what();
+  }
+  return otherwise;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+/// Differs from those of other jobs: host, process and time.
+std::string make_job_id(std::string host) {
+  std::erase_if(host, [](unsigned char c) { return c >= 0x80 || !(std::isalnum(c) || c == '-'); });
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return host.substr(0, 60) + "-" + std::to_string(::getpid()) + "-" +
+         std::to_string(std::chrono::nanoseconds(now).count());
+}
+
+void register_job(hocket_client& client, const ClientOptions& given) {
+  // A trial must not be taken for the job's own doing; and a daemon that cannot be named was warned
+  // of before.
+  auto daemon = daemon_from_environment();
+  if (client.fetched.source == "trial" || !daemon) return;
+  DaemonLinkOptions options{.daemon = std::move(*daemon)};
+  options.job.host = host_name();
+  options.job.id = make_job_id(options.job.host);
+  options.job.name = client.run.workload.name;
+  options.job.topology = client.run.topology;
+  options.job.workload = client.run.workload;
+  options.job.config = client.fetched.config;
+  options.job.version = client.fetched.version;
+  options.job.explore = given.explore;
+  options.job.knobs = client.knobs;
+  options.warn = given.warn;
+  options.seed = std::hash<std::string>()(options.job.id);
+  client.report.job = options.job.id;
+  client.report.version = options.job.version;
+  client.link = open_daemon_link(std::move(options));
+}
+
+/// Whether a program that can change `knobs` can go from `from` to `to`.
+Result<void> can_change(const std::vector<std::string>& knobs, const ScheduleConfig& from,
+                        const ScheduleConfig& to) {
+  for (const std::string& name : changed_knobs(from, to)) {
+    if (std::ranges::count(knobs, name) > 0) continue;
+    return failure(ErrorCode::invalid_argument,
+                   "the program cannot change " + name + " while it runs");
+  }
+  return {};
+}
+
+void open_ballot(hocket_client& client, const ClientOptions& options) {
+  LiveBallotOptions live;
+  live.tuning.job = client.report.job;
+  live.tuning.config = client.fetched.config;
+  live.tuning.version = client.fetched.version;
+  live.tuning.explore = options.explore;
+  live.tuning.say = options.say;
+  live.on_profile = options.on_profile;
+  live.accept = [&client](const ScheduleConfig& config) {
+    return can_change(client.knobs, client.fetched.config, config);
+  };
+  client.live.emplace(std::move(live), options.rank, options.topology.world_size, client.link.get(),
+                      client.clock);
+}
+
+/// On rank 0: asks, and registers the job.
+Result<void> ask(hocket_client& client, ClientOptions& options) {
+  auto fetched = ask_for_config(options.topology, options.workload, nullptr, process_environment);
+  if (!fetched) return failure(fetched.error());
+  for (const auto& warning : fetched->warnings) options.warn(warning);
+  client.fetched = std::move(*fetched);
+  client.log.emplace();
+  client.run.topology = options.topology;
+  client.run.workload = options.workload;
+  client.run.config = client.fetched.config;
+  client.run.config_source = client.fetched.source;
+  register_job(client, options);
+  return {};
+}
+
+Result<hocket_client*> open(const hocket_client_options* given) {
+  auto options = read_options(given);
+  if (!options) return failure(options.error());
+  auto client = std::make_unique<hocket_client>();
+  client->rank = options->rank;
+  client->knobs = options->knobs;
+  if (options->rank > 0) {
+    client->fetched.config = options->config;
+    client->fetched.source = "rank 0";
+  } else if (const auto ok = ask(*client, *options); !ok) {
+    return failure(ok.error());
+  }
+  client->config_json = text_of(to_json(client->fetched.config));
+  if (!client->knobs.empty()) open_ballot(*client, *options);
+  return client.release();
+}
+
+Result<int> read_knob(const char* config_json, const char* name, std::int64_t* value) {
+  if (config_json == nullptr || name == nullptr || value == nullptr)
+    return failure(ErrorCode::invalid_argument, "hocket_config_get: an argument is NULL");
+  const auto config = parse_schedule_config(config_json);
+  if (!config) return failure(config.error());
+  const auto knob = knob_called(name);
+  if (!knob) return failure(knob.error());
+  const nlohmann::json document = to_json(*config);
+  if (knob->choices.empty()) {
+    *value = document[std::string(name)].get<std::int64_t>();
+  } else {
+    *value = static_cast<std::int64_t>(config->order);
+  }
+  return 0;
+}
+static_assert(static_cast<int>(CollectiveOrder::fifo) == HOCKET_ORDER_FIFO &&
+              static_cast<int>(CollectiveOrder::static_order) == HOCKET_ORDER_STATIC &&
+              static_cast<int>(CollectiveOrder::negotiated) == HOCKET_ORDER_NEGOTIATED);
+
+/// This program cannot change its configuration while it runs, and says so.
+std::vector<ChangeOutcome> refuse_changes(DaemonLink& link) {
+  std::vector<ChangeOutcome> outcomes;
+  while (const auto message = link.take()) {
+    ChangeOutcome outcome{.status = ChangeStatus::rejected,
+                          .message = "the program takes a configuration when it starts"};
+    if (const auto* const config = std::get_if<ConfigMessage>(&*message)) {
+      outcome.version = config->version;
+    } else if (const auto* const candidate = std::get_if<CandidateMessage>(&*message)) {
+      outcome.trial = candidate->trial;
+    } else {
+      continue;
+    }
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+Error misused(const std::string& function, const std::string& why) {
+  return {ErrorCode::invalid_argument, function + ": " + why};
+}
+
+bool is_time(std::int64_t ns) {
+  return 0 < ns && ns <= kMaxNs;
+}
+
+void tell_sweep(hocket_client& client, std::int64_t wall_ns) {
+  client.log->add(wall_ns);
+  if (client.run.iterations.size() < kMaxRunIterations)
+    client.run.iterations.push_back({.wall_ns = wall_ns});
+}
+
+Result<int> report(hocket_client* client, const std::int64_t* iteration_ns, std::size_t count) {
+  const std::string self = "hocket_client_report";
+  if (client == nullptr || (iteration_ns == nullptr && count > 0))
+    return failure(misused(self, "an argument is NULL"));
+  if (client->live)
+    return failure(misused(self, "a program with knobs calls hocket_iteration instead"));
+  const std::span times(iteration_ns, count);
+  if (!std::ranges::all_of(times, is_time)) return failure(misused(self, "a time is not positive"));
+  if (client->rank > 0) return 0;
+  for (const std::int64_t wall_ns : times) tell_sweep(*client, wall_ns);
+  client->report.step += static_cast<std::int64_t>(count);
+  if (!client->link) return 0;
+  JobReport report = client->report;
+  report.outcomes = refuse_changes(*client->link);
+  report.iteration_ns.assign(
+      times.end() - static_cast<std::ptrdiff_t>(std::min(count, kMaxReportedIterations)),
+      times.end());
+  client->link->report(std::move(report));
+  return 0;
+}
+
+Result<void> check_live(const hocket_client* client, const std::string& function) {
+  if (client == nullptr) return failure(misused(function, "the client is NULL"));
+  if (!client->live) return failure(misused(function, "the client was opened without knobs"));
+  return {};
+}
+
+Result<int> fill_ballot(hocket_client* client, float* ballot) {
+  const std::string self = "hocket_ballot_fill";
+  if (const auto ok = check_live(client, self); !ok) return failure(ok.error());
+  if (ballot == nullptr) return failure(misused(self, "the ballot is NULL"));
+  if (client->read != client->filled || client->ended != client->filled)
+    return failure(misused(self, "the step before has not ended, or its ballot was not read"));
+  client->live->fill({ballot, client->live->size()});
+  ++client->filled;
+  return 0;
+}
+
+Result<int> read_ballot(hocket_client* client, const float* sum) {
+  const std::string self = "hocket_ballot_read";
+  if (const auto ok = check_live(client, self); !ok) return failure(ok.error());
+  if (sum == nullptr) return failure(misused(self, "the sum is NULL"));
+  if (client->read == client->filled) return failure(misused(self, "no ballot was filled"));
+  client->live->read({sum, client->live->size()});
+  ++client->read;
+  return 0;
+}
+
+Result<int> step_ended(hocket_client* client) {
+  const std::string self = "hocket_step_ended";
+  if (const auto ok = check_live(client, self); !ok) return failure(ok.error());
+  if (client->ended == client->filled)
+    return failure(misused(self, "the step's ballot was not filled"));
+  ++client->ended;
+  const auto next = client->live->step_ended();
+  if (!next) return 0;
+  client->config_json = text_of(to_json(next->config));
+  return 1;
+}
+
+Result<int> iteration(hocket_client* client, std::int64_t step, std::int64_t iteration_ns) {
+  const std::string self = "hocket_iteration";
+  if (const auto ok = check_live(client, self); !ok) return failure(ok.error());
+  if (!is_time(iteration_ns)) return failure(misused(self, "the time is not positive"));
+  if (step <= client->last_measured || step > client->ended)
+    return failure(misused(self, "step " + std::to_string(step) + " is not one from " +
+                                     std::to_string(client->last_measured + 1) + " to " +
+                                     std::to_string(client->ended)));
+  client->last_measured = step;
+  if (client->rank > 0) return 0;
+  tell_sweep(*client, iteration_ns);
+  client->live->iteration(step, iteration_ns);
+  return 0;
+}
+
+Result<int> close(hocket_client& client) {
+  if (client.live) client.live->finish();
+  if (client.rank > 0) return 0;
+  const auto written = write_report(client.run);
+  if (!written) return failure(written.error());
+  return 0;
+}
+
+}  // namespace
+}  // namespace hocket
+
+int hocket_client_abi(void) {
+  return HOCKET_CLIENT_ABI;
+}
+
+const char* hocket_error(void) {
+  return hocket::last_error.c_str();
+}
+
+hocket_client* hocket_client_open(const hocket_client_options* options) {
+  return hocket::guarded<hocket_client*>(nullptr, [&] { return hocket::open(options); });
+}
+
+const char* hocket_client_config(const hocket_client* client) {
+  return client->config_json.c_str();
+}
+
+const char* hocket_client_source(const hocket_client* client) {
+  return client->fetched.source.c_str();
+}
+
+const char* hocket_client_detail(const hocket_client* client) {
+  return client->fetched.detail.c_str();
+}
+
+const char* hocket_client_key(const hocket_client* client) {
+  return client->fetched.key.c_str();
+}
+
+std::int64_t hocket_client_version(const hocket_client* client) {
+  return client->fetched.version;
+}
+
+int hocket_config_get(const char* config_json, const char* knob, std::int64_t* value) {
+  return hocket::guarded(-1, [&] { return hocket::read_knob(config_json, knob, value); });
+}
+
+int hocket_client_report(hocket_client* client, const std::int64_t* iteration_ns,
+                         std::size_t count) {
+  return hocket::guarded(-1, [&] { return hocket::report(client, iteration_ns, count); });
+}
+
+size_t hocket_ballot_size(const hocket_client* client) {
+  return client->live ? client->live->size() : 0;
+}
+
+int hocket_ballot_fill(hocket_client* client, float* ballot) {
+  return hocket::guarded(-1, [&] { return hocket::fill_ballot(client, ballot); });
+}
+
+int hocket_ballot_read(hocket_client* client, const float* sum) {
+  return hocket::guarded(-1, [&] { return hocket::read_ballot(client, sum); });
+}
+
+int hocket_step_ended(hocket_client* client) {
+  return hocket::guarded(-1, [&] { return hocket::step_ended(client); });
+}
+
+int hocket_iteration(hocket_client* client, std::int64_t step, std::int64_t iteration_ns) {
+  return hocket::guarded(-1, [&] { return hocket::iteration(client, step, iteration_ns); });
+}
+
+int hocket_client_close(hocket_client* client) {
+  const std::unique_ptr<hocket_client> owned(client);
+  if (!owned) return 0;
+  return hocket::guarded(-1, [&] { return hocket::close(*owned); });
+}

@@ -1,0 +1,124 @@
+#include "tuner/client/c/hocket_client_options.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "core/base/json.h"
+
+namespace hocket {
+namespace {
+
+Error missing(const std::string& what) {
+  return {ErrorCode::invalid_argument, "hocket_client_open: " + what};
+}
+
+Result<Topology> read_topology(const hocket_client_options& options) {
+  nlohmann::json document = to_json(Topology{});
+  if (options.topology_json != nullptr) {
+    auto parsed = parse_object(options.topology_json, "topology_json");
+    if (!parsed) return failure(parsed.error());
+    document = std::move(*parsed);
+  }
+  if (options.world_size != 0) document["world_size"] = options.world_size;
+  if (options.link != nullptr) document["link"] = options.link;
+  auto topology = topology_from_json(document);
+  if (!topology) return failure(topology.error().in("topology_json, world_size or link"));
+  return topology;
+}
+
+Result<Workload> read_workload(const hocket_client_options& options) {
+  if (options.workload_name == nullptr || *options.workload_name == '\0')
+    return failure(missing("workload_name must be set"));
+  if (options.tensor_count > 0 && options.tensors == nullptr)
+    return failure(missing("tensor_count without tensors"));
+  auto tensors = nlohmann::json::array();
+  for (std::size_t i = 0; i < options.tensor_count; ++i) {
+    const auto& [name, bytes] = options.tensors[i];
+    if (name == nullptr) return failure(missing("a tensor has no name"));
+    tensors.push_back({{"name", name}, {"bytes", bytes}});
+  }
+  // What is read back has no invalid UTF-8, of which no fingerprint could be made.
+  const auto document = parse_object(
+      text_of({{"name", options.workload_name}, {"tensors", std::move(tensors)}}), "workload");
+  if (!document) return failure(document.error());
+  return workload_from_json(*document);
+}
+
+Result<std::vector<std::string>> read_knobs(const hocket_client_options& options) {
+  if (options.knob_count > 0 && options.knobs == nullptr)
+    return failure(missing("knob_count without knobs"));
+  std::vector<std::string> names;
+  for (const char* const name : std::span(options.knobs, options.knob_count)) {
+    if (name == nullptr) return failure(missing("a knob has no name"));
+    if (const auto knob = knob_called(name); !knob) return failure(missing(knob.error().message));
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+std::function<void(const std::string&)> sink_of(void (*call)(const char*, void*), void* context) {
+  if (call == nullptr) return [](const std::string&) {};
+  return [call, context](const std::string& text) { call(text.c_str(), context); };
+}
+
+/// Of the structure before it was given on_profile.
+constexpr std::size_t kFirstSize = offsetof(hocket_client_options, on_profile);
+
+std::function<void(std::int64_t, std::int64_t)> on_profile_of(const hocket_client_options& given) {
+  if (given.size == kFirstSize || given.on_profile == nullptr) return {};
+  return [call = given.on_profile, context = given.context](
+             std::int64_t first_step, std::int64_t steps) { call(first_step, steps, context); };
+}
+
+}  // namespace
+
+Result<ClientOptions> read_options(const hocket_client_options* given) {
+  if (given == nullptr ||
+      (given->size != kFirstSize && given->size < sizeof(hocket_client_options)))
+    return failure(missing("options->size must be sizeof(hocket_client_options)"));
+  auto topology = read_topology(*given);
+  if (!topology) return failure(topology.error());
+  if (given->rank < 0 || given->rank >= topology->world_size) {
+    return failure(missing("rank must be from 0 to " + std::to_string(topology->world_size - 1) +
+                           ", of the world size"));
+  }
+  if (!(given->explore >= 0 && given->explore <= 0.5))
+    return failure(missing("explore must be from 0 to 0.5"));
+  auto knobs = read_knobs(*given);
+  if (!knobs) return failure(knobs.error());
+  ClientOptions options{.rank = static_cast<int>(given->rank),
+                        .topology = std::move(*topology),
+                        .knobs = std::move(*knobs),
+                        .explore = given->explore,
+                        .on_profile = on_profile_of(*given),
+                        .warn = sink_of(given->warn, given->context),
+                        .say = sink_of(given->say, given->context)};
+  if (options.rank == 0) {
+    auto workload = read_workload(*given);
+    if (!workload) return failure(workload.error());
+    options.workload = std::move(*workload);
+    return options;
+  }
+  if (given->config_json == nullptr)
+    return failure(missing("config_json must be rank 0's configuration on a rank above 0"));
+  const auto config = parse_schedule_config(given->config_json);
+  if (!config) return failure(config.error().in("config_json"));
+  options.config = *config;
+  return options;
+}
+
+Result<Knob> knob_called(const std::string& name) {
+  const auto knobs = schedule_knobs();
+  const auto knob = std::ranges::find(knobs, name, &Knob::name);
+  if (knob == knobs.end()) return failure(ErrorCode::not_found, "no knob has the name " + name);
+  return *knob;
+}
+
+std::string text_of(const nlohmann::json& document) {
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace hocket

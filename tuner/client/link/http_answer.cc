@@ -1,0 +1,44 @@
+#include <algorithm>
+
+#include "core/base/json.h"
+#include "tuner/client/link/http_client.h"
+
+namespace hocket {
+namespace {
+
+ErrorCode code_of(int status) {
+  if (status == 404) return ErrorCode::not_found;
+  const bool refused = 400 <= status && status < 500 && status != 408 && status != 429;
+  return refused ? ErrorCode::invalid_argument : ErrorCode::unavailable;
+}
+
+/// One line of what the daemon said, or nothing.
+std::string stated(const HttpResponse& response) {
+  const auto document = parse_object(response.body, "answer");
+  if (!document) return "";
+  const auto error = read_object(*document, "error");
+  if (!error) return "";
+  auto message = read_string(*error, "message");
+  if (!message) return "";
+  std::ranges::replace_if(
+      *message, [](unsigned char c) { return c < 0x20; }, ' ');
+  return ": " + message->substr(0, 1000);
+}
+
+}  // namespace
+
+Deadline deadline_after_ns(std::int64_t timeout_ns) {
+  return std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
+}
+
+Result<nlohmann::json> read_answer(const HttpResponse& response) {
+  if (200 <= response.status && response.status < 300) {
+    auto document = parse_object(response.body, "the answer");
+    if (!document) return failure(ErrorCode::unavailable, document.error().message);
+    return document;
+  }
+  return failure(code_of(response.status),
+                 "it answered " + std::to_string(response.status) + stated(response));
+}
+
+}  // namespace hocket

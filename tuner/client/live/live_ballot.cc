@@ -1,0 +1,142 @@
+#include "tuner/client/live/live_ballot.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/base/check.h"
+#include "core/base/json.h"
+
+namespace hocket {
+
+LiveBallot::LiveBallot(LiveBallotOptions options, int rank, int world_size, DaemonLink* link,
+                       const Clock& clock)
+    : options_(std::move(options)),
+      link_(link),
+      clock_(clock),
+      running_(options_.tuning.config),
+      ran_{{0, 0}},
+      told_(options_.tuning.config, options_.tuning.version),
+      agreement_(rank, world_size, [this](const std::string& payload) { return accept(payload); }) {
+  if (rank != 0 || !link) return;
+  LiveControllerOptions tuning = options_.tuning;
+  tuning.can_profile = options_.on_profile != nullptr;
+  tuning.first_step = options_.first_step;
+  tuning.payload_of = [this](const ScheduleConfig& config) { return payload_of(config); };
+  controller_.emplace(std::move(tuning), agreement_);
+}
+
+void LiveBallot::fill(std::span<float> ballot) const {
+  const std::lock_guard lock(mutex_);
+  agreement_.contribute(ballot);
+}
+
+void LiveBallot::read(std::span<const float> sum) {
+  const std::lock_guard lock(mutex_);
+  agreement_.tally(sum);
+}
+
+std::optional<LiveSetting> LiveBallot::step_ended() {
+  ++steps_;
+  std::optional<SwitchAgreement::Configuration> due;
+  std::optional<ProfileOrder> profile;
+  {
+    const std::lock_guard lock(mutex_);
+    HOCKET_CHECK(agreement_.ballots() >= steps_ - kStepsAhead, "a step has no ballot");
+    due = agreement_.due(steps_);
+    profile = agreement_.profile();
+    if (controller_) tune();
+  }
+  if (profile != told_profile_) {
+    told_profile_ = profile;
+    if (options_.on_profile) options_.on_profile(profile->first_step, profile->steps);
+  }
+  if (controller_) send_report();
+  if (!due) return std::nullopt;
+  ran_.emplace_back(steps_, due->id);
+  auto setting = due->id == 0 ? LiveSetting{options_.tuning.config, options_.static_order}
+                              : parse(due->payload);
+  HOCKET_CHECK(setting, "a payload was accepted that cannot be read");
+  running_ = setting->config;
+  return std::move(*setting);
+}
+
+void LiveBallot::tune() {
+  while (auto message = link_->take()) controller_->receive(*message);
+  controller_->advance(clock_.now_ns());
+}
+
+void LiveBallot::iteration(std::int64_t step, std::int64_t wall_ns,
+                           const std::optional<JobActivity>& activity) {
+  if (!controller_) return;
+  const std::int64_t local = step - options_.first_step;
+  HOCKET_CHECK(local >= 0 && local <= steps_, "an iteration of a step that was not submitted");
+  while (ran_.size() > 1 && ran_[1].first <= local) ran_.pop_front();
+  const auto under_way = std::min<std::int64_t>(steps_ - local, std::numeric_limits<int>::max());
+  const std::lock_guard lock(mutex_);
+  controller_->iteration(step, ran_.front().second, wall_ns, static_cast<int>(under_way), activity);
+}
+
+void LiveBallot::finish() {
+  if (!controller_) return;
+  {
+    const std::lock_guard lock(mutex_);
+    controller_->finish();
+  }
+  send_report();
+}
+
+void LiveBallot::send_report() {
+  const std::pair now(controller_->config(), controller_->version());
+  if (now != told_) {
+    link_->update(now.first, now.second);
+    told_ = now;
+  }
+  if (auto report = controller_->take_report()) link_->report(std::move(*report));
+}
+
+Result<LiveSetting> LiveBallot::parse(const std::string& payload) {
+  const auto document = parse_object(payload, "rank 0's configuration");
+  if (!document) return failure(document.error());
+  const auto config_document = read_object(*document, "config");
+  if (!config_document) return failure(config_document.error());
+  auto config = schedule_config_from_json(*config_document);
+  if (!config) return failure(config.error());
+  const auto order = read_array(*document, "static_order");
+  if (!order) return failure(order.error());
+  LiveSetting setting{std::move(*config), {}};
+  for (std::size_t i = 0; i < order->size(); ++i) {
+    const auto collective = integer_of((*order)[i], "static_order[" + std::to_string(i) + "]", 0,
+                                       SwitchAgreement::kMaxPayloadBytes);
+    if (!collective) return failure(collective.error());
+    setting.static_order.push_back(static_cast<std::uint32_t>(*collective));
+  }
+  return setting;
+}
+
+Result<void> LiveBallot::accept(const std::string& payload) const {
+  const auto setting = parse(payload);
+  if (!setting) return failure(setting.error());
+  return options_.accept ? options_.accept(setting->config) : Result<void>();
+}
+
+Result<std::string> LiveBallot::payload_of(const ScheduleConfig& config) const {
+  // Here, and not only in accept(), since what rank 0 says reaches the user.
+  if (options_.accept) {
+    if (const auto ok = options_.accept(config); !ok) return failure(ok.error());
+  }
+  std::vector<std::uint32_t> order;
+  if (config.order == CollectiveOrder::static_order) {
+    if (!options_.static_order_of) {
+      return failure(ErrorCode::invalid_argument,
+                     "order=static: this job has no description of its step to make one from");
+    }
+    auto made = options_.static_order_of(config);
+    if (!made) return failure(made.error().in("order=static"));
+    order = std::move(*made);
+  }
+  return nlohmann::json{{"config", to_json(config)}, {"static_order", order}}.dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace hocket

@@ -1,0 +1,300 @@
+#include "tuner/client/live/live_controller.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/statistics.h"
+
+namespace hocket {
+namespace {
+
+/// An iteration of a candidate this many times as long as usual ends its window at once.
+constexpr double kHopeless = 10;
+/// A push that is as fast is dropped in less than this share of cases.
+constexpr double kPushGuardLevel = 0.05;
+/// Share by which the usual time differs when what was learnt under another no longer counts.
+constexpr double kOtherTime = 0.1;
+
+}  // namespace
+
+LiveController::LiveController(LiveControllerOptions options, SwitchAgreement& agreement)
+    : options_(std::move(options)),
+      agreement_(agreement),
+      budget_(options_.explore),
+      current_{agreement.running().id, options_.config, options_.version},
+      profiles_(agreement, options_.first_step),
+      newest_version_(options_.version) {}
+
+void LiveController::receive(const DaemonMessage& message) {
+  if (const auto* push = std::get_if<ConfigMessage>(&message)) {
+    const std::string origin = push->origin.empty() ? "" : " (" + push->origin + ")";
+    receive_push(
+        {push->config, push->version, {}, "version " + std::to_string(push->version) + origin});
+  } else if (const auto* profile = std::get_if<ProfileMessage>(&message)) {
+    receive_profile(*profile);
+  } else {
+    const auto& candidate = std::get<CandidateMessage>(message);
+    receive_candidate(
+        {candidate.config, {}, candidate.trial, "trial " + std::to_string(candidate.trial)});
+  }
+}
+
+void LiveController::receive_push(Wish wish) {
+  const std::int64_t version = *wish.version;
+  if (push_ && push_->version == version) return;
+  if (attempt_ && attempt_->wish.version == version) return;
+  if (version < newest_version_) {
+    return reject(wish, "it is older than version " + std::to_string(newest_version_) +
+                            ", which came before it");
+  }
+  if (const auto why = objection(wish)) return reject(wish, *why);
+  const std::string replaced = "replaced by version " + std::to_string(version);
+  if (push_) reject(*push_, replaced);
+  push_.reset();
+  const bool runs_already = wish.config == current_.config;
+  if (attempt_ && (!runs_already || attempt_->wish.version)) end_attempt(replaced);
+  newest_version_ = version;
+  if (runs_already) {
+    take_over(wish, current_.id);
+    return add_outcome(wish, ChangeStatus::applied, "it is what the job runs with");
+  }
+  push_ = std::move(wish);
+}
+
+void LiveController::receive_candidate(Wish wish) {
+  if (attempt_ && attempt_->wish.trial == wish.trial) return;
+  if (candidate_ && candidate_->trial == wish.trial) return;
+  if (const auto why = objection(wish)) return reject(wish, *why);
+  if (candidate_) reject(*candidate_, "replaced by " + wish.name);
+  candidate_ = std::move(wish);
+}
+
+void LiveController::receive_profile(const ProfileMessage& message) {
+  if (!options_.can_profile) {
+    return say("profile request " + std::to_string(message.request) +
+               " is not taken up: this job records no profiles while it trains");
+  }
+  if (const auto line = profiles_.ask(message)) say(*line);
+}
+
+std::optional<std::string> LiveController::objection(const Wish& wish) const {
+  if (const auto valid = validate(wish.config); !valid) return valid.error().message;
+  if (wish.trial && options_.explore == 0) {
+    return "the job tries no candidates: its share of time for them is 0";
+  }
+  if (wish.trial && wish.config == current_.config) return "it is what the job runs with";
+  const auto is_barred = [&](const Quarantined& entry) {
+    return entry.config == wish.config && wish.version.value_or(0) <= entry.newest_version &&
+           std::abs(usual_ns() / entry.usual_ns - 1) < kOtherTime;
+  };
+  if (std::ranges::any_of(quarantine_, is_barred)) return "it was tried in this job and slower";
+  return std::nullopt;
+}
+
+void LiveController::iteration(std::int64_t step, int id, std::int64_t iteration_ns, int under_way,
+                               const std::optional<JobActivity>& activity) {
+  step_ = step;
+  since_switch_ = last_id_ && *last_id_ != id ? 1 : since_switch_ + 1;
+  const bool settled = last_id_ && since_switch_ > options_.window.dropped_iterations;
+  last_id_ = id;
+  count_cost(id, iteration_ns, settled);
+  if (id == current_.id && settled) {
+    recent_ns_.push_back(iteration_ns);
+    if (recent_ns_.size() > Window::kMostRecent) recent_ns_.pop_front();
+    if (unreported_ns_.size() < kMaxReportedIterations) unreported_ns_.push_back(iteration_ns);
+    if (activity) unreported_activity_.add(*activity, iteration_ns);
+  }
+  if (!attempt_ || !attempt_->window) return;
+  if (id == attempt_->id) attempt_->window->add(Side::candidate, iteration_ns, under_way);
+  if (id == current_.id) attempt_->window->add(Side::current, iteration_ns, under_way);
+}
+
+void LiveController::count_cost(int id, std::int64_t iteration_ns, bool settled) {
+  const bool exploring = tried_.contains(id) || (!tried_.empty() && !settled);
+  if (exploring && !recent_ns_.empty()) {
+    budget_.explored(iteration_ns, usual_ns());
+  } else {
+    budget_.trained(iteration_ns);
+  }
+}
+
+double LiveController::usual_ns() const {
+  return median({recent_ns_.begin(), recent_ns_.end()});
+}
+
+void LiveController::advance(std::int64_t now_ns) {
+  if (attempt_ && !attempt_->window) await_agreement(now_ns);
+  if (attempt_ && attempt_->window) {
+    const auto verdict = attempt_->window->verdict();
+    if (verdict && verdict->keep) {
+      keep(*verdict);
+    } else if (verdict) {
+      if (verdict->slower)
+        quarantine_.push_back({attempt_->wish.config, newest_version_, usual_ns()});
+      end_attempt(verdict->reason);
+    } else {
+      const bool candidate = attempt_->window->next() == Side::candidate;
+      agreement_.select(candidate ? attempt_->id : current_.id);
+    }
+  }
+  if (const auto line = profiles_.advance(!attempt_ && !(push_ && is_warm()))) say(*line);
+  if (!attempt_) start_next(now_ns);
+}
+
+void LiveController::await_agreement(std::int64_t now_ns) {
+  switch (agreement_.standing()) {
+    case SwitchAgreement::Standing::agreed:
+      return begin_window();
+    case SwitchAgreement::Standing::refused:
+      return end_attempt("rank " + std::to_string(agreement_.refused_by()) + " refused it");
+    default:
+      break;
+  }
+  if (now_ns - attempt_->asked_ns < options_.agreement_ns) return;
+  end_attempt("not every rank accepted it within " +
+              std::to_string(options_.agreement_ns / 1'000'000) + " ms");
+}
+
+void LiveController::begin_window() {
+  WindowOptions options = options_.window;
+  const double usual = usual_ns();
+  double longest_ns = kHopeless * usual;
+  if (attempt_->wish.trial) {
+    longest_ns = std::min(longest_ns, usual + budget_.left_ns());
+  } else {
+    options.keep_undecided = true;
+    options.guard_level = std::min(options.guard_level, kPushGuardLevel);
+  }
+  options.longest_ns = static_cast<std::int64_t>(longest_ns);
+  attempt_->window.emplace(options,
+                           std::vector<std::int64_t>(recent_ns_.begin(), recent_ns_.end()));
+  tried_.insert(attempt_->id);
+  say("trying " + attempt_->wish.name + ": " + changes_to(attempt_->wish.config));
+}
+
+bool LiveController::is_warm() const {
+  const auto block = static_cast<std::size_t>(options_.window.block_iterations);
+  return recent_ns_.size() >= std::max(Window::kFewestBefore, block);
+}
+
+void LiveController::start_next(std::int64_t now_ns) {
+  if (!is_warm()) return;
+  if (push_) return start(*std::exchange(push_, std::nullopt), now_ns);
+  if (!candidate_ || profiles_.is_busy()) return;
+  // What was decided since it came may bar it.
+  if (const auto why = objection(*candidate_)) {
+    return reject(*std::exchange(candidate_, std::nullopt), *why);
+  }
+  // The guard needs about as much to see what is twice as slow.
+  if (budget_.may_start(usual_ns())) start(*std::exchange(candidate_, std::nullopt), now_ns);
+}
+
+void LiveController::start(Wish wish, std::int64_t now_ns) {
+  auto payload = options_.payload_of(wish.config);
+  if (payload && payload->size() > SwitchAgreement::kMaxPayloadBytes) {
+    payload = failure(ErrorCode::invalid_argument,
+                      "its order of collectives is too long to tell the other ranks (" +
+                          std::to_string(payload->size()) + " B of at most " +
+                          std::to_string(SwitchAgreement::kMaxPayloadBytes) +
+                          " B); raise partition_bytes");
+  }
+  if (!payload) return reject(wish, payload.error().message);
+  attempt_ = Attempt{std::move(wish), agreement_.propose(std::move(*payload)), now_ns};
+}
+
+void LiveController::reject(const Wish& wish, const std::string& why) {
+  say(wish.name + " rejected: " + why);
+  add_outcome(wish, ChangeStatus::rejected, why);
+}
+
+void LiveController::end_attempt(const std::string& why) {
+  agreement_.withdraw();
+  agreement_.select(current_.id);
+  if (!has_measured()) {
+    reject(attempt_->wish, why);
+  } else {
+    say("back: " + why);
+    add_outcome(attempt_->wish, ChangeStatus::rolled_back, why);
+  }
+  attempt_.reset();
+}
+
+bool LiveController::has_measured() const {
+  return attempt_->window && !attempt_->window->candidate_ns().empty();
+}
+
+void LiveController::keep(const WindowVerdict& verdict) {
+  say("kept, " + verdict.reason);
+  add_outcome(attempt_->wish, ChangeStatus::applied, verdict.reason);
+  agreement_.select(attempt_->id);
+  tried_.erase(attempt_->id);
+  take_over(attempt_->wish, attempt_->id);
+  unreported_ns_.clear();
+  unreported_activity_.clear();
+  const auto& measured = attempt_->window->candidate_ns();
+  recent_ns_.assign(measured.end() - std::min(std::ssize(measured),
+                                              static_cast<std::ptrdiff_t>(Window::kMostRecent)),
+                    measured.end());
+  attempt_.reset();
+}
+
+void LiveController::take_over(const Wish& wish, int id) {
+  current_ = {id, wish.config, wish.version.value_or(0)};
+}
+
+void LiveController::add_outcome(const Wish& wish, ChangeStatus status,
+                                 const std::string& message) {
+  ChangeOutcome outcome{wish.version, wish.trial, status, message};
+  const bool is_of_attempt =
+      attempt_ && attempt_->wish.version == wish.version && attempt_->wish.trial == wish.trial;
+  if (is_of_attempt && has_measured()) {
+    outcome.current_ns = attempt_->window->current_ns();
+    outcome.candidate_ns = attempt_->window->candidate_ns();
+  }
+  outcomes_.push_back(std::move(outcome));
+}
+
+void LiveController::finish() {
+  const std::string why = "the job ended first";
+  if (attempt_) end_attempt(why);
+  for (auto* wish : {&push_, &candidate_}) {
+    if (*wish) reject(**wish, why);
+    wish->reset();
+  }
+  if (const auto line = profiles_.finish()) say(*line);
+  finished_ = true;
+}
+
+std::optional<JobReport> LiveController::take_report() {
+  const bool is_last = std::exchange(finished_, false);
+  if (!is_last && outcomes_.empty() && unreported_ns_.size() < options_.report_iterations) {
+    return std::nullopt;
+  }
+  return JobReport{options_.job,
+                   current_.version,
+                   step_,
+                   std::exchange(unreported_ns_, {}),
+                   std::exchange(outcomes_, {}),
+                   explored(),
+                   is_last,
+                   unreported_activity_.take()};
+}
+
+std::string LiveController::changes_to(const ScheduleConfig& config) const {
+  const auto values = knob_values(config);
+  std::string changes;
+  for (const std::string& name : changed_knobs(current_.config, config)) {
+    // A region's may be gone.
+    const auto value = values.value(name, nlohmann::json("as elsewhere"));
+    changes += (changes.empty() ? "" : ", ") + name + " " +
+               (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return changes.empty() ? "the same knobs" : changes;
+}
+
+void LiveController::say(const std::string& text) const {
+  options_.say("step " + std::to_string(step_) + ": " + text);
+}
+
+}  // namespace hocket

@@ -1,0 +1,149 @@
+#include "tuner/client/start/client.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "core/base/json.h"
+#include "core/protocol/config_key.h"
+#include "tuner/client/start/daemon_config_source.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::int64_t kFetchTimeoutNs = 2'000'000'000;
+
+/// `fetched` with its default configuration, because of `why`.
+FetchedConfig defaulted(FetchedConfig fetched, std::string why) {
+  fetched.config = ScheduleConfig{};
+  fetched.source = "default";
+  fetched.detail = why;
+  fetched.warnings.push_back(std::move(why));
+  return fetched;
+}
+
+/// The answer of `source`, or the default; `name` is what people call it.
+FetchedConfig ask_source(const Topology& topology, const Workload& workload, ConfigSource& source,
+                         const std::string& name) {
+  FetchedConfig fetched;
+  const auto stored = source.find(topology, workload, kFetchTimeoutNs);
+  if (!stored)
+    return defaulted(fetched, "the " + name + " could not be asked: " + stored.error().message);
+  if (!*stored) {
+    fetched.detail = "the " + name + " has nothing for this topology and workload";
+    return fetched;
+  }
+  const StoredConfig& found = **stored;
+  fetched.warnings = found.warnings;
+  if (const auto valid = validate(found.config); !valid)
+    return defaulted(fetched, "the stored configuration is not valid: " + valid.error().message);
+  fetched.config = found.config;
+  fetched.source = found.source;
+  fetched.detail = found.origin;
+  fetched.version = found.version;
+  return fetched;
+}
+
+/// An error is told too: a rank that waits would end for a reason of its own.
+std::string to_message(const Result<FetchedConfig>& fetched) {
+  nlohmann::json message;
+  if (fetched) {
+    message["config"] = to_json(fetched->config);
+    message["source"] = fetched->source;
+    message["detail"] = fetched->detail;
+    message["version"] = fetched->version;
+    message["key"] = fetched->key;
+  } else {
+    message["error"] = fetched.error().message;
+  }
+  return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<FetchedConfig> from_message(const std::string& message) {
+  const auto document = parse_object(message, "rank 0's configuration");
+  if (!document) return failure(document.error());
+  if (document->contains("error")) {
+    const auto error = read_string(*document, "error");
+    return failure(error ? Error{ErrorCode::invalid_argument, *error} : error.error());
+  }
+  const auto object = read_object(*document, "config");
+  if (!object) return failure(object.error());
+  const auto config = schedule_config_from_json(*object);
+  if (!config) return failure(config.error());
+  const auto source = read_string(*document, "source");
+  const auto detail = read_string(*document, "detail");
+  if (!source || !detail) return failure(source ? detail.error() : source.error());
+  const auto version = read_integer(*document, "version", 0, INT64_MAX);
+  const auto key = read_string(*document, "key");
+  if (!version || !key) return failure(version ? key.error() : version.error());
+  return FetchedConfig{*config, *source, *detail, {}, *version, *key};
+}
+
+}  // namespace
+
+std::optional<std::string> process_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& workload,
+                                     ConfigSource* source, const Environment& environment) {
+  FetchedConfig fetched;
+  if (const auto text = environment("HOCKET_CONFIG")) {
+    const auto config = parse_schedule_config(*text, &fetched.warnings);
+    if (!config) return failure(config.error().in("HOCKET_CONFIG"));
+    fetched.config = *config;
+    fetched.source = "trial";
+    fetched.detail = "HOCKET_CONFIG";
+  } else if (const auto daemon = daemon_source_from_environment(environment)) {
+    fetched = ask_source(topology, workload, *daemon, "daemon");
+  } else if (source) {
+    fetched = ask_source(topology, workload, *source, "store");
+  } else {
+    fetched.detail = "no store was given";
+  }
+  fetched.key = to_string(ConfigKey{fingerprint(topology), fingerprint(workload)});
+  return fetched;
+}
+
+Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& workload,
+                                   ConfigSource* source, Collective& collective,
+                                   const Environment& environment) {
+  if (collective.rank() != 0) {
+    const auto message = collective.hear();
+    if (!message) return failure(message.error().in("waiting for rank 0's configuration"));
+    return from_message(*message);
+  }
+  auto fetched = ask_for_config(topology, workload, source, environment);
+  if (const auto told = collective.tell(to_message(fetched)); !told) return failure(told.error());
+  return fetched;
+}
+
+Result<void> write_report(const RunReport& report, const Environment& environment) {
+  const auto path = environment("HOCKET_REPORT");
+  if (!path) return {};
+  const std::string unfinished = *path + ".part";
+  {
+    std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
+    file << to_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    file.close();
+    if (!file) return failure(ErrorCode::unavailable, "HOCKET_REPORT: cannot write " + unfinished);
+  }
+  std::error_code error;
+  std::filesystem::rename(unfinished, *path, error);
+  if (error)
+    return failure(ErrorCode::unavailable,
+                   "HOCKET_REPORT: cannot write " + *path + ": " + error.message());
+  return {};
+}
+
+IterationLog::IterationLog(const Environment& environment) {
+  if (const auto path = environment("HOCKET_ITERATIONS")) file_.open(*path, std::ios::app);
+}
+
+void IterationLog::add(std::int64_t wall_ns) {
+  if (file_.is_open()) file_ << wall_ns << '\n' << std::flush;
+}
+
+}  // namespace hocket

@@ -1,0 +1,182 @@
+#include "tuner/client/start/daemon_config_source.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/base/bounded_call.h"
+#include "core/base/json.h"
+#include "core/protocol/config_key.h"
+#include "tuner/client/link/http_client.h"
+#include "tuner/client/start/last_good.h"
+
+namespace hocket {
+namespace {
+
+using Found = Result<std::optional<StoredConfig>>;
+
+constexpr std::int64_t kMaxInteger = std::int64_t{1} << 53;
+
+ConfigKey key_of(const Topology& topology, const Workload& workload) {
+  return {fingerprint(topology), fingerprint(workload)};
+}
+
+/// The default, because there is only a neighbour.
+Result<StoredConfig> neighbour(const nlohmann::json& answer) {
+  const auto from = read_string(answer, "from");
+  if (!from) return failure(from.error());
+  StoredConfig found;
+  found.source = "default";
+  found.origin = "nothing is known for this topology and workload yet; the nearest that is: " +
+                 from->substr(0, 200);
+  return found;
+}
+
+Result<StoredConfig> exact(const nlohmann::json& answer) {
+  const auto object = read_object(answer, "config");
+  if (!object) return failure(object.error());
+  auto config = schedule_config_from_json(*object);
+  if (!config) return failure(config.error().in("field \"config\""));
+  const auto version = read_integer(answer, "version", 1, kMaxInteger);
+  if (!version) return failure(version.error());
+  auto origin = read_string(answer, "origin");
+  if (!origin) return failure(origin.error());
+  StoredConfig found;
+  found.config = std::move(*config);
+  found.origin = std::move(*origin);
+  found.source = "daemon";
+  found.version = *version;
+  return found;
+}
+
+Found read_resolved(const nlohmann::json& answer, const ConfigKey& key) {
+  const auto answered = read_string(answer, "key");
+  if (!answered) return failure(answered.error());
+  if (*answered != to_string(key)) {
+    return failure(ErrorCode::unavailable, "it answered for another key, " +
+                                               answered->substr(0, 80) + " in place of " +
+                                               to_string(key));
+  }
+  const auto match = read_string(answer, "match");
+  if (!match) return failure(match.error());
+  if (*match == "none") return std::nullopt;
+  if (*match != "exact" && *match != "nearest")
+    return failure(wrong_field("match", "exact, nearest or none", *match));
+  auto found = *match == "exact" ? exact(answer) : neighbour(answer);
+  if (!found) return failure(found.error());
+  return std::optional(std::move(*found));
+}
+
+class DaemonConfigSource final : public ConfigSource {
+ public:
+  explicit DaemonConfigSource(DaemonAccess daemon)
+      : name_("daemon " + to_string(daemon.address)), client_(std::move(daemon)) {}
+
+  Found find(const Topology& topology, const Workload& workload, std::int64_t timeout_ns) override {
+    const nlohmann::json question = {{"topology", to_json(topology)},
+                                     {"workload", to_json(workload)}};
+    const auto response = client_.send(
+        {.method = "POST",
+         .target = "/v1/resolve",
+         .body = question.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},
+        deadline_after_ns(timeout_ns));
+    if (!response) return failure(response.error());
+    const auto answer = read_answer(*response);
+    if (!answer) return failure(answer.error().in(name_));
+    auto found = read_resolved(*answer, key_of(topology, workload));
+    if (!found) return failure(found.error().in(name_));
+    return found;
+  }
+
+ private:
+  const std::string name_;
+  HttpClient client_;
+};
+
+class LastGoodSource final : public ConfigSource {
+ public:
+  LastGoodSource(std::unique_ptr<ConfigSource> source, std::optional<std::string> folder)
+      : source_(std::move(source)), folder_(std::move(folder)) {}
+
+  Found find(const Topology& topology, const Workload& workload, std::int64_t timeout_ns) override {
+    const auto begin = std::chrono::steady_clock::now();
+    // A tenth of the time is left for the disk.
+    auto found = source_->find(topology, workload, timeout_ns - timeout_ns / 10);
+    if (!folder_) return found;
+    const std::int64_t left_ns =
+        timeout_ns - std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+    // A process that was held up meanwhile must not lose what it has kept.
+    const std::int64_t limit_ns = std::max(left_ns, timeout_ns / 10);
+    const ConfigKey key = key_of(topology, workload);
+    if (!found) return kept(found.error(), key, limit_ns);
+    return keep(std::move(*found), key, limit_ns);
+  }
+
+ private:
+  std::string disk() const { return "folder " + *folder_; }
+
+  Found keep(std::optional<StoredConfig> found, const ConfigKey& key, std::int64_t limit_ns) const {
+    const bool is_good = found && found->source == "daemon";
+    LastGood last_good;
+    if (is_good) last_good = {found->config, found->version, found->origin};
+    const auto ok = call_within(limit_ns, disk(), [=, folder = *folder_] {
+      return is_good ? write_last_good(folder, key, last_good) : remove_last_good(folder, key);
+    });
+    if (!ok && is_good) {
+      found->warnings.push_back("the configuration is not kept for when the daemon is away: " +
+                                ok.error().message);
+    }
+    return found;
+  }
+
+  Found kept(const Error& error, const ConfigKey& key, std::int64_t limit_ns) const {
+    auto last_good = call_within(limit_ns, disk(),
+                                 [=, folder = *folder_] { return read_last_good(folder, key); });
+    if (!last_good) {
+      return failure(error.code, error.message + "; and what it said last cannot be used: " +
+                                     last_good.error().message);
+    }
+    if (!*last_good) return failure(error);
+    StoredConfig found;
+    found.config = std::move((*last_good)->config);
+    found.origin = std::move((*last_good)->origin);
+    found.source = "last good";
+    found.version = (*last_good)->version;
+    found.warnings = {error.message};
+    return found;
+  }
+
+  const std::unique_ptr<ConfigSource> source_;
+  const std::optional<std::string> folder_;
+};
+
+/// Stands for a daemon that cannot be asked, for a reason that was found out before.
+class BrokenSource final : public ConfigSource {
+ public:
+  explicit BrokenSource(Error error) : error_(std::move(error)) {}
+  Found find(const Topology&, const Workload&, std::int64_t) override { return failure(error_); }
+
+ private:
+  const Error error_;
+};
+
+}  // namespace
+
+std::unique_ptr<ConfigSource> open_daemon_config_source(DaemonAccess daemon) {
+  return std::make_unique<DaemonConfigSource>(std::move(daemon));
+}
+
+std::unique_ptr<ConfigSource> with_last_good(std::unique_ptr<ConfigSource> source,
+                                             std::optional<std::string> folder) {
+  return std::make_unique<LastGoodSource>(std::move(source), std::move(folder));
+}
+
+std::unique_ptr<ConfigSource> daemon_source_from_environment(const Environment& environment) {
+  auto daemon = daemon_from_environment(environment);
+  if (!daemon && daemon.error().code == ErrorCode::not_found) return nullptr;
+  auto source = daemon ? open_daemon_config_source(std::move(*daemon))
+                       : std::make_unique<BrokenSource>(daemon.error());
+  return with_last_good(std::move(source), last_good_folder(environment));
+}
+
+}  // namespace hocket

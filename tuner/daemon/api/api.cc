@@ -1,0 +1,146 @@
+#include "tuner/daemon/api/api.h"
+
+#include <utility>
+
+#include "tuner/daemon/api/handlers/call.h"
+#include "tuner/daemon/server/metrics.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::string_view kConfigs = "/v1/configs/";
+
+Response text_response(std::string text, std::string content_type) {
+  Response response;
+  response.content_type = std::move(content_type);
+  response.body = std::make_shared<const std::string>(std::move(text));
+  return response;
+}
+
+Result<Reply> dispatch(const Call& call) {
+  switch (call.route.route->operation) {
+    case Operation::health:
+      return json_response({{"status", "ok"}});
+    case Operation::ready: {
+      const auto count = call.parts.store.change_count();
+      if (!count) return failure(count.error());
+      return json_response({{"status", "ready"}});
+    }
+    case Operation::metrics:
+      return text_response(call.parts.metrics(), kMetricsContentType);
+    case Operation::description:
+      return text_response(call.parts.description, "application/json");
+    case Operation::resolve:
+      return resolve(call);
+    case Operation::list_configs:
+      return list_configs(call);
+    case Operation::get_config:
+      return get_config(call);
+    case Operation::push_config:
+      return push_config(call);
+    case Operation::pin_config:
+      return pin_config(call);
+    case Operation::freeze_config:
+      return freeze_config(call);
+    case Operation::roll_back_config:
+      return roll_back_config(call);
+    case Operation::watch:
+      return watch(call);
+    case Operation::list_jobs:
+      return list_jobs(call);
+    case Operation::enter_job:
+      return enter_job(call);
+    case Operation::profile_job:
+      return profile_job(call);
+    case Operation::report:
+      return report(call);
+    case Operation::list_studies:
+      return list_studies(call);
+    case Operation::create_study:
+      return create_study(call);
+    case Operation::get_study:
+      return get_study(call);
+    case Operation::list_trials:
+      return list_trials(call);
+    case Operation::ask:
+      return ask(call);
+    case Operation::tell:
+      return tell(call);
+    case Operation::renew:
+      return renew(call);
+    case Operation::audit:
+      return audit(call);
+  }
+  return failure(ErrorCode::not_found, "no such operation");
+}
+
+/// What to answer instead, when `who` may not do what `needed` may.
+std::optional<Response> refuse(const std::optional<Identity>& who, Role needed) {
+  if (who && who->role >= needed) return std::nullopt;
+  if (!who || who->role == Role::anyone) {
+    return error_response(401, "unauthorized",
+                          "a token is needed: Authorization: Bearer TOKEN (HOCKET_TOKEN_FILE)");
+  }
+  return error_response(403, "forbidden",
+                        "this takes a token with the role " + std::string(to_string(needed)) +
+                            "; " + who->name + " has " + std::string(to_string(who->role)));
+}
+
+}  // namespace
+
+Api::Api(ApiParts parts) : parts_(std::move(parts)) {}
+
+std::optional<Response> Api::answer_at_once(const Request& request) {
+  const std::string_view target = request.target;
+  if (request.method != "GET" || !target.starts_with(kConfigs)) return std::nullopt;
+  // Keys have no characters that could be escaped, so what is found needs no decoding.
+  const auto entry = parts_.board.cached(target.substr(kConfigs.size()));
+  if (!entry) return std::nullopt;
+  if (auto refused = refuse(parts_.tokens.identify(request.authorization), Role::read)) {
+    return refused;
+  }
+  Response response;
+  response.etag = entry->etag;
+  if (has_etag(request.if_none_match, entry->etag)) {
+    response.status = 304;
+  } else {
+    response.body = entry->body;
+  }
+  return response;
+}
+
+Reply Api::handle(const Request& request, bool is_last) {
+  const auto target = parse_request_target(request.target);
+  if (!target) return error_response(target.error());
+  const FoundRoute route = find_route(request.method, target->segments);
+  if (route.allowed.empty()) {
+    return error_response(404, "not_found", "no such path; see /v1/openapi.json");
+  }
+  if (!route.route) {
+    auto response =
+        error_response(405, "method_not_allowed", "this path has the methods " + route.allowed);
+    response.allow = route.allowed;
+    return response;
+  }
+  const auto who = parts_.tokens.identify(request.authorization);
+  if (auto refused = refuse(who, route.route->role)) {
+    parts_.log.write(LogLevel::warning, "refused",
+                     {{"peer", request.peer}, {"target", request.target}});
+    return *refused;
+  }
+  auto reply = dispatch({parts_, request, *target, route, *who, is_last});
+  if (reply) return std::move(*reply);
+  if (reply.error().code == ErrorCode::unavailable) {
+    parts_.log.write(LogLevel::error, "request failed",
+                     {{"target", request.target}, {"error", reply.error().message}});
+  }
+  return error_response(reply.error());
+}
+
+void Api::stream_closed(const std::string& subscriber) {
+  if (subscriber.empty()) return;
+  parts_.jobs.stream_closed(subscriber, parts_.clock.now_ns());
+  parts_.live.job_left(subscriber);
+}
+
+}  // namespace hocket

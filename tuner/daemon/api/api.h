@@ -1,0 +1,56 @@
+#pragma once
+
+// The daemon's HTTP interface: what each route (tuner/daemon/api/routes.h) answers. Knows no
+// transport. docs/openapi.json describes it for people and clients; a test holds the two together.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/base/clock.h"
+#include "store/open.h"
+#include "store/store.h"
+#include "tuner/daemon/api/routes.h"
+#include "tuner/daemon/api/study_service.h"
+#include "tuner/daemon/api/tokens.h"
+#include "tuner/daemon/http/feed.h"
+#include "tuner/daemon/http/log.h"
+#include "tuner/daemon/http/service.h"
+#include "tuner/daemon/live/config_board.h"
+#include "tuner/daemon/live/job_registry.h"
+#include "tuner/daemon/live/live_tuning.h"
+
+namespace hocket {
+
+/// What the interface stands on; everything outlives it.
+struct ApiParts {
+  Store& store;
+  Feed& feed;
+  ConfigBoard& board;
+  JobRegistry& jobs;
+  LiveTuning& live;
+  StudyService& studies;
+  const Clock& clock;
+  const Tokens& tokens;
+  std::string description = {};  ///< the text of docs/openapi.json
+  /// The body of /metrics.
+  std::function<std::string()> metrics = [] { return std::string(); };
+  Log log = {};
+};
+
+/// The longest `?wait=`.
+inline constexpr std::int64_t kMaxWaitSeconds = 60;
+
+class Api final : public Service {
+ public:
+  explicit Api(ApiParts parts);
+
+  std::optional<Response> answer_at_once(const Request& request) override;
+  Reply handle(const Request& request, bool is_last) override;
+  void stream_closed(const std::string& subscriber) override;
+
+ private:
+  ApiParts parts_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,63 @@
+#pragma once
+
+// What every handler gets and gives. One call, one thread; the parts are shared.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tuner/daemon/api/api.h"
+#include "tuner/daemon/http/request_target.h"
+
+namespace hocket {
+
+struct Call {
+  ApiParts& parts;
+  const Request& request;
+  const RequestTarget& target;
+  const FoundRoute& route;
+  const Identity& who;
+  bool is_last = false;  ///< do not ask to wait again
+
+  /// The body, a JSON object; an empty one is {}.
+  Result<nlohmann::json> body() const;
+  /// The number `name` of the query, `otherwise` when it is absent.
+  Result<std::int64_t> number(std::string_view name, std::int64_t low, std::int64_t high,
+                              std::int64_t otherwise) const;
+  /// The `{key}` of the path.
+  Result<ConfigKey> key() const;
+  const std::string& study() const { return route.parameters.find("study")->second; }
+};
+
+Response json_response(const nlohmann::json& document, int status = 200);
+Response error_response(int status, std::string_view code, const std::string& message);
+/// 400, 404 or 503.
+Response error_response(const Error& error);
+
+/// Whether the field If-None-Match has `etag`.
+bool has_etag(std::string_view if_none_match, std::string_view etag);
+
+Result<Reply> resolve(const Call& call);
+Result<Reply> list_configs(const Call& call);
+Result<Reply> get_config(const Call& call);
+Result<Reply> push_config(const Call& call);
+Result<Reply> pin_config(const Call& call);
+Result<Reply> freeze_config(const Call& call);
+Result<Reply> roll_back_config(const Call& call);
+Result<Reply> watch(const Call& call);
+Result<Reply> list_jobs(const Call& call);
+Result<Reply> enter_job(const Call& call);
+Result<Reply> profile_job(const Call& call);
+Result<Reply> report(const Call& call);
+Result<Reply> list_studies(const Call& call);
+Result<Reply> create_study(const Call& call);
+Result<Reply> get_study(const Call& call);
+Result<Reply> list_trials(const Call& call);
+Result<Reply> ask(const Call& call);
+Result<Reply> tell(const Call& call);
+Result<Reply> renew(const Call& call);
+Result<Reply> audit(const Call& call);
+
+}  // namespace hocket

@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <limits>
+
+#include "core/base/json.h"
+#include "tuner/daemon/api/handlers/call.h"
+
+namespace hocket {
+namespace {
+
+/// `feed`'s topic for a stream whose client has seen the versions up to `last`.
+EventStream::Topic topic_after(const Feed& feed, const std::string& name, std::int64_t last) {
+  const auto position = feed.position(name);
+  const bool is_known = position.newest && position.newest->id.value_or(last + 1) <= last;
+  return {name, is_known ? position.sequence : 0};
+}
+
+/// 0 when it is absent or no number of ours, which is how the standard has it.
+std::int64_t last_event_of(const std::string& text) {
+  if (text.empty() || text.size() > 18) return 0;
+  std::int64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return 0;
+    value = 10 * value + (c - '0');
+  }
+  return value;
+}
+
+constexpr std::size_t kMaxListedJobs = 20;
+
+/// The job of that id, or the only one of that name.
+Result<RunningJob> find_job(const std::vector<RunningJob>& jobs, const std::string& selector) {
+  std::vector<RunningJob> named;
+  for (const RunningJob& job : jobs) {
+    if (job.description.id == selector) return job;
+    if (job.description.name == selector) named.push_back(job);
+  }
+  if (named.size() == 1) return named.front();
+  const auto& shown = named.empty() ? jobs : named;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(shown.size(), kMaxListedJobs); ++i) {
+    const RunningJob& job = shown[i];
+    list += (list.empty() ? "" : ", ") + job.description.id;
+    if (named.empty() && !job.description.name.empty()) list += " (" + job.description.name + ")";
+  }
+  if (shown.size() > kMaxListedJobs)
+    list += " and " + std::to_string(shown.size() - kMaxListedJobs) + " more";
+  if (!named.empty()) {
+    return failure(ErrorCode::invalid_argument, std::to_string(named.size()) +
+                                                    " jobs are named \"" + selector +
+                                                    "\"; name one by its id: " + list);
+  }
+  return failure(ErrorCode::not_found,
+                 "no job has the id or the name \"" + selector + "\"; " +
+                     (list.empty() ? std::string("none is running") : "there are " + list));
+}
+
+/// A job that listens to the store too would do the request twice; so would one that asks for
+/// requests made there, which are older.
+Result<void> take_requests(Store& store, const ProfileRequestRow& request) {
+  for (;;) {
+    const auto taken = store.take_profile_request(request.job, request.job,
+                                                  std::numeric_limits<std::int64_t>::max());
+    if (!taken) return failure(taken.error());
+    if (!*taken || (*taken)->id >= request.id) return {};
+  }
+}
+
+}  // namespace
+
+Result<Reply> watch(const Call& call) {
+  const auto key_text = call.target.find("key");
+  if (!key_text) {
+    return failure(ErrorCode::invalid_argument, "query \"key\" is missing: which key to watch");
+  }
+  const auto key = parse_config_key(*key_text);
+  if (!key) return failure(key.error());
+  std::int64_t last = last_event_of(call.request.last_event_id);
+  const auto& feed = call.parts.feed;
+  EventStream stream;
+  if (const auto job_text = call.target.find("job")) {
+    const std::string id(*job_text);
+    const auto job = call.parts.jobs.find(id);
+    if (job && job->key != *key) {
+      return failure(ErrorCode::invalid_argument,
+                     "query \"key\": job " + id + " has the key " + to_string(job->key));
+    }
+    if (!job || !call.parts.jobs.stream_opened(id, call.parts.clock.now_ns())) {
+      return failure(ErrorCode::not_found,
+                     "job " + id + " is not known; POST its description to /v1/jobs");
+    }
+    last = std::max(last, job->version);
+    stream.subscriber = id;
+    stream.topics.push_back(topic_after(feed, job_config_topic(id), last));
+    // A candidate has no id: a job that reconnects is told again, and knows it by its trial.
+    stream.topics.push_back({job_candidate_topic(id), 0});
+    // Nor has a request for a profile, which the job knows by its number.
+    stream.topics.push_back({job_profile_topic(id), 0});
+    call.parts.live.job_arrived(id);
+  } else {
+    call.parts.live.key_changed(*key);
+  }
+  stream.topics.push_back(topic_after(feed, ConfigBoard::topic(*key_text), last));
+  return stream;
+}
+
+Result<Reply> enter_job(const Call& call) {
+  const auto body = call.body();
+  if (!body) return failure(body.error());
+  const auto job = job_description_from_json(*body);
+  if (!job) return failure(job.error());
+  if (const auto id = call.parts.store.upsert_topology(job->topology); !id) {
+    return failure(id.error());
+  }
+  if (const auto id = call.parts.store.upsert_workload(job->workload); !id) {
+    return failure(id.error());
+  }
+  const auto entered = call.parts.jobs.enter(*job, call.parts.clock.now_ns());
+  if (!entered) return failure(entered.error());
+  call.parts.log.write(LogLevel::info, "job",
+                       {{"id", job->id}, {"name", job->name}, {"host", job->host}});
+  return json_response({{"key", to_string(entered->key)}});
+}
+
+Result<Reply> list_jobs(const Call& call) {
+  const std::int64_t now_ns = call.parts.clock.now_ns();
+  nlohmann::json list = nlohmann::json::array();
+  for (const RunningJob& job : call.parts.jobs.list()) {
+    list.push_back({{"job", job.description.id},
+                    {"name", job.description.name},
+                    {"host", job.description.host},
+                    {"key", to_string(job.key)},
+                    {"topology", readable_name(job.description.topology)},
+                    {"world_size", job.description.topology.world_size},
+                    {"workload", job.description.workload.name},
+                    {"version", job.version},
+                    {"config", to_json(job.description.config)},
+                    {"step", job.step},
+                    {"iteration_ns", job.iteration_ns},
+                    {"explore", job.description.explore},
+                    {"explored", job.explored},
+                    {"connected", job.streams > 0},
+                    {"silent_ns", now_ns - job.seen_at_ns},
+                    {"last_change", job.last_change}});
+    if (job.activity) list.back()["activity"] = to_json(*job.activity);
+  }
+  return json_response({{"jobs", std::move(list)}});
+}
+
+Result<Reply> profile_job(const Call& call) {
+  const auto body = call.body();
+  if (!body) return failure(body.error());
+  const auto iterations = read_integer(*body, "iterations", 1, kMaxProfiledIterations);
+  if (!iterations) return failure(iterations.error());
+  const auto job = find_job(call.parts.jobs.list(), call.route.parameters.find("job")->second);
+  if (!job) return failure(job.error());
+  const std::string& id = job->description.id;
+  // The row's id numbers the request: it rises across restarts of the daemon.
+  const auto request = call.parts.store.request_profile(
+      {.job = id, .iterations = *iterations, .actor = call.who.name});
+  if (!request) return failure(request.error());
+  if (auto ok = take_requests(call.parts.store, *request); !ok) return failure(ok.error());
+  if (auto ok = call.parts.store.record_audit(
+          {.actor = call.who.name,
+           .action = "profile",
+           .subject = to_string(job->key),
+           .detail = {{"job", id}, {"request", request->id}, {"iterations", *iterations}}});
+      !ok) {
+    return failure(ok.error());
+  }
+  const ProfileMessage message{request->id, *iterations};
+  call.parts.feed.publish(job_profile_topic(id), {.type = std::string(type_of(message)),
+                                                  .data = to_json(DaemonMessage(message)).dump()});
+  return json_response({{"job", id},
+                        {"request", request->id},
+                        {"iterations", *iterations},
+                        {"connected", job->streams > 0}});
+}
+
+Result<Reply> report(const Call& call) {
+  const auto body = call.body();
+  if (!body) return failure(body.error());
+  auto report = job_report_from_json(*body);
+  if (!report) return failure(report.error());
+  if (!call.parts.jobs.report(*report, call.parts.clock.now_ns())) {
+    return failure(ErrorCode::not_found,
+                   "job " + report->job + " is not known; POST its description to /v1/jobs");
+  }
+  call.parts.live.reported(std::move(*report));
+  return json_response(nlohmann::json::object());
+}
+
+}  // namespace hocket

@@ -1,0 +1,69 @@
+#include "tuner/daemon/live/config_board.h"
+
+#include <utility>
+
+#include "core/protocol/job_message.h"
+#include "store/origin.h"
+
+namespace hocket {
+Event event_of(const ConfigMessage& message) {
+  return {message.version, std::string(type_of(message)), to_json(DaemonMessage(message)).dump()};
+}
+
+ConfigBoard::ConfigBoard(Store& store, Feed& feed) : store_(store), feed_(feed) {}
+
+ConfigBoard::EntryPtr ConfigBoard::cached(std::string_view key) const {
+  std::shared_lock lock(mutex_);
+  const auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : found->second;
+}
+
+Result<ConfigBoard::EntryPtr> ConfigBoard::find(const ConfigKey& key) {
+  if (auto entry = cached(to_string(key))) return entry;
+  return refresh(key);
+}
+
+Result<ConfigBoard::EntryPtr> ConfigBoard::refresh(const ConfigKey& key) {
+  std::lock_guard refreshing(refreshing_);
+  const std::string text = to_string(key);
+  const auto promotion = store_.current_promotion(key.topology, key.workload);
+  if (!promotion) return failure(promotion.error());
+  if (!*promotion) {
+    std::unique_lock lock(mutex_);
+    entries_.erase(text);
+    return EntryPtr();
+  }
+  const PromotionRow& row = **promotion;
+  const auto state = store_.key_state(key.topology, key.workload);
+  if (!state) return failure(state.error());
+  const auto origin = origin_of(store_, row);
+  if (!origin) return failure(origin.error());
+  const auto config = schedule_config_from_json(row.config);
+  if (!config) return failure(config.error().in("version " + std::to_string(row.id)));
+  const ConfigMessage message{row.id, *config, *origin};
+  nlohmann::json document = to_json(DaemonMessage(message));
+  document["key"] = text;
+  document["pinned"] = state->pinned;
+  document["frozen"] = state->frozen;
+  document["promoted_at_ns"] = row.promoted_at_ns;
+  auto entry = std::make_shared<BoardEntry>();
+  entry->version = row.id;
+  entry->state = *state;
+  entry->etag = "\"" + std::to_string(row.id) + "\"";
+  entry->body = std::make_shared<const std::string>(document.dump() + "\n");
+  entry->event = event_of(message);
+  std::unique_lock lock(mutex_);
+  entries_[text] = entry;
+  return EntryPtr(entry);
+}
+
+void ConfigBoard::publish(const ConfigKey& key) {
+  std::lock_guard refreshing(refreshing_);
+  const auto entry = cached(to_string(key));
+  if (!entry) return;
+  const std::string name = topic(to_string(key));
+  const auto newest = feed_.position(name).newest;
+  if (!newest || newest->id != entry->version) feed_.publish(name, entry->event);
+}
+
+}  // namespace hocket

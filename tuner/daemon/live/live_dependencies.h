@@ -1,0 +1,49 @@
+#pragma once
+
+// What the parts of live tuning work on. Plain references.
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/clock.h"
+#include "store/open.h"
+#include "store/store.h"
+#include "tuner/daemon/http/feed.h"
+#include "tuner/daemon/http/log.h"
+#include "tuner/daemon/live/config_board.h"
+#include "tuner/daemon/live/job_registry.h"
+
+namespace hocket {
+
+/// The owner of the studies of live tuning, and who acts in the audit.
+inline constexpr const char* kDaemonActor = "hocket serve";
+
+/// Everything outlives who holds this.
+struct LiveParts {
+  Store& store;
+  Feed& feed;
+  ConfigBoard& board;
+  JobRegistry& jobs;
+  const Clock& clock;
+  WallClock now_unix_ns = system_unix_ns;
+  Log log = {};
+};
+
+struct LiveCounts {
+  std::uint64_t offered = 0, kept = 0, rolled_back = 0, rejected = 0;  ///< candidates
+  std::uint64_t drifts = 0;
+  std::uint64_t releases = 0, withdrawals = 0;
+};
+
+/// What the job alone is told.
+inline std::string job_config_topic(const std::string& job) {
+  return "job/" + job + "/config";
+}
+inline std::string job_candidate_topic(const std::string& job) {
+  return "job/" + job + "/candidate";
+}
+inline std::string job_profile_topic(const std::string& job) {
+  return "job/" + job + "/profile";
+}
+
+}  // namespace hocket

@@ -1,0 +1,426 @@
+#include "tuner/daemon/live/live_tuning.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "store/origin.h"
+
+namespace hocket {
+
+namespace {
+
+/// Whether running jobs get a version of this origin one after the other.
+bool is_staged_first(PromotionOrigin origin) {
+  return origin == PromotionOrigin::study || origin == PromotionOrigin::push;
+}
+
+}  // namespace
+
+LiveTuning::LiveTuning(LiveParts parts)
+    : parts_(std::move(parts)),
+      started_ns_(parts_.clock.now_ns()),
+      started_unix_ns_(parts_.now_unix_ns()) {}
+
+LiveTuning::~LiveTuning() {
+  thread_.request_stop();
+}
+
+void LiveTuning::post(std::function<void()> event) {
+  {
+    std::lock_guard lock(mutex_);
+    events_.push_back(std::move(event));
+  }
+  happened_.notify_one();
+}
+
+void LiveTuning::job_arrived(std::string id) {
+  post([this, id = std::move(id)] { on_arrival(id); });
+}
+
+void LiveTuning::job_left(std::string id) {
+  post([this, id = std::move(id)] {
+    const auto job = parts_.jobs.find(id);
+    if (!job) return;
+    if (Key* key = find_key(job->key)) advance(*key);
+  });
+}
+
+void LiveTuning::reported(JobReport report) {
+  post([this, report = std::move(report)] { on_report(report); });
+}
+
+void LiveTuning::key_changed(const ConfigKey& key) {
+  const std::string text = to_string(key);
+  {
+    // Thousands may begin to watch a key at once: one look serves them all.
+    std::lock_guard lock(mutex_);
+    if (!changed_.insert(text).second) return;
+  }
+  post([this, key, text] {
+    {
+      std::lock_guard lock(mutex_);
+      changed_.erase(text);
+    }
+    if (Key* found = find_key(key)) advance(*found);
+  });
+}
+
+void LiveTuning::tick() {
+  post([this] { on_tick(); });
+}
+
+void LiveTuning::run_pending() {
+  for (;;) {
+    std::function<void()> event;
+    {
+      std::lock_guard lock(mutex_);
+      shown_counts_ = counts_;
+      if (events_.empty()) return;
+      event = std::move(events_.front());
+      events_.pop_front();
+    }
+    event();
+  }
+}
+
+void LiveTuning::start() {
+  thread_ = std::jthread([this](std::stop_token stop) { run(std::move(stop)); });
+}
+
+void LiveTuning::run(std::stop_token stop) {
+  constexpr auto kTick = std::chrono::seconds(1);
+  auto next_tick = std::chrono::steady_clock::now() + kTick;
+  while (!stop.stop_requested()) {
+    run_pending();
+    std::unique_lock lock(mutex_);
+    happened_.wait_until(lock, stop, next_tick, [this] { return !events_.empty(); });
+    if (std::chrono::steady_clock::now() < next_tick) continue;
+    next_tick = std::chrono::steady_clock::now() + kTick;
+    events_.push_back([this] { on_tick(); });
+  }
+}
+
+LiveCounts LiveTuning::counts() const {
+  std::lock_guard lock(mutex_);
+  return shown_counts_;
+}
+
+void LiveTuning::complain(const Key& key, const Error& error) {
+  parts_.log.write(LogLevel::error, "live tuning",
+                   {{"key", to_string(key.key)}, {"error", error.message}});
+}
+
+LiveTuning::Key* LiveTuning::find_key(const ConfigKey& key) {
+  const std::string text = to_string(key);
+  if (const auto found = keys_.find(text); found != keys_.end()) return found->second.get();
+  auto loaded = load_key(key);
+  if (!loaded) {
+    const bool is_unknown = loaded.error().code == ErrorCode::not_found;
+    parts_.log.write(is_unknown ? LogLevel::debug : LogLevel::error, "live tuning",
+                     {{"key", text}, {"error", loaded.error().message}});
+    return nullptr;
+  }
+  return (keys_[text] = std::move(*loaded)).get();
+}
+
+Result<std::unique_ptr<LiveTuning::Key>> LiveTuning::load_key(const ConfigKey& key) {
+  std::optional<std::int64_t> topology_id, workload_id;
+  const auto topologies = parts_.store.topologies();
+  if (!topologies) return failure(topologies.error());
+  for (const auto& row : *topologies) {
+    if (row.fingerprint == key.topology) topology_id = row.id;
+  }
+  const auto workloads = parts_.store.workloads(key.workload);
+  if (!workloads) return failure(workloads.error());
+  for (const auto& row : *workloads) {
+    if (row.fingerprint == key.workload) workload_id = row.id;
+  }
+  if (!topology_id || !workload_id) {
+    return failure(ErrorCode::not_found, "nothing is known of this topology and workload");
+  }
+  const auto current = parts_.board.refresh(key);
+  if (!current) return failure(current.error());
+  parts_.board.publish(key);
+  std::unique_ptr<Key> loaded(
+      new Key{.key = key,
+              .topology_id = *topology_id,
+              .workload_id = *workload_id,
+              .state = {},
+              .known_version = *current ? (*current)->version : 0,
+              .outcomes = {},
+              .rollout = {},
+              .tuner = KeyTuner(parts_, counts_, key, *topology_id, *workload_id)});
+  loaded->rollout.begin_released(loaded->known_version);
+  return loaded;
+}
+
+void LiveTuning::advance(Key& key) {
+  auto ok = take_outcomes(key);
+  if (ok) ok = key.tuner.conclude();
+  if (ok) ok = look_for_versions(key);
+  if (ok && !key.state.frozen) ok = advance_rollout(key);
+  if (ok) {
+    // What people have pushed is tried first.
+    const bool is_trying = key.rollout.staged() != 0;
+    ok = key.tuner.advance(!key.state.frozen && !key.state.pinned && !is_trying);
+  }
+  key.must_retry = !ok;
+  if (!ok) complain(key, ok.error());
+}
+
+Result<void> LiveTuning::take_outcomes(Key& key) {
+  while (!key.outcomes.empty()) {
+    const auto& [job, outcome] = key.outcomes.front();
+    if (auto ok = take_outcome(key, job, outcome); !ok) return ok;
+    key.outcomes.pop_front();
+  }
+  return {};
+}
+
+Result<void> LiveTuning::take_outcome(Key& key, const std::string& job,
+                                      const ChangeOutcome& outcome) {
+  const auto rows = parts_.store.promotions({.key = key.key});
+  if (!rows) return failure(rows.error());
+  const auto row = std::ranges::find(*rows, *outcome.version, &PromotionRow::id);
+  if (row == rows->end()) return {};  // not a version of this key
+  key.rollout.outcome(job, row->id, outcome.status, outcome.message);
+  if (outcome.status == ChangeStatus::applied) {
+    const auto config = schedule_config_from_json(row->config);
+    if (!config) return failure(config.error());
+    parts_.jobs.runs_with(job, *config, row->id);
+    return {};
+  }
+  return parts_.store.record_audit(
+      {.actor = "job " + job,
+       .action = std::string(to_string(outcome.status)),
+       .subject = to_string(key.key),
+       .detail = {{"version", row->id}, {"message", outcome.message}}});
+}
+
+Result<std::int64_t> LiveTuning::newest_staged(Key& key, std::int64_t released) {
+  const auto staged = parts_.store.promotions({.key = key.key, .stage = PromotionStage::staged});
+  if (!staged) return failure(staged.error());
+  if (staged->empty()) return 0;
+  const std::int64_t newest = std::max(released, staged->back().id);
+  for (const PromotionRow& row : *staged) {
+    if (row.id == newest) continue;
+    const auto ok = parts_.store.set_stage(row.id, PromotionStage::withdrawn, kDaemonActor,
+                                           "replaced by version " + std::to_string(newest));
+    if (!ok) return failure(ok.error());
+  }
+  if (newest == released) return 0;
+  if (newest != key.rollout.staged()) {
+    key.is_from_before = staged->back().promoted_at_ns < started_unix_ns_;
+  }
+  return newest;
+}
+
+Result<void> LiveTuning::look_for_versions(Key& key) {
+  const auto state = parts_.store.key_state(key.key.topology, key.key.workload);
+  if (!state) return failure(state.error());
+  key.state = *state;
+  const auto current = parts_.store.current_promotion(key.key.topology, key.key.workload);
+  if (!current) return failure(current.error());
+  const std::int64_t released = *current ? (*current)->id : 0;
+  if (auto ok = refresh(key, released); !ok) return ok;
+  const auto staged = newest_staged(key, released);
+  if (!staged) return failure(staged.error());
+  if (*staged != 0) {
+    if (*staged == key.rollout.staged()) return {};
+    key.known_version = *staged;
+    key.rollout.begin_staged(*staged);
+  } else if (released > key.known_version) {
+    key.known_version = released;
+    key.is_from_before = false;
+    if (is_staged_first((*current)->origin)) {
+      // New jobs get it already; those that run get it in stages, too.
+      key.rollout.begin_staged(released);
+    } else {
+      key.rollout.begin_released(released);
+      parts_.board.publish(key.key);
+    }
+  } else if (key.rollout.staged() != 0 && key.rollout.staged() != released) {
+    key.rollout.begin_released(released);  // somebody withdrew what was on its way
+  }
+  return {};
+}
+
+Result<void> LiveTuning::refresh(Key& key, std::int64_t released) {
+  const auto entry = parts_.board.cached(to_string(key.key));
+  const std::int64_t shown = entry ? entry->version : 0;
+  if (shown == released && (!entry || entry->state == key.state)) return {};
+  const auto refreshed = parts_.board.refresh(key.key);
+  if (!refreshed) return failure(refreshed.error());
+  return {};
+}
+
+Result<void> LiveTuning::advance_rollout(Key& key) {
+  for (;;) {
+    std::vector<RolloutJob> jobs;
+    if (key.rollout.staged() != 0) {
+      parts_.jobs.for_each(key.key, [&](const RunningJob& job) {
+        jobs.push_back({job.description.id, job.streams > 0});
+        return true;
+      });
+    }
+    const std::int64_t now_ns = parts_.clock.now_ns();
+    const bool more_may_come = key.is_from_before && now_ns - started_ns_ <= kJobSilenceNs;
+    Rollout next = key.rollout;
+    const auto action = next.next(jobs, more_may_come, now_ns);
+    if (action) {
+      if (auto ok = carry_out(key, *action); !ok) return ok;
+    }
+    // What the last canary was offered is decided, or is for another one.
+    if (!key.rollout.canary().empty() && key.rollout.canary() != next.canary()) {
+      parts_.feed.forget(job_config_topic(key.rollout.canary()));
+    }
+    key.rollout = std::move(next);
+    if (!action) return {};
+  }
+}
+
+Result<void> LiveTuning::carry_out(Key& key, const RolloutAction& action) {
+  const auto rows = parts_.store.promotions({.key = key.key});
+  if (!rows) return failure(rows.error());
+  const auto row = std::ranges::find(*rows, action.version, &PromotionRow::id);
+  if (row == rows->end()) {
+    return failure(ErrorCode::not_found,
+                   "version " + std::to_string(action.version) + " is not in the store any more");
+  }
+  switch (action.kind) {
+    case RolloutAction::Kind::offer: {
+      const auto config = schedule_config_from_json(row->config);
+      if (!config) return failure(config.error());
+      const auto origin = origin_of(parts_.store, *row);
+      if (!origin) return failure(origin.error());
+      parts_.feed.publish(job_config_topic(action.job), event_of({row->id, *config, *origin}));
+      return {};
+    }
+    case RolloutAction::Kind::release: {
+      if (row->stage == PromotionStage::staged) {
+        const auto ok =
+            parts_.store.set_stage(row->id, PromotionStage::released, kDaemonActor, action.reason);
+        if (!ok) return ok;
+      }
+      const auto entry = parts_.board.refresh(key.key);
+      if (!entry) return failure(entry.error());
+      parts_.board.publish(key.key);
+      ++counts_.releases;
+      return {};
+    }
+    case RolloutAction::Kind::withdraw:
+      return withdraw(key, action, *rows);
+  }
+  return {};
+}
+
+Result<void> LiveTuning::withdraw(Key& key, const RolloutAction& action,
+                                  const std::vector<PromotionRow>& rows) {
+  const PromotionRow* withdrawn = nullptr;
+  const PromotionRow* previous = nullptr;
+  std::int64_t current = 0;
+  for (const PromotionRow& row : rows) {
+    if (row.id == action.version) withdrawn = &row;
+    if (row.stage != PromotionStage::released) continue;
+    current = row.id;
+    if (row.id < action.version) previous = &row;
+  }
+  const auto quarantined = parts_.store.quarantine({.topology_id = key.topology_id,
+                                                    .workload_id = key.workload_id,
+                                                    .config = withdrawn->config,
+                                                    .reason = action.reason,
+                                                    .actor = kDaemonActor});
+  if (!quarantined) return quarantined;
+  // What was current before becomes a version of its own: versions never go back. Before the other
+  // is withdrawn, so that a repetition sees what was done.
+  if (current == action.version) {
+    const auto row = parts_.store.promote(
+        {.topology_id = key.topology_id,
+         .workload_id = key.workload_id,
+         .config = previous ? previous->config : to_json(ScheduleConfig{}),
+         .origin = PromotionOrigin::rollback,
+         .stage = PromotionStage::released,
+         .actor = kDaemonActor,
+         .note = "version " + std::to_string(action.version) + ": " + action.reason});
+    if (!row) return failure(row.error());
+  }
+  const auto ok = parts_.store.set_stage(action.version, PromotionStage::withdrawn, kDaemonActor,
+                                         action.reason);
+  if (!ok) return ok;
+  ++counts_.withdrawals;
+  return {};
+}
+
+void LiveTuning::on_report(const JobReport& report) {
+  const auto job = parts_.jobs.find(report.job);
+  if (!job) return;
+  Key* key = find_key(job->key);
+  if (!key) return;
+  for (const ChangeOutcome& outcome : report.outcomes) {
+    if (outcome.version) key->outcomes.emplace_back(report.job, outcome);
+  }
+  key->tuner.report(*job, report);
+  // Of others' times nothing follows, and there may be thousands of them.
+  if (!report.outcomes.empty() || report.job == key->tuner.explorer()) advance(*key);
+  if (!report.ended) return;
+  parts_.jobs.remove(report.job);
+  forget(*job);
+}
+
+void LiveTuning::forget(const RunningJob& gone) {
+  parts_.feed.forget(job_config_topic(gone.description.id));
+  parts_.feed.forget(job_candidate_topic(gone.description.id));
+  parts_.feed.forget(job_profile_topic(gone.description.id));
+  if (Key* key = find_key(gone.key)) advance(*key);
+}
+
+void LiveTuning::on_arrival(const std::string& id) {
+  const auto job = parts_.jobs.find(id);
+  if (!job) return;
+  if (Key* key = find_key(job->key)) advance(*key);
+}
+
+void LiveTuning::on_tick() {
+  for (const RunningJob& gone : parts_.jobs.remove_silent(parts_.clock.now_ns())) {
+    forget(gone);
+  }
+  if (auto ok = look_for_changes(); !ok) {
+    parts_.log.write(LogLevel::error, "live tuning", {{"error", ok.error().message}});
+  }
+  for (const auto& [text, key] : keys_) {
+    if (key->must_retry || key->rollout.staged() != 0) advance(*key);
+  }
+}
+
+Result<void> LiveTuning::look_for_changes() {
+  const auto changes = parts_.store.change_count();
+  if (!changes) return failure(changes.error());
+  if (change_count_ == *changes) return {};
+  const auto staged = parts_.store.promotions({.stage = PromotionStage::staged});
+  if (!staged) return failure(staged.error());
+  const auto rows = parts_.store.keys();
+  if (!rows) return failure(rows.error());
+  for (const KeyRow& row : *rows) {
+    const std::string text = to_string(row.key);
+    const auto shown = parts_.board.cached(text);
+    const bool is_new = !shown ? row.current_id.has_value()
+                               : shown->version != row.current_id || shown->state != row.state;
+    const auto found = keys_.find(text);
+    if (found == keys_.end()) {
+      if (!shown || !is_new) continue;
+      if (const auto entry = parts_.board.refresh(row.key); !entry) return failure(entry.error());
+      continue;
+    }
+    Key& key = *found->second;
+    const bool has_staged = std::ranges::any_of(*staged, [&](const PromotionRow& promotion) {
+      return promotion.topology_id == row.topology_id && promotion.workload_id == row.workload_id &&
+             promotion.id != key.rollout.staged();
+    });
+    if (is_new || has_staged || row.state != key.state) advance(key);
+  }
+  change_count_ = *changes;
+  return {};
+}
+
+}  // namespace hocket

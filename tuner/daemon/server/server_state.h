@@ -1,0 +1,78 @@
+#pragma once
+
+// What the connections of a server share. For the thread of input and output, but for the counters,
+// which any thread may read.
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <list>
+#include <optional>
+#include <string>
+
+#include "tuner/daemon/http/rate_limit.h"
+#include "tuner/daemon/server/asio.h"
+#include "tuner/daemon/server/server.h"
+#include "tuner/daemon/server/topics.h"
+
+namespace hocket {
+
+class Connection;
+
+/// A number that one thread writes.
+class Counter {
+ public:
+  void add(std::uint64_t amount) {
+    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  void subtract(std::uint64_t amount) { add(-amount); }
+  std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_ = 0;
+};
+
+/// ServerCounts while they are counted.
+struct Counters {
+  Counter responses_by_class[6];
+  Counter connections, refused_connections, received_bytes, sent_bytes, events, rate_limited;
+  Counter timeouts, malformed, failed_handshakes, open_connections, open_streams;
+
+  ServerCounts read() const;
+};
+
+struct ServerState {
+  ServerState(ServerOptions options, Service& service, const Feed& feed, Log log);
+
+  /// How long a request of that client has to wait, 0 when it need not.
+  std::int64_t wait_ns(const asio::ip::address& client);
+
+  /// Now, as responses say it.
+  const std::string& date();
+
+  const ServerOptions options;
+  Service& service;
+  const Log log;
+  Counters counters;
+  asio::io_context io{1};
+  asio::thread_pool workers;
+  Topics topics;
+  bool stopping = false;
+  std::list<Connection*> connections;
+  /// Called when a connection has left `connections`.
+  std::function<void()> on_left;
+
+ private:
+  std::optional<RateLimit<std::uint64_t>> rate_limit_;
+  std::time_t dated_ = 0;
+  std::string date_;
+};
+
+/// Of the monotonic clock.
+inline std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace hocket

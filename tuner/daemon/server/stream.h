@@ -1,0 +1,50 @@
+#pragma once
+
+// The bytes of a connection, plain or through TLS: Asio's AsyncReadStream and AsyncWriteStream. For
+// the thread of input and output.
+
+#include <boost/asio/ssl.hpp>
+#include <memory>
+#include <utility>
+
+#include "tuner/daemon/server/asio.h"
+
+namespace hocket {
+
+class Stream {
+ public:
+  using executor_type = IoExecutor;
+
+  /// `tls` null: plain. It outlives the stream.
+  Stream(IoSocket socket, asio::ssl::context* tls) : socket_(std::move(socket)) {
+    if (tls != nullptr) tls_ = std::make_unique<asio::ssl::stream<IoSocket&>>(socket_, *tls);
+  }
+
+  executor_type get_executor() { return socket_.get_executor(); }
+  IoSocket& socket() { return socket_; }
+  bool is_tls() const { return tls_ != nullptr; }
+
+  /// Of TLS alone.
+  template <class Token>
+  auto async_handshake(Token&& token) {
+    return tls_->async_handshake(asio::ssl::stream_base::server, std::forward<Token>(token));
+  }
+
+  template <class Buffers, class Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    return tls_ ? tls_->async_read_some(buffers, std::forward<Token>(token))
+                : socket_.async_read_some(buffers, std::forward<Token>(token));
+  }
+
+  template <class Buffers, class Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    return tls_ ? tls_->async_write_some(buffers, std::forward<Token>(token))
+                : socket_.async_write_some(buffers, std::forward<Token>(token));
+  }
+
+ private:
+  IoSocket socket_;
+  std::unique_ptr<asio::ssl::stream<IoSocket&>> tls_;
+};
+
+}  // namespace hocket

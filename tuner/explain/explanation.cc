@@ -1,0 +1,384 @@
+#include "tuner/explain/explanation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/statistics.h"
+#include "tuner/space/sobol_sequence.h"
+#include "tuner/surrogate/feasibility.h"
+
+namespace hocket {
+namespace {
+
+/// Pairs of points for the importance, and how many are looked at where constraints exclude some.
+constexpr std::size_t kPairs = 512, kMostLookedAt = 16 * kPairs;
+constexpr std::size_t kBelievedAtOnce = 1024;
+/// Points of a slice, and of each side of a surface.
+constexpr std::size_t kSlicePoints = 41, kSurfacePoints = 25;
+/// Of a normal distribution: 90 % lie within so many deviations.
+constexpr double kWithin90 = 1.6449;
+
+/// What lies outside the numbers becomes the last of them.
+double finite(double value) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  return std::clamp(value, -kMost, kMost);
+}
+
+struct Modelled {
+  std::int64_t number = 0;
+  double value = 0;  ///< as measured
+  Observation observation;
+};
+
+class Explainer {
+ public:
+  Explainer(const Space& space, const ExplanationOptions& options)
+      : space_(space), options_(options), feasibility_(space) {}
+
+  Result<void> read(std::span<const SearchTrial> trials);
+  Explanation explain();
+
+ private:
+  /// Allowed points that fill the space, each with another that is independent of it.
+  struct Pairs {
+    std::vector<UnitPoint> a, b;
+  };
+  /// The model's means there, less `centre`, over `scale`.
+  struct Means {
+    Eigen::VectorXd a, b;
+    double centre = 0, scale = 1, variance = 0;
+  };
+
+  void keep_some();
+  bool all_equal() const;
+  double on_scale(double modelled) const {
+    return finite(relative_ ? std::exp(modelled) : modelled);
+  }
+  Belief believe(const std::vector<UnitPoint>& points);
+  Pairs pairs() const;
+  double rejected(const std::vector<UnitPoint>& points) const;
+  Means means_of(const Pairs& pairs);
+  ParameterImportance importance(std::size_t dimension, const Pairs& pairs, const Means& means);
+  void add_importances(Explanation& explanation);
+  LeaveOneOut calibrate() const;
+  Recommendation recommend();
+  std::vector<ParameterValue> values_along(std::size_t dimension, std::size_t most) const;
+  Slice slice(std::size_t dimension, const Params& centre);
+  std::optional<Surface> surface(const Explanation& explanation);
+
+  const Space& space_;
+  const ExplanationOptions& options_;
+  Feasibility feasibility_;
+  std::vector<Modelled> modelled_;
+  std::size_t completed_ = 0, failed_ = 0;
+  bool relative_ = true;
+  std::unique_ptr<Surrogate> surrogate_;
+};
+
+Result<void> Explainer::read(std::span<const SearchTrial> trials) {
+  for (const SearchTrial& trial : trials) {
+    const auto& value = trial.evaluation.value;
+    const double standard_error = trial.evaluation.standard_error;
+    const std::string where = "trial " + std::to_string(trial.number);
+    const auto admitted = space_.admit(trial.evaluation.params);
+    if (!admitted) return failure(admitted.error().in(where));
+    if (value && (!std::isfinite(*value) || !std::isfinite(standard_error) || standard_error < 0)) {
+      return failure(ErrorCode::invalid_argument,
+                     where + ": expected a finite value with a standard error of at least 0");
+    }
+    const UnitPoint point = space_.encode(*admitted);
+    feasibility_.tell(point, value.has_value());
+    if (!value) {
+      ++failed_;
+      continue;
+    }
+    ++completed_;
+    relative_ = relative_ && *value > 0;
+    modelled_.push_back({trial.number, *value, {point, *value, standard_error}});
+  }
+  if (completed_ < 2) {
+    return failure(ErrorCode::invalid_argument,
+                   std::to_string(completed_) + " of " + std::to_string(trials.size()) +
+                       " trials of the search completed; an explanation takes at least 2");
+  }
+  if (relative_) {
+    for (Modelled& trial : modelled_) {
+      trial.observation.value = std::log(trial.value);
+      trial.observation.standard_error =
+          std::min(1.0, trial.observation.standard_error / trial.value);
+    }
+  }
+  keep_some();
+  return {};
+}
+
+void Explainer::keep_some() {
+  if (modelled_.size() <= kMostModelled) return;
+  const auto best = std::ranges::min_element(modelled_, {}, &Modelled::value);
+  std::iter_swap(modelled_.begin(), best);
+  std::mt19937_64 random(options_.seed);
+  for (std::size_t i = 1; i < kMostModelled; ++i) {
+    std::swap(modelled_[i], modelled_[i + random() % (modelled_.size() - i)]);
+  }
+  modelled_.resize(kMostModelled);
+  std::ranges::sort(modelled_, {}, &Modelled::number);
+}
+
+bool Explainer::all_equal() const {
+  return std::ranges::all_of(modelled_,
+                             [&](const Modelled& m) { return m.value == modelled_[0].value; });
+}
+
+Belief Explainer::believe(const std::vector<UnitPoint>& points) {
+  const auto size = static_cast<Eigen::Index>(points.size());
+  Belief all{Eigen::VectorXd(size), Eigen::VectorXd(size)};
+  for (std::size_t first = 0; first < points.size(); first += kBelievedAtOnce) {
+    const std::size_t count = std::min(kBelievedAtOnce, points.size() - first);
+    const Belief some = surrogate_->believe(std::span(points).subspan(first, count));
+    all.mean.segment(static_cast<Eigen::Index>(first), some.mean.size()) = some.mean;
+    all.deviation.segment(static_cast<Eigen::Index>(first), some.mean.size()) = some.deviation;
+  }
+  return all;
+}
+
+Explainer::Pairs Explainer::pairs() const {
+  const std::size_t dimensions = space_.parameters().size();
+  Pairs pairs;
+  // Two halves of a point of twice the dimensions are two points that are independent.
+  for (const auto& both : sobol_points(2 * dimensions, 0, kMostLookedAt, options_.seed)) {
+    const auto middle = both.begin() + static_cast<std::ptrdiff_t>(dimensions);
+    UnitPoint a = space_.snap({both.begin(), middle});
+    UnitPoint b = space_.snap({middle, both.end()});
+    if (!space_.allows(a) || !space_.allows(b)) continue;
+    pairs.a.push_back(std::move(a));
+    pairs.b.push_back(std::move(b));
+    if (pairs.a.size() == kPairs) break;
+  }
+  return pairs;
+}
+
+double Explainer::rejected(const std::vector<UnitPoint>& points) const {
+  if (points.empty()) return 0;
+  const auto count = std::ranges::count_if(
+      points, [&](const UnitPoint& point) { return feasibility_.probability(point) < kUnlikely; });
+  return static_cast<double>(count) / static_cast<double>(points.size());
+}
+
+ParameterImportance Explainer::importance(std::size_t dimension, const Pairs& pairs,
+                                          const Means& means) {
+  ParameterImportance importance{space_.parameters()[dimension].name, 0, 0};
+  std::vector<UnitPoint> moved;
+  std::vector<Eigen::Index> rows;
+  for (std::size_t i = 0; i < pairs.a.size(); ++i) {
+    UnitPoint point = pairs.a[i];
+    point[dimension] = pairs.b[i][dimension];
+    if (!space_.allows(point)) continue;
+    moved.push_back(std::move(point));
+    rows.push_back(static_cast<Eigen::Index>(i));
+  }
+  if (moved.empty() || !(means.variance > 0)) return importance;
+  const Eigen::VectorXd mean = (believe(moved).mean.array() - means.centre) / means.scale;
+  const double count = static_cast<double>(rows.size());
+  const double from_a = (mean - means.a(rows)).squaredNorm() / count;
+  const double from_b = (mean - means.b(rows)).squaredNorm() / count;
+  importance.total = std::clamp(from_a / (2 * means.variance), 0.0, 1.0);
+  importance.alone = std::clamp(1 - from_b / (2 * means.variance), 0.0, importance.total);
+  return importance;
+}
+
+Explainer::Means Explainer::means_of(const Pairs& pairs) {
+  Means means{believe(pairs.a).mean, believe(pairs.b).mean};
+  if (pairs.a.empty() || all_equal()) return means;
+  means.centre = means.a.mean();
+  // Squares of huge values stay finite, and those of tiny ones do not vanish.
+  means.scale = std::max((means.a.array() - means.centre).abs().maxCoeff(),
+                         (means.b.array() - means.centre).abs().maxCoeff());
+  if (!(means.scale > 0) || !std::isfinite(means.scale)) return means;
+  means.a = (means.a.array() - means.centre) / means.scale;
+  means.b = (means.b.array() - means.centre) / means.scale;
+  const double mean = (means.a.mean() + means.b.mean()) / 2;
+  means.variance =
+      ((means.a.array() - mean).square().mean() + (means.b.array() - mean).square().mean()) / 2;
+  return means;
+}
+
+void Explainer::add_importances(Explanation& explanation) {
+  const Pairs pairs = this->pairs();
+  const Means means = means_of(pairs);
+  explanation.rejected = rejected(pairs.a);
+  if (means.variance > 0) explanation.variation = finite(std::sqrt(means.variance) * means.scale);
+  double sum = 0;
+  for (std::size_t k = 0; k < space_.parameters().size(); ++k) {
+    explanation.importances.push_back(importance(k, pairs, means));
+    sum += explanation.importances.back().alone;
+  }
+  // Estimates of shares that fill the whole may add up to a little more.
+  if (sum > 1) {
+    for (auto& importance : explanation.importances) importance.alone /= sum;
+  }
+  std::ranges::stable_sort(explanation.importances, std::greater(), &ParameterImportance::total);
+}
+
+LeaveOneOut Explainer::calibrate() const {
+  LeaveOneOut calibration;
+  std::vector<double> measured, expected;
+  for (std::size_t left_out = 0; left_out < modelled_.size(); ++left_out) {
+    std::vector<Observation> others;
+    for (std::size_t i = 0; i < modelled_.size(); ++i) {
+      if (i != left_out) others.push_back(modelled_[i].observation);
+    }
+    const auto& [number, value, observation] = modelled_[left_out];
+    const auto surrogate = options_.make_surrogate();
+    surrogate->fit(others, {});
+    const Belief belief = surrogate->believe({&observation.point, 1});
+    const double mean = belief.mean[0];
+    // A measurement scatters around what is believed of the point.
+    const double within =
+        kWithin90 * std::hypot(belief.deviation[0], surrogate->noise(), observation.standard_error);
+    calibration.trials.push_back(
+        {number, value, on_scale(mean), on_scale(mean - within), on_scale(mean + within)});
+    if (std::abs(observation.value - mean) <= within) calibration.coverage += 1;
+    measured.push_back(value);
+    expected.push_back(mean);
+  }
+  calibration.coverage /= static_cast<double>(modelled_.size());
+  calibration.rank_correlation = kendall_tau_b(measured, expected);
+  return calibration;
+}
+
+Recommendation Explainer::recommend() {
+  if (options_.recommendation) return *options_.recommendation;
+  std::vector<UnitPoint> points;
+  for (const Modelled& trial : modelled_) points.push_back(trial.observation.point);
+  const Belief belief = believe(points);
+  Eigen::Index best = 0;
+  (belief.mean + kCaution * belief.deviation).minCoeff(&best);
+  Recommendation recommendation{space_.decode(points[static_cast<std::size_t>(best)]),
+                                on_scale(belief.mean[best]), belief.deviation[best],
+                                "of the completed settings, the lowest mean plus deviation"};
+  if (relative_)
+    recommendation.deviation = finite(recommendation.deviation * recommendation.expected);
+  return recommendation;
+}
+
+std::vector<ParameterValue> Explainer::values_along(std::size_t dimension, std::size_t most) const {
+  const Domain& domain = space_.parameters()[dimension].domain;
+  std::vector<ParameterValue> values;
+  if (size(domain) <= most) {
+    for (std::uint64_t i = 0; i < size(domain); ++i) values.push_back(value_at(domain, i));
+    return values;
+  }
+  for (std::size_t i = 0; i < most; ++i) {
+    const double unit = static_cast<double>(i) / static_cast<double>(most - 1);
+    ParameterValue value = decode(domain, unit);
+    if (values.empty() || values.back() != value) values.push_back(std::move(value));
+  }
+  return values;
+}
+
+Slice Explainer::slice(std::size_t dimension, const Params& centre) {
+  const Parameter& parameter = space_.parameters()[dimension];
+  Slice slice{parameter.name, {}};
+  std::vector<UnitPoint> points;
+  for (auto& value : values_along(dimension, kSlicePoints)) {
+    Params params = centre;
+    params[parameter.name] = value;
+    if (!space_.allows(params)) continue;
+    points.push_back(space_.encode(params));
+    slice.points.push_back({std::move(value)});
+  }
+  const Belief belief = believe(points);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    const double mean = belief.mean[row], deviation = belief.deviation[row];
+    auto& point = slice.points[i];
+    point.expected = on_scale(mean);
+    point.low = on_scale(mean - deviation);
+    point.high = on_scale(mean + deviation);
+    point.completes = feasibility_.probability(points[i]);
+  }
+  return slice;
+}
+
+std::optional<Surface> Explainer::surface(const Explanation& explanation) {
+  std::vector<std::size_t> wide;
+  for (const auto& importance : explanation.importances) {
+    const auto it = std::ranges::find(space_.parameters(), importance.name, &Parameter::name);
+    if (size(it->domain) < 2 || wide.size() == 2) continue;
+    wide.push_back(static_cast<std::size_t>(it - space_.parameters().begin()));
+  }
+  if (wide.size() < 2) return std::nullopt;
+  Surface surface{space_.parameters()[wide[0]].name,
+                  space_.parameters()[wide[1]].name,
+                  values_along(wide[0], kSurfacePoints),
+                  values_along(wide[1], kSurfacePoints),
+                  {}};
+  std::vector<UnitPoint> points;
+  for (const auto& y : surface.ys) {
+    auto& row = surface.expected.emplace_back();
+    for (const auto& x : surface.xs) {
+      Params params = explanation.recommendation.params;
+      params[surface.x] = x;
+      params[surface.y] = y;
+      row.emplace_back();
+      if (!space_.allows(params)) continue;
+      row.back() = 0;
+      points.push_back(space_.encode(params));
+    }
+  }
+  const Belief belief = believe(points);
+  Eigen::Index next = 0;
+  for (auto& row : surface.expected) {
+    for (auto& cell : row) {
+      if (cell) cell = on_scale(belief.mean[next++]);
+    }
+  }
+  return surface;
+}
+
+Explanation Explainer::explain() {
+  std::vector<Observation> told;
+  for (const Modelled& trial : modelled_) told.push_back(trial.observation);
+  surrogate_ = options_.make_surrogate();
+  surrogate_->fit(told, {});
+
+  Explanation explanation;
+  explanation.basis = surrogate_->basis();
+  explanation.completed = completed_;
+  explanation.failed = failed_;
+  explanation.modelled = modelled_.size();
+  explanation.relative = relative_;
+  explanation.recommendation = recommend();
+  add_importances(explanation);
+  if (completed_ >= kFewestCalibrated && completed_ <= kMostCalibrated) {
+    explanation.calibration = calibrate();
+  }
+  for (std::size_t k = 0; k < space_.parameters().size(); ++k) {
+    explanation.slices.push_back(slice(k, explanation.recommendation.params));
+  }
+  explanation.surface = surface(explanation);
+  return explanation;
+}
+
+}  // namespace
+
+Result<Explanation> explain(const Space& space, std::span<const SearchTrial> trials,
+                            const ExplanationOptions& options) {
+  HOCKET_CHECK(options.make_surrogate != nullptr, "an explanation needs a surrogate");
+  ExplanationOptions checked = options;
+  if (checked.recommendation) {
+    auto params = space.admit(checked.recommendation->params);
+    if (!params) return failure(params.error().in("the recommendation"));
+    checked.recommendation->params = std::move(*params);
+  }
+  Explainer explainer(space, checked);
+  if (auto ok = explainer.read(trials); !ok) return failure(ok.error());
+  return explainer.explain();
+}
+
+}  // namespace hocket

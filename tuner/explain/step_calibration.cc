@@ -1,0 +1,30 @@
+#include "tuner/explain/step_calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace hocket {
+
+std::optional<StepCalibration> calibrate_step(const Space& space,
+                                              std::optional<StepDescription> step,
+                                              std::span<const SearchTrial> trials) {
+  auto model = StepModel::make(space, std::move(step));
+  if (!model) return std::nullopt;
+  std::vector<Observation> told;
+  for (const SearchTrial& trial : trials) {
+    const Evaluation& evaluation = trial.evaluation;
+    if (!evaluation.value) continue;
+    const double value = *evaluation.value;
+    if (!(value > 0)) return std::nullopt;
+    told.push_back({space.encode(evaluation.params), std::log(value),
+                    std::min(1.0, evaluation.standard_error / value)});
+  }
+  if (told.empty()) return std::nullopt;
+  StepSurrogate surrogate(space, std::move(*model));
+  surrogate.fit(told, {});
+  return surrogate.calibration();
+}
+
+}  // namespace hocket

@@ -1,0 +1,161 @@
+#include "tuner/explain/svg.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "core/base/printable_text.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kTextLimitBytes = 400;
+/// Far outside every drawing, and short when written.
+constexpr double kFarthest = 1e6;
+
+std::string number(double value) {
+  if (!std::isfinite(value)) value = 0;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", std::clamp(value, -kFarthest, kFarthest));
+  return text;
+}
+
+std::string attribute(const char* name, std::string_view value) {
+  return std::string(" ") + name + "=\"" + xml_escaped(value) + "\"";
+}
+
+std::string attribute(const char* name, double value) {
+  return std::string(" ") + name + "=\"" + number(value) + "\"";
+}
+
+std::string points_attribute(std::span<const SvgPoint> points) {
+  std::string text;
+  for (const SvgPoint& point : points) {
+    text += (text.empty() ? "" : " ") + number(point.x) + "," + number(point.y);
+  }
+  return " points=\"" + text + "\"";
+}
+
+const char* name_of(SvgAnchor anchor) {
+  switch (anchor) {
+    case SvgAnchor::start:
+      return "start";
+    case SvgAnchor::middle:
+      return "middle";
+    case SvgAnchor::end:
+      break;
+  }
+  return "end";
+}
+
+}  // namespace
+
+Svg::Svg(double width, double height, std::string_view title) {
+  body_ = R"(<?xml version="1.0" encoding="UTF-8"?>)"
+          "\n<svg xmlns=\"http://www.w3.org/2000/svg\"" +
+          attribute("width", width) + attribute("height", height) +
+          attribute("viewBox", "0 0 " + number(width) + " " + number(height)) +
+          " font-family=\"sans-serif\" fill=\"#222222\">\n<title>" + xml_escaped(title) +
+          "</title>\n";
+  rectangle({0, 0}, width, height, "#ffffff");
+}
+
+void Svg::rectangle(SvgPoint corner, double width, double height, std::string_view fill) {
+  body_ += "<rect" + attribute("x", corner.x) + attribute("y", corner.y) +
+           attribute("width", std::max(0.0, width)) + attribute("height", std::max(0.0, height)) +
+           attribute("fill", fill) + "/>\n";
+}
+
+void Svg::circle(SvgPoint centre, double radius, std::string_view fill, std::string_view hint) {
+  body_ += "<circle" + attribute("cx", centre.x) + attribute("cy", centre.y) +
+           attribute("r", radius) + attribute("fill", fill) + ">";
+  if (!hint.empty()) body_ += "<title>" + xml_escaped(hint) + "</title>";
+  body_ += "</circle>\n";
+}
+
+void Svg::line(SvgPoint from, SvgPoint to, std::string_view colour, double width) {
+  body_ += "<line" + attribute("x1", from.x) + attribute("y1", from.y) + attribute("x2", to.x) +
+           attribute("y2", to.y) + attribute("stroke", colour) + attribute("stroke-width", width) +
+           "/>\n";
+}
+
+void Svg::polyline(std::span<const SvgPoint> points, std::string_view colour, double width,
+                   double opacity) {
+  body_ += "<polyline" + points_attribute(points) + attribute("stroke", colour) +
+           attribute("stroke-width", width) + attribute("stroke-opacity", opacity) +
+           " fill=\"none\"/>\n";
+}
+
+void Svg::polygon(std::span<const SvgPoint> points, std::string_view fill, double opacity) {
+  body_ += "<polygon" + points_attribute(points) + attribute("fill", fill) +
+           attribute("fill-opacity", opacity) + "/>\n";
+}
+
+void Svg::text(SvgPoint at, std::string_view text, SvgAnchor anchor, double size) {
+  body_ += "<text" + attribute("x", at.x) + attribute("y", at.y) +
+           attribute("text-anchor", name_of(anchor)) + attribute("font-size", size) + ">" +
+           xml_escaped(text) + "</text>\n";
+}
+
+void Svg::text_upwards(SvgPoint at, std::string_view text) {
+  body_ +=
+      "<text" +
+      attribute("transform", "translate(" + number(at.x) + " " + number(at.y) + ") rotate(-90)") +
+      " text-anchor=\"middle\" font-size=\"12\">" + xml_escaped(text) + "</text>\n";
+}
+
+std::string svg_colour(double share) {
+  // Samples of a scale that gets lighter evenly, for eyes that tell few colours apart, too.
+  constexpr std::array<std::array<double, 3>, 5> kScale = {
+      {{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
+  if (!(share > 0)) share = 0;
+  const double place = std::min(share, 1.0) * (kScale.size() - 1);
+  const auto below = std::min(static_cast<std::size_t>(place), kScale.size() - 2);
+  const double part = place - static_cast<double>(below);
+  std::array<int, 3> rgb{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    rgb[i] = static_cast<int>(
+        std::lround(kScale[below][i] + part * (kScale[below + 1][i] - kScale[below][i])));
+  }
+  char text[16];
+  std::snprintf(text, sizeof text, "#%02x%02x%02x", static_cast<unsigned>(rgb[0]),
+                static_cast<unsigned>(rgb[1]), static_cast<unsigned>(rgb[2]));
+  return text;
+}
+
+std::string xml_escaped(std::string_view text) {
+  std::string characters = printable(text, kTextLimitBytes);
+  // U+FFFE and U+FFFF are UTF-8, and not XML.
+  for (const char* forbidden : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
+    for (auto at = characters.find(forbidden); at != std::string::npos;
+         at = characters.find(forbidden)) {
+      characters.replace(at, 3, "?");
+    }
+  }
+  std::string escaped;
+  for (const char c : characters) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&apos;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+}  // namespace hocket

@@ -1,0 +1,177 @@
+#include "tuner/space/parameter_syntax.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace hocket {
+namespace {
+
+constexpr std::string_view kGrammar =
+    "expected NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
+    "NAME=choice:A,B,C";
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  result += text;
+  result += '"';
+  return result;
+}
+
+Result<std::int64_t> parse_integer(std::string_view text) {
+  const auto bad = [&] {
+    return invalid("expected an integer within 64 bits, with K, M or G for powers of 1024, found " +
+                   quoted(text));
+  };
+  std::string_view digits = text;
+  int shift = 0;
+  if (!digits.empty()) {
+    const auto suffix = std::string_view("KMG").find(digits.back());
+    if (suffix != std::string_view::npos) {
+      shift = 10 * static_cast<int>(suffix + 1);
+      digits.remove_suffix(1);
+    }
+  }
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return bad();
+  std::int64_t scaled = 0;
+  if (__builtin_mul_overflow(number, std::int64_t{1} << shift, &scaled)) return bad();
+  return scaled;
+}
+
+Result<double> parse_real(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(number)) {
+    return invalid("expected a finite number, found " + quoted(text));
+  }
+  return number;
+}
+
+/// Reads "LO..HI[:log]".
+template <class Range>
+Result<Domain> parse_range(std::string_view text, auto parse_number) {
+  Range range;
+  if (const auto colon = text.find(':'); colon != std::string_view::npos) {
+    if (text.substr(colon) != ":log") {
+      return invalid("expected nothing or :log after the range, found " +
+                     quoted(text.substr(colon)));
+    }
+    range.log = true;
+    text = text.substr(0, colon);
+  }
+  const auto dots = text.find("..");
+  if (dots == std::string_view::npos) return invalid("expected LO..HI, found " + quoted(text));
+  const auto low = parse_number(text.substr(0, dots));
+  if (!low) return failure(low.error());
+  const auto high = parse_number(text.substr(dots + 2));
+  if (!high) return failure(high.error());
+  range.low = *low;
+  range.high = *high;
+  return range;
+}
+
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const auto comma = text.find(',');
+    parts.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Result<Domain> parse_levels(std::string_view text) {
+  const auto parts = split_at_commas(text);
+  const bool integers = std::all_of(parts.begin(), parts.end(),
+                                    [](const auto& part) { return bool(parse_integer(part)); });
+  Levels levels;
+  for (const auto& part : parts) {
+    if (integers) {
+      levels.values.emplace_back(*parse_integer(part));
+      continue;
+    }
+    const auto real = parse_real(part);
+    if (!real) {
+      return invalid("levels: expected integers, with K, M or G for powers of 1024, or finite " +
+                     std::string("numbers, found ") + quoted(std::string_view(part)));
+    }
+    levels.values.emplace_back(*real);
+  }
+  return levels;
+}
+
+Result<Domain> parse_domain(std::string_view text) {
+  const auto colon = text.find(':');
+  const auto type = text.substr(0, colon);
+  const bool known = type == "int" || type == "float" || type == "levels" || type == "choice";
+  if (colon == std::string_view::npos || !known) {
+    return invalid(std::string(kGrammar) + ", found " + quoted(text));
+  }
+  text.remove_prefix(colon + 1);
+  if (type == "int") return parse_range<IntegerRange>(text, parse_integer);
+  if (type == "float") return parse_range<RealRange>(text, parse_real);
+  if (type == "levels") return parse_levels(text);
+  return Choices{split_at_commas(text)};
+}
+
+Result<ParameterValue> parse_value(const Domain& domain, std::string_view text) {
+  const auto* levels = std::get_if<Levels>(&domain);
+  const bool integers = std::holds_alternative<IntegerRange>(domain) ||
+                        (levels && std::holds_alternative<std::int64_t>(levels->values.front()));
+  if (integers) {
+    const auto number = parse_integer(text);
+    if (!number) return failure(number.error());
+    return *number;
+  }
+  if (levels || std::holds_alternative<RealRange>(domain)) {
+    const auto number = parse_real(text);
+    if (!number) return failure(number.error());
+    return *number;
+  }
+  return std::string(text);
+}
+
+}  // namespace
+
+Result<Parameter> parse_parameter(std::string_view text) {
+  const auto equals = text.find('=');
+  if (equals == std::string_view::npos) {
+    return invalid(std::string(kGrammar) + ", found " + quoted(text));
+  }
+  Parameter parameter;
+  parameter.name = text.substr(0, equals);
+  auto domain = parse_domain(text.substr(equals + 1));
+  if (!domain) return failure(domain.error().in("parameter " + parameter.name));
+  parameter.domain = std::move(*domain);
+  if (auto ok = validate_domain(parameter); !ok) return failure(ok.error());
+  parameter.default_value = middle(parameter.domain);
+  return parameter;
+}
+
+Result<void> set_default(std::vector<Parameter>& parameters, std::string_view assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string_view::npos) {
+    return invalid("default: expected NAME=VALUE, found " + quoted(assignment));
+  }
+  const auto name = assignment.substr(0, equals);
+  const auto it = std::find_if(parameters.begin(), parameters.end(),
+                               [&](const Parameter& p) { return p.name == name; });
+  if (it == parameters.end()) {
+    std::string known;
+    for (const auto& p : parameters) known += (known.empty() ? "" : ", ") + p.name;
+    return invalid("default: no parameter is named " + quoted(name) +
+                   (known.empty() ? "" : "; there are " + known));
+  }
+  const auto value = parse_value(it->domain, assignment.substr(equals + 1));
+  if (!value) return failure(value.error().in("default of " + it->name));
+  auto inside = admit(it->domain, *value);
+  if (!inside) return failure(inside.error().in("default of " + it->name));
+  it->default_value = std::move(*inside);
+  return {};
+}
+
+}  // namespace hocket

@@ -1,0 +1,21 @@
+#pragma once
+
+// Parameters as a command line writes them. Pure functions; thread-safe.
+
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "tuner/space/parameter.h"
+
+namespace hocket {
+
+/// Reads "NAME=int:LO..HI[:log]", "NAME=float:LO..HI[:log]", "NAME=levels:1,2,4" or
+/// "NAME=choice:A,B,C". Integers take the suffixes K, M and G (powers of 1024). Levels are integers
+/// where all of them are, else reals. The default is middle(domain).
+Result<Parameter> parse_parameter(std::string_view text);
+
+/// Reads "NAME=VALUE" and sets that default; NAME must be among `parameters`.
+Result<void> set_default(std::vector<Parameter>& parameters, std::string_view assignment);
+
+}  // namespace hocket

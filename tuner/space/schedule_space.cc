@@ -1,0 +1,96 @@
+#include "tuner/space/schedule_space.h"
+
+#include <algorithm>
+
+namespace hocket {
+namespace {
+
+Domain allowed(const Knob& knob) {
+  if (knob.choices.empty()) return IntegerRange{knob.low, knob.high, knob.log};
+  return Choices{{knob.choices.begin(), knob.choices.end()}};
+}
+
+Domain searched(const Knob& knob, const ParameterValue& usual) {
+  if (!knob.choices.empty()) return allowed(knob);
+  if (!knob.log) return IntegerRange{knob.tune_low, knob.tune_high};
+  Levels levels;
+  for (auto value = knob.tune_low; value <= knob.tune_high; value *= 2)
+    levels.values.emplace_back(value);
+  // Such as 0, for none.
+  if (std::ranges::count(levels.values, usual) == 0)
+    levels.values.insert(levels.values.begin(), usual);
+  return levels;
+}
+
+/// Whether every value of `domain` is one of `knob`'s.
+bool fits(const Domain& domain, const Knob& knob) {
+  const Domain limits = allowed(knob);
+  if (const auto* range = std::get_if<IntegerRange>(&domain)) {
+    return admit(limits, range->low) && admit(limits, range->high);
+  }
+  if (const auto* levels = std::get_if<Levels>(&domain)) {
+    return std::all_of(levels->values.begin(), levels->values.end(),
+                       [&](const auto& value) { return bool(admit(limits, value)); });
+  }
+  const auto* choices = std::get_if<Choices>(&domain);
+  return choices &&
+         std::all_of(choices->names.begin(), choices->names.end(), [&](const auto& name) {
+           return bool(admit(limits, name)) ||
+                  std::ranges::count(knob.other_spellings, name, &Knob::Spelling::word) > 0;
+         });
+}
+
+}  // namespace
+
+Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> names) {
+  for (const auto& name : names) {
+    if (!is_knob(name)) return failure(unknown_knob(name));
+  }
+  const auto defaults = params_from_json(knob_values(ScheduleConfig{}));
+  if (!defaults) return failure(defaults.error());
+  std::vector<Parameter> parameters;
+  for (const auto& knob : schedule_knobs()) {
+    const std::string name(knob.name);
+    if (names.empty() ? !knob.searched : !std::ranges::count(names, name)) continue;
+    parameters.push_back({name, searched(knob, defaults->at(name)), defaults->at(name)});
+  }
+  for (const std::string& name : names) {
+    if (!name.starts_with("regions.")) continue;
+    const Knob& knob = *find_knob(name);
+    // A region does as the others do until it is told otherwise.
+    const auto all = defaults->find(std::string(knob.name));
+    const ParameterValue usual = all != defaults->end() ? all->second : ParameterValue(knob.low);
+    parameters.push_back({name, searched(knob, usual), usual});
+  }
+  return parameters;
+}
+
+bool is_knob(std::string_view name) {
+  return find_knob(name) != nullptr;
+}
+
+Result<void> check_knobs(const Space& space) {
+  for (const auto& parameter : space.parameters()) {
+    const Knob* const knob = find_knob(parameter.name);
+    if (knob == nullptr || fits(parameter.domain, *knob)) continue;
+    return failure(ErrorCode::invalid_argument,
+                   "parameter " + parameter.name + " is a knob of the scheduler: expected " +
+                       describe(allowed(*knob)) + ", found " + describe(parameter.domain));
+  }
+  return {};
+}
+
+Result<ScheduleConfig> schedule_config_for(const Params& params) {
+  ScheduleConfig config;
+  for (const auto& [name, value] : params) {
+    if (!is_knob(name)) continue;
+    auto changed = with_knob(config, name, to_json(value));
+    if (!changed) return changed;
+    config = std::move(*changed);
+  }
+  // Those of one region may contradict each other.
+  if (auto ok = validate(config); !ok) return failure(ok.error());
+  return config;
+}
+
+}  // namespace hocket

@@ -1,0 +1,264 @@
+#include "tuner/surrogate/step_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/base/check.h"
+#include "core/collective/collective_parts.h"
+#include "core/partitioning/step_partition.h"
+#include "tuner/space/schedule_space.h"
+
+namespace hocket {
+namespace {
+
+/// The open constants. Factors are logarithms.
+enum Constant : Eigen::Index {
+  kComputation,  ///< factor
+  kBandwidth,    ///< factor on the time of a byte
+  kOverhead,     ///< factor on alpha
+  kLatency,      ///< factor
+  kSplit,        ///< channel_split
+  kSlowdown,     ///< factor on compute_slowdown
+  kSlowdownPerChannel,
+  kSlowdownPerByte,  ///< for 64 MiB in flight
+  kConstants,
+  // Of a nominal step alone: how the bytes of a layer grow with its place, and towards both ends.
+  kTilt = kConstants,
+  kBow,
+  kNominalConstants,
+};
+
+struct Doubt {
+  double expected, of_profile, of_nominal, difference;
+};
+
+// A profile's times are a few percent off, its link's constants some tens of percent, and what it
+// has not seen, such as several channels, is open.
+constexpr std::array<Doubt, kNominalConstants> kDoubts{{{0, 0.05, 0.5, 0.01},
+                                                        {0, 0.3, 0.5, 0.02},
+                                                        {0, 0.5, 1.2, 0.05},
+                                                        {0, 0.5, 1.2, 0.05},
+                                                        {0.8, 0.4, 0.4, 0.05},
+                                                        {0, 0.7, 1.0, 0.1},
+                                                        {0.004, 0.004, 0.004, 0.002},
+                                                        {0, 0.02, 0.02, 0.005},
+                                                        {0, 1.5, 1.5, 0.1},
+                                                        {0, 1.0, 1.0, 0.1}}};
+
+constexpr std::array<StepModel::Meaning, kNominalConstants> kMeanings{
+    {{"computation", "time of computation", true},
+     {"byte_time", "time of a byte on the link", true},
+     {"part_overhead", "overhead of a part", true},
+     {"latency", "latency of a part", true},
+     {"channel_split", "how fixed a channel's share of the link is, 0 to 1", false},
+     {"compute_slowdown", "slow-down of computation by communication", true},
+     {"compute_slowdown_per_channel", "more of it for each further channel", false},
+     {"compute_slowdown_per_64mib", "more of it for 64 MiB in flight", false},
+     {"layer_tilt", "how bytes grow from layer to layer (logarithm)", false},
+     {"layer_bow", "how bytes grow towards both ends (logarithm)", false}}};
+
+constexpr double kSlowdownBytes = 64 << 20;
+/// What a profile reports as no slow-down may be a little.
+constexpr double kLeastSlowdown = 0.002;
+constexpr int kNominalLayers = 16;
+/// The first has no iteration before it; from the second on they are alike, but in odd steps.
+constexpr std::int64_t kIterations = 2;
+
+/// A step of one second of which computation is 60 %, and 192 MiB that take 55 % on the link.
+StepDescription nominal_step() {
+  constexpr double second_ns = 1e9, bytes = 192 << 20;
+  StepDescription step;
+  for (int i = 0; i < kNominalLayers; ++i) {
+    step.layers.push_back({"layer " + std::to_string(i),
+                           static_cast<std::int64_t>(bytes / kNominalLayers),
+                           static_cast<std::int64_t>(0.2 * second_ns / kNominalLayers),
+                           static_cast<std::int64_t>(0.4 * second_ns / kNominalLayers)});
+  }
+  step.collective = {2e-4 * second_ns, 0.55 * second_ns / bytes, 1e-3 * second_ns};
+  step.compute_slowdown = 0.02;
+  return step;
+}
+
+/// Moves bytes between layers: weight exp(tilt · x + bow · (2x² − 2/3)) at place x in [−1, 1].
+void shape_layers(std::vector<StepLayer>& layers, double tilt, double bow) {
+  double bytes = 0, weights = 0;
+  std::vector<double> weight;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const double x = 2.0 * static_cast<double>(i) / static_cast<double>(layers.size() - 1) - 1;
+    weight.push_back(std::exp(tilt * x + bow * (2 * x * x - 2.0 / 3)));
+    weights += weight.back();
+    bytes += static_cast<double>(layers[i].parameter_bytes);
+  }
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    layers[i].parameter_bytes =
+        std::max<std::int64_t>(1, std::llround(bytes * weight[i] / weights));
+  }
+}
+
+void scale(std::int64_t& duration_ns, double factor) {
+  duration_ns = std::min(std::llround(static_cast<double>(duration_ns) * factor),
+                         static_cast<long long>(kMaxStepTaskNs));
+}
+
+bool is_known(std::string_view name) {
+  return name == "partition_bytes" || name == "credit_bytes" || name == "streams" ||
+         name == "order" || name == "comm_channels" || name == "channels";
+}
+
+std::int64_t integer(const ParameterValue& value, std::int64_t otherwise) {
+  const auto* number = std::get_if<std::int64_t>(&value);
+  return number ? *number : otherwise;
+}
+
+/// Whether some parts depend on what the simulator knows beside the number of streams.
+bool communicates(const StepDescription& step) {
+  return std::ranges::any_of(step.layers,
+                             [](const StepLayer& l) { return l.parameter_bytes > 0; }) ||
+         std::ranges::any_of(step.tasks,
+                             [](const StepTask& t) { return t.collective.has_value(); });
+}
+
+}  // namespace
+
+std::optional<StepModel> StepModel::make(const Space& space, std::optional<StepDescription> step) {
+  const bool knows_some =
+      std::ranges::any_of(space.parameters(), [](const Parameter& p) { return is_known(p.name); });
+  if (!knows_some || (step && !communicates(*step))) return std::nullopt;
+  StepModel model;
+  model.nominal_ = !step;
+  model.step_ = step ? std::move(*step) : nominal_step();
+  model.step_.jitter = {};
+  const Eigen::Index constants = model.nominal_ ? kNominalConstants : kConstants;
+  model.expected_.resize(constants);
+  model.deviation_.resize(constants);
+  model.difference_.resize(constants);
+  for (Eigen::Index i = 0; i < constants; ++i) {
+    const Doubt& doubt = kDoubts[static_cast<std::size_t>(i)];
+    model.expected_[i] = doubt.expected;
+    model.deviation_[i] = model.nominal_ ? doubt.of_nominal : doubt.of_profile;
+    model.difference_[i] = doubt.difference * (model.nominal_ ? 2 : 1);
+  }
+  // A description says which it is, but seldom from having seen several channels.
+  if (!model.nominal_) model.expected_[kSplit] = std::clamp(model.step_.channel_split, 0.1, 0.8);
+  return model;
+}
+
+bool StepModel::knows_all(const Space& space) {
+  return std::ranges::all_of(space.parameters(),
+                             [](const Parameter& p) { return is_known(p.name); });
+}
+
+StepModel::Meaning StepModel::meaning(Eigen::Index constant) {
+  return kMeanings.at(static_cast<std::size_t>(constant));
+}
+
+StepModel::Constants StepModel::admit(Constants constants) const {
+  // Beyond four deviations of what was believed something else is wrong, for the surrogate to
+  // learn.
+  for (Eigen::Index i = 0; i < constants.size(); ++i) {
+    constants[i] = std::clamp(constants[i], expected_[i] - 4 * deviation_[i],
+                              expected_[i] + 4 * deviation_[i]);
+  }
+  constants[kSplit] = std::clamp(constants[kSplit], 0.0, 1.0);
+  constants[kSlowdownPerChannel] = std::max(constants[kSlowdownPerChannel], 0.0);
+  constants[kSlowdownPerByte] = std::max(constants[kSlowdownPerByte], 0.0);
+  return constants;
+}
+
+ScheduleConfig StepModel::config(const Params& params) const {
+  ScheduleConfig config;
+  for (const auto& [name, value] : params) {
+    if (name == "partition_bytes") config.partition_bytes = integer(value, config.partition_bytes);
+    if (name == "credit_bytes") config.credit_bytes = integer(value, config.credit_bytes);
+    if (name == "streams")
+      config.streams = static_cast<int>(std::clamp<std::int64_t>(integer(value, 1), 1, 64));
+    if (name == "comm_channels" || name == "channels")
+      config.comm_channels = static_cast<int>(std::clamp<std::int64_t>(integer(value, 1), 1, 16));
+    if (name == "order") {
+      // The most urgent first, however the ranks agree on it.
+      const auto* order = std::get_if<std::string>(&value);
+      config.order =
+          !order || *order == "fifo" ? CollectiveOrder::fifo : CollectiveOrder::negotiated;
+    }
+  }
+  const auto in_range = [](std::int64_t bytes, std::string_view name) {
+    for (const Knob& knob : schedule_knobs())
+      if (knob.name == name) return std::clamp(bytes, knob.low, knob.high);
+    return bytes;
+  };
+  config.partition_bytes = in_range(config.partition_bytes, "partition_bytes");
+  config.credit_bytes = in_range(config.credit_bytes, "credit_bytes");
+  return config;
+}
+
+StepDescription StepModel::step_with(const Constants& constants) const {
+  StepDescription step = step_;
+  const double computation = std::exp(constants[kComputation]);
+  if (nominal_) shape_layers(step.layers, constants[kTilt], constants[kBow]);
+  for (StepLayer& layer : step.layers) {
+    scale(layer.forward_ns, computation);
+    scale(layer.backward_ns, computation);
+  }
+  for (StepTask& task : step.tasks) scale(task.duration_ns, computation);
+  step.collective.alpha_ns *= std::exp(constants[kOverhead]);
+  step.collective.beta_ns_per_byte *= std::exp(constants[kBandwidth]);
+  step.collective.latency_ns *= std::exp(constants[kLatency]);
+  if (step.cluster) {
+    for (LinkSpec* link : {&step.cluster->host_link, &step.cluster->network_link}) {
+      link->bytes_per_second *= std::exp(-constants[kBandwidth]);
+      link->latency_ns =
+          std::llround(static_cast<double>(link->latency_ns) * std::exp(constants[kLatency]));
+    }
+  }
+  step.channel_split = constants[kSplit];
+  step.compute_slowdown =
+      std::max(step.compute_slowdown, kLeastSlowdown) * std::exp(constants[kSlowdown]);
+  step.compute_slowdown_per_channel += constants[kSlowdownPerChannel];
+  step.compute_slowdown_per_byte += constants[kSlowdownPerByte] / kSlowdownBytes;
+  return step;
+}
+
+StepModel::Step StepModel::with(const Constants& constants) const {
+  return Step(step_with(constants));
+}
+
+StepModel::Step::Step(StepDescription step) : step_(std::move(step)) {
+  if (auto prepared = PreparedStep::make(step_)) prepared_ = std::move(*prepared);
+}
+
+double StepModel::Step::log_time(const ScheduleConfig& config) const {
+  const auto iteration_ns =
+      prepared_ ? prepared_->iteration_ns(config, kIterations).value_or(kMaxStepNs) : kMaxStepNs;
+  return std::log(static_cast<double>(std::max<std::int64_t>(1, iteration_ns)));
+}
+
+double StepModel::Step::log_time_at_least(const ScheduleConfig& config) const {
+  const StepDescription& step = step_;
+  double compute_ns = 0, channel_ns = 0, window_byte_ns = 0;
+  const PartCost& cost = step.collective;
+  const double spread = 1 + step.channel_split * (config.comm_channels - 1);
+  const auto communicate = [&](std::int64_t whole) {
+    // Buckets, pieces and stages of collectives have other parts than the plan would make.
+    if (whole == 0 || step.cluster || is_partitioned(config)) return;
+    const auto bytes = static_cast<double>(whole);
+    const auto parts = static_cast<double>(part_count(whole, config.partition_bytes));
+    const double sent_ns = cost.beta_ns_per_byte * bytes;
+    channel_ns += parts * cost.alpha_ns / config.comm_channels + sent_ns;
+    window_byte_ns += bytes * (cost.alpha_ns + cost.latency_ns + sent_ns / parts * spread);
+  };
+  for (const StepLayer& layer : step.layers) {
+    compute_ns += static_cast<double>(layer.forward_ns + layer.backward_ns);
+    communicate(layer.parameter_bytes);
+  }
+  for (const StepTask& task : step.tasks) {
+    compute_ns += static_cast<double>(task.duration_ns);
+    if (task.collective == CollectiveKind::all_reduce && task.group == CollectiveGroup::world)
+      communicate(task.bytes);
+  }
+  const auto window = static_cast<double>(std::max(config.credit_bytes, config.partition_bytes));
+  return std::log(
+      std::max({1.0, compute_ns / config.streams, channel_ns, window_byte_ns / window}));
+}
+
+}  // namespace hocket

@@ -1,0 +1,341 @@
+#include "tuner/trial/command_runner.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "core/base/json.h"
+#include "core/base/printable_text.h"
+#include "tuner/space/schedule_space.h"
+#include "tuner/trial/early_end.h"
+#include "tuner/trial/running_samples.h"
+
+namespace hocket {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kReportName = "report.json";
+constexpr const char* kIterationsName = "iterations";
+constexpr std::size_t kMessageLines = 5, kMessageLimitBytes = 1000;
+
+/// `argument` with every {NAME} of a parameter replaced; replacements are not looked into again.
+std::string substituted(std::string_view argument, const Params& params) {
+  std::string result;
+  while (!argument.empty()) {
+    if (argument.front() == '{') {
+      const auto end = argument.find('}');
+      const auto it = end == std::string_view::npos
+                          ? params.end()
+                          : params.find(std::string(argument.substr(1, end - 1)));
+      if (it != params.end()) {
+        result += to_text(it->second);
+        argument.remove_prefix(end + 1);
+        continue;
+      }
+    }
+    result += argument.front();
+    argument.remove_prefix(1);
+  }
+  return result;
+}
+
+void add_report(const RunReport& report, TrialOutcome& outcome) {
+  for (const auto& iteration : report.iterations) {
+    outcome.metrics["iteration_ns"].push_back(static_cast<double>(iteration.wall_ns));
+    if (iteration.is_whole) continue;
+    outcome.metrics["compute_ns"].push_back(static_cast<double>(iteration.compute_ns));
+    outcome.metrics["communication_ns"].push_back(static_cast<double>(iteration.communication_ns));
+    outcome.metrics["exposed_ns"].push_back(static_cast<double>(iteration.exposed_ns));
+  }
+  outcome.report = report;
+}
+
+/// Whether the job ran under the knobs among `params`; a job that reads another configuration would
+/// be tuned in vain.
+bool used_config_of(const Params& params, const RunReport& report) {
+  const auto used = knob_values(report.config);
+  for (const auto& [name, value] : params) {
+    if (is_knob(name) && used.value(name, nlohmann::json()) != to_json(value)) return false;
+  }
+  return true;
+}
+
+std::string seconds_text(std::int64_t ns) {
+  return to_text(static_cast<double>(ns) / 1e9) + " s";
+}
+
+/// How the command ended and what it said last.
+std::string describe_failure(const ProcessResult& result) {
+  const bool silent = result.stderr_text.find_first_not_of("\r\n") == std::string::npos;
+  const std::string said = last_lines(silent ? result.stdout_text : result.stderr_text,
+                                      kMessageLines, kMessageLimitBytes);
+  const std::string end = "the command ended with " + describe_end(result);
+  if (said.empty()) return end + " and said nothing";
+  return end + ", its last output: " + said;
+}
+
+/// A trial that was ended with `samples`, at a test that gave `p`.
+TrialOutcome ended_trial(std::vector<double> samples, double p) {
+  char text[120];
+  std::snprintf(text, sizeof text,
+                "ended early after %zu iterations: slower than the best so far (p = %.2g)",
+                samples.size(), p);
+  TrialOutcome outcome = complete_trial(std::move(samples));
+  outcome.message = text;
+  return outcome;
+}
+
+/// What came of the file that HOCKET_REPORT names.
+struct Delivery {
+  std::optional<RunReport> report;
+  std::string problem;  ///< empty when there is a report, or no file
+
+  bool is_full() const { return report && !report->iterations.empty(); }
+};
+
+Delivery read_delivery(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  const auto text = read_file(path.string());
+  const auto report = text ? parse_report(*text) : failure(text.error());
+  if (report) return {*report, {}};
+  return {std::nullopt, printable(report.error().message, kMessageLimitBytes)};
+}
+
+/// Removes the objective's file of an earlier trial. A file that holds anything but numbers was
+/// written by nobody's trial and is left to its owner.
+Result<void> remove_numbers(const fs::path& path) {
+  std::error_code error;
+  const auto status = fs::symlink_status(path, error);
+  if (!fs::exists(status)) return {};
+  const auto text = read_numbers_file(path);
+  if (!text || !parse_numbers(*text)) {
+    return failure(ErrorCode::invalid_argument,
+                   "objective file " + path.string() +
+                       " is there already and holds more than numbers, so it is not removed; move "
+                       "it away, or name another file");
+  }
+  if (fs::remove(path, error)) return {};
+  return failure(ErrorCode::unavailable, "cannot remove " + path.string() + ": " + error.message());
+}
+
+}  // namespace
+
+Result<CommandCall> call_with(const std::vector<std::string>& command, const Params& params) {
+  CommandCall call;
+  for (const auto& argument : command) call.argv.push_back(substituted(argument, params));
+  bool has_knob = false;
+  for (const auto& [name, value] : params) {
+    // A region's knob has a name that no shell could read.
+    if (name.find('.') == std::string::npos) call.environment[name] = to_text(value);
+    has_knob = has_knob || is_knob(name);
+  }
+  if (has_knob) {
+    const auto config = schedule_config_for(params);
+    if (!config) return failure(config.error());
+    call.environment["HOCKET_CONFIG"] = to_json(*config).dump();
+  }
+  return call;
+}
+
+Result<CommandRunner> CommandRunner::make(CommandOptions options, const Clock& clock,
+                                          const CancelToken& cancel) {
+  if (options.command.empty() || options.command[0].empty()) {
+    return failure(ErrorCode::invalid_argument, "there is no command to run");
+  }
+  if (options.time_limit_ns && *options.time_limit_ns <= 0) {
+    return failure(ErrorCode::invalid_argument,
+                   "the time limit must be above 0, found " + seconds_text(*options.time_limit_ns));
+  }
+  std::error_code error;
+  auto folder = fs::temp_directory_path(error);
+  if (error) {
+    return failure(ErrorCode::unavailable, "no folder for temporary files: " + error.message());
+  }
+  std::string name = (folder / "hocket-XXXXXX").string();
+  if (!mkdtemp(name.data())) {
+    return failure(ErrorCode::unavailable,
+                   "cannot make the folder " + name + ": " + std::strerror(errno));
+  }
+  return CommandRunner(std::move(options), clock, cancel, name);
+}
+
+CommandRunner::CommandRunner(CommandOptions options, const Clock& clock, const CancelToken& cancel,
+                             fs::path folder)
+    : options_(std::move(options)), clock_(&clock), cancel_(&cancel), folder_(std::move(folder)) {}
+
+CommandRunner::CommandRunner(CommandRunner&& other) noexcept
+    : options_(std::move(other.options_)),
+      clock_(other.clock_),
+      cancel_(other.cancel_),
+      folder_(std::exchange(other.folder_, {})) {}
+
+CommandRunner::~CommandRunner() {
+  std::error_code ignored;
+  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+}
+
+fs::path CommandRunner::file_of(const Objective& objective) const {
+  return fs::path(options_.working_directory) / objective.argument;
+}
+
+Result<ProcessOptions> CommandRunner::process_options(const Params& params) const {
+  auto call = call_with(options_.command, params);
+  if (!call) return failure(call.error());
+  ProcessOptions process;
+  process.argv = std::move(call->argv);
+  process.environment = std::move(call->environment);
+  process.working_directory = options_.working_directory;
+  process.time_limit_ns = options_.time_limit_ns;
+  process.environment["HOCKET_REPORT"] = (folder_ / kReportName).string();
+  process.environment["HOCKET_ITERATIONS"] = (folder_ / kIterationsName).string();
+  return process;
+}
+
+Result<void> CommandRunner::remove_stale_files() const {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  for (const char* name : {kReportName, kIterationsName}) {
+    if (!error) fs::remove(folder_ / name, error);
+  }
+  if (error) {
+    return failure(ErrorCode::unavailable,
+                   "cannot use the folder " + folder_.string() + ": " + error.message());
+  }
+  std::vector<Objective> objectives = {options_.objective};
+  for (const Objective& other : options_.other_objectives) objectives.push_back(other);
+  for (const Limit& limit : options_.limits) objectives.push_back(limit.objective);
+  for (const Objective& objective : objectives) {
+    if (objective.kind != ObjectiveKind::file) continue;
+    if (auto ok = remove_numbers(file_of(objective)); !ok) return ok;
+  }
+  return {};
+}
+
+Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const double> incumbent) {
+  if (auto ok = remove_stale_files(); !ok) return failure(ok.error());
+  auto process = process_options(params);
+  if (!process) return failure(process.error());
+  const Objective& objective = options_.objective;
+  std::optional<LiveSamples> live;
+  std::vector<double> samples;
+  std::optional<double> p;
+  if (incumbent.size() >= kLeastSamples && LiveSamples::can_see(objective)) {
+    auto made = LiveSamples::make(
+        objective, options_.skip,
+        objective.kind == ObjectiveKind::file ? file_of(objective) : folder_ / kIterationsName);
+    if (!made) return failure(made.error());
+    live.emplace(std::move(*made));
+    process->watch = [&](const OutputSoFar& output) {
+      samples = live->read(output);
+      p = early_end(samples, incumbent);
+      return p.has_value();
+    };
+  }
+  const auto result = run_process(*process, *clock_, *cancel_);
+  if (!result) return failure(result.error());
+  if (result->cancelled) {
+    return failure(ErrorCode::interrupted, "interrupted while the command ran");
+  }
+  TrialOutcome outcome =
+      result->ended_early ? ended_trial(std::move(samples), *p) : judge(params, *result);
+  outcome.metrics["wall_ns"] = {static_cast<double>(result->wall_ns)};
+  outcome.metrics["peak_memory_bytes"] = {static_cast<double>(result->peak_memory_bytes)};
+  apply_limits(*result, outcome);
+  return outcome;
+}
+
+TrialOutcome CommandRunner::judge(const Params& params, const ProcessResult& result) {
+  TrialOutcome outcome;
+  const Delivery delivery = read_delivery(folder_ / kReportName);
+  if (delivery.report) add_report(*delivery.report, outcome);
+
+  if (result.timed_out) {
+    outcome.state = TrialState::timeout;
+    outcome.message =
+        "not done within " + seconds_text(*options_.time_limit_ns) + "; its processes were ended";
+  } else if (!result.succeeded() && !delivery.is_full()) {
+    outcome.message = describe_failure(result);
+  } else if (needs_report() && !delivery.problem.empty()) {
+    outcome.message = delivery.problem;
+  } else {
+    if (!result.succeeded()) {
+      outcome.message = "warning: it delivered its report, then " + describe_failure(result);
+    } else if (delivery.report && !used_config_of(params, *delivery.report)) {
+      outcome.message = "warning: the job reports another configuration than it was given";
+    }
+    measure(result, outcome);
+  }
+  return outcome;
+}
+
+bool CommandRunner::needs_report() const {
+  const auto is_report = [](const Objective& o) { return o.kind == ObjectiveKind::report; };
+  return options_.objective.kind == ObjectiveKind::automatic || is_report(options_.objective) ||
+         std::ranges::any_of(options_.other_objectives, is_report);
+}
+
+Evidence CommandRunner::evidence_for(const Objective& objective, const ProcessResult& result,
+                                     const TrialOutcome& outcome) const {
+  Evidence evidence{.stdout_text = result.stdout_text,
+                    .stderr_text = result.stderr_text,
+                    .wall_ns = result.wall_ns,
+                    .peak_memory_bytes = result.peak_memory_bytes,
+                    .report = outcome.report,
+                    .file_text = {}};
+  if (objective.kind == ObjectiveKind::file) {
+    evidence.file_text = read_numbers_file(file_of(objective));
+  }
+  return evidence;
+}
+
+void CommandRunner::measure(const ProcessResult& result, TrialOutcome& outcome) {
+  if (options_.objective.kind == ObjectiveKind::automatic) {
+    options_.objective.kind = outcome.report ? ObjectiveKind::report : ObjectiveKind::wall;
+  }
+  auto measured = evaluate(options_.objective, options_.skip,
+                           evidence_for(options_.objective, result, outcome));
+  const auto others = measured ? measure_others(result, outcome) : failure(measured.error());
+  if (!others) {
+    outcome.message = printable(others.error().message, kMessageLimitBytes);
+    return;
+  }
+  outcome.state = TrialState::complete;
+  outcome.value = measured->value;
+  outcome.spread = measured->spread;
+  outcome.samples = std::move(measured->samples);
+}
+
+Result<void> CommandRunner::measure_others(const ProcessResult& result,
+                                           TrialOutcome& outcome) const {
+  for (std::size_t i = 0; i < options_.other_objectives.size(); ++i) {
+    const Objective& objective = options_.other_objectives[i];
+    auto measured = evaluate(objective, options_.skip, evidence_for(objective, result, outcome));
+    if (!measured) return failure(measured.error().in("objective " + to_text(objective)));
+    outcome.others.push_back(measured->value);
+    outcome.metrics[metric_of_other(i)] = std::move(measured->samples);
+  }
+  return {};
+}
+
+void CommandRunner::apply_limits(const ProcessResult& result, TrialOutcome& outcome) const {
+  for (const Limit& limit : options_.limits) {
+    if (outcome.state != TrialState::complete) return;
+    const Objective& objective = limit.objective;
+    const bool only_grows =
+        objective.kind == ObjectiveKind::memory || objective.kind == ObjectiveKind::wall;
+    if (result.ended_early && !only_grows) continue;
+    const auto why = problem(limit, options_.skip, evidence_for(objective, result, outcome));
+    if (!why) continue;
+    outcome.state = TrialState::failed;
+    outcome.message = printable(*why, kMessageLimitBytes);
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,114 @@
+#include "tuner/trial/objective_unit.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <span>
+
+#include "core/base/printable_text.h"
+
+namespace hocket {
+namespace {
+
+struct Scale {
+  std::string_view name, other_name;
+  double factor;
+  bool for_values = true;  ///< value_text() uses it
+};
+
+// Largest first, as value_text() looks for one. Hours and minutes are for limits; measurements read
+// better in seconds.
+constexpr Scale kTimes[] = {{"h", "h", 3600e9, false}, {"m", "m", 60e9, false}, {"s", "s", 1e9},
+                            {"ms", "ms", 1e6},         {"us", "us", 1e3},       {"ns", "", 1}};
+constexpr Scale kSizes[] = {{"TiB", "T", 0x1p40},
+                            {"GiB", "G", 0x1p30},
+                            {"MiB", "M", 0x1p20},
+                            {"KiB", "K", 0x1p10},
+                            {"B", "", 1}};
+constexpr Scale kPlain[] = {{"", "", 1}};
+
+constexpr std::size_t kUnitQuoteBytes = 60;
+
+std::span<const Scale> scales(Unit unit) {
+  switch (unit) {
+    case Unit::nanoseconds:
+      return kTimes;
+    case Unit::bytes:
+      return kSizes;
+    case Unit::none:
+      break;
+  }
+  return kPlain;
+}
+
+const char* expected(Unit unit) {
+  switch (unit) {
+    case Unit::nanoseconds:
+      return "a time such as 1500000 (nanoseconds), 250ms, 60s or 5m";
+    case Unit::bytes:
+      return "a number of bytes such as 65536, 512M or 4G";
+    case Unit::none:
+      break;
+  }
+  return "a number";
+}
+
+std::string number_text(double value, int digits) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
+}  // namespace
+
+Unit unit_of(const Objective& objective) {
+  switch (objective.kind) {
+    case ObjectiveKind::automatic:
+    case ObjectiveKind::wall:
+    case ObjectiveKind::report:
+      return Unit::nanoseconds;
+    case ObjectiveKind::memory:
+      return Unit::bytes;
+    case ObjectiveKind::regex:
+    case ObjectiveKind::file:
+      break;
+  }
+  return Unit::none;
+}
+
+std::string_view to_string(Unit unit) {
+  switch (unit) {
+    case Unit::nanoseconds:
+      return "ns";
+    case Unit::bytes:
+      return "bytes";
+    case Unit::none:
+      break;
+  }
+  return "";
+}
+
+std::string value_text(double value, Unit unit) {
+  if (unit == Unit::none) return number_text(value, 6);
+  for (const Scale& scale : scales(unit)) {
+    if (!scale.for_values || (std::abs(value) < scale.factor && scale.factor > 1)) continue;
+    return number_text(value / scale.factor, 4) + " " + std::string(scale.name);
+  }
+  return number_text(value, 4);
+}
+
+Result<double> parse_value(std::string_view text, Unit unit) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto name = text.substr(static_cast<std::size_t>(end - text.data()));
+  for (const Scale& scale : scales(unit)) {
+    if (error != std::errc() || (name != scale.name && name != scale.other_name)) continue;
+    const double value = number * scale.factor;
+    if (value >= 0 && std::isfinite(value)) return value;
+  }
+  return failure(ErrorCode::invalid_argument, std::string("expected ") + expected(unit) +
+                                                  ", at least 0, found \"" +
+                                                  printable(text, kUnitQuoteBytes) + "\"");
+}
+
+}  // namespace hocket

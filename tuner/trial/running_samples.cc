@@ -1,0 +1,82 @@
+#include "tuner/trial/running_samples.h"
+
+#include <algorithm>
+#include <iterator>
+#include <system_error>
+
+#include "core/base/check.h"
+#include "core/base/json.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::int64_t kNumbersLimitBytes = 1 << 20;
+
+}  // namespace
+
+std::optional<std::string> read_numbers_file(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  const auto text = read_file(path.string(), kNumbersLimitBytes);
+  if (!text) return std::nullopt;
+  return *text;
+}
+
+bool LiveSamples::can_see(const Objective& objective) {
+  return objective.kind == ObjectiveKind::report || objective.kind == ObjectiveKind::regex ||
+         objective.kind == ObjectiveKind::file;
+}
+
+Result<LiveSamples> LiveSamples::make(const Objective& objective, std::size_t skip,
+                                      std::filesystem::path file) {
+  HOCKET_CHECK(can_see(objective), "samples that can be seen");
+  if (objective.kind != ObjectiveKind::regex) {
+    return LiveSamples(std::nullopt, 0, std::move(file));
+  }
+  auto matcher = LineMatcher::make(objective.argument);
+  if (!matcher) return failure(matcher.error());
+  return LiveSamples(std::move(*matcher), skip, {});
+}
+
+const std::vector<double>& LiveSamples::read(const OutputSoFar& output) {
+  if (given_up_) return samples_;
+  auto samples = matcher_ ? read_output(output) : read_numbers();
+  // A file may be written anew; what was printed stays, and so does what is wrong with it.
+  given_up_ = matcher_ && !samples;
+  samples_ = samples ? std::move(*samples) : std::vector<double>();
+  return samples_;
+}
+
+Result<void> LiveSamples::match_new_lines(std::string_view text, Seen& seen) const {
+  const auto last = text.find_last_of("\r\n");
+  if (last == std::string_view::npos || last < seen.bytes) return {};
+  auto found = matcher_->first_groups(text.substr(seen.bytes, last + 1 - seen.bytes));
+  if (!found) return failure(found.error());
+  std::ranges::move(*found, std::back_inserter(seen.matches));
+  seen.bytes = last + 1;
+  return {};
+}
+
+Result<std::vector<double>> LiveSamples::read_output(const OutputSoFar& output) {
+  if (auto ok = match_new_lines(output.stdout_text, stdout_); !ok) return failure(ok.error());
+  // As evaluate() has it: stderr counts while stdout holds no match.
+  if (stdout_.matches.empty()) {
+    if (auto ok = match_new_lines(output.stderr_text, stderr_); !ok) return failure(ok.error());
+  }
+  const auto& matches = stdout_.matches.empty() ? stderr_.matches : stdout_.matches;
+  std::vector<double> samples;
+  for (std::size_t i = skip_; i < matches.size(); ++i) {
+    const auto sample = parse_sample(matches[i]);
+    if (!sample) return failure(sample.error());
+    samples.push_back(*sample);
+  }
+  return samples;
+}
+
+Result<std::vector<double>> LiveSamples::read_numbers() const {
+  const auto text = read_numbers_file(file_);
+  if (!text) return std::vector<double>();
+  return parse_numbers(std::string_view(*text).substr(0, text->rfind('\n') + 1));
+}
+
+}  // namespace hocket

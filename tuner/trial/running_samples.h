@@ -1,0 +1,59 @@
+#pragma once
+
+// The samples of an objective while its command still runs. Reads files; one thread at a time.
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "tuner/trial/line_matcher.h"
+#include "tuner/trial/objective.h"
+#include "tuner/trial/process.h"
+
+namespace hocket {
+
+/// The text of a regular file of numbers; nothing when there is none, or it cannot be read.
+std::optional<std::string> read_numbers_file(const std::filesystem::path& path);
+
+class LiveSamples {
+ public:
+  /// Whether there is anything to see before the command has ended.
+  static bool can_see(const Objective& objective);
+
+  /// `file` is where numbers appear line by line: the objective's own file, or the one to which a
+  /// hocket job writes its iterations; not looked at for a pattern. Requires can_see(objective).
+  static Result<LiveSamples> make(const Objective& objective, std::size_t skip,
+                                  std::filesystem::path file);
+
+  /// All samples so far, those in lines that are complete. None when what is there cannot be read
+  /// as samples: evaluate() will say why when the command has ended.
+  const std::vector<double>& read(const OutputSoFar& output);
+
+ private:
+  /// A stream in which the pattern is looked for, each line once.
+  struct Seen {
+    std::size_t bytes = 0;
+    std::vector<std::string> matches = {};
+  };
+
+  LiveSamples(std::optional<LineMatcher> matcher, std::size_t skip, std::filesystem::path file)
+      : matcher_(std::move(matcher)), skip_(skip), file_(std::move(file)) {}
+
+  Result<void> match_new_lines(std::string_view text, Seen& seen) const;
+  Result<std::vector<double>> read_output(const OutputSoFar& output);
+  Result<std::vector<double>> read_numbers() const;
+
+  std::optional<LineMatcher> matcher_;
+  std::size_t skip_;
+  std::filesystem::path file_;
+  Seen stdout_ = {}, stderr_ = {};
+  bool given_up_ = false;
+  std::vector<double> samples_ = {};
+};
+
+}  // namespace hocket

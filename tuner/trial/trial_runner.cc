@@ -1,0 +1,29 @@
+#include "tuner/trial/trial_runner.h"
+
+#include "core/base/statistics.h"
+
+namespace hocket {
+
+std::string metric_of_other(std::size_t index) {
+  return "objective_" + std::to_string(index + 2);
+}
+
+std::vector<double> others_in(const std::map<std::string, std::vector<double>>& metrics) {
+  std::vector<double> others;
+  for (;;) {
+    const auto found = metrics.find(metric_of_other(others.size()));
+    if (found == metrics.end() || found->second.empty()) return others;
+    others.push_back(median(found->second));
+  }
+}
+
+TrialOutcome complete_trial(std::vector<double> samples) {
+  TrialOutcome outcome;
+  outcome.state = TrialState::complete;
+  outcome.value = median(samples);
+  outcome.spread = spread(samples);
+  outcome.samples = std::move(samples);
+  return outcome;
+}
+
+}  // namespace hocket
