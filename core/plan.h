@@ -6,9 +6,9 @@
 //
 // A compute task is handed out when all its dependencies are finished, most urgent first. A
 // collective is divided into parts, which start within the credit window in one of three orders:
-// - priority: the most urgent ready collective, chosen anew for each part, so that a more urgent
+//  - fifo: order of submission, so ranks that submit in the same order start in the same order;
+//  - priority: the most urgent ready collective, chosen anew for each part, so that a more urgent
 //    one overtakes at a part boundary (ByteScheduler, SOSP 2019, section 4.2);
-//    overtakes at a part boundary (ByteScheduler, SOSP 2019, section 4.2);
 //  - announced: the order given by announce(), which another rank decided or which was made before.
 //
 // A repeating step can be captured and launched: the decisions are the same, without deriving the
