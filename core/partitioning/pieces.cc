@@ -235,7 +235,7 @@ class PieceMaker {
     }
   }
 
-  /// Whether members before have it; then they read it, all of it.
+  /// Returns whether earlier members of the bucket access `data`; they then read all of it.
   bool is_accessed(const std::vector<Access>& accesses, DataId data) {
     found_.clear();
     chunks_.append(data, kEverything, found_);
@@ -284,7 +284,7 @@ class PieceMaker {
       }
       unite(accesses, first);
     }
-    // A piece keeps what earlier ones of its task put where it writes.
+    // A piece must keep the results that earlier pieces of its task wrote to the same chunks.
     for (std::size_t i = first; i < accesses.size(); ++i) {
       std::uint32_t& touched_by = touched_by_[accesses[i].data.index];
       if (touched_by == item_number_ && accesses[i].mode == AccessMode::write)
@@ -293,8 +293,8 @@ class PieceMaker {
     }
   }
 
-  /// The dimension that says which part of `data` the item accesses: the one along which it is
-  /// divided, else the first one. None: all of it.
+  /// Returns the dimension whose slices determine the part of `data` that the item accesses: the
+  /// one along which it is divided, or else the first one. Absent when it accesses all of it.
   std::optional<std::uint32_t> sliced_dimension(const CutItem& item, DataId data) const {
     const auto& dimensions = step_.tasks[item.sources->front()].place.dimensions;
     const auto names_data = [&](const DimensionSlice& slice) { return slice.data == data; };
@@ -310,7 +310,7 @@ class PieceMaker {
       sliced = static_cast<std::uint32_t>(d - dimensions.begin());
     }
     if (!sliced) return sliced;
-    // Bytes that count otherwise than the chunks say nothing about them.
+    // Slices counted in another way than the chunks do not determine which chunks are accessed.
     const auto& slices = dimensions[*sliced].slices;
     const bool known = std::all_of(slices.begin(), slices.end(), [&](const DimensionSlice& slice) {
       return !names_data(slice) || chunks_.counts(data, slice.of_block);
@@ -318,7 +318,7 @@ class PieceMaker {
     return known ? sliced : std::nullopt;
   }
 
-  /// Several slices of the same data may overlap the same chunks.
+  /// Merges accesses of the item to the same chunk, since slices of the same data may overlap.
   static void unite(std::vector<Access>& accesses, std::size_t first) {
     const auto begin = accesses.begin() + static_cast<std::ptrdiff_t>(first);
     std::sort(begin, accesses.end(),
@@ -332,7 +332,7 @@ class PieceMaker {
   std::vector<CutItem> items_;
   ChunkTable chunks_;
   Pieces made_;
-  /// The last item with an access, from 1, of each data and chunk.
+  /// By data item and chunk: number of the last item that accesses it, from 1; 0 for none.
   std::vector<std::uint32_t> touched_by_;
   std::uint32_t item_number_ = 0;
   std::size_t accesses_ = 0;
