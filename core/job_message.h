@@ -139,7 +139,7 @@ inline constexpr std::size_t kMaxReportedLanes = 256;
 nlohmann::json to_json(const JobActivity& activity);
 
 struct JobReport {
-  /// JobDescription::id.
+  /// Id of the job, JobDescription::id.
   std::string job;
   /// Version that the job runs with now; 0 when it is not one of the daemon's.
   std::int64_t version = 0;

@@ -37,8 +37,7 @@ struct Topology {
 /// Returns the canonical fingerprint of all fields.
 std::string fingerprint(const Topology& topology);
 
-/// Returns one readable line: "2 ranks, tcp, 2 cores AMD EPYC, 24 GiB"; "4 ranks, 2 a host, tcp,
-/// …".
+/// Returns one readable line: "2 ranks, tcp, 2 cores AMD EPYC, 24 GiB", or "4 ranks, 2 a host, …".
 std::string readable_name(const Topology& topology);
 
 nlohmann::json to_json(const Topology& topology);
