@@ -43,9 +43,9 @@ struct StepRange {
   bool operator==(const StepRange&) const = default;
 };
 
-/// Returns the ranges in `records` whose name is `prefix`, followed by optional blanks and a
-/// number. If all have numbers that increase with time these are the step numbers; otherwise ranges
-/// are counted from 0. Sorted by time.
+/// Returns the ranges in `records` whose name is `prefix`, followed by at most blanks and a number.
+/// If all have numbers that increase with time these are the step numbers; otherwise ranges are
+/// counted from 0. Sorted by time.
 std::vector<StepRange> named_steps(const std::vector<TraceRecord>& records, const Interner& names,
                                    std::string_view prefix);
 
