@@ -1,8 +1,9 @@
 #pragma once
 
-// Calls what may never return, such as a file system that has gone, and gives up after a while. The
-// call goes on in a thread of its own, which is then left behind, even while the process ends: it
-// must own all that it uses or use what is never destroyed, and must not throw. Thread-safe.
+// Runs a call that may never return, such as an access to an unreachable file system, with a time
+// limit. After the limit the call continues in a thread of its own, which is abandoned and may
+// still run while the process exits: the call must own everything it uses, or use only objects that
+// are never destroyed, and must not throw. Thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace hocket {
 
-/// `call()`, which gives a Result; timed_out "`what` did not answer within … ms", unavailable when
+/// Returns the Result of `call()`; timed_out "`what` did not answer within … ms"; unavailable when
 /// no thread can be started. `timeout_ns` is at most a day.
 template <class Call>
 auto call_within(std::int64_t timeout_ns, const std::string& what, Call call) -> decltype(call()) {

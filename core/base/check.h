@@ -1,7 +1,8 @@
 #pragma once
 
-// Always-on checks for what must not happen: a broken invariant or a misused interface. A failed
-// check prints where and why, then aborts; it is a bug, never a reaction to input.
+// Assertions that stay on in release builds, for broken invariants and misuse of an interface. A
+// failed check prints its location and reason, then aborts; it is a bug, never a reaction to input.
+// Any thread.
 
 #include <cstdio>
 #include <cstdlib>

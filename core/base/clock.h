@@ -1,7 +1,7 @@
 #pragma once
 
-// Time is passed in: whoever measures holds a Clock, so tests and the simulator choose the time.
-// Thread-safe.
+// Time as a dependency: code that measures or waits takes a Clock, so tests and the simulator
+// control the time. Thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -12,10 +12,10 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  /// Nanoseconds since an arbitrary fixed point; never decreases.
+  /// Returns nanoseconds since an arbitrary fixed point; never decreases.
   virtual std::int64_t now_ns() const = 0;
 
-  /// Returns when now_ns() has reached `deadline_ns`.
+  /// Blocks until now_ns() has reached `deadline_ns`.
   virtual void sleep_until_ns(std::int64_t deadline_ns) const = 0;
 };
 

@@ -1,15 +1,15 @@
 #pragma once
 
-// Canonical names for descriptions (topologies, workloads): equal content, equal fingerprint, on
-// every machine and in every version.
+// Canonical names for descriptions (topologies, workloads): equal content gives an equal
+// fingerprint on every machine and in every version. Any thread.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace hocket {
 
-/// The RFC 4122 version 5 (SHA-1, name-based) UUID of `document` written with sorted keys and no
-/// white space; 36 characters.
+/// Returns the RFC 4122 version 5 (SHA-1, name-based) UUID of `document`, serialised with sorted
+/// keys and no white space; 36 characters.
 std::string fingerprint_of(const nlohmann::json& document);
 
 }  // namespace hocket

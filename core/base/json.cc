@@ -9,8 +9,8 @@
 namespace hocket {
 namespace {
 
-/// Builds the document as the parser reads it, and stops at once at what is too deep or too long.
-/// The parser calls its functions by these names.
+/// SAX handler that builds the document and stops at once when it is too deep or too long. The
+/// parser requires these function names.
 class DocumentBuilder {
  public:
   bool null() { return add(nullptr); }
@@ -19,7 +19,8 @@ class DocumentBuilder {
   bool number_unsigned(std::uint64_t value) { return add(value); }
   bool number_float(double value, const std::string&) { return add(value); }
   bool string(std::string& value) { return add(std::move(value)); }
-  bool binary(nlohmann::json::binary_t&) { return false; }  // not in text
+  // Does not occur in text.
+  bool binary(nlohmann::json::binary_t&) { return false; }
   bool start_object(std::size_t) { return open(nlohmann::json::object()); }
   bool start_array(std::size_t) { return open(nlohmann::json::array()); }
   bool end_object() { return close(); }
@@ -36,17 +37,18 @@ class DocumentBuilder {
     return false;
   }
 
-  /// What is wrong with the document, "" when nothing is.
+  /// Returns the error in the document, or "" when there is none.
   const std::string& problem() const { return problem_; }
   nlohmann::json take() { return std::move(document_); }
 
  private:
   struct Open {
     nlohmann::json* container;
-    std::string key;  ///< read last, if it is an object
+    /// Key read last, if the container is an object.
+    std::string key;
   };
 
-  /// Puts `value` where it belongs; null when it may not be there.
+  /// Inserts `value` at the current position; returns null when a limit is exceeded.
   nlohmann::json* put(nlohmann::json value) {
     if (++values_ > kMaxJsonValues) {
       problem_ = "has more than " + std::to_string(kMaxJsonValues) + " values";
@@ -81,12 +83,12 @@ class DocumentBuilder {
     return true;
   }
 
-  /// Of what was read last: "layers[3].forward_ns".
+  /// Returns the path to the value read last: "layers[3].forward_ns".
   std::string path() const {
     std::string path;
     for (const auto& [container, key] : open_) {
       if (container->is_array()) {
-        // An element that is not complete is there already when it is an object or array.
+        // An incomplete element that is an object or array is already in the array.
         const bool inside = &container != &open_.back().container;
         path += "[" + std::to_string(container->size() - (inside ? 1 : 0)) + "]";
       } else if (!key.empty()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What somebody who misspelt a name may have meant. Pure.
+// Suggestions for misspelt names. Pure.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace hocket {
 
-/// Levenshtein's distance.
+/// Returns the Levenshtein distance.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -27,8 +27,8 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The one of `names` that is nearest to `name`; empty when there are none. Only so much of a long
-/// name is looked at as the longest of the others has, and a little more.
+/// Returns the entry of `names` nearest to `name`; empty when `names` is empty. Compares at most 2
+/// · n + 1 characters of `name`, where n is the length of the longest entry.
 template <class Names>
 std::string_view nearest_name(std::string_view name, const Names& names) {
   std::string_view nearest;
@@ -44,7 +44,7 @@ std::string_view nearest_name(std::string_view name, const Names& names) {
   return nearest;
 }
 
-/// "; did you mean \"…\"", or nothing when even the nearest name is another word.
+/// Returns "; did you mean \"…\"", or "" when even the nearest name is too different.
 template <class Names>
 std::string did_you_mean(std::string_view name, const Names& names) {
   const std::string_view nearest = nearest_name(name, names);

@@ -11,14 +11,16 @@
 namespace hocket {
 namespace {
 
-/// Up to here the numbers of subsets, at most 50!/25!², are whole in a double.
+/// Maximum number of values for which counts of subsets, at most 50!/25!², are exact in a double.
 constexpr std::size_t kExactLimit = 50;
 
 struct Ranked {
-  /// Twice the rank of each value, ties sharing the mean of theirs, which makes it whole.
+  /// Twice the rank of each value. Tied values share the mean of their ranks; doubling makes it an
+  /// integer.
   std::vector<std::int64_t> doubled_ranks;
-  std::int64_t doubled_sum = 0;  ///< over the first sample
-  double tie_term = 0;           ///< Σ (t³ − t) over groups of t equal values
+  /// Sum of doubled ranks of the first sample.
+  std::int64_t doubled_sum = 0;
+  double tie_term = 0;  ///< Σ (t³ − t) over groups of t equal values
 };
 
 Ranked rank(std::span<const double> first, std::span<const double> second) {
@@ -34,7 +36,7 @@ Ranked rank(std::span<const double> first, std::span<const double> second) {
   Ranked ranked;
   for (std::size_t begin = 0, end = 0; begin < values.size(); begin = end) {
     while (end < values.size() && values[end].value == values[begin].value) ++end;
-    const auto shared = static_cast<std::int64_t>(begin + 1 + end);  // first and last rank
+    const auto shared = static_cast<std::int64_t>(begin + 1 + end);  // first plus last rank
     const auto ties = static_cast<double>(end - begin);
     ranked.tie_term += ties * ties * ties - ties;
     for (std::size_t i = begin; i < end; ++i) {
@@ -45,8 +47,8 @@ Ranked rank(std::span<const double> first, std::span<const double> second) {
   return ranked;
 }
 
-/// Counts, rank by rank, the subsets of each size by their sum, and returns the share of those of
-/// `size` whose sum is as large as observed.
+/// Counts, rank by rank, the subsets of each size by their sum. Returns the share of subsets of
+/// `size` whose sum is at least the observed one.
 double exact_p(const Ranked& ranked, std::size_t size) {
   const auto& ranks = ranked.doubled_ranks;
   std::int64_t largest = 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Errors as values: what can happen to a correct program (bad input, a peer that died, a full
-// disk). What must not happen is a failed check instead (core/base/check.h). docs/ERRORS.md has the
-// rule.
+// Errors as values, for conditions that a correct program meets (bad input, a peer that died, a
+// full disk). A broken invariant is a failed check instead (core/base/check.h). The rule is in
+// docs/ERRORS.md.
 
 #include <string>
 #include <string_view>
@@ -12,20 +12,25 @@
 namespace hocket {
 
 enum class ErrorCode {
-  invalid_argument,  ///< the caller's input is wrong and will be wrong next time
-  not_found,         ///< what was asked for does not exist
-  unavailable,       ///< a file, process or peer cannot be reached or used now
-  timed_out,         ///< it did not happen within its limit
-  interrupted,       ///< the user asked for an end
+  /// The caller's input is wrong and will be wrong next time.
+  invalid_argument,
+  /// The requested object does not exist.
+  not_found,
+  /// A file, process or peer cannot be reached or used now.
+  unavailable,
+  /// The operation did not complete within its time limit.
+  timed_out,
+  /// The user asked to stop.
+  interrupted,
 };
 
-/// An error that a user can act on. `message` says what went wrong, where, the allowed range where
-/// there is one, and what to do; it has no trailing period and no line break.
+/// An error that a user can act on. `message` states the problem, its location, the allowed range
+/// where there is one, and the remedy; it has no trailing period and no line break.
 struct Error {
   ErrorCode code = ErrorCode::invalid_argument;
   std::string message;
 
-  /// The same error seen from further out: "`context`: message".
+  /// Returns the same error with context in front: "`context`: message".
   Error in(std::string_view context) const {
     return Error{code, std::string(context) + ": " + message};
   }
@@ -33,11 +38,12 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
-/// A value, or the reason there is none.
+/// A value, or the error that prevented it.
 template <class T>
 using Result = tl::expected<T, Error>;
 
-/// `return failure(ErrorCode::invalid_argument, "…")` from a function that returns a Result.
+/// Returns an error from a function that returns a Result: `return
+/// failure(ErrorCode::invalid_argument, "…")`.
 inline tl::unexpected<Error> failure(ErrorCode code, std::string message) {
   return tl::make_unexpected(Error{code, std::move(message)});
 }
@@ -46,7 +52,7 @@ inline tl::unexpected<Error> failure(Error error) {
   return tl::make_unexpected(std::move(error));
 }
 
-/// `return invalid("…")`: failure(ErrorCode::invalid_argument, "…").
+/// Same as failure(ErrorCode::invalid_argument, "…"): `return invalid("…")`.
 inline tl::unexpected<Error> invalid(std::string message) {
   return failure(ErrorCode::invalid_argument, std::move(message));
 }

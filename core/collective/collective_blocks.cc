@@ -8,7 +8,7 @@
 namespace hocket {
 namespace {
 
-/// The blocks of a buffer, or the part of each that is exchanged.
+/// Blocks of a buffer, or the part of each block that is exchanged.
 struct CutBlocks {
   std::size_t values, block, begin, end;
 
@@ -21,7 +21,7 @@ struct CutBlocks {
         end(cut.begin == 0 && cut.end == 0 ? block : std::clamp(cut.end, begin, block)) {}
 
   bool is_whole() const { return begin == 0 && end == block; }
-  /// From the beginning in block `first` to the end in block `last`.
+  /// Returns the range from the cut's begin in block `first` to its end in block `last`.
   ValueRange from(std::int64_t first, std::int64_t last) const {
     return {std::min(static_cast<std::size_t>(first) * block + begin, values),
             std::min(static_cast<std::size_t>(last) * block + end, values)};
@@ -64,7 +64,7 @@ CollectiveBlocks::CollectiveBlocks(const BlockCut& of, const RankGrid& grid, std
       ranges_.push_back(cut.from(grid.block_of(owner), grid.block_of(owner)));
       continue;
     }
-    // A place's blocks lie together: whole ones are one range.
+    // The blocks of one place are adjacent, so whole blocks form one range.
     const std::int64_t first = grid.place_of(owner) * grid.hosts(), last = first + grid.hosts() - 1;
     if (ranges_each_ == 1) {
       ranges_.push_back(cut.from(first, last));

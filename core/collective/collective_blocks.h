@@ -1,7 +1,8 @@
 #pragma once
 
-// Who takes part in a collective, and which of its values each of them owns: what RankGrid means
-// for a CollectiveWork (core/collective/collective.h). Pure, and equal on every rank of the group.
+// The members of a collective's group and the values that each member owns: RankGrid applied to a
+// CollectiveWork (core/collective/collective.h). Pure; the result is equal on every rank of the
+// group.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +15,10 @@
 
 namespace hocket {
 
-/// invalid_argument for a kind that no Collective carries out.
+/// Returns invalid_argument for a kind that no Collective implements.
 Result<void> check_kind(CollectiveKind kind);
 
-/// The values from `begin` to `end` of a buffer.
+/// Values [begin, end) of a buffer.
 struct ValueRange {
   std::size_t begin = 0, end = 0;
 
@@ -25,37 +26,38 @@ struct ValueRange {
   bool operator==(const ValueRange&) const = default;
 };
 
-/// What is exchanged, as CollectiveWork has it.
+/// Extent of a collective, as in CollectiveWork.
 struct BlockCut {
   CollectiveGroup group = CollectiveGroup::world;
-  std::size_t values = 0;  ///< of the whole buffer
+  /// Values in the whole buffer.
+  std::size_t values = 0;
   std::size_t begin = 0, end = 0;
 };
 
 class CollectiveBlocks {
  public:
-  /// `rank` is one of `grid`.
+  /// Requires `rank` to be in `grid`.
   CollectiveBlocks(const BlockCut& cut, const RankGrid& grid, std::int64_t rank);
   CollectiveBlocks(const CollectiveWork& work, const RankGrid& grid, std::int64_t rank)
       : CollectiveBlocks(BlockCut{work.group, work.values.size(), work.begin, work.end}, grid,
                          rank) {}
 
-  /// How many ranks the group has.
+  /// Returns the number of ranks in the group.
   std::size_t members() const { return members_; }
-  /// This rank's place among them.
+  /// Returns this rank's index among the members.
   std::size_t own() const { return own_; }
-  /// Members are in the order of their ranks.
+  /// Returns the rank of `member`; members are in ascending order of rank.
   std::int64_t rank_of(std::size_t member) const {
     return first_rank_ + static_cast<std::int64_t>(member) * rank_step_;
   }
-  /// What `member` owns: as many ranges for each, in ascending order, cut off where the buffer
-  /// ends, so that some may be empty. One range, unless the group is `inside` and the work takes
-  /// but a part of every block.
+  /// Returns the ranges that `member` owns, in ascending order and equally many for each member.
+  /// Ranges are clipped at the end of the buffer, so some may be empty. There is one range, except
+  /// when the group is `inside` and the work covers only a part of every block.
   std::span<const ValueRange> piece(std::size_t member) const {
     return std::span(ranges_).subspan(member * ranges_each_, ranges_each_);
   }
   std::size_t piece_size(std::size_t member) const;
-  /// In all pieces.
+  /// Returns the number of values in all pieces.
   std::size_t size() const;
 
  private:

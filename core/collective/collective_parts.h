@@ -1,16 +1,16 @@
 #pragma once
 
-// How a collective is cut into parts. Pure.
+// Divides a collective into parts. Pure.
 
 #include <algorithm>
 #include <cstdint>
 
 namespace hocket {
 
-/// Parts begin at multiples of this, so that no element is split and vector loads stay aligned.
+/// Alignment of parts, so that no element is split and vector loads stay aligned.
 inline constexpr std::int64_t kPartAlignmentBytes = 64;
 
-/// The size of every part but the last of a collective of `bytes` (≥ 0): as few parts as
+/// Returns the size of every part but the last of a collective of `bytes` (≥ 0): as few parts as
 /// `partition_bytes` allows, of equal size up to alignment. Never above `partition_bytes`, unless
 /// that is below the alignment.
 constexpr std::int64_t part_bytes(std::int64_t bytes, std::int64_t partition_bytes) {
@@ -21,7 +21,7 @@ constexpr std::int64_t part_bytes(std::int64_t bytes, std::int64_t partition_byt
   return std::clamp((even + unit - 1) / unit * unit, unit, limit);
 }
 
-/// Number of parts; a collective of no bytes has one, empty, since the ranks still meet.
+/// Returns the number of parts; 1 (empty) for a collective of no bytes, since the ranks still meet.
 constexpr std::int64_t part_count(std::int64_t bytes, std::int64_t partition_bytes) {
   const std::int64_t size = part_bytes(bytes, partition_bytes);
   return std::max((bytes + size - 1) / size, std::int64_t{1});

@@ -1,11 +1,11 @@
 #pragma once
 
-// A link whose bandwidth is shared equally by the transfers on it (processor sharing), or divided
-// among channels for good, or something between. Pure: time is an argument.
+// A link whose bandwidth the transfers on it share equally (processor sharing), or which is
+// statically divided among channels, or a mixture of both. Pure: time is an argument.
 //
-// Each transfer is measured in the time that it would take on the whole link. A virtual clock runs
-// at 1/d of real time while d transfers share the link; a transfer that begins at virtual time v
-// ends at v + its work. With k transfers on c channels d = k + split · (c − k).
+// The work of a transfer is the time that it would take on the whole link. A virtual clock runs at
+// 1/d of real time, where d is the divisor of the bandwidth; a transfer that begins at virtual time
+// v ends at v + its work. With k transfers on c channels d = k + split · (c − k).
 
 #include <algorithm>
 #include <cmath>
@@ -20,8 +20,8 @@ namespace hocket {
 class SharedLink {
  public:
   SharedLink() = default;
-  /// `split` is the share of the bandwidth, 0 to 1, that belongs to the `channels` alike, whether
-  /// they are used or not.
+  /// `split` is the share of the bandwidth, 0 to 1, that is divided equally among the `channels`,
+  /// used or not.
   SharedLink(int channels, double split) : channels_(channels), split_(split) {}
 
   struct End {
@@ -34,8 +34,8 @@ class SharedLink {
     under_way_.push_back({virtual_ns_ + work_ns, transfer});
   }
 
-  /// The transfer that ends first, among equals the one that began first, if no other begins
-  /// before.
+  /// Returns the transfer that ends first if no other begins before its end; of equal ones, the
+  /// transfer that began first.
   std::optional<End> next_end() const {
     if (under_way_.empty()) return std::nullopt;
     const Transfer& first = under_way_[first_to_end()];
@@ -43,11 +43,11 @@ class SharedLink {
     return End{now_ns_ + std::max<std::int64_t>(0, std::llround(left_ns)), first.transfer};
   }
 
-  /// Ends the transfer that next_end() named.
+  /// Ends the transfer that next_end() returned.
   void end_next(std::int64_t now_ns) {
     HOCKET_CHECK(!under_way_.empty(), "no transfer is under way");
     const std::size_t first = first_to_end();
-    // Exactly its end, so that rounding to nanoseconds does not add up.
+    // Uses its exact end, so that rounding to nanoseconds does not accumulate.
     virtual_ns_ = under_way_[first].ends_at;
     now_ns_ = now_ns;
     under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(first));
@@ -55,7 +55,8 @@ class SharedLink {
 
  private:
   struct Transfer {
-    double ends_at = 0;  ///< virtual time
+    /// Virtual time.
+    double ends_at = 0;
     std::uint64_t transfer = 0;
   };
 
@@ -63,7 +64,7 @@ class SharedLink {
     if (!under_way_.empty()) {
       virtual_ns_ += static_cast<double>(now_ns - now_ns_) / divisor();
     } else {
-      virtual_ns_ = 0;  // keeps the double's precision over a long simulation
+      virtual_ns_ = 0;  // preserves the double's precision over a long simulation
     }
     now_ns_ = now_ns;
   }
@@ -82,7 +83,8 @@ class SharedLink {
 
   int channels_ = 1;
   double split_ = 0;
-  std::vector<Transfer> under_way_;  // as many as channels
+  // At most one per channel.
+  std::vector<Transfer> under_way_;
   double virtual_ns_ = 0;
   std::int64_t now_ns_ = 0;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxModelBytes = 256;
 
-/// What follows "Model:" in a GPU's information; "" without that.
+/// Returns the text after "Model:" in a GPU's information file; "" if there is none.
 std::string model_in(const std::filesystem::path& information) {
   std::ifstream file(information);
   constexpr std::string_view kModel = "Model:";

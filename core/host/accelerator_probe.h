@@ -1,17 +1,17 @@
 #pragma once
 
-// Which GPUs this host has, as NVIDIA's driver tells everybody in /proc, without CUDA.
+// Detects this host's GPUs from the files of NVIDIA's driver in /proc, without CUDA. Any thread.
 
 #include <string>
 #include <vector>
 
 namespace hocket {
 
-/// The models in the order of their bus addresses, such as "NVIDIA H200"; none where there is no
-/// driver. What of `driver` cannot be read is left out.
+/// Returns the models in order of bus address, such as "NVIDIA H200"; empty if there is no driver.
+/// Skips GPUs whose files under `driver` cannot be read.
 std::vector<std::string> probe_accelerators(const std::string& driver = "/proc/driver/nvidia");
 
-/// Each of `models` once, as Topology::accelerator has it: "NVIDIA H200".
+/// Returns each of `models` once, in the form of Topology::accelerator: "NVIDIA H200".
 std::string accelerator_name(std::vector<std::string> models);
 
 }  // namespace hocket

@@ -33,7 +33,7 @@ void EmulatedLink::Wire::carry(double bytes, std::int64_t rounds) {
   shared_.begin(own, bytes / spec_.bytes_per_second * 1e9, now_ns);
   sent_ns_[own] = kNotSent;
   while (sent_ns_[own] == kNotSent) {
-    // Nothing leaves before the next one does, whoever's it is.
+    // No transfer leaves before the next one to end, whichever part it belongs to.
     const std::int64_t next_ns = shared_.next_end()->time_ns;
     lock.unlock();
     clock_.sleep_until_ns(next_ns);

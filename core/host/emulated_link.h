@@ -1,8 +1,8 @@
 #pragma once
 
-// A Collective behind a slower link than the real one, for machines without a second host. Results
-// measured through it are of an emulated link and must be called so. Thread-safe as the Collective
-// that it wraps.
+// A Collective that emulates a slower link than the real one, for machines without a second host.
+// Results measured through it must be reported as those of an emulated link. Thread-safe as the
+// Collective that it wraps.
 
 #include <cstdint>
 #include <map>
@@ -16,17 +16,16 @@
 
 namespace hocket {
 
-/// Collectives go round a ring: of n ranks each sends (n−1)/n of the bytes in n−1 rounds for a
-/// reduce-scatter or an all-gather, twice that for an all-reduce. Its share leaves over a link
-/// whose bandwidth the parts under way share equally, and each round pays the latency; the real
-/// transfer begins when all bytes have left. The groups `world` and `between` use the link between
-/// hosts: a ring of all ranks passes it once, and the groups between a host's ranks and others are
-/// under way at once, so each of them has but its share of it. Rank 0's messages arrive one latency
-/// late.
+/// Emulates a ring: of n ranks each sends (n−1)/n of the bytes in n−1 rounds for a reduce-scatter
+/// or an all-gather, twice that for an all-reduce. The bytes leave over a link whose bandwidth the
+/// parts in flight share equally, and each round adds the latency; the real transfer begins after
+/// that. The groups `world` and `between` use the link between hosts: a ring of all ranks crosses
+/// it once, while the groups `between` of a host's ranks use it concurrently, so each gets only its
+/// share of the bandwidth. Messages of rank 0 are delayed by one latency.
 class EmulatedLink final : public Collective {
  public:
-  /// `inside` is the link between ranks of one host, none: one that costs nothing. The others must
-  /// outlive it.
+  /// `inside` is the link between ranks of one host; absent: it costs no time. `link` and `clock`
+  /// must outlive this object.
   EmulatedLink(Collective& link, const LinkSpec& spec, const Clock& clock,
                const std::optional<LinkSpec>& inside = std::nullopt);
 
@@ -40,16 +39,16 @@ class EmulatedLink final : public Collective {
   void abort() override { link_.abort(); }
 
  private:
-  /// What all parts of this rank that use it share.
+  /// Link that all parts of this rank share.
   class Wire {
    public:
     Wire(const LinkSpec& spec, const Clock& clock) : spec_(spec), clock_(clock) {}
 
-    /// Waits until `bytes` have left and each of `rounds` has come.
+    /// Blocks until `bytes` have left and the latency of all `rounds` has passed.
     void carry(double bytes, std::int64_t rounds);
 
    private:
-    /// Takes off the link what has left it by now.
+    /// Removes the transfers that have left by now from the link.
     void end_sent(std::int64_t now_ns);
 
     static constexpr std::int64_t kNotSent = -1;
@@ -60,7 +59,8 @@ class EmulatedLink final : public Collective {
     // Guarded by mutex_:
     SharedLink shared_;
     std::uint64_t sends_ = 0;
-    std::map<std::uint64_t, std::int64_t> sent_ns_;  // of those whose threads have not left
+    // Transfers whose threads still wait, by number.
+    std::map<std::uint64_t, std::int64_t> sent_ns_;
   };
 
   Collective& link_;

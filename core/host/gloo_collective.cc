@@ -27,7 +27,7 @@
 namespace hocket {
 namespace {
 
-// Slots of rank 0's messages; below every prefix that Gloo's own collectives use.
+// Slots for rank 0's messages; below every prefix that Gloo's own collectives use.
 constexpr std::uint64_t kSizeSlot = 1, kMessageSlot = 2;
 
 Error lost_rank(const std::exception& e) {
@@ -39,8 +39,8 @@ Error lost_rank(const std::exception& e) {
       std::string(silent ? "another rank is silent" : "another rank is gone") + " (" + what + ")"};
 }
 
-/// Gloo writes to sockets in a way that raises SIGPIPE when the peer is gone, which would end the
-/// process. Threads that Gloo starts inside the scope keep it blocked.
+/// Blocks SIGPIPE, which Gloo's writes to sockets raise when the peer is gone and which would end
+/// the process. Threads that Gloo starts inside the scope keep it blocked.
 class BlockSigpipe {
  public:
   BlockSigpipe() {
@@ -61,7 +61,7 @@ class BlockSigpipe {
   sigset_t sigpipe_, before_;
 };
 
-/// Gloo's view of our TcpStore: errors leave as Gloo's exceptions.
+/// Adapts TcpStoreClient to Gloo's store; errors become Gloo's exceptions.
 class GlooTcpStore final : public gloo::rendezvous::Store {
  public:
   GlooTcpStore(TcpStoreClient& client, std::chrono::milliseconds timeout)
@@ -88,19 +88,19 @@ class GlooTcpStore final : public gloo::rendezvous::Store {
   const std::chrono::milliseconds timeout_;
 };
 
-/// Second descriptors of this process's TCP sockets that were opened while Gloo connected. Gloo's
-/// own close must not race with its use of a socket; shutting the connection down may, and looks to
-/// Gloo like a peer that left, so that blocked calls end.
+/// Duplicated descriptors of the TCP sockets that this process opened while Gloo connected. Closing
+/// a socket must not race with Gloo's use of it; shutting the connection down may, and looks to
+/// Gloo like a peer that left, so blocked calls end.
 class Sockets {
  public:
-  /// The inodes of all sockets that are open now.
+  /// Returns the inodes of all sockets that are open now.
   static std::set<std::string> open_now() {
     std::set<std::string> inodes;
     for_each([&](int, const std::string& inode) { inodes.insert(inode); });
     return inodes;
   }
 
-  /// Those that were not open `before`.
+  /// Duplicates the connected TCP sockets that were not open `before`.
   explicit Sockets(const std::set<std::string>& before = open_now()) {
     for_each([&](int descriptor, const std::string& inode) {
       sockaddr_storage peer{};
@@ -138,7 +138,7 @@ class Sockets {
   std::vector<int> descriptors_;
 };
 
-/// Where the ranks meet, kept alive as long as a slow rank may still look there.
+/// Meeting point of the ranks, kept alive while a slow rank may still look there.
 struct Meeting {
   std::unique_ptr<TcpStoreServer> server;
   std::unique_ptr<TcpStoreClient> client;
@@ -146,7 +146,7 @@ struct Meeting {
   std::string local_address = "127.0.0.1";
 };
 
-/// What rings use, of which as many are made as ever ran at once.
+/// Pool of scratch memory for rings; holds as many as ever ran concurrently.
 class RingScratchPool {
  public:
   std::unique_ptr<RingScratch> take() {
@@ -275,7 +275,7 @@ class GlooCollective final : public Collective {
   const GlooOptions options_;
   const int ranks_per_host_;
   const Meeting meeting_;
-  // The first is for messages, the others for parts.
+  // The first context is for messages, the others are for parts.
   const std::vector<std::shared_ptr<gloo::Context>> contexts_;
   const Sockets sockets_;
   RingScratchPool scratch_;
@@ -328,7 +328,7 @@ Result<Meeting> meet(const GlooOptions& options) {
   return meeting;
 }
 
-/// What all ranks say of their hosts; 1 where they do not agree, since each knows but its own.
+/// Returns the ranks per host if all ranks agree, otherwise 1: each rank knows only its own host.
 int agreed_ranks_per_host(const std::shared_ptr<gloo::Context>& context,
                           const GlooOptions& options) {
   const std::int64_t own = options.ranks.ranks_per_host;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Ranks that are processes on one or several hosts, over TCP with Gloo. Sums over all ranks are
-// Gloo's; what scatters, gathers, or is of some ranks goes round a ring of ours (gloo_ring.h).
+// Ranks as processes on one or several hosts, over TCP with Gloo. All-reduces over all ranks use
+// Gloo's algorithm; other kinds, groups and parts of blocks use the ring in gloo_ring.h.
 
 #include <chrono>
 #include <memory>
@@ -14,19 +14,19 @@ namespace hocket {
 
 struct GlooOptions {
   RankEnvironment ranks;
-  /// A peer that is silent for this long counts as gone, while connecting too.
+  /// Time after which a silent peer counts as gone, also while connecting.
   std::chrono::milliseconds timeout{30'000};
   /// Network interface to listen on; empty: the one that reaches a tcp:// rendezvous, or loopback
   /// for file:.
   std::string interface = {};
-  /// Connections to each peer, used in turn by parts under way at once.
+  /// Connections to each peer, used in turn by concurrent parts.
   int connections = 2;
 };
 
-/// Meets all other ranks and connects to each. Blocks until all are there. invalid_argument for a
-/// rendezvous that is neither "file:FOLDER" nor "tcp://HOST:PORT" and for ranks_per_host that does
-/// not divide the ranks, timed_out when a rank does not come. Where ranks differ in how many there
-/// are on a host, ranks_per_host() is 1 on all.
+/// Connects to all other ranks. Blocks until all have arrived. invalid_argument for a rendezvous
+/// that is neither "file:FOLDER" nor "tcp://HOST:PORT" and for ranks_per_host that does not divide
+/// the ranks; timed_out when a rank does not arrive. If ranks differ in ranks_per_host,
+/// ranks_per_host() is 1 on all.
 Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options);
 
 }  // namespace hocket

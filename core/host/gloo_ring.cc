@@ -9,20 +9,21 @@
 namespace hocket {
 namespace {
 
-// Beyond the 48 bits of which Gloo's own collectives make their slots.
+// Beyond the 48 bits that Gloo's own collectives use for their slots.
 constexpr std::uint64_t kRingSlots = std::uint64_t{1} << 48;
 
-/// A piece travels in segments of at most this, so that one is summed while the next arrives; each
-/// costs a few wake-ups (collectives_benchmark: halving it costs a tenth of the time).
+/// Maximum values of a segment. Pieces travel in segments, so that one is summed while the next
+/// arrives; each costs a few wake-ups (collectives_benchmark: halving the size costs a tenth of the
+/// time).
 constexpr std::size_t kSegmentValues = 128 << 10;
-/// So many of those to be summed may arrive at once.
+/// Maximum segments received concurrently for reduction.
 constexpr std::size_t kArriving = 2;
 
 using UnboundBuffer = gloo::transport::UnboundBuffer;
 
-/// The values of all members' pieces, each of which is contiguous. Sends come before receives: what
-/// the peer waits for already is written by the calling thread, under a lock for which Gloo's own
-/// thread spins; on busy cores that costs time slices.
+/// A ring over the values of all members' pieces, each of which is contiguous. Sends come before
+/// receives: a message that the peer already waits for is written by the calling thread, under a
+/// lock on which Gloo's own thread spins; on busy cores that costs time slices.
 class Ring {
  public:
   Ring(gloo::Context& context, const CollectiveBlocks& blocks, std::uint64_t slot,
@@ -75,9 +76,9 @@ class Ring {
   }
 
  private:
-  /// Lists the segments that arrive, in order: those of the piece `behind` places before this
-  /// member's, of the one before that, and so on. Gives how many of them, the first, are to be sent
-  /// on: all but those of the last piece.
+  /// Lists the arriving segments in order: those of the piece `behind` places before this member's,
+  /// of the piece before that, and so on. Returns how many of them, from the first, are to be
+  /// forwarded: all except those of the last piece.
   std::size_t list_arriving(std::size_t behind) {
     scratch_.segments.clear();
     std::size_t forwarded = 0;
@@ -119,7 +120,7 @@ class Ring {
   std::size_t sends_ = 0;
 };
 
-/// Calls `copy(range of the values, its place in the packed ones)` for what `member` owns.
+/// Calls `copy(range in the values, offset in the packed values)` for each range of `member`.
 void for_each_packed(const CollectiveBlocks& blocks, const RingScratch& scratch, std::size_t member,
                      const auto& copy) {
   std::size_t place = scratch.pieces[member].begin;
@@ -129,7 +130,8 @@ void for_each_packed(const CollectiveBlocks& blocks, const RingScratch& scratch,
   }
 }
 
-/// What of `member`'s the ring reads, or changes for good.
+/// Returns whether the ring reads the values of a member; `own` says that it is this rank.
+/// is_written() returns whether the ring's changes to them are results.
 bool is_read(CollectiveKind kind, bool own) {
   return kind != CollectiveKind::all_gather || own;
 }

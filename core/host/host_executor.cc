@@ -13,8 +13,8 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t kMaxBatch = 64;
-/// Tiny tasks are taken in batches of about this length, so that the lock is paid once a batch; a
-/// task longer than this is taken alone.
+/// Target duration of a batch of short tasks, so that the lock is taken once per batch; a longer
+/// task is taken alone.
 constexpr std::int64_t kBatchNs = 10'000;
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs a schedule on the host: compute tasks on a thread a stream, parts of collectives on a thread
-// a channel over a Collective.
+// Runs a schedule on the host: compute tasks with a thread per stream, parts of collectives over a
+// Collective with a thread per channel.
 
 #include <semaphore.h>
 
@@ -45,7 +45,7 @@ class HostExecutor final : public Executor {
 
   void run_stream(int lane);
   void run_channel(int lane);
-  /// `scratch` is the channel's.
+  /// Runs a part. `scratch` belongs to the channel.
   Result<void> run_part(const PartWork& part, std::vector<float>& scratch);
   void run_batch(std::span<ComputeWork> work, int lane);
 

@@ -76,7 +76,7 @@ bool same_part(const CollectiveWork& a, const CollectiveWork& b) {
          a.end == b.end;
 }
 
-/// What `owner` has of the sum, in the order of ranks.
+/// Sums the piece of `owner` in the order of ranks, and sets the others' copies of it to NaN.
 void sum_piece(const std::vector<CollectiveWork>& works, const CollectiveBlocks& blocks,
                std::size_t owner) {
   for (const ValueRange& range : blocks.piece(owner)) {
@@ -118,7 +118,7 @@ Result<void> LocalGroup::run(int rank, const CollectiveWork& work) {
   const std::size_t members = blocks.members();
   const MeetingKey key{work.index, work.group, blocks.rank_of(0)};
   std::unique_lock lock(mutex_);
-  // Indices may come again, even while a slow rank has not left the part that had this one before.
+  // An index may be reused while a slow rank has not yet left the previous part with this index.
   const auto left = [&] {
     const auto before = meetings_.find(key);
     return before == meetings_.end() || before->second.arrived < members;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Ranks that are threads of one process, meeting in memory: the in-memory implementation of
-// Collective. Sums in rank order, so results do not depend on who arrives when. What a
-// reduce-scatter leaves undefined becomes NaN, so that a use of it shows. Thread-safe.
+// Ranks as threads of one process: the in-memory implementation of Collective. Sums in rank order,
+// so results do not depend on the order of arrival. Values that a reduce-scatter leaves undefined
+// become NaN, so that using them shows. Thread-safe.
 
 #include <condition_variable>
 #include <deque>
@@ -17,21 +17,21 @@
 
 namespace hocket {
 
-/// What the ranks share.
+/// State shared by the ranks.
 class LocalGroup {
  public:
-  /// The first `ranks_per_host` ranks are taken for one host, and so on; it divides `world_size`.
-  /// 0: all are of one.
+  /// Each `ranks_per_host` consecutive ranks count as one host; it must divide `world_size`. 0: all
+  /// ranks are on one host.
   explicit LocalGroup(int world_size, std::int64_t timeout_ns = 30'000'000'000,
                       int ranks_per_host = 0);
 
-  /// The collective of one rank; the group must outlive it.
+  /// Returns the collective of one rank; the group must outlive it.
   std::unique_ptr<Collective> join(int rank);
 
  private:
   friend class LocalCollective;
 
-  /// A part has the same index in each group, so the first of a group's ranks tells them apart.
+  /// Index, group and the group's first rank: a part has the same index in each group of a kind.
   using MeetingKey = std::tuple<std::uint64_t, CollectiveGroup, std::int64_t>;
   struct Meeting {
     std::vector<CollectiveWork> works;  // by member
@@ -43,7 +43,7 @@ class LocalGroup {
   Result<void> run(int rank, const CollectiveWork& work);
   Result<std::string> hear(int rank);
   static void carry_out(Meeting& meeting, const CollectiveBlocks& blocks);
-  /// Waits for `ready()`; a failure closes the group, so that nobody sums into values of a rank
+  /// Waits for `ready()`. A failure closes the group, so that no rank sums into values of a rank
   /// that left.
   Result<void> wait(std::unique_lock<std::mutex>& lock, const auto& ready, const char* what);
 

@@ -22,10 +22,10 @@ Result<int> parse_count(const std::string& name, const std::string& text, int lo
 
 using Variable = std::function<std::optional<std::string>(const char*)>;
 
-/// The variables in which a launcher tells of ranks.
+/// Environment variables that a launcher sets.
 struct Launcher {
   const char *rank, *size, *local_rank, *local_size;
-  /// Its local size is what was asked for, not what there is.
+  /// True when the local size is the requested number of ranks, not the actual one.
   bool local_size_is_a_wish = false;
 };
 
@@ -36,7 +36,7 @@ constexpr Launcher kLaunchers[] = {
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", true}};
 
-/// All but the rendezvous; the launcher has set rank and size.
+/// Reads everything except the rendezvous. Requires that the launcher has set rank and size.
 Result<void> read_ranks(const Launcher& launcher, const Variable& variable,
                         RankEnvironment& environment) {
   const auto read = [&](const char* name, int low, int high, int& target) -> Result<bool> {
@@ -79,7 +79,7 @@ Result<RankEnvironment> read_rank_environment(
     environment.rendezvous = *rendezvous;
   } else if (const auto address = variable("MASTER_ADDR"), port = variable("MASTER_PORT");
              address && port) {
-    // torchrun's own store listens on MASTER_PORT, so the ranks meet on the port above it.
+    // torchrun's own store listens on MASTER_PORT, so the ranks use the port above it.
     const auto number = parse_count("MASTER_PORT", *port, 1, 65534);
     if (!number) return failure(number.error());
     environment.rendezvous = "tcp://" + *address + ":" + std::to_string(*number + 1);

@@ -1,7 +1,7 @@
 #pragma once
 
-// This process's place among the ranks, as its launcher tells it: hocket run, torchrun, mpirun
-// (Open MPI, MPICH) or srun.
+// Rank and rendezvous of this process, as set by its launcher: hocket run, torchrun, mpirun (Open
+// MPI, MPICH) or srun. Any thread.
 
 #include <functional>
 #include <optional>
@@ -14,27 +14,27 @@ namespace hocket {
 struct RankEnvironment {
   int rank = 0;
   int world_size = 1;
-  /// Where the ranks find each other: "file:FOLDER" (shared by all ranks) or "tcp://HOST:PORT"
-  /// (rank 0 listens there). Empty for a single rank that was told none.
+  /// Rendezvous of the ranks: "file:FOLDER" (shared by all ranks) or "tcp://HOST:PORT" (rank 0
+  /// listens there). May be empty for a single rank.
   std::string rendezvous = {};
-  /// Among the ranks of this host; `rank` where the launcher does not say.
+  /// Rank among those of this host; `rank` if the launcher does not set it.
   int local_rank = 0;
-  /// Of every host, where ranks are numbered host by host (core/step/rank_grid.h); 1 where they are
-  /// not, where hosts have different numbers of them, and where the launcher does not say.
+  /// Ranks of every host if ranks are numbered host by host (core/step/rank_grid.h); 1 if they are
+  /// not, if hosts have different numbers of ranks, or if the launcher does not set it.
   int ranks_per_host = 1;
 };
 
-/// Reads HOCKET_RENDEZVOUS or MASTER_ADDR and MASTER_PORT, and the rank and world size from the
-/// first launcher that set both: RANK/WORLD_SIZE, OMPI_COMM_WORLD_RANK/_SIZE, PMI_RANK/PMI_SIZE,
-/// SLURM_PROCID/SLURM_NTASKS; the rank on this host from LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK,
-/// MPI_LOCALRANKID or SLURM_LOCALID; and how many a host has from LOCAL_WORLD_SIZE,
-/// OMPI_COMM_WORLD_LOCAL_SIZE, MPI_LOCALNRANKS or SLURM_NTASKS_PER_NODE. `variable` looks up an
-/// environment variable (tests pass their own). invalid_argument for numbers that are out of range
-/// or more than one rank without a rendezvous.
+/// Reads the environment of a launcher: the rendezvous from HOCKET_RENDEZVOUS or MASTER_ADDR and
+/// MASTER_PORT; rank and world size from the first launcher that set both: RANK/WORLD_SIZE,
+/// OMPI_COMM_WORLD_RANK/_SIZE, PMI_RANK/PMI_SIZE, SLURM_PROCID/SLURM_NTASKS; the rank on this host
+/// from LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID or SLURM_LOCALID; and the ranks per
+/// host from LOCAL_WORLD_SIZE, OMPI_COMM_WORLD_LOCAL_SIZE, MPI_LOCALNRANKS or
+/// SLURM_NTASKS_PER_NODE. `variable` looks up an environment variable (tests pass their own).
+/// invalid_argument for numbers out of range and for more than one rank without a rendezvous.
 Result<RankEnvironment> read_rank_environment(
     const std::function<std::optional<std::string>(const char*)>& variable);
 
-/// From the process's environment.
+/// Reads the environment of the process.
 Result<RankEnvironment> read_rank_environment();
 
 }  // namespace hocket

@@ -10,9 +10,9 @@
 #include <optional>
 #include <thread>
 
-// Wire format, all integers 32 bits in network order. Request: operation (0 set, 1 get), key
-// length, value length (set) or timeout in ms (get), key, value (set). Reply: 1 or 0 (get only: in
-// time or not), value length, value.
+// Wire format; all integers have 32 bits in network order. Request: operation (0 set, 1 get), key
+// length, value length (set) or timeout in ms (get), key, value (set). Reply to set: 1. Reply to
+// get: 1 if the key was set in time, else 0; value length; value.
 
 namespace hocket {
 namespace {
@@ -63,7 +63,7 @@ class Server final : public TcpStoreServer {
       }
     }
     changed_.notify_all();
-    // Wakes the blocking accept; closing the descriptor under it would not.
+    // Wakes the blocking accept(); closing its descriptor would not.
     ::shutdown(acceptor_.native_handle(), SHUT_RDWR);
     accepting_.join();
     serving_.clear();
@@ -104,7 +104,7 @@ class Server final : public TcpStoreServer {
         }
       }
     } catch (const boost::system::system_error&) {
-      // The client has gone, or did not speak this protocol.
+      // The client is gone, or did not speak this protocol.
     }
   }
 
@@ -129,7 +129,7 @@ class Server final : public TcpStoreServer {
   std::map<std::string, std::vector<char>> values_;
   std::vector<std::shared_ptr<tcp::socket>> sockets_;
   bool closing_ = false;
-  std::vector<std::jthread> serving_;  // touched by accepting_ alone until that has ended
+  std::vector<std::jthread> serving_;  // accessed only by accepting_ until that thread has ended
   std::jthread accepting_;
 };
 

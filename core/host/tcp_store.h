@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// Serves until it is destroyed. Thread-safe.
+/// Serves clients until it is destroyed. Thread-safe.
 class TcpStoreServer {
  public:
   virtual ~TcpStoreServer() = default;
@@ -29,13 +29,13 @@ class TcpStoreClient {
   virtual ~TcpStoreClient() = default;
 
   virtual Result<void> set(const std::string& key, const std::vector<char>& value) = 0;
-  /// Blocks until the key has been set, at most `timeout`.
+  /// Returns the value of `key`. Blocks until the key is set, at most `timeout`; then timed_out.
   virtual Result<std::vector<char>> get(const std::string& key,
                                         std::chrono::milliseconds timeout) = 0;
-  /// The address of this host from which it reaches the server.
+  /// Returns the address of this host from which it reaches the server.
   virtual std::string local_address() const = 0;
 
-  /// Tries again until a server answers, at most `timeout`.
+  /// Connects to the server. Retries until it answers, at most `timeout`; then timed_out.
   static Result<std::unique_ptr<TcpStoreClient>> connect(const std::string& host,
                                                          std::uint16_t port,
                                                          std::chrono::milliseconds timeout);

@@ -21,10 +21,11 @@ Result<Topology> probe_topology() {
   topology.sockets = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_PACKAGE);
   topology.numa_nodes = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_NUMANODE);
   topology.hardware_threads = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_PU);
-  // Some virtual machines show no cores.
+  // Some virtual machines report no cores.
   const int cores = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE);
   topology.cores = cores > 0 ? cores : topology.hardware_threads;
-  // Not hwloc's sum over NUMA nodes: a virtual machine's kernel may report less there than it has.
+  // Not hwloc's sum over NUMA nodes: on a virtual machine the kernel may report less memory there
+  // than it has.
   const double memory_bytes =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   topology.memory_gib = static_cast<std::int64_t>(memory_bytes / (1 << 30) + 0.5);

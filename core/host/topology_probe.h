@@ -1,14 +1,14 @@
 #pragma once
 
-// What this host is, measured with hwloc.
+// Measures this host's topology with hwloc. Any thread.
 
 #include "core/base/result.h"
 #include "core/protocol/topology.h"
 
 namespace hocket {
 
-/// CPU, memory and the version of Gloo of this host; link and world size keep their defaults, for
-/// the caller to fill in.
+/// Returns the CPU, memory and Gloo version of this host. Link and world size keep their defaults;
+/// the caller sets them. unavailable when hwloc fails.
 Result<Topology> probe_topology();
 
 }  // namespace hocket

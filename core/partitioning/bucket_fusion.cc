@@ -6,7 +6,8 @@
 namespace hocket::partitioning {
 namespace {
 
-/// The bucket that may still grow, and what is accessed by its members and those that wait for it.
+/// The bucket that may still grow, and the data accessed by its members and by tasks that wait for
+/// them.
 class OpenBucket {
  public:
   explicit OpenBucket(std::size_t data) : accessed_(data) {}
@@ -27,7 +28,7 @@ class OpenBucket {
     group_ = task.group;
     access(task);
   }
-  /// `task` comes after the bucket, and so does what conflicts with it.
+  /// Records that `task` comes after the bucket; tasks that conflict with it then do too.
   void access(const StepTask& task) {
     for (const Access& access : task.accesses) {
       Accessed& data = accessed_[access.data.index];
@@ -45,12 +46,14 @@ class OpenBucket {
 
  private:
   struct Accessed {
-    std::uint32_t number = 0;  ///< of the bucket
+    /// Number of the bucket.
+    std::uint32_t number = 0;
     bool changed = false;
   };
   std::vector<Accessed> accessed_;
   std::uint32_t number_ = 1;
-  std::int64_t bytes_ = -1;  ///< negative: none is open
+  /// Negative when no bucket is open.
+  std::int64_t bytes_ = -1;
   std::uint32_t rule_ = 0;
   CollectiveGroup group_ = CollectiveGroup::world;
 };
@@ -72,8 +75,8 @@ std::vector<Sources> join_buckets(const StepDescription& step, const Rules& rule
   std::vector<Sources> joined;
   joined.reserve(order.size());
   OpenBucket open(step.data.size());
-  std::size_t bucket = 0;              // where the open one is
-  std::vector<std::uint32_t> delayed;  // what waits for it
+  std::size_t bucket = 0;              // index of the open bucket
+  std::vector<std::uint32_t> delayed;  // tasks that wait for it
   const auto close = [&] {
     open.close();
     for (const std::uint32_t i : std::exchange(delayed, {})) joined.push_back({i});

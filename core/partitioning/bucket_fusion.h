@@ -1,6 +1,6 @@
 #pragma once
 
-// The workload axis for what is small: consecutive all-reduces are joined. Pure.
+// The workload axis for small collectives: consecutive all-reduces are fused into buckets. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -12,16 +12,16 @@
 
 namespace hocket::partitioning {
 
-/// Tasks that are one: a task, or the all-reduces of a bucket in their order.
+/// Tasks that become one item: a single task, or the all-reduces of a bucket in order.
 using Sources = std::vector<std::uint32_t>;
 
-/// The one data that a collective changes, if it is one.
+/// Returns the data item that a collective changes, if it changes exactly one.
 std::optional<DataId> changed_data(const StepTask& task);
 
-/// `order`, with consecutive all-reduces of one rule and group joined while they have at most
-/// bucket_bytes together. A bucket stands where its last member stood, and computations that wait
-/// for a member, or for one of those, follow it. It is complete when a collective comes that does
-/// not fit, or that waits for it.
+/// Returns `order` with consecutive all-reduces of one rule and group fused while they have at most
+/// bucket_bytes together. A bucket takes the position of its last member, and computations that
+/// wait for a member, directly or through others, follow it. A bucket is complete when a collective
+/// comes that does not fit or that waits for it.
 std::vector<Sources> join_buckets(const StepDescription& step, const Rules& rules,
                                   std::span<const std::uint32_t> order);
 

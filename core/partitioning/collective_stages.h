@@ -1,6 +1,6 @@
 #pragma once
 
-// The primitive and the group axis: the collectives that one is made of (Centauri, ASPLOS 2024,
+// The primitive and group axes: the stages that replace a collective (Centauri, ASPLOS 2024,
 // section 4). Pure.
 
 #include <vector>
@@ -11,21 +11,23 @@
 
 namespace hocket::partitioning {
 
-/// One collective of a chain, each of which works on the same data as the one before.
+/// One collective of a chain; each works on the same data as the one before it.
 struct Stage {
   CollectiveKind kind = CollectiveKind::all_reduce;
   CollectiveGroup group = CollectiveGroup::world;
-  /// It handles only what a place of every host holds after a reduce-scatter inside.
+  /// True when it handles only the part that one place of every host holds after a reduce-scatter
+  /// inside the hosts.
   bool of_place = false;
 
   bool operator==(const Stage&) const = default;
 };
 
-/// The chain that a collective of `kind` and `group` becomes. An all-reduce becomes a
-/// reduce-scatter and an all-gather where the rule says so; over all ranks of several hosts, where
-/// it says so, a reduce-scatter inside, an all-reduce between and an all-gather inside; or, where
-/// it says both, a reduce-scatter inside and between and an all-gather between and inside. A
-/// reduce-scatter or all-gather over all ranks becomes the half of that which is its own.
+/// Returns the chain that replaces a collective of `kind` and `group`. If the rule has the
+/// primitive reduce_scatter_all_gather, an all-reduce becomes a reduce-scatter and an all-gather.
+/// If the rule is grouped, an all-reduce over all ranks of several hosts becomes a reduce-scatter
+/// inside, an all-reduce between and an all-gather inside; with both, a reduce-scatter inside and
+/// between and an all-gather between and inside. A reduce-scatter or all-gather over all ranks
+/// becomes its own half of that chain.
 std::vector<Stage> stages_of(CollectiveKind kind, CollectiveGroup group, const Rule& rule,
                              const RankGrid& grid);
 

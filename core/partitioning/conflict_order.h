@@ -12,9 +12,10 @@
 
 namespace hocket::partitioning {
 
-/// The tasks, by number, in the order of `keys`, which differ; except that each comes after all
-/// those that it conflicts with and that have lower numbers. Of the tasks that may come next it is
-/// always the one of the least key. `accesses_of(i)` gives what task i accesses, of `data` items.
+/// Returns the numbers of the tasks in the order of `keys`, which must be distinct, except that
+/// each task follows all tasks of lower number that it conflicts with. Of the tasks that may come
+/// next it takes the one with the least key. `accesses_of(i)` returns the accesses of task i;
+/// `data` is the number of data items.
 template <class Key, class AccessesOf>
 std::vector<std::uint32_t> conflict_order(const std::vector<Key>& keys, std::size_t data,
                                           const AccessesOf& accesses_of) {

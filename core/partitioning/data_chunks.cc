@@ -6,7 +6,7 @@ namespace hocket::partitioning {
 
 void ChunkTable::add_collective(DataId data, bool of_block, std::int64_t bytes) {
   Data& d = data_[data.index];
-  // Offsets within blocks of other sizes are other bytes.
+  // Equal offsets in blocks of different sizes are different bytes.
   const bool agrees =
       !d.collective || (d.counting == of(of_block) && (!of_block || d.bytes == bytes));
   d.counting = agrees ? of(of_block) : Counting::both;
@@ -18,7 +18,8 @@ void ChunkTable::add_cut(DataId data, bool of_block, std::int64_t at_bytes) {
   Data& d = data_[data.index];
   if (d.counting == Counting::unknown) d.counting = of(of_block);
   if (d.counting != of(of_block)) {
-    // What collectives say counts; between computations nobody is right.
+    // Collectives decide how data are counted; a disagreement between computations leaves them
+    // whole.
     if (!d.collective) d.counting = Counting::both;
     return;
   }
@@ -30,7 +31,7 @@ void ChunkTable::finish(std::vector<std::string>& names) {
     Data& d = data_[i];
     std::sort(d.cuts.begin(), d.cuts.end());
     d.cuts.erase(std::unique(d.cuts.begin(), d.cuts.end()), d.cuts.end());
-    // Behind the last piece of computations alone there is nothing.
+    // The last cut of data without a collective is its end, which is no cut.
     if (!d.collective && !d.cuts.empty()) d.cuts.pop_back();
     if (d.counting == Counting::both) d.cuts.clear();
     if (d.cuts.empty()) continue;

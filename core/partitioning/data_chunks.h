@@ -1,12 +1,12 @@
 #pragma once
 
-// Data in pieces, so that a task waits for what it needs of them and no more. Built once, then
-// constant.
+// Divides data into chunks, so that a task waits only for the chunks that it needs. Built once,
+// then constant. Not thread-safe while it is built.
 //
-// Each data has offsets at which it is cut, all counted from its beginning or all from that of
-// every rank's block (core/step/rank_grid.h); its chunks lie between them, the last one reaching to
-// its end. Fewer cuts are always right: they only let tasks wait for more than they need. So data
-// on which both ways of counting are used stay whole.
+// Each data item has offsets at which it is cut, all counted either from its beginning or from the
+// beginning of every rank's block (core/step/rank_grid.h). Its chunks lie between the cuts; the
+// last one extends to the end. Fewer cuts are always correct: they only make tasks wait for more
+// than they need. Data that are counted in both ways therefore stay whole.
 
 #include <cstdint>
 #include <string>
@@ -21,21 +21,21 @@ class ChunkTable {
  public:
   explicit ChunkTable(std::size_t data) : data_(data) {}
 
-  /// Collectives come first: they say how the data that they change is counted, and its size,
-  /// beyond which it is not cut.
+  /// Adds a collective. Call this before add_cut(): collectives decide how the data that they
+  /// change are counted, and their size, beyond which the data are not cut.
   void add_collective(DataId data, bool of_block, std::int64_t bytes);
-  /// Nothing when it counts otherwise than what came before.
+  /// Adds a cut; ignored if it is counted in another way than earlier calls.
   void add_cut(DataId data, bool of_block, std::int64_t at_bytes);
 
-  /// Numbers the chunks: names of those of divided data are appended to `names`, which begins with
-  /// the data's.
+  /// Numbers the chunks and appends the names of those of divided data to `names`, which initially
+  /// holds the names of the data.
   void finish(std::vector<std::string>& names);
 
   bool counts(DataId data, bool of_block) const {
     return data_[data.index].counting == of(of_block);
   }
   bool is_divided(DataId data) const { return !data_[data.index].cuts.empty(); }
-  /// Appends the chunks of `data` that `range` overlaps, or the data itself when it is whole.
+  /// Appends the chunks of `data` that overlap `range`, or the data item itself if it is whole.
   void append(DataId data, Range range, std::vector<DataId>& chunks) const;
 
  private:

@@ -37,12 +37,14 @@ void prioritise_computations(std::vector<Piece>& pieces, std::size_t data, Compu
   for (std::size_t i = 0; i < data; ++i) graph.add_data();
   for (const Piece& piece : pieces) graph.add(piece.task.accesses);
 
-  std::vector<std::uint32_t> behind(pieces.size(), 0);  // tasks of the longest chain that waits
+  std::vector<std::uint32_t> behind(pieces.size(),
+                                    0);  // tasks in the longest chain that waits for it
   for (auto i = static_cast<std::uint32_t>(pieces.size()); i-- > 0;) {
     graph.for_each_successor(
         i, [&](std::uint32_t next) { behind[i] = std::max(behind[i], behind[next] + 1); });
   }
-  std::map<std::uint32_t, std::uint32_t, std::greater<>> place;  // of each length, longest first
+  std::map<std::uint32_t, std::uint32_t, std::greater<>>
+      place;  // priority by length, longest first
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (!pieces[i].task.collective) place[behind[i]];
   }

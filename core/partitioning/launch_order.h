@@ -1,6 +1,7 @@
 #pragma once
 
-// The layer tier: what starts when (Centauri, ASPLOS 2024, section 5). Pure.
+// The layer tier: start of collectives and order of computations (Centauri, ASPLOS 2024, section
+// 5). Pure.
 
 #include <cstdint>
 #include <string>
@@ -12,22 +13,22 @@
 
 namespace hocket::partitioning {
 
-/// Moves deferred pieces behind all others, in the order of their priorities, and behind them what
-/// depends on them. Priorities stay: where they decide, what the next forward pass needs first
-/// comes first anyway, and a gather that nothing else is as urgent as has no reason to wait. `data`
-/// is how many there are.
+/// Moves deferred pieces after all others, in order of priority, followed by the pieces that depend
+/// on them. Leaves priorities unchanged: where priorities decide the order, the data that the next
+/// forward pass needs first come first anyway, and a gather has no reason to wait if nothing else
+/// is as urgent. `data` is the number of data items.
 std::vector<Piece> defer_launches(std::vector<Piece> pieces, std::size_t data);
 
-/// Under ComputeOrder::critical_path: a computation becomes the more urgent the longer the chain of
-/// tasks that waits for it, in numbers of tasks, so that a job and the simulator agree. Equal
-/// chains get one priority, and so keep their order. Regions with a priority of their own keep
-/// that.
+/// Sets the priorities of computations under ComputeOrder::critical_path: the longer the chain of
+/// tasks that waits for a computation, the more urgent it is. Length is the number of tasks, so
+/// that a job and the simulator agree. Computations with equally long chains get one priority and
+/// keep their order. Regions with a priority of their own keep it.
 void prioritise_computations(std::vector<Piece>& pieces, std::size_t data, ComputeOrder order,
                              const Rules& rules);
 
-/// Lets at most Rule::streams computations of a region run at once, by an order that every executor
-/// keeps: they take turns to update as many pieces of data, whose names are appended to `data`.
-/// Nothing for a region that may have all `streams`.
+/// Limits the concurrent computations of a region to Rule::streams by dependencies, which every
+/// executor respects: the computations take turns in updating as many additional data items, whose
+/// names are appended to `data`. Does nothing for a region that may use all `streams`.
 void limit_streams(std::vector<Piece>& pieces, std::vector<std::string>& data, const Rules& rules,
                    int streams);
 

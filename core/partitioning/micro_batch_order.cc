@@ -11,15 +11,16 @@
 namespace hocket::partitioning {
 namespace {
 
-/// The group, the place in the micro-batch, the micro-batch, and what decides between equals.
+/// Group, index within the micro-batch, micro-batch, and tie-breaker.
 using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 
 struct MicroBatch {
-  std::uint32_t number = 0;  ///< of those that there are
+  /// Index among the micro-batches of the step.
+  std::uint32_t number = 0;
   std::uint32_t computations = 0;
 };
 
-/// By the name that tasks give.
+/// Returns the micro-batches by the number that tasks give.
 std::map<std::uint32_t, MicroBatch> micro_batches_of(const StepDescription& step) {
   std::map<std::uint32_t, MicroBatch> batches;
   for (const StepTask& task : step.tasks) {
@@ -32,7 +33,7 @@ std::map<std::uint32_t, MicroBatch> micro_batches_of(const StepDescription& step
 
 std::vector<Key> keys_of(const StepDescription& step, std::map<std::uint32_t, MicroBatch> batches,
                          std::uint32_t kept) {
-  // What the first group lacks counts as if it were there.
+  // Micro-batches that the first group lacks count as present.
   const auto lacking = (kept - static_cast<std::uint32_t>(batches.size()) % kept) % kept;
   std::vector<Key> keys;
   keys.reserve(step.tasks.size());

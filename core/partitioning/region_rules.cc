@@ -37,7 +37,7 @@ Result<void> check_group(const std::string& path, std::int64_t group_ranks,
   return {};
 }
 
-/// That the region has a task that may be divided along the rule's dimension.
+/// Checks that a task of the region has the rule's dimension and that it may be divided along it.
 Result<void> check_dimension(const Rule& rule, const StepDescription& step) {
   if (!rule.dimension) return {};
   const std::string path = path_of(rule, "dimension");

@@ -1,7 +1,7 @@
 #pragma once
 
-// What each task is partitioned by: the configuration, and in its place what the overrides of the
-// task's region say. Pure.
+// Rules by which tasks are partitioned: the configuration, with the overrides of each task's
+// region. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -15,34 +15,39 @@
 
 namespace hocket::partitioning {
 
-/// The knobs as they hold for the tasks of a region.
+/// Values of the knobs for the tasks of a region.
 struct Rule {
-  std::string region;  ///< empty: of all tasks for which the configuration has no overrides
+  /// Empty for the rule of all tasks whose region has no overrides.
+  std::string region;
   std::int64_t partition_bytes = 0;
   std::int64_t bucket_bytes = 0;
-  int streams = 0;  ///< 0: as many as there are
+  /// Maximum streams; 0: no limit.
+  int streams = 0;
   std::optional<std::uint32_t> priority;
   CollectivePrimitive primitive = CollectivePrimitive::all_reduce;
-  bool grouped = false;  ///< inside the hosts and between them
+  /// True: inside the hosts, then between them.
+  bool grouped = false;
   CollectiveLaunch launch = CollectiveLaunch::ready;
   int compute_parts = 1;
-  /// Whether tasks are divided that have to do with no collective, too.
+  /// True when tasks unrelated to collectives are divided too.
   bool divides_all = false;
   std::optional<std::string> dimension;
 };
 
 struct Rules {
   std::vector<Rule> rules;
-  std::vector<std::uint32_t> of_task;  ///< indices into `rules`
+  /// Indices into `rules`, by task.
+  std::vector<std::uint32_t> of_task;
 
   const Rule& of(std::uint32_t task) const { return rules[of_task[task]]; }
 };
 
-/// "regions.NAME.FIELD" or, of the rule for the rest, "FIELD".
+/// Returns "regions.NAME.FIELD", or "FIELD" for the rule without a region.
 std::string path_of(const Rule& rule, std::string_view field);
 
-/// `step` in the general form, `config` valid. invalid_argument, beginning with the path of the
-/// field, for what does not fit the step.
+/// Returns the rules of the tasks of `step`. Requires the general form and a valid `config`.
+/// invalid_argument if the configuration does not fit the step; the message begins with the path of
+/// the field.
 Result<Rules> resolve_rules(const StepDescription& step, const ScheduleConfig& config);
 
 }  // namespace hocket::partitioning

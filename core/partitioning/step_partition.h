@@ -1,24 +1,25 @@
 #pragma once
 
-// Partitions a step as a configuration says: pure functions from tasks to tasks, along the three
-// axes and the three tiers of Centauri (ASPLOS 2024, sections 4 and 5), with the regions of the
-// configuration taken into account (GT's signals).
+// Partitions a step according to a configuration: pure functions from tasks to tasks, along the
+// three axes and three tiers of Centauri (ASPLOS 2024, sections 4 and 5), with the configuration's
+// overrides for regions (GT's signals).
 //
 // Axes:
-//  - workload: collectives of more than partition_bytes become collectives of pieces of their data,
-//    and computations that feed them or are fed by them are divided along a dimension that may be
-//    (`compute_parts`), so that pieces of one run beside pieces of the other; small collectives are
-//    joined (`bucket_bytes`);
+//  - workload: a collective of more than partition_bytes becomes collectives of pieces of its data;
+//    computations that feed it or are fed by it are divided along a dimension that allows it
+//    (`compute_parts`), so that pieces of one overlap with pieces of the other; small collectives
+//    are fused into buckets (`bucket_bytes`);
 //  - primitive: an all-reduce becomes a reduce-scatter and an all-gather;
 //  - group: a collective over all ranks becomes collectives inside the hosts and between them.
 // Tiers:
-//  - operation: pieces of one collective follow each other so that the stages of one run beside
+//  - operation: pieces of one collective follow each other so that the stages of one overlap with
 //    those of the next;
-//  - layer: what starts when (`launch`), and the critical path first (`compute_order`);
+//  - layer: the time at which collectives start (`launch`), and the critical path first
+//    (`compute_order`);
 //  - model: the order of micro-batches (`micro_batches_kept`).
 //
-// The result computes the same values in another order: every task of the step runs, once or in
-// pieces that together are it, and what conflicted is still ordered.
+// The result computes the same values in another order: every task of the step runs, whole or in
+// pieces that together make it up, and conflicting accesses stay ordered.
 
 #include <cstdint>
 #include <string>
@@ -30,36 +31,38 @@
 
 namespace hocket {
 
-/// What a task of a partitioned step is of the step that was partitioned.
+/// Correspondence of a task of a partitioned step to the tasks of the original step.
 struct PieceOrigin {
-  /// The tasks that it stands for: one, or the collectives of a bucket in their order.
+  /// Tasks that it replaces: one, or the collectives of a bucket in order.
   std::vector<std::uint32_t> sources;
-  /// Of a compute task that is divided: which dimension.
+  /// Dimension along which a compute task is divided.
   std::uint32_t dimension = 0;
-  /// Of a compute task in units of the dimension, 0 and 0 when it is whole. Of an all-reduce and
-  /// what becomes of it in bytes of the sources' data, one after the other. Of what was submitted
-  /// as a reduce-scatter or an all-gather in bytes of every rank's block.
+  /// Range [begin, end) of the original. For a compute task in units of the dimension, 0 and 0 if
+  /// it is whole. For an all-reduce and its stages in bytes of the sources' data, concatenated. For
+  /// a task submitted as a reduce-scatter or an all-gather in bytes of every rank's block.
   std::int64_t begin = 0, end = 0;
 
   bool operator==(const PieceOrigin&) const = default;
 };
 
 struct PartitionedStep {
-  /// In the general form, tasks in the order of submission. Its first data are those of the step
-  /// that was partitioned; what follows stands for pieces of them, or orders tasks.
+  /// The step in the general form, tasks in order of submission. Its first data are those of the
+  /// original step; the rest are chunks of them, or serve to order tasks.
   StepDescription step;
-  std::vector<PieceOrigin> origins;  ///< of each task
+  /// Origin of each task.
+  std::vector<PieceOrigin> origins;
 };
 
-/// Whether partition_step() does anything under `config`; otherwise collectives are cut into parts
-/// when they start, and nothing more.
+/// Returns whether partition_step() changes steps under `config`. If not, collectives are only
+/// divided into parts when they start.
 bool is_partitioned(const ScheduleConfig& config);
-/// `config` without what partitions steps.
+/// Returns `config` with the defaults for all knobs that partition steps.
 ScheduleConfig unpartitioned(const ScheduleConfig& config);
 
-/// `step` and `config` must be valid. invalid_argument, which names region and field, for what does
-/// not fit the step: an unknown region (with the nearest known one), a dimension that does not
-/// exist or may not be divided, ranks that do not make groups, more memory than there is.
+/// Partitions `step`. Requires valid arguments. invalid_argument names region and field if the
+/// configuration does not fit the step: an unknown region (suggests the nearest), a dimension that
+/// does not exist or must not be divided, ranks that do not form groups, more memory than
+/// available.
 Result<PartitionedStep> partition_step(const StepDescription& step, const ScheduleConfig& config);
 
 }  // namespace hocket

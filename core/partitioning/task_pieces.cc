@@ -11,21 +11,23 @@
 namespace hocket::partitioning {
 namespace {
 
-/// So that a step of the largest size in the smallest pieces is refused before it fills the memory.
+/// Bounds pieces and accesses, so that a step of the largest size in the smallest pieces is refused
+/// before it exhausts memory.
 constexpr std::int64_t kMaxPieces = kMaxStepTasks;
 constexpr std::size_t kMaxAccesses = 16 * kMaxStepTasks;
 
-/// An item and how it is cut.
+/// An item and its cut.
 struct CutItem {
   const Sources* sources = nullptr;
   const Rule* rule = nullptr;
   std::uint32_t rule_index = 0;
   std::optional<CollectiveCut> collective;
-  std::optional<ComputeCut> computation;  ///< of one that is divided
+  /// Set for a computation that is divided.
+  std::optional<ComputeCut> computation;
   std::vector<Stage> stages;
 };
 
-/// "NAME[2]"; of what has no name, none.
+/// Returns "NAME[2]"; an unnamed task has unnamed pieces.
 std::string piece_name(const std::string& name, std::int64_t index, std::int64_t pieces) {
   return name.empty() || pieces == 1 ? name : name + "[" + std::to_string(index) + "]";
 }
@@ -77,7 +79,7 @@ class PieceMaker {
   }
 
  private:
-  /// Stages are tied to each other by what they change.
+  /// Returns whether `task` changes data, which its stages need to depend on each other.
   static bool changes_data(const StepTask& task) {
     return std::any_of(task.accesses.begin(), task.accesses.end(),
                        [](const Access& access) { return access.mode != AccessMode::read; });
@@ -102,7 +104,7 @@ class PieceMaker {
     return count;
   }
 
-  /// Tells the table of chunks where data are cut, by collectives first.
+  /// Adds the cuts of all data to the chunk table, those of collectives first.
   void cut_data() {
     for (const CutItem& item : items_) {
       if (!item.collective) continue;
@@ -122,7 +124,7 @@ class PieceMaker {
     }
   }
 
-  /// Where `source`, which begins at `offset` of the bucket, is cut; returns its size.
+  /// Adds the cuts of `source`, which begins at `offset` of the bucket; returns its size.
   std::int64_t cut_member(const CutItem& item, std::uint32_t source, std::int64_t offset) {
     const CollectiveCut& cut = *item.collective;
     const std::int64_t bytes = cut.of_block ? cut.bytes : step_.tasks[source].bytes;
@@ -143,7 +145,7 @@ class PieceMaker {
     piece.task.name = std::move(name);
     piece.task.collective = source.collective;
     piece.task.priority = item.rule->priority.value_or(source.priority);
-    // Slices are of the data before they were cut, so dimensions do not stay.
+    // Slices refer to the data before they were cut, so dimensions are dropped.
     piece.task.place.region = source.place.region;
     piece.task.place.micro_batch = source.place.micro_batch;
     piece.task.group = source.group;
@@ -200,7 +202,7 @@ class PieceMaker {
           std::min(piece.task.priority, item.rule->priority.value_or(step_.tasks[s].priority));
     piece.origin.begin = range.begin;
     piece.origin.end = range.end;
-    // What a reduce-scatter leaves is not yet what the next step reads.
+    // A reduce-scatter does not yet produce the data that the next step reads.
     piece.deferred = item.rule->launch == CollectiveLaunch::deferred &&
                      stage_index + 1 == item.stages.size() &&
                      stage.kind != CollectiveKind::reduce_scatter;
@@ -233,7 +235,7 @@ class PieceMaker {
     }
   }
 
-  /// Whether members before have it; then they read it, all of it.
+  /// Returns whether earlier members of the bucket access `data`; they then read all of it.
   bool is_accessed(const std::vector<Access>& accesses, DataId data) {
     found_.clear();
     chunks_.append(data, kEverything, found_);
@@ -282,7 +284,7 @@ class PieceMaker {
       }
       unite(accesses, first);
     }
-    // A piece keeps what earlier ones of its task put where it writes.
+    // A piece must keep the results that earlier pieces of its task wrote to the same chunks.
     for (std::size_t i = first; i < accesses.size(); ++i) {
       std::uint32_t& touched_by = touched_by_[accesses[i].data.index];
       if (touched_by == item_number_ && accesses[i].mode == AccessMode::write)
@@ -291,8 +293,8 @@ class PieceMaker {
     }
   }
 
-  /// The dimension that says which part of `data` the item accesses: the one along which it is
-  /// divided, else the first one. None: all of it.
+  /// Returns the dimension whose slices determine the part of `data` that the item accesses: the
+  /// one along which it is divided, or else the first one. Absent when it accesses all of it.
   std::optional<std::uint32_t> sliced_dimension(const CutItem& item, DataId data) const {
     const auto& dimensions = step_.tasks[item.sources->front()].place.dimensions;
     const auto names_data = [&](const DimensionSlice& slice) { return slice.data == data; };
@@ -308,7 +310,7 @@ class PieceMaker {
       sliced = static_cast<std::uint32_t>(d - dimensions.begin());
     }
     if (!sliced) return sliced;
-    // Bytes that count otherwise than the chunks say nothing about them.
+    // Slices counted in another way than the chunks do not determine which chunks are accessed.
     const auto& slices = dimensions[*sliced].slices;
     const bool known = std::all_of(slices.begin(), slices.end(), [&](const DimensionSlice& slice) {
       return !names_data(slice) || chunks_.counts(data, slice.of_block);
@@ -316,7 +318,7 @@ class PieceMaker {
     return known ? sliced : std::nullopt;
   }
 
-  /// Several slices of the same data may overlap the same chunks.
+  /// Merges accesses of the item to the same chunk, since slices of the same data may overlap.
   static void unite(std::vector<Access>& accesses, std::size_t first) {
     const auto begin = accesses.begin() + static_cast<std::ptrdiff_t>(first);
     std::sort(begin, accesses.end(),
@@ -330,7 +332,7 @@ class PieceMaker {
   std::vector<CutItem> items_;
   ChunkTable chunks_;
   Pieces made_;
-  /// The last item with an access, from 1, of each data and chunk.
+  /// By data item and chunk: number of the last item that accesses it, from 1; 0 for none.
   std::vector<std::uint32_t> touched_by_;
   std::uint32_t item_number_ = 0;
   std::size_t accesses_ = 0;

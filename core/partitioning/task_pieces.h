@@ -1,6 +1,6 @@
 #pragma once
 
-// From tasks to pieces: applies the cuts and the stages. Pure.
+// Divides tasks into pieces: applies cuts and stages. Pure.
 
 #include <cstdint>
 #include <string>
@@ -19,20 +19,21 @@ struct Piece {
   StepTask task;
   PieceOrigin origin;
   std::uint32_t rule = 0;
-  /// The last collective of its chain, if its rule defers that.
+  /// True for the last stage of a collective that its rule defers.
   bool deferred = false;
 };
 
 struct Pieces {
   std::vector<Piece> pieces;
-  std::vector<std::string> data;  ///< the step's, then their chunks
+  /// Data of the step, followed by their chunks.
+  std::vector<std::string> data;
 };
 
-/// Cuts `items`, which stand in the order of submission, each into its pieces. Those of a
-/// collective follow each other so that their stages overlap when they run in this order: the first
-/// stage of a piece comes before the second one of the piece before (the operation tier).
+/// Divides each of `items`, which are in order of submission, into its pieces. Pieces of a
+/// collective are interleaved so that their stages overlap when they run in this order: the first
+/// stage of a piece comes before the second stage of the previous piece (the operation tier).
 ///
-/// invalid_argument when this makes more pieces or accesses than a step may have.
+/// invalid_argument when this exceeds the allowed pieces or accesses of a step.
 Result<Pieces> make_pieces(const StepDescription& step, const Rules& rules,
                            const std::vector<Sources>& items);
 

@@ -8,7 +8,7 @@
 namespace hocket::partitioning {
 namespace {
 
-/// In place of an overflow: the end of everything.
+/// Returns the sum, or kEverything.end if it overflows or exceeds that.
 std::int64_t bounded_sum(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? kEverything.end : std::min(sum, kEverything.end);
@@ -20,7 +20,7 @@ std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
                                                 : std::min(product, kEverything.end);
 }
 
-/// Whether every rank owns a block of what `task` handles.
+/// Returns whether every rank owns a block of the data that `task` handles.
 bool is_of_blocks(const StepTask& task) {
   return task.group == CollectiveGroup::between ||
          task.collective == CollectiveKind::reduce_scatter ||
@@ -37,7 +37,7 @@ Range CollectiveCut::piece(std::int64_t index) const {
 std::int64_t CollectiveCut::bytes_of(Range piece) const {
   const std::int64_t size = piece.end - piece.begin;
   if (!of_block || bytes == 0) return size;
-  // All blocks are full but the last one.
+  // All blocks are full except the last one.
   return total_bytes / bytes * size +
          std::clamp<std::int64_t>(total_bytes % bytes - piece.begin, 0, size);
 }

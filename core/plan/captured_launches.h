@@ -1,16 +1,15 @@
 #pragma once
 
-// The launches of a captured step that are under way: counts down what each task waits for, along
-// edges that were derived once. The counterpart of DependencyGraph for steps that repeat. Not
-// thread-safe.
+// Executes launches of a captured step: counts down the predecessors of each task along edges that
+// were derived once. The counterpart of DependencyGraph for repeating steps. Not thread-safe.
 //
 // Invariants:
-//  1. at most two launches are live, in the two halves of the slots; a task's slot is the
-//  step's plus, in every second launch, size();
-//  2. waiting_for_ of a task is the number of its unfinished predecessors, plus one until its
-//  launch;
-//  3. a finished task has the count of the launch after the next at once: all that could lower it
-//  comes later, since it waits for this task.
+//  1. at most two launches are live, in the two halves of the slots; a task's slot is that of the
+//     step, plus size() in every second launch;
+//  2. waiting_for of a task is the number of its unfinished predecessors, plus one until its
+//     launch;
+//  3. the count of a finished task is reset at once for the launch after next: everything that
+//     decrements it comes later, since it waits for this task.
 
 #include <cstdint>
 #include <memory>
@@ -24,26 +23,27 @@
 
 namespace hocket {
 
-/// `Fields` is what the user keeps beside each slot; it lies in the same cache line.
+/// `Fields` is the user's data for each slot, stored in the slot's cache line.
 template <class Fields>
 class StepReplay {
  public:
   explicit StepReplay(std::shared_ptr<const CapturedStep> step)
       : step_(std::move(step)), slots_(2 * step_->size()), freed_(slots_.size() + 1) {
     for (std::uint32_t i = 0; i < step_->size(); ++i) {
-      slots_[i].waiting_for = 1 + step_->waits_within(i);  // nothing is before the first launch
+      // No launch precedes the first one.
+      slots_[i].waiting_for = 1 + step_->waits_within(i);
       slots_[step_->size() + i].waiting_for = full_count(i);
     }
   }
 
   const CapturedStep& step() const { return *step_; }
-  /// Whether the launch before the last is finished.
+  /// Returns whether the launch before the last is finished.
   bool may_launch() const { return unfinished_[launches_ % 2] == 0; }
   std::uint32_t launches() const { return launches_; }
-  /// Unfinished tasks.
+  /// Returns the number of unfinished tasks.
   std::size_t live() const { return unfinished_[0] + unfinished_[1]; }
 
-  /// The id of the first slot of the next launch.
+  /// Returns the id of the first slot of the next launch.
   TaskId next_first() const { return {launches_ % 2 * step_->size(), launches_}; }
   TaskId id_of(std::uint32_t slot) const {
     const std::uint32_t half = slot < step_->size() ? 0 : 1;
@@ -57,7 +57,7 @@ class StepReplay {
   const Fields& fields(std::uint32_t slot) const { return slots_[slot].fields; }
 
   /// Submits the step again and calls `on_ready(slot)` for each task that waits for nothing, in
-  /// the order of submission, since those that wait for nothing within a launch come first.
+  /// order of submission: tasks that wait for nothing within a launch have the first slots.
   template <class OnReady>
   void launch(OnReady&& on_ready) {
     HOCKET_CHECK(may_launch(), "two launches of a captured step are still under way");
@@ -68,10 +68,10 @@ class StepReplay {
       if (--slots_[slot].waiting_for == 0) on_ready(slot);
   }
 
-  /// Ends `tasks` and calls `on_ready(slot)` for each task that this frees, in order.
+  /// Finishes `tasks` and calls `on_ready(slot)` for each task that becomes ready, in order.
   template <class OnReady>
   void finish(std::span<const TaskId> tasks, OnReady&& on_ready) {
-    // Whether a count comes down to zero is hard to foresee, so nothing branches on it.
+    // Branch-free, since whether a count reaches zero is hard to predict.
     std::size_t freed = 0;
     for (const TaskId task : tasks) {
       HOCKET_CHECK(is_live(task) && slots_[task.slot].waiting_for == 0,
@@ -97,8 +97,8 @@ class StepReplay {
   std::uint32_t step_slot(std::uint32_t slot) const {
     return slot < step_->size() ? slot : slot - step_->size();
   }
-  /// The slot of a successor (as CapturedStep counts them) of the task in `slot`: seen from the
-  /// second half, this launch is the second half and the next the first.
+  /// Returns the slot of a successor (numbered as in CapturedStep) of the task in `slot`. Seen from
+  /// the second half, this launch is the second half and the next launch the first.
   std::uint32_t slot_of(std::uint32_t successor, std::uint32_t slot) const {
     const std::uint32_t size = step_->size();
     if (slot < size) return successor;
@@ -110,7 +110,8 @@ class StepReplay {
 
   std::shared_ptr<const CapturedStep> step_;
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> freed_;  // scratch of finish(): each slot once, and the one after
+  // Scratch of finish(): each slot once, and one entry past the end.
+  std::vector<std::uint32_t> freed_;
   std::uint32_t unfinished_[2] = {0, 0};
   std::uint32_t launches_ = 0;
 };

@@ -8,10 +8,11 @@
 namespace hocket {
 namespace {
 
-/// By task, those that wait for it: of the same launch, and size + index of the next.
+/// Returns for each task the tasks that wait for it: `index` in the same launch, or size + `index`
+/// in the next.
 std::vector<std::vector<std::uint32_t>> successors_of(std::span<const CapturedStep::Task> tasks) {
-  // Two launches, none of whose tasks ever finishes, have every edge that later ones can have: what
-  // a launch waits for is either its own or the one before, which accesses all the same data.
+  // Two launches of which no task ever finishes contain every edge that later launches can have: a
+  // launch waits only for itself and for the launch before, which accesses the same data.
   struct NoFields {};
   DependencyGraph<NoFields> graph;
   for (int launch = 0; launch < 2; ++launch) {
@@ -31,7 +32,7 @@ std::vector<std::vector<std::uint32_t>> successors_of(std::span<const CapturedSt
   return successors;
 }
 
-/// The tasks in the order in which they become ready, first in, first out.
+/// Returns the tasks in the order in which they become ready, FIFO.
 std::vector<std::uint32_t> order_of_readiness(
     const std::vector<std::vector<std::uint32_t>>& successors) {
   std::vector<std::uint32_t> waits(successors.size());

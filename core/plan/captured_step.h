@@ -1,11 +1,12 @@
 #pragma once
 
-// A step whose dependencies were derived once, to be launched many times: the edges within it, and
-// those from one launch to the next. Immutable, so many plans may share one.
+// A captured step: its dependencies are derived once and it is launched many times. Holds the edges
+// within a launch and the edges from one launch to the next. Immutable, so many plans may share
+// one.
 //
-// Tasks are numbered as they are submitted, but lie in slots in the order in which they become
-// ready when each takes equally long: what runs one after another then lies side by side, so a
-// large step is replayed from the cache.
+// Tasks are numbered in order of submission, but stored in slots in the order in which they would
+// become ready if every task took equally long. Tasks that run one after another are then adjacent
+// in memory, and a large step is replayed from the cache.
 
 #include <cstdint>
 #include <span>
@@ -23,12 +24,13 @@ class CapturedStep {
     std::string name;
     std::uint32_t priority = 0;
     bool is_collective = false;
-    std::int64_t bytes = 0;  ///< of a collective
+    /// Size of the collective; 0 for a compute task.
+    std::int64_t bytes = 0;
     std::vector<Access> accesses;
   };
 
-  /// Derives the dependencies of `tasks`, which will be launched in this order, each launch after
-  /// the one before.
+  /// Derives the dependencies of `tasks`. Each launch submits them in this order, after the launch
+  /// before it.
   explicit CapturedStep(std::vector<Task> tasks);
 
   std::uint32_t size() const { return size_; }
@@ -36,10 +38,11 @@ class CapturedStep {
   const Task& task(std::uint32_t index) const { return tasks_[index]; }
   std::uint32_t collectives() const { return collectives_; }
 
-  /// Where task `index` lies, from 0 to size() − 1; and the reverse.
+  /// Returns the slot of task `index`, from 0 to size() − 1; index_in() is the inverse.
   std::uint32_t slot_of(std::uint32_t index) const { return slots_[index]; }
   std::uint32_t index_in(std::uint32_t slot) const { return indices_[slot]; }
-  /// The id of task `index` in the launch whose first slot has the id `first`; and the reverse.
+  /// Returns the id of task `index` in the launch whose first slot has the id `first`; index_of()
+  /// is the inverse.
   TaskId id_of(std::uint32_t index, TaskId first) const {
     return {first.slot + slots_[index], first.generation};
   }
@@ -47,13 +50,14 @@ class CapturedStep {
     return indices_[task.slot < size() ? task.slot : task.slot - size()];
   }
 
-  /// The slots that wait for the task in `slot`: a value below size() is in the same launch,
-  /// value − size() in the next.
+  /// Returns the slots that wait for the task in `slot`: a value below size() is a slot of the same
+  /// launch, any other is size() plus a slot of the next launch.
   std::span<const std::uint32_t> successors(std::uint32_t slot) const {
     return {successors_.data() + edges_[slot].first_successor,
             successors_.data() + edges_[slot + 1].first_successor};
   }
-  /// How many tasks of the same launch, and of the one before, the task in `slot` waits for.
+  /// Returns the number of tasks in the same launch (waits_within) and in the launch before
+  /// (waits_before) that the task in `slot` waits for.
   std::uint32_t waits_within(std::uint32_t slot) const { return edges_[slot].waits_within; }
   std::uint32_t waits_before(std::uint32_t slot) const { return edges_[slot].waits_before; }
 
@@ -63,10 +67,12 @@ class CapturedStep {
   std::uint32_t collectives_ = 0;
   std::vector<std::uint32_t> slots_, indices_;
   struct Edges {
-    std::uint32_t first_successor = 0;  ///< in successors_; they end where the next slot's begin
+    /// Index into successors_; a slot's successors end where those of the next slot begin.
+    std::uint32_t first_successor = 0;
     std::uint32_t waits_within = 0, waits_before = 0;
   };
-  std::vector<Edges> edges_;  // by slot, and one for the end
+  // Indexed by slot, with one entry past the end.
+  std::vector<Edges> edges_;
   std::vector<std::uint32_t> successors_;
 };
 

@@ -1,12 +1,12 @@
 #pragma once
 
-// Finds the order that tasks' accesses impose, in the order of submission: a read waits for the
-// last write (read after write), a write for the reads since then (write after read) or else for
-// the last write (write after write). Pure; not thread-safe.
+// Derives dependencies between tasks from their accesses, in order of submission: a read waits for
+// the last write (read after write); a write waits for the reads since then (write after read), or
+// for the last write if there are none (write after write). Pure; not thread-safe.
 //
 // Invariants:
-//  1. a task is live from add() to finish(); a TaskId whose generation is not its slot's is
-//  finished;
+//  1. a task is live from add() to finish(); a TaskId whose generation differs from its slot's is
+//     finished;
 //  2. waiting_for of a live task is the number of edges into it whose source is live;
 //  3. all unfinished readers of a data item since its last write are in that item's reader list.
 
@@ -20,7 +20,7 @@
 
 namespace hocket {
 
-/// `Fields` is what the user keeps beside each task; it lies in the same cache line.
+/// `Fields` is the user's data for each task, stored in the task's cache line.
 template <class Fields>
 class DependencyGraph {
  public:
@@ -32,7 +32,8 @@ class DependencyGraph {
 
   struct Added {
     TaskId task;
-    bool ready = false;  ///< waits for nothing
+    /// True when the task waits for nothing.
+    bool ready = false;
   };
   Added add(std::span<const Access> accesses) {
     const TaskId task = new_task();
@@ -44,8 +45,8 @@ class DependencyGraph {
     return {task, nodes_[task.slot].waiting_for == 0};
   }
 
-  /// Brings what finish() will need closer: for many tasks, whose memory is far apart, waiting for
-  /// it once instead of once a task.
+  /// Prefetches the memory that finish() will touch. The tasks' memory is scattered, so this waits
+  /// for it once rather than once per task.
   [[gnu::always_inline]] void prefetch(std::span<const TaskId> tasks) const {
     for (const TaskId& task : tasks) __builtin_prefetch(&nodes_[task.slot]);
     for (const TaskId& task : tasks) {
@@ -58,8 +59,8 @@ class DependencyGraph {
     }
   }
 
-  /// Ends `task`, which must be live and ready, and calls `on_ready(slot)` for each task that this
-  /// frees, in the order of submission.
+  /// Finishes `task`, which must be live and ready, and calls `on_ready(slot)` for each task that
+  /// becomes ready, in order of submission.
   template <class OnReady>
   void finish(TaskId task, OnReady&& on_ready) {
     HOCKET_CHECK(is_live(task), "a task was finished twice or never submitted");
@@ -91,7 +92,7 @@ class DependencyGraph {
   TaskId id_of(std::uint32_t slot) const { return {slot, nodes_[slot].generation}; }
   Fields& fields(std::uint32_t slot) { return nodes_[slot].fields; }
   const Fields& fields(std::uint32_t slot) const { return nodes_[slot].fields; }
-  /// Unfinished tasks.
+  /// Returns the number of unfinished tasks.
   std::size_t live() const { return live_; }
 
  private:
@@ -101,7 +102,8 @@ class DependencyGraph {
     std::uint32_t generation = 0;
     std::uint32_t waiting_for = 0;
     std::uint32_t first_edge = kNone;
-    std::uint32_t last_edge_or_next_free = kNone;  ///< of a live task, of a free slot
+    /// Last edge of a live task; next free slot of a free one.
+    std::uint32_t last_edge_or_next_free = kNone;
     Fields fields;
   };
   struct Edge {
@@ -119,7 +121,7 @@ class DependencyGraph {
     std::uint32_t prune_at = 8;
   };
 
-  /// An entry of `pool` to use: the head of its free list, or a new one.
+  /// Returns an entry of `pool`: the head of its free list, or a new one.
   template <class T>
   static std::uint32_t allocate(std::vector<T>& pool, std::uint32_t& free_head) {
     if (free_head == kNone) {
@@ -157,8 +159,8 @@ class DependencyGraph {
 
   void add_read(Data& data, TaskId task) {
     add_edge(data.last_writer, task);
-    // Data that is read for ever and never written must not collect its finished readers; doubling
-    // the threshold keeps this at constant cost a read.
+    // Data that is read forever and never written must not accumulate finished readers; doubling
+    // the threshold keeps the cost per read constant.
     if (data.readers >= data.prune_at) drop_finished_readers(data);
     const std::uint32_t index = allocate(readers_, free_reader_);
     readers_[index] = {task, data.first_reader};
@@ -167,7 +169,7 @@ class DependencyGraph {
   }
 
   void add_write(Data& data, TaskId task) {
-    // Readers wait for the last writer themselves, so an edge from it is needed only without them.
+    // Readers wait for the last writer themselves, so this edge is needed only when there are none.
     if (data.first_reader == kNone) add_edge(data.last_writer, task);
     for (std::uint32_t r = data.first_reader; r != kNone;) {
       const std::uint32_t next = readers_[r].next;

@@ -12,7 +12,8 @@ void Plan::configure(const PlanOptions& options) {
   if (options == options_) return;
   if (options.order != options_.order) {
     HOCKET_CHECK(unfinished() == 0 && announced_.empty(), "the order changes while tasks run");
-    first_waiting_ = submitted_collectives_;  // PartOrder::priority does not count
+    // PartOrder::priority does not update it.
+    first_waiting_ = submitted_collectives_;
   }
   options_ = options;
   if (observer_) observer_->configured(options);
@@ -145,7 +146,7 @@ std::optional<std::uint32_t> Plan::due_collective() const {
     case PartOrder::announced: {
       if (announced_.empty()) return std::nullopt;
       HOCKET_CHECK(announced_.front() >= first_waiting_, "a collective was announced too often");
-      // Not submitted yet: this rank is behind the one that announced it.
+      // Not submitted yet: this rank is behind the announcing rank.
       if (announced_.front() >= first_waiting_ + waiting_.size()) return std::nullopt;
       const Waiting& next = waiting_[announced_.front() - first_waiting_];
       HOCKET_CHECK(!next.exhausted, "a collective was announced too often");

@@ -1,26 +1,27 @@
 #pragma once
 
-// What to run next: one deterministic state machine without threads, clocks or streams. The same
-// sequence of calls gives the same decisions, so a simulated, a real and a replayed run decide
+// Decides what runs next: one deterministic state machine without threads, clocks or streams. The
+// same sequence of calls gives the same decisions, so simulated, real and replayed runs decide
 // alike. Not thread-safe.
 //
-// A compute task is handed out when all it depends on is finished, most urgent first. A collective
-// is cut into parts; parts start within the credit window in one of three orders:
-//  - fifo: the order of submission, so ranks that submit alike start alike;
-//  - priority: the most urgent collective that is ready, looked at anew for each part, so that a
-//    more urgent one overtakes at a part's boundary (ByteScheduler, SOSP 2019, section 4.2);
-//  - announced: as told by announce(): what another rank decided, or an order made before.
+// A compute task is handed out when all its dependencies are finished, most urgent first. A
+// collective is divided into parts, which start within the credit window in one of three orders:
+//  - fifo: order of submission, so ranks that submit in the same order start in the same order;
+//  - priority: the most urgent ready collective, chosen anew for each part, so that a more urgent
+//    one overtakes at a part boundary (ByteScheduler, SOSP 2019, section 4.2);
+//  - announced: the order given by announce(), which another rank decided or which was made before.
 //
-// A step that repeats can be captured and launched: the same decisions without deriving its
+// A repeating step can be captured and launched: the decisions are the same, without deriving the
 // dependencies again. Launches of a captured step and single submissions do not mix: each begins
-// when the other is finished.
+// only after the other has finished.
 //
 // Invariants:
-//  1. a part starts only when in_flight_bytes() with it is ≤ credit_bytes, or when it is alone in
-//  flight. So in_flight_bytes() ≤ credit_bytes, except while a single part larger than the window
-//  is alone in flight, and while parts are that started before configure() made the window smaller;
-//  2. no collective starts before an earlier one of its order has handed out the part it is due;
-//  3. a part is handed out once; a collective is finished when all its parts are.
+//  1. a part starts only if in_flight_bytes() including it is ≤ credit_bytes, or if it is alone in
+//     flight. So in_flight_bytes() ≤ credit_bytes, except while a single part larger than the
+//     window is alone in flight, and while parts are in flight that started before configure()
+//     shrank the window;
+//  2. no collective starts before an earlier one in the order has handed out the part that is due;
+//  3. each part is handed out once; a collective is finished when all its parts are.
 
 #include <cstdint>
 #include <deque>
@@ -41,17 +42,19 @@ namespace hocket {
 enum class PartOrder { fifo, priority, announced };
 
 struct PlanOptions {
-  std::int64_t partition_bytes = 0;  ///< > 0
-  std::int64_t credit_bytes = 0;     ///< > 0
+  /// Maximum bytes of a part; > 0.
+  std::int64_t partition_bytes = 0;
+  /// Size of the credit window; > 0.
+  std::int64_t credit_bytes = 0;
   PartOrder order = PartOrder::fifo;
 
   bool operator==(const PlanOptions&) const = default;
 };
 
-/// One part of a collective, to be started now.
+/// One part of a collective, to start now.
 struct PartDecision {
   TaskId task;
-  /// Which collective, counted in order of submission from 0: the same number on every rank.
+  /// Number of the collective in order of submission, from 0: the same on every rank.
   std::uint64_t collective = 0;
   std::int64_t offset_bytes = 0;
   std::int64_t bytes = 0;
@@ -66,69 +69,73 @@ class Plan {
   DataId add_data() { return graph_.add_data(); }
 
   const PlanOptions& options() const { return options_; }
-  /// Takes other options: collectives from now on are cut by the new partition, those before stay
-  /// as they are cut; the window is the new one at once. Changing the order needs unfinished() to
-  /// be 0, and nothing announced that has not started.
+  /// Changes the options. Later collectives are divided by the new `partition_bytes`, earlier ones
+  /// keep their parts; the new credit window applies at once. Changing the order requires
+  /// unfinished() == 0 and no announced collective that has not started.
   void configure(const PlanOptions& options);
 
-  /// Tells `observer` (null: nobody) what this plan is told and decides from now on.
+  /// Reports this plan's inputs and decisions to `observer` from now on; null stops reporting.
   void observe(PlanObserver* observer) { observer_ = observer; }
 
   TaskId submit_compute(const TaskOptions& options, std::span<const Access> accesses);
   TaskId submit_collective(const TaskOptions& options, std::span<const Access> accesses,
                            std::int64_t bytes);
 
-  /// Whether launch(step) may be called: nothing that was submitted or launched otherwise is
-  /// unfinished, and at most one launch of this step is.
+  /// Returns whether launch(step) may be called: no other submission or launch is unfinished, and
+  /// at most one launch of `step` is.
   bool may_launch(const CapturedStep& step) const;
-  /// Submits all tasks of `step`, in its order; task i gets the id step->id_of(i, result).
+  /// Submits all tasks of `step` in its order; task i gets the id step->id_of(i, result).
   TaskId launch(const std::shared_ptr<const CapturedStep>& step);
 
-  /// The next compute task to run, or nothing.
+  /// Returns the next compute task to run, or nothing.
   std::optional<TaskId> next_compute();
-  /// The next part to start, or nothing: none is ready, the window is full, or it is not its turn.
+  /// Returns the next part to start, or nothing when none is ready, the window is full, or the due
+  /// collective cannot start.
   std::optional<PartDecision> next_part();
 
   void finish_compute(TaskId task);
-  /// The same for many tasks, faster than one by one.
+  /// Like finish_compute() for many tasks, faster than one by one.
   void finish_computes(std::span<const TaskId> tasks);
-  /// A part of `bytes` is done and its credit returns; true when it was the collective's last.
+  /// Finishes a part of `bytes` and returns its credit; true when it was the collective's last
+  /// part.
   bool finish_part(TaskId task, std::int64_t bytes);
 
-  /// In place of finish_part(), for an executor that issues ahead (core/scheduler/executor.h): a
-  /// part was put into a queue of the device, which keeps the order of what accesses the same data.
-  /// True when it was the collective's last: those that wait for the collective may follow.
+  /// Replaces finish_part() for an executor that issues ahead (core/scheduler/executor.h): the part
+  /// was put into a device queue, which keeps the order of accesses to the same data. True when it
+  /// was the collective's last part: tasks that wait for the collective may follow.
   bool issue_part(TaskId task);
-  /// A part that was issued has run, and its credit returns.
+  /// Returns the credit of an issued part that has run.
   void return_credit(std::int64_t bytes);
-  /// From now on, PartOrder::priority chooses among collectives whose inputs have arrived only:
-  /// where the tasks before it are issued ahead, a collective is ready long before it could run,
-  /// and the most urgent one would hold up those that can. Call it before anything is submitted.
+  /// Restricts PartOrder::priority to collectives whose inputs have arrived. When the preceding
+  /// tasks are issued ahead, a collective is ready long before it can run, and the most urgent one
+  /// would block those that can. Must be called before anything is submitted.
   void await_inputs() { awaits_inputs_ = true; }
-  /// A collective that is ready, and whose inputs have not arrived; each once.
+  /// Returns a collective that is ready but whose inputs have not arrived; each one once.
   std::optional<TaskId> next_awaiting_inputs();
   void inputs_arrived(TaskId collective);
 
-  /// For PartOrder::announced: the collectives whose parts start next, one entry a part. They may
-  /// be announced before they are submitted.
+  /// Announces, for PartOrder::announced, the collectives whose parts start next, one entry per
+  /// part. They may be announced before they are submitted.
   void announce(std::span<const std::uint64_t> collectives);
 
   std::size_t ready_computes() const { return ready_computes_.size(); }
   std::int64_t in_flight_bytes() const { return in_flight_bytes_; }
-  /// Tasks submitted and not finished.
+  /// Returns the number of tasks submitted and not finished.
   std::size_t unfinished() const { return replay_ ? replay_->live() : graph_.live(); }
-  /// Collectives submitted so far, which is the number that the next one gets.
+  /// Returns the number of collectives submitted so far, which is the next collective's number.
   std::uint64_t submitted_collectives() const { return submitted_collectives_; }
   std::int64_t parts_in_flight() const { return parts_in_flight_; }
 
  private:
   static constexpr std::uint32_t kCompute = ~std::uint32_t{0};
 
-  /// Kept small: there are many, and most are compute tasks.
+  /// Kept small: there are many tasks, and most are compute tasks.
   struct Task {
     std::uint32_t priority = 0;
-    std::uint32_t collective = kCompute;  ///< index into collectives_, or kCompute
-    std::uint32_t next_ready = 0;         ///< the ready queue's
+    /// Index into collectives_, or kCompute.
+    std::uint32_t collective = kCompute;
+    /// Link of the ready queue.
+    std::uint32_t next_ready = 0;
   };
   struct Collective {
     std::uint64_t number = 0;
@@ -137,7 +144,8 @@ class Plan {
     std::int64_t part_bytes = 0;
     std::int64_t next_offset = 0;
     std::int64_t parts_to_start = 0;
-    std::int64_t parts_unfinished = 0;  ///< or not issued
+    /// Parts not finished, or not issued where issue_part() is used.
+    std::int64_t parts_unfinished = 0;
   };
 
   TaskId submit(const TaskOptions& options, std::span<const Access> accesses,
@@ -151,30 +159,31 @@ class Plan {
     return replay_ ? replay_->is_live(task) : graph_.is_live(task);
   }
   void finish(TaskId task);
-  /// True when `id` has no more parts.
+  /// Ends one part; true when the collective `id` has no more parts.
   bool end_part(TaskId id);
-  /// The links of the ready queues.
+  /// Returns the accessor of the ready queues' links.
   auto next_ready() {
     return [this](std::uint32_t slot) -> std::uint32_t& { return task(slot).next_ready; };
   }
   void became_ready(std::uint32_t slot);
   Task& task(std::uint32_t slot) { return replay_ ? replay_->fields(slot) : graph_.fields(slot); }
   Collective& collective(std::uint32_t slot) { return collectives_[task(slot).collective]; }
-  /// The collective whose part is due, whether or not it may start yet.
+  /// Returns the collective whose part is due, even if it may not start yet.
   std::optional<std::uint32_t> due_collective() const;
   void part_was_taken(std::uint32_t slot);
 
   PlanOptions options_;
   PlanObserver* observer_ = nullptr;
   DependencyGraph<Task> graph_;
-  // While there is one, slots are its slots and the graph is empty.
+  // While set, slots are the replay's slots and the graph is empty.
   std::optional<StepReplay<Task>> replay_;
   std::vector<Collective> collectives_;
   std::vector<std::uint32_t> free_collectives_;
   BucketQueue ready_computes_;
-  BucketQueue ready_collectives_;  // PartOrder::priority
+  // Used by PartOrder::priority.
+  BucketQueue ready_collectives_;
   // For fifo and announced: collectives from number first_waiting_ on. An exhausted one stays until
-  // those before it are exhausted too; its slot may then belong to another task.
+  // all before it are exhausted; its slot may then belong to another task.
   struct Waiting {
     std::uint32_t slot = 0;
     bool exhausted = false;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Watches a Plan: what it was told and what it decided, in order. The tape (core/tape/tape.h)
-// writes it down, a replay compares it.
+// Observes a Plan's inputs and decisions in order. The tape (core/tape/tape.h) records them; a
+// replay compares them.
 
 #include <cstdint>
 #include <span>
@@ -14,38 +14,39 @@ namespace hocket {
 class CapturedStep;
 struct PlanOptions;
 
-/// A task as it was submitted.
+/// A submitted task.
 struct SubmittedTask {
   TaskId id;
   std::string_view name;
   std::uint32_t priority = 0;
   std::span<const Access> accesses;
   bool is_collective = false;
-  std::int64_t bytes = 0;  ///< of a collective
+  /// Size of the collective; 0 for a compute task.
+  std::int64_t bytes = 0;
 };
 
-/// Called by a Plan, never at once from two threads.
+/// Called by a Plan, never by two threads at once.
 class PlanObserver {
  public:
   virtual ~PlanObserver() = default;
 
-  /// The plan's options have changed.
+  /// Reports that the plan's options have changed.
   virtual void configured(const PlanOptions& options) = 0;
   virtual void submitted(const SubmittedTask& task) = 0;
-  /// A captured step was submitted once more; its task i has the id step.id_of(i, first).
+  /// Reports a launch of a captured step; its task i has the id step.id_of(i, first).
   virtual void launched(const CapturedStep& step, TaskId first) = 0;
-  /// These collectives' parts start next.
+  /// Reports that the parts of these collectives start next, one entry per part.
   virtual void announced(std::span<const std::uint64_t> collectives) = 0;
-  /// All that the task depends on is finished.
+  /// Reports that all dependencies of the task are finished.
   virtual void ready(TaskId task) = 0;
-  /// A compute task was handed out.
+  /// Reports that a compute task was handed out.
   virtual void started(TaskId task) = 0;
-  /// A part of a collective was handed out.
+  /// Reports that a part of a collective was handed out.
   virtual void started_part(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) = 0;
   virtual void finished(TaskId task) = 0;
   virtual void finished_part(TaskId task, std::int64_t bytes) = 0;
-  /// In place of finished_part() for an executor that issues ahead. When its credit returns is not
-  /// told: such a plan can be watched, but not replayed from what its observer saw.
+  /// Replaces finished_part() for an executor that issues ahead. The observer does not see when the
+  /// credit returns, so such a plan can be observed, but not replayed from the observations.
   virtual void issued_part(TaskId) {}
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// A priority queue for small integer priorities: a list for each priority and a bitmap of 64-bit
-// words, three levels deep, that finds the first non-empty list with three instructions. First in,
-// first out within a priority. Not thread-safe.
+// A priority queue for small integer priorities: one list for each priority, and a three-level
+// bitmap of 64-bit words that finds the first non-empty list with three instructions. FIFO within a
+// priority. Not thread-safe.
 //
 // Invariants:
 //  1. bit p of level 0 is set if and only if list p is not empty;
@@ -17,9 +17,9 @@
 
 namespace hocket {
 
-/// Holds indices of slots, each at most once. The lists run through the slots themselves: `next` is
-/// a callable that gives the link (a std::uint32_t&) of a slot, which belongs to the queue while
-/// the slot is in it.
+/// Holds slot indices, each at most once. The lists are intrusive: `next` is a callable that
+/// returns the link (a std::uint32_t&) of a slot; the queue owns that link while the slot is
+/// queued.
 class BucketQueue {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -43,7 +43,7 @@ class BucketQueue {
     ++size_;
   }
 
-  /// The most urgent slot; the queue must not be empty.
+  /// Returns the most urgent slot. Requires a non-empty queue.
   std::uint32_t front() const { return lists_[first_priority()].first; }
 
   template <class Next>
@@ -81,7 +81,8 @@ class BucketQueue {
     top_ &= ~(std::uint64_t{1} << priority / 4096);
   }
 
-  /// Memory follows the highest priority in use, in whole words of the bitmap.
+  /// Grows to cover `priority`, in whole bitmap words: memory is proportional to the highest
+  /// priority in use.
   void grow_lists(std::uint32_t priority) {
     words_.resize(priority / 64 + 1);
     lists_.resize(words_.size() * 64);

@@ -30,7 +30,7 @@ Result<ConfigKey> parse_config_key(std::string_view text) {
       return ConfigKey{std::string(topology), std::string(workload)};
     }
   }
-  // The text itself is not repeated: it may hold anything, and be of any length.
+  // The text is not repeated in the error: it may hold anything and be of any length.
   return failure(ErrorCode::invalid_argument,
                  "not a key: expected the fingerprints of a topology and a workload with a dot "
                  "between them, each a UUID of 36 characters in lower case; `hocket fetch --json` "

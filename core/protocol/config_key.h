@@ -1,7 +1,7 @@
 #pragma once
 
-// What a tuned configuration belongs to: a topology and a workload. A plain value. Its text,
-// "<topology fingerprint>.<workload fingerprint>", is what URLs and the audit name a key by.
+// The key of a tuned configuration: a topology and a workload. A plain value. Its text, "<topology
+// fingerprint>.<workload fingerprint>", identifies a key in URLs and in the audit.
 
 #include <string>
 #include <string_view>
@@ -11,14 +11,16 @@
 namespace hocket {
 
 struct ConfigKey {
-  std::string topology = {}, workload = {};  ///< fingerprints (core/base/fingerprint.h)
+  /// Fingerprints (core/base/fingerprint.h).
+  std::string topology = {}, workload = {};
 
   bool operator==(const ConfigKey&) const = default;
 };
 
 std::string to_string(const ConfigKey& key);
 
-/// Accepts two UUIDs in lower case and a dot between them, nothing else: one key has one text.
+/// Parses two UUIDs in lower case with a dot between them and refuses anything else, so one key has
+/// exactly one text.
 Result<ConfigKey> parse_config_key(std::string_view text);
 
 }  // namespace hocket

@@ -1,7 +1,7 @@
 #pragma once
 
-// The seam to whatever remembers tuned configurations: a store on disk, or a daemon. A job asks
-// once, when it starts (tuner/client).
+// Interface to the storage of tuned configurations: a store on disk, or a daemon. A job asks once,
+// when it starts (tuner/client).
 
 #include <cstdint>
 #include <optional>
@@ -17,22 +17,24 @@ namespace hocket {
 
 struct StoredConfig {
   ScheduleConfig config;
-  /// Where it came from, for people: "study gpt2-3, 2026-11-21".
+  /// Origin, for people: "study gpt2-3, 2026-11-21".
   std::string origin;
-  /// "store", "daemon", "last good" (what the daemon said before it went away), or "default" when
-  /// `origin` says why there is nothing else.
+  /// "store", "daemon", "last good" (the daemon's answer before it became unreachable), or
+  /// "default" when `origin` says why no other configuration exists.
   std::string source = "store";
-  std::int64_t version = 0;                ///< the daemon's; 0: it has none
-  std::vector<std::string> warnings = {};  ///< for people
+  /// The daemon's version; 0 when it has none.
+  std::int64_t version = 0;
+  /// Warnings, for people.
+  std::vector<std::string> warnings = {};
 };
 
 class ConfigSource {
  public:
   virtual ~ConfigSource() = default;
 
-  /// The promoted configuration of exactly this topology and workload, or nothing. Takes at most
-  /// `timeout_ns`. An error (unreadable store, locked, invalid content) is for a warning: a job
-  /// goes on with its default.
+  /// Returns the promoted configuration of exactly this topology and workload, or nothing. Takes at
+  /// most `timeout_ns`. On an error (store unreadable or locked, invalid content) the caller warns
+  /// and the job continues with its default.
   virtual Result<std::optional<StoredConfig>> find(const Topology& topology,
                                                    const Workload& workload,
                                                    std::int64_t timeout_ns) = 0;

@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-// JSON of any program holds integers up to here exactly.
+// Largest integer that every JSON implementation represents exactly.
 constexpr std::int64_t kMaxInteger = std::int64_t{1} << 53;
 constexpr std::size_t kMaxTextBytes = 4096, kMaxIdBytes = 100;
 constexpr std::size_t kMaxKnobs = 64, kMaxOutcomes = 1000;
@@ -20,7 +20,7 @@ Error invalid(const char* field, const std::string& expected) {
   return {ErrorCode::invalid_argument, std::string("field \"") + field + "\": " + expected};
 }
 
-/// Moves a value into its place, or gives its error.
+/// Moves a value into `target`, or returns its error.
 template <class T, class Target>
 Result<void> take(Result<T> value, Target& target) {
   if (!value) return failure(value.error());
@@ -28,7 +28,7 @@ Result<void> take(Result<T> value, Target& target) {
   return {};
 }
 
-/// `read(target)` unless the field is absent, which leaves the default.
+/// Calls `read()` unless the field is absent, in which case the target keeps its default.
 template <class Read>
 Result<void> if_there(const nlohmann::json& object, const char* field, const Read& read) {
   return object.is_object() && object.contains(field) ? read() : Result<void>();
@@ -64,7 +64,7 @@ Result<void> read_id(const nlohmann::json& object, const char* field, std::strin
   return {};
 }
 
-/// Reads an object field by `from_json`.
+/// Reads an object field with `from_json`.
 template <class Read, class Target>
 Result<void> read_part(const nlohmann::json& document, const char* field, const Read& from_json,
                        Target& target) {
@@ -232,7 +232,7 @@ Result<JobActivity> activity_from_json(const nlohmann::json& document) {
   return activity;
 }
 
-/// Leaves `flag` as it is when the field is absent.
+/// Reads a boolean; leaves `flag` unchanged when the field is absent.
 Result<void> read_flag(const nlohmann::json& object, const char* field, bool& flag) {
   const auto found = object.find(field);
   if (found == object.end()) return {};

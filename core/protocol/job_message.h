@@ -1,7 +1,7 @@
 #pragma once
 
-// What a running job and the daemon tell each other, as values with one JSON form each
-// (docs/openapi.json). Readers refuse what is out of range, with an error that names the field.
+// Messages between a running job and the daemon, as values with one JSON form each
+// (docs/openapi.json). Readers refuse values out of range with an error that names the field. Pure.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -20,19 +20,25 @@
 
 namespace hocket {
 
-/// How a running job presents itself.
+/// Description that a running job registers with.
 struct JobDescription {
-  /// Chosen by the job, the same for as long as it runs: 1 to 100 letters, digits, "-", "_", ".".
+  /// Chosen by the job and constant while it runs: 1 to 100 letters, digits, "-", "_", ".".
   std::string id;
-  std::string name = {};  ///< for people
+  /// Name for people.
+  std::string name = {};
   std::string host = {};
   Topology topology = {};
   Workload workload = {};
-  ScheduleConfig config = {};  ///< what it runs with
-  std::int64_t version = 0;    ///< of `config`; 0: not one of the daemon's
-  double explore = 0;          ///< share of its time that trying candidates may cost, 0 to 0.5
-  std::vector<std::string> knobs = {};       ///< what it can change while it runs
-  std::optional<StepDescription> step = {};  ///< of one step, for the model of the search
+  /// Configuration that the job runs with.
+  ScheduleConfig config = {};
+  /// Version of `config`; 0 when it is not one of the daemon's.
+  std::int64_t version = 0;
+  /// Exploration budget: share of the job's time that trying candidates may cost, 0 to 0.5.
+  double explore = 0;
+  /// Knobs that the job can change while it runs.
+  std::vector<std::string> knobs = {};
+  /// Description of one step, for the search's model.
+  std::optional<StepDescription> step = {};
 
   bool operator==(const JobDescription&) const = default;
 };
@@ -40,27 +46,33 @@ struct JobDescription {
 nlohmann::json to_json(const JobDescription& job);
 Result<JobDescription> job_description_from_json(const nlohmann::json& document);
 
-/// A version of the configuration for the job's key, to be tried and kept unless it is slower.
+/// A version of the configuration for the job's key. The job tries it and keeps it unless it is
+/// slower.
 struct ConfigMessage {
-  std::int64_t version = 0;  ///< above 0
+  /// Above 0.
+  std::int64_t version = 0;
   ScheduleConfig config;
-  std::string origin;  ///< for people: "study gpt2-3, 2026-11-21"
+  /// Origin, for people: "study gpt2-3, 2026-11-21".
+  std::string origin;
 
   bool operator==(const ConfigMessage&) const = default;
 };
 
-/// A setting that this job alone is to try, within its budget.
+/// A setting that only this job tries, within its exploration budget.
 struct CandidateMessage {
-  std::int64_t trial = 0;  ///< above 0
+  /// Above 0.
+  std::int64_t trial = 0;
   ScheduleConfig config;
 
   bool operator==(const CandidateMessage&) const = default;
 };
 
-/// Somebody wants some iterations of the job profiled.
+/// A request to profile some iterations of the job.
 struct ProfileMessage {
-  std::int64_t request = 0;     ///< above 0, later ones higher; a job takes each up once
-  std::int64_t iterations = 0;  ///< 1 to kMaxProfiledIterations
+  /// Above 0 and increasing; a job serves each request once.
+  std::int64_t request = 0;
+  /// From 1 to kMaxProfiledIterations.
+  std::int64_t iterations = 0;
 
   bool operator==(const ProfileMessage&) const = default;
 };
@@ -69,48 +81,55 @@ inline constexpr std::int64_t kMaxProfiledIterations = 10'000;
 
 using DaemonMessage = std::variant<ConfigMessage, CandidateMessage, ProfileMessage>;
 
-/// The event's type: "config", "candidate" or "profile".
+/// Returns the event's type: "config", "candidate" or "profile".
 std::string_view type_of(const DaemonMessage& message);
 nlohmann::json to_json(const DaemonMessage& message);
-/// `type` is the event's. invalid_argument for another one.
+/// Parses an event of `type`; invalid_argument for an unknown type.
 Result<DaemonMessage> daemon_message_from_json(std::string_view type,
                                                const nlohmann::json& document);
 
 enum class ChangeStatus {
-  applied,      ///< the job keeps it
-  rejected,     ///< not tried: a rank refused it, or it came too late
-  rolled_back,  ///< tried, and the job is back on what it had
+  /// The job keeps it.
+  applied,
+  /// Not tried: a rank refused it, or it came too late.
+  rejected,
+  /// Tried; the job has returned to its previous configuration.
+  rolled_back,
 };
 
 std::string_view to_string(ChangeStatus status);
 
-/// What became of a message.
+/// Result of a ConfigMessage or CandidateMessage.
 struct ChangeOutcome {
-  /// Exactly one of the two.
+  /// Exactly one of the two is set.
   std::optional<std::int64_t> version = {}, trial = {};
   ChangeStatus status = ChangeStatus::applied;
-  std::string message = {};  ///< why, for people
-  /// Iterations measured within the window, in order: under what the job had, and under the new
-  /// configuration. Both are empty when it was not tried.
+  /// Reason, for people.
+  std::string message = {};
+  /// Iterations measured within the A/B window, in order, under the current configuration and under
+  /// the new one. Both are empty when it was not tried.
   std::vector<std::int64_t> current_ns = {}, candidate_ns = {};
 
   bool operator==(const ChangeOutcome&) const = default;
 };
 
-/// What a stream or channel was busy for.
+/// Busy time of a stream, channel or copy engine.
 struct LaneActivity {
-  TraceKind kind = TraceKind::compute;  ///< compute: a stream; communication: a channel; or copy
+  /// compute for a stream, communication for a channel, or copy.
+  TraceKind kind = TraceKind::compute;
   std::int64_t lane = 0;
-  double busy = 0;  ///< share of the time, 0 to 1
+  /// Busy share of the time, 0 to 1.
+  double busy = 0;
 
   bool operator==(const LaneActivity&) const = default;
 };
 
-/// How iterations spent their time on one rank.
+/// Use of the iterations' time on one rank.
 struct JobActivity {
-  /// Communication beside which nothing was computed: the median of the iterations.
+  /// Exposed communication: median over the iterations.
   std::int64_t exposed_ns = 0;
-  std::vector<LaneActivity> lanes = {};  ///< by kind and then by lane, each once
+  /// Sorted by kind and then by lane, each once.
+  std::vector<LaneActivity> lanes = {};
 
   bool operator==(const JobActivity&) const = default;
 };
@@ -120,24 +139,28 @@ inline constexpr std::size_t kMaxReportedLanes = 256;
 nlohmann::json to_json(const JobActivity& activity);
 
 struct JobReport {
-  std::string job;           ///< JobDescription::id
-  std::int64_t version = 0;  ///< of what it runs with now; 0: not one of the daemon's
-  std::int64_t step = 0;     ///< the last one measured
-  /// Iterations since the last report, in order, under what the job runs with after `outcomes`;
-  /// also those within a window, which tries something else in turn.
+  /// Id of the job, JobDescription::id.
+  std::string job;
+  /// Version that the job runs with now; 0 when it is not one of the daemon's.
+  std::int64_t version = 0;
+  /// The last step measured.
+  std::int64_t step = 0;
+  /// Iterations since the last report, in order, under the configuration that the job has after
+  /// `outcomes`. Includes those within an A/B window, which alternate with another configuration.
   std::vector<std::int64_t> iteration_ns = {};
   std::vector<ChangeOutcome> outcomes = {};
-  /// Share of the job's time that trying has cost so far.
+  /// Share of the job's time that exploration has cost so far.
   double explored = 0;
-  /// The job's last report. A rejection in it says nothing about the configuration.
+  /// True in the job's last report. A rejection in that report says nothing about the
+  /// configuration.
   bool ended = false;
-  /// Of rank 0, over `iteration_ns`, where the job measures it.
+  /// Activity of rank 0 during `iteration_ns`; absent when the job does not measure it.
   std::optional<JobActivity> activity = {};
 
   bool operator==(const JobReport&) const = default;
 };
 
-/// Of `iteration_ns`, `current_ns` and `candidate_ns` each.
+/// Maximum length of each of `iteration_ns`, `current_ns` and `candidate_ns`.
 inline constexpr std::size_t kMaxReportedIterations = 10'000;
 
 nlohmann::json to_json(const JobReport& report);

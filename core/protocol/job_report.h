@@ -1,7 +1,7 @@
 #pragma once
 
-// What a job measured, as it tells a sweep: written by the job to the file that HOCKET_REPORT
-// names, read by the tuner. JSON, docs/formats/report.md.
+// Measurements of a job, as reported to a study: the job writes them to the file named by
+// HOCKET_REPORT, the tuner reads them. JSON, docs/formats/report.md. Pure.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -18,11 +18,16 @@ namespace hocket {
 
 /// One training iteration on one rank, in nanoseconds.
 struct Iteration {
-  std::int64_t wall_ns = 0;           ///< from the start of this step to the start of the next
-  std::int64_t compute_ns = 0;        ///< at least one compute task was running
-  std::int64_t communication_ns = 0;  ///< at least one part was in flight
-  std::int64_t exposed_ns = 0;        ///< communication in flight and no compute running
-  /// The step ran as one, so what it was spent on is not known; those three are 0.
+  /// From the start of this step to the start of the next.
+  std::int64_t wall_ns = 0;
+  /// Time in which at least one compute task was running.
+  std::int64_t compute_ns = 0;
+  /// Time in which at least one part was in flight.
+  std::int64_t communication_ns = 0;
+  /// Time with communication in flight and no compute running.
+  std::int64_t exposed_ns = 0;
+  /// True when the step ran as a whole, so that its breakdown is unknown; the other three times are
+  /// 0.
   bool is_whole = false;
 
   bool operator==(const Iteration&) const = default;
@@ -32,9 +37,9 @@ struct RunReport {
   Topology topology;
   Workload workload;
   ScheduleConfig config;
-  /// Where the configuration came from: "trial", "store" or "default".
+  /// Source of the configuration: "trial", "store" or "default".
   std::string config_source;
-  /// Measured iterations of rank 0, warm-up already dropped.
+  /// Measured iterations of rank 0, without warm-up.
   std::vector<Iteration> iterations;
 
   bool operator==(const RunReport&) const = default;
@@ -42,7 +47,8 @@ struct RunReport {
 
 nlohmann::json to_json(const RunReport& report);
 
-/// Refuses a missing or wrong field, a negative time, and an iteration of zero length.
+/// Parses a report. Refuses a missing or wrong field, a negative time, and an iteration of zero
+/// length.
 Result<RunReport> parse_report(std::string_view text);
 
 }  // namespace hocket

@@ -10,9 +10,10 @@
 namespace hocket {
 namespace {
 
-/// Share of studies of equal settings in which one may be promoted.
+/// Maximum share of studies that promote a setting equal to the default.
 constexpr double kError = 0.05;
-/// Of the looks. 1 would be Bonferroni's bound; looks at the same pairs are alike, so less will do.
+/// Exponent of the number of tests. 1 would be Bonferroni's bound; tests of overlapping sets of
+/// pairs are correlated, so less suffices.
 constexpr double kExponent = 0.8;
 constexpr double kConfidenceOfWorse = 0.8;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a job runs on, as far as it changes which configuration is best. A plain value; core/host
-// measures it. Two jobs with the same fingerprint share tuned configurations.
+// The hardware and software that a job runs on, as far as it changes which configuration is best. A
+// plain value; core/host measures it. Jobs with the same fingerprint share tuned configurations.
 
 #include <cstdint>
 #include <map>
@@ -20,24 +20,24 @@ struct Topology {
   int hardware_threads = 0;
   /// Rounded to whole GiB, so that a kernel's reservation does not change the fingerprint.
   std::int64_t memory_gib = 0;
-  /// How ranks reach each other: "local" for one rank, "tcp" for an unshaped socket, or an emulated
-  /// link as it was asked for ("emulated 500mbit,50us").
+  /// Connection between the ranks: "local" for one rank, "tcp" for an unshaped socket, or an
+  /// emulated link as requested ("emulated 500mbit,50us").
   std::string link = "local";
-  /// What computes beside the CPU: "NVIDIA H200"; empty: nothing.
+  /// Accelerator that computes, "NVIDIA H200"; empty: none.
   std::string accelerator;
   int world_size = 1;
-  /// 0 where all ranks are on one host, or are not known to be in equal numbers on several.
+  /// 0 if all ranks are on one host, or if several hosts are not known to have equally many.
   int ranks_per_host = 0;
-  /// Library name to version: what the numbers depend on ("gloo", "openblas").
+  /// Versions by library, for libraries that affect measurements ("gloo", "openblas").
   std::map<std::string, std::string> library_versions;
 
   bool operator==(const Topology&) const = default;
 };
 
-/// Canonical fingerprint of every field.
+/// Returns the canonical fingerprint of all fields.
 std::string fingerprint(const Topology& topology);
 
-/// One readable line: "2 ranks, tcp, 2 cores AMD EPYC, 24 GiB"; "4 ranks, 2 a host, tcp, …".
+/// Returns one readable line: "2 ranks, tcp, 2 cores AMD EPYC, 24 GiB", or "4 ranks, 2 a host, …".
 std::string readable_name(const Topology& topology);
 
 nlohmann::json to_json(const Topology& topology);

@@ -1,7 +1,6 @@
 #pragma once
 
-// The words of a study that its runner and its store share: where a trial stands and what it is
-// for.
+// State and phase of a trial, shared by the study's runner and its store. Pure functions.
 
 #include <string_view>
 
@@ -12,15 +11,17 @@ namespace hocket {
 enum class TrialState { running, complete, failed, timeout };
 
 enum class TrialPhase {
-  search,   ///< looks for a better configuration
-  confirm,  ///< measures the winner against the default again
+  /// Searches for a better configuration.
+  search,
+  /// Measures the winner against the default again.
+  confirm,
 };
 
-/// The name of the enumerator.
+/// Returns the name of the enumerator.
 std::string_view to_string(TrialState state);
 std::string_view to_string(TrialPhase phase);
 
-/// invalid_argument lists what is allowed.
+/// Parses the name of an enumerator. invalid_argument lists the allowed names.
 Result<TrialState> parse_trial_state(std::string_view text);
 Result<TrialPhase> parse_trial_phase(std::string_view text);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a job communicates: its tensors in forward order. With a topology it is the key under which
-// a tuned configuration is found again. A plain value.
+// The tensors that a job communicates, in forward order. With the topology it is the key of a tuned
+// configuration. A plain value.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -20,9 +20,9 @@ struct TensorSpec {
 };
 
 struct Workload {
-  /// Readable, chosen by the job ("gpt2-6x256").
+  /// Readable name chosen by the job ("gpt2-6x256").
   std::string name;
-  /// In the order in which a forward pass needs them; empty for a program that did not say.
+  /// Tensors in the order in which a forward pass needs them; empty if the program gives none.
   std::vector<TensorSpec> tensors;
 
   std::int64_t bytes() const;
@@ -30,7 +30,7 @@ struct Workload {
   bool operator==(const Workload&) const = default;
 };
 
-/// Canonical fingerprint of name and tensors.
+/// Returns the canonical fingerprint of name and tensors.
 std::string fingerprint(const Workload& workload);
 
 nlohmann::json to_json(const Workload& workload);

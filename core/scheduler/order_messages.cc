@@ -7,8 +7,8 @@
 namespace hocket {
 namespace {
 
-/// The order of collectives as a message: their numbers, eight bytes each in the machine's byte
-/// order.
+/// Encodes an order of collectives as a message: their numbers, eight bytes each in the machine's
+/// byte order.
 std::string_view order_message(const std::vector<std::uint64_t>& collectives) {
   return {reinterpret_cast<const char*>(collectives.data()),
           collectives.size() * sizeof(std::uint64_t)};
@@ -24,7 +24,7 @@ std::vector<std::uint64_t> read_order_message(std::string_view message) {
 
 void send_order(WorkSource& source, Collective& collective) {
   std::vector<std::uint64_t> collectives;
-  // An empty message after a quarter of the limit is the sign of life that the others wait for.
+  // An empty message after a quarter of the timeout is the heartbeat that the other ranks wait for.
   while (source.wait_for_started(collective.timeout_ns() / 4, collectives)) {
     if (const auto sent = collective.tell(order_message(collectives)); !sent) {
       source.fail(sent.error().in("telling the order of collectives"));

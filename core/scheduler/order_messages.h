@@ -1,18 +1,19 @@
 #pragma once
 
-// How rank 0's order of collectives reaches the other ranks while they run
-// (WorkSource::order_is_announced()). Each function is the work of one thread, and returns when the
-// order has ended or the source has failed.
+// Sends rank 0's order of collectives to the other ranks while they run
+// (WorkSource::order_is_announced()). Each function runs on a thread of its own and returns when
+// the order has ended or the source has failed.
 
 #include "core/collective/collective.h"
 #include "core/scheduler/executor.h"
 
 namespace hocket {
 
-/// On rank 0: tells what has started, and now and then nothing, as a sign of life.
+/// Runs on rank 0: sends the collectives that have started, and periodically an empty message as a
+/// heartbeat.
 void send_order(WorkSource& source, Collective& collective);
 
-/// On the others: announces what rank 0 tells.
+/// Runs on the other ranks: passes on to the source the order received from rank 0.
 void follow_order(WorkSource& source, Collective& collective);
 
 }  // namespace hocket

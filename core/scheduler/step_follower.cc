@@ -56,7 +56,8 @@ StepFollower::Range StepFollower::submitted(const Task& task) {
 
 std::vector<StepFollower::Rest> StepFollower::rest() const {
   std::vector<Rest> rest;
-  std::set<std::uint32_t> alone;  // of buckets that are not complete
+  // Members of incomplete buckets.
+  std::set<std::uint32_t> alone;
   const auto came = [&](std::uint32_t source) { return source < position_; };
   for (std::uint32_t i = first_piece_[position_]; i < partitioned_.origins.size(); ++i) {
     const std::vector<std::uint32_t>& sources = partitioned_.origins[i].sources;
@@ -104,7 +105,7 @@ void StepFollower::partition(PartitionedStep partitioned) {
   const auto pieces = static_cast<std::uint32_t>(partitioned_.origins.size());
   first_piece_.assign(learned_.tasks.size() + 1, pieces);
   first_piece_.front() = 0;
-  // A piece comes with the last task that it or one before it is of.
+  // A piece is submitted with the last of the tasks that are sources of it or of a piece before it.
   std::uint32_t last_source = 0;
   for (std::uint32_t i = 0; i < pieces; ++i) {
     for (const std::uint32_t source : partitioned_.origins[i].sources) {

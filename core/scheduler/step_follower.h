@@ -1,10 +1,10 @@
 #pragma once
 
-// Follows the steps that a job submits, and says which tasks of the partitioned step are to be
-// submitted in their place (core/partitioning/step_partition.h). The first step is learned: it runs
-// as it is submitted. From then on each task is compared with what was learned; a step that is
-// another one goes on as it is submitted, and the next one is learned. Nothing depends on time, so
-// ranks that submit alike do alike. Not thread-safe.
+// Follows the steps that a job submits, and determines the tasks of the partitioned step to submit
+// instead (core/partitioning/step_partition.h). The first step is learned: it runs as submitted.
+// After that each task is compared with the learned step; a step that deviates continues as
+// submitted, and the next one is learned. Nothing depends on time, so ranks that submit the same
+// tasks behave the same. Not thread-safe.
 
 #include <cstdint>
 #include <optional>
@@ -24,57 +24,65 @@ class StepFollower {
  public:
   explicit StepFollower(const RankGrid& grid) : grid_(grid) {}
 
-  /// A task as it is submitted. What it points to is used until the call returns, but for `place`.
+  /// A task as the job submits it. Its pointers are used only until the call returns, except
+  /// `place`, which is kept and compared by address.
   struct Task {
     std::string_view name = {};
     std::uint32_t priority = 0;
     const TaskPlace* place = nullptr;
     std::optional<CollectiveKind> collective = {};
-    std::int64_t bytes = 0;  ///< of a collective
+    /// Size of the collective; 0 for a compute task.
+    std::int64_t bytes = 0;
     std::span<const Access> accesses = {};
   };
 
   enum class State {
-    learning,   ///< tasks of this step are to be submitted as they are
-    following,  ///< in place of them, those of partitioned()
-    strayed,    ///< as `learning`, after what rest() says
+    /// Submit the tasks of this step as they are.
+    learning,
+    /// Submit tasks of partitioned() instead.
+    following,
+    /// Like `learning`, after the tasks of rest().
+    strayed,
   };
   State state() const { return state_; }
 
-  /// Between steps. invalid_argument as partition_step() says, which changes nothing.
+  /// Changes the configuration. Call it between steps. Returns the error of partition_step(), which
+  /// leaves everything unchanged.
   Result<void> configure(const ScheduleConfig& config);
 
-  /// The next task of the step. While it follows: those of partitioned() that come now, from the
-  /// first to before the last.
+  /// Passes the next task of the step. While following, returns the tasks of partitioned() to
+  /// submit now, [first, last).
   struct Range {
     std::uint32_t first = 0, last = 0;
   };
   Range submitted(const Task& task);
 
-  /// What is left when a step has just strayed, in order: tasks of partitioned() of which all was
-  /// submitted; and where buckets wait for tasks that will not come, those that did, which are to
-  /// be submitted as they are.
+  /// Returns, in order, the tasks left to submit when a step has just strayed: tasks of
+  /// partitioned() whose sources were all submitted, and, for buckets that wait for tasks that will
+  /// not come, the members that did come, which are submitted as they are.
   struct Rest {
     bool is_piece = true;
-    std::uint32_t index = 0;  ///< of partitioned(), or among the step's tasks
+    /// Index in partitioned(), or among the step's tasks when !is_piece.
+    std::uint32_t index = 0;
   };
   std::vector<Rest> rest() const;
 
-  /// The step is over, after which state() is what the next one begins with. True when it strayed
-  /// only now, as not all tasks came: rest() is to be submitted, and this to be called again. The
-  /// error of partition_step(), for a step that was learned.
+  /// Ends the step; state() is then that of the next one. Returns true if the step strays only now
+  /// because tasks are missing: submit rest() and call end_step() again. Returns the error of
+  /// partition_step() for a step that was learned.
   Result<bool> end_step();
 
-  /// Pieces of data that the job submits; those of partitioned() from here on are new.
+  /// Returns the number of data items that the job submits; data of partitioned() from this index
+  /// on are new.
   std::size_t submitted_data() const { return learned_.data.size(); }
-  /// What a collective of the step accesses.
+  /// Returns the first access of a collective of the step.
   Access access_of(std::uint32_t task) const { return learned_.tasks[task].accesses.front(); }
 
-  /// Of the step that is followed.
+  /// Returns the partitioned form of the step that is followed.
   const PartitionedStep& partitioned() const { return partitioned_; }
-  /// Counts how often partitioned() became another one.
+  /// Counts the changes of partitioned().
   std::uint64_t version() const { return version_; }
-  /// Counts the steps that were learned.
+  /// Counts the learned steps.
   std::uint64_t learned() const { return learned_steps_; }
 
  private:
@@ -86,12 +94,14 @@ class StepFollower {
   std::optional<ScheduleConfig> config_;
   State state_ = State::learning;
   StepDescription learned_;
-  std::vector<const TaskPlace*> places_;  // of the learned tasks
+  // Indexed by learned task.
+  std::vector<const TaskPlace*> places_;
   PartitionedStep partitioned_;
   std::uint64_t version_ = 0, learned_steps_ = 0;
-  // By task of the learned step: the first task of partitioned_ that waits for it or a later one.
+  // Indexed by learned task: first task of partitioned_ with this task or a later one as a source.
   std::vector<std::uint32_t> first_piece_;
-  std::uint32_t position_ = 0;  // tasks of this step so far
+  // Tasks of this step so far.
+  std::uint32_t position_ = 0;
 };
 
 }  // namespace hocket

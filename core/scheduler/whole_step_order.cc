@@ -14,7 +14,8 @@ std::vector<StepEntry> sequence_of(const std::shared_ptr<const CapturedStep>& st
   if (options.order == PartOrder::announced) plan.announce(announced);
   plan.launch(step);
   std::vector<StepEntry> sequence;
-  std::deque<std::int64_t> in_flight;  // the bytes of the parts that hold credit, in order
+  // Bytes of the parts that hold credit, in order.
+  std::deque<std::int64_t> in_flight;
   std::uint64_t parts = 0;
   while (plan.unfinished() > 0) {
     if (const auto part = plan.next_part()) {

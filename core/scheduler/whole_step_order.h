@@ -1,10 +1,10 @@
 #pragma once
 
-// In which order the tasks of a captured step, and the parts of its collectives, are put into the
-// queues of a device when the whole step is put there at once: what Plan decides if all before a
-// task is in the queues already. The credit window, elsewhere a matter of time, becomes an order: a
-// part comes after the end of those whose bytes do not fit beside its own. Pure; the same input
-// gives the same sequence, on every rank.
+// Order in which the tasks of a captured step and the parts of its collectives enter the queues of
+// a device when the whole step is issued at once: the decisions of Plan if everything before a task
+// is already in the queues. The credit window becomes an order instead of a matter of time: a part
+// follows the end of earlier parts until its bytes fit into the window. Pure; the same input gives
+// the same sequence on every rank.
 
 #include <cstdint>
 #include <memory>
@@ -21,32 +21,36 @@ namespace hocket {
 
 /// A compute task, or a part of a collective.
 struct StepEntry {
-  std::uint32_t task = 0;  ///< in the order of submission
+  /// Index in order of submission.
+  std::uint32_t task = 0;
   bool is_part = false;
-  // Of a part:
-  std::uint64_t part = 0;  ///< counts the parts of the step, from 0
+  // Only for a part:
+  /// Number of the part in the step, from 0.
+  std::uint64_t part = 0;
   std::int64_t offset_bytes = 0, bytes = 0;
-  /// It begins after the end of this part and of all before it; nothing for the first ones.
+  /// The part begins after the end of this part and of all parts before it; absent for the first
+  /// parts.
   std::optional<std::uint64_t> after_part;
 };
 
-/// `static_order` is, for PartOrder::announced, the collectives of the step, one entry a part, and
-/// must fit the step.
+/// Computes the sequence. For PartOrder::announced, `static_order` lists the collectives of the
+/// step, one entry per part, and must fit the step.
 std::vector<StepEntry> sequence_of(const std::shared_ptr<const CapturedStep>& step,
                                    const PlanOptions& options,
                                    std::span<const std::uint32_t> static_order);
 
-/// A captured step to be run as a whole.
+/// A captured step to run as a whole.
 struct StepWork {
-  /// Another one for another step, or for the same one cut or ordered in another way. With equal
-  /// ones the bodies must do the same: an executor may run them a few times, and then repeat on the
-  /// device what they put there. Nothing of one is unfinished when the first of another comes.
+  /// Changes with the step, and with the partition or order of the same step. With an equal version
+  /// the bodies must do the same: an executor may run them a few times and then repeat on the
+  /// device the work that they issued. All work of one version is finished before the first step of
+  /// another version arrives.
   std::uint64_t version = 0;
   std::shared_ptr<const CapturedStep> step;
   std::vector<StepEntry> sequence;
-  /// By task, in the order of submission; null for collectives.
+  /// Bodies by task, in order of submission; null for collectives.
   std::vector<TaskBody*> bodies;
-  /// By StepEntry::part; the task is its place in the order of submission.
+  /// Parts by StepEntry::part; the slot of a part's task is its index in order of submission.
   std::vector<PartWork> parts;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Between the plan and the streams: finished tasks on their way to the plan, ready tasks on their
-// way to streams. A stream that finds work here does not touch the plan, whose data then stays in
-// the cache of the thread that submits. Thread-safe.
+// Exchanges tasks between the plan and the streams: finished tasks go to the plan, ready tasks to
+// streams. A stream that finds work here does not touch the plan, whose data then stay in the cache
+// of the submitting thread. Thread-safe.
 
 #include <algorithm>
 #include <atomic>
@@ -19,8 +19,8 @@ namespace hocket {
 
 class WorkExchange {
  public:
-  /// Leaves `finished` tasks for the plan and takes up to `work.size()` ready ones; returns how
-  /// many.
+  /// Passes `finished` tasks to the plan and takes up to `work.size()` ready ones; returns the
+  /// number taken.
   std::size_t exchange(std::span<const TaskId> finished, std::span<ComputeWork> work) {
     if (finished.empty() && ready() == 0) return 0;
     std::lock_guard lock(mutex_);
@@ -32,8 +32,9 @@ class WorkExchange {
     return taken;
   }
 
-  /// Looks for ready tasks `looks` times, and lets other threads of this core run now and then: for
-  /// less time than it takes to put a thread to sleep and wake it. Whether there are some.
+  /// Polls for ready tasks `looks` times and yields now and then to other threads of this core;
+  /// takes less time than putting a thread to sleep and waking it. Returns whether there are ready
+  /// tasks.
   bool wait_briefly(int looks) const {
     constexpr int kLooksAYield = 64;
     for (int i = 1; i <= looks; ++i) {
@@ -43,13 +44,13 @@ class WorkExchange {
     return false;
   }
 
-  /// Moves the finished tasks to `finished`, which is empty.
+  /// Moves the finished tasks to `finished`, which must be empty.
   void collect(std::vector<TaskId>& finished) {
     std::lock_guard lock(mutex_);
     finished_.swap(finished);
   }
 
-  /// Ready tasks that no stream has taken.
+  /// Returns the number of ready tasks that no stream has taken.
   std::size_t ready() const { return ready_count_.load(std::memory_order_acquire); }
 
   void offer(std::span<const ComputeWork> work) {

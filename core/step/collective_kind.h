@@ -1,6 +1,6 @@
 #pragma once
 
-// The collectives that a step may contain, and among whom they run.
+// Kinds of collectives in a step, and the groups of ranks among which they run. Any thread.
 
 #include <array>
 #include <cstddef>
@@ -28,19 +28,21 @@ constexpr std::string_view to_string(CollectiveKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// For people: "all-reduce", …
+/// Returns the name for messages to people: "all-reduce", …
 constexpr std::string_view in_words(CollectiveKind kind) {
   constexpr std::array<std::string_view, 5> names{"all-reduce", "reduce-scatter", "all-gather",
                                                   "broadcast", "all-to-all"};
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// Which ranks take part. Ranks are numbered host by host (core/step/rank_grid.h), so that no group
-/// but all of them mixes links of different bandwidth.
+/// Ranks that take part in a collective. Ranks are numbered host by host (core/step/rank_grid.h),
+/// so that only the group `world` mixes links of different bandwidth.
 enum class CollectiveGroup : std::uint8_t {
-  world,    ///< all ranks
-  inside,   ///< those of this rank's host
-  between,  ///< those at this rank's place on every host
+  world,  ///< all ranks
+  /// Ranks on this rank's host.
+  inside,
+  /// Ranks at this rank's place on every host.
+  between,
 };
 
 inline constexpr std::array<CollectiveGroup, 3> kCollectiveGroups{

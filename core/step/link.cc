@@ -15,7 +15,7 @@ struct Unit {
 constexpr std::array<Unit, 4> kRates{{{"gbit", 1e9}, {"mbit", 1e6}, {"kbit", 1e3}, {"bit", 1}}};
 constexpr std::array<Unit, 4> kTimes{{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
 
-/// The number before one of the units, times that unit.
+/// Parses a number followed by one of the units; returns the number times the unit's factor.
 template <std::size_t N>
 std::optional<double> parse_quantity(std::string_view text, const std::array<Unit, N>& units) {
   double number = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Ranks as hosts × places, host by host: rank = host · ranks_per_host + place. From it follow the
-// groups of collectives, and who owns which block of what is scattered over the ranks. Pure.
+// Ranks as hosts × places, host by host: rank = host · ranks_per_host + place. Determines the
+// groups of collectives and the owner of each block of a scattered buffer. Pure.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,9 +17,9 @@ struct RankGrid {
   constexpr std::int64_t host_of(std::int64_t rank) const { return rank / ranks_per_host; }
   constexpr std::int64_t place_of(std::int64_t rank) const { return rank % ranks_per_host; }
 
-  /// The block that `rank` owns of a scattered buffer. Those of one place lie together, so that
-  /// what a rank keeps after a reduce-scatter inside its host is contiguous: its place's hosts()
-  /// blocks, which a reduce-scatter between the hosts then divides.
+  /// Returns the block that `rank` owns of a scattered buffer. Blocks of one place are adjacent, so
+  /// the result of a reduce-scatter inside a host is contiguous: the hosts() blocks of the rank's
+  /// place, which a reduce-scatter between the hosts then divides.
   constexpr std::int64_t block_of(std::int64_t rank) const {
     return place_of(rank) * hosts() + host_of(rank);
   }
@@ -27,25 +27,25 @@ struct RankGrid {
   bool operator==(const RankGrid&) const = default;
 };
 
-/// Blocks begin at multiples of this.
+/// Alignment of blocks.
 inline constexpr std::int64_t kBlockAlignmentBytes = 64;
 
-/// Of a buffer of `bytes` that is scattered over `ranks`: what every block takes, up to the end of
-/// the buffer. The last blocks may be shorter, or empty.
+/// Returns the size of a block when a buffer of `bytes` is scattered over `ranks`. The last blocks
+/// end with the buffer, so they may be shorter or empty.
 constexpr std::int64_t block_bytes(std::int64_t bytes, std::int64_t ranks) {
   constexpr std::int64_t unit = kBlockAlignmentBytes;
   const std::int64_t even = (bytes + ranks - 1) / ranks;
   return std::max((even + unit - 1) / unit * unit, unit);
 }
 
-/// Bytes from `begin` to `end` of a buffer.
+/// Bytes [begin, end) of a buffer.
 struct BlockRange {
   std::int64_t begin = 0, end = 0;
 
   bool operator==(const BlockRange&) const = default;
 };
 
-/// The block of `rank` in a scattered buffer of `bytes`.
+/// Returns the block of `rank` in a scattered buffer of `bytes`.
 constexpr BlockRange block_range(std::int64_t bytes, const RankGrid& grid, std::int64_t rank) {
   const std::int64_t block = block_bytes(bytes, grid.ranks);
   const std::int64_t begin = std::min(grid.block_of(rank) * block, bytes);

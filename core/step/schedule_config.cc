@@ -21,7 +21,7 @@ constexpr std::string_view kRegionPrefix = "regions.";
 constexpr const char* kDimension = "dimension";
 constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20;
 
-// Words of choices lie in the order of their enumerators.
+// The words of choices are in the order of their enumerators.
 Knob primitive_knob() {
   return {"primitive", 0, 0, 0, 0, false, {"all_reduce", "reduce_scatter_all_gather"}, {}, false};
 }
@@ -44,8 +44,8 @@ Knob compute_parts_knob() {
   return {"compute_parts", 1, 64, 1, 8, true, {}, {}, false};
 }
 
-// What belongs to each knob is said once; a visitor has integer() and choice(), given a name and
-// what it is the name of.
+// Single list of the knobs and their fields. A visitor has integer() and choice(), called with a
+// knob's name and its field.
 template <class Visitor, class Config>
 void visit_knobs(Visitor& visitor, Config& config) {
   visitor.integer("partition_bytes", config.partition_bytes);
@@ -92,7 +92,7 @@ struct Optional<std::optional<T>> {
 template <class T>
 using ValueOf = typename Optional<std::remove_const_t<T>>::Value;
 
-/// Reads what is there of an object, the fields of which have paths that begin with `prefix`.
+/// Reads the fields present in an object; their paths begin with `prefix`.
 class KnobReader {
  public:
   KnobReader(const json& object, std::string prefix, std::span<const Knob> knobs)
@@ -143,7 +143,7 @@ class KnobReader {
   std::optional<Error> error_;
 };
 
-/// Writes everything that has a value into an object, under names that begin with `prefix`.
+/// Writes every field that has a value to an object, under names that begin with `prefix`.
 class KnobWriter {
  public:
   KnobWriter(json& object, std::string prefix, std::span<const Knob> knobs)
@@ -175,7 +175,7 @@ class KnobWriter {
   const std::span<const Knob> knobs_;
 };
 
-/// Keeps the first integer that is out of range.
+/// Keeps the error of the first integer that is out of range.
 class KnobChecker {
  public:
   KnobChecker(std::string prefix, std::span<const Knob> knobs)
@@ -214,7 +214,7 @@ Error contradiction(const std::string& region, const char* field, const std::str
   return {ErrorCode::invalid_argument, "field \"" + region_path(region) + field + "\": " + what};
 }
 
-/// What a region asks for that cannot be had together.
+/// Returns the first value out of range or contradiction in a region's overrides.
 std::optional<Error> check_region(const ScheduleConfig& config, const std::string& name,
                                   const RegionOverrides& region) {
   KnobChecker ranges(region_path(name), region_knobs());
@@ -281,7 +281,7 @@ Result<void> read_regions(const json& document, ScheduleConfig& config,
   return {};
 }
 
-/// Region and field of "regions.NAME.FIELD"; the name may have dots of its own.
+/// Splits "regions.NAME.FIELD" into region and field; the name may contain dots.
 std::optional<std::pair<std::string, std::string>> region_field(std::string_view name) {
   if (!name.starts_with(kRegionPrefix)) return std::nullopt;
   name.remove_prefix(kRegionPrefix.size());
@@ -290,7 +290,7 @@ std::optional<std::pair<std::string, std::string>> region_field(std::string_view
   return std::pair(std::string(name.substr(0, dot)), std::string(name.substr(dot + 1)));
 }
 
-/// Has always been written, whatever its value.
+/// Returns true for the knobs of the first format, which are written whatever their value.
 bool is_always_written(std::string_view knob) {
   constexpr std::array<std::string_view, 5> names{"partition_bytes", "credit_bytes", "streams",
                                                   "comm_channels", "order"};
@@ -299,7 +299,7 @@ bool is_always_written(std::string_view knob) {
 
 }  // namespace
 
-// Never destroyed: a call that was left behind may still read a configuration at exit.
+// Never destroyed: an abandoned call may still read a configuration at exit.
 std::span<const Knob> schedule_knobs() {
   static const auto& knobs = *new std::array<Knob, 13>{{
       partition_knob(),
@@ -470,7 +470,7 @@ Result<ScheduleConfig> schedule_config_from_json(const json& document,
                        "field \"format\": expected \"hocket-schedule\", found \"" + *format + "\""}
                : format.error());
   }
-  // A newer version is read too: what it added is kept below, what it shares is checked here.
+  // A newer version is read too: its new fields are kept below, the shared ones checked here.
   const auto version = read_integer(document, "version", 1, INT32_MAX);
   if (!version) return failure(version.error());
   KnobReader reader(document, "", schedule_knobs());

@@ -1,6 +1,6 @@
 #pragma once
 
-// The knobs of the scheduler: one plain value, one versioned JSON form
+// The scheduler's configuration: a plain value with one versioned JSON form
 // (docs/formats/schedule_config.md).
 
 #include <cstdint>
@@ -16,89 +16,100 @@
 
 namespace hocket {
 
-/// The order in which collectives start; the same on every rank.
+/// Order in which collectives start; the same on every rank.
 enum class CollectiveOrder {
-  fifo,          ///< in the order of submission, which is that of the backward pass
-  static_order,  ///< as computed before the job from a step description; "static" in JSON
-  negotiated,    ///< most urgent ready part first, as rank 0 sees it and tells the others
-                 ///< (ByteScheduler, SOSP 2019, section 4); "priority" is read as this, too
+  /// In order of submission, which is that of the backward pass.
+  fifo,
+  /// Computed from a step description before the job; "static" in JSON.
+  static_order,
+  /// Most urgent ready part first, as decided by rank 0 and sent to the others (ByteScheduler, SOSP
+  /// 2019, section 4). Also read from "priority".
+  negotiated,
 };
 
-/// What an all-reduce is made of (Centauri, ASPLOS 2024, section 4, primitive partitioning).
+/// Collectives that replace an all-reduce (Centauri, ASPLOS 2024, section 4, primitive
+/// partitioning).
 enum class CollectivePrimitive {
   all_reduce,
-  reduce_scatter_all_gather,  ///< the one, then the other
+  /// A reduce-scatter, then an all-gather.
+  reduce_scatter_all_gather,
 };
 
-/// When the last collective of those that one is made of starts.
+/// Start of the last stage of a collective.
 enum class CollectiveLaunch {
-  ready,     ///< in its turn, once its data are there
-  deferred,  ///< after all others of the step that are not less urgent, as the next step needs them
+  /// In its turn, as soon as its data are ready.
+  ready,
+  /// After all others of the step that are at least as urgent, in the order of the next step's
+  /// need.
+  deferred,
 };
 
-/// Which of the ready compute tasks goes first.
+/// Order among ready compute tasks.
 enum class ComputeOrder {
-  given,          ///< as their priorities say
-  critical_path,  ///< the one with the longest chain of tasks behind it within the step
+  /// By the priorities given.
+  given,
+  /// The task with the longest chain of dependent tasks within the step first.
+  critical_path,
 };
 
-/// How a device gets a step that repeats.
+/// Form in which a device receives a repeating step.
 enum class StepIssue {
-  tasks,  ///< task by task, so that steps overlap
-  graph,  ///< all of it as one graph: one call of the host, after the step before has ended
+  /// Task by task, so that steps overlap.
+  tasks,
+  /// As one graph: one host call, after the step before has ended.
+  graph,
 };
 
-/// What one region of a step does otherwise than the rest; absent: the same.
+/// Overrides for one region of a step; an absent field keeps the value of the configuration.
 struct RegionOverrides {
   std::optional<std::int64_t> partition_bytes, bucket_bytes;
-  /// So many of the region's compute tasks run at once, at most.
+  /// Maximum compute tasks of the region that run at once.
   std::optional<int> streams;
-  /// Of its tasks, in place of what the job says: 0 is most urgent.
+  /// Priority of the region's tasks, replacing the job's; 0 is most urgent.
   std::optional<std::int64_t> priority;
   std::optional<CollectivePrimitive> primitive;
   std::optional<std::int64_t> group_ranks;
   std::optional<CollectiveLaunch> launch;
   std::optional<int> compute_parts;
-  /// The name of the dimension along which compute_parts divides.
+  /// Name of the dimension that compute_parts divides.
   std::optional<std::string> dimension;
 
-  /// As in ScheduleConfig.
+  /// Same as ScheduleConfig::unknown_fields.
   nlohmann::json unknown_fields = nlohmann::json::object();
 
   bool operator==(const RegionOverrides&) const = default;
 };
 
 struct ScheduleConfig {
-  /// A collective is cut into parts of at most this many bytes.
+  /// Maximum bytes of a part.
   std::int64_t partition_bytes = 4 << 20;
-  /// At most this many bytes of parts are in flight; one larger part may go alone.
+  /// Maximum bytes of parts in flight; one larger part may be in flight alone.
   std::int64_t credit_bytes = 16 << 20;
-  /// Independent compute tasks run at once on this many streams.
+  /// Streams that run independent compute tasks concurrently.
   int streams = 1;
-  /// Parts within the window that are on the wire at once; they share its bandwidth.
+  /// Parts within the credit window that are on the wire at once; they share its bandwidth.
   int comm_channels = 1;
   CollectiveOrder order = CollectiveOrder::fifo;
 
-  // How a step is partitioned (core/partitioning/step_partition.h).
+  // Partitioning of a step (core/partitioning/step_partition.h):
 
-  /// Consecutive collectives of one kind are joined up to this size; 0: each is alone.
+  /// Maximum bytes of a bucket of consecutive collectives of one kind; 0: no buckets.
   std::int64_t bucket_bytes = 0;
   CollectivePrimitive primitive = CollectivePrimitive::all_reduce;
-  /// 1: collectives run over all ranks at once. Otherwise, which must be the number of ranks of a
-  /// host, inside the hosts first and then between them.
+  /// 1: collectives run over all ranks at once. Otherwise it must be the number of ranks per host,
+  /// and collectives run inside the hosts first and then between them.
   std::int64_t group_ranks = 1;
   CollectiveLaunch launch = CollectiveLaunch::ready;
-  /// A computation that feeds a collective, or is fed by one, is done in so many pieces, where it
-  /// may be divided.
+  /// Pieces of a computation that feeds a collective or is fed by one, if it may be divided.
   int compute_parts = 1;
   ComputeOrder compute_order = ComputeOrder::given;
-  /// Of the micro-batches of a step, so many go backward together, layer by layer; their
-  /// activations are kept at once.
+  /// Micro-batches of a step that go backward together, layer by layer; their activations are kept
+  /// at the same time.
   int micro_batches_kept = 1;
-  /// By the name that tasks give.
+  /// Overrides by region name, as given by the tasks.
   std::map<std::string, RegionOverrides> regions = {};
 
-  /// Means nothing to hosts (core/scheduler/scheduler.h, Scheduler::replay()).
+  /// Ignored on hosts (core/scheduler/scheduler.h, Scheduler::replay()).
   StepIssue step_issue = StepIssue::tasks;
 
   /// Fields of a newer version: kept and written back, without effect here.
@@ -107,51 +118,53 @@ struct ScheduleConfig {
   bool operator==(const ScheduleConfig&) const = default;
 };
 
-/// What one field of ScheduleConfig may hold, and the part of it worth searching.
+/// Allowed values of one field of ScheduleConfig, and the range worth searching.
 struct Knob {
   std::string_view name;
-  /// Integer knobs: allowed range, both ends included. Unused for a choice.
+  /// Allowed range of an integer knob, both ends included. Unused for a choice.
   std::int64_t low = 0, high = 0;
-  /// Integer knobs: the range that a sweep searches by default; where `log`, it is logarithmic, and
-  /// its powers of two, which begin with `tune_low`, are enough.
+  /// Range of an integer knob that a study searches by default. If `log` is set the search is
+  /// logarithmic, and the powers of two from `tune_low` on suffice.
   std::int64_t tune_low = 0, tune_high = 0;
   bool log = false;
-  /// Non-empty for a knob with named values.
+  /// Names of the values of a choice; empty for an integer knob.
   std::vector<std::string_view> choices;
-  /// What is read as one of them, too.
+  /// Alternative words that are read as one of the choices.
   struct Spelling {
     std::string_view word, choice;
   };
   std::vector<Spelling> other_spellings = {};
-  /// A sweep searches it without being asked.
+  /// True when a study searches the knob by default.
   bool searched = true;
 };
 
-/// Every knob, in the order of the struct.
+/// Returns every knob, in the order of ScheduleConfig.
 std::span<const Knob> schedule_knobs();
-/// What a region may override, but for `dimension`, in the order of RegionOverrides.
+/// Returns the knobs that a region may override, except `dimension`, in the order of
+/// RegionOverrides.
 std::span<const Knob> region_knobs();
-/// The knob called `name`, which may be one of a region, "regions.NAME.KNOB"; null when there is
+/// Returns the knob called `name`, which may be a region's, "regions.NAME.KNOB"; null when there is
 /// none.
 const Knob* find_knob(std::string_view name);
-/// That `name` is none, with the nearest one and all there are.
+/// Returns the error for an unknown knob; suggests the nearest and lists all.
 Error unknown_knob(std::string_view name);
 
-/// The value of each knob by its name, and what regions override as "regions.NAME.FIELD".
+/// Returns the value of each knob by name; regions' overrides are named "regions.NAME.FIELD".
 nlohmann::json knob_values(const ScheduleConfig& config);
-/// The names of what differs between the two, knobs in their order first.
+/// Returns the names of the knobs that differ: those of the configuration in their order, then
+/// those of regions.
 std::vector<std::string> changed_knobs(const ScheduleConfig& from, const ScheduleConfig& to);
-/// `config` with the knob called `name` set. invalid_argument for an unknown name (with the nearest
-/// one) or a value that it cannot hold.
+/// Returns `config` with the knob called `name` set. invalid_argument for an unknown name (suggests
+/// the nearest) or a value that the knob cannot hold.
 Result<ScheduleConfig> with_knob(const ScheduleConfig& config, std::string_view name,
                                  const nlohmann::json& value);
 
-/// Checks every field against its knob's range, and what regions override against each other.
-/// invalid_argument names the region, the field and the range.
+/// Checks every field against its knob's range, and checks the overrides of each region for
+/// contradictions. invalid_argument names the region, the field and the range.
 Result<void> validate(const ScheduleConfig& config);
 
-/// `{"format":"hocket-schedule","version":1,"partition_bytes":…,…}`. What says how steps are
-/// partitioned, and issued, is left out where it has its default.
+/// Returns `{"format":"hocket-schedule","version":1,"partition_bytes":…,…}`. Omits the knobs of
+/// partitioning and issue that have their default.
 nlohmann::json to_json(const ScheduleConfig& config);
 
 /// Reads the JSON form. Absent knobs keep their defaults. Unknown fields are kept; when `warnings`

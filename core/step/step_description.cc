@@ -59,17 +59,17 @@ class Checker {
   Result<void> result_;
 };
 
-/// A step's sizes, added up.
+/// Sums over a step.
 struct Totals {
-  /// Divided as finely as a configuration may ask for.
+  /// Assumes the finest division that a configuration may request.
   double compute_ns = 0;
   std::int64_t bytes = 0;
-  /// As they count on the links: groups between hosts share theirs.
+  /// Bytes on the links: groups between hosts share one link.
   double link_bytes = 0;
 };
 
 Totals totals_of(const StepDescription& step) {
-  // Elements are in range by now, and so few that nothing overflows.
+  // Elements are in range by now, and few enough that nothing overflows.
   Totals totals;
   const auto most_pieces = static_cast<double>(find_knob("compute_parts")->high);
   for (const StepLayer& layer : step.layers) {
@@ -114,7 +114,7 @@ Result<void> check_totals(const StepDescription& step) {
   if (!step.cluster) return {};
   const LinkSpec& host = step.cluster->host_link;
   const LinkSpec& network = step.cluster->network_link;
-  // An all-reduce sends everything twice.
+  // An all-reduce sends every byte twice.
   const double sent_ns =
       2 * bytes * 1e9 / std::min(host.bytes_per_second, network.bytes_per_second);
   if (sent_ns > most_ns) return wrong("links", at_most + " for all bytes", sent_ns);
@@ -212,7 +212,7 @@ Result<void> check_dimensions(const StepDescription& step, const StepTask& task,
   return {};
 }
 
-/// Groups are of collectives, on hosts of equally many ranks.
+/// Checks that only collectives have a group, and that all hosts have equally many ranks.
 Result<void> check_group(const StepDescription& step, const StepTask& task,
                          const std::string& path) {
   if (task.group == CollectiveGroup::world) return {};
@@ -309,7 +309,7 @@ StepDescription expand(const StepDescription& step) {
   StepDescription general = step;
   general.layers.clear();
   const auto count = static_cast<std::uint32_t>(step.layers.size());
-  // Data i is layer i's; the last one chains the compute tasks.
+  // Data i belongs to layer i; the last data item chains the compute tasks.
   const DataId activations{count};
   const auto name_of = [&](const char* what, std::uint32_t i) {
     const std::string& name = step.layers[i].name;

@@ -1,12 +1,12 @@
 #pragma once
 
-// A training step as the simulator reads it: what runs, in the order of submission, what it touches
-// and how long it takes, and what communication costs. A plain value with one versioned JSON form
+// A training step as data, input of the simulator: its tasks in order of submission, their accesses
+// and times, and the cost of communication. A plain value with one versioned JSON form
 // (docs/formats/step.md), written by hand, by a profile (profiler/calibration/step_profile.h) or by
 // a program.
 //
 // It has two forms. The simple form lists layers; the general form lists tasks with the data they
-// access. expand() turns the first into the second, which is all that the simulator knows.
+// access. expand() converts the first into the second, the only one that the simulator supports.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -22,11 +22,13 @@
 
 namespace hocket {
 
-/// A layer of a data-parallel step, or any group of parameters that is communicated as one.
+/// A layer of a data-parallel step, or any group of parameters that is communicated together.
 struct StepLayer {
   std::string name;
-  std::int64_t parameter_bytes = 0;  ///< of its gradient; 0: nothing is communicated
-  std::int64_t forward_ns = 0;       ///< with the update of its parameters
+  /// Bytes of the gradient; 0: nothing is communicated.
+  std::int64_t parameter_bytes = 0;
+  /// Includes the update of the layer's parameters.
+  std::int64_t forward_ns = 0;
   std::int64_t backward_ns = 0;
 
   bool operator==(const StepLayer&) const = default;
@@ -35,23 +37,26 @@ struct StepLayer {
 /// One task of the general form.
 struct StepTask {
   std::string name;
-  /// Empty for a compute task.
+  /// Absent for a compute task.
   std::optional<CollectiveKind> collective;
-  std::int64_t duration_ns = 0;  ///< of a compute task, on an undisturbed stream
-  std::int64_t bytes = 0;        ///< of a collective, as NCCL's tests count them
-  std::uint32_t priority = 0;    ///< 0 is most urgent
+  /// Time of a compute task on an undisturbed stream.
+  std::int64_t duration_ns = 0;
+  /// Size of a collective, as NCCL's tests count it.
+  std::int64_t bytes = 0;
+  /// 0 is most urgent.
+  std::uint32_t priority = 0;
   /// Indices into StepDescription::data.
   std::vector<Access> accesses;
-  /// Where it belongs; the dimensions of a collective are empty.
+  /// Region, micro-batch and dimensions; a collective has no dimensions.
   TaskPlace place = {};
-  /// Of a collective.
+  /// Group of a collective.
   CollectiveGroup group = CollectiveGroup::world;
 
   bool operator==(const StepTask&) const;
 };
 
-/// What a part costs, as measured: it holds a channel for alpha + beta · bytes and is done
-/// `latency_ns` later.
+/// Measured cost of a part: it holds a channel for alpha + beta · bytes and is done `latency_ns`
+/// later.
 struct PartCost {
   double alpha_ns = 0;
   double beta_ns_per_byte = 0;
@@ -60,13 +65,16 @@ struct PartCost {
   bool operator==(const PartCost&) const = default;
 };
 
-/// How an all-reduce moves. The others always go round the ring, as in NCCL.
+/// Algorithm of an all-reduce. The other collectives always use the ring, as in NCCL.
 enum class CollectiveAlgorithm { automatic, ring, tree };
 
-/// Ranks and the links between them; collectives are then costed by core/sim/collective_cost.h.
+/// Ranks and the links between them; core/sim/collective_cost.h then computes the cost of
+/// collectives.
 struct Cluster {
-  LinkSpec host_link;     ///< between ranks of one host
-  LinkSpec network_link;  ///< between hosts
+  /// Link between ranks of one host.
+  LinkSpec host_link;
+  /// Link between hosts.
+  LinkSpec network_link;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
 
   bool operator==(const Cluster&) const = default;
@@ -74,11 +82,11 @@ struct Cluster {
 
 enum class JitterKind { none, uniform, normal, lognormal, exponential };
 
-/// Each compute task takes its duration times 1 + a draw; never less than 0.
+/// Random variation of compute times: each is its duration times 1 + a draw, never less than 0.
 struct Jitter {
   JitterKind kind = JitterKind::none;
-  /// uniform: half width; normal: standard deviation; lognormal: sigma, of median 1; exponential:
-  /// mean of what is added.
+  /// Half width (uniform), standard deviation (normal), sigma with median 1 (lognormal), or mean of
+  /// the addition (exponential).
   double scale = 0;
   std::uint64_t seed = 1;
 
@@ -86,70 +94,70 @@ struct Jitter {
 };
 
 struct StepDescription {
-  std::string name;    ///< optional, for people
-  std::string source;  ///< optional: where its figures come from
+  /// Name, for people; optional.
+  std::string name;
+  /// Source of the figures; optional.
+  std::string source;
 
-  /// The simple form; empty in the general form.
+  /// Layers of the simple form; empty in the general form.
   std::vector<StepLayer> layers;
-  /// The general form: names of data, and tasks in the order of submission.
+  /// Data names and tasks of the general form; tasks are in order of submission.
   std::vector<std::string> data;
   std::vector<StepTask> tasks;
 
   std::int64_t ranks = 1;
   std::int64_t ranks_per_host = 1;
-  /// The activations of one micro-batch, and what of memory is there for them; 0: no limit is
-  /// known.
+  /// Activation bytes of one micro-batch, and the memory available for them; 0: no known limit.
   std::int64_t micro_batch_bytes = 0, memory_limit_bytes = 0;
-  /// Cost of a part whatever the ranks; used unless there is a cluster.
+  /// Cost of a part, independent of the ranks; used unless there is a cluster.
   PartCost collective;
-  /// The same of an all-reduce in a group, beside those of all other groups of that kind; without
-  /// it a share of `collective`.
+  /// Cost of a part of an all-reduce in a group while all other groups of that kind run too; if
+  /// absent it is a share of `collective`.
   std::optional<PartCost> collective_inside, collective_between;
   std::optional<Cluster> cluster;
 
-  /// The share of the bandwidth that the channels divide among them for good, whether they are used
-  /// or not; the parts under way share the rest.
+  /// Share of the bandwidth that is statically divided among the channels, used or not; the parts
+  /// in flight share the rest.
   double channel_split = 1;
 
-  /// The share by which computation on a rank slows while one of its parts is in flight, and what
-  /// each further channel in use and each byte in flight adds to it.
+  /// Share by which a rank's computation slows while one of its parts is in flight, and the
+  /// additional slowdown for each further channel in use and for each byte in flight.
   double compute_slowdown = 0;
   double compute_slowdown_per_channel = 0;
   double compute_slowdown_per_byte = 0;
-  /// Factor on the compute times of each rank; empty: 1 for all.
+  /// Factor on the compute times of each rank; empty: 1 for all ranks.
   std::vector<double> rank_compute_scale;
   Jitter jitter;
 
   bool operator==(const StepDescription&) const = default;
 };
 
-/// Ranges that a description is checked against; a step of the largest sizes still adds up without
-/// overflow.
+/// Limits of a description; sums over a step of the largest sizes do not overflow.
 inline constexpr std::int64_t kMaxStepLayers = 100'000;
 inline constexpr std::int64_t kMaxStepTasks = 1'000'000;
 inline constexpr std::int64_t kMaxStepRanks = 16'777'216;
 inline constexpr std::int64_t kMaxStepTaskNs = 3'600'000'000'000;         ///< an hour
 inline constexpr std::int64_t kMaxStepTaskBytes = std::int64_t{1} << 42;  ///< 4 TiB
-inline constexpr std::int64_t kMaxStepBytes = std::int64_t{1} << 50;      ///< all collectives
-/// All compute tasks on the slowest rank; and all bytes at `beta_ns_per_byte` or over the slowest
-/// link.
+inline constexpr std::int64_t kMaxStepBytes = std::int64_t{1} << 50;  ///< all collectives together
+/// Limit on the time of all compute tasks on the slowest rank, and on that of all bytes at
+/// `beta_ns_per_byte` or over the slowest link.
 inline constexpr std::int64_t kMaxStepNs = 1'000'000'000'000'000;
 
-/// Reads the JSON form. invalid_argument names the field ("layers[3].forward_ns"), what was found
-/// and what is allowed.
+/// Parses the JSON form. invalid_argument names the field ("layers[3].forward_ns"), the value found
+/// and the allowed values.
 Result<StepDescription> parse_step_description(std::string_view text);
 
-/// The JSON form; what has its default is left out.
+/// Returns the JSON form, without fields that have their default.
 nlohmann::json to_json(const StepDescription& step);
 
-/// Checks what the type allows and the format does not. invalid_argument names the field.
+/// Refuses values that the type allows and the format does not. invalid_argument names the field.
 Result<void> validate(const StepDescription& step);
 
-/// The general form of `step`. Layer i of the simple form becomes "forward i NAME", which reads the
-/// layer's parameters, "backward i NAME", which writes them (their gradient), and, when it has
-/// bytes, the all-reduce "all_reduce i NAME", which updates them; all of priority i and of the
-/// region NAME. Activations chain the compute tasks. So forward of the next step waits for the
-/// layer's parts alone.
+/// Returns the general form of `step`. Layer i of the simple form becomes "forward i NAME", which
+/// reads the layer's parameters, "backward i NAME", which writes them (their gradient), and, if it
+/// has bytes, the all-reduce "all_reduce i NAME", which updates them; all have priority i and
+/// region NAME. Activations chain the compute tasks. Forward of the next step therefore waits only
+/// for the parts of its own layer.
 StepDescription expand(const StepDescription& step);
 
 }  // namespace hocket

@@ -19,7 +19,8 @@ using step::Reader;
 constexpr const char* kStepFormat = "hocket-step";
 constexpr int kStepVersion = 1;
 constexpr const char* kDocument = "step description";
-/// Data that `after` makes: written by the task of that name, read by those that follow it.
+/// Prefix of the data that implement `after`: written by the task of that name, read by its
+/// successors.
 constexpr const char* kAfter = "after:";
 constexpr const char* kCompute = "compute";
 
@@ -30,13 +31,13 @@ struct AccessField {
 constexpr std::array<AccessField, 3> kAccessFields{
     {{"reads", AccessMode::read}, {"writes", AccessMode::write}, {"updates", AccessMode::update}}};
 
-/// Reads the tasks of the general form. Names of data become indices.
+/// Reads the tasks of the general form and replaces names of data by indices.
 class TaskReader {
  public:
   explicit TaskReader(StepDescription& step) : step_(step) {}
 
   void read(Reader& reader) {
-    // A task must know that a later one follows it.
+    // A task must know whether a later one names it in `after`.
     if (const json* const tasks = reader.find("tasks"); tasks != nullptr && tasks->is_array()) {
       for (const json& task : *tasks) note_followed(task);
     }
@@ -141,7 +142,7 @@ class TaskReader {
   }
 
   StepDescription& step_;
-  /// Names in anybody's `after`, and names of the tasks so far.
+  /// Names in any task's `after`, and names of the tasks read so far.
   std::unordered_set<std::string> followed_, earlier_;
   std::unordered_map<std::string, std::uint32_t> data_;
 };
@@ -209,7 +210,7 @@ bool communicates(const StepDescription& step) {
                      [](const StepTask& task) { return task.collective.has_value(); });
 }
 
-/// Writes the fields of one object; what has its default is left out.
+/// Writes the fields of one object, except those that have their default.
 class Writer {
  public:
   void text(const char* name, const std::string& value) {

@@ -1,9 +1,8 @@
 #pragma once
 
-// The fields of a step description, said once for those who check, read and write them. A visitor
-// has text(), integer(), time(), number(), flag() and choice(), each given a field's name, its
-// value and what it may hold, and optional() for integers that mean something by being absent.
-// Pure.
+// The fields of a step description, listed once for checking, reading and writing. A visitor has
+// text(), integer(), time(), number(), flag() and choice(), each called with a field's name, value
+// and allowed values, and optional() for integers whose absence has a meaning. Pure.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace hocket::step {
 
-/// One of the words that a field may hold.
+/// A word that a field may hold, and its value.
 template <class T>
 struct Word {
   std::string_view word;
@@ -40,9 +39,9 @@ inline constexpr std::array<Word<DimensionKind>, 3> kDimensionKinds{
      {"contraction", DimensionKind::contraction},
      {"normalized", DimensionKind::normalized}}};
 
-/// Largest integer that every JSON reader keeps exactly.
+/// Largest integer that every JSON reader represents exactly.
 inline constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
-/// As parse_link allows.
+/// Same limits as parse_link().
 inline constexpr double kMinBytesPerSecond = 125, kMaxBytesPerSecond = 1.25e12;
 inline constexpr std::int64_t kMaxLatencyNs = 10'000'000'000;
 
@@ -51,8 +50,8 @@ inline constexpr double kMaxRankComputeScale = 1000;
 inline constexpr std::int64_t kMaxMicroBatch = 65'535;
 inline constexpr std::int64_t kMaxDimensionExtent = std::int64_t{1} << 40;
 
-// `T` is the visited type, or the same const. What integers are when they are absent comes last,
-// and what numbers are if it is not 0.
+// `T` is the visited type or its const form. The last argument of integers is the value of an
+// absent field; the same holds for numbers if it is not 0.
 
 template <class Visitor, class T>
 void visit_layer(Visitor& visitor, T& layer) {
@@ -62,7 +61,7 @@ void visit_layer(Visitor& visitor, T& layer) {
   visitor.time("backward_ns", layer.backward_ns, kMaxStepTaskNs);
 }
 
-/// All but the kind, the accesses and the dimensions.
+/// Visits all fields except the kind, the accesses and the dimensions.
 template <class Visitor, class T>
 void visit_task(Visitor& visitor, T& task) {
   visitor.text("name", task.name);
@@ -77,7 +76,7 @@ void visit_task(Visitor& visitor, T& task) {
   if (task.collective) visitor.choice("group", task.group, kGroups);
 }
 
-/// All but the slices.
+/// Visits all fields except the slices.
 template <class Visitor, class T>
 void visit_dimension(Visitor& visitor, T& dimension) {
   visitor.text("name", dimension.name);
@@ -86,7 +85,7 @@ void visit_dimension(Visitor& visitor, T& dimension) {
   visitor.time("piece_ns", dimension.piece_ns, kMaxStepTaskNs);
 }
 
-/// All but the data.
+/// Visits all fields except the data.
 template <class Visitor, class T>
 void visit_slice(Visitor& visitor, T& slice) {
   visitor.integer("begin_bytes", slice.begin_bytes, 0, kMaxStepTaskBytes, 0);
@@ -103,7 +102,7 @@ void visit_collective(Visitor& visitor, T& cost) {
   visitor.number("latency_ns", cost.latency_ns, 0, max_ns);
 }
 
-/// Calls `visit(name, cost)` for what is known of the costs of parts.
+/// Calls `visit(name, cost)` for each known cost of a part.
 template <class T, class Visit>
 void for_each_cost(T& step, const Visit& visit) {
   visit("collective", step.collective);
@@ -125,7 +124,7 @@ void visit_jitter(Visitor& visitor, T& jitter) {
   visitor.integer("seed", jitter.seed, 0, kMaxSeed, 1);
 }
 
-/// The fields at the top that hold one value.
+/// Visits the top-level fields that hold a single value.
 template <class Visitor, class T>
 void visit_step(Visitor& visitor, T& step) {
   visitor.text("name", step.name);

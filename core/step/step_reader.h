@@ -19,7 +19,7 @@
 
 namespace hocket::step {
 
-/// Reads the fields of one object. Keeps the first error, after which nothing more is read.
+/// Reads the fields of one object. Keeps the first error and reads nothing after it.
 class Reader {
  public:
   /// `object` must be an object and outlive the reader.
@@ -49,7 +49,7 @@ class Reader {
     if (!found->is_boolean()) return fail(name, "true or false", *found);
     value = found->get<bool>();
   }
-  /// To the nearest nanosecond.
+  /// Reads a time, rounded to the nearest nanosecond.
   void time(const char* name, std::int64_t& value, std::int64_t high) {
     double ns = static_cast<double>(value);
     number(name, ns, 0, static_cast<double>(high));
@@ -74,12 +74,12 @@ class Reader {
     }
     fail(name, expected, *found);
   }
-  /// Reads the object in field `name`, if there is one, by `read(Reader&)`.
+  /// Reads the object in field `name`, if present, with `read(Reader&)`.
   template <class Read>
   void object(const char* name, Read read) {
     if (const nlohmann::json* const found = find(name)) this->element(*found, path_of(name), read);
   }
-  /// Reads the array in field `name`, if there is one, by `read(const json&, path)`.
+  /// Reads the array in field `name`, if present, with `read(const json&, path)`.
   template <class Read>
   void array(const char* name, Read read) {
     const nlohmann::json* const found = find(name);
@@ -89,7 +89,7 @@ class Reader {
     for (std::size_t i = 0; i < found->size() && !error_; ++i)
       read((*found)[i], path + "[" + std::to_string(i) + "]");
   }
-  /// Reads `value`, which must be an object, by `read(Reader&)`.
+  /// Reads `value`, which must be an object, with `read(Reader&)`.
   template <class Read>
   void element(const nlohmann::json& value, std::string path, Read read) {
     if (!value.is_object()) return fail_at(path, "an object", value);
@@ -98,7 +98,7 @@ class Reader {
     if (auto ok = reader.done(); !ok && !error_) error_ = ok.error();
   }
 
-  /// The field `name`, null when it is absent or there was an error. It is known from now on.
+  /// Returns the field `name`; null if it is absent or after an error. Marks the field as known.
   const nlohmann::json* find(const char* name) {
     known_.push_back(name);
     if (error_) return nullptr;
@@ -122,7 +122,7 @@ class Reader {
     return std::nullopt;
   }
 
-  /// The first error; a field that nobody asked for is one.
+  /// Returns the first error. A field that was never read is an error.
   Result<void> done() const;
 
  private:

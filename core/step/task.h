@@ -1,7 +1,6 @@
 #pragma once
 
-// What a task is to the scheduler: the data it reads and writes, how urgent it is, and where in the
-// step it belongs. Plain values.
+// The scheduler's view of a task: its accesses, priority and place in the step. Plain values.
 
 #include <cstdint>
 #include <span>
@@ -11,15 +10,15 @@
 
 namespace hocket {
 
-/// A piece of data that tasks read and write: a buffer whose accesses are ordered. Made by
+/// A data item that tasks read and write: a buffer whose accesses are ordered. Created by
 /// Scheduler::add_data; an index, not a pointer.
 struct DataId {
   std::uint32_t index = 0;
   bool operator==(const DataId&) const = default;
 };
 
-/// A submitted task. Ids of finished tasks are reused with another generation, so an old id is
-/// never mistaken for a new one.
+/// A submitted task. The slot of a finished task is reused with another generation, so an old id
+/// never matches a new task.
 struct TaskId {
   std::uint32_t slot = 0;
   std::uint32_t generation = 0;
@@ -41,33 +40,37 @@ struct Access {
 constexpr Access read(DataId data) {
   return {data, AccessMode::read};
 }
-/// Overwrites without looking at what was there.
+/// Overwrites the data without reading them.
 constexpr Access write(DataId data) {
   return {data, AccessMode::write};
 }
-/// Reads, then writes.
+/// Reads the data, then writes them.
 constexpr Access update(DataId data) {
   return {data, AccessMode::update};
 }
 
-/// What dividing a computation along a dimension means (Centauri, ASPLOS 2024, section 4, workload
+/// Effect of dividing a computation along a dimension (Centauri, ASPLOS 2024, section 4, workload
 /// partitioning).
 enum class DimensionKind : std::uint8_t {
-  outer,        ///< pieces compute different results: a batch's, a product's rows or columns
-  contraction,  ///< pieces compute summands of the same results: a piece that does not begin at 0
-                ///< adds to what is there
-  normalized,   ///< never divided: results depend on all of it, as a softmax's do
+  /// Pieces compute different results, as along a batch or the rows or columns of a product.
+  outer,
+  /// Pieces compute summands of the same results: a piece that does not begin at 0 adds to the
+  /// existing values.
+  contraction,
+  /// Never divided: results depend on the whole dimension, as in a softmax.
+  normalized,
 };
 
-/// What of a piece of data a task accesses: unit i of the dimension accesses the bytes from
-/// begin_bytes + i · bytes_per_unit on, and the last one those up to `tail_bytes` further, too.
-/// Data of the task without a slice are accessed as a whole by each piece.
+/// Part of a data item that a task accesses: unit i of the dimension accesses bytes_per_unit bytes
+/// from begin_bytes + i · bytes_per_unit on, and the last unit also the `tail_bytes` after that.
+/// Each piece accesses all of the task's data that have no slice.
 struct DimensionSlice {
   DataId data;
   std::int64_t begin_bytes = 0;
   std::int64_t bytes_per_unit = 0;
   std::int64_t tail_bytes = 0;
-  /// Bytes count from the beginning of this rank's block of the data (core/step/rank_grid.h).
+  /// True when bytes count from the beginning of this rank's block of the data
+  /// (core/step/rank_grid.h).
   bool of_block = false;
 
   bool operator==(const DimensionSlice&) const = default;
@@ -77,21 +80,22 @@ struct DimensionSlice {
 struct Dimension {
   std::string name;
   DimensionKind kind = DimensionKind::outer;
-  std::int64_t extent = 1;  ///< in units, the smallest pieces
+  /// Number of units, which are the smallest possible pieces.
+  std::int64_t extent = 1;
   std::vector<DimensionSlice> slices;
-  /// What each piece after the first adds to the computation's time; 0 where that is not known.
+  /// Time that each piece after the first adds to the computation; 0 if unknown.
   std::int64_t piece_ns = 0;
 
   bool operator==(const Dimension&) const = default;
 };
 
-/// Where a task belongs, which does nothing unless the configuration says something of it.
+/// Place of a task in the step. Has an effect only where the configuration refers to it.
 struct TaskPlace {
-  /// As in ScheduleConfig::regions, such as "backward_layer1"; empty: none.
+  /// Name as in ScheduleConfig::regions, such as "backward_layer1"; empty: no region.
   std::string region;
-  /// Of the step's micro-batches, from 0; tasks of none have kNoMicroBatch.
+  /// Micro-batch of the step, from 0; kNoMicroBatch for other tasks.
   std::uint32_t micro_batch = ~std::uint32_t{0};
-  /// Along which the computation may be divided, in the order of preference.
+  /// Dimensions along which the computation may be divided, in order of preference.
   std::vector<Dimension> dimensions;
 
   bool operator==(const TaskPlace&) const = default;
@@ -100,12 +104,12 @@ struct TaskPlace {
 inline constexpr std::uint32_t kNoMicroBatch = ~std::uint32_t{0};
 
 struct TaskOptions {
-  /// For traces; the string must outlive the scheduler (a literal, or owned by the model).
+  /// Name for traces. The string must outlive the scheduler (a literal, or owned by the model).
   std::string_view name = {};
-  /// 0 is most urgent; below kPriorityLevels. By convention the layer's place in the forward pass,
-  /// since that is the order in which the next iteration needs the results.
+  /// 0 is most urgent; below kPriorityLevels. By convention the layer's index in the forward pass,
+  /// the order in which the next iteration needs the results.
   std::uint32_t priority = 0;
-  /// Null: nowhere. Must outlive the scheduler, as the name does.
+  /// Place in the step, or null. Must outlive the scheduler, as the name must.
   const TaskPlace* place = nullptr;
 };
 

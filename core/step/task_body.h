@@ -1,7 +1,7 @@
 #pragma once
 
-// The code of a compute task: a move-only callable kept in place when small, so that submitting a
-// task allocates nothing.
+// The code of a compute task: a move-only callable stored in place when small, so that submitting a
+// task does not allocate. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -91,7 +91,8 @@ class TaskBody {
     if (operations_->move) return operations_->move(other.storage_, storage_);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-    // All of it, whatever the callable's size, so that the compiler copies three vectors.
+    // Copies all bytes, whatever the callable's size, so that the compiler uses three vector
+    // copies.
     std::memcpy(storage_, other.storage_, kInlineBytes);
 #pragma GCC diagnostic pop
   }
@@ -100,8 +101,7 @@ class TaskBody {
   alignas(std::max_align_t) std::byte storage_[kInlineBytes];
 };
 
-/// A piece of a computation that can be divided: the units from `begin` to `end` of one of its
-/// dimensions.
+/// A piece of a computation that can be divided: units [begin, end) of one of its dimensions.
 struct TaskPiece {
   std::uint32_t dimension = 0;  ///< index into TaskPlace::dimensions
   std::int64_t begin = 0, end = 0;
@@ -109,8 +109,8 @@ struct TaskPiece {
   bool operator==(const TaskPiece&) const = default;
 };
 
-/// The code of such a computation, called once for each of the pieces that together are all of it.
-/// Pieces of a contraction come one after the other, from 0 on; others may run at once.
+/// The code of such a computation, called once for each piece; the pieces together cover it. Pieces
+/// of a contraction run in sequence, from 0 on; other pieces may run concurrently.
 using PieceBody = std::function<void(const TaskPiece&)>;
 
 }  // namespace hocket

@@ -1,8 +1,8 @@
 #pragma once
 
-// The tape: every decision of one rank's plan, in order, with its time; for looking at, comparing
-// and replaying (core/sim/tape_replay.h). A compact binary format, docs/formats/tape.md. Not
-// thread-safe; a plan calls its observer from one thread at a time.
+// The tape: every decision of one rank's plan, in order and with its time, for inspection,
+// comparison and replay (core/sim/tape_replay.h). A compact binary format, docs/formats/tape.md.
+// Not thread-safe; a plan calls its observer from one thread at a time.
 
 #include <cstdint>
 #include <functional>
@@ -21,44 +21,47 @@
 
 namespace hocket {
 
-/// What a tape says about itself.
+/// Header of a tape.
 struct TapeHeader {
   PlanOptions plan;
   std::int64_t rank = 0;
   std::int64_t ranks = 1;
-  bool virtual_time = false;  ///< times are the simulator's, not a machine's
-  std::string name;           ///< of the step or job, for people
+  /// True when times are the simulator's, not a machine's.
+  bool virtual_time = false;
+  /// Name of the step or job, for people.
+  std::string name;
 
   bool operator==(const TapeHeader&) const = default;
 };
 
-/// `{"format":"hocket-tape","version":2,"partition_bytes":…,…}`.
+/// Returns `{"format":"hocket-tape","version":2,"partition_bytes":…,…}`.
 nlohmann::json to_json(const TapeHeader& header);
-/// invalid_argument names the field and the allowed range.
+/// Parses a header. invalid_argument names the field and the allowed range.
 Result<TapeHeader> tape_header_from_json(const nlohmann::json& document);
 
 enum class TapeKind : std::uint8_t {
   submitted,      ///< a task; its number is the count of tasks submitted before it
-  captured,       ///< a step whose tasks follow in the same record; its number counts from 0
-  launched,       ///< a captured step was submitted again: as many tasks as it has
+  captured,       ///< a step with its tasks in the same record; its number counts from 0
+  launched,       ///< a captured step was launched: submits all its tasks
   announced,      ///< collectives whose parts start next
-  ready,          ///< a task waits for nothing more
+  ready,          ///< a task's dependencies are all finished
   started,        ///< a compute task was handed out
   started_part,   ///< a part of a collective was handed out
-  finished,       ///< a compute task
-  finished_part,  ///< a part; the last one finishes the collective
-  configured,     ///< the plan has other options
+  finished,       ///< a compute task is done
+  finished_part,  ///< a part is done; the last one finishes the collective
+  configured,     ///< the plan has new options
 };
 
 std::string_view to_string(TapeKind kind);
 std::string_view to_string(PartOrder order);
 
-/// A task as a record describes it.
+/// A task in a record.
 struct TapeTask {
   std::string name;
   std::uint32_t priority = 0;
   bool is_collective = false;
-  std::int64_t bytes = 0;  ///< of a collective
+  /// Size of the collective; 0 for a compute task.
+  std::int64_t bytes = 0;
   std::vector<Access> accesses;
 
   bool operator==(const TapeTask& other) const;
@@ -67,37 +70,42 @@ struct TapeTask {
 /// Fields that a kind does not have are 0 or empty.
 struct TapeRecord {
   TapeKind kind = TapeKind::submitted;
-  std::int64_t time_ns = 0;  ///< since the tape began
-  /// The task's number (or, for captured and launched, the captured step's).
+  /// Since the beginning of the tape.
+  std::int64_t time_ns = 0;
+  /// Number of the task or, for captured and launched, of the captured step.
   std::uint64_t number = 0;
-  /// launched: the number of the first of its tasks.
+  /// For launched: number of the first of its tasks.
   std::uint64_t first_task = 0;
-  std::int64_t offset_bytes = 0, bytes = 0;  ///< of a part; a finished part has no offset
-  std::vector<TapeTask> tasks;               ///< submitted: one; captured: all
-  std::vector<std::uint64_t> collectives;    ///< announced
-  PlanOptions plan;                          ///< configured: the options from here on
+  /// Range of a part; a finished part has no offset.
+  std::int64_t offset_bytes = 0, bytes = 0;
+  /// One task for submitted, all tasks for captured.
+  std::vector<TapeTask> tasks;
+  /// For announced.
+  std::vector<std::uint64_t> collectives;
+  /// For configured: the options from here on.
+  PlanOptions plan;
 
   bool operator==(const TapeRecord&) const = default;
 };
 
 class TapeReader;
 
-/// A line for people, without the time: kind, number, name, part. `tape` has just read the record,
-/// and says what the names are, which may hold any bytes.
+/// Returns a line for people, without the time: kind, number, name, part. Requires that `tape` has
+/// just read the record; it provides the names, which may hold any bytes.
 std::string describe(const TapeRecord& record, const TapeReader& tape);
 
-/// Longer names are cut by the writer.
+/// Maximum name length; the writer truncates longer names.
 inline constexpr std::size_t kMaxTapeNameBytes = 4096;
-/// Of a task's data.
+/// Limit on data indices.
 inline constexpr std::uint32_t kMaxTapeData = 1u << 24;
-/// Of a collective, the credit window and a partition.
+/// Maximum size of a collective, the credit window and a partition.
 inline constexpr std::int64_t kMaxTapeBytes = std::int64_t{1} << 60;
 
-/// Writes a tape; to observe a plan from its first task on. Whole records are given to `output` in
-/// chunks and, with the mark of the end, by the destructor; `output` must not throw.
+/// Writes a tape. Must observe a plan from its first task on. Passes whole records to `output` in
+/// chunks and, with the end mark, from the destructor; `output` must not throw.
 class TapeWriter final : public PlanObserver {
  public:
-  /// `clock` gives the times, from now on, and must outlive the writer.
+  /// `clock` must outlive the writer; the tape's time begins now.
   TapeWriter(const TapeHeader& header, const Clock& clock,
              std::function<void(std::string_view)> output);
   ~TapeWriter() override;
@@ -127,7 +135,7 @@ class TapeWriter final : public PlanObserver {
   void begin(TapeKind kind);
   void end();
   void add_task(std::uint32_t slot);
-  /// How many tasks were submitted after `task`: a small number that stands for it.
+  /// Returns the number of tasks submitted after `task`, a small number that identifies it.
   std::uint64_t back_to(TaskId task) const {
     HOCKET_CHECK(task.slot < number_of_slot_.size(), "watch a plan from its first task on");
     return tasks_ - 1 - number_of_slot_[task.slot];
@@ -140,43 +148,45 @@ class TapeWriter final : public PlanObserver {
   std::uint64_t tasks_ = 0;
   std::vector<std::uint64_t> number_of_slot_;
   std::unordered_map<std::string, std::uint64_t, NameHash, std::equal_to<>> names_;
-  /// By their encoded tasks: an address may be that of a later step.
+  /// Keyed by the encoded tasks, since the address of a step may be reused by a later one.
   std::unordered_map<std::string, std::uint64_t> captured_;
-  /// The step of the last task, which the plan holds on to, and its number.
+  /// Last launched step, which the plan keeps alive, and its number.
   const CapturedStep* last_launched_ = nullptr;
   std::uint64_t last_captured_ = 0;
 };
 
-/// Reads a tape record by record; what is whole can be read even when the end is missing. Uses
-/// memory in proportion to the tape.
+/// Reads a tape record by record; the whole records can be read even if the end is missing. Uses
+/// memory proportional to the tape. Not thread-safe.
 class TapeReader {
  public:
-  /// `bytes` must outlive the reader. invalid_argument when it does not begin with a whole header.
+  /// Opens a tape. `bytes` must outlive the reader. invalid_argument when it does not begin with a
+  /// whole header.
   static Result<TapeReader> open(std::string_view bytes);
 
   const TapeHeader& header() const { return header_; }
 
-  /// The next record; nothing at the end. invalid_argument when the rest is cut off or damaged: the
-  /// message says at which byte, and how many records were whole; the same again when asked again.
-  /// Numbers are in range and refer to what came before; whether a plan could have done so, a
-  /// replay finds out.
+  /// Returns the next record; nothing at the end. invalid_argument when the rest is cut off or
+  /// damaged: the message gives the byte and the number of whole records, and later calls return
+  /// the same error. Numbers are in range and refer to earlier records; a replay checks whether a
+  /// plan could have produced them.
   Result<std::optional<TapeRecord>> next();
 
-  /// Records read so far.
+  /// Returns the number of records read so far.
   std::uint64_t records() const { return records_; }
-  /// Tasks submitted by them.
+  /// Returns the number of tasks that these records submitted.
   std::uint64_t tasks() const { return tasks_; }
-  /// How many tasks a captured step has that was read.
+  /// Returns the number of tasks of a captured step that was read.
   std::uint64_t captured_size(std::uint64_t number) const { return captured_[number].size; }
-  /// The name of a task that was submitted.
+  /// Returns the name of a submitted task.
   std::string_view name_of(std::uint64_t task) const;
 
  private:
   struct Captured {
-    std::size_t first_index = 0;  ///< into task_names_
+    /// Index into task_names_.
+    std::size_t first_index = 0;
     std::uint64_t size = 0;
   };
-  /// Consecutive tasks with consecutive entries of task_names_.
+  /// Consecutive tasks whose names are consecutive entries of task_names_.
   struct Run {
     std::uint64_t first_task = 0;
     std::size_t first_index = 0;
@@ -188,7 +198,7 @@ class TapeReader {
   TapeTask read_task();
   std::uint64_t read_task_number();
   std::uint64_t read_varint();
-  /// A number from `low` to `high`, or below `count`.
+  /// Reads a number from `low` to `high`; read_index() reads one below `count`.
   std::uint64_t read_number(const char* what, std::uint64_t low, std::uint64_t high);
   std::uint64_t read_index(const char* what, std::uint64_t count);
   std::int64_t read_bytes(const char* what);
@@ -196,20 +206,22 @@ class TapeReader {
   void read_collectives(std::vector<std::uint64_t>& collectives);
   void read_options(PlanOptions& options);
   void add_run(std::size_t first_index);
-  /// The first problem counts; after it every number reads as 0.
+  /// Records an error. The first one is kept; after it every number reads as 0.
   void damaged(const std::string& problem);
   void cut_off();
 
   std::string_view bytes_;
   TapeHeader header_;
   std::size_t at_ = 0;
-  std::size_t field_at_ = 0;  ///< where the number read last begins
+  /// Offset of the number read last.
+  std::size_t field_at_ = 0;
   std::optional<Error> error_;
   bool ended_ = false;
   std::int64_t time_ns_ = 0;
   std::uint64_t records_ = 0, tasks_ = 0;
   std::vector<std::string_view> names_;
-  std::vector<std::uint32_t> task_names_;  ///< into names_, of submitted and of captured tasks
+  /// Indices into names_, for submitted and for captured tasks.
+  std::vector<std::uint32_t> task_names_;
   std::vector<Run> runs_;
   std::vector<Captured> captured_;
 };

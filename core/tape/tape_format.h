@@ -1,6 +1,7 @@
 #pragma once
 
-// The bytes of a tape, for its writer and its reader; docs/formats/tape.md has the layout. Pure.
+// Byte encoding of a tape, for its writer and its reader; docs/formats/tape.md describes the
+// layout. Pure.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +14,7 @@ namespace hocket::tape_format {
 inline constexpr std::string_view kMagic = "hocktape";
 inline constexpr std::size_t kMaxHeaderBytes = 1 << 16;
 
-// What an entry begins with: one of these, or a record with 1 + its kind, and above these two more.
+// First byte of an entry: kName, kEnd, or a record's 1 + kind, plus 2 from kName on.
 inline constexpr unsigned char kName = 10;
 inline constexpr unsigned char kEnd = 11;
 
@@ -23,12 +24,12 @@ constexpr unsigned char code_of(TapeKind kind) {
 }
 inline constexpr unsigned char kLastCode = code_of(TapeKind::configured);
 
-/// `code` must be a record's.
+/// Returns the kind of a record. Requires `code` to be a record's.
 constexpr TapeKind kind_of(unsigned char code) {
   return static_cast<TapeKind>(code < kName ? code - 1 : code - 3);
 }
 
-/// Seven bits a byte, the lowest first; the top bit says that more follow (LEB128).
+/// Appends seven bits per byte, lowest first; the top bit marks that more follow (LEB128).
 inline void append_varint(std::string& bytes, std::uint64_t value) {
   while (value >= 0x80) {
     bytes.push_back(static_cast<char>(value | 0x80));
@@ -37,7 +38,7 @@ inline void append_varint(std::string& bytes, std::uint64_t value) {
   bytes.push_back(static_cast<char>(value));
 }
 
-/// Small for small differences of either sign.
+/// Maps differences of small magnitude and either sign to small numbers.
 constexpr std::uint64_t zigzag(std::uint64_t difference) {
   return (difference << 1) ^ (0 - (difference >> 63));
 }

@@ -9,7 +9,7 @@ namespace hocket {
 namespace {
 
 constexpr std::uint64_t kMaxTimeNs = std::uint64_t{1} << 62;
-/// Tasks and collectives are counted, so no tape comes near.
+/// Limit on counts of tasks and collectives, which no real tape approaches.
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 62;
 
 }  // namespace
@@ -99,7 +99,7 @@ std::int64_t TapeReader::read_bytes(const char* what) {
 
 std::uint64_t TapeReader::read_count(const char* what) {
   const std::uint64_t count = read_number(what, 0, std::numeric_limits<std::uint32_t>::max() >> 1);
-  // Each takes at least a byte, so this bounds what is allocated for them.
+  // Each element takes at least a byte, which bounds the allocation.
   if (!error_ && count > bytes_.size() - at_) cut_off();
   return error_ ? 0 : count;
 }

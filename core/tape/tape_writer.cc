@@ -11,7 +11,7 @@ using tape_format::append_varint;
 
 constexpr std::size_t kChunkBytes = 64 << 10;
 
-/// `name`: its number. `Task`: a task as it was submitted or captured.
+/// Appends a task; `name` is the number of its name, `Task` a submitted or captured task.
 template <class Task>
 void append_task(std::string& bytes, std::uint64_t name, const Task& task) {
   append_varint(bytes, name);
@@ -32,7 +32,7 @@ TapeWriter::TapeWriter(const TapeHeader& header, const Clock& clock,
   auto document = to_json(header);
   document["name"] = header.name.substr(0, kMaxTapeNameBytes);
   const std::string text = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  // A chunk is full when its last record ends, so most never grow the buffer.
+  // A chunk is complete when its last record ends, so most chunks never grow the buffer.
   buffer_.reserve(kChunkBytes + kChunkBytes / 4);
   buffer_ = tape_format::kMagic;
   append_varint(buffer_, text.size());

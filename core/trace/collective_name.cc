@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 5> kBackends{"gloo:", "nccl:", "mpi:", "u
 constexpr std::array<std::string_view, 4> kDispatchers{
     "c10d::", "c10d_functional::", "_c10d_functional::", "record_param_comms"};
 
-/// Letters alone, all small.
+/// Returns the letters of `text` in lower case.
 std::string letters_of(std::string_view text) {
   std::string letters;
   for (const char c : text) {
@@ -22,7 +22,7 @@ std::string letters_of(std::string_view text) {
   return letters;
 }
 
-/// `name` without what a compiler puts before it: "void ", or "_Z" and a length.
+/// Returns `name` without the compiler's prefix: "void ", or "_Z" and a length.
 std::string_view without_decoration(std::string_view name) {
   if (name.starts_with("void ")) name.remove_prefix(5);
   if (name.starts_with("_Z")) {
@@ -32,7 +32,8 @@ std::string_view without_decoration(std::string_view name) {
   return name;
 }
 
-/// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)", "ncclKernel_…", "ncclAllReduceRingLLKernel_…".
+/// Matches "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)", "ncclKernel_…",
+/// "ncclAllReduceRingLLKernel_…".
 bool is_nccl_kernel(std::string_view name) {
   return name.starts_with("nccl") && name.find("Kernel") != std::string_view::npos;
 }
@@ -49,7 +50,7 @@ std::optional<CollectiveKind> spelled_collective(std::string_view text) {
 
 std::optional<CommunicationName> communication_name(std::string_view name) {
   name = without_decoration(name);
-  // Its parameters' types are not part of what it does.
+  // Parameter types are not part of the operation's name.
   const std::string_view plain = name.substr(0, name.find('('));
   const auto starts = [&](std::string_view prefix) { return plain.starts_with(prefix); };
   if (is_nccl_kernel(plain)) return {{CommunicationSource::kernel, spelled_collective(plain)}};

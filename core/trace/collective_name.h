@@ -1,7 +1,7 @@
 #pragma once
 
-// What the names in a trace say about communication: the kernels of NCCL, and the operations of
-// PyTorch's c10d and of its backends. Pure.
+// Recognises communication by the names in a trace: NCCL kernels, and operations of PyTorch's c10d
+// and its backends. Pure.
 
 #include <optional>
 #include <string_view>
@@ -10,24 +10,28 @@
 
 namespace hocket {
 
-/// Where a name of communication comes from. One operation may be seen in all three.
+/// Layer that a communication's name comes from. One operation may appear in all three.
 enum class CommunicationSource {
-  kernel,    ///< a kernel of NCCL or RCCL: the transfer itself
-  backend,   ///< an operation of a c10d backend ("gloo:all_reduce"), from its start to its end
-  dispatch,  ///< a framework's call that hands an operation over ("c10d::allreduce_")
+  /// An NCCL or RCCL kernel: the transfer itself.
+  kernel,
+  /// An operation of a c10d backend ("gloo:all_reduce"), from its start to its end.
+  backend,
+  /// A framework call that dispatches an operation ("c10d::allreduce_").
+  dispatch,
 };
 
 struct CommunicationName {
   CommunicationSource source = CommunicationSource::kernel;
-  std::optional<CollectiveKind> collective;  ///< none: sends and the like, or not told by the name
+  /// Absent for point-to-point operations and when the name does not tell.
+  std::optional<CollectiveKind> collective;
 
   bool operator==(const CommunicationName&) const = default;
 };
 
-/// None when `name` is of no communication.
+/// Classifies `name`; nullopt when it does not name communication.
 std::optional<CommunicationName> communication_name(std::string_view name);
 
-/// The collective that `text` spells in any of the usual ways: "AllReduce", "all_reduce",
+/// Returns the collective that `text` spells in any common way: "AllReduce", "all_reduce",
 /// "_allgather_base".
 std::optional<CollectiveKind> spelled_collective(std::string_view text);
 

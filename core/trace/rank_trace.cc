@@ -19,7 +19,7 @@ void put_in_order(RankTrace& trace) {
   const auto by_begin = [](const TraceRecord& a, const TraceRecord& b) {
     return a.begin_ns < b.begin_ns;
   };
-  // Most traces come in order, and a stable sort of a long one takes as much memory again.
+  // Most traces arrive sorted, and a stable sort of a long one doubles its memory.
   if (!std::is_sorted(trace.records.begin(), trace.records.end(), by_begin)) {
     std::stable_sort(trace.records.begin(), trace.records.end(), by_begin);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What one rank did, as it is stored, measured, compared and exported: the same records whether
-// they come from the host executor, the simulator, a GPU or another profiler's file. Plain values.
+// Records of one rank's activity, as stored, measured, compared and exported. Their form does not
+// depend on their source: host executor, simulator, GPU or another profiler's file. Plain values.
 
 #include <cstdint>
 #include <optional>
@@ -16,33 +16,38 @@ namespace hocket {
 inline constexpr std::int64_t kNoStep = -1;
 inline constexpr std::int64_t kNoTask = -1;
 
-/// One interval of work. Times are of the rank's own clock; 0 for a time that is not known.
+/// One interval of work. Times are from the rank's clock; an unknown time is 0.
 struct TraceRecord {
   TraceKind kind = TraceKind::compute;
-  std::optional<CollectiveKind> collective;  ///< of communication
+  /// Kind of a communication's collective, if known.
+  std::optional<CollectiveKind> collective;
   /// Stream (compute, copy), channel (communication) or host thread (range, call), from 0.
   std::int32_t lane = 0;
   std::uint32_t name = 0;  ///< index into RankTrace::names
   std::int64_t begin_ns = 0, end_ns = 0;
   std::int64_t step = kNoStep;
-  std::int64_t task = kNoTask;          ///< which of the step's tasks, in the order of submission
-  std::int64_t bytes = 0;               ///< of communication and copies
-  std::int64_t sequence = kNoSequence;  ///< as TraceEvent's
-  /// When the host handed the work over, and when all that it depends on was done.
+  /// Index of the task in the step, in order of submission.
+  std::int64_t task = kNoTask;
+  /// Bytes of communication and copies.
+  std::int64_t bytes = 0;
+  /// Same meaning as TraceEvent::sequence.
+  std::int64_t sequence = kNoSequence;
+  /// Times at which the host submitted the work, and at which all its dependencies were done.
   std::int64_t submitted_ns = 0, ready_ns = 0;
 
   bool operator==(const TraceRecord&) const = default;
 };
 
-/// The rank's clock and the host's realtime clock, read at once.
+/// The rank's clock and the host's realtime clock, read at the same moment.
 struct ClockSample {
   std::int64_t clock_ns = 0, realtime_ns = 0;
 
   bool operator==(const ClockSample&) const = default;
 };
 
-/// The first task of step `step` began at `begin_ns`: a new window begins. It ends where step
-/// `step` + 1 begins, and is no window when that is not the next of the trace.
+/// Start of an iteration: the first task of step `step` began at `begin_ns`. The iteration ends at
+/// the next StepStart of the trace, which must be that of `step` + 1; otherwise it does not count
+/// as one.
 struct StepStart {
   std::int64_t step = 0, begin_ns = 0;
 
@@ -51,24 +56,29 @@ struct StepStart {
 
 struct RankTrace {
   std::int64_t rank = 0, ranks = 1;
-  std::string host;    ///< its name, for people
+  /// Name of the host, for people.
+  std::string host;
   std::string source;  ///< "host", "simulator", "cupti", "kineto", "nsight"
   std::vector<std::string> names;
-  std::vector<TraceRecord> records;    ///< by begin_ns
-  std::vector<StepStart> step_starts;  ///< rising in both; the last one is no window
+  /// Sorted by begin_ns.
+  std::vector<TraceRecord> records;
+  /// Both fields increase; the last entry only ends the iteration before it.
+  std::vector<StepStart> step_starts;
   std::vector<ClockSample> clock_samples;
-  std::int64_t dropped = 0;      ///< records lost because a buffer was full
-  std::int64_t quarantined = 0;  ///< records left out because they cannot be true
+  /// Records lost because a buffer was full.
+  std::int64_t dropped = 0;
+  /// Records left out because they are implausible.
+  std::int64_t quarantined = 0;
 
   bool operator==(const RankTrace&) const = default;
 };
 
-/// Whether a record can be true: end_ns is not before begin_ns, nothing is negative but kNoStep,
-/// kNoTask and kNoSequence.
+/// Returns whether a record is plausible: end_ns is not before begin_ns, and nothing is negative
+/// except kNoStep, kNoTask and kNoSequence.
 bool is_plausible(const TraceRecord& record);
 
-/// Sorts the records by begin_ns and moves those that are not plausible, or name no name, to the
-/// count of quarantined ones.
+/// Sorts the records by begin_ns. Removes records that are implausible or whose name is not in
+/// `names`, and adds their number to `quarantined`.
 void put_in_order(RankTrace& trace);
 
 }  // namespace hocket

@@ -1,9 +1,9 @@
 #pragma once
 
-// Tells a profiler of a device which task a thread hands over, so that what then runs on the device
-// is known to be that task's. An executor of a device has a TaskMarker, null by default, and makes
-// a TaskMark around each task's body and around each part of a collective that it starts. What
-// implements this is thread-safe, and costs a load while nothing is profiled.
+// Tells a device profiler which task a thread issues, so that work on the device is attributed to
+// that task. A device executor has a TaskMarker, null by default, and creates a TaskMark around
+// each task's body and around each part of a collective that it starts. Implementations are
+// thread-safe and cost one load while nothing is profiled.
 
 #include <cstdint>
 
@@ -11,21 +11,21 @@
 
 namespace hocket {
 
-/// In place of a task: a whole step, launched as a graph.
+/// Stands for a whole step that is launched as a graph.
 inline constexpr TaskId kWholeStep{~std::uint32_t{0}, ~std::uint32_t{0}};
 
 class TaskMarker {
  public:
   virtual ~TaskMarker() = default;
 
-  /// What this thread launches from here on is of `task`, which step `step` submitted. False when
-  /// nobody wants to know; then there is no end_task().
+  /// Attributes this thread's launches from now on to `task`, which step `step` submitted. Returns
+  /// false when nothing is profiled; end_task() must then not be called.
   virtual bool begin_task(std::int64_t step, TaskId task) = 0;
-  /// On the thread of the begin_task() that said true. They nest.
+  /// Ends the attribution, on the thread whose begin_task() returned true. Calls nest.
   virtual void end_task() = 0;
 };
 
-/// Marks a task for as long as it lives. `marker` may be null.
+/// Marks a task for the lifetime of this object. `marker` may be null.
 class TaskMark {
  public:
   TaskMark(TaskMarker* marker, std::int64_t step, TaskId task)

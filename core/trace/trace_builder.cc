@@ -10,10 +10,10 @@
 namespace hocket {
 namespace {
 
-/// Parts of one step that a sequence can tell apart.
+/// Maximum collectives of one step that a sequence can distinguish.
 constexpr std::int64_t kPartsPerStep = std::int64_t{1} << 20;
 
-/// `name` and the number at its end.
+/// Splits `name` into its stem and the number at its end.
 std::pair<std::string_view, std::optional<std::int64_t>> split_number(std::string_view name) {
   const auto last = name.find_last_not_of("0123456789");
   const std::size_t digits = last == std::string_view::npos ? 0 : last + 1;
@@ -48,7 +48,7 @@ std::vector<StepRange> as_steps(std::vector<NumberedRange> ranges) {
   return steps;
 }
 
-/// How far a name's ranges, in order of time, are from being steps; none when they are none.
+/// Deviation of a name's ranges, sorted by time, from being steps; absent when they cannot be.
 struct Unevenness {
   bool has_gaps = true;
   double variation = 0;
@@ -75,13 +75,13 @@ std::optional<Unevenness> unevenness(const std::vector<NumberedRange>& ranges) {
   const double mean = sum / static_cast<double>(ranges.size() - 1);
   if (mean <= 0) return std::nullopt;
   const double variance = squares / static_cast<double>(ranges.size() - 1) - mean * mean;
-  // Steps follow one another at once; what covers less is a part of them.
+  // Steps follow each other without gaps; ranges that cover less are a part of each step.
   constexpr double kCovered = 0.95;
   return Unevenness{covered < kCovered * span, std::sqrt(std::max(variance, 0.0)) / mean,
                     ranges.size()};
 }
 
-/// Which lanes are numbered together.
+/// Returns the number space of a kind of lane; kinds in one space are numbered together.
 int lane_space(TraceKind kind) {
   switch (kind) {
     case TraceKind::compute:
@@ -96,7 +96,7 @@ int lane_space(TraceKind kind) {
   return 2;
 }
 
-/// Drops steps that do not rise, and ends the last one.
+/// Drops steps whose number or time does not increase, and adds the end of the last one.
 std::vector<StepStart> starts_of(std::vector<StepRange>& steps) {
   std::stable_sort(steps.begin(), steps.end(),
                    [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
@@ -118,7 +118,7 @@ std::vector<StepStart> starts_of(std::vector<StepRange>& steps) {
   return starts;
 }
 
-/// The step whose window holds `at_ns`.
+/// Returns the step whose iteration contains `at_ns`.
 std::int64_t step_at(const std::vector<StepStart>& starts, std::int64_t at_ns) {
   const auto after =
       std::upper_bound(starts.begin(), starts.end(), at_ns,
@@ -179,7 +179,7 @@ std::vector<StepRange> repeated_steps(const std::vector<TraceRecord>& records,
   }
   if (best == nullptr) return {};
   auto steps = as_steps(*best);
-  // Where the ranges are only a part of the steps, nothing tells the end of the last one.
+  // If the ranges are only a part of the steps, the end of the last step is unknown.
   if (least->has_gaps) steps.back().end_ns = steps.back().begin_ns;
   return steps;
 }
@@ -233,7 +233,7 @@ void TraceBuilder::number_collectives(std::vector<TraceRecord>& records,
     order.push_back(i);
     by_step = by_step && records[i].step < std::numeric_limits<std::int64_t>::max() / kPartsPerStep;
   }
-  // Groups by name: their numbers depend on what a rank happens to see first.
+  // Sorts groups by name: their numbers depend on the order in which a rank sees them.
   const auto key = [&](std::size_t i) {
     return std::pair<std::int64_t, std::string_view>(records[i].step, groups_.text(groups[i]));
   };
@@ -254,7 +254,7 @@ void TraceBuilder::number_collectives(std::vector<TraceRecord>& records,
       continue;
     }
     place = k > 0 && records[order[k - 1]].step == record.step ? place + 1 : 0;
-    // Before the first step and after the last one ranks may have recorded different stretches.
+    // Before the first step and after the last one ranks may have recorded different intervals.
     if (record.step != kNoStep) record.sequence = record.step * kPartsPerStep + place;
   }
 }

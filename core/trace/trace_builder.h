@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes a RankTrace of what another profiler recorded: names and lanes numbered, records in order,
-// steps found, collectives numbered. Not thread-safe.
+// Builds a RankTrace from another profiler's recording: numbers names and lanes, sorts records,
+// finds steps, numbers collectives. Not thread-safe.
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace hocket {
 
-/// Numbers texts from 0, in the order in which they are first seen.
+/// Numbers texts from 0, in order of first occurrence.
 class Interner {
  public:
   std::uint32_t number(std::string_view text);
@@ -32,25 +32,26 @@ class Interner {
   };
 
   std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> numbers_;
-  std::vector<const std::string*> texts_;  ///< the keys, which do not move
+  /// Keys of numbers_, which do not move.
+  std::vector<const std::string*> texts_;
 };
 
-/// A range that a job marked, and how its name ends.
+/// A range that a job marked, and the step number from its name or a count.
 struct StepRange {
   std::int64_t step = 0, begin_ns = 0, end_ns = 0;
 
   bool operator==(const StepRange&) const = default;
 };
 
-/// Those ranges in `records` whose name is `prefix`, but for a number at its end and blanks before
-/// it. Where every such number is known and they rise with time they are the steps' numbers;
-/// otherwise ranges count from 0. In order of time.
+/// Returns the ranges in `records` whose name is `prefix`, followed by at most blanks and a number.
+/// If all have numbers that increase with time these are the step numbers; otherwise ranges are
+/// counted from 0. Sorted by time.
 std::vector<StepRange> named_steps(const std::vector<TraceRecord>& records, const Interner& names,
                                    std::string_view prefix);
 
-/// The same for the name whose ranges repeat most evenly: at least three times, none overlapping
-/// another, with begins at distances that vary least from each other; names that leave no time
-/// between their ranges come first. None when there is no such name.
+/// Like named_steps() for the name whose ranges repeat most evenly: at least three ranges that do
+/// not overlap, with the least variation in the distance of their begins. Prefers names that leave
+/// no gaps between their ranges. Empty when no name qualifies.
 std::vector<StepRange> repeated_steps(const std::vector<TraceRecord>& records,
                                       const Interner& names);
 
@@ -60,18 +61,19 @@ class TraceBuilder {
   const Interner& names() const { return names_; }
   const std::vector<TraceRecord>& records() const { return records_; }
 
-  /// The lane for what ran at `place`, whatever that is called there. Streams of computation and
-  /// copies are numbered together, and so are the host threads of ranges and calls.
+  /// Returns the lane of `place`, the profiler's name of a stream, channel or thread. Streams of
+  /// computation and copies are numbered together, and so are the host threads of ranges and calls.
   std::int32_t lane(TraceKind kind, std::string_view place);
 
-  /// `group` tells apart communication whose order among each other is not the same on all ranks.
+  /// Adds a record. `group` separates communication whose relative order differs between ranks.
   void add(const TraceRecord& record, std::string_view group = {});
 
-  /// Fills `trace` but for its head. Records that cannot be true are counted as quarantined. A
-  /// record belongs to the step in which it was submitted, or begins if that is not known.
+  /// Fills `trace` except its header fields. Counts implausible records as quarantined. A record
+  /// belongs to the step in which it was submitted or, if that time is unknown, in which it begins.
   ///
-  /// A collective's sequence is made of its step and its place in it, so that ranks whose traces
-  /// begin at different steps agree; where that is impossible it is counted over the trace.
+  /// A collective's sequence is derived from its step and its index in the step, so that ranks
+  /// whose traces begin at different steps agree; if that is impossible it is counted over the
+  /// trace.
   void finish(RankTrace& trace, std::vector<StepRange> steps);
 
  private:

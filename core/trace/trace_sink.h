@@ -1,6 +1,6 @@
 #pragma once
 
-// What ran, when and where: executors write it, a profiler reads it.
+// Timed records of executed work: executors write them, a profiler reads them.
 
 #include <cstdint>
 #include <string_view>
@@ -11,16 +11,21 @@
 namespace hocket {
 
 enum class TraceKind : std::uint8_t {
-  compute,        ///< a task's body or a kernel, on a compute stream
-  communication,  ///< one part of a collective, on a channel
-  copy,           ///< a copy or fill of memory that is no communication
-  range,          ///< a stretch of a host thread that the job has named (NVTX)
-  call,           ///< a host thread's call of the runtime, such as a launch
+  /// A task's body or a kernel, on a compute stream.
+  compute,
+  /// One part of a collective, on a channel.
+  communication,
+  /// A copy or fill of memory that is not communication.
+  copy,
+  /// A named interval of a host thread, marked by the job (NVTX).
+  range,
+  /// A host thread's call of the runtime, such as a launch.
+  call,
 };
 
 inline constexpr std::int64_t kNoSequence = -1;
 
-/// One closed interval of work. Times are of the executor's clock.
+/// One closed interval of work. Times are from the executor's clock.
 struct TraceEvent {
   TraceKind kind = TraceKind::compute;
   /// The stream (compute, copy), channel (communication) or host thread (range, call), from 0.
@@ -32,17 +37,17 @@ struct TraceEvent {
   std::int64_t begin_ns = 0, end_ns = 0;
   /// Bytes of the part; 0 for compute.
   std::int64_t bytes = 0;
-  /// Which task it was, or whose part; kWholeStep (core/trace/task_marker.h) where a whole step ran
-  /// as one.
+  /// The task, or the task that the part belongs to; kWholeStep (core/trace/task_marker.h) if a
+  /// whole step ran as one.
   TaskId task = {};
-  /// Of communication: the same number on all ranks means the same part; it comes once in a trace.
+  /// Number of a communication: the same on all ranks for the same part, and unique in a trace.
   std::int64_t sequence = kNoSequence;
-  /// Of communication.
+  /// Kind and group of a communication.
   CollectiveKind collective = CollectiveKind::all_reduce;
   CollectiveGroup group = CollectiveGroup::world;
 };
 
-/// Receives events as they end, from any thread, at most one call a lane at a time.
+/// Receives events as they end, from any thread; calls for one lane do not overlap.
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
