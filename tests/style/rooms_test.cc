@@ -57,7 +57,7 @@ TEST(Rooms, ThatCannotBeReadAreReported) {
 TEST(Rooms, HoldTheFilesBelowTheirFolder) {
   const Rooms rooms = house();
   EXPECT_EQ(room_of("core/plan/plan.h", rooms), "core/plan");
-  EXPECT_EQ(room_of("store/sqlite/read_rows.h", rooms), "store");
+  EXPECT_EQ(room_of("store/sqlite/tables.h", rooms), "store");
   EXPECT_EQ(room_of("core/base/check.h", rooms), "");
   EXPECT_EQ(room_of("storehouse/a.h", rooms), "");
   EXPECT_EQ(room_of("main.cc", rooms), "");
@@ -67,9 +67,9 @@ TEST(Rooms, LetIncludesRunDownwards) {
   EXPECT_THAT(own("core/plan/plan.cc", "core/base/check.h"), IsEmpty());
   EXPECT_THAT(own("core/plan/plan.cc", "core/plan/queue.h"), IsEmpty());
   EXPECT_THAT(own("store/sqlite/open.cc", "core/plan/plan.h"), IsEmpty());
-  EXPECT_THAT(own("store/store.cc", "store/sqlite/read_rows.h"), IsEmpty());
+  EXPECT_THAT(own("store/store.cc", "store/sqlite/tables.h"), IsEmpty());
   EXPECT_THAT(own("cli/verbs/tune.cc", "store/trace/file.h"), IsEmpty());
-  EXPECT_THAT(own("tests/store/rows_test.cc", "store/sqlite/read_rows.h"), IsEmpty());
+  EXPECT_THAT(own("tests/store/rows_test.cc", "store/sqlite/tables.h"), IsEmpty());
 }
 
 TEST(Rooms, RefuseArrowsThatRunBackUp) {
@@ -86,7 +86,7 @@ TEST(Rooms, RefuseArrowsThatRunBackUp) {
 TEST(Rooms, KeepPrivateHeadersToThemselves) {
   EXPECT_THAT(own("store/store.cc", "core/plan/queue.h"),
               ElementsAre(HasSubstr("private to core/plan/")));
-  EXPECT_THAT(own("cli/verbs/best.cc", "store/sqlite/read_rows.h"),
+  EXPECT_THAT(own("cli/verbs/best.cc", "store/sqlite/tables.h"),
               ElementsAre(HasSubstr("private to store/")));
   EXPECT_THAT(own("store/store.cc", "core/base/detail/bits.h"),
               ElementsAre(HasSubstr("private to core/base/")));
