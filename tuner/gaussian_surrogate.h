@@ -1,9 +1,9 @@
 #pragma once
 
 // A plain Gaussian process as surrogate (tuner/gaussian_process.h), for spaces about which nothing
-// is known in advance. Values are warped first: the worse half keeps its ranks but not its distances
-// (half-rank warping, Song et al., "The Vizier Gaussian Process Bandit Algorithm", 2024, section
-// 4.2), since the distance of a bad point says little about the location of the best one.
+// is known in advance. Values are warped first: the worse half keeps its ranks but not its
+// distances (half-rank warping, Song et al., "The Vizier Gaussian Process Bandit Algorithm", 2024,
+// section 4.2), since the distance of a bad point says little about the location of the best one.
 
 #include <optional>
 #include <vector>
@@ -26,8 +26,8 @@ class GaussianSurrogate final : public Surrogate {
   double noise() const override;
   std::string basis() const override { return "a Gaussian process"; }
 
-  /// Returns a matrix whose column j holds the mean without the j-th value. Rows and columns are the
-  /// told points that the model keeps, then the pending points. Requires fit().
+  /// Returns a matrix whose column j holds the mean without the j-th value. Rows and columns are
+  /// the told points that the model keeps, then the pending points. Requires fit().
   Eigen::MatrixXd leave_one_out() const;
 
  private:

@@ -16,7 +16,7 @@ namespace hocket {
 struct Observation {
   UnitPoint point;
   double value = 0;
-  /// Of `value`, in addition to the noise between trials; 0 if not known.
+  /// Standard error of `value`, in addition to the noise between trials; 0 if not known.
   double standard_error = 0;
 };
 
