@@ -241,7 +241,7 @@ double StepModel::Step::log_time_at_least(const ScheduleConfig& config) const {
   const PartCost& cost = step.collective;
   const double spread = 1 + step.channel_split * (config.comm_channels - 1);
   const auto communicate = [&](std::int64_t whole) {
-    // Buckets, pieces and stages of collectives have other parts than the plan would make.
+    // A cluster, or buckets, pieces and stages, divide collectives into other parts than these.
     if (whole == 0 || step.cluster || is_partitioned(config)) return;
     const auto bytes = static_cast<double>(whole);
     const auto parts = static_cast<double>(part_count(whole, config.partition_bytes));
