@@ -61,7 +61,7 @@ TEST(ChunkTable, LeavesDataWholeThatAreCountedInTwoWays) {
     table.add_collective(kFirst, true, 128);
   }));
   EXPECT_FALSE(is_divided([](ChunkTable&) {}));
-  // The block size of a collective is decisive.
+  // A collective determines how its data are counted, so only one of the cuts applies.
   EXPECT_TRUE(is_divided([](ChunkTable& table) { table.add_collective(kFirst, true, 128); }));
 }
 

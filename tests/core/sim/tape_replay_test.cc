@@ -143,7 +143,7 @@ class Script {
     return *this;
   }
 
-  /// Returns the error, or the difference from the plan.
+  /// Returns the error, or how the plan differs from the tape.
   std::string outcome() const {
     const auto result = replay(tape_of(header_, records_));
     if (!result) return result.error().message;
