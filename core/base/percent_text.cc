@@ -9,7 +9,7 @@ namespace hocket {
 
 std::string percent(double share) {
   const double value = 100 * share;
-  char text[400];  // as long as the largest double
+  char text[400];  // long enough for the largest double
   std::snprintf(text, sizeof text, std::abs(value) < 0.995 && value != 0 ? "%.2g %%" : "%.1f %%",
                 value);
   return text;

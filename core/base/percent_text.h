@@ -1,6 +1,6 @@
 #pragma once
 
-// Shares as people read them. Pure; thread-safe.
+// Formats and parses percentages. Pure; thread-safe.
 
 #include <string>
 #include <string_view>
@@ -9,11 +9,11 @@
 
 namespace hocket {
 
-/// 0.1234 is "12.3 %", 0.00123 is "0.12 %".
+/// Returns "12.3 %" for 0.1234, "0.12 %" for 0.00123.
 std::string percent(double share);
 
-/// "3%", "0.5 %" or "3" is 0.03, 0.005, 0.03. invalid_argument for anything else, and outside
-/// `most` percent.
+/// Returns 0.03, 0.005, 0.03 for "3%", "0.5 %", "3". invalid_argument for anything else, and
+/// outside 0 to `most` percent.
 Result<double> parse_percent(std::string_view text, double most = 100);
 
 }  // namespace hocket

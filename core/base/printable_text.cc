@@ -13,7 +13,7 @@ std::string printable(std::string_view text, std::size_t limit_bytes, bool keep_
   for (char& c : result) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
-  // The JSON library replaces what is not UTF-8.
+  // The JSON library replaces invalid UTF-8.
   const auto replace = nlohmann::json::error_handler_t::replace;
   return nlohmann::json::parse(nlohmann::json(result).dump(-1, ' ', false, replace))
       .get<std::string>();

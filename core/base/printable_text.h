@@ -1,17 +1,17 @@
 #pragma once
 
-// Text of other programs made fit for messages and JSON. Pure function; thread-safe.
+// Sanitises the text of other programs for messages and JSON. Pure functions; thread-safe.
 
 #include <string>
 #include <string_view>
 
 namespace hocket {
 
-/// At most `limit_bytes` of `text`, its end when `keep_end`, in valid UTF-8 without control
-/// characters: what is not so becomes spaces and replacement characters.
+/// Returns at most `limit_bytes` of `text` (the last ones if `keep_end`) as valid UTF-8: control
+/// characters become spaces, invalid bytes become replacement characters.
 std::string printable(std::string_view text, std::size_t limit_bytes, bool keep_end = false);
 
-/// The last `lines` non-empty lines of `text`, printable, joined by " | ".
+/// Returns the last `lines` non-empty lines of `text`, printable, joined by " | ".
 std::string last_lines(std::string_view text, std::size_t lines, std::size_t limit_bytes);
 
 }  // namespace hocket

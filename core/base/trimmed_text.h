@@ -1,12 +1,12 @@
 #pragma once
 
-// Text without what surrounds it. Pure.
+// Trims white space. Pure; thread-safe.
 
 #include <string_view>
 
 namespace hocket {
 
-/// `text` without blanks and line ends around it.
+/// Returns `text` without surrounding blanks and line ends.
 inline std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const auto begin = text.find_first_not_of(kBlanks);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A work source with one part of a collective and nothing else, for tests of executors.
+// A work source with a single part of one collective, for tests of executors.
 
 #include <future>
 #include <optional>
@@ -14,7 +14,7 @@ class OnePartSource final : public WorkSource {
  public:
   explicit OnePartSource(const PartWork& part) : part_(part) {}
 
-  /// Runs the part on `executor`, one channel; what it failed with, if it did.
+  /// Runs the part on `executor` with one channel; returns its error, if any.
   std::optional<Error> run_on(Executor& executor, TraceSink* trace = nullptr) {
     executor.start(*this, trace, {});
     const auto error = ended_.get_future().get();
@@ -38,7 +38,7 @@ class OnePartSource final : public WorkSource {
   void fail(Error error) override { end(std::move(error)); }
 
  private:
-  // The executor's one channel calls all this.
+  // The executor calls the following functions from its only channel.
   void end(std::optional<Error> error) {
     if (std::exchange(has_ended_, true)) return;
     ended_.set_value(std::move(error));

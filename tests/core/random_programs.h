@@ -1,6 +1,6 @@
 #pragma once
 
-// Random programs and configurations for tests of partitioning: the same seed makes the same ones.
+// Random programs and configurations for tests of partitioning, reproducible by seed.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,8 @@ class DrawnProgram {
  public:
   explicit DrawnProgram(std::mt19937_64& random) : random_(random) {}
 
-  /// 1, 2 or 4 ranks; up to 5 data; tasks of which some belong to up to 3 micro-batches.
+  /// Returns a program on 1, 2 or 4 ranks with up to 5 data, and tasks of which some belong to up
+  /// to 3 micro-batches.
   StepProgram make() {
     StepDescription& step = program_.step;
     step.ranks = std::int64_t{1} << below(3);
@@ -41,7 +42,7 @@ class DrawnProgram {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n));
   }
 
-  /// Micro-batches do the same, mostly.
+  /// Adds a micro-batch, mostly with the same tasks as the previous one.
   void add_micro_batch(std::uint32_t name) {
     auto& tasks = program_.step.tasks;
     const std::size_t first = tasks.size();
@@ -118,7 +119,7 @@ class DrawnProgram {
       if (below(4) == 0 || sums) continue;
       dimension.slices.push_back(slice_of(access.data, dimension.extent));
       if (below(5) == 0 && dimension.slices.back().begin_bytes > 0) {
-        // What lies in front of it, too, for the first unit.
+        // The first unit also accesses the bytes in front of its slice.
         dimension.slices.push_back({access.data, 0,
                                     dimension.slices.back().begin_bytes / dimension.extent / 4 * 4,
                                     0, dimension.slices.back().of_block});
@@ -173,8 +174,9 @@ class DrawnProgram {
   std::int64_t templates_ = 1;
 };
 
-/// A configuration for steps of that many ranks a host, which may not fit a step otherwise. Its
-/// partitions are smaller than any that validate() accepts, so that small data are divided.
+/// Returns a configuration that fits the step's ranks per host but perhaps not other parts of the
+/// step. Its partitions are smaller than any that validate() accepts, so that small data are
+/// divided.
 inline ScheduleConfig random_partitioning(std::mt19937_64& random, std::int64_t ranks_per_host) {
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
   const auto primitive = [&] { return static_cast<CollectivePrimitive>(below(2)); };

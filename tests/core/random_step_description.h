@@ -1,6 +1,6 @@
 #pragma once
 
-// Step descriptions with any values of their fields, drawn from a seed. For tests.
+// Random step descriptions with arbitrary field values, for tests, reproducible by seed.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace hocket {
 
-/// A description in the order in which reading makes it.
+/// A description with its parts in the order in which reading creates them.
 class RandomStepDescription {
  public:
   explicit RandomStepDescription(std::uint64_t seed) : random_(seed) {}

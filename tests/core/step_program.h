@@ -1,7 +1,7 @@
 #pragma once
 
 // Steps that compute something, for tests: an interpreter on integers, whose sums do not depend on
-// their order. Runs a step and, by the origins of its pieces, a partitioned one.
+// their order. It runs a step and, by the origins of its pieces, a partitioned step.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,27 +13,27 @@
 
 namespace hocket {
 
-/// What a computation does. Elements have 4 bytes.
+/// The operation of a computation. Elements have 4 bytes.
 struct ProgramOperation {
   enum class Kind : std::uint8_t {
-    /// Every unit of the dimension `along` mixes what it reads into what it writes. Data without a
-    /// slice are written in columns, one a unit; along a contraction all of them is added to.
+    /// Every unit of the dimension `along` mixes its inputs into its outputs. Data without a slice
+    /// are written in columns, one per unit; along a contraction, every unit adds to all of them.
     mix,
     /// accesses[2] = accesses[0] · accesses[1], of `rows` × `inner` and `inner` × `columns`.
     product,
   };
   Kind kind = Kind::mix;
-  int along = -1;  ///< none: there is one unit
+  int along = -1;  ///< −1: there is a single unit
   std::int64_t rows = 1, inner = 1, columns = 1;
 };
 
 struct StepProgram {
   StepDescription step;
-  std::vector<std::int64_t> elements;        ///< of each data
-  std::vector<ProgramOperation> operations;  ///< of each task; unused for collectives
+  std::vector<std::int64_t> elements;        ///< number of elements of each data
+  std::vector<ProgramOperation> operations;  ///< operation of each task; unused for collectives
 };
 
-/// Of one rank: the elements that a task reads or writes, all data one after the other.
+/// Elements that a task reads or writes on one rank, with all data concatenated.
 struct Touched {
   std::vector<bool> read, written;
 };
@@ -56,7 +56,7 @@ class StepInterpreter {
     }
   }
 
-  /// Runs a task or a piece of one on all ranks; returns what each of them touched.
+  /// Runs a task or a piece of a task on all ranks; returns the elements touched on each.
   std::vector<Touched> run(const StepTask& piece, const PieceOrigin& origin) {
     for (Rank& rank : ranks_) {
       rank.touched.read.assign(rank.values.size(), false);
@@ -72,7 +72,7 @@ class StepInterpreter {
     return touched;
   }
 
-  /// All values of all ranks.
+  /// Returns all values of all ranks.
   std::vector<std::vector<Value>> values() const {
     std::vector<std::vector<Value>> all;
     for (const Rank& rank : ranks_) all.push_back(rank.values);
@@ -146,7 +146,8 @@ class StepInterpreter {
     }
   }
 
-  /// Of `data`, what unit `u` accesses through the dimension's slices; without one, none.
+  /// Returns the elements of `data` that unit `u` accesses through the dimension's slices; nothing
+  /// without a dimension.
   std::vector<Span> spans(std::size_t rank, DataId data, const Dimension* dimension,
                           std::int64_t u) const {
     std::vector<Span> spans;
@@ -223,7 +224,7 @@ class StepInterpreter {
     }
   }
 
-  /// Where the elements of a collective's buffer are.
+  /// Location of one element of a collective's buffer.
   struct Place {
     DataId data;
     std::int64_t element = 0;
@@ -234,7 +235,7 @@ class StepInterpreter {
     for (const std::uint32_t s : origin.sources) {
       const StepTask& source = program_.step.tasks[s];
       const auto begin = static_cast<std::int64_t>(buffer.size()) * 4, end = begin + source.bytes;
-      // A piece of a bucket has to do with the members in it alone.
+      // A piece of a bucket reads only the data of the members in it.
       const bool takes_part =
           origin.sources.size() == 1 || (begin < origin.end && end > origin.begin);
       for (const Access& access : source.accesses) {
@@ -270,8 +271,8 @@ class StepInterpreter {
            (group == CollectiveGroup::between && grid_.place_of(a) == grid_.place_of(b));
   }
 
-  /// The rank that has block `block` in the group of `rank` (core/collective/collective.h); -1: the
-  /// block is not the group's business.
+  /// Returns the rank that has block `block` in the group of `rank` (core/collective/collective.h);
+  /// −1 if the block does not belong to the group.
   std::int64_t owner(CollectiveGroup group, std::int64_t rank, std::int64_t block) const {
     const std::int64_t place = block / grid_.hosts(), host = block % grid_.hosts();
     switch (group) {
@@ -285,7 +286,7 @@ class StepInterpreter {
     return -1;
   }
 
-  /// `range`: of every block of the buffer.
+  /// Runs the collective on `range` of every block of the buffer.
   void communicate(CollectiveKind kind, CollectiveGroup group, const std::vector<Place>& buffer,
                    Span range) {
     const auto count = static_cast<std::int64_t>(buffer.size());
@@ -301,7 +302,7 @@ class StepInterpreter {
         if (e % block < range.begin || e % block >= range.end) continue;
         const auto owner_of = [&](CollectiveGroup g) { return owner(g, r, e / block); };
         const std::int64_t has = owner_of(group);
-        // Of an all-reduce between hosts, each place has its blocks.
+        // In a group between hosts, each place has only its own blocks.
         if (has < 0) continue;
         Value value = 0;
         if (kind == CollectiveKind::all_gather) {
@@ -327,7 +328,7 @@ class StepInterpreter {
 
   const StepProgram& program_;
   RankGrid grid_;
-  std::vector<std::size_t> first_;  ///< element of each data
+  std::vector<std::size_t> first_;  ///< offset of each data in the concatenated elements
   std::vector<Rank> ranks_;
 };
 

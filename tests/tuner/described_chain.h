@@ -1,6 +1,6 @@
 #pragma once
 
-// A described step of six layers, and levels of the scheduler's knobs to search it on.
+// A described step of six layers, and levels of the scheduler's knobs as its search space.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace hocket {
 
-/// The powers of two from 2^low to 2^high.
+/// Returns the powers of two from 2^low to 2^high.
 inline Levels powers(int low, int high) {
   Levels levels{std::vector<ParameterValue>(static_cast<std::size_t>(high - low + 1))};
   for (ParameterValue& value : levels.values) value = std::int64_t{1} << low++;

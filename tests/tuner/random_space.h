@@ -83,7 +83,8 @@ inline Space random_space(Random& random) {
   return Space::make(random_parameters(random)).value();
 }
 
-/// A constraint on one or two of `parameters`, which some of their points meet, most often.
+/// Returns a constraint on one or two of `parameters`; in most cases some of their points satisfy
+/// it.
 inline std::string random_constraint(const std::vector<Parameter>& parameters, Random& random) {
   const auto any = [&]() -> const Parameter& {
     return parameters[static_cast<std::size_t>(
@@ -113,7 +114,8 @@ inline std::string random_constraint(const std::vector<Parameter>& parameters, R
   }
 }
 
-/// None to three constraints, which may contradict one another or exclude the default: an error.
+/// Returns a random space with zero to three constraints, or an error if they contradict one
+/// another or exclude the default.
 inline Result<Space> random_constrained_space(Random& random) {
   auto parameters = random_parameters(random);
   std::vector<std::string> constraints;
@@ -123,7 +125,7 @@ inline Result<Space> random_constrained_space(Random& random) {
   return Space::make(std::move(parameters), constraints);
 }
 
-/// `text` with a few bytes changed, removed or put in.
+/// Returns `text` with a few bytes changed, removed or inserted.
 inline std::string mutated(std::string text, Random& random) {
   for (auto changes = pick(random, 1, 4); changes > 0; --changes) {
     const auto at =

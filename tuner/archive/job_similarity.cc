@@ -13,19 +13,20 @@
 namespace hocket {
 namespace {
 
-/// What each feature weighs; docs/TRANSFER.md says why.
-constexpr double kMain = 1;      ///< a doubling of ranks, cores, rate, bytes, tensors
-constexpr double kMinor = 0.25;  ///< a doubling of what follows from those, or a library's version
+/// Weights of the features; docs/TRANSFER.md gives the reasons.
+constexpr double kMain = 1;  ///< a doubling of ranks, cores, rate, bytes, tensors
+/// A doubling of a quantity that follows from those, or a library's version.
+constexpr double kMinor = 0.25;
 constexpr double kLatencyWeight = 0.5;
 constexpr double kOtherProcessor = 1;
 constexpr double kOtherLinkKind = 4;
 constexpr double kOtherName = 1;
-/// Where names differ and one side does not say what its tensors are: too far for anything.
+/// Used if names differ and one side does not list its tensors: beyond any useful distance.
 constexpr double kUnknownWorkload = 16;
 
 constexpr double kLeastLatencyNs = 1000;
 
-/// A count of 0, which stands for "not known", is half of 1.
+/// A count of 0, which stands for "not known", is treated as half of 1.
 double doublings(double a, double b) {
   return std::abs(std::log2(std::max(a, 0.5)) - std::log2(std::max(b, 0.5)));
 }
@@ -72,19 +73,19 @@ double link_distance(const std::string& a, const std::string& b) {
   const auto latency = [](const Link& link) {
     return std::max(kLeastLatencyNs, static_cast<double>(link.spec->latency_ns));
   };
-  // No further than by way of another kind.
+  // At most the distance via another kind of link, so that the triangle inequality holds.
   return std::min(2 * kOtherLinkKind,
                   kMain * doublings(x.spec->bytes_per_second, y.spec->bytes_per_second) +
                       kLatencyWeight * doublings(latency(x), latency(y)));
 }
 
-/// One tensor size, and the share of the bytes in tensors of it.
+/// A tensor size, and the share of the bytes in tensors of that size.
 struct SizeShare {
-  double log_size = 0;  ///< doublings of the mean tensor
+  double log_size = 0;  ///< logarithm to base 2 of the size over the mean size
   double share = 0;
 };
 
-/// In the order of rising size. Requires some bytes.
+/// Returns the shares by rising size. Requires at least one byte.
 std::vector<SizeShare> size_shares(const Workload& workload) {
   const auto total = static_cast<double>(workload.bytes());
   const double mean = total / static_cast<double>(workload.tensors.size());
@@ -98,7 +99,8 @@ std::vector<SizeShare> size_shares(const Workload& workload) {
   return shares;
 }
 
-/// The earth mover's distance: how many doublings each byte's tensor changes, on average.
+/// Returns the earth mover's distance: the mean number of doublings by which the tensor of a byte
+/// changes.
 double shape_distance(const Workload& a, const Workload& b) {
   const auto x = size_shares(a), y = size_shares(b);
   double sum = 0, left_x = x.front().share, left_y = y.front().share;

@@ -1,12 +1,12 @@
 #pragma once
 
-// How far apart two jobs are, as far as that says whether what is good for one is good for the
-// other. Pure functions; thread-safe.
+// The distance between two jobs, as a measure of whether a good configuration for one is good for
+// the other. Pure functions; thread-safe.
 //
-// A distance is a sum of differences, each in doublings: a job on four times the ranks is as far
-// away as one on a link of a quarter the rate. docs/TRANSFER.md has the table. Distances are
-// symmetric, and 0 between equals. Between topologies, and between workloads that say what their
-// tensors are, the triangle inequality holds.
+// A distance is a sum of differences, each in doublings: four times the ranks is as far away as a
+// quarter of the link rate. docs/TRANSFER.md has the table. Distances are symmetric, and 0 between
+// equal jobs. The triangle inequality holds between topologies, and between workloads that list
+// their tensors.
 
 #include <span>
 #include <string>
@@ -17,21 +17,21 @@
 
 namespace hocket {
 
-/// What a study tunes for.
+/// The job that a study tunes.
 struct TunedJob {
   Topology topology;
   Workload workload;
 };
 
-/// Studies of jobs further apart have nothing to tell each other.
+/// Greatest useful distance; a study of a job further away is not used as donor.
 inline constexpr double kFarthestDonor = 8;
 
 struct Difference {
-  std::string what;      ///< "4 ranks instead of 2", the other's first
+  std::string what;      ///< "4 ranks instead of 2", the other job's value first
   double doublings = 0;  ///< > 0
 };
 
-/// What makes up the distance from `other`.
+/// Returns the differences that add up to the distance from `other`.
 std::vector<Difference> differences(const Topology& other, const Topology& own);
 std::vector<Difference> differences(const Workload& other, const Workload& own);
 std::vector<Difference> differences(const TunedJob& other, const TunedJob& own);
@@ -40,12 +40,12 @@ double distance(const Topology& a, const Topology& b);
 double distance(const Workload& a, const Workload& b);
 double distance(const TunedJob& a, const TunedJob& b);
 
-/// "4 ranks instead of 2, workload …", the largest difference first; "the same topology and
-/// workload" where there is none.
+/// Returns "4 ranks instead of 2, workload …", the largest difference first; "the same topology and
+/// workload" if there is none.
 std::string readable(std::vector<Difference> differences);
 
-/// The places of `others` in the order of rising distance from `own`; of equals the last comes
-/// first.
+/// Returns the indices of `others` by rising distance from `own`; of equally distant jobs the last
+/// comes first.
 std::vector<std::size_t> nearest_first(const TunedJob& own, std::span<const TunedJob> others);
 
 }  // namespace hocket

@@ -20,7 +20,7 @@ void ValueScale::add(double value) {
 
 double ValueScale::place(double value) const {
   const double low = scaled(low_), high = scaled(high_);
-  // Halves, since the difference of huge numbers is none.
+  // Halved, since the difference of huge numbers may overflow.
   if (!(high / 2 - low / 2 > 0)) return 0.5;
   const double share = (scaled(value) / 2 - low / 2) / (high / 2 - low / 2);
   return std::clamp(share, 0.0, 1.0);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where values lie on the axis of a plot, between 0 and 1: on logarithms where they are positive
-// and differ much. Thread-compatible.
+// Maps values to positions on a plot axis, between 0 and 1: logarithmically if they are positive
+// and span a wide range. Thread-compatible.
 
 #include <vector>
 
@@ -9,14 +9,14 @@ namespace hocket {
 
 class ValueScale {
  public:
-  /// Widens the scale to hold `value`; one that is not finite is left out.
+  /// Widens the scale to hold `value`; ignores values that are not finite.
   void add(double value);
 
-  /// From 0, the lowest value, to 1, the highest; 0.5 where they are the same. What lies outside
-  /// counts as the nearer of the two. Requires a finite value.
+  /// Returns the position from 0, the lowest value, to 1, the highest; 0.5 if they are equal.
+  /// Values outside are clamped. Requires a finite value.
   double place(double value) const;
 
-  /// Values to write at the axis, rising, ten at most and all on the scale.
+  /// Returns the values to label on the axis, ascending, at most ten and all on the scale.
   std::vector<double> ticks() const;
 
  private:

@@ -15,15 +15,15 @@
 namespace hocket {
 namespace {
 
-/// Pairs of points for the importance, and how many are looked at where constraints exclude some.
+/// Pairs of points for the importance, and the number examined if constraints exclude some.
 constexpr std::size_t kPairs = 512, kMostLookedAt = 16 * kPairs;
 constexpr std::size_t kBelievedAtOnce = 1024;
 /// Points of a slice, and of each side of a surface.
 constexpr std::size_t kSlicePoints = 41, kSurfacePoints = 25;
-/// Of a normal distribution: 90 % lie within so many deviations.
+/// Standard deviations within which 90 % of a normal distribution lies.
 constexpr double kWithin90 = 1.6449;
 
-/// What lies outside the numbers becomes the last of them.
+/// Clamps infinite values to the largest finite number.
 double finite(double value) {
   constexpr double kMost = std::numeric_limits<double>::max();
   return std::clamp(value, -kMost, kMost);
@@ -31,7 +31,7 @@ double finite(double value) {
 
 struct Modelled {
   std::int64_t number = 0;
-  double value = 0;  ///< as measured
+  double value = 0;  ///< the measured value, not on the scale of the model
   Observation observation;
 };
 
@@ -44,11 +44,11 @@ class Explainer {
   Explanation explain();
 
  private:
-  /// Allowed points that fill the space, each with another that is independent of it.
+  /// Allowed points that fill the space, each paired with an independent one.
   struct Pairs {
     std::vector<UnitPoint> a, b;
   };
-  /// The model's means there, less `centre`, over `scale`.
+  /// The model's means at the pairs, minus `centre` and divided by `scale`.
   struct Means {
     Eigen::VectorXd a, b;
     double centre = 0, scale = 1, variance = 0;
@@ -149,7 +149,7 @@ Belief Explainer::believe(const std::vector<UnitPoint>& points) {
 Explainer::Pairs Explainer::pairs() const {
   const std::size_t dimensions = space_.parameters().size();
   Pairs pairs;
-  // Two halves of a point of twice the dimensions are two points that are independent.
+  // The two halves of a point of twice the dimensions are independent points.
   for (const auto& both : sobol_points(2 * dimensions, 0, kMostLookedAt, options_.seed)) {
     const auto middle = both.begin() + static_cast<std::ptrdiff_t>(dimensions);
     UnitPoint a = space_.snap({both.begin(), middle});
@@ -195,7 +195,7 @@ Explainer::Means Explainer::means_of(const Pairs& pairs) {
   Means means{believe(pairs.a).mean, believe(pairs.b).mean};
   if (pairs.a.empty() || all_equal()) return means;
   means.centre = means.a.mean();
-  // Squares of huge values stay finite, and those of tiny ones do not vanish.
+  // Scaling keeps squares of huge values finite and those of tiny values above 0.
   means.scale = std::max((means.a.array() - means.centre).abs().maxCoeff(),
                          (means.b.array() - means.centre).abs().maxCoeff());
   if (!(means.scale > 0) || !std::isfinite(means.scale)) return means;
@@ -217,7 +217,7 @@ void Explainer::add_importances(Explanation& explanation) {
     explanation.importances.push_back(importance(k, pairs, means));
     sum += explanation.importances.back().alone;
   }
-  // Estimates of shares that fill the whole may add up to a little more.
+  // Estimated shares that cover the whole variance may add up to slightly more than 1.
   if (sum > 1) {
     for (auto& importance : explanation.importances) importance.alone /= sum;
   }
@@ -237,7 +237,7 @@ LeaveOneOut Explainer::calibrate() const {
     surrogate->fit(others, {});
     const Belief belief = surrogate->believe({&observation.point, 1});
     const double mean = belief.mean[0];
-    // A measurement scatters around what is believed of the point.
+    // A measurement scatters around the believed mean of its point.
     const double within =
         kWithin90 * std::hypot(belief.deviation[0], surrogate->noise(), observation.standard_error);
     calibration.trials.push_back(

@@ -6,7 +6,7 @@
 namespace hocket {
 namespace {
 
-/// Why a study of `budget` trials, which `tried` so many, runs `params` next.
+/// Returns why a study of `budget` trials that has tried `tried` runs `params` next.
 std::string next_reason(Search& search, const Params& params, const std::set<Params>& tried,
                         std::size_t budget) {
   if (budget > 1 && tried.size() + 1 == budget) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A search once more over the trials that it asked for: it depends on nothing else, so it says
-// again why it asked for each. Thread-safe for searches of their own.
+// Replays a search over the trials that it asked for. A search depends on nothing else, so the
+// replay yields the reason for each trial again. Thread-safe for different searches.
 
 #include <cstddef>
 #include <optional>
@@ -14,15 +14,14 @@
 
 namespace hocket {
 
-/// Why each trial was asked, one line each, and what is recommended after the last one.
+/// Reason for each trial, one line each, and the recommendation after the last one.
 struct Retraced {
   std::vector<std::string> reasons;
   std::optional<Recommendation> recommendation;
 };
 
-/// Takes a new `search`, with the options that the trials were searched with, through them again,
-/// as a study of `budget` trials does (tuner/study/study.h). An error names the trial that the
-/// search refuses.
+/// Replays `trials` on a new `search`, made with the options of the original one, as a study of
+/// `budget` trials does (tuner/study/study.h). An error names the trial that the search refuses.
 Result<Retraced> retrace(Search& search, std::span<const SearchTrial> trials, std::size_t budget);
 
 }  // namespace hocket

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the trials of a search taught its model of the step: the simulator's constants, expected
-// against calibrated. Pure function; thread-safe.
+// Calibration of the simulator's constants by the trials of a search: expected and calibrated
+// values. Pure function; thread-safe.
 
 #include <optional>
 #include <span>
@@ -12,10 +12,10 @@
 
 namespace hocket {
 
-/// The posterior that a search of `space`, which was given `step`, ends with
-/// (tuner/search/optimizer.h). Nothing where it does not simulate: the space has no knob that the
-/// simulator knows, a value is not above 0, or no trial completed. `step` must validate, and the
-/// trials be inside the space.
+/// Returns the posterior at the end of a search of `space` that was given `step`
+/// (tuner/search/optimizer.h). Returns nothing if that search does not simulate: the space has no
+/// knob that the simulator knows, a value is not above 0, or no trial completed. `step` must
+/// validate, and the trials must be inside the space.
 std::optional<StepCalibration> calibrate_step(const Space& space,
                                               std::optional<StepDescription> step,
                                               std::span<const SearchTrial> trials);

@@ -11,7 +11,7 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t kTextLimitBytes = 400;
-/// Far outside every drawing, and short when written.
+/// Coordinate limit: far outside every drawing, and short when written.
 constexpr double kFarthest = 1e6;
 
 std::string number(double value) {
@@ -106,7 +106,8 @@ void Svg::text_upwards(SvgPoint at, std::string_view text) {
 }
 
 std::string svg_colour(double share) {
-  // Samples of a scale that gets lighter evenly, for eyes that tell few colours apart, too.
+  // Samples of a colour scale with evenly rising lightness, readable with impaired colour vision as
+  // well.
   constexpr std::array<std::array<double, 3>, 5> kScale = {
       {{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
   if (!(share > 0)) share = 0;
@@ -126,7 +127,7 @@ std::string svg_colour(double share) {
 
 std::string xml_escaped(std::string_view text) {
   std::string characters = printable(text, kTextLimitBytes);
-  // U+FFFE and U+FFFF are UTF-8, and not XML.
+  // U+FFFE and U+FFFF are valid UTF-8 but not valid XML.
   for (const char* forbidden : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
     for (auto at = characters.find(forbidden); at != std::string::npos;
          at = characters.find(forbidden)) {

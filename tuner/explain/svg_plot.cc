@@ -20,7 +20,7 @@ constexpr const char* kFailed = "#c0143c";
 constexpr double kTitleSize = 15;
 constexpr std::size_t kMostTicks = 8, kFewTicks = 5;
 
-/// Where the data of a plot go.
+/// The area of a plot in which data are drawn.
 struct Frame {
   double left = 0, top = 0, width = 0, height = 0;
   double right() const { return left + width; }
@@ -53,7 +53,7 @@ std::string label_of(const Parameter& parameter, const ParameterValue& value) {
   return text.size() <= 14 ? text : text.substr(0, 12) + "…";
 }
 
-/// Values to write at an axis: all of them where they are few.
+/// Returns the values to label on an axis: all of them if there are few.
 std::vector<ParameterValue> ticks_of(const Parameter& parameter) {
   std::vector<ParameterValue> ticks;
   const std::uint64_t count = size(parameter.domain);
@@ -88,7 +88,7 @@ std::string hint_of(const SearchTrial& trial, const PlotLabels& labels) {
   return hint;
 }
 
-/// The scale of all values that were measured.
+/// Returns a scale that holds all measured values.
 ValueScale scale_of(std::span<const SearchTrial> trials) {
   ValueScale scale;
   for (const auto& trial : trials)
@@ -133,7 +133,7 @@ void draw_slice(Svg& svg, const Frame& frame, const Parameter& parameter, const 
     band.push_back(at(it->value, it->low));
   const bool is_choice = std::holds_alternative<Choices>(parameter.domain);
   if (is_choice) {
-    // There is nothing between two choices.
+    // Choices have no values in between, so no line connects them.
     for (std::size_t i = 0; i < mean.size(); ++i) {
       svg.line(band[i], band[band.size() - 1 - i], "#a9cbe6", 10);
       svg.line({mean[i].x - 8, mean[i].y}, {mean[i].x + 8, mean[i].y}, kMeasured, 2);
@@ -150,7 +150,7 @@ void draw_slice(Svg& svg, const Frame& frame, const Parameter& parameter, const 
   }
 }
 
-/// Where `setting` lies among `values`, in steps: between two of them where it is neither.
+/// Returns the position of `setting` among `values`, in steps; fractional between two of them.
 double place_among(const Parameter& parameter, const std::vector<ParameterValue>& values,
                    const ParameterValue& setting) {
   const double unit = encode(parameter.domain, setting);
@@ -177,7 +177,7 @@ void draw_cells(Svg& svg, const Frame& frame, const Surface& surface, const Valu
   for (std::size_t j = 0; j < surface.ys.size(); ++j) {
     for (std::size_t i = 0; i < surface.xs.size(); ++i) {
       const auto& cell = surface.expected[j][i];
-      // A little overlap, lest the ground shine through between the cells.
+      // Cells overlap slightly, so that the background does not show between them.
       svg.rectangle({frame.left + static_cast<double>(i) * width,
                      frame.bottom() - static_cast<double>(j + 1) * height},
                     width + 0.3, height + 0.3, cell ? svg_colour(scale.place(*cell)) : "#eeeeee");

@@ -1,7 +1,7 @@
 #pragma once
 
 // The plots of a search as SVG documents. Pure functions; thread-safe. Values that are not finite
-// count as failed, and settings outside the space are left out.
+// count as failed; settings outside the space are omitted.
 
 #include <functional>
 #include <span>
@@ -12,30 +12,31 @@
 namespace hocket {
 
 struct PlotLabels {
-  std::string title;      ///< of the study or the table
-  std::string objective;  ///< what the values are
-  /// A value with its unit.
+  std::string title;      ///< title of the study or the table
+  std::string objective;  ///< name of the objective
+  /// Formats a value with its unit.
   std::function<std::string(double)> text = [](double value) { return to_text(value); };
 };
 
-/// The value of each trial in their order, the best so far, and where trials failed.
+/// Plots the value of each trial in order, the best value so far, and the failed trials.
 std::string convergence_svg(std::span<const SearchTrial> trials, const PlotLabels& labels);
 
-/// Two objectives of each trial, the one on `x` and the first further one on `y`, and a line
-/// through those that no other trial beats in both.
+/// Plots two objectives of each trial, the first one on `x` and the first further one on `y`, with
+/// a line through the Pareto front.
 std::string front_svg(std::span<const SearchTrial> trials, const PlotLabels& x,
                       const PlotLabels& y);
 
-/// The belief along each parameter, the others as recommended, with what was measured anywhere.
+/// Plots the belief along each parameter, with the others at the recommendation, and all
+/// measurements.
 std::string slices_svg(const Space& space, std::span<const SearchTrial> trials,
                        const Explanation& explanation, const PlotLabels& labels);
 
-/// The belief over the two most important parameters, with the trials; says so where there is only
-/// one parameter.
+/// Plots the belief over the two most important parameters, with the trials; states that there is
+/// only one parameter if so.
 std::string contour_svg(const Space& space, std::span<const SearchTrial> trials,
                         const Explanation& explanation, const PlotLabels& labels);
 
-/// An axis a parameter, a line a trial.
+/// Plots parallel coordinates: one axis per parameter, one line per trial.
 std::string parallel_svg(const Space& space, std::span<const SearchTrial> trials,
                          const PlotLabels& labels);
 

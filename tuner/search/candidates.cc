@@ -14,7 +14,7 @@
 namespace hocket {
 namespace {
 
-/// Of the lattice at a time, so that what a model keeps for each point stays in the cache.
+/// Lattice points scored per call, so that the data a model keeps per point stays in the cache.
 constexpr std::size_t kScoredAtOnce = 2048;
 constexpr std::size_t kSurveyedLattice = 4096;
 constexpr std::size_t kFillingPoints = 512;
@@ -22,7 +22,7 @@ constexpr std::size_t kFillingStarts = 4;
 constexpr int kRounds = 8;
 constexpr std::uint64_t kLevelLimit = 33;
 
-/// Nothing is worse than no number, so that there is always an order.
+/// Returns the scores with NaN replaced by −∞, so that there is always an order.
 std::vector<double> scores_of(std::span<const UnitPoint> points, const Score& score) {
   auto scores = score(points);
   HOCKET_CHECK(scores.size() == points.size(), "a score a point");
@@ -53,7 +53,7 @@ Candidates::Candidates(const Space& space) : space_(space) {
 }
 
 void Candidates::sort_by_score(std::vector<Scored>& scored) {
-  // Stable, so that equal scores keep one order and a seed repeats.
+  // Stable, so that equal scores keep their order and results repeat for a seed.
   std::stable_sort(scored.begin(), scored.end(),
                    [](const Scored& a, const Scored& b) { return a.score > b.score; });
 }
@@ -82,7 +82,7 @@ std::vector<UnitPoint> Candidates::ranked_lattice(const Score& score, std::size_
   std::iota(order.begin(), order.end(), std::size_t{0});
   most = std::min(most, order.size());
   const auto end = order.begin() + static_cast<std::ptrdiff_t>(most);
-  // Equal scores keep the order of the lattice, so that a seed repeats.
+  // Equal scores keep the order of the lattice, so that results repeat for a seed.
   std::partial_sort(order.begin(), end, order.end(), [&](std::size_t a, std::size_t b) {
     return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
   });
@@ -104,7 +104,7 @@ std::vector<UnitPoint> Candidates::ranked(const Score& score, std::span<const Un
                                           std::uint64_t seed, std::size_t most) const {
   if (!lattice_.empty()) return ranked_lattice(score, most);
   auto scored = score_all(filling(seed), score);
-  // Rounding may have moved a known point over the edge of what is allowed.
+  // Rounding may have moved a known point into the excluded part of the space.
   std::vector<UnitPoint> allowed;
   std::copy_if(known.begin(), known.end(), std::back_inserter(allowed),
                [&](const UnitPoint& point) { return space_.allows(point); });

@@ -1,9 +1,10 @@
 #pragma once
 
-// Which points of a space an acquisition is asked about. A space of up to Space::kLatticeLimit
-// points is scored whole; in any other, points that fill it are scored and the best of them
-// improved one coordinate at a time, always on points that exist: no continuous optimum is ever
-// rounded. A point that a constraint excludes is never asked about. Immutable; thread-safe.
+// Chooses the points of a space at which an acquisition function is evaluated. A space of up to
+// Space::kLatticeLimit points is scored whole. In a larger space, points that fill it are scored
+// and the best of them are improved one coordinate at a time, always on points that exist: no
+// continuous optimum is ever rounded. Points that a constraint excludes are never scored.
+// Immutable; thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +15,7 @@
 
 namespace hocket {
 
-/// Scores snapped, allowed points, one to some thousands; higher is better.
+/// Scores snapped, allowed points, from one to a few thousand per call; higher is better.
 using Score = std::function<std::vector<double>(std::span<const UnitPoint>)>;
 
 class Candidates {
@@ -22,14 +23,15 @@ class Candidates {
   /// `space` must outlive this.
   explicit Candidates(const Space& space);
 
-  /// At most `most` points of the space in the order of falling score: of all of a small space,
-  /// else of some hundreds. The search starts from points that `seed` chooses and from `known`
-  /// points, which are snapped and allowed. Empty only where no way leads to an allowed point.
+  /// Returns up to `most` points of the space by falling score: out of all points of a small space,
+  /// out of some hundreds otherwise. The search starts from points chosen by `seed` and from the
+  /// `known` points, which must be snapped and allowed. Returns no point only if no allowed point
+  /// can be reached.
   std::vector<UnitPoint> ranked(const Score& score, std::span<const UnitPoint> known,
                                 std::uint64_t seed, std::size_t most = SIZE_MAX) const;
 
-  /// Every allowed point of a small space, else points that fill it, `known` ones and the lines
-  /// through them: for a score too dear to climb.
+  /// Returns every allowed point of a small space; otherwise points that fill the space, the
+  /// `known` points and the lines through them. For scores too expensive to climb.
   std::vector<UnitPoint> survey(std::span<const UnitPoint> known, std::uint64_t seed) const;
 
  private:
@@ -39,17 +41,18 @@ class Candidates {
   };
 
   static void sort_by_score(std::vector<Scored>& scored);
-  /// The points with their scores, best first.
+  /// Returns the points with their scores, best first.
   static std::vector<Scored> score_all(std::vector<UnitPoint> points, const Score& score);
 
   std::vector<UnitPoint> ranked_lattice(const Score& score, std::size_t most) const;
-  /// Points that fill the allowed part of the space.
+  /// Returns points that fill the allowed part of the space.
   std::vector<UnitPoint> filling(std::uint64_t seed) const;
 
-  /// Coordinate ascent from `start` until no line holds a better point.
+  /// Runs coordinate ascent from `start` until no line holds a better point or the round limit is
+  /// reached.
   Scored improve(Scored start, const Score& score) const;
-  /// `point` with other values of one coordinate, as far as they are allowed: every level where
-  /// they are few, else steps of many sizes.
+  /// Returns `point` with other allowed values of one coordinate: every level if there are few,
+  /// steps of many sizes otherwise.
   std::vector<UnitPoint> line(const UnitPoint& point, std::size_t dimension) const;
 
   const Space& space_;

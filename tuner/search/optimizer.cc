@@ -16,21 +16,21 @@
 namespace hocket {
 namespace {
 
-/// How many deviations below the mean a simulated point is scored, when the step was described and
-/// when it is nominal.
+/// Standard deviations below the mean at which a simulated point is scored, for a described and for
+/// a nominal step.
 constexpr double kOptimism = 1, kNominalOptimism = 2;
-/// Of the bounds between which values are believed to lie.
+/// Standard deviations to either side of the mean within which values are believed to lie.
 constexpr double kRegretDeviations = 2;
-/// Where a logarithm was measured so much lower than is believed of any point, the model is off.
+/// If a logarithm was measured lower than the belief at any point by this much, the model is wrong.
 constexpr double kClearlyLower = 0.15;
-/// Worse than any score, for points that are unlikely to complete.
+/// Penalty larger than any score, for points that are unlikely to complete.
 constexpr double kAskedLast = 1e6;
-/// Best observed points from which the acquisition is climbed as well.
+/// Number of best observed points from which the acquisition function is also climbed.
 constexpr std::size_t kKnownStarts = 3;
-/// Of a start with a donor's settings.
+/// Fewest filling points in an initial design with a donor's settings.
 constexpr std::size_t kFewestFillers = 2;
 
-/// Null where the simulator knows nothing of the space.
+/// Returns null if the simulator knows no parameter of the space.
 std::unique_ptr<Surrogate> make_simulator(const Space& space, std::optional<StepDescription> step) {
   if (auto model = StepModel::make(space, std::move(step)))
     return std::make_unique<StepSurrogate>(space, std::move(*model));
@@ -70,7 +70,7 @@ void Optimizer::use_process() {
 std::unique_ptr<InitialDesign> Optimizer::design_with(std::size_t fillers) const {
   if (!donor_) return sobol_design(space_, seed_, fillers);
   auto replayed = best_settings(*donor_);
-  // They stand in for fillers, but may all lie in one place.
+  // The donor's settings replace fillers, but may all lie close together.
   fillers =
       std::min(fillers, std::max(kFewestFillers, fillers - std::min(fillers, replayed.size())));
   return transferred_design(std::move(replayed), replay_reason(*donor_),
@@ -175,14 +175,14 @@ std::optional<Params> Optimizer::first_unasked() const {
 }
 
 std::optional<Suggestion> Optimizer::next_of_design() const {
-  // Coarse spaces repeat points; after this many the rest is better found by counting.
+  // Coarse spaces repeat points; beyond this limit enumeration finds the remaining points faster.
   const std::uint64_t limit = asked_.size() + 256;
   for (std::uint64_t index = 0; index < limit; ++index) {
     Params params = design_->point(index);
     if (asked_.contains(params)) continue;
     return Suggestion{std::move(params), design_->reason(index)};
   }
-  // A real range with no other number left in it counts as endless all the same.
+  // A real range counts as infinite even if no further number in it is left.
   if (space_.size() == UINT64_MAX) return std::nullopt;
   auto params = first_unasked();
   if (!params) return std::nullopt;
@@ -193,11 +193,12 @@ std::optional<Suggestion> Optimizer::suggest(const UnitPoint& point, double mean
                                              double incumbent) {
   Params params = space_.decode(point);
   std::string reason = surrogate_->basis() + " expects " + describe(mean, deviation);
-  // A belief in its own right: its doubt beside the noise, which all measurements have.
+  // The pending value carries the uncertainty of its belief in addition to the noise of every
+  // measurement.
   pending_[params] = {point, mean, deviation};
   survey_.reset();
   Suggestion suggestion{std::move(params), std::move(reason)};
-  // A difference of logarithms is a share.
+  // A difference of logarithms is a relative difference.
   const double gain = std::exp(log_expected_improvement(mean, deviation, incumbent));
   if (positive_) {
     suggestion.expected_improvement = gain;
@@ -250,7 +251,7 @@ double Optimizer::believed_of_best_told(const Survey& looked) const {
 }
 
 std::optional<Suggestion> Optimizer::next_of_process() {
-  // The incumbent is what the model believes, not the luckiest sample.
+  // The incumbent is the lowest believed mean, not the lowest noisy sample.
   const double incumbent = survey().belief.mean.minCoeff();
   const auto score = [&](std::span<const UnitPoint> points) {
     const Belief belief = surrogate_->believe(points);

@@ -1,15 +1,16 @@
 #pragma once
 
-// The model-based search: a surrogate says what to believe of each point, an acquisition what is
-// worth trying.
+// The model-based search: a surrogate predicts the objective at each point, and an acquisition
+// function ranks the points to try.
 //
-// Where the space holds the scheduler's knobs the surrogate is the simulator, calibrated on what
-// was measured (tuner/surrogate/step_surrogate.h): from the first trial on, with the described step
+// If the space contains knobs of the scheduler, the surrogate is the simulator, calibrated on the
+// measurements (tuner/surrogate/step_surrogate.h), from the first trial on, with the described step
 // or a nominal one. Otherwise it is a Gaussian process (tuner/surrogate/gaussian_surrogate.h) after
-// a start that fills the space. An earlier study adds its best settings to the start, and its mean
-// to the process, not to the simulator (tuner/search/transfer.h). Failed trials say where trials
-// fail (tuner/surrogate/feasibility.h), not how slow they are. Settings that were asked and not
-// told yet count as measured at their believed values, with that belief's doubt.
+// an initial design that fills the space. An earlier study adds its best settings to the initial
+// design, and its mean to the Gaussian process but not to the simulator (tuner/search/transfer.h).
+// Failed trials affect the probability of completion (tuner/surrogate/feasibility.h), not the
+// modelled value. Settings that were asked but not yet told count as measured at their believed
+// values, with the uncertainty of that belief.
 
 #include <map>
 #include <memory>
@@ -45,19 +46,20 @@ class Optimizer final : public Search {
     std::optional<double> value;
     double standard_error = 0;
   };
-  /// What is believed of the points that were looked at, after all that was told.
+  /// Beliefs about the candidate points, given everything told so far.
   struct Survey {
     std::vector<UnitPoint> points;
     Belief belief;
   };
 
-  /// From now on, and for what was told.
+  /// Switches the surrogate to a Gaussian process, which learns from everything told so far as
+  /// well.
   void use_process();
-  /// The default, a donor's best settings, and points that fill the space.
+  /// Returns a design of the default, a donor's best settings, and points that fill the space.
   std::unique_ptr<InitialDesign> design_with(std::size_t fillers) const;
   std::vector<Observation> observed() const;
   std::vector<UnitPoint> best_told() const;
-  /// Learns from all that was told and is pending. Requires a value.
+  /// Fits the surrogate to all told and pending observations. Requires at least one value.
   const Survey& survey() const;
   std::optional<Suggestion> next_of_design() const;
   std::optional<Suggestion> next_of_model();
@@ -65,9 +67,11 @@ class Optimizer final : public Search {
   std::optional<Suggestion> next_of_process();
   std::optional<Suggestion> suggest(const UnitPoint& point, double mean, double deviation,
                                     double incumbent);
-  /// Higher is better.
+  /// Returns the acquisition value of a point, with a penalty if it is unlikely to complete; higher
+  /// is better.
   double worth(const UnitPoint& point, double mean, double deviation, double incumbent) const;
-  /// The lowest of what was told, when that is clearly below what is believed of any point.
+  /// Returns the setting with the lowest measured mean if that is clearly below `score`, the lowest
+  /// score of any point; only with the simulator.
   std::optional<Recommendation> measured_below(double score) const;
   double believed_of_best_told(const Survey& looked) const;
   std::optional<Params> first_unasked() const;
@@ -80,11 +84,12 @@ class Optimizer final : public Search {
   Feasibility feasibility_;
   const bool step_is_described_;
   std::set<Params> asked_;
-  std::map<Params, Observation> pending_;  ///< as believed when they were asked
+  std::map<Params, Observation> pending_;  ///< with the belief at the time of asking
   std::vector<Told> told_;
-  std::size_t values_ = 0;  ///< of told_, those with a value
-  bool positive_ = true;    ///< all values; they are then modelled by their logarithms
-  /// Learns when it is needed, and what it says is kept until something changes.
+  std::size_t values_ = 0;  ///< entries of told_ that have a value
+  /// True while all values are positive; they are then modelled as logarithms.
+  bool positive_ = true;
+  /// Fitted on demand; its beliefs are cached in survey_ until something changes.
   mutable std::unique_ptr<Surrogate> surrogate_;
   bool uses_simulator_ = false;
   std::unique_ptr<Acquisition> acquisition_;

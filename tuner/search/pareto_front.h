@@ -1,6 +1,6 @@
 #pragma once
 
-// Which of several measurements no other one beats in every objective. Pure; thread-safe.
+// The Pareto front of measurements with several objectives. Pure; thread-safe.
 
 #include <cstddef>
 #include <span>
@@ -8,8 +8,9 @@
 
 namespace hocket {
 
-/// The indices, in order, of those `values` (of one size, lower is better) that no other dominates:
-/// is at most as high everywhere and lower somewhere. Of equal ones the first stays.
+/// Returns the indices, ascending, of the `values` (all of one size, lower is better) that no other
+/// dominates by being at most as high in every objective and lower in at least one. Of equal values
+/// the first stays.
 std::vector<std::size_t> pareto_front(std::span<const std::vector<double>> values);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
 #pragma once
 
-// When a search is over before its trials are used up. Pure; thread-safe.
+// Rules that end a search before its trials are used up. Pure; thread-safe.
 
 #include <memory>
 #include <optional>
@@ -9,15 +9,16 @@
 
 namespace hocket {
 
-/// What a search knows of its own progress. Shares are of the best value so far.
+/// Progress of a search, as far as the stop rules use it. Shares are relative to the best value so
+/// far.
 struct SearchProgress {
-  /// Of each suggestion that a model made, in order: the improvement that it expected.
+  /// Improvements expected by each suggestion of a model, in order.
   std::vector<double> expected_improvements = {};
-  /// By how much at most what is recommended is worse than the best of the space, as believed.
+  /// Believed upper bound on how much worse the recommendation is than the best of the space.
   std::optional<double> regret_bound = {};
-  /// Standard error of a trial's value; nothing when trials do not say.
+  /// Standard error of a trial's value; nothing if not reported.
   std::optional<double> noise = {};
-  /// Communication of the best trial that nothing hid; nothing when trials do not say.
+  /// Exposed communication of the best trial; nothing if not reported.
   std::optional<double> exposed = {};
 };
 
@@ -25,19 +26,19 @@ class StopRule {
  public:
   virtual ~StopRule() = default;
 
-  /// Why to stop, one line; nothing to go on.
+  /// Returns why to stop, in one line; nothing to continue.
   virtual std::optional<std::string> reason(const SearchProgress& progress) const = 0;
 };
 
-/// The last three suggestions expected less than 1 % each.
+/// Stops when the last three suggestions each expected less than 1 %.
 std::unique_ptr<StopRule> expected_improvement_rule();
-/// What is left to gain is less than the noise of a trial (Makarova et al., "Automatic Termination
-/// for Hyperparameter Optimization", AutoML 2022).
+/// Stops when the remaining gain is less than the noise of a trial (Makarova et al., "Automatic
+/// Termination for Hyperparameter Optimization", AutoML 2022).
 std::unique_ptr<StopRule> regret_rule();
-/// No exposed communication is left: the iteration takes as long as its computation.
+/// Stops when no exposed communication is left: the iteration takes as long as its computation.
 std::unique_ptr<StopRule> overlap_rule();
 
-/// All of them, in this order.
+/// Returns all rules, in this order.
 std::vector<std::unique_ptr<StopRule>> stop_rules();
 
 }  // namespace hocket

@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-/// On the scale that is modelled (tuner/surrogate/surrogate.h).
+/// Returns the donor's observations on the modelled scale (tuner/surrogate/surrogate.h).
 std::vector<Observation> observations_of(const Donor& donor, const Space& space) {
   const bool positive =
       std::ranges::all_of(donor.evaluations, [](const Evaluation& e) { return *e.value > 0; });
@@ -24,7 +24,7 @@ std::vector<Observation> observations_of(const Donor& donor, const Space& space)
   return observations;
 }
 
-/// `count` of `all`, evenly, the first and the last among them.
+/// Returns `count` of `all`, evenly spaced, including the first and the last.
 std::vector<Evaluation> thinned(const std::vector<Evaluation>& all, std::size_t count) {
   if (all.size() <= count) return all;
   std::vector<Evaluation> some;
@@ -32,8 +32,8 @@ std::vector<Evaluation> thinned(const std::vector<Evaluation>& all, std::size_t 
   return some;
 }
 
-/// By least squares, of the values over the donor's centred mean; 0 where they run against each
-/// other.
+/// Returns the least-squares slope of the values over the donor's centred mean; 0 if it is
+/// negative.
 double slope_of(const Eigen::VectorXd& centred, std::span<const double> values) {
   const double centre = mean(values);
   double products = 0;

@@ -13,7 +13,8 @@ namespace hocket {
 namespace {
 
 constexpr int kMaxDepth = 32;
-/// Each open bracket holds a sum and a product back; so do the outermost level and the comparison.
+/// Each open bracket keeps one sum and one product on the stack, as do the outermost level and the
+/// comparison.
 constexpr std::size_t kStackSize = 2 * (kMaxDepth + 2) + 1;
 constexpr std::size_t kQuoteLimitBytes = 80;
 
@@ -60,7 +61,7 @@ Result<Token> read_number_token(std::string_view rest) {
                number};
 }
 
-/// The token that `rest` starts with; `rest` is not empty and does not start with a space.
+/// Reads the token at the start of `rest`, which must not be empty or start with a space.
 Result<Token> read_token(std::string_view rest) {
   const char first = rest.front();
   if (is_digit(first) || first == '.') return read_number_token(rest);
@@ -84,7 +85,7 @@ Result<Token> read_token(std::string_view rest) {
                  (first == '=' ? "; equality is written ==" : ""));
 }
 
-/// The tokens of `text` and one at its end.
+/// Returns the tokens of `text` followed by an end token.
 Result<std::vector<Token>> read_tokens(std::string_view text) {
   std::vector<Token> tokens;
   for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
@@ -99,7 +100,7 @@ Result<std::vector<Token>> read_tokens(std::string_view text) {
 
 }  // namespace
 
-/// Reads one constraint by recursive descent.
+/// Parses one constraint by recursive descent.
 class ConstraintParser {
  public:
   ConstraintParser(std::vector<Token> tokens, std::span<const Parameter> parameters)
@@ -170,7 +171,8 @@ class ConstraintParser {
     constraint_.parameters_.push_back(place);
   }
 
-  /// A whole constraint of the form CHOICE == WORD, either way round; false when it is none.
+  /// Parses a whole constraint of the form CHOICE == WORD, in either order; false if it has another
+  /// form.
   Result<bool> words() {
     if (tokens_.size() != 4 || tokens_[1].kind != TokenKind::comparison) return false;
     const bool turned = !choices_of(tokens_[0]);
@@ -309,7 +311,7 @@ bool Constraint::holds(std::span<const double> numbers) const {
     case Comparison::equal:
       return left == right;
     case Comparison::unequal:
-      // Said so that no number differs from what is none.
+      // Written this way so that a comparison with NaN is false.
       return left < right || left > right;
   }
   return false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A condition on the parameters of a space that is known before anything is tried:
+// A condition on the parameters of a space, known before any trial:
 // `credit_bytes>=partition_bytes`, `batch*sequence*4096<=8G`, `order!=fifo`. Immutable;
 // thread-safe.
 //
@@ -10,9 +10,9 @@
 //     product    = factor { ("*" | "/") factor }
 //     factor     = NUMBER | PARAMETER | "(" sum ")" | "-" factor
 //
-// Numbers take the suffixes K, M and G (powers of 1024). CHOICE is a parameter that holds words; a
-// WORD that is no plain name stands in quotes. It is computed in doubles, and a comparison with a
-// result that is no number (0/0) is false.
+// Numbers take the suffixes K, M and G (powers of 1024). CHOICE is a parameter whose values are
+// words; a WORD that is not a plain name must be quoted. Expressions are evaluated in doubles; a
+// comparison with NaN (0/0) is false.
 
 #include <span>
 #include <string>
@@ -28,16 +28,16 @@ class Constraint {
  public:
   static constexpr std::size_t kMaxTextBytes = 1000;
 
-  /// Reads a constraint on `parameters`, which are valid; it names at least one of them.
+  /// Parses a constraint that names at least one of `parameters`, which must be valid.
   static Result<Constraint> parse(std::string_view text, std::span<const Parameter> parameters);
 
-  /// As it was written, without spaces around it.
+  /// Returns the text as written, without surrounding spaces.
   const std::string& text() const { return text_; }
 
-  /// The places of the parameters that it names, rising.
+  /// Returns the indices of the named parameters, ascending.
   const std::vector<std::size_t>& parameters() const { return parameters_; }
 
-  /// Whether it is met by `numbers`: number_of() of each parameter's value.
+  /// Returns whether `numbers`, the number_of() of each parameter's value, satisfy the constraint.
   bool holds(std::span<const double> numbers) const;
 
   bool operator==(const Constraint&) const = default;
@@ -59,11 +59,13 @@ class Constraint {
 
   std::string text_;
   std::vector<std::size_t> parameters_;
-  std::vector<Step> steps_;  ///< in postfix order; they leave both sides of the comparison
+  /// In postfix order; evaluation leaves both sides of the comparison on the stack.
+  std::vector<Step> steps_;
   Comparison comparison_ = Comparison::equal;
 };
 
-/// What a constraint sees of a value inside `domain`: the number, or the place of the choice.
+/// Returns the number that a constraint uses for a value inside `domain`: the number itself, or the
+/// index of a choice.
 double number_of(const Domain& domain, const ParameterValue& value);
 
 }  // namespace hocket

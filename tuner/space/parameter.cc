@@ -18,7 +18,7 @@ struct Overloaded : Visitors... {
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
-/// high − low without overflow.
+/// Returns high − low without overflow.
 std::uint64_t width(const IntegerRange& range) {
   return static_cast<std::uint64_t>(range.high) - static_cast<std::uint64_t>(range.low);
 }
@@ -28,12 +28,12 @@ std::int64_t offset_from(const IntegerRange& range, std::uint64_t offset) {
                                    std::min(offset, width(range)));
 }
 
-/// Bins of an integer range as a double: width + 1.
+/// Returns the number of bins of an integer range as a double: width + 1.
 double bins(const IntegerRange& range) {
   return static_cast<double>(width(range)) + 1.0;
 }
 
-/// log((low + offset) / low), exact for narrow ranges of large numbers too.
+/// Returns log((low + offset) / low), accurate for narrow ranges of large numbers as well.
 double log_ratio(const IntegerRange& range, double offset) {
   return std::log1p(offset / static_cast<double>(range.low));
 }
@@ -50,7 +50,7 @@ std::int64_t decode_integer(const IntegerRange& range, double unit) {
   const double offset =
       range.log ? static_cast<double>(range.low) * std::expm1(unit * log_ratio(range, bins(range)))
                 : unit * bins(range);
-  // Compared as doubles first: converting a double beyond 64 bits is undefined.
+  // Compared as doubles first: converting a double beyond 64 bits is undefined behaviour.
   if (offset >= static_cast<double>(width(range))) return range.high;
   return offset_from(range, static_cast<std::uint64_t>(offset));
 }
@@ -71,7 +71,7 @@ double decode_real(const RealRange& range, double unit) {
   return std::clamp(value, range.low, range.high);
 }
 
-/// The place of `value`, or the number of values when it is none of them.
+/// Returns the index of `value`, or the number of values if it is not one of them.
 std::size_t index_of(const Choices& choices, const std::string& value) {
   const auto& names = choices.names;
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), value) - names.begin());
@@ -84,7 +84,7 @@ std::size_t index_of(const Levels& levels, const ParameterValue& value) {
   return static_cast<std::size_t>(it - values.begin());
 }
 
-/// The middle of one of `count` equal bins.
+/// Returns the middle of the `index`-th of `count` equal bins.
 double encode_index(std::size_t index, std::size_t count) {
   HOCKET_CHECK(index < count, "only a value inside can be encoded");
   return (static_cast<double>(index) + 0.5) / static_cast<double>(count);
@@ -208,7 +208,7 @@ ParameterValue middle(const Domain& domain) {
             if (!range.log) return offset_from(range, width(range) / 2);
             const double root = std::sqrt(static_cast<double>(range.low)) *
                                 std::sqrt(static_cast<double>(range.high));
-            // Square roots of powers of two may fall a bit short of an integer.
+            // Products of square roots of powers of two may fall slightly short of an integer.
             const double offset = root * (1 + 1e-12) - static_cast<double>(range.low);
             if (offset >= static_cast<double>(width(range))) return range.high;
             return offset_from(range, static_cast<std::uint64_t>(std::max(offset, 0.0)));

@@ -1,11 +1,11 @@
 #pragma once
 
-// One dimension of a search space: its name, what it may hold, its default, and its place on the
-// unit interval, where the search works. Plain values; thread-compatible.
+// One dimension of a search space: its name, domain, default, and mapping to the unit interval, in
+// which searches work. Plain values; thread-compatible.
 //
-// Integers, levels and choices take bins of [0, 1): equal bins, or for a logarithmic integer the
-// bin from log v to log(v + 1). A value encodes as the middle of its bin, so every value can be
-// reached by uniform points. Reals map linearly, or on their logarithm.
+// Integers, levels and choices occupy bins of [0, 1): equal bins, or for a logarithmic integer the
+// bin from log v to log(v + 1). A value encodes as the middle of its bin, so uniform points can
+// reach every value. Reals map linearly, or on their logarithm.
 
 #include <cstdint>
 #include <string>
@@ -34,8 +34,7 @@ struct Choices {
   bool operator==(const Choices&) const = default;
 };
 
-/// Numbers in rising order, all of them integers or all of them reals; neighbours count as equally
-/// far apart.
+/// Ascending numbers, all integers or all reals; neighbouring levels count as equally far apart.
 struct Levels {
   std::vector<ParameterValue> values;
   bool operator==(const Levels&) const = default;
@@ -50,37 +49,38 @@ struct Parameter {
   bool operator==(const Parameter&) const = default;
 };
 
-/// Checks the name ([A-Za-z_][A-Za-z0-9_]*, not starting with HOCKET_) and the range (low ≤ high,
-/// finite, low > 0 where logarithmic), the choices (non-empty, unique, UTF-8) or the levels
-/// (non-empty, finite, rising, of one type).
+/// Checks the name ([A-Za-z_][A-Za-z0-9_]*, not starting with HOCKET_, or a knob of a region), the
+/// range (low ≤ high, finite, low > 0 if logarithmic), the choices (non-empty, unique, UTF-8) or
+/// the levels (non-empty, finite, ascending, of one type).
 Result<void> validate_domain(const Parameter& parameter);
 
-/// validate_domain(), and that the default is inside.
+/// Checks validate_domain(), and that the default is inside the domain.
 Result<void> validate(const Parameter& parameter);
 
-/// The value used when none is named: the middle of a range, rounded down (the geometric middle of
-/// a logarithmic one) or of the levels, or the first choice. Requires a valid domain.
+/// Returns the default when none is given: the middle of a range, rounded down (the geometric
+/// middle of a logarithmic one), the middle level, or the first choice. Requires a valid domain.
 ParameterValue middle(const Domain& domain);
 
-/// Number of distinct values, at most UINT64_MAX; a real range with low < high counts as that.
+/// Returns the number of distinct values, at most UINT64_MAX, which also stands for a real range
+/// with low < high.
 std::uint64_t size(const Domain& domain);
 
-/// The value as the domain holds it (an integer becomes a real where the range or the levels are
-/// real), or why it is not inside.
+/// Returns the value as the domain holds it (an integer becomes a real if the range or the levels
+/// are real), or an error that says why it is not inside.
 Result<ParameterValue> admit(const Domain& domain, const ParameterValue& value);
 
-/// Where `value` lies in [0, 1]. decode(encode(v)) == v for integers whose range (or ratio, where
-/// logarithmic) stays below 2^40. Requires a value inside.
+/// Returns the coordinate of `value` in [0, 1]. decode(encode(v)) == v for integers whose range (or
+/// ratio, if logarithmic) stays below 2^40. Requires a value inside.
 double encode(const Domain& domain, const ParameterValue& value);
 
-/// The value at `unit`, which is clamped to [0, 1]; always inside the domain.
+/// Returns the value at `unit`, which is clamped to [0, 1]; always inside the domain.
 ParameterValue decode(const Domain& domain, double unit);
 
-/// The `index`-th value, index < size(domain). Requires a domain that is not a real range, or a
-/// real range of one point.
+/// Returns the `index`-th value, index < size(domain). Requires a domain other than a real range of
+/// more than one point.
 ParameterValue value_at(const Domain& domain, std::uint64_t index);
 
-/// "an integer from 1 to 4", "one of fifo, priority"; for messages.
+/// Returns "an integer from 1 to 4", "one of fifo, priority"; for messages.
 std::string describe(const Domain& domain);
 
 }  // namespace hocket

@@ -51,7 +51,7 @@ Result<double> parse_real(std::string_view text) {
   return number;
 }
 
-/// Reads "LO..HI[:log]".
+/// Parses "LO..HI[:log]".
 template <class Range>
 Result<Domain> parse_range(std::string_view text, auto parse_number) {
   Range range;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Parameters as a command line writes them. Pure functions; thread-safe.
+// Parses the command-line form of parameters. Pure functions; thread-safe.
 
 #include <string_view>
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace hocket {
 
-/// Reads "NAME=int:LO..HI[:log]", "NAME=float:LO..HI[:log]", "NAME=levels:1,2,4" or
+/// Parses "NAME=int:LO..HI[:log]", "NAME=float:LO..HI[:log]", "NAME=levels:1,2,4" or
 /// "NAME=choice:A,B,C". Integers take the suffixes K, M and G (powers of 1024). Levels are integers
-/// where all of them are, else reals. The default is middle(domain).
+/// if all of them are, otherwise reals. The default is middle(domain).
 Result<Parameter> parse_parameter(std::string_view text);
 
-/// Reads "NAME=VALUE" and sets that default; NAME must be among `parameters`.
+/// Parses "NAME=VALUE" and sets that default; NAME must be one of `parameters`.
 Result<void> set_default(std::vector<Parameter>& parameters, std::string_view assignment);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
 #pragma once
 
-// One setting of the parameters of a sweep. Plain values; thread-compatible.
+// One setting: a value for each parameter of a study. Plain values; thread-compatible.
 
 #include <cstdint>
 #include <map>
@@ -17,14 +17,15 @@ using ParameterValue = std::variant<std::int64_t, double, std::string>;
 /// Name → value, ordered by name, so that equal settings compare equal.
 using Params = std::map<std::string, ParameterValue>;
 
-/// As a command line or an environment variable shows it: shortest text that reads back the same.
+/// Returns the text for a command line or an environment variable: the shortest that reads back the
+/// same.
 std::string to_text(const ParameterValue& value);
 
 nlohmann::json to_json(const ParameterValue& value);
-/// `{"NAME":value,…}`: integers, doubles (always with a fraction or exponent) and strings.
+/// Returns `{"NAME":value,…}`: integers, doubles (always with a fraction or exponent) and strings.
 nlohmann::json to_json(const Params& params);
 
-/// Refuses anything but an object of integers within 64 bits, finite numbers and strings.
+/// Parses an object of integers within 64 bits, finite numbers and strings; refuses anything else.
 Result<Params> params_from_json(const nlohmann::json& document);
 
 }  // namespace hocket

@@ -16,13 +16,13 @@ Domain searched(const Knob& knob, const ParameterValue& usual) {
   Levels levels;
   for (auto value = knob.tune_low; value <= knob.tune_high; value *= 2)
     levels.values.emplace_back(value);
-  // Such as 0, for none.
+  // The default may be no power of two, such as 0 for none.
   if (std::ranges::count(levels.values, usual) == 0)
     levels.values.insert(levels.values.begin(), usual);
   return levels;
 }
 
-/// Whether every value of `domain` is one of `knob`'s.
+/// Returns whether every value of `domain` is a value of `knob`.
 bool fits(const Domain& domain, const Knob& knob) {
   const Domain limits = allowed(knob);
   if (const auto* range = std::get_if<IntegerRange>(&domain)) {
@@ -57,7 +57,7 @@ Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> 
   for (const std::string& name : names) {
     if (!name.starts_with("regions.")) continue;
     const Knob& knob = *find_knob(name);
-    // A region does as the others do until it is told otherwise.
+    // A region follows the other regions unless it has a value of its own.
     const auto all = defaults->find(std::string(knob.name));
     const ParameterValue usual = all != defaults->end() ? all->second : ParameterValue(knob.low);
     parameters.push_back({name, searched(knob, usual), usual});
@@ -88,7 +88,7 @@ Result<ScheduleConfig> schedule_config_for(const Params& params) {
     if (!changed) return changed;
     config = std::move(*changed);
   }
-  // Those of one region may contradict each other.
+  // Knobs of one region may contradict each other.
   if (auto ok = validate(config); !ok) return failure(ok.error());
   return config;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Joins the search space to the scheduler's own knobs (core/step/schedule_config.h): a parameter
-// that has a knob's name sets that knob. Pure functions; thread-safe.
+// Maps parameters of the search space to the scheduler's knobs (core/step/schedule_config.h): a
+// parameter with a knob's name sets that knob. Pure functions; thread-safe.
 
 #include <span>
 #include <string>
@@ -15,18 +15,19 @@
 
 namespace hocket {
 
-/// The knobs as parameters over what is worth searching, powers of two where a knob is logarithmic,
-/// with the defaults of ScheduleConfig; only those in `names` when that is not empty. An unknown
-/// name is an error that lists the knobs.
+/// Returns the knobs as parameters over the values worth searching (powers of two if a knob is
+/// logarithmic), with the defaults of ScheduleConfig; only those in `names` unless that is empty.
+/// An error for an unknown name lists the knobs.
 Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> names = {});
 
 bool is_knob(std::string_view name);
 
-/// Checks that every parameter with a knob's name has that knob's type and stays within what the
-/// knob may hold.
+/// Checks that every parameter with a knob's name has that knob's type and stays within the knob's
+/// permitted values.
 Result<void> check_knobs(const Space& space);
 
-/// The default configuration with the parameters that are knobs put in; others have no effect.
+/// Returns the default configuration with the parameters that are knobs applied; others are
+/// ignored.
 Result<ScheduleConfig> schedule_config_for(const Params& params);
 
 }  // namespace hocket

@@ -80,7 +80,7 @@ Result<void> Space::apply_constraints() {
 }
 
 Error Space::contradiction(std::uint64_t left) const {
-  // By the place of a constraint: points that it excludes, and that it alone excludes.
+  // Per constraint: the number of points that it excludes, and that it alone excludes.
   std::vector<std::uint64_t> excluded(constraints_.size()), freed(constraints_.size());
   for_each_point([&](std::uint64_t, std::span<const double> numbers) {
     std::size_t last = 0, count = 0;

@@ -8,7 +8,8 @@ namespace hocket {
 namespace {
 
 constexpr double kLengthScale = 0.2;
-/// Of the completed trial that is everywhere; small, so that a failure counts at its own point.
+/// Weight of the completed prior trial that is added everywhere; small, so that a failure counts at
+/// its own point.
 constexpr double kPriorWeight = 0.1;
 
 }  // namespace

@@ -1,9 +1,10 @@
 #pragma once
 
-// Where trials complete and where they fail, learned from those that did. One thread at a time.
+// Estimates where trials complete and where they fail, from trials that were told. One thread at a
+// time.
 //
-// A Nadaraya-Watson estimate: near a point, the share of trials that completed, each weighted by
-// the Matérn kernel, with one completed trial's weight added everywhere.
+// A Nadaraya-Watson estimate: the share of trials near a point that completed, each weighted by the
+// Matérn kernel, with the weight of one completed prior trial added everywhere.
 
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 namespace hocket {
 
-/// A point that completes less likely is tried last, and not recommended.
+/// Least probability of completion; points below it are tried last and not recommended.
 inline constexpr double kUnlikely = 0.7;
 
 class Feasibility {
@@ -21,7 +22,7 @@ class Feasibility {
 
   void tell(const UnitPoint& point, bool completed);
 
-  /// That a trial at `point` completes: 1 while none has failed.
+  /// Returns the probability that a trial at `point` completes; 1 while no trial has failed.
   double probability(const UnitPoint& point) const;
 
  private:

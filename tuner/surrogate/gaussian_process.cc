@@ -17,12 +17,12 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using Hyperparameters = GaussianProcess::Hyperparameters;
 
-/// Points that hyperparameters are learned from, at most: an evaluation costs their number cubed.
+/// Most points from which hyperparameters are learned: an evaluation costs their number cubed.
 constexpr Index kLearnedFrom = 64;
-/// Evaluations that a start may take.
+/// Most evaluations per start of the optimiser.
 constexpr int kEvaluations = 30;
 
-/// Squared distances in one dimension between the rows of two sets of points.
+/// Returns the squared distances in one dimension between the rows of two sets of points.
 ArrayXXd squared_distances(const MatrixXd& a, const MatrixXd& b, Index dimension,
                            bool categorical) {
   const ArrayXXd difference =
@@ -31,19 +31,20 @@ ArrayXXd squared_distances(const MatrixXd& a, const MatrixXd& b, Index dimension
   return difference.square();
 }
 
-/// Matérn-5/2 correlation at squared scaled distance.
+/// Returns the Matérn-5/2 correlation at squared scaled distances.
 ArrayXXd matern(const ArrayXXd& squared) {
   const ArrayXXd root = (5 * squared).sqrt();
   return (1 + root + 5.0 / 3 * squared) * (-root).exp();
 }
 
-/// Its derivative with respect to the squared distance.
+/// Returns the derivative of matern() with respect to the squared distance.
 ArrayXXd matern_slope(const ArrayXXd& squared) {
   const ArrayXXd root = (5 * squared).sqrt();
   return -5.0 / 6 * (1 + root) * (-root).exp();
 }
 
-/// The lower Cholesky factor, with growing jitter where rounding has made the matrix indefinite.
+/// Returns the lower Cholesky factor; adds growing jitter if rounding has made the matrix
+/// indefinite.
 MatrixXd cholesky(MatrixXd covariance) {
   const double scale = covariance.diagonal().mean();
   double jitter = 1e-10;
@@ -55,14 +56,15 @@ MatrixXd cholesky(MatrixXd covariance) {
   HOCKET_CHECK(false, "a covariance with its own size on the diagonal is positive definite");
 }
 
-/// Solves covariance · x = values, given the covariance's lower factor.
+/// Solves covariance · x = values, given the lower Cholesky factor of the covariance.
 VectorXd solve(const MatrixXd& factor, const VectorXd& values) {
   return factor.transpose().triangularView<Eigen::Upper>().solve(
       factor.triangularView<Eigen::Lower>().solve(values));
 }
 
 /// The negative log posterior of the hyperparameters, up to a constant, and its gradient. The
-/// coordinates are logarithms: of q for each dimension, of signal and of noise variance.
+/// coordinates are logarithms: of q for each dimension, of the signal variance, and of the noise
+/// variance.
 class Posterior {
  public:
   Posterior(const MatrixXd& points, const VectorXd& values, const VectorXd& noise,
@@ -139,7 +141,7 @@ class Posterior {
   std::vector<ArrayXXd> distances_;
 };
 
-/// Keeps the best point that the optimiser has visited, so that its own failures do no harm.
+/// Keeps the best point that the optimiser visited, so that its failures do no harm.
 struct Descent {
   const Posterior& posterior;
   std::vector<double> best;
@@ -179,7 +181,7 @@ Hyperparameters most_likely(const Posterior& posterior) {
     try {
       optimizer.optimize(logs, loss);
     } catch (const std::exception&) {
-      // A line search that gives up; what it visited counts.
+      // The line search gave up; the points it visited count.
     }
   }
   HOCKET_CHECK(!descent.best.empty(), "the posterior is finite at every start");
@@ -196,7 +198,7 @@ GaussianProcess GaussianProcess::fit(MatrixXd points, const VectorXd& values, co
                "a value a point, a kind a dimension");
   HOCKET_CHECK(values.allFinite() && points.allFinite(), "a model of finite numbers");
   GaussianProcess process;
-  // Scales and variances need fewer points than the function itself.
+  // Hyperparameters need fewer points than the function itself.
   const Index step = (points.rows() + kLearnedFrom - 1) / kLearnedFrom;
   const auto some =
       Eigen::seq(points.rows() - 1 - (points.rows() - 1) / step * step, points.rows() - 1, step);
@@ -237,8 +239,9 @@ MatrixXd GaussianProcess::leave_one_out() const {
   const MatrixXd inverse_factor =
       factor_.triangularView<Eigen::Lower>().solve(MatrixXd::Identity(n, n));
   const MatrixXd inverse = inverse_factor.transpose() * inverse_factor;
-  // The mean at the fitted points is the smoother times the values. Leaving a value out is to put
-  // what the others say of it in its place: that is less by the value's residual.
+  // The mean at the fitted points is the smoother times the values. Leaving a value out is
+  // equivalent to replacing it by the prediction from the others, which lowers it by its
+  // leave-one-out residual.
   const MatrixXd smoother = MatrixXd::Identity(n, n) - noise_.asDiagonal() * inverse;
   const VectorXd residuals = weights_.cwiseQuotient(inverse.diagonal());
   const VectorXd values = factor_ * (factor_.transpose() * weights_);

@@ -1,11 +1,11 @@
 #pragma once
 
-// Gaussian process regression with a Matérn-5/2 kernel, one length scale a dimension (Rasmussen and
-// Williams, Gaussian Processes for Machine Learning, sections 2.2 and 4.2). Immutable once fitted;
-// thread-safe. Deterministic.
+// Gaussian process regression with a Matérn-5/2 kernel and one length scale per dimension
+// (Rasmussen and Williams, Gaussian Processes for Machine Learning, sections 2.2 and 4.2).
+// Immutable once fitted; thread-safe. Deterministic.
 //
-// A categorical dimension contributes distance 0 between equal coordinates and 1 between others.
-// Hyperparameters are the maximum a posteriori under priors meant for standardised values on the
+// A categorical dimension contributes distance 0 between equal coordinates and 1 between different
+// ones. Hyperparameters maximise the posterior under priors meant for standardised values on the
 // unit cube: log p(q) = −0.1 (q + 1/q) for each inverse squared length scale q, Gamma(2, 1) on the
 // signal variance, Gamma(1.1, 30) on the noise variance.
 
@@ -16,7 +16,7 @@ namespace hocket {
 
 class GaussianProcess {
  public:
-  /// What the model believes of the noise-free function.
+  /// Predictive distribution of the noise-free function.
   struct Prediction {
     Eigen::VectorXd mean;
     Eigen::VectorXd deviation;  ///< standard deviation, > 0
@@ -29,15 +29,16 @@ class GaussianProcess {
   };
 
   /// Fits `values` (standardised, finite) at the rows of `points` (at least one). Points may
-  /// repeat. `noise` is what is known of the noise variance of each value, beside that of all.
+  /// repeat. `noise` holds the known noise variance of each value, added to the noise variance
+  /// common to all.
   static GaussianProcess fit(Eigen::MatrixXd points, const Eigen::VectorXd& values,
                              const Eigen::VectorXd& noise, std::vector<bool> categorical);
 
-  /// For each row of `points`.
+  /// Returns the prediction for each row of `points`.
   Prediction predict(const Eigen::MatrixXd& points) const;
 
-  /// Column j: the mean at each fitted point of the process without the j-th value, whose
-  /// hyperparameters stay (section 5.4.2).
+  /// Returns a matrix whose column j holds the mean at each fitted point for the process without
+  /// the j-th value, with unchanged hyperparameters (section 5.4.2).
   Eigen::MatrixXd leave_one_out() const;
 
   const Hyperparameters& hyperparameters() const { return hyperparameters_; }
@@ -45,7 +46,7 @@ class GaussianProcess {
  private:
   GaussianProcess() = default;
 
-  /// Prior covariance of the function at the fitted points (rows) with it at `points` (columns).
+  /// Returns the prior covariance between the fitted points (rows) and `points` (columns).
   Eigen::MatrixXd covariance_with(const Eigen::MatrixXd& points) const;
 
   Eigen::MatrixXd points_;

@@ -11,10 +11,11 @@
 namespace hocket {
 namespace {
 
-/// The model rests on so many measurements at most, since its time grows with their square; and as
-/// many of the lowest are among them in any case.
+/// Most measurements that the model keeps, since its time grows with their square, and the number
+/// of the lowest that are always among them.
 constexpr std::size_t kKept = 256, kLowestKept = 64;
-/// Of a value that says nothing, where all are standardised.
+/// Upper bound on the known noise variance of a standardised value; at this size the value carries
+/// almost no information.
 constexpr double kMostNoise = 100;
 
 Eigen::MatrixXd rows(std::span<const UnitPoint> points) {
@@ -27,7 +28,8 @@ Eigen::MatrixXd rows(std::span<const UnitPoint> points) {
   return matrix;
 }
 
-/// Which of `values` to keep: all, or the lowest and some of the others, evenly by rank.
+/// Returns the indices of `values` to keep: all, or the lowest and some of the others, evenly by
+/// rank.
 std::vector<std::size_t> kept(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -48,7 +50,7 @@ std::vector<double> half_rank_warped(std::vector<double> values) {
   std::vector<double> sorted = values;
   std::ranges::sort(sorted);
   const double middle = median(values);
-  // Of the better half alone, as if the worse were its mirror image.
+  // Uses the better half alone, as if the worse half were its mirror image.
   double squares = 0;
   std::size_t better = 0;
   for (const double value : sorted) {
@@ -61,7 +63,7 @@ std::vector<double> half_rank_warped(std::vector<double> values) {
   const boost::math::normal normal;
   for (double& value : values) {
     if (value <= middle) continue;
-    // The middle of the ranks that equal values share.
+    // Equal values get the mean of the ranks that they share.
     const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), value);
     const double rank =
         (static_cast<double>(first - sorted.begin()) + static_cast<double>(last - sorted.begin())) /

@@ -1,9 +1,10 @@
 #pragma once
 
-// A Gaussian process alone as a surrogate (tuner/surrogate/gaussian_process.h), for spaces of which
-// nothing is known. Values are warped before: the worse half keeps its ranks and loses its
-// distances (half-rank warping, Song et al., "The Vizier Gaussian Process Bandit Algorithm", 2024,
-// section 4.2), since how bad a bad point is says little about where the best one lies.
+// A plain Gaussian process as surrogate (tuner/surrogate/gaussian_process.h), for spaces about
+// which nothing is known in advance. Values are warped first: the worse half keeps its ranks but
+// not its distances (half-rank warping, Song et al., "The Vizier Gaussian Process Bandit
+// Algorithm", 2024, section 4.2), since the distance of a bad point says little about the location
+// of the best one.
 
 #include <optional>
 #include <vector>
@@ -13,8 +14,8 @@
 
 namespace hocket {
 
-/// What becomes of the values before they are modelled. A search warps; who asks how well every
-/// value is predicted does not.
+/// Transformation of the values before they are modelled. A search warps; an assessment of how well
+/// every value is predicted does not.
 enum class Warp { none, worse_half };
 
 class GaussianSurrogate final : public Surrogate {
@@ -26,20 +27,21 @@ class GaussianSurrogate final : public Surrogate {
   double noise() const override;
   std::string basis() const override { return "a Gaussian process"; }
 
-  /// Column j: the mean at what was told and is pending, in that order, without the j-th value.
-  /// Requires fit().
+  /// Returns a matrix whose column j holds the mean without the j-th value. Rows and columns are
+  /// the told points that the model keeps, then the pending points. Requires fit().
   Eigen::MatrixXd leave_one_out() const;
 
  private:
   const Warp warp_;
   std::vector<bool> categorical_;
   std::optional<GaussianProcess> process_;
-  double centre_ = 0, scale_ = 1;  ///< of the values, which the process knows standardised
+  /// Mean and deviation by which the process's values are standardised.
+  double centre_ = 0, scale_ = 1;
 };
 
-/// `values` with the worse (larger) half replaced by normal quantiles of their ranks, scaled so
-/// that the better half, whose values stay, has the spread that a normal distribution would give
-/// it. Equal values stay equal.
+/// Returns `values` with the worse (larger) half replaced by normal quantiles of their ranks, with
+/// the standard deviation estimated from the better half, whose values stay. Equal values stay
+/// equal.
 std::vector<double> half_rank_warped(std::vector<double> values);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
 #pragma once
 
-// The covariance function of the searches' Gaussian processes. Pure; thread-safe.
+// Covariance function and distance of the Gaussian processes. Pure; thread-safe.
 
 #include <cmath>
 #include <cstddef>
@@ -8,17 +8,18 @@
 
 namespace hocket {
 
-/// Matérn, smoothness 5/2, unit variance, at `distance` in length scales (Rasmussen and Williams,
-/// Gaussian Processes for Machine Learning, equation 4.17).
+/// Returns the Matérn covariance with smoothness 5/2 and unit variance at `distance`, in length
+/// scales (Rasmussen and Williams, Gaussian Processes for Machine Learning, equation 4.17).
 inline double matern_5_2(double distance) {
   const double r = std::sqrt(5.0) * distance;
   return (1 + r + r * r / 3) * std::exp(-r);
 }
 
-/// How far apart two categories are in the unit cube.
+/// Distance between two categories in the unit cube.
 inline constexpr double kCategoryDistance = 0.5;
 
-/// Euclidean in the ordered dimensions, kCategoryDistance in a categorical one that differs.
+/// Returns the distance: Euclidean in ordered dimensions, kCategoryDistance per categorical
+/// dimension that differs.
 inline double unit_distance(const std::vector<double>& a, const std::vector<double>& b,
                             const std::vector<bool>& categorical) {
   double squared = 0;

@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-/// The open constants. Factors are logarithms.
+/// The open constants. Factors are stored as logarithms.
 enum Constant : Eigen::Index {
   kComputation,  ///< factor
   kBandwidth,    ///< factor on the time of a byte
@@ -21,9 +21,9 @@ enum Constant : Eigen::Index {
   kSplit,        ///< channel_split
   kSlowdown,     ///< factor on compute_slowdown
   kSlowdownPerChannel,
-  kSlowdownPerByte,  ///< for 64 MiB in flight
+  kSlowdownPerByte,  ///< at 64 MiB in flight
   kConstants,
-  // Of a nominal step alone: how the bytes of a layer grow with its place, and towards both ends.
+  // Nominal step only: growth of a layer's bytes with its position, and towards both ends.
   kTilt = kConstants,
   kBow,
   kNominalConstants,
@@ -33,8 +33,8 @@ struct Doubt {
   double expected, of_profile, of_nominal, difference;
 };
 
-// A profile's times are a few percent off, its link's constants some tens of percent, and what it
-// has not seen, such as several channels, is open.
+// A profile's times are a few percent off, its link constants some tens of percent, and effects
+// that it has not seen, such as several channels, are open.
 constexpr std::array<Doubt, kNominalConstants> kDoubts{{{0, 0.05, 0.5, 0.01},
                                                         {0, 0.3, 0.5, 0.02},
                                                         {0, 0.5, 1.2, 0.05},
@@ -59,13 +59,14 @@ constexpr std::array<StepModel::Meaning, kNominalConstants> kMeanings{
      {"layer_bow", "how bytes grow towards both ends (logarithm)", false}}};
 
 constexpr double kSlowdownBytes = 64 << 20;
-/// What a profile reports as no slow-down may be a little.
+/// Least slow-down: a profile that reports none may have missed a small one.
 constexpr double kLeastSlowdown = 0.002;
 constexpr int kNominalLayers = 16;
-/// The first has no iteration before it; from the second on they are alike, but in odd steps.
+/// The first iteration has no predecessor; from the second on they are alike, except in unusual
+/// steps.
 constexpr std::int64_t kIterations = 2;
 
-/// A step of one second of which computation is 60 %, and 192 MiB that take 55 % on the link.
+/// Returns a step of one second with 60 % computation and 192 MiB that take 55 % on the link.
 StepDescription nominal_step() {
   constexpr double second_ns = 1e9, bytes = 192 << 20;
   StepDescription step;
@@ -80,7 +81,7 @@ StepDescription nominal_step() {
   return step;
 }
 
-/// Moves bytes between layers: weight exp(tilt · x + bow · (2x² − 2/3)) at place x in [−1, 1].
+/// Moves bytes between layers: weight exp(tilt · x + bow · (2x² − 2/3)) at position x in [−1, 1].
 void shape_layers(std::vector<StepLayer>& layers, double tilt, double bow) {
   double bytes = 0, weights = 0;
   std::vector<double> weight;
@@ -111,7 +112,7 @@ std::int64_t integer(const ParameterValue& value, std::int64_t otherwise) {
   return number ? *number : otherwise;
 }
 
-/// Whether some parts depend on what the simulator knows beside the number of streams.
+/// Returns whether the step has communication, which knobs other than the number of streams affect.
 bool communicates(const StepDescription& step) {
   return std::ranges::any_of(step.layers,
                              [](const StepLayer& l) { return l.parameter_bytes > 0; }) ||
@@ -139,7 +140,7 @@ std::optional<StepModel> StepModel::make(const Space& space, std::optional<StepD
     model.deviation_[i] = model.nominal_ ? doubt.of_nominal : doubt.of_profile;
     model.difference_[i] = doubt.difference * (model.nominal_ ? 2 : 1);
   }
-  // A description says which it is, but seldom from having seen several channels.
+  // A description states channel_split, but is rarely based on several channels.
   if (!model.nominal_) model.expected_[kSplit] = std::clamp(model.step_.channel_split, 0.1, 0.8);
   return model;
 }
@@ -154,7 +155,7 @@ StepModel::Meaning StepModel::meaning(Eigen::Index constant) {
 }
 
 StepModel::Constants StepModel::admit(Constants constants) const {
-  // Beyond four deviations of what was believed something else is wrong, for the surrogate to
+  // A constant beyond four prior deviations points to another error, which the surrogate must
   // learn.
   for (Eigen::Index i = 0; i < constants.size(); ++i) {
     constants[i] = std::clamp(constants[i], expected_[i] - 4 * deviation_[i],
@@ -176,7 +177,8 @@ ScheduleConfig StepModel::config(const Params& params) const {
     if (name == "comm_channels" || name == "channels")
       config.comm_channels = static_cast<int>(std::clamp<std::int64_t>(integer(value, 1), 1, 16));
     if (name == "order") {
-      // The most urgent first, however the ranks agree on it.
+      // The simulator models negotiated order for every order that starts the most urgent
+      // collective first.
       const auto* order = std::get_if<std::string>(&value);
       config.order =
           !order || *order == "fifo" ? CollectiveOrder::fifo : CollectiveOrder::negotiated;
@@ -239,7 +241,7 @@ double StepModel::Step::log_time_at_least(const ScheduleConfig& config) const {
   const PartCost& cost = step.collective;
   const double spread = 1 + step.channel_split * (config.comm_channels - 1);
   const auto communicate = [&](std::int64_t whole) {
-    // Buckets, pieces and stages of collectives have other parts than the plan would make.
+    // A cluster, or buckets, pieces and stages, divide collectives into other parts than these.
     if (whole == 0 || step.cluster || is_partitioned(config)) return;
     const auto bytes = static_cast<double>(whole);
     const auto parts = static_cast<double>(part_count(whole, config.partition_bytes));

@@ -1,12 +1,11 @@
 #pragma once
 
-// The simulator as a function of a search space: the iteration time of a step under a setting of
-// the scheduler's knobs, with the constants that no profile knows exactly left open. Immutable;
-// thread-safe.
+// The simulator as a function of a search space: the iteration time of a step under given knobs,
+// with the constants that no profile knows exactly as open parameters. Immutable; thread-safe.
 //
-// The step is the one that a profile described or, without one, a nominal step whose proportions
-// are open, too: all that is then assumed is that gradients are cut, sent within a credit window
-// and awaited by the next forward pass. Its times are in units of the measured default.
+// The step comes from a profile; without one it is a nominal step whose proportions are open as
+// well. The nominal step assumes only that gradients are cut, sent within a credit window and
+// awaited by the next forward pass. Its times are in units of the measured default.
 
 #include <Eigen/Core>
 #include <optional>
@@ -23,40 +22,43 @@ namespace hocket {
 
 class StepModel {
  public:
-  /// One value for each open constant, each on a scale on which its doubt is about normal.
+  /// One value per open constant, each on a scale on which its uncertainty is about normal.
   using Constants = Eigen::VectorXd;
 
-  /// Nothing when no parameter of `space` is a knob that the simulator knows. `step` must validate.
+  /// Creates the model. Returns nothing if no parameter of `space` is a knob that the simulator
+  /// knows, or if the step does not communicate. `step` must validate.
   static std::optional<StepModel> make(const Space& space, std::optional<StepDescription> step);
 
   bool is_nominal() const { return nominal_; }
-  /// Whether every parameter of `space` is a knob that the simulator knows.
+  /// Returns whether the simulator knows every parameter of `space`.
   static bool knows_all(const Space& space);
-  /// What is believed of the constants before anything is measured; independent of each other.
+  /// Return the means and standard deviations of the constants before any measurement; the
+  /// constants are independent of each other.
   const Constants& expected() const { return expected_; }
   const Constants& deviation() const { return deviation_; }
-  /// Steps for differences, small and larger than the simulator's own jumps.
+  /// Returns the step widths for finite differences: small, but larger than the simulator's own
+  /// jumps.
   const Constants& difference() const { return difference_; }
-  /// A constant as people know it; a factor is kept as its logarithm.
+  /// Description of a constant for people; a factor is stored as its logarithm.
   struct Meaning {
     std::string_view name, text;
     bool is_factor;
   };
   /// Requires an index into expected().
   static Meaning meaning(Eigen::Index constant);
-  /// The nearest constants that mean something.
+  /// Returns the nearest valid constants.
   Constants admit(Constants constants) const;
 
-  /// The knobs that `params` sets, among those that the simulator knows.
+  /// Returns the configuration given by the knobs in `params` that the simulator knows.
   ScheduleConfig config(const Params& params) const;
 
-  /// The step under certain constants. Immutable; thread-safe.
+  /// The step under given constants. Immutable; thread-safe.
   class Step {
    public:
-    /// Logarithm of the steady period in ns.
+    /// Returns the logarithm of the steady period in ns.
     double log_time(const ScheduleConfig& config) const;
-    /// Never above log_time(), and computed at once: all the computation, all parts through the
-    /// channels, and all parts through the credit window.
+    /// Returns a lower bound of log_time() without simulation: the maximum of all computation, all
+    /// parts through the channels, and all parts through the credit window.
     double log_time_at_least(const ScheduleConfig& config) const;
 
    private:
@@ -64,7 +66,8 @@ class StepModel {
     explicit Step(StepDescription step);
 
     StepDescription step_;
-    std::optional<PreparedStep> prepared_;  ///< nothing where no description may hold the constants
+    /// Absent if the constants are outside what a step description may hold.
+    std::optional<PreparedStep> prepared_;
   };
   Step with(const Constants& constants) const;
 

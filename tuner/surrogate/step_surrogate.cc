@@ -14,38 +14,38 @@
 namespace hocket {
 namespace {
 
-// b, the trust in the simulator's ratios.
+// Prior of b, the trust in the simulator's ratios, and its upper bound.
 constexpr double kTrust = 1, kTrustDeviation = 0.15, kMostTrust = 1.5;
 
-constexpr double kLengthScale = 0.4;  // of the discrepancy, in the unit cube
+constexpr double kLengthScale = 0.4;  // length scale of the discrepancy, in the unit cube
 constexpr double kDegreesOfFreedom = 4;
-/// Of an outlier, standard deviation.
+/// Standard deviation of the largest outlier.
 constexpr double kMostOutlier = 0.5;
 
-// The standard deviations that are tried, and what is expected of them beforehand.
+// Standard deviations that are tried, and their priors.
 constexpr std::array kNoises{0.005, 0.008, 0.012, 0.018, 0.027, 0.04, 0.06, 0.09};
 constexpr std::array kDiscrepancies{0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64};
 constexpr double kExpectedNoise = 0.025, kNoiseSpread = 0.5;
 constexpr double kExpectedDiscrepancy = 0.01, kDiscrepancySpread = 1.2;
-/// Where parameters are tuned of which the simulator knows nothing.
+/// Prior discrepancy if the simulator does not know every parameter.
 constexpr double kExpectedDiscrepancyOfOthers = 0.1;
 
 constexpr int kRounds = 2;
-/// A Gauss-Newton step that promises less than this of log posterior is not worth its simulations.
+/// Least expected gain in log posterior for which a Gauss-Newton step is worth its simulations.
 constexpr double kWorthAStep = 0.05;
 
-/// A line that is off by more, in logarithms of time, is drawn anew.
+/// Error, in logarithms of time, from which a linear approximation is recomputed.
 constexpr double kStale = 0.01;
 constexpr double kLeastTrust = 1e-3;
 
-/// How far times of constants from before are taken to be off, at first, and over how many points
-/// what they were is remembered.
+/// Initial error assumed for times from earlier constants, and the number of points over which it
+/// is averaged.
 constexpr double kSlack = 0.05, kSlackMemory = 16;
-/// How many points are averaged over the posterior, and over how many pairs of its draws.
+/// Number of points that are averaged over the posterior, and of pairs of posterior draws.
 constexpr std::size_t kAveragedPoints = 64;
 constexpr int kDrawPairs = 4;
 
-/// A value other than about the simulated one is in another unit.
+/// Difference from the simulated logarithm of time beyond which a value has another unit.
 constexpr double kSameUnit = 0.7;
 
 template <std::size_t N>
@@ -61,7 +61,7 @@ double log_prior(double value, double expected, double spread) {
   return -z * z / 2;
 }
 
-/// log N(residual; 0, covariance), up to a constant.
+/// Returns log N(residual; 0, covariance), up to a constant.
 double log_likelihood(const Eigen::VectorXd& residual, const Eigen::MatrixXd& covariance) {
   const Eigen::LLT<Eigen::MatrixXd> factor(covariance);
   if (factor.info() != Eigen::Success) return -INFINITY;
@@ -140,7 +140,8 @@ void StepSurrogate::fit(std::span<const Observation> told, std::span<const Obser
   observations_.resize(told_);
   configs_.resize(told_);
   kernel_.conservativeResize(static_cast<Eigen::Index>(told_), static_cast<Eigen::Index>(told_));
-  // One by one, whenever it is asked for: what is learned depends on what was told alone.
+  // Calibrated one observation at a time, whenever fit() is called: the result depends only on the
+  // sequence of told observations.
   for (; told_ < told.size(); ++told_) {
     add(told[told_]);
     if (told_ == 0) anchor();
@@ -205,7 +206,7 @@ void StepSurrogate::weigh(const Eigen::VectorXd& residual) {
     const double z =
         std::max(0.0, residual[i]) / std::hypot(hyper_.noise, hyper_.discrepancy, error);
     const double weight = std::min(1.0, (kDegreesOfFreedom + 1) / (kDegreesOfFreedom + z * z));
-    // No outlier is many times as slow: there it is the model that is off.
+    // Outliers have a bounded size: beyond it the model is wrong.
     const double least = std::min(1.0, std::hypot(hyper_.noise, error) / kMostOutlier);
     weights_[i] = std::max(weight, least * least);
   }
@@ -221,7 +222,7 @@ StepSurrogate::Hyperparameters StepSurrogate::most_likely(
            log_prior(hyper.noise, kExpectedNoise, kNoiseSpread) +
            log_prior(hyper.discrepancy, expected_discrepancy, kDiscrepancySpread);
   };
-  // Uphill from where they were, one step of one of the two at a time.
+  // Climbs from the current values, one grid step of one of the two at a time.
   std::size_t noise = nearest(kNoises, hyper_.noise);
   std::size_t discrepancy = nearest(kDiscrepancies, hyper_.discrepancy);
   double best = score(noise, discrepancy);
@@ -276,7 +277,7 @@ void StepSurrogate::draw_lines(const std::vector<Eigen::Index>& observations) {
     Eigen::VectorXd moved = constants_;
     moved[k] += model_.difference()[k];
     const double step = admit(moved)[k] - constants_[k];
-    // At the upper end of what it may be the difference is taken downwards.
+    // At the upper bound of the constant, uses a backward difference.
     moved[k] = step > 0 ? constants_[k] + step : constants_[k] - model_.difference()[k];
     const Simulator there = simulator(moved);
     for (const Eigen::Index i : observations) {
@@ -295,13 +296,13 @@ void StepSurrogate::calibrate() {
     const Eigen::MatrixXd slope = jacobian();
     const Eigen::VectorXd residual = measured - values_;
     weigh(residual);
-    // Of the values when all constants are as expected.
+    // Passes the residual of the linearised model with all constants at their priors.
     hyper_ = most_likely(residual + slope * (constants_ - expected_),
                          slope * deviation_.cwiseAbs2().asDiagonal() * slope.transpose());
     rest_.compute(covariance_of_rest(hyper_));
     if (!move_constants(measured, slope)) break;
   }
-  // What no step explained after all is the simulator's error, or noise.
+  // A residual that no step explains is the simulator's error or noise.
   const Eigen::VectorXd residual = measured - values_;
   weigh(residual);
   const Hyperparameters unexplained =
@@ -348,10 +349,11 @@ void StepSurrogate::simulate_best(const Simulator& by,
     if (point->fit != 0) continue;
     point->log_ratio = by.step.log_time_at_least(point->config) - by.default_log_time;
   }
-  // From the most promising on, until so many are known that the others promise to be worse.
+  // Simulates from the most promising point on, until enough times are known and the remaining
+  // lower bounds are worse.
   std::vector<Simulated*> order = points;
   std::ranges::stable_sort(order, {}, &Simulated::log_ratio);
-  std::vector<double> best;  // a heap of the lowest, the highest of them in front
+  std::vector<double> best;  // heap of the lowest ratios, with the highest of them in front
   double slack = kSlack;
   for (Simulated* point : order) {
     if (point->fit != fits_) {
@@ -410,7 +412,8 @@ void StepSurrogate::average_over_posterior(const std::vector<Simulated*>& points
                       return std::pair(belief.mean[a], a) < std::pair(belief.mean[b], b);
                     });
 
-  // The same draws each time, in pairs of opposite sign, so that beliefs move only with the data.
+  // The draws are the same each time, in pairs of opposite sign, so that beliefs change only with
+  // the data.
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   const Eigen::MatrixXd factor = covariance_.llt().matrixL();
@@ -441,7 +444,7 @@ void StepSurrogate::average_over_posterior(const std::vector<Simulated*>& points
     shift += moved / static_cast<double>(averaged);
     doubt += variance / static_cast<double>(averaged);
   }
-  // The others are taken to move as these do.
+  // The other points are assumed to shift by the average of these.
   for (std::size_t rank = averaged; rank < order.size(); ++rank) {
     const Eigen::Index i = order[rank];
     belief.mean[i] += std::max(0.0, shift);

@@ -1,20 +1,20 @@
 #pragma once
 
-// The simulator as a surrogate: its constants are calibrated on what was measured, and a Gaussian
-// process learns what it gets wrong (Kennedy and O'Hagan, J. R. Stat. Soc. B 2001).
+// The simulator as a surrogate: its constants are calibrated on the measurements, and a Gaussian
+// process learns its remaining error (Kennedy and O'Hagan, J. R. Stat. Soc. B 2001).
 //
 //     log y(x) = a + b · (log sim(x; θ) − log sim(default; θ)) + δ(x) + noise
 //
-// θ and b are normal beforehand, b clipped to [0, 1.5]; a is 0 where values are nanoseconds of the
-// described step, and else such that the default comes out; δ is a Gaussian process with a
-// Matérn-5/2 kernel. They are found together by Gauss-Newton steps on the posterior, in which δ and
-// the noise make one covariance; how large those two are maximises the marginal likelihood of the
-// linearised model. A value far above what is believed counts less, as under Student's t: outliers
-// of measured times are slow.
+// θ and b have normal priors, with b clipped to [0, 1.5]. a is 0 if values are nanoseconds of the
+// described step, otherwise such that the default is predicted exactly. δ is a Gaussian process
+// with a Matérn-5/2 kernel. θ and b are found together by Gauss-Newton steps on the posterior, in
+// which δ and the noise form one covariance; the sizes of those two maximise the marginal
+// likelihood of the linearised model. A value far above the prediction has less weight, as under
+// Student's t: outliers of measured times are slow.
 //
-// What is believed of a point is the mean over the posterior of θ (Laplace's approximation), not
-// the value at its mode: the simulated time jumps where one part more fits, and where exactly is
-// not known.
+// The belief at a point is the mean over the posterior of θ (Laplace's approximation), not the
+// value at its mode: the simulated time jumps where one more part fits, and the exact location of
+// the jump is not known.
 
 #include <Eigen/Cholesky>
 #include <map>
@@ -26,17 +26,18 @@
 
 namespace hocket {
 
-/// An open constant of the model, before and after the measurements: means and deviations.
+/// An open constant of the model before and after the measurements, with means and standard
+/// deviations.
 struct CalibratedConstant {
   std::string name, meaning;
-  bool is_factor = false;  ///< kept as its logarithm
+  bool is_factor = false;  ///< the values are logarithms of a factor
   double expected = 0, expected_deviation = 0;
   double calibrated = 0, deviation = 0;
 };
 
 struct StepCalibration {
   std::vector<CalibratedConstant> constants;  ///< θ, then b
-  /// Standard deviations of logarithms, as expected and as measured.
+  /// Standard deviations of logarithms: priors and estimates from the measurements.
   double expected_noise = 0, noise = 0;
   double expected_discrepancy = 0, discrepancy = 0;
 };
@@ -58,13 +59,13 @@ class StepSurrogate final : public Surrogate {
     double noise = 0.03;
     double discrepancy = 0.02;  ///< standard deviation of δ
   };
-  /// A simulated point.
+  /// Simulated time of one point.
   struct Simulated {
     ScheduleConfig config;
-    double log_ratio = 0;  ///< of its time to the default's; of constants from before, maybe
-    int fit = 0;           ///< of which fit(); 0: a lower bound
+    double log_ratio = 0;  ///< log of its time over the default's, possibly from earlier constants
+    int fit = 0;           ///< number of the fit() that computed it; 0: a lower bound
   };
-  /// The line through what an observation was predicted to be, where constants were `at`.
+  /// Linear approximation of an observation's prediction around the constants `at`.
   struct Slope {
     double value = 0;
     Eigen::VectorXd at, slope;
@@ -72,26 +73,28 @@ class StepSurrogate final : public Surrogate {
 
   void add(const Observation& observation);
   void anchor();
-  /// Moves the constants to where the observations so far want them.
+  /// Fits the constants to the observations so far.
   void calibrate();
   Eigen::VectorXd measured() const;
-  /// Of the observations, at constants_. Lines that no longer foretell well are drawn anew.
+  /// Returns the derivatives of the predicted observations at constants_. Recomputes linear
+  /// approximations that no longer predict well.
   Eigen::MatrixXd jacobian();
   void draw_lines(const std::vector<Eigen::Index>& observations);
   void weigh(const Eigen::VectorXd& residual);
-  /// Under which `left`, of which the constants explain `of_constants`, is most likely.
+  /// Returns the hyperparameters under which the residuals `left`, with covariance `of_constants`
+  /// due to the constants, are most likely.
   Hyperparameters most_likely(const Eigen::VectorXd& left,
                               const Eigen::MatrixXd& of_constants) const;
-  /// Of the constants, beforehand and by what was measured.
+  /// Returns the posterior precision of the constants: prior plus measurements.
   Eigen::MatrixXd precision_with(const Eigen::MatrixXd& slope) const;
-  /// One step of Gauss and Newton; false when none is worth it.
+  /// Takes one Gauss-Newton step; returns false if no step is worthwhile.
   bool move_constants(const Eigen::VectorXd& measured, const Eigen::MatrixXd& slope);
   double kernel(const UnitPoint& a, const UnitPoint& b) const;
   Eigen::VectorXd noise_variances(double noise) const;
-  /// Of what the simulator leaves over at the observed points: discrepancy and noise.
+  /// Returns the covariance of the residuals at the observed points: discrepancy and noise.
   Eigen::MatrixXd covariance_of_rest(const Hyperparameters& hyper) const;
   Eigen::VectorXd admit(Eigen::VectorXd constants) const;
-  /// The model at some constants.
+  /// The model at given constants.
   struct Simulator {
     StepModel::Step step;
     double default_log_time = 0, trust = 1;
@@ -102,9 +105,9 @@ class StepSurrogate final : public Surrogate {
   };
   Simulator simulator(const Eigen::VectorXd& constants) const;
   double predicted(const Simulator& by, double log_ratio) const;
-  /// The value of the observations from `first` on.
+  /// Returns the predicted values of the observations from index `first` on.
   Eigen::VectorXd predict_observed(const Eigen::VectorXd& constants, std::size_t first = 0) const;
-  /// Makes the times of the points that may be the best exact.
+  /// Simulates the points that may be among the best, so that their times are exact.
   void simulate_best(const Simulator& by, const std::vector<Simulated*>& points) const;
   void average_over_posterior(const std::vector<Simulated*>& points, Belief& belief) const;
 
@@ -112,21 +115,21 @@ class StepSurrogate final : public Surrogate {
   const StepModel model_;
   std::vector<bool> categorical_;
   const UnitPoint default_point_;
-  Eigen::VectorXd expected_, deviation_;  ///< of constants_, beforehand
+  Eigen::VectorXd expected_, deviation_;  ///< priors of constants_
 
   std::vector<Observation> observations_;  ///< told, then pending
-  std::vector<ScheduleConfig> configs_;    ///< of the observations
+  std::vector<ScheduleConfig> configs_;    ///< one per observation
   std::size_t told_ = 0;
   double offset_ = 0;           ///< a
   Eigen::VectorXd constants_;   ///< θ, then b
-  Eigen::MatrixXd covariance_;  ///< of constants_
-  Eigen::VectorXd values_;      ///< of what was told, as predicted at constants_
-  std::vector<Slope> slopes_;   ///< of the same
+  Eigen::MatrixXd covariance_;  ///< covariance of constants_
+  Eigen::VectorXd values_;      ///< predictions of the told observations at constants_
+  std::vector<Slope> slopes_;   ///< linear approximations of values_
   Hyperparameters hyper_;
-  Eigen::MatrixXd kernel_;            ///< of the observations, of unit variance
-  Eigen::VectorXd weights_;           ///< of the observations, at most 1
+  Eigen::MatrixXd kernel_;            ///< correlations between the observations, of unit variance
+  Eigen::VectorXd weights_;           ///< weights of the observations, at most 1
   Eigen::LLT<Eigen::MatrixXd> rest_;  ///< covariance_of_rest(), factored
-  Eigen::VectorXd dual_;              ///< its inverse times what the simulator leaves over
+  Eigen::VectorXd dual_;              ///< inverse of rest_ times the residuals of the simulator
   std::map<UnitPoint, Simulated> cache_;
   int fits_ = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a search believes of the points that it has not measured, learned from those that it has.
-// One thread at a time. Deterministic.
+// The model of the objective that a search learns from its trials. One thread at a time.
+// Deterministic.
 
 #include <Eigen/Core>
 #include <span>
@@ -12,18 +12,19 @@
 
 namespace hocket {
 
-/// A value on the scale that is modelled: the objective's logarithm where all values are positive.
+/// A value on the modelled scale: the objective's logarithm if all values are positive.
 struct Observation {
   UnitPoint point;
   double value = 0;
-  double standard_error = 0;  ///< of `value`, beside the noise between trials; 0: not known
+  /// Standard error of `value`, in addition to the noise between trials; 0 if not known.
+  double standard_error = 0;
 };
 
-/// A recommendation is the point whose mean plus so many deviations is lowest: what is uncertain
-/// may be worth a trial, but is not worth betting a training run on.
+/// The recommendation minimises the mean plus this many standard deviations: an uncertain point may
+/// be worth a trial, but is not worth the risk for a training run.
 inline constexpr double kCaution = 1;
 
-/// Of the noise-free objective.
+/// Predictive distribution of the noise-free objective.
 struct Belief {
   Eigen::VectorXd mean;
   Eigen::VectorXd deviation;  ///< standard deviation, > 0
@@ -33,19 +34,19 @@ class Surrogate {
  public:
   virtual ~Surrogate() = default;
 
-  /// Learns from `told` (at least one; points may repeat), which goes on where the last call's
-  /// ended, and takes `pending` points, which are being measured, at the values that were believed
-  /// of them.
+  /// Fits the model. `told` has at least one observation, may repeat points, and must extend the
+  /// `told` of the previous call. `pending` points are being measured and are taken at their
+  /// believed values.
   virtual void fit(std::span<const Observation> told, std::span<const Observation> pending) = 0;
 
-  /// One row a point. Requires fit().
+  /// Returns beliefs with one row per point. Requires fit().
   virtual Belief believe(std::span<const UnitPoint> points) = 0;
 
-  /// Standard deviation of measurements of one point, which a Belief leaves out; 0: not known.
-  /// Requires fit().
+  /// Returns the standard deviation of measurements of one point, which a Belief does not include;
+  /// 0 if not known. Requires fit().
   virtual double noise() const { return 0; }
 
-  /// What the belief rests on, a few words for people.
+  /// Returns what the beliefs are based on, in a few words for people.
   virtual std::string basis() const = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads comma-separated values (RFC 4180) record by record: quoted cells, LF or CRLF, a byte order
-// mark, empty lines between records. Blanks around a cell that is not quoted do not count. One
+// Reads comma-separated values (RFC 4180) record by record. Accepts quoted cells, LF or CRLF, a
+// byte order mark, and empty lines between records. Blanks around an unquoted cell are dropped. One
 // thread at a time.
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// A cell, quoted where it must be.
+/// Returns `text` as a cell, quoted only if necessary.
 std::string csv_cell(std::string_view text);
 
 class CsvReader {
@@ -21,17 +21,18 @@ class CsvReader {
   /// `text` must outlive this.
   explicit CsvReader(std::string_view text);
 
-  /// Puts the cells of the next record into `cells`; false at the end. invalid_argument names the
-  /// line of a quote that is not closed, or is followed by more than a comma.
+  /// Stores the cells of the next record in `cells`; returns false at the end. invalid_argument
+  /// names the line of a quote that is not closed or is not followed by a comma or the end of the
+  /// record.
   Result<bool> next(std::vector<std::string>& cells);
 
-  /// Where the record that was read last begins, counted from 1.
+  /// Returns the line at which the last record read begins, counted from 1.
   std::size_t line() const { return record_line_; }
 
  private:
   Result<std::string> quoted_cell();
   std::string plain_cell();
-  /// Passes a line break at the position, if there is one.
+  /// Skips a line break at the current position; returns whether there was one.
   bool skip_line_break();
 
   std::string_view text_;

@@ -14,7 +14,7 @@
 namespace hocket {
 namespace {
 
-/// Of a cell or a name in a message.
+/// Most bytes of a cell or a name in a message.
 constexpr std::size_t kShownBytes = 60;
 
 std::string in_quotes(std::string_view text) {
@@ -27,7 +27,8 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-/// A number that fills the whole of `text`, or nothing; infinity and NaN are none.
+/// Returns the number that fills the whole of `text`, or nothing; infinity and NaN are not
+/// accepted.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
   if (text.starts_with('+') && text.substr(1).find_first_of("+-") != 0) text.remove_prefix(1);
@@ -40,20 +41,21 @@ std::optional<Number> number_in(std::string_view text) {
   return number;
 }
 
-/// The rows as they are read: cells become numbers, since most occur many times.
+/// One parameter column while rows are read: cells become numbers, since most values occur many
+/// times.
 struct Column {
   std::string name;
   std::unordered_map<std::string, std::uint32_t> ids;
-  std::vector<std::string> texts;  ///< in the order in which they came up
+  std::vector<std::string> texts;  ///< in order of first occurrence
 };
 
 struct Rows {
-  std::vector<Column> columns;     ///< of the parameters
+  std::vector<Column> columns;     ///< one per parameter
   std::vector<std::uint32_t> ids;  ///< one for each parameter of each row
   RecordedTable::Measurements objectives;
 };
 
-/// What the header says of each cell of a row.
+/// Column names of the table, with the roles of the columns.
 struct Header {
   std::vector<std::string> names;
   std::size_t objective = 0;
@@ -167,7 +169,7 @@ Result<Rows> read_rows(std::string_view text, const RecordedTableOptions& option
   return rows;
 }
 
-/// The values of a column, and which of them each of its texts stands for.
+/// The values of a column, and the index of the value that each of its texts stands for.
 struct Values {
   Domain domain;
   std::vector<std::uint32_t> index_of_text;
@@ -200,7 +202,7 @@ Values values_of(const std::vector<std::string>& texts) {
   return values;
 }
 
-/// `column` as a parameter may be named, and none of `parameters` is.
+/// Returns `column` changed to a valid parameter name that differs from those of `parameters`.
 std::string parameter_name(const std::string& column, const std::vector<Parameter>& parameters) {
   std::string name;
   for (const char c : column) {
@@ -216,7 +218,7 @@ std::string parameter_name(const std::string& column, const std::vector<Paramete
   return name;
 }
 
-/// "a=1,b=x,y" sets a to 1 and b to "x,y".
+/// Splits "a=1,b=x,y" into "a=1" and "b=x,y".
 std::vector<std::string> assignments_in(std::string_view text) {
   std::vector<std::string> assignments;
   while (!text.empty()) {
@@ -232,7 +234,7 @@ std::vector<std::string> assignments_in(std::string_view text) {
   return assignments;
 }
 
-/// Sets the defaults that `text` names, and adds the names of their parameters to `named`.
+/// Sets the defaults given by `text`, and adds the names of their parameters to `named`.
 Result<void> set_defaults(std::vector<Parameter>& parameters,
                           const std::vector<std::string>& columns, std::string_view text,
                           std::set<std::string>& named) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A sweep that was recorded (docs/formats/table.md): one column is the objective, the others are
-// parameters, each row is a measurement of one setting. Immutable; thread-safe.
+// A recorded table of measurements (docs/formats/table.md): one column is the objective, the others
+// are parameters, each row is a measurement of one setting. Immutable; thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace hocket {
 
 struct RecordedTableOptions {
   std::string objective_column = {};
-  /// Columns that are no parameters: other things that were measured.
+  /// Columns that are not parameters, such as other metrics.
   std::vector<std::string> ignored_columns = {};
-  /// "NAME=VALUE,…"; columns that are not named have the middle of their values.
+  /// "NAME=VALUE,…"; columns that are not named take the middle of their values.
   std::string default_setting = {};
 };
 
@@ -30,41 +30,42 @@ class RecordedTable {
  public:
   static constexpr std::size_t kMaxColumns = 64;
   static constexpr std::size_t kMaxRows = 2'000'000;
-  /// Of columns that are further objectives, and so no parameters.
+  /// Prefix of columns that hold further objectives and are therefore not parameters.
   static constexpr std::string_view kObjectivePrefix = "objective:";
 
-  /// Of one setting, in the order of the rows; nothing stands for a failed trial.
+  /// Measurements of one setting, in row order; nothing marks a failed trial.
   using Measurements = std::vector<std::optional<double>>;
 
-  /// invalid_argument names the line and the column.
+  /// Parses a table. invalid_argument names the line and the column.
   static Result<RecordedTable> parse(std::string_view text, const RecordedTableOptions& options);
 
-  /// All combinations of the columns' values, recorded or not; the default is recorded. Where a
-  /// column's name is not fit for a parameter, the parameter is named alike.
+  /// Returns the space of all combinations of the columns' values, recorded or not; its default is
+  /// a recorded setting. A column name that is not a valid parameter name is changed to a similar
+  /// one.
   const Space& space() const { return space_; }
 
-  /// The columns' names, in the order of space().parameters().
+  /// Returns the column names, in the order of space().parameters().
   const std::vector<std::string>& columns() const { return columns_; }
 
   std::size_t size() const { return settings_.size(); }
 
-  /// Whether every point of the space was recorded.
+  /// Returns whether every point of the space was recorded.
   bool is_complete() const { return settings_.size() == space_.size(); }
 
-  /// Null when the setting was not recorded. Requires params inside the space.
+  /// Returns null if the setting was not recorded. Requires params inside the space.
   const Measurements* find(const Params& params) const;
 
-  /// The recorded setting closest to `params` in the unit cube (a choice is equal or one apart)
-  /// among those that `accepts`; the first in the space's order of several. Nothing when none is
-  /// accepted.
+  /// Returns the recorded setting closest to `params` in the unit cube (unequal choices are at
+  /// distance one) among those that `accepts`; on a tie the first in the space's order. Returns
+  /// nothing if none is accepted.
   std::optional<Params> nearest(const Params& params,
                                 const std::function<bool(const Params&)>& accepts) const;
 
-  /// Each setting once, in the space's order.
+  /// Calls `visit` once per setting, in the space's order.
   void for_each(const std::function<void(const Params&, const Measurements&)>& visit) const;
 
  private:
-  /// The index of each parameter's value.
+  /// Index of each parameter's value.
   using Setting = std::vector<std::uint32_t>;
   using Settings = std::map<Setting, Measurements>;
 
@@ -73,7 +74,7 @@ class RecordedTable {
 
   Params params_of(const Setting& setting) const;
   Setting setting_of(const Params& params) const;
-  /// The square of it.
+  /// Returns the squared distance.
   double distance(const Setting& a, const Setting& b) const;
 
   Space space_;
@@ -81,7 +82,7 @@ class RecordedTable {
   Settings settings_;
 };
 
-/// Of the values among `measurements`; nothing when all failed.
+/// Returns the mean of the values among `measurements`; nothing if all failed.
 std::optional<double> mean_value(const RecordedTable::Measurements& measurements);
 
 }  // namespace hocket

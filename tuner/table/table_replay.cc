@@ -8,7 +8,7 @@
 namespace hocket {
 namespace {
 
-/// Keeps the draws apart from what the search makes of the same seed.
+/// Separates the draws from the random numbers that the search derives from the same seed.
 constexpr std::uint32_t kDrawStream = 0x4452'4157;
 
 class Draws {

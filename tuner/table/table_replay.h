@@ -1,7 +1,7 @@
 #pragma once
 
-// A search on a recorded sweep in place of a running job: each evaluation draws one of the
-// setting's measurements. A pure function of its input.
+// Runs a search on a recorded table in place of a running job: each evaluation draws one of the
+// setting's measurements. Pure function; thread-safe for different searches.
 
 #include <cstdint>
 #include <optional>
@@ -16,17 +16,18 @@ namespace hocket {
 
 struct ReplayedTrial {
   Params params;
-  std::optional<double> value;  ///< nothing when the recorded trial failed
-  std::string reason;           ///< for `params`
-  /// After this trial; the default before a value is known. It was recorded.
+  std::optional<double> value;  ///< nothing if the recorded trial failed
+  std::string reason;           ///< why `params` was tried
+  /// Recommendation after this trial, moved to a recorded setting; the default before a value is
+  /// known.
   Params recommended;
   std::string why_recommended;
 };
 
-/// At most `trials` evaluations, fewer when each recorded setting was measured or the search ends.
-/// `search` is a new one over table.space(). A setting that was not recorded is no trial: the
-/// search is told that it fails, so that it learns where nothing was recorded, and the nearest
-/// recorded one that was not measured yet is tried in its place.
+/// Runs up to `trials` evaluations, fewer if every recorded setting was measured or the search
+/// ends. `search` must be a new one over table.space(). A setting that was not recorded is not a
+/// trial: the search is told that it failed, so that it learns where nothing was recorded, and the
+/// nearest recorded setting not yet measured is tried instead.
 Result<std::vector<ReplayedTrial>> replay(const RecordedTable& table, Search& search,
                                           std::size_t trials, std::uint64_t seed);
 

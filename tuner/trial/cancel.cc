@@ -22,7 +22,7 @@ CancelToken::~CancelToken() {
 void CancelToken::cancel() noexcept {
   const int saved = errno;
   const std::uint64_t one = 1;
-  // Fails only when the count is full, which is readable too.
+  // Fails only when the counter is full, which is readable as well.
   [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);
   errno = saved;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// A request to stop, made once by anybody and seen by whoever waits. Thread-safe; cancel() may be
-// called from a signal handler.
+// A request to stop, made once by any thread and seen by every waiting thread. Thread-safe;
+// cancel() may be called from a signal handler.
 
 namespace hocket {
 
@@ -12,12 +12,13 @@ class CancelToken {
   CancelToken(const CancelToken&) = delete;
   CancelToken& operator=(const CancelToken&) = delete;
 
-  /// Asks for an end; more than once does no more. Async-signal-safe.
+  /// Requests the stop; repeated calls have no further effect. Async-signal-safe.
   void cancel() noexcept;
 
   bool cancelled() const noexcept;
 
-  /// A descriptor that is readable from cancel() on, for poll(), so that no wait has to look twice.
+  /// Returns a descriptor that is readable from cancel() on, for poll(), so that a wait needs no
+  /// repeated check.
   int fd() const noexcept { return fd_; }
 
  private:

@@ -24,7 +24,8 @@ constexpr const char* kReportName = "report.json";
 constexpr const char* kIterationsName = "iterations";
 constexpr std::size_t kMessageLines = 5, kMessageLimitBytes = 1000;
 
-/// `argument` with every {NAME} of a parameter replaced; replacements are not looked into again.
+/// Returns `argument` with every {NAME} of a parameter replaced; replacements are not expanded
+/// again.
 std::string substituted(std::string_view argument, const Params& params) {
   std::string result;
   while (!argument.empty()) {
@@ -56,8 +57,8 @@ void add_report(const RunReport& report, TrialOutcome& outcome) {
   outcome.report = report;
 }
 
-/// Whether the job ran under the knobs among `params`; a job that reads another configuration would
-/// be tuned in vain.
+/// Returns whether the job ran under the knobs in `params`. Measurements of a job that reads
+/// another configuration are useless for tuning.
 bool used_config_of(const Params& params, const RunReport& report) {
   const auto used = knob_values(report.config);
   for (const auto& [name, value] : params) {
@@ -70,7 +71,7 @@ std::string seconds_text(std::int64_t ns) {
   return to_text(static_cast<double>(ns) / 1e9) + " s";
 }
 
-/// How the command ended and what it said last.
+/// Returns how the command ended and its last output.
 std::string describe_failure(const ProcessResult& result) {
   const bool silent = result.stderr_text.find_first_not_of("\r\n") == std::string::npos;
   const std::string said = last_lines(silent ? result.stdout_text : result.stderr_text,
@@ -80,7 +81,7 @@ std::string describe_failure(const ProcessResult& result) {
   return end + ", its last output: " + said;
 }
 
-/// A trial that was ended with `samples`, at a test that gave `p`.
+/// Returns the outcome of a trial that was ended early with `samples`, by a test with p-value `p`.
 TrialOutcome ended_trial(std::vector<double> samples, double p) {
   char text[120];
   std::snprintf(text, sizeof text,
@@ -91,10 +92,10 @@ TrialOutcome ended_trial(std::vector<double> samples, double p) {
   return outcome;
 }
 
-/// What came of the file that HOCKET_REPORT names.
+/// Content of the file that HOCKET_REPORT names.
 struct Delivery {
   std::optional<RunReport> report;
-  std::string problem;  ///< empty when there is a report, or no file
+  std::string problem;  ///< empty if there is a report or no file
 
   bool is_full() const { return report && !report->iterations.empty(); }
 };
@@ -108,8 +109,8 @@ Delivery read_delivery(const fs::path& path) {
   return {std::nullopt, printable(report.error().message, kMessageLimitBytes)};
 }
 
-/// Removes the objective's file of an earlier trial. A file that holds anything but numbers was
-/// written by nobody's trial and is left to its owner.
+/// Removes the objective's file of an earlier trial. A file that holds anything but numbers was not
+/// written by a trial; it is kept and reported as an error.
 Result<void> remove_numbers(const fs::path& path) {
   std::error_code error;
   const auto status = fs::symlink_status(path, error);
@@ -132,7 +133,7 @@ Result<CommandCall> call_with(const std::vector<std::string>& command, const Par
   for (const auto& argument : command) call.argv.push_back(substituted(argument, params));
   bool has_knob = false;
   for (const auto& [name, value] : params) {
-    // A region's knob has a name that no shell could read.
+    // A region's knob has a name that is not valid in a shell.
     if (name.find('.') == std::string::npos) call.environment[name] = to_text(value);
     has_knob = has_knob || is_knob(name);
   }

@@ -35,7 +35,7 @@ Result<Limit> parse_limit(std::string_view text) {
     return failure(ErrorCode::invalid_argument,
                    "limit \"" + printable(text, kLimitQuoteBytes) + "\": " + why);
   };
-  // The last one: a pattern may hold others, a number may not.
+  // Searches for the last "<=": a pattern may contain others, a number may not.
   const auto at = text.rfind(kAtMost);
   if (at == std::string_view::npos) {
     return refuse("expected OBJECTIVE<=NUMBER, such as memory<=4G or wall<=60s");

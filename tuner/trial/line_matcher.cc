@@ -16,8 +16,8 @@ struct LimitExceeded {
   const char* of;
 };
 
-/// What one search may take: std::regex has no limit of its own, neither of steps nor of the stack
-/// on which it recurses.
+/// Limits of one search: std::regex itself limits neither its steps nor the stack on which it
+/// recurses.
 struct Limits {
   std::int64_t steps;
   const char* stack_base;
@@ -25,7 +25,7 @@ struct Limits {
 
 constexpr std::ptrdiff_t kStackLimitBytes = 3 << 20;
 
-/// A character position at which every read counts against the limits.
+/// Iterator over characters that counts every read against the limits.
 class CountedPosition {
  public:
   using iterator_category = std::bidirectional_iterator_tag;
@@ -61,7 +61,7 @@ class CountedPosition {
   Limits* limits_ = nullptr;
 };
 
-/// A plain pattern takes a few steps a byte.
+/// Returns the step limit for `bytes` of text; a plain pattern takes a few steps per byte.
 std::int64_t step_limit(std::size_t bytes) {
   return 20'000'000 + 200 * static_cast<std::int64_t>(bytes);
 }
@@ -77,7 +77,7 @@ LineMatcher::LineMatcher(LineMatcher&&) noexcept = default;
 LineMatcher::~LineMatcher() = default;
 
 Result<LineMatcher> LineMatcher::make(const std::string& pattern) {
-  // The library's parser recurses once a parenthesis.
+  // The library's parser recurses once per parenthesis.
   if (pattern.size() > kPatternLimitBytes) {
     return failure(ErrorCode::invalid_argument,
                    "the regular expression has " + std::to_string(pattern.size()) +

@@ -1,6 +1,7 @@
 #pragma once
 
-// Regular expressions on the output of programs that nobody vouches for. Thread-compatible.
+// Matches regular expressions against untrusted program output, with bounded time and stack.
+// Thread-compatible.
 
 #include <cstddef>
 #include <memory>
@@ -17,16 +18,16 @@ class LineMatcher {
   static constexpr std::size_t kLineLimitBytes = 4096;
   static constexpr std::size_t kPatternLimitBytes = 1000;
 
-  /// An ECMAScript pattern with at least one group.
+  /// Compiles an ECMAScript pattern with at least one group.
   static Result<LineMatcher> make(const std::string& pattern);
 
   LineMatcher(LineMatcher&&) noexcept;
   ~LineMatcher();
 
-  /// What the first group matched, for every match in every line of `text`, in order; lines end at
-  /// \n or \r, and are cut at kLineLimitBytes. The library's matcher may take exponentially many
-  /// steps, and recurses once a character or more: both are limited, and invalid_argument when the
-  /// limit does not suffice.
+  /// Returns the text of the first group for every match in every line of `text`, in order. Lines
+  /// end at \n or \r and are cut at kLineLimitBytes. The library's matcher may take exponentially
+  /// many steps and recurses at least once per character; both are limited, and invalid_argument
+  /// reports an exceeded limit.
   Result<std::vector<std::string>> first_groups(std::string_view text) const;
 
  private:

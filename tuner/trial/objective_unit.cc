@@ -13,11 +13,11 @@ namespace {
 struct Scale {
   std::string_view name, other_name;
   double factor;
-  bool for_values = true;  ///< value_text() uses it
+  bool for_values = true;  ///< value_text() uses this scale
 };
 
-// Largest first, as value_text() looks for one. Hours and minutes are for limits; measurements read
-// better in seconds.
+// Largest first, in the order in which value_text() searches. Hours and minutes are for limits;
+// measurements are shown in seconds.
 constexpr Scale kTimes[] = {{"h", "h", 3600e9, false}, {"m", "m", 60e9, false}, {"s", "s", 1e9},
                             {"ms", "ms", 1e6},         {"us", "us", 1e3},       {"ns", "", 1}};
 constexpr Scale kSizes[] = {{"TiB", "T", 0x1p40},

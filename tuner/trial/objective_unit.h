@@ -1,6 +1,6 @@
 #pragma once
 
-// What the numbers of an objective mean, and how people read and write them. Pure functions;
+// The units of objectives, and how their values are formatted and parsed. Pure functions;
 // thread-safe.
 
 #include <string>
@@ -14,19 +14,20 @@ namespace hocket {
 enum class Unit {
   nanoseconds,  ///< wall, report
   bytes,        ///< memory
-  none,         ///< whatever the program prints
+  none,         ///< regex, file: the program's own unit
 };
 
 Unit unit_of(const Objective& objective);
 
-/// "ns", "bytes" or "", as in JSON.
+/// Returns "ns", "bytes" or "", as in JSON.
 std::string_view to_string(Unit unit);
 
-/// "411.2 ms", "5.2 GiB", or the plain number; four significant digits, six of a plain number.
+/// Returns "411.2 ms", "5.2 GiB", or the plain number; four significant digits, six for a plain
+/// number.
 std::string value_text(double value, Unit unit);
 
-/// Reads a finite number of at least 0 in `unit`, with what scales it right behind: of a time ns,
-/// us, ms, s, m or h; of bytes B, or K, M, G, T (also KiB, …) for powers of 1024.
+/// Parses a finite number of at least 0 in `unit`, directly followed by an optional scale: for a
+/// time ns, us, ms, s, m or h; for bytes B, or K, M, G, T (also KiB, …) for powers of 1024.
 Result<double> parse_value(std::string_view text, Unit unit);
 
 }  // namespace hocket

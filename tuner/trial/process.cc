@@ -24,7 +24,7 @@ Error system_error(const std::string& what) {
   return {ErrorCode::unavailable, what + ": " + std::strerror(errno)};
 }
 
-/// The environment of this process with `additions`, as "NAME=VALUE".
+/// Returns the environment of this process with `additions`, as "NAME=VALUE".
 std::vector<std::string> merged_environment(const std::map<std::string, std::string>& additions) {
   std::vector<std::string> merged;
   for (char** entry = environ; entry && *entry; ++entry) {
@@ -35,7 +35,7 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
   return merged;
 }
 
-/// Pointers as exec wants them, valid as long as `texts`.
+/// Returns pointers in the form that exec expects, valid as long as `texts`.
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
   result.reserve(texts.size() + 1);
@@ -52,7 +52,7 @@ Result<Ends> make_pipe() {
   if (pipe2(fds, O_CLOEXEC) != 0) return failure(system_error("cannot make a pipe"));
   Ends ends{Descriptor(fds[0]), Descriptor(fds[1])};
   if (!ends[0] || !ends[1]) return failure(system_error("cannot make a pipe"));
-  // The reading end only: the command is to see a plain blocking pipe.
+  // Only the reading end is non-blocking: the command must see a plain blocking pipe.
   fcntl(ends[0].get(), F_SETFL, O_NONBLOCK);
   return ends;
 }
@@ -67,7 +67,7 @@ Result<Ends> make_control() {
   return ends;
 }
 
-/// This side of a command that runs: reads what it writes and what its supervisor says.
+/// The tuner's side of a running command: reads its output and its supervisor's messages.
 class Run {
  public:
   Run(const ProcessOptions& options, const Clock& clock, const CancelToken& cancel)
@@ -94,7 +94,8 @@ class Run {
   };
 
   void fork_supervisor(Ends& out, Ends& err, Ends& control);
-  /// Milliseconds until the time limit or the next look of the watch, −1 for neither.
+  /// Returns the milliseconds until the time limit or the next call of the watch, −1 if there is
+  /// neither.
   int remaining_ms() const;
   void request_stop(bool& reason);
   void handle_limits(bool cancel_is_set);
@@ -111,8 +112,8 @@ class Run {
   Descriptor control_;
   pid_t supervisor_ = -1;
   std::int64_t start_ns_ = 0, next_look_ns_ = 0;
-  bool stopping_ = false;  ///< the command has ended, or was asked to
-  bool ended_ = false;     ///< nothing of its tree is left
+  bool stopping_ = false;  ///< the command has ended or was asked to end
+  bool ended_ = false;     ///< no process of the tree is left
 };
 
 Result<void> Run::start() {
@@ -144,7 +145,7 @@ void Run::fork_supervisor(Ends& out, Ends& err, Ends& control) {
       control[1].get(),
       static_cast<int>(
           std::clamp<std::int64_t>(options_.grace_ns / 1'000'000, 0, std::int64_t{INT_MAX} / 2))};
-  // No handler of ours may run in the child.
+  // No signal handler of this process may run in the child.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -170,7 +171,7 @@ int Run::remaining_ms() const {
 void Run::request_stop(bool& reason) {
   reason = true;
   stopping_ = true;
-  // Fails only when the supervisor is gone, which read_control() will find.
+  // Fails only if the supervisor is gone, which read_control() detects.
   [[maybe_unused]] const auto sent = send(control_.get(), "", 1, MSG_NOSIGNAL);
 }
 
@@ -191,7 +192,8 @@ void Run::look() {
   if (options_.watch({stdout_.capture.head(), stderr_.capture.head()})) {
     request_stop(result_.ended_early);
   }
-  // From here on: however long a look takes, the command is not looked at all the time.
+  // Scheduled from now: even if a call of the watch takes long, the calls do not follow without
+  // pause.
   next_look_ns_ = clock_.now_ns() + options_.watch_interval_ns;
 }
 
@@ -247,7 +249,7 @@ void Run::read_stream(Stream& stream) {
 
 Result<ProcessResult> Run::finish() {
   while (!ended_) {
-    // poll() passes over descriptors below 0: streams at their end, the token once it was heeded.
+    // poll() ignores descriptors below 0: streams at their end, and the token once stopping.
     pollfd events[] = {{control_.get(), POLLIN, 0},
                        {stdout_.pipe.get(), POLLIN, 0},
                        {stderr_.pipe.get(), POLLIN, 0},
@@ -262,8 +264,8 @@ Result<ProcessResult> Run::finish() {
     }
     handle_limits(events[3].revents != 0);
   }
-  // Nobody writes any more, but pipes may hold a rest; bounded, should a process outside the tree
-  // have been handed the other end.
+  // No process of the tree writes any more, but the pipes may hold remaining output. The loop is
+  // bounded in case a process outside the tree holds the other end.
   for (Stream* stream : {&stdout_, &stderr_}) {
     for (int block = 0; stream->pipe && block < 64; ++block) read_stream(*stream);
   }

@@ -41,7 +41,7 @@ Result<LiveSamples> LiveSamples::make(const Objective& objective, std::size_t sk
 const std::vector<double>& LiveSamples::read(const OutputSoFar& output) {
   if (given_up_) return samples_;
   auto samples = matcher_ ? read_output(output) : read_numbers();
-  // A file may be written anew; what was printed stays, and so does what is wrong with it.
+  // A file may be rewritten, but printed output stays, and so does an error in it.
   given_up_ = matcher_ && !samples;
   samples_ = samples ? std::move(*samples) : std::vector<double>();
   return samples_;
@@ -59,7 +59,7 @@ Result<void> LiveSamples::match_new_lines(std::string_view text, Seen& seen) con
 
 Result<std::vector<double>> LiveSamples::read_output(const OutputSoFar& output) {
   if (auto ok = match_new_lines(output.stdout_text, stdout_); !ok) return failure(ok.error());
-  // As evaluate() has it: stderr counts while stdout holds no match.
+  // Matches evaluate(): stderr counts while stdout holds no match.
   if (stdout_.matches.empty()) {
     if (auto ok = match_new_lines(output.stderr_text, stderr_); !ok) return failure(ok.error());
   }

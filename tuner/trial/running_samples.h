@@ -1,6 +1,7 @@
 #pragma once
 
-// The samples of an objective while its command still runs. Reads files; one thread at a time.
+// Reads the samples of an objective while its command still runs. Reads files; one thread at a
+// time.
 
 #include <cstddef>
 #include <filesystem>
@@ -17,25 +18,26 @@
 
 namespace hocket {
 
-/// The text of a regular file of numbers; nothing when there is none, or it cannot be read.
+/// Returns the text of a regular file of numbers; nothing if it does not exist or cannot be read.
 std::optional<std::string> read_numbers_file(const std::filesystem::path& path);
 
 class LiveSamples {
  public:
-  /// Whether there is anything to see before the command has ended.
+  /// Returns whether the objective has samples before the command has ended.
   static bool can_see(const Objective& objective);
 
-  /// `file` is where numbers appear line by line: the objective's own file, or the one to which a
-  /// hocket job writes its iterations; not looked at for a pattern. Requires can_see(objective).
+  /// `file` is the file to which numbers are written line by line: the objective's own file, or the
+  /// file to which a hocket job writes its iterations; unused for a pattern. Requires
+  /// can_see(objective).
   static Result<LiveSamples> make(const Objective& objective, std::size_t skip,
                                   std::filesystem::path file);
 
-  /// All samples so far, those in lines that are complete. None when what is there cannot be read
-  /// as samples: evaluate() will say why when the command has ended.
+  /// Returns all samples so far, from complete lines. Returns none if the content cannot be parsed
+  /// as samples: evaluate() reports the error after the command has ended.
   const std::vector<double>& read(const OutputSoFar& output);
 
  private:
-  /// A stream in which the pattern is looked for, each line once.
+  /// Progress in one stream that is searched for the pattern, each line once.
   struct Seen {
     std::size_t bytes = 0;
     std::vector<std::string> matches = {};

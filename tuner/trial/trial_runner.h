@@ -1,6 +1,6 @@
 #pragma once
 
-// One trial: what came of running one setting, and the seam to whatever runs it. Plain values.
+// The outcome of one trial, and the interface to runners of settings. Plain values.
 
 #include <cstddef>
 #include <functional>
@@ -19,31 +19,32 @@ namespace hocket {
 
 struct TrialOutcome {
   TrialState state = TrialState::failed;
-  double value = 0;   ///< lower is better; meaningful when complete
+  double value = 0;   ///< lower is better; meaningful if complete
   double spread = 0;  ///< half interquartile range of the samples
   std::vector<double> samples;
-  /// The values of further objectives, in their order; meaningful when complete.
+  /// Values of further objectives, in order; meaningful if complete.
   std::vector<double> others = {};
-  /// Everything measured: "wall_ns" (of the whole command), "peak_memory_bytes" (of its largest
-  /// process); with a report also "iteration_ns", "compute_ns", "communication_ns" and
-  /// "exposed_ns", one value an iteration; samples of further objectives (metric_of_other).
+  /// All metrics: "wall_ns" (of the whole command), "peak_memory_bytes" (of its largest process);
+  /// with a report also "iteration_ns", "compute_ns", "communication_ns" and "exposed_ns", one
+  /// value per iteration; samples of further objectives (metric_of_other).
   std::map<std::string, std::vector<double>> metrics;
-  /// Why it failed or ended early, or a warning; one line, valid UTF-8.
+  /// Why the trial failed or ended early, or a warning; one line, valid UTF-8.
   std::string message;
   std::optional<RunReport> report;
 
   bool operator==(const TrialOutcome&) const = default;
 };
 
-/// Runs settings, one at a time.
+/// Runs trials, one at a time.
 class TrialRunner {
  public:
   virtual ~TrialRunner() = default;
 
-  /// `incumbent` holds the samples of the best trial so far: a trial that is clearly slower may end
-  /// before its time (tuner/trial/early_end.h) and is complete with what it has; empty: it runs to
-  /// its end. A trial that fails is an outcome. An error means that the sweep cannot go on: the
-  /// command cannot be started, or (interrupted) the user asked for an end.
+  /// Runs one trial. `incumbent` holds the samples of the best trial so far: a trial that is
+  /// clearly slower may be ended early (tuner/trial/early_end.h) and is complete with the samples
+  /// it has; if empty, the trial runs to its end. A failed trial is an outcome. An error means that
+  /// the study cannot continue: the command cannot be started, or (interrupted) the user requested
+  /// the end.
   virtual Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent) = 0;
 };
 
@@ -62,14 +63,14 @@ class FunctionRunner final : public TrialRunner {
   Function function_;
 };
 
-/// What TrialOutcome::metrics calls the samples of further objective `index`, from 0:
+/// Returns the key in TrialOutcome::metrics for the samples of further objective `index`, from 0:
 /// "objective_2", …
 std::string metric_of_other(std::size_t index);
 
-/// The values of further objectives, as many as `metrics` has without a gap.
+/// Returns the medians of further objectives, up to the first one missing in `metrics`.
 std::vector<double> others_in(const std::map<std::string, std::vector<double>>& metrics);
 
-/// The outcome of a trial that measured `samples` (at least one).
+/// Returns the outcome of a trial that measured `samples` (at least one).
 TrialOutcome complete_trial(std::vector<double> samples);
 
 }  // namespace hocket

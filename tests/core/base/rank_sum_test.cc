@@ -14,7 +14,8 @@ namespace {
 using Random = std::mt19937_64;
 using Samples = std::vector<double>;
 
-/// Times as jobs have them: skewed, with a few stragglers; rounded to `step` when that is not 0.
+/// Draws realistic iteration times: skewed, with a few stragglers; rounded to `step` unless that is
+/// 0.
 Samples draw(Random& random, std::size_t count, double scale, double step = 0) {
   std::lognormal_distribution<double> time(0, 0.1);
   std::bernoulli_distribution is_straggler(0.05);
@@ -26,7 +27,7 @@ Samples draw(Random& random, std::size_t count, double scale, double step = 0) {
   return samples;
 }
 
-/// By going through all ways to choose which of the pooled values are the slow ones.
+/// Returns the p-value by enumerating all choices of the slow values among the pooled ones.
 double p_by_enumeration(const Samples& slow, const Samples& fast) {
   Samples pooled = slow;
   pooled.insert(pooled.end(), fast.begin(), fast.end());
@@ -57,7 +58,7 @@ TEST(RankSum, IsTheShareOfAllArrangements) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto count = [&] { return std::uniform_int_distribution<std::size_t>(1, 6)(random); };
-    // Every other time with ties.
+    // Every second case has ties.
     const double step = seed % 2 == 0 ? 0 : 0.1;
     const Samples slow = draw(random, count(), 1.05, step), fast = draw(random, count(), 1, step);
     EXPECT_NEAR(rank_sum_p(slow, fast), p_by_enumeration(slow, fast), 1e-12);
@@ -89,7 +90,7 @@ TEST(RankSum, OfManyIsTheShareOfRandomArrangements) {
       std::ranges::shuffle(pooled, random);
       as_low += p_of() <= p;
     }
-    // Three standard errors of the share, at most.
+    // The tolerance is at least three standard errors of the share.
     EXPECT_NEAR(p, as_low / double{kArrangements}, 0.028);
   }
 }

@@ -62,7 +62,7 @@ TEST(Statistics, KendallRankCorrelation) {
   EXPECT_EQ(kendall_tau_b(up, equal), 0);
   // Five pairs agree, one is tied in b: 5 / √(6·5).
   EXPECT_DOUBLE_EQ(kendall_tau_b(up, std::vector<double>{1, 2, 2, 3}), 5 / std::sqrt(30.0));
-  // Of six pairs four agree and two do not.
+  // Four of six pairs agree and two do not.
   EXPECT_DOUBLE_EQ(kendall_tau_b(up, std::vector<double>{2, 1, 4, 3}), 2.0 / 6);
 }
 

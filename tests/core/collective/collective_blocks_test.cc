@@ -27,7 +27,7 @@ struct RandomWork {
                block_bytes(static_cast<std::int64_t>(work.values.size_bytes()), grid.ranks)) /
            sizeof(float);
   }
-  /// Whether the work takes the value at `i`.
+  /// Returns whether the work covers the value at `i`.
   bool takes(std::size_t i) const {
     const bool whole = work.begin == 0 && work.end == 0;
     return whole || (i % block() >= work.begin && i % block() < work.end);
@@ -40,7 +40,7 @@ struct RandomWork {
   CollectiveWork work;
 };
 
-/// The values of a piece, each once.
+/// Returns the values of a piece; expects each to occur once.
 std::set<std::size_t> values_of(std::span<const ValueRange> piece) {
   std::set<std::size_t> values;
   for (const ValueRange& range : piece)
@@ -50,7 +50,7 @@ std::set<std::size_t> values_of(std::span<const ValueRange> piece) {
 
 class CollectiveBlocksOfRandomWorks : public testing::Test {
  protected:
-  /// `check(random, blocks)` for every group and rank of many random works.
+  /// Calls `check(random, blocks, rank)` for every group and rank of many random works.
   void for_each(const auto& check) {
     const std::uint64_t first = std::random_device()();
     for (std::uint64_t seed = first; seed < first + 100; ++seed) {

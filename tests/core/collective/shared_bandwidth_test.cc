@@ -22,7 +22,7 @@ TEST(SharedLink, TwoTransfersShareWhileBothAreThere) {
   SharedLink link;
   link.begin(1, 1000, 0);
   link.begin(2, 1000, 500);
-  // Half of the first is done; the other half takes twice as long.
+  // Half of the first transfer is done; the other half takes twice as long.
   EXPECT_EQ(link.next_end()->transfer, 1u);
   EXPECT_EQ(link.next_end()->time_ns, 1500);
   link.end_next(1500);
@@ -49,7 +49,7 @@ TEST(SharedLink, IsBusyForTheSumOfItsWorkWhateverTheOrder) {
       const auto work = static_cast<double>(1 + random() % 10'000);
       link.begin(i, work, now_ns);
       work_ns += work;
-      // Some end before the next begins, but the link never runs dry.
+      // Some transfers end before the next begins, but the link never becomes idle.
       while (link.next_end() && random() % 3 == 0) {
         const auto end = *link.next_end();
         link.end_next(end.time_ns);

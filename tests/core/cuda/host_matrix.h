@@ -1,7 +1,7 @@
 #pragma once
 
-// Products of matrices on the host, for tests: random ones that a library can do, with the memory
-// for them, and what must come out.
+// Matrix products on the host, for tests: random products that a library supports, with their
+// memory, and the expected results.
 
 #include <bit>
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace hocket {
 
-/// The nearest bfloat16, ties to even; of numbers only.
+/// Returns the nearest bfloat16, ties to even; NaN is not supported.
 inline std::uint16_t to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
@@ -44,7 +44,7 @@ inline float gelu_slope(float x) {
   return 0.5F * (1 + t) + 0.5F * x * (1 - t * t) * 0.7978845608F * (1 + 3 * 0.044715F * x * x);
 }
 
-/// Elements of some type, aligned to 256 bytes.
+/// Elements of one type, aligned to 256 bytes.
 class HostElements {
  public:
   HostElements() = default;
@@ -69,7 +69,7 @@ struct HostProduct {
   HostElements a, b, c, added, bias, gelu_input, sums;
   bool adds_to_c = false;
 
-  /// Lets `product` name the memory here.
+  /// Points the operands of `product` to the memory of this object.
   void point() {
     product.a.values = a.data();
     product.b.values = b.data();
@@ -91,8 +91,8 @@ inline std::int64_t index_in(const DeviceMatrix& matrix, int i, int row, int col
   return i * matrix.batch_stride + row * row_stride(matrix) + column;
 }
 
-/// Computes `product` into its c, gelu_input and sums, all of the host's memory, as
-/// core/cuda/products/matrix_product.h says, with sums in double.
+/// Computes `product` in host memory into its c, gelu_input and sums, as defined in
+/// core/cuda/products/matrix_product.h, with sums in double.
 inline void multiply_on_host(const MatrixProduct& p) {
   const int inner = p.transpose_a ? p.a.rows : p.a.columns;
   for (int i = 0; i < p.batch; ++i) {
@@ -131,8 +131,8 @@ inline void multiply_on_host(const MatrixProduct& p) {
   }
 }
 
-/// A random product with random operands. Sizes are up to `most`; with `round_sizes` multiples of
-/// 8, which libraries do fast.
+/// Returns a random product with random operands. Sizes are up to `most`; with `round_sizes` they
+/// are multiples of 8, for which libraries have fast kernels.
 inline HostProduct random_product(std::mt19937_64& random, int most, bool round_sizes) {
   HostProduct made;
   MatrixProduct& p = made.product;
@@ -150,7 +150,7 @@ inline HostProduct random_product(std::mt19937_64& random, int most, bool round_
   p.batch = one_in(3) ? 2 + static_cast<int>(random() % 3) : 1;
   if (p.batch == 1) {
     if (p.transpose_a && !p.transpose_b && one_in(2)) {
-      made.sums = HostElements(p.c.type, 1);  // its size follows below
+      made.sums = HostElements(p.c.type, 1);  // resized below
     } else {
       p.epilogue = static_cast<Epilogue>(random() % 4);
     }

@@ -1,13 +1,14 @@
 #pragma once
 
-// A device for tests: streams are queues, and what is at the head of one runs when the test's
-// random numbers choose it and what it waits for has run. Kernels say which memory they read and
-// write, and are checked when they are put into a stream, whatever order they then run in: two
-// accesses to the same bytes, one of them a write, must be ordered by streams, waits, and what the
-// host has seen to have run. So a missing wait is found even when it does no harm.
+// A simulated device for tests. Streams are queues; the head of a stream runs when the test's
+// random numbers select it and everything it waits for has run. Kernels declare the memory that
+// they read and write, and are checked when they enter a stream, regardless of the order in which
+// they run: two accesses to the same bytes, at least one of them a write, must be ordered by
+// streams, waits, or the host's observation that work has run. A missing wait is therefore detected
+// even if it does no harm.
 //
-// What is captured is kept call by call, and made again at every launch, on streams of its own. As
-// on a device, memory of a captured step must begin and end within it.
+// A capture records each call, and every launch repeats the calls on streams of its own. As on a
+// real device, memory of a captured step must be allocated and freed within it.
 
 #include <algorithm>
 #include <cstddef>
@@ -45,12 +46,12 @@ inline Region writes(std::span<const float> values) {
 
 class ModelDevice final : public DeviceDriver {
  public:
-  /// How long it takes to run whatever is at the head of a stream.
+  /// Simulated time to run the head of a stream.
   static constexpr std::int64_t kTurnNs = 1000;
 
   explicit ModelDevice(std::uint64_t seed = 1) : random_(seed) {}
 
-  /// Puts a kernel into `stream`, which begins when `may_begin` allows it.
+  /// Puts a kernel into `stream`; it begins when `may_begin` allows it.
   void launch(DeviceStream stream, const std::vector<Region>& regions, std::function<void()> effect,
               std::function<bool()> may_begin = {}) {
     std::lock_guard lock(mutex_);
@@ -61,32 +62,32 @@ class ModelDevice final : public DeviceDriver {
     });
   }
 
-  /// Everything runs to its end.
+  /// Runs everything to its end.
   void run_all() {
     std::lock_guard lock(mutex_);
     while (run_one()) {
     }
   }
-  /// Nothing runs until release().
+  /// Prevents all work from running until release().
   void hold() { set_held(true); }
   void release() { set_held(false); }
-  /// The `number`-th call of wait(), from 0, does nothing.
+  /// Makes the `number`-th call of wait(), from 0, do nothing.
   void forget_wait(std::int64_t number) { forgotten_wait_ = number; }
-  /// The call number `number` from now on, from 0, of what can fail does so, and all after it.
+  /// Makes fallible calls fail from the `number`-th on, counted from 0 from now on.
   void fail_at(std::int64_t number) {
     std::lock_guard lock(mutex_);
     calls_until_failure_ = number;
   }
 
-  /// What was found: races, uses of freed memory, waits for events that were never recorded.
+  /// Returns detected races, uses of freed memory, and waits for events that were never recorded.
   std::vector<std::string> problems() const { return locked(problems_); }
   std::int64_t waits() const { return locked(waits_); }
-  /// Waits for what came before anyway.
+  /// Returns the number of waits for work that was already ordered before.
   std::int64_t idle_waits() const { return locked(idle_waits_); }
   std::int64_t questions() const { return locked(questions_); }
   std::int64_t launched() const { return locked(launched_); }
   std::int64_t graph_launches() const { return locked(graph_launches_); }
-  /// Graphs that were captured and not destroyed.
+  /// Returns the number of graphs that were captured and not destroyed.
   std::int64_t graphs_alive() const { return locked(graphs_alive_); }
   std::int64_t events_made() const { return locked(events_made_); }
   std::size_t memory_in_use() const { return locked(memory_in_use_); }
@@ -102,7 +103,7 @@ class ModelDevice final : public DeviceDriver {
     used_by_this_thread_ = this;
     return call();
   }
-  /// The device of this thread.
+  /// Returns the device of this thread.
   static ModelDevice& in_use() {
     HOCKET_CHECK(used_by_this_thread_, "the thread uses a device first");
     return *used_by_this_thread_;
@@ -198,7 +199,7 @@ class ModelDevice final : public DeviceDriver {
   Result<void*> allocate(std::size_t bytes, DeviceStream stream) override {
     if (auto ok = call(); !ok) return failure(ok.error());
     std::lock_guard lock(mutex_);
-    // Never used again by another allocation, so that a use after its end is seen.
+    // Memory is never reused by another allocation, so that a use after free is detected.
     blocks_.push_back({std::make_unique<std::byte[]>(bytes), bytes});
     Block* const block = &blocks_.back();
     block->capture = stream_of(stream).capture.get();
@@ -278,7 +279,7 @@ class ModelDevice final : public DeviceDriver {
     const Graph& launched = *static_cast<const Graph*>(graph.handle);
     std::vector<Stream*> streams{&stream_of(stream)};
     while (streams.size() < launched.streams.size()) streams.push_back(&add_stream({}));
-    Marks marks(launched.clocks_of_marks.size() + 1);  // never empty: that means no graph
+    Marks marks(launched.clocks_of_marks.size() + 1);  // never empty: an empty list means no graph
     for (const auto& [index, put] : launched.calls) put(*streams[index], marks);
     return {};
   }
@@ -288,7 +289,7 @@ class ModelDevice final : public DeviceDriver {
   }
 
  private:
-  /// By stream, how many of its accesses come before.
+  /// By stream: number of its accesses that come before.
   using ModelClock = std::vector<std::uint64_t>;
   struct Mark {
     ModelClock clock;
@@ -298,17 +299,17 @@ class ModelDevice final : public DeviceDriver {
   using Marks = std::vector<std::shared_ptr<Mark>>;
   struct Stream;
   struct Graph {
-    std::vector<Stream*> streams;  // that were captured; the first is where it began
-    /// What was put into which of them; at a launch, by the marks of the graph so far.
+    std::vector<Stream*> streams;  // captured streams; capture began on the first
+    /// Calls with the index of their stream; a launch repeats them with the graph's marks so far.
     std::vector<std::pair<std::size_t, std::function<void(Stream&, Marks&)>>> calls;
-    std::vector<ModelClock> clocks;           // by stream: how many calls come before
-    std::vector<ModelClock> clocks_of_marks;  // of the events that were recorded
-    int allocated = 0;                        // and not freed
+    std::vector<ModelClock> clocks;           // by stream: number of calls that come before
+    std::vector<ModelClock> clocks_of_marks;  // clocks of the recorded events
+    int allocated = 0;                        // allocations not yet freed
   };
   struct Event {
     EventTiming timing = EventTiming::none;
     std::shared_ptr<Mark> mark;
-    std::shared_ptr<Graph> capture = nullptr;  // in which it was recorded
+    std::shared_ptr<Graph> capture = nullptr;  // capture in which it was recorded
     std::size_t captured_mark = 0;
   };
   /// One of: a wait, the mark of an event, a kernel.
@@ -323,7 +324,7 @@ class ModelDevice final : public DeviceDriver {
     ModelClock clock;
     std::deque<Entry> entries;
     std::shared_ptr<Graph> capture = nullptr;
-    std::size_t captured_index = 0;  // in the capture
+    std::size_t captured_index = 0;  // index of the stream in the capture
   };
   struct PastAccess {
     Region region;
@@ -334,7 +335,7 @@ class ModelDevice final : public DeviceDriver {
     std::unique_ptr<std::byte[]> memory;
     std::size_t bytes = 0;
     bool freed = false;
-    const Graph* capture = nullptr;  // in which it was allocated
+    const Graph* capture = nullptr;  // capture in which it was allocated
   };
 
   static Stream& stream_of(DeviceStream stream) { return *static_cast<Stream*>(stream.handle); }
@@ -368,7 +369,8 @@ class ModelDevice final : public DeviceDriver {
     for (ModelClock& clock : graph->clocks) clock.resize(graph->streams.size());
     graph->clocks.emplace_back(graph->streams.size());
   }
-  /// Makes the call now, or keeps it. `put(stream, marks)`; there are no marks outside a graph.
+  /// Makes the call now, or records it if `stream` is captured. `put(stream, marks)`; there are no
+  /// marks outside a graph.
   template <class Put>
   void put_or_capture(Stream& stream, Put put) {
     if (stream.capture) {
@@ -396,7 +398,7 @@ class ModelDevice final : public DeviceDriver {
     return failure(ErrorCode::unavailable, "the model device has failed");
   }
 
-  /// The next access of `stream` is to `regions`.
+  /// Checks that the next access of `stream`, to `regions`, is ordered after all conflicting ones.
   void check_access(Stream& stream, const std::vector<Region>& regions) {
     join(stream.clock, host_clock_);
     if (stream.clock.size() <= stream.index) stream.clock.resize(stream.index + 1);
@@ -418,7 +420,7 @@ class ModelDevice final : public DeviceDriver {
     for (const Region& region : regions) past_.push_back({region, stream.index, number});
   }
 
-  /// Runs what is at the head of a random stream; false when all are empty or wait.
+  /// Runs the head of a random stream; returns false if all are empty or waiting.
   bool run_one() {
     std::vector<Stream*> can_run;
     for (const auto& stream : streams_) {
@@ -447,7 +449,7 @@ class ModelDevice final : public DeviceDriver {
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<std::unique_ptr<Event>> events_;
-  std::deque<Block> blocks_;  // never moves
+  std::deque<Block> blocks_;  // addresses of blocks stay valid
   std::vector<std::shared_ptr<Graph>> graphs_;
   std::vector<PastAccess> past_;
   ModelClock host_clock_;

@@ -1,8 +1,7 @@
 #pragma once
 
-// Ranks for tests, each with a device that is a model: an exchange begins on a rank's device and
-// ends when all ranks' have begun it, as those of NCCL do. Ranks that exchange different things are
-// found.
+// Ranks with simulated devices for tests: an exchange begins on a rank's device and ends when all
+// ranks have begun it, as in NCCL. Detects ranks that exchange different pieces.
 
 #include <algorithm>
 #include <atomic>
@@ -21,7 +20,7 @@
 
 namespace hocket {
 
-/// What the ranks share. Thread-safe.
+/// State shared by the ranks. Thread-safe.
 class ModelGroup {
  public:
   explicit ModelGroup(int world_size) : world_size_(world_size) {}
@@ -33,7 +32,8 @@ class ModelGroup {
     std::vector<DevicePiece> pieces;
   };
 
-  /// Rank `rank` has begun the exchange `number` of `channel`; whether it has ended.
+  /// Records that rank `rank` has begun exchange `number` of `channel`; returns whether it has
+  /// ended.
   bool meet(int channel, std::uint64_t number, int rank, const Exchange& exchange) {
     std::lock_guard lock(mutex_);
     if (is_aborted_) return true;
@@ -55,7 +55,7 @@ class ModelGroup {
     return is_aborted_;
   }
 
-  /// Waits for all ranks. Gives the group that `rank` is in now, and its place there.
+  /// Blocks until all ranks have called; returns the new group of `rank`, and its rank in it.
   std::pair<ModelGroup*, int> split(std::uint64_t number, int rank, int group) {
     std::unique_lock lock(mutex_);
     Split& split = splits_[number];
@@ -92,7 +92,7 @@ class ModelGroup {
     for (std::size_t i = 0; i < first.pieces.size(); ++i) carry_out(meeting, first.kind, i);
     std::ranges::fill(meeting.of_ranks, nullptr);
   }
-  /// The `index`-th pieces.
+  /// Exchanges the pieces at `index`.
   static void carry_out(const Meeting& meeting, CollectiveKind kind, std::size_t index) {
     const DevicePiece& first = meeting.of_ranks.front()->pieces[index];
     std::vector<std::span<float>> values;
@@ -140,10 +140,10 @@ class ModelCollective final : public DeviceCollective {
     HOCKET_CHECK(index < numbers_.size(), "open the channel first");
     std::vector<Region> regions;
     for (const DevicePiece& piece : pieces) regions.push_back(writes(piece.values));
-    // Kept by the entry that meets the others.
+    // Owned by the entry that meets the other ranks.
     const auto exchange = std::make_shared<ModelGroup::Exchange>(
         ModelGroup::Exchange{kind, {pieces.begin(), pieces.end()}});
-    // Counted when it runs, since one that is captured runs more than once.
+    // Counted at run time, since a captured exchange runs more than once.
     device_.launch(
         stream, regions, [this, index] { ++numbers_[index]; },
         [this, exchange, channel, index] {
@@ -159,7 +159,7 @@ class ModelCollective final : public DeviceCollective {
     if (is_ill) return failure(ErrorCode::unavailable, "another rank is gone");
     return {};
   }
-  /// As NCCL's, it ends when no graph has an exchange in it any more.
+  /// Like NCCL's abort, returns once no graph contains an exchange any more.
   void abort() override {
     group_.abort();
     while (device_.graphs_alive() > 0) std::this_thread::yield();

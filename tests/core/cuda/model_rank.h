@@ -1,6 +1,6 @@
 #pragma once
 
-// A rank of a test that runs its tasks on a device that is a model.
+// A rank for tests that runs its tasks on a simulated device.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace hocket {
 
-/// A rank with a device that is a model.
+/// A rank with a simulated device.
 struct ModelRank {
   ModelRank(ModelGroup& group, LocalGroup& messages, int rank, std::uint64_t seed,
             const Clock& clock)
@@ -32,7 +32,7 @@ struct ModelRank {
   DeviceExecutor executor;
 };
 
-/// One rank by itself.
+/// A single rank in a job of its own.
 struct SoleModelRank {
   explicit SoleModelRank(const Clock& clock, std::int64_t timeout_ns = 60'000'000'000)
       : messages(1, timeout_ns), rank(group, messages, 0, 1, clock) {}

@@ -1,6 +1,6 @@
 #pragma once
 
-// Tests that need a device: they skip where there is none, and say why.
+// Base of tests that need a device: they are skipped with the reason if there is none.
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class OnDevice : public testing::Test {
   }
   DeviceDriver& driver() { return *driver_; }
 
-  /// A stream that lives as long as the test.
+  /// Returns a stream that lives as long as the test.
   DeviceStream stream() {
     streams_.push_back(driver_->create_stream(StreamPriority::normal).value());
     return streams_.back();
@@ -42,7 +42,7 @@ class OnDevice : public testing::Test {
   std::vector<DeviceStream> streams_;
 };
 
-/// Memory of the device, with a copy of what is at `values`. Copies are over when they return.
+/// Device memory with a copy of the bytes at `values`. Copies have completed when the call returns.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -63,7 +63,7 @@ class DeviceBuffer {
     if (bytes_ == 0) return;
     HOCKET_CHECK(cudaMemcpy(memory_, values, bytes_, cudaMemcpyHostToDevice) == cudaSuccess,
                  "copying to the device failed");
-    // The last piece of it may still be under way, and the driver's streams do not wait for it.
+    // The last bytes may still be in transit, and the driver's streams do not wait for them.
     HOCKET_CHECK(cudaDeviceSynchronize() == cudaSuccess, "copying to the device failed");
   }
   void get(void* values) const {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A random step of tasks that compute with floats, to be run on a device and, for the right result,
-// one after another: the same seed makes the same one.
+// A random step of tasks that compute with floats, for a run on a device and a sequential run with
+// the expected result; reproducible by seed.
 
 #include <cstdint>
 #include <memory>
@@ -18,9 +18,9 @@ namespace hocket {
 
 class RandomProgram {
  public:
-  /// By data; of what lives within a step, an empty one.
+  /// Indexed by data; empty for data that live within a step.
   using Values = std::vector<std::vector<float>>;
-  /// By access of a task, where it is.
+  /// Memory of each access of a task.
   using Operands = std::vector<std::span<float>>;
   static constexpr std::size_t kValues = 3000;
 
@@ -51,10 +51,10 @@ class RandomProgram {
 
   std::size_t size() const { return tasks_.size(); }
   std::span<const Access> accesses(std::size_t task) const { return tasks_[task].accesses; }
-  /// How many pieces of data last; those after them live within a step.
+  /// Returns the number of persistent data; the data after them live within a step.
   std::size_t lasting() const { return lasting_; }
 
-  /// The initial values of a rank.
+  /// Returns the initial values of a rank.
   Values start(int rank) const {
     Values values(data_);
     for (std::size_t data = 0; data < lasting_; ++data)
@@ -62,7 +62,7 @@ class RandomProgram {
     return values;
   }
 
-  /// What `steps` steps on as many ranks as there are values make of them.
+  /// Returns the values of each of `ranks` ranks after `steps` steps.
   std::vector<Values> expected(int steps, int ranks) const {
     std::vector<Values> all;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -76,8 +76,8 @@ class RandomProgram {
     return all;
   }
 
-  /// Adds the data to `scheduler`, whose first it must be, and what lives within a step to
-  /// `memory`.
+  /// Adds the data to `scheduler`, which must have no data yet, and the data that live within a
+  /// step to `memory`.
   void add_data(Scheduler& scheduler, DeviceMemory& memory) const {
     std::vector<std::vector<Access>> accesses;
     for (const Task& task : tasks_) accesses.push_back(task.accesses);
@@ -90,7 +90,8 @@ class RandomProgram {
     }
   }
 
-  /// Submits a step: `values_of(data)` is where what lasts is, `launch(task)` the body of one.
+  /// Submits a step: `values_of(data)` returns the memory of persistent data, `launch(task)` is the
+  /// body of a task.
   void submit(Scheduler& scheduler, const auto& values_of, const auto& launch) const {
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       const Task& task = tasks_[i];
@@ -103,14 +104,15 @@ class RandomProgram {
       }
     }
   }
-  /// On a device that is a model; `values` and `device` must outlive the step.
+  /// Submits a step on a simulated device; `values` and `device` must outlive the step.
   void submit(Scheduler& scheduler, Values& values, ModelDevice& device) const {
     submit(
         scheduler, [&](DataId data) { return std::span<float>(values[data.index]); },
         [this, &values, &device](std::size_t task) { launch(task, values, device); });
   }
 
-  /// The operands of a task that runs now: of what lasts, as `values_of(data)` says.
+  /// Returns the operands of a running task; `values_of(data)` returns the memory of persistent
+  /// data.
   Operands operands(std::size_t task, const auto& values_of) const {
     const DeviceTask& running = this_device_task();
     Operands found;
@@ -123,7 +125,8 @@ class RandomProgram {
     return found;
   }
 
-  /// Each result depends on the task, on all that it reads, and on what was there if it updates.
+  /// Each result depends on the task, on all values that it reads, and on the previous value if it
+  /// updates.
   void compute(std::size_t index, const Operands& operands) const {
     const auto& accesses = tasks_[index].accesses;
     for (std::size_t i = 0; i < kValues; ++i) {
@@ -171,7 +174,8 @@ class RandomProgram {
     }
   }
 
-  std::size_t lasting_ = 0, data_ = 0;  // the first are lasting; the others live within a step
+  // The first lasting_ data persist; the others live within a step.
+  std::size_t lasting_ = 0, data_ = 0;
   std::vector<Task> tasks_;
 };
 

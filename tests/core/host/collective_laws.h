@@ -1,7 +1,7 @@
 #pragma once
 
-// What every Collective must do, whoever carries it out: held against the definition in
-// core/collective/collective.h, value by value. Each rank calls these with the same seed.
+// Laws that every Collective must satisfy, checked value by value against the definition in
+// core/collective/collective.h. Each rank calls these with the same seed.
 
 #include <gtest/gtest.h>
 
@@ -14,13 +14,13 @@
 
 namespace hocket {
 
-/// Value i of `rank` before: a small integer, so that sums are exact in any order.
+/// Returns the initial value i of `rank`: a small integer, so that sums are exact in any order.
 inline float integer_value(std::int64_t rank, std::size_t i, std::uint64_t seed) {
   const auto mixed = (seed + static_cast<std::uint64_t>(rank) * 1'000'003 + i) * 2'654'435'761u;
   return static_cast<float>(static_cast<std::int64_t>(mixed >> 8 & 255) - 128);
 }
 
-/// A random work whose values are those of `collective`'s rank.
+/// A random work with the values of `collective`'s rank.
 struct LawWork {
   LawWork(const Collective& collective, std::uint64_t seed)
       : grid(collective.grid()), rank(collective.rank()), seed(seed) {
@@ -41,7 +41,7 @@ struct LawWork {
   }
   LawWork(const LawWork&) = delete;
 
-  /// The rank of which the block of value i is.
+  /// Returns the rank that owns the block of value i.
   std::int64_t owner(std::size_t i) const {
     const auto block = static_cast<std::int64_t>(i / block_size);
     if (work.group == CollectiveGroup::inside)
@@ -54,7 +54,7 @@ struct LawWork {
     if (work.group == CollectiveGroup::between) return grid.place_of(other) == grid.place_of(rank);
     return true;
   }
-  /// Whether value i is the group's, and of the part.
+  /// Returns whether value i belongs to the group and to the part.
   bool takes(std::size_t i) const {
     const bool whole = work.begin == 0 && work.end == 0;
     return is_member(owner(i)) &&
@@ -102,7 +102,7 @@ inline void expect_laws_of_random_works(Collective& collective, std::uint64_t se
   }
 }
 
-/// Runs a chain of collectives over the same values.
+/// One collective of a chain over the same values.
 struct ChainLink {
   CollectiveKind kind;
   CollectiveGroup group;
@@ -132,9 +132,9 @@ inline Result<void> run_chain(Collective& collective, const std::vector<ChainLin
   return {};
 }
 
-/// Every chain gives the sum of all ranks: with two ranks bit for bit, since a sum of two has one
-/// order. Otherwise each of n − 1 additions, in whatever order, rounds by at most 2⁻²⁴ of the sum
-/// of magnitudes, and two results differ by at most twice that.
+/// Expects every chain to give the sum over all ranks. With two ranks the results agree bit for
+/// bit, since a sum of two has a single order. Otherwise each of n − 1 additions, in any order,
+/// rounds by at most 2⁻²⁴ of the sum of magnitudes, and two results differ by at most twice that.
 inline void expect_chains_are_sums(Collective& collective, std::uint64_t seed) {
   const int ranks = collective.world_size();
   std::uint64_t index = 0;

@@ -22,7 +22,7 @@ class ManualClock final : public Clock {
   mutable std::int64_t now_ = 0;
 };
 
-/// The second of four, on hosts of so many.
+/// Rank 1 of four, with `ranks_per_host` ranks per host.
 class FourRanks final : public Collective {
  public:
   explicit FourRanks(int ranks_per_host = 4) : ranks_per_host_(ranks_per_host) {}
@@ -46,7 +46,7 @@ TEST(EmulatedLink, APartTakesItsShareOfARingAtTheRateAndEachRoundsLatency) {
   EmulatedLink link(ranks, {.bytes_per_second = 1e9, .latency_ns = 100}, clock);
   std::vector<float> values(1000);
   ASSERT_TRUE(link.all_reduce(values, 0));
-  // 4000 bytes × 2 × 3/4 at one byte a nanosecond, six rounds.
+  // 4000 bytes × 2 × 3/4 at one byte per nanosecond, six rounds.
   EXPECT_EQ(clock.now_ns(), 6000 + 600);
   ASSERT_TRUE(link.hear());
   EXPECT_EQ(clock.now_ns(), 6700);
@@ -68,7 +68,7 @@ TEST(EmulatedLink, EachKindAndGroupCostsWhatItsRingSendsOverItsLink) {
       {CollectiveKind::reduce_scatter, CollectiveGroup::inside, 2048 / 8 + 10},
       {CollectiveKind::all_gather, CollectiveGroup::inside, 2048 / 8 + 10},
       {CollectiveKind::all_reduce, CollectiveGroup::inside, 2 * 2048 / 8 + 20},
-      // Half of what one place has, 2048 bytes, and two places on the link.
+      // Half of the 2048 bytes of one place, with two places on the link.
       {CollectiveKind::reduce_scatter, CollectiveGroup::between, 2 * 1024 + 100},
       {CollectiveKind::all_gather, CollectiveGroup::between, 2 * 1024 + 100},
       {CollectiveKind::all_reduce, CollectiveGroup::between, 4 * 1024 + 200},
@@ -104,7 +104,7 @@ TEST(EmulatedLink, APartOfEveryBlockCostsItsShare) {
   EXPECT_EQ(clock.now_ns(), 3072 / 4);
 }
 
-/// Something else happens in the middle of the first sleep.
+/// Calls `in_the_middle` halfway through the first sleep.
 class InterruptedClock final : public Clock {
  public:
   std::int64_t now_ns() const override { return clock_.now_ns(); }

@@ -42,7 +42,7 @@ GlooOptions options(int rank, int world_size, const std::string& rendezvous,
           .timeout = timeout};
 }
 
-/// Each rank on a thread of its own, as Gloo allows.
+/// Runs each rank on its own thread, which Gloo permits.
 void run_ranks(int world_size, const std::string& rendezvous,
                const std::function<void(Collective&)>& body, int ranks_per_host = 1) {
   std::vector<std::jthread> ranks;
@@ -108,7 +108,7 @@ TEST(GlooCollective, ARendezvousThatCannotBeUsedIsRefusedByName) {
               testing::HasSubstr("no such folder"));
 }
 
-/// Ranks, and how many of them on a host.
+/// Pairs of the number of ranks and the ranks per host.
 constexpr std::pair<int, int> kGrids[] = {{2, 1}, {2, 2}, {4, 1}, {4, 2}, {4, 4}, {6, 2}};
 
 TEST(GlooCollective, CarriesOutEveryKindInEveryGroup) {
@@ -135,7 +135,7 @@ TEST(GlooCollective, ChainsOfCollectivesAreSums) {
 TEST(GlooCollective, LongPiecesTravelInSeveralSegments) {
   TemporaryFolder folder;
   run_ranks(3, folder.rendezvous(), [](Collective& collective) {
-    // Of each rank 400,000 values: more than three segments.
+    // 400,000 values per rank: more than three segments.
     std::vector<float> values(1'200'000);
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(i % 1000 * static_cast<std::size_t>(collective.rank()));
@@ -151,7 +151,7 @@ TEST(GlooCollective, PartsUnderWayAtOnceDoNotMix) {
   run_ranks(
       4, folder.rendezvous(),
       [&](Collective& collective) {
-        // More at once than there are connections, so some share one.
+        // More parts at once than connections, so some share one.
         std::vector<std::jthread> channels;
         for (std::uint64_t channel = 0; channel < 5; ++channel) {
           channels.emplace_back([&, channel] {
@@ -218,7 +218,7 @@ TEST(GlooCollective, AbortEndsARingThatIsNotComplete) {
     run_ranks(
         4, folder.rendezvous(),
         [&](Collective& collective) {
-          // Of each group one rank does not come.
+          // In each group one rank does not take part.
           if (collective.rank() == 0 || collective.rank() == 3) return;
           std::vector<float> values(400'000);
           std::jthread waiting([&] {
@@ -232,7 +232,7 @@ TEST(GlooCollective, AbortEndsARingThatIsNotComplete) {
   }
 }
 
-/// Steps of one all-reduce each until an error or `steps`.
+/// Runs steps of one all-reduce each until an error or `steps`.
 Result<void> run_steps(Collective& collective, CollectiveOrder order, int steps,
                        const std::function<void(int)>& before) {
   SteadyClock clock;
@@ -295,7 +295,8 @@ TEST(GlooCollective, ARankThatDiesInAChainEndsTheOthersWithAReason) {
           if (rank == dying && round == 20) _exit(20);
           const auto ok = run_chain(**collective, kLongestChain, values, round * 4);
           if (ok) continue;
-          // As an executor does: the others may wait for this rank, not for the one that is gone.
+          // Aborts like an executor: the others may wait for this rank, not for the one that is
+          // gone.
           (*collective)->abort();
           _exit(ok.error().message.find("another rank is gone") == 0 ? 30 : 40);
         }
@@ -321,7 +322,7 @@ TEST(GlooCollective, ASilentPeerIsATimeoutNotAHang) {
     EXPECT_TRUE(collective);
     finished.wait();
   });
-  // Long enough to connect on a busy machine, which it bounds too.
+  // Long enough to connect on a busy machine; the timeout also applies to connecting.
   auto collective = connect_gloo(options(0, 2, folder.rendezvous(), milliseconds(3000)));
   EXPECT_TRUE(collective);
   const auto ok = collective ? run_steps(**collective, CollectiveOrder::fifo, 3, [](int) {})

@@ -45,7 +45,7 @@ class TwoHosts {
   TwoHosts(const TwoHosts&) = delete;
 
   bool made() const { return made_; }
-  /// Moves the calling thread, and those that it starts, to `host`.
+  /// Moves the calling thread, and the threads that it starts, to `host`.
   bool enter(int host) const {
     const int fd = open(("/run/netns/" + name(host)).c_str(), O_RDONLY | O_CLOEXEC);
     const bool entered = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
@@ -60,7 +60,7 @@ class TwoHosts {
   bool made_ = false;
 };
 
-/// What a rank's process does; its exit status.
+/// Runs a rank's process; returns its exit status.
 int run_rank(const TwoHosts& hosts, int rank, std::uint64_t seed) {
   if (!hosts.enter(rank / kRanksPerHost)) return 10;
   const auto collective =

@@ -18,7 +18,7 @@ TEST(HostExecutor, IndependentTasksRunAtOnceOnAsManyStreams) {
   const auto collective = group.join(0);
   HostExecutor executor(*collective, clock);
   Scheduler scheduler({.streams = 3}, executor);
-  // Each task waits until all three run: only three streams at once can finish them.
+  // Each task waits until all three run, so they end only with three streams at once.
   std::atomic<int> running = 0;
   for (int i = 0; i < 3; ++i) {
     scheduler.compute({}, {}, [&] {
@@ -48,7 +48,7 @@ TEST(HostExecutor, TasksOfEqualReadinessRunMostUrgentFirst) {
   EXPECT_EQ(order, (std::vector<int>{1, 3, 5}));
 }
 
-/// One rank of four, on two hosts: adds 1 to every value, and keeps what it was asked to do.
+/// One rank of four, on two hosts: adds 1 to every value, and records the work requested.
 class AddingCollective final : public Collective {
  public:
   int rank() const override { return 0; }

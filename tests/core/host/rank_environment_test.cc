@@ -56,7 +56,7 @@ TEST(RankEnvironment, KnowsThePlaceOnThisHost) {
               testing::HasSubstr("LOCAL_RANK: expected an integer from 0 to 0"));
 }
 
-/// The rank and number of ranks, and how many a host has, as each launcher says it.
+/// Names of the variables with the rank, the number of ranks, and the local ones, per launcher.
 struct LauncherNames {
   const char *rank, *size, *local_rank, *local_size;
 };
@@ -106,7 +106,7 @@ TEST(RankEnvironment, RanksOfAHostThatCannotBeAreAnErrorThatNamesTheVariable) {
   }
   EXPECT_THAT(read_third_of_six(kLauncherNames[0], "0", "7").error().message,
               testing::HasSubstr("LOCAL_WORLD_SIZE: expected an integer from 1 to 6, found \"7\""));
-  // What Slurm was asked for may be more than a step of it has.
+  // Slurm's variable holds the requested number, which may exceed that of the job step.
   EXPECT_EQ(read_third_of_six(kLauncherNames[3], "0", "7").value().ranks_per_host, 1);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Ranks of a test job as threads of this process.
+// Runs the ranks of a test job as threads of this process.
 
 #include <functional>
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace hocket {
 
-/// Runs `body(rank, collective)` on one thread a rank of a group in memory; `ranks_per_host` as
-/// LocalGroup has it.
+/// Runs `body(rank, collective)` on one thread per rank of an in-memory group; `ranks_per_host` as
+/// in LocalGroup.
 inline void run_local_ranks(int world_size, const std::function<void(int, Collective&)>& body,
                             std::int64_t timeout_ns = 60'000'000'000, int ranks_per_host = 0) {
   LocalGroup group(world_size, timeout_ns, ranks_per_host);
@@ -27,7 +27,7 @@ inline void run_local_ranks(int world_size, const std::function<void(int, Collec
   }
 }
 
-/// Passes everything on, and records the order in which parts begin or fails one of them.
+/// Forwards every call, and records the order in which parts begin or fails one of them.
 class ObservedCollective final : public Collective {
  public:
   explicit ObservedCollective(Collective& link, std::uint64_t fail_at = ~std::uint64_t{0})

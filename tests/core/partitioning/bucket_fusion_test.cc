@@ -41,14 +41,14 @@ TEST(Buckets, AreFollowedByWhatWaitsForAMember) {
   auto step = three_sums();
   step.tasks[1].accesses = {read(DataId{0})};
   EXPECT_THAT(joined(step, 300), ElementsAre(Sources({0, 2, 3}), Sources{1}));
-  // A member may not wait for another, nor for what waits for it.
+  // A member may not wait for another member, nor for a task that waits for one.
   step.tasks[1].accesses = {read(DataId{0}), write(DataId{1})};
   EXPECT_THAT(joined(step, 300), ElementsAre(Sources{0}, Sources{1}, Sources({2, 3})));
-  // Twice the same data.
+  // Two members may not change the same data.
   step = three_sums();
   step.tasks[3].accesses = {update(DataId{1})};
   EXPECT_THAT(joined(step, 300), ElementsAre(Sources{1}, Sources({0, 2}), Sources{3}));
-  // What a member only reads may be read on, but not changed.
+  // Data that a member only reads may be read in between, but not changed.
   step = three_sums();
   step.tasks[0].accesses.push_back(read(DataId{3}));
   EXPECT_THAT(joined(step, 300), ElementsAre(Sources({0, 2, 3}), Sources{1}));
@@ -65,7 +65,7 @@ TEST(Buckets, AreOfOneRuleGroupAndKind) {
   step = three_sums();
   step.tasks[2].collective = CollectiveKind::all_gather;
   EXPECT_EQ(joined(step, 300), items_of(step));
-  // Of several changed data nobody knows which part is whose.
+  // If a collective changes several data, the owner of each part is not known.
   step = three_sums();
   step.tasks[2].accesses.push_back(update(DataId{3}));
   EXPECT_EQ(joined(step, 300), items_of(step));

@@ -55,13 +55,13 @@ TEST(ChunkTable, LeavesDataWholeThatAreCountedInTwoWays) {
     table.add_collective(kFirst, false, 256);
     table.add_collective(kFirst, true, 128);
   }));
-  // Blocks of two sizes.
+  // The blocks have two sizes.
   EXPECT_FALSE(is_divided([](ChunkTable& table) {
     table.add_collective(kFirst, true, 256);
     table.add_collective(kFirst, true, 128);
   }));
   EXPECT_FALSE(is_divided([](ChunkTable&) {}));
-  // What a collective says, counts.
+  // A collective determines how its data are counted, so only one of the cuts applies.
   EXPECT_TRUE(is_divided([](ChunkTable& table) { table.add_collective(kFirst, true, 128); }));
 }
 

@@ -39,7 +39,7 @@ inline StepTask all_reduce(std::string name, std::int64_t bytes, std::uint32_t d
                     std::move(region));
 }
 
-/// Data "a", "b", …
+/// Returns a step with `data` data, named "a", "b", ….
 inline StepDescription step_of(std::size_t data, std::vector<StepTask> tasks) {
   StepDescription step;
   for (std::size_t i = 0; i < data; ++i) step.data.emplace_back(1, static_cast<char>('a' + i));
@@ -47,19 +47,19 @@ inline StepDescription step_of(std::size_t data, std::vector<StepTask> tasks) {
   return step;
 }
 
-/// One rule for all.
+/// Returns rules that apply one rule to all tasks.
 inline Rules rules_of(const StepDescription& step, Rule rule) {
   return {{std::move(rule)}, std::vector<std::uint32_t>(step.tasks.size(), 0)};
 }
 
-/// Each task alone.
+/// Returns one item per task.
 inline std::vector<Sources> items_of(const StepDescription& step) {
   std::vector<Sources> items;
   for (std::uint32_t i = 0; i < step.tasks.size(); ++i) items.push_back({i});
   return items;
 }
 
-/// "NAME: update a[0], read b".
+/// Returns "NAME: update a[0], read b".
 inline std::string text_of(const StepTask& task, const std::vector<std::string>& data) {
   std::string text = task.name + ":";
   const char* separator = " ";

@@ -40,7 +40,8 @@ TEST(Launch, OfDeferredCollectivesIsLastInTheOrderOfTheirPriorities) {
 }
 
 TEST(Launch, TheLongestChainIsMostUrgent) {
-  // Input gradients follow each other; weight gradients end with their sums.
+  // Each input gradient depends on the previous one; the chains of weight gradients end with their
+  // sums.
   std::vector<Piece> pieces{
       piece_of(computation("weights1", {write(DataId{1})}), 7),
       piece_of(computation("inputs1", {update(DataId{0})}), 7),
@@ -60,7 +61,7 @@ TEST(Launch, TheLongestChainIsMostUrgent) {
   prioritise_computations(pieces, 3, ComputeOrder::critical_path, rules);
   std::vector<std::uint32_t> priorities;
   for (const Piece& piece : pieces) priorities.push_back(piece.task.priority);
-  // Behind them: 1, 3, collective, 2, of a priority of its own, collective, 0.
+  // Chain lengths behind the tasks: 1, 3, collective, 2, own priority, collective, 0.
   EXPECT_THAT(priorities, ElementsAre(2, 0, 7, 1, 7, 7, 3));
 }
 

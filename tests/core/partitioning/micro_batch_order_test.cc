@@ -13,8 +13,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// `batches` micro-batches of two layers, forward "f" and backward "b", whose activations are data
-/// 2 and on, all their own unless `shared`; their gradients are data 0 and 1, reduced by the last.
+/// Returns `batches` micro-batches of two layers, forward "f" and backward "b". Their activations
+/// are data 2 and on, separate unless `shared`; their gradients are data 0 and 1, reduced in the
+/// last micro-batch.
 StepDescription accumulation(std::uint32_t batches, bool shared = false) {
   auto step = step_of(2 + batches, {});
   for (std::uint32_t m = 0; m < batches; ++m) {

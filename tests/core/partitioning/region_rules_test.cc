@@ -85,7 +85,7 @@ TEST(Rules, ADimensionExistsAndMayBeDivided) {
   region.dimension = "softmax";
   EXPECT_THAT(error_of(config), AllOf(StartsWith("regions.backward_layer1.dimension: "),
                                       HasSubstr("\"product\""), HasSubstr("never divided")));
-  // Whoever else has it: the region is what counts.
+  // The region itself must have the dimension, regardless of other regions.
   config.regions.clear();
   config.regions["forward_layer1"].compute_parts = 2;
   config.regions["forward_layer1"].dimension = "rows";

@@ -29,7 +29,7 @@ DependencyGraph<NoFields> graph_of(const StepDescription& step) {
   return graph;
 }
 
-/// An order that the accesses of the tasks allow.
+/// Returns a random order that the accesses of the tasks allow.
 std::vector<std::uint32_t> random_order(const StepDescription& step, std::mt19937_64& random) {
   auto graph = graph_of(step);
   std::vector<std::uint32_t> waiting_for(step.tasks.size(), 0), ready, order;
@@ -52,7 +52,7 @@ std::vector<PieceOrigin> whole_origins(const StepDescription& step) {
   for (std::uint32_t i = 0; i < step.tasks.size(); ++i) {
     PieceOrigin origin{{i}, 0, 0, 0};
     const StepTask& task = step.tasks[i];
-    // Of a block no more than all of it.
+    // A range that extends beyond a block covers the whole block.
     if (task.collective) origin.end = task.bytes;
     origins.push_back(origin);
   }
@@ -61,7 +61,7 @@ std::vector<PieceOrigin> whole_origins(const StepDescription& step) {
 
 struct Execution {
   std::vector<std::vector<StepInterpreter::Value>> values;
-  std::vector<std::vector<Touched>> touched;  ///< by task, then rank
+  std::vector<std::vector<Touched>> touched;  ///< indexed by task, then rank
 };
 
 Execution execute(const StepProgram& program, const StepDescription& step,
@@ -82,7 +82,7 @@ std::vector<std::uint32_t> in_order(const StepDescription& step) {
   return order;
 }
 
-/// What comes after each task, directly or not.
+/// Returns the tasks that come after each task, directly or transitively.
 std::vector<std::vector<bool>> reachable(const StepDescription& step) {
   const auto graph = graph_of(step);
   const std::size_t count = step.tasks.size();
@@ -96,7 +96,7 @@ std::vector<std::vector<bool>> reachable(const StepDescription& step) {
   return after;
 }
 
-/// Of each rank.
+/// Returns whether the accesses conflict on any rank.
 bool conflict(const std::vector<Touched>& a, const std::vector<Touched>& b) {
   for (std::size_t r = 0; r < a.size(); ++r) {
     for (std::size_t e = 0; e < a[r].read.size(); ++e) {
@@ -107,8 +107,8 @@ bool conflict(const std::vector<Touched>& a, const std::vector<Touched>& b) {
   return false;
 }
 
-/// Pieces that touch the same element, not both to read it, are ordered, and those of different
-/// tasks in the order of the tasks, which touch what `plain` says.
+/// Expects pieces that touch the same element, with at least one write, to be ordered; pieces of
+/// different tasks must follow the order of the tasks, whose accesses `plain` holds.
 void expect_conflicts_are_ordered(const PartitionedStep& partitioned, const Execution& execution,
                                   const Execution& plain) {
   const auto after = reachable(partitioned.step);
@@ -129,7 +129,8 @@ void expect_conflicts_are_ordered(const PartitionedStep& partitioned, const Exec
   }
 }
 
-/// Every task is there once, or in pieces that are it; every stage of a collective, too.
+/// Expects every task to be present once, as a whole or in pieces that cover it, and every stage of
+/// a collective as well.
 void expect_sources_are_covered(const StepDescription& step, const PartitionedStep& partitioned) {
   using StageKey = std::tuple<std::vector<std::uint32_t>, int, int>;
   std::map<StageKey, std::vector<std::pair<std::int64_t, std::int64_t>>> ranges;
@@ -204,7 +205,7 @@ TEST(StepPartition, ComputesTheSameInEveryOrderThatItsAccessesAllow) {
       EXPECT_EQ(shuffled.values, plain.values);
     }
   }
-  // The cases are not all refused or trivial.
+  // Checks that most cases are neither refused nor trivial.
   EXPECT_GT(partitioned_steps, rounds(500));
   EXPECT_GT(divided_tasks, rounds(500));
   EXPECT_GT(buckets, rounds(50));
@@ -221,7 +222,7 @@ TEST(StepPartition, LeavesAStepAsItIsUnlessAKnobSaysOtherwise) {
   EXPECT_EQ(same->step, expand(step));
   EXPECT_EQ(same->origins[2], (PieceOrigin{{2}, 0, 0, 1 << 20}));
 
-  // Once there is a reason, collectives are cut here, too.
+  // Once the configuration partitions the step for another reason, collectives are cut as well.
   config.compute_order = ComputeOrder::critical_path;
   EXPECT_TRUE(is_partitioned(config));
   const auto cut = partition_step(step, config);

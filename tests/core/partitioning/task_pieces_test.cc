@@ -18,7 +18,7 @@ Pieces made(const StepDescription& step, const Rule& rule) {
   return pieces ? std::move(*pieces) : Pieces{};
 }
 
-/// A product whose rows are communicated in pieces, and the update that waits for them.
+/// Returns a product whose rows are communicated in pieces, and the update that waits for them.
 StepDescription chain(DimensionKind kind) {
   StepTask product = computation("product", {read(DataId{0}), write(DataId{1})});
   product.place.dimensions = {{"units", kind, 4, {{DataId{1}, 0, 64, 0, false}}}};
@@ -148,7 +148,7 @@ TEST(Pieces, AreAtMostAMillionAndDoNotFillTheMemory) {
   EXPECT_THAT(refused.error().message, StartsWith("partition_bytes: found 4096"));
   EXPECT_THAT(refused.error().message, HasSubstr("\"s\""));
 
-  // Few enough pieces, which many tasks read.
+  // The number of pieces is permitted, but many tasks read them.
   step = step_of(1, {all_reduce("s", 500'000 * 4096L, 0)});
   for (int i = 0; i < 1000; ++i)
     step.tasks.push_back(computation("t" + std::to_string(i), {read(DataId{0})}));

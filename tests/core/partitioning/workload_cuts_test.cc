@@ -40,7 +40,7 @@ TEST(Cuts, OfAReduceScatterAreOfEveryRanksBlock) {
   EXPECT_EQ(cut.bytes_of(cut.piece(0)), 4 * 128);
   EXPECT_EQ(cut.bytes_of(cut.piece(1)), 3 * 128 + 104);
 
-  // Between the hosts there are two blocks of what a place holds.
+  // Between the hosts there are two blocks of the data of one place.
   step.tasks[0].group = CollectiveGroup::between;
   cut = cut_collective(step, {0}, rule);
   EXPECT_EQ(cut.bytes, 512);

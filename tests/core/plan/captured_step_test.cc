@@ -23,7 +23,7 @@ TEST(CapturedStep, HasTheEdgesWithinALaunchAndToTheNext) {
                            task({update(activation), write(weights)}),
                            task({update(weights)}, true)});
   EXPECT_EQ(step.collectives(), 1u);
-  // Values from 3 on are tasks of the next launch.
+  // Values from 3 on denote tasks of the next launch.
   EXPECT_THAT(step.successors(0), ElementsAre(1));
   EXPECT_THAT(step.successors(1), ElementsAre(2, 3));
   EXPECT_THAT(step.successors(2), ElementsAre(3));

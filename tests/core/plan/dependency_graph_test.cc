@@ -36,7 +36,7 @@ std::vector<Access> random_accesses(std::mt19937_64& random, const std::vector<D
   return accesses;
 }
 
-/// A task is ready exactly when every earlier task that it conflicts with is finished.
+/// Expects a task to be ready exactly when every earlier task that it conflicts with is finished.
 void expect_ready_as_conflicts_say(const std::vector<Submitted>& tasks) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].finished) continue;

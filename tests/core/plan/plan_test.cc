@@ -105,7 +105,7 @@ TEST(Plan, AnEmptyCollectiveIsOnePartOfNoBytes) {
   EXPECT_EQ(plan.unfinished(), 0u);
 }
 
-/// The sizes of the parts that may start now, all of which do.
+/// Starts every part that may start now; returns their sizes.
 std::vector<std::int64_t> start_all(Plan& plan) {
   std::vector<std::int64_t> sizes;
   while (const auto part = plan.next_part()) sizes.push_back(part->bytes);
@@ -157,8 +157,8 @@ TEST(Plan, AnOrderChangesOnlyWhileNothingRuns) {
   }
 }
 
-/// Drives a random plan to its end with random timing and checks its laws on the way; now and then
-/// it gets another partition and window, and another order where nobody announces one.
+/// Runs a random plan to its end with random timing and checks its invariants on the way. From time
+/// to time it changes the partition and the window, and the order unless that is announced.
 class RandomRun {
  public:
   RandomRun(std::uint64_t seed, const PlanOptions& options)
@@ -184,13 +184,13 @@ class RandomRun {
     for (const auto& [task, bytes] : bytes_) ASSERT_EQ(started_bytes_[task], bytes);
   }
 
-  /// Which collective each started part belongs to, in order.
+  /// Returns the collective of each started part, in order.
   const std::vector<std::uint64_t>& started() const { return started_; }
   void announce(const std::vector<std::uint64_t>& order) { plan_.announce(order); }
 
  private:
   void configure() {
-    // Parts must be the same whatever the timing; the window need not.
+    // The partition must not depend on timing; the window may.
     options_.partition_bytes = static_cast<std::int64_t>(1 + submissions_() % 600);
     options_.credit_bytes = static_cast<std::int64_t>(1 + random_() % 1200);
     if (plan_.unfinished() == 0 && options_.order != PartOrder::announced)
@@ -201,7 +201,7 @@ class RandomRun {
 
   void submit() {
     std::vector<Access> accesses;
-    // What is submitted must not depend on timing, so it has a generator of its own.
+    // Submissions must not depend on timing, so they have their own random generator.
     for (auto n = submissions_() % 3; n > 0; --n) {
       accesses.push_back(
           {data_[submissions_() % data_.size()], static_cast<AccessMode>(submissions_() % 3)});
@@ -266,7 +266,7 @@ class RandomRun {
   std::vector<TaskId> running_;
   std::vector<PartDecision> in_flight_;
   std::vector<std::uint64_t> started_;
-  std::size_t order_since_ = 0;  // of started_
+  std::size_t order_since_ = 0;  // index in started_
   std::map<std::uint64_t, std::int64_t> bytes_, partition_, started_bytes_;
   int stalls_ = 0;
 };
@@ -291,7 +291,7 @@ TEST(Plan, AFollowerStartsPartsInTheAnnouncedOrderWhateverItsTiming) {
     SCOPED_TRACE(seed);
     RandomRun leader(seed, random_options(seed, PartOrder::priority));
     ASSERT_NO_FATAL_FAILURE(leader.run());
-    // The same data count (seed mod 7), other timing.
+    // The number of data (seed mod 7) is the same, the timing differs.
     RandomRun follower(seed + 7 * 1000, random_options(seed, PartOrder::announced));
     follower.announce(leader.started());
     ASSERT_NO_FATAL_FAILURE(follower.run());
@@ -299,8 +299,8 @@ TEST(Plan, AFollowerStartsPartsInTheAnnouncedOrderWhateverItsTiming) {
   }
 }
 
-/// Runs `launches` of a random step, each derived anew or all from one capture, with random timing;
-/// gives the order in which tasks ended, as indices counted over all launches.
+/// Runs `launches` of a random step with random timing, either deriving each anew or replaying one
+/// capture; returns the order in which tasks ended, as indices over all launches.
 std::vector<std::uint64_t> order_of_ends(std::uint64_t seed, const PlanOptions& options,
                                          const std::vector<CapturedStep::Task>& tasks, int launches,
                                          bool replayed) {
@@ -316,7 +316,7 @@ std::vector<std::uint64_t> order_of_ends(std::uint64_t seed, const PlanOptions& 
   std::vector<PartDecision> in_flight;
   const auto submit = [&] {
     if (replayed && !plan.may_launch(*step)) return;
-    // A launch may run one ahead, as a scheduler lets it.
+    // Submission may run one launch ahead, as with a scheduler.
     if (!replayed && submitted - finished > n) return;
     const TaskId first = replayed ? plan.launch(step) : TaskId{};
     for (std::uint32_t i = 0; i < tasks.size(); ++i) {

@@ -86,7 +86,7 @@ TEST(JobMessage, WhatAJobNeedNotSayHasItsDefault) {
             JobReport{.job = "j"});
 }
 
-/// Reads a document after `damage`, and gives the error's text.
+/// Reads a document after `damage`; returns the text of the error.
 template <class Read>
 std::string refusal(json document, const Read& read, const std::function<void(json&)>& damage) {
   damage(document);

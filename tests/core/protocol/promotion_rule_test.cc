@@ -32,7 +32,7 @@ TEST(Promotion, FollowsTheRuleByHand) {
 }
 
 TEST(Promotion, LooksShareTheError) {
-  // Four looks: α = 0.05 / 4^0.8, and of two degrees of freedom t(p) = (2p − 1) √(1 / (2p(1 −
+  // Four looks: α = 0.05 / 4^0.8, and for two degrees of freedom t(p) = (2p − 1) √(1 / (2p(1 −
   // p))).
   const double p = 1 - 0.05 / std::pow(4, 0.8);
   const double t = (2 * p - 1) * std::sqrt(1 / (2 * p * (1 - p)));
@@ -51,7 +51,7 @@ TEST(Promotion, IsDecidedWhenTheWinnerIsClearlyWorse) {
 }
 
 TEST(Promotion, NoiseWithinTheRunsIsAFloor) {
-  // The pairs agree exactly, but ten samples with a spread of 20 % cannot know a gain of 5 %.
+  // The pairs agree exactly, but ten samples with a spread of 20 % cannot establish a gain of 5 %.
   EXPECT_TRUE(at_once(runs({105, 105, 105}), runs({100, 100, 100})).better);
   EXPECT_FALSE(at_once(runs({105, 105, 105}, 20, 10), runs({100, 100, 100}, 20, 10)).better);
   EXPECT_TRUE(at_once(runs({105, 105, 105}, 0.5, 10), runs({100, 100, 100}, 0.5, 10)).better);
@@ -86,8 +86,8 @@ struct Confirmed {
   int pairs = 0;
 };
 
-/// The confirmation of a study: pairs until it is decided. Half of the noise is within the runs,
-/// which one sample does not show.
+/// Confirms a winner as a study does: runs pairs until a decision. Half of the noise is within the
+/// runs, which one sample per run does not show.
 Confirmed confirm(double true_gain, double noise, int most_pairs, std::size_t samples,
                   std::mt19937_64& random) {
   std::normal_distribution<double> normal(0, noise);
@@ -107,7 +107,8 @@ Confirmed confirm(double true_gain, double noise, int most_pairs, std::size_t sa
   return confirmed;
 }
 
-/// Over studies on machines of all kinds: between runs of one setting lie 0.3 % to 5 %.
+/// Averages over studies on different machines, with 0.3 % to 5 % noise between runs of one
+/// setting.
 struct Studies {
   double promoted = 0, pairs = 0;
 };

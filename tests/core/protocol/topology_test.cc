@@ -48,7 +48,7 @@ TEST(Topology, RefusesANumberOfRanksPerHostThatIsNone) {
 }
 
 TEST(Topology, TheFingerprintOfAKnownTopologyNeverChanges) {
-  // Stored configurations are found by it: a change here makes every store forget.
+  // Stored configurations are found by the fingerprint: a change here invalidates every store.
   EXPECT_EQ(fingerprint(Topology{}), "344bd5a7-4b57-5024-bd4a-d62d42a90734");
   EXPECT_EQ(fingerprint(Workload{"w", {{"t", 4}}}), "3017ca7d-964f-539c-a327-ca7a698b711a");
 }

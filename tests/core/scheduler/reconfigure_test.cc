@@ -1,4 +1,4 @@
-// Schedulers that take another configuration while they run, seen through their tapes and traces.
+// Schedulers whose configuration changes while they run, checked by their tapes and traces.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,20 +28,20 @@ using testing::HasSubstr;
 constexpr std::size_t kLayers = 4, kValues = 3000;
 constexpr std::int64_t kLayerBytes = kValues * sizeof(float);
 
-/// A configuration from one step on.
+/// A configuration that applies from one step on.
 struct Change {
   ScheduleConfig config;
   std::vector<std::uint32_t> static_order = {};
 };
 
-/// What a job is to do; the same on every rank.
+/// Work of a job; the same on every rank.
 struct Script {
   Change start;
   std::map<int, Change> changes = {};  // by the step before which they are made
-  std::vector<bool> replays;           // by step: a captured one, or submitted task by task
+  std::vector<bool> replays;           // by step: replay of a capture, or submission task by task
 };
 
-/// What a rank of it did.
+/// Results of one rank of the job.
 struct Outcome {
   std::vector<std::vector<float>> parameters;
   std::string tape;
@@ -53,7 +53,7 @@ float gradient_of(float parameter, std::size_t layer) {
   return parameter * 0.25f + static_cast<float>(layer);
 }
 
-/// The parameters after so many steps, computed one after the other.
+/// Returns the parameters after `steps` steps, computed sequentially.
 std::vector<std::vector<float>> expected_parameters(int ranks, std::size_t steps) {
   std::vector<std::vector<float>> parameters(kLayers);
   for (std::size_t layer = 0; layer < kLayers; ++layer) {
@@ -68,7 +68,7 @@ std::vector<std::vector<float>> expected_parameters(int ranks, std::size_t steps
   return parameters;
 }
 
-/// Gradients from the last layer to the first, each summed and added to its layer.
+/// Sums gradients from the last layer to the first and adds each to its layer.
 class Job {
  public:
   Job(Scheduler& scheduler, std::uint64_t timing) : scheduler_(scheduler), timing_(timing) {
@@ -112,7 +112,7 @@ class Job {
   const std::vector<std::vector<float>>& parameters() const { return parameters_; }
 
  private:
-  /// Other delays at every call, on every rank.
+  /// Delays by a different time at every call and on every rank.
   void dawdle() {
     const auto turns = std::mt19937_64(timing_++)() % 20'000;
     for (std::atomic<std::uint64_t> i = 0; i < turns; ++i) {
@@ -159,15 +159,16 @@ std::vector<Outcome> run_script(const Script& script, int ranks, std::uint64_t t
   return outcomes;
 }
 
-/// A part as a tape has it: of which collective, counted over the job, and which of its bytes.
+/// A part on a tape: its collective, numbered over the job, and its range of bytes.
 struct TapedPart {
   std::size_t collective;
   std::int64_t offset_bytes, bytes;
   bool operator==(const TapedPart&) const = default;
 };
 
-/// The parts of a tape in the order in which they start; checks on the way that each is cut by the
-/// partition under which its collective was submitted, and starts within the window of its time.
+/// Returns the parts of a tape in the order in which they start. Checks that each is cut by the
+/// partition under which its collective was submitted, and fits into the window in force when it
+/// starts.
 std::vector<TapedPart> lawful_parts(std::string_view tape) {
   struct Collective {
     std::size_t number;
@@ -204,7 +205,7 @@ std::vector<TapedPart> lawful_parts(std::string_view tape) {
   return parts;
 }
 
-/// By step, the distinct sizes of its parts.
+/// Returns the distinct part sizes of each step.
 std::vector<std::set<std::int64_t>> sizes_by_step(std::string_view tape, std::size_t steps) {
   std::vector<std::set<std::int64_t>> sizes(steps);
   for (const TapedPart& part : lawful_parts(tape))
@@ -271,7 +272,7 @@ TEST(Reconfigure, RandomChangesAtRandomStepsKeepEveryLawOnEveryRank) {
       ASSERT_TRUE(replayed) << replayed.error().message;
       EXPECT_FALSE(replayed->difference) << replayed->difference->decided;
       EXPECT_FALSE(replayed->incomplete);
-      // The n-th part to start has the index n.
+      // The n-th part to start has index n.
       ASSERT_EQ(outcome.parts.size(), parts.size());
       for (std::size_t i = 0; i < parts.size(); ++i) {
         EXPECT_EQ(outcome.parts[i].index, i);
@@ -281,7 +282,7 @@ TEST(Reconfigure, RandomChangesAtRandomStepsKeepEveryLawOnEveryRank) {
   }
 }
 
-/// Counts how often it starts.
+/// Counts how often the executor is started.
 class CountingExecutor final : public Executor {
  public:
   explicit CountingExecutor(Executor& executor) : executor_(executor) {}
@@ -343,7 +344,7 @@ TEST(Reconfigure, ABadConfigurationChangesNothing) {
   EXPECT_EQ(job.parameters(), expected_parameters(1, 2));
 }
 
-/// Lets calls through only when so many have come.
+/// A barrier that blocks calls until the given number has arrived.
 class Gathering {
  public:
   void arrive(int all) {
@@ -364,7 +365,7 @@ class Gathering {
   int arrived_ = 0, groups_ = 0;
 };
 
-/// One rank, whose parts end only so many at once.
+/// A single rank whose parts end only in groups of `parts_at_once`.
 class GatheringCollective final : public Collective {
  public:
   int rank() const override { return 0; }
@@ -387,7 +388,7 @@ class GatheringCollective final : public Collective {
   Gathering gathering_;
 };
 
-/// By kind and step, the lanes that were used.
+/// Records the lanes used, by kind and step.
 class Lanekeeper final : public TraceSink {
  public:
   void record(const TraceEvent& event) override {
@@ -413,8 +414,8 @@ TEST(Reconfigure, StreamsAndChannelsComeAndGo) {
     for (const auto& [streams, channels] : numbers) {
       ASSERT_TRUE(scheduler.reconfigure({.streams = streams, .comm_channels = channels}));
       collective.parts_at_once = channels;
-      // Only as many at once can finish them. Each takes long enough for a stream to take them
-      // one by one.
+      // The tasks end only if this many run at once. Each takes long enough for a stream to take
+      // them one by one.
       for (int i = 0; i < 2 * streams; ++i) {
         scheduler.compute({}, {}, [&, all = streams] {
           gathering.arrive(all);
@@ -446,7 +447,7 @@ TEST(Reconfigure, ALargerWindowLetsPartsStartAtOnce) {
   scheduler.all_reduce({}, scheduler.add_data(), values);
   ASSERT_TRUE(scheduler.end_step());
   collective.calls.wait(0);
-  // Neither part ends without the other.
+  // Neither part ends without the other one.
   ASSERT_TRUE(
       scheduler.reconfigure({.partition_bytes = 4096, .credit_bytes = 8192, .comm_channels = 2}));
   collective.calls.wait(1);

@@ -1,5 +1,5 @@
-// Schedulers whose configuration partitions steps: whatever it says, a job computes the same. All
-// values are small integers, so sums do not depend on their order.
+// Schedulers whose configuration partitions steps: a job computes the same values under any
+// configuration. All values are small integers, so sums do not depend on their order.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,20 +14,20 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t kRows = 96, kColumns = 32;  // of a layer's parameters
+constexpr std::int64_t kRows = 96, kColumns = 32;  // shape of a layer's parameters
 constexpr std::size_t kLayerValues = kRows * kColumns;
 
-/// What a job does; the same on every rank.
+/// Work of a job; the same on every rank.
 struct LayeredSteps {
   int layers = 4, steps = 5, ranks_per_host = 1;
   int micro_batches = 1;
   /// Gradients are scattered, and each rank updates its block of the parameters.
   bool shards = false;
   bool replays = false;
-  /// Before this step another configuration comes.
+  /// Step before which the configuration changes.
   int change_before = -1;
   ScheduleConfig changed = {};
-  /// This step has an other task between, and this one lacks its last layer.
+  /// Step with an additional task, and step without its last layer.
   int other_step = -1, short_step = -1;
 };
 
@@ -36,7 +36,7 @@ TaskPlace place_of(const std::string& region, std::uint32_t micro_batch,
   return {region, micro_batch, std::move(dimensions)};
 }
 
-/// One rank of it.
+/// One rank of the job.
 class RankOfSteps {
  public:
   RankOfSteps(const LayeredSteps& job, const ScheduleConfig& config, Collective& collective)
@@ -170,7 +170,7 @@ class RankOfSteps {
         [&layer, begin, end](const TaskPiece& piece) {
           const std::size_t last = std::min(begin + static_cast<std::size_t>(piece.end), end);
           for (std::size_t i = begin + static_cast<std::size_t>(piece.begin); i < last; ++i) {
-            // Small integers stay so.
+            // Keeps the values small integers.
             layer.parameters[i] =
                 static_cast<float>(static_cast<int>(layer.parameters[i] + layer.gradients[i]) % 61);
           }
@@ -188,7 +188,7 @@ class RankOfSteps {
   Scheduler scheduler_;
 };
 
-/// The parameters of each rank after it, which are all the same; or an error.
+/// Runs the job; returns its final parameters, which must agree on all ranks, or an error.
 Result<std::vector<float>> run_steps(const LayeredSteps& job, const ScheduleConfig& config,
                                      int ranks) {
   std::vector<std::vector<float>> parameters(static_cast<std::size_t>(ranks));
@@ -290,7 +290,7 @@ TEST(SchedulerPartition, StepsMayDifferFromTheFirst) {
 TEST(SchedulerPartition, RefusesWhatDoesNotFitTheStep) {
   ScheduleConfig config;
   config.regions["backward_9"].launch = CollectiveLaunch::deferred;
-  // With several ranks, one may hear of another's end first.
+  // With several ranks, a rank may learn of another rank's end before it reports this error.
   const auto unknown = run_steps({}, config, 1);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, ErrorCode::invalid_argument);

@@ -34,17 +34,17 @@ void spin(std::uint64_t turns) {
   }
 }
 
-/// A pretend training job: each layer's gradient is computed from its parameters, summed over the
+/// A simulated training job: each layer's gradient is computed from its parameters, summed over the
 /// ranks, and added to the parameters. Returns the parameters after the last step.
 struct LayeredJob {
   int layers = 6, steps = 5;
   std::size_t values = 3000;
   std::uint64_t timing_seed = 0;
-  /// For order=static.
+  /// Order of collectives; used for order=static only.
   std::vector<std::uint32_t> static_order = {};
-  /// Derives the step once and replays it.
+  /// Captures the step once and replays it.
   bool replays = false;
-  /// Delays are sleeps of up to this long, so that others run meanwhile; 0: short spins.
+  /// Longest delay, as a sleep, so that other threads run meanwhile; 0: short spins.
   std::int64_t sleep_us = 0;
 
   std::vector<std::vector<float>> run(const ScheduleConfig& config, Collective& collective,
@@ -55,7 +55,7 @@ struct LayeredJob {
         gradients = parameters;
     HostExecutor executor(collective, clock);
     std::atomic<std::uint64_t> timing = timing_seed;
-    // Other delays at every call, on every rank.
+    // Delays by a different time at every call and on every rank.
     const auto dawdle = [&timing, sleep_us = sleep_us] {
       const std::uint64_t drawn = std::mt19937_64(timing++)();
       if (sleep_us == 0) return spin(drawn % 20'000);
@@ -106,7 +106,7 @@ struct LayeredJob {
   }
 };
 
-/// An order in which the parts of LayeredJob's gradients can start: any, as long as each
+/// Returns an order in which the parts of LayeredJob's gradients can start: any order in which each
 /// collective has all its parts.
 std::vector<std::uint32_t> random_order(std::mt19937_64& random, std::int64_t partition_bytes) {
   const LayeredJob job;
@@ -129,8 +129,8 @@ TEST(Scheduler, ConflictingTasksRunInTheOrderOfSubmission) {
     const auto collective = group.join(0);
     const int streams = 1 + static_cast<int>(seed % 4);
     HostExecutor executor(*collective, clock);
-    // Each item counts its writes; a task remembers what it saw. A wrong order shows as another
-    // count.
+    // Each item counts its writes, and a task records the count that it saw. A wrong order shows as
+    // a different count.
     std::vector<std::atomic<int>> items(8);
     std::vector<int> writes(items.size());
     std::atomic<int> wrong = 0, ran = 0;
@@ -226,7 +226,8 @@ TEST(Scheduler, AStaticOrderIsFollowedStepAfterStep) {
       job.run(config, observed, &outcome);
       ASSERT_TRUE(outcome) << outcome.error().message;
       ASSERT_EQ(observed.parts().size(), order.size() * static_cast<std::size_t>(job.steps));
-      // Which collective a part is of, by where its values lie: first seen in the first step.
+      // The collective of a part follows from the address of its values, recorded in the first
+      // step.
       std::vector<std::vector<const float*>> starts(static_cast<std::size_t>(job.layers));
       for (std::size_t i = 0; i < order.size(); ++i)
         starts[order[i]].push_back(observed.parts()[i].begin);
@@ -292,7 +293,7 @@ TEST(Scheduler, ReplaysAndSubmissionsMayAlternate) {
 }
 
 TEST(Scheduler, TheForwardPassOfTheNextStepWaitsForItsOwnLayerAlone) {
-  // The last layer's sum never completes until the next step's first forward has run.
+  // The last layer's sum cannot complete before the next step's first forward task has run.
   run_local_ranks(2, [&](int rank, Collective& collective) {
     SteadyClock clock;
     HostExecutor executor(collective, clock);
@@ -306,7 +307,7 @@ TEST(Scheduler, TheForwardPassOfTheNextStepWaitsForItsOwnLayerAlone) {
       const DataId g0 = scheduler.add_data(), g1 = scheduler.add_data();
       scheduler.all_reduce({.priority = 0}, g0, first);
       if (rank == 1) {
-        // Rank 1 joins the last layer's sum only when its own next forward pass has begun.
+        // Rank 1 joins the last layer's sum only after its own next forward pass has begun.
         scheduler.compute({}, {update(g0)}, [&] { next_forward_ran.set_value(); });
         next_forward_ran.get_future().wait();
         scheduler.all_reduce({.priority = 1}, g1, last);

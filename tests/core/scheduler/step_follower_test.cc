@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A step of collectives with a task each before and after, and what it is submitted as.
+/// A step of collectives, each with one task before and one after, and the tasks as submitted.
 class Steps {
  public:
   explicit Steps(std::uint32_t layers) : layers_(layers) {}
@@ -68,7 +68,7 @@ TEST(StepFollower, LearnsTheFirstStepAndThenGivesEachPieceOnce) {
       ASSERT_EQ(follower.state(), StepFollower::State::following);
       EXPECT_EQ(pieces.first, next);
       next = pieces.last;
-      // All that it is of was submitted.
+      // Every source of the piece was submitted.
       for (std::uint32_t piece = pieces.first; piece < pieces.last; ++piece) {
         EXPECT_LE(std::ranges::max(follower.partitioned().origins[piece].sources), i);
       }
@@ -111,7 +111,7 @@ TEST(StepFollower, WhatIsLeftOfAStepThatStraysIsAllThatCame) {
     std::vector<std::uint32_t> alone;
     for (const auto& rest : follower.rest()) (rest.is_piece ? pieces : alone).push_back(rest.index);
     EXPECT_TRUE(std::ranges::is_sorted(pieces));
-    // Each task that came is there in all its pieces, or alone.
+    // Each submitted task is present in all its pieces, or as a whole.
     for (std::uint32_t piece = 0; piece < follower.partitioned().origins.size(); ++piece) {
       const auto& sources = follower.partitioned().origins[piece].sources;
       const bool complete = std::ranges::max(sources) < came;

@@ -30,7 +30,7 @@ std::shared_ptr<const CapturedStep> random_step(std::mt19937_64& random) {
   return std::make_shared<const CapturedStep>(std::move(tasks));
 }
 
-/// Whether a task must come after an earlier one.
+/// Returns whether a task must come after an earlier one.
 bool conflict(const CapturedStep::Task& a, const CapturedStep::Task& b) {
   return std::ranges::any_of(a.accesses, [&](const Access& x) {
     return std::ranges::any_of(b.accesses, [&](const Access& y) {
@@ -39,7 +39,7 @@ bool conflict(const CapturedStep::Task& a, const CapturedStep::Task& b) {
   });
 }
 
-/// The collectives of a step in the order of their parts, counted among collectives.
+/// Returns the collectives of a step in the order of their parts, numbered among collectives.
 std::vector<std::uint32_t> part_order(const CapturedStep& step,
                                       const std::vector<StepEntry>& sequence) {
   std::vector<std::uint32_t> numbers(step.size()), order;
@@ -51,7 +51,8 @@ std::vector<std::uint32_t> part_order(const CapturedStep& step,
   return order;
 }
 
-/// Each task once, each collective in its parts, and after all that it conflicts with.
+/// Expects each task once, each collective in all its parts, and every entry after all that it
+/// conflicts with.
 void expect_complete(const CapturedStep& step, const PlanOptions& options,
                      const std::vector<StepEntry>& sequence) {
   constexpr std::size_t kNever = ~std::size_t{0};
@@ -82,7 +83,7 @@ void expect_complete(const CapturedStep& step, const PlanOptions& options,
   }
 }
 
-/// Parts that are not known to have ended fit into the window, or there is one.
+/// Expects the parts not known to have ended to fit into the window, or to be a single part.
 void expect_within_window(const PlanOptions& options, const std::vector<StepEntry>& sequence) {
   std::vector<std::int64_t> bytes;
   std::uint64_t ended = 0;
@@ -96,7 +97,7 @@ void expect_within_window(const PlanOptions& options, const std::vector<StepEntr
     std::int64_t in_flight = 0;
     for (auto part = begin; part != bytes.end(); ++part) in_flight += *part;
     EXPECT_TRUE(in_flight <= options.credit_bytes || bytes.end() - begin == 1);
-    // And no part waits that need not.
+    // Expects that no part waits unnecessarily.
     if (ended > 0 && bytes.end() - begin > 1) {
       EXPECT_GT(in_flight + bytes[ended - 1], options.credit_bytes);
     }
@@ -118,7 +119,7 @@ TEST(StepSequence, RandomStepsAreWholeInOrderAndWithinTheWindow) {
     if (options.order == PartOrder::fifo) {
       EXPECT_TRUE(std::ranges::is_sorted(order));
     }
-    // An order that was made before is followed, with another window, too.
+    // A given order is followed, with a different window as well.
     options.order = PartOrder::announced;
     options.credit_bytes = std::int64_t{256} << random() % 6;
     const auto followed = sequence_of(step, options, order);

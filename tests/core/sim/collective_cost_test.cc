@@ -31,7 +31,7 @@ void expect_cost(const PartCost& cost, double alpha_ns, double beta_ns_per_byte)
 }
 
 TEST(CollectiveCost, RingWithinAHost) {
-  // 8 ranks, 10 ps a byte: 8.4 µs, and 3.4 µs for each of 14 or 7 steps.
+  // 8 ranks, 10 ps per byte: 8.4 µs, and 3.4 µs for each of 14 or 7 steps.
   const Cluster ring = with(CollectiveAlgorithm::ring);
   expect_cost(collective_cost(CollectiveKind::all_reduce, 1 << 20, 8, 8, ring), 8400 + 14 * 3400,
               0.01 * 14 / 8);
@@ -44,8 +44,8 @@ TEST(CollectiveCost, RingWithinAHost) {
 }
 
 TEST(CollectiveCost, RingBetweenHosts) {
-  // 32 ranks on 4 hosts: 6 of 62 steps between hosts, of 14 µs and twice the link's 5 µs; 100 ps a
-  // byte, that of the network.
+  // 32 ranks on 4 hosts: 6 of 62 steps between hosts, of 14 µs and twice the link's 5 µs; 100 ps
+  // per byte for the network.
   const Cluster ring = with(CollectiveAlgorithm::ring);
   const double alpha_ns = 8400 + 56 * 3400 + 6 * 24000;
   expect_cost(collective_cost(CollectiveKind::all_reduce, 32 * 64 - 1, 32, 8, ring), alpha_ns,
@@ -71,7 +71,7 @@ TEST(CollectiveCost, Tree) {
 }
 
 TEST(CollectiveCost, PairwiseExchange) {
-  // Within a host 7 steps of 3.4 µs; with 32 ranks on 4 hosts those, and 24 between hosts.
+  // Within a host 7 steps of 3.4 µs; with 32 ranks on 4 hosts the same steps, and 24 between hosts.
   expect_cost(collective_cost(CollectiveKind::all_to_all, 1 << 20, 8, 8, kCluster), 8400 + 7 * 3400,
               0.01 * 7 / 8);
   expect_cost(collective_cost(CollectiveKind::all_to_all, 1 << 20, 32, 8, kCluster),
@@ -133,8 +133,8 @@ TEST(CollectiveCost, AHostLinkSlowerThanTheNetworkLimitsARingThatCrossesIt) {
   EXPECT_DOUBLE_EQ(beta(1), 0.1 * 15 / 16);
 }
 
-// More bytes never cost less round the ring. The tree's correction is a step function of the size,
-// so there (as in NCCL) only twice the bytes never do.
+// More bytes never cost less on the ring. The tree's correction is a step function of the size, as
+// in NCCL, so there the cost never falls only when the bytes double.
 TEST(CollectiveCost, GrowsWithBytes) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
@@ -153,7 +153,7 @@ TEST(CollectiveCost, GrowsWithBytes) {
   }
 }
 
-// For sizes on the ring's plateau, which NCCL lets end at a number of ranks.
+// For sizes on the ring's plateau, which in NCCL ends at a certain number of ranks.
 TEST(CollectiveCost, GrowsWithRanks) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);

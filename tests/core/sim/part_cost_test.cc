@@ -43,8 +43,8 @@ TEST(PartCost, GivenCostsAreThoseOfAnAllReduceOfWhichTheOthersAreHalf) {
 
 TEST(PartCost, GivenCostsOfAGroupAreItsShareOfTheRing) {
   const auto step = two_hosts_of_four(false);
-  // A ring over 8 ranks has 7 rounds a way and sends 7/8 of the bytes; over 4: 3 and 3/4; over 2:
-  // 1 and 1/2, and four such groups share the network.
+  // A ring over 8 ranks has 7 rounds per direction and sends 7/8 of the bytes; over 4: 3 and 3/4;
+  // over 2: 1 and 1/2, and four such groups share the network.
   expect_near(part_cost(step, Kind::all_reduce, Group::inside, kMiB), {3000, 0.6, 600});
   expect_near(part_cost(step, Kind::all_reduce, Group::between, kMiB), {1000, 1.6, 200});
   expect_near(part_cost(step, Kind::all_gather, Group::between, kMiB), {500, 0.8, 100});
@@ -91,8 +91,8 @@ TEST(PartCost, OverLinksGroupsInsideUseTheHostsLinkAndGroupsBetweenShareTheNetwo
   }
 }
 
-// What crosses the network is the same however the groups are: an all-reduce between the hosts, of
-// the quarter that a rank holds, takes as long there as a flat ring over two hosts of one rank.
+// The bytes that cross the network do not depend on the groups: an all-reduce between the hosts of
+// the quarter that a rank holds takes as long as a flat ring over two hosts with one rank each.
 TEST(PartCost, TheFourGroupsBetweenHostsTogetherSendWhatOneRankAHostWould) {
   const auto step = two_hosts_of_four(true);
   const double between_ns =

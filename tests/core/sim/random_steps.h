@@ -1,6 +1,6 @@
 #pragma once
 
-// Random step descriptions for tests: the same seed makes the same one.
+// Random step descriptions for tests, reproducible by seed.
 
 #include <cstdint>
 #include <random>
@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// A chain of 1 to 12 layers; communication takes a whole number of nanoseconds a byte.
+/// Returns a chain of 1 to 12 layers; communication takes a whole number of nanoseconds per byte.
 inline StepDescription random_chain(std::mt19937_64& random) {
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
   StepDescription step;
@@ -28,7 +28,7 @@ inline StepDescription random_chain(std::mt19937_64& random) {
   return step;
 }
 
-/// A graph of 1 to 20 tasks on 1 to 6 items.
+/// Returns a graph of 1 to 20 tasks on 1 to 6 items.
 inline StepDescription random_graph(std::mt19937_64& random) {
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
   StepDescription step;
@@ -56,9 +56,9 @@ inline StepDescription random_graph(std::mt19937_64& random) {
   return step;
 }
 
-/// A step of 1 to 4 layers in 1 to 3 micro-batches, on 1 to 4 hosts of 1 to 4 ranks, over links or
-/// not. Each layer goes forward, backward, then makes its gradient, which may be divided by rows or
-/// by its sum; the gradient is all-reduced, then the layer is updated.
+/// Returns a step of 1 to 4 layers in 1 to 3 micro-batches, on 1 to 4 hosts of 1 to 4 ranks, with
+/// or without links. Each layer runs forward, then backward, then computes its gradient, which may
+/// be divided by rows or by its sum; the gradient is all-reduced, then the layer is updated.
 inline StepDescription random_training_step(std::mt19937_64& random) {
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
   const auto layers = static_cast<std::uint32_t>(1 + below(4));
@@ -74,7 +74,7 @@ inline StepDescription random_training_step(std::mt19937_64& random) {
                 .algorithm = CollectiveAlgorithm(below(3))};
   }
   step.channel_split = static_cast<double>(below(2));
-  // So that communication dominates sometimes.
+  // Lets communication dominate in some steps.
   const std::int64_t pace = below(2) ? 100 : 1;
   // Parameters and gradients of layer i, then the activations of each micro-batch.
   for (std::uint32_t i = 0; i < layers; ++i) step.data.push_back("w" + std::to_string(i));
@@ -126,7 +126,7 @@ inline StepDescription random_training_step(std::mt19937_64& random) {
   return step;
 }
 
-/// A way to partition such a step; it may not fit.
+/// Returns a partition for such a step; it may not fit the step.
 inline ScheduleConfig random_partition(std::mt19937_64& random, const StepDescription& step) {
   const auto below = [&](std::uint64_t n) { return static_cast<int>(random() % n); };
   ScheduleConfig config;

@@ -35,7 +35,7 @@ Simulation simulated(const StepDescription& step, const ScheduleConfig& config) 
   return result ? *result : Simulation{};
 }
 
-/// One layer of 8,192 B, 1,000 ns forward and 2,000 ns backward, at 1 ns a byte.
+/// Returns one layer of 8,192 B, 1,000 ns forward and 2,000 ns backward, at 1 ns per byte.
 StepDescription one_layer(const PartCost& collective) {
   StepDescription step;
   step.layers = {{"layer", 8192, 1000, 2000}};
@@ -54,7 +54,7 @@ TEST(Simulator, APartHoldsTheChannelForAlphaAndItsBytesAndIsDoneALatencyLater) {
   EXPECT_EQ(simulated(step, schedule(8192, 8192)).iteration_ns, 3000 + 100 + 8192 + 50);
   // Two parts, both in the window: the second begins when the first leaves the channel.
   EXPECT_EQ(simulated(step, schedule(4096, 8192)).iteration_ns, 3000 + 2 * (100 + 4096) + 50);
-  // A window of one part: the second begins when the first one's credit is back.
+  // A window of one part: the second begins when the credit of the first is returned.
   EXPECT_EQ(simulated(step, schedule(4096, 4096)).iteration_ns, 3000 + 2 * (100 + 4096 + 50));
 }
 
@@ -77,8 +77,8 @@ TEST(Simulator, AChannelsShareIsItsOwnAsFarAsTheBandwidthIsSplit) {
 }
 
 TEST(Simulator, ComputationSlowsWhileAPartIsInFlight) {
-  // Backward of the first layer, 10,000 ns, runs beside 4,096 ns of communication of the second: it
-  // gets 4,096 / 1.25 of its work done meanwhile.
+  // The backward pass of the first layer, 10,000 ns, overlaps 4,096 ns of communication of the
+  // second layer, during which it completes 4,096 / 1.25 ns of its work.
   StepDescription step;
   step.layers = {{"first", 0, 1000, 10'000}, {"second", 4096, 1000, 1000}};
   step.collective = {0, 1, 0};
@@ -91,7 +91,7 @@ TEST(Simulator, ComputationSlowsWhileAPartIsInFlight) {
 }
 
 TEST(Simulator, FurtherChannelsAndBytesInFlightSlowComputationMore) {
-  // The second layer's parts are under way during all of the first one's backward.
+  // The second layer's parts are in flight during the whole backward pass of the first layer.
   StepDescription step;
   step.layers = {{"first", 0, 1000, 10'000}, {"second", 40'960, 1000, 1000}};
   step.collective = {0, 1, 0};
@@ -127,8 +127,8 @@ TEST(Simulator, TheMostUrgentPartOvertakes) {
       << "the first layer's forward runs beside the rest";
 }
 
-// ByteScheduler (SOSP 2019, section 4.1): with parts of d bytes the optimum is missed by at most
-// one part's time.
+// ByteScheduler (SOSP 2019, section 4.1): with parts of d bytes the period exceeds the optimum by
+// at most one part's time.
 TEST(Simulator, WithoutOverheadThePeriodIsWithinAPartOfTheBound) {
   for (std::uint64_t seed = 0; seed < rounds(10'000); ++seed) {
     SCOPED_TRACE(seed);
@@ -212,7 +212,7 @@ class LawObserver final : public PlanObserver {
 
   Task& of(TaskId id) { return tasks_[number_of_.at({id.slot, id.generation})]; }
 
-  /// Every earlier task that it conflicts with must be finished.
+  /// Every earlier task that this one conflicts with must be finished.
   void begin(Task& task) {
     task.started = true;
     for (const Task* earlier = tasks_.data(); earlier != &task; ++earlier) {
@@ -249,7 +249,7 @@ TEST(Simulator, RandomGraphsKeepTheOrderOfConflictsTheWindowAndEveryTask) {
     ASSERT_TRUE(result) << result.error().message;
     ASSERT_FALSE(HasFailure());
     ASSERT_GE(laws.finished_tasks(), result->iterations_ns.size() * step.tasks.size());
-    // A period that does not settle is a mean, with the ends of its window in it.
+    // A period that does not settle is a mean that includes the ends of its window.
     const double tolerance = result->iterations_ns.size() < 64 ? 1 : 1.01;
     ASSERT_GE(static_cast<double>(result->iteration_ns) * tolerance + 4,
               static_cast<double>(result->bound_ns));
@@ -323,7 +323,7 @@ TEST(Simulator, TheSameInputGivesTheSameResultAndAnotherSeedAnother) {
   EXPECT_NE(simulated(step, config).iterations_ns, first.iterations_ns);
 }
 
-/// A chain of an all-reduce inside hosts, and one between them beside it, of 8 ranks.
+/// Returns an all-reduce inside hosts and an independent one between hosts, on 8 ranks.
 StepDescription inside_and_between(std::int64_t inside_bytes, std::int64_t between_bytes) {
   StepDescription step;
   step.data = {"a", "b"};
@@ -343,7 +343,7 @@ StepDescription inside_and_between(std::int64_t inside_bytes, std::int64_t betwe
 }
 
 TEST(Simulator, PartsInsideHostsAndBetweenThemDoNotShareBandwidth) {
-  // 0.75 / 0.875 ns a byte inside, 4 · 0.5 / 0.875 between.
+  // 0.75 / 0.875 ns per byte inside, 4 · 0.5 / 0.875 between.
   const auto step = inside_and_between(87'500, 43'750);
   auto config = schedule(1 << 20, 1 << 20, CollectiveOrder::fifo);
   config.comm_channels = 2;

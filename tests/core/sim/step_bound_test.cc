@@ -12,8 +12,8 @@
 namespace hocket {
 namespace {
 
-/// Whether the simulated period respects the bound; a period that does not settle is a mean, with
-/// the ends of its window in it.
+/// Returns whether the simulated period respects the bound. A period that does not settle is a mean
+/// that includes the ends of its window.
 testing::AssertionResult bounded(const Simulation& result) {
   const double tolerance = result.iterations_ns.size() < 64 ? 1 : 1.01;
   if (static_cast<double>(result.iteration_ns) * tolerance + 4 >=
@@ -63,8 +63,8 @@ TEST(StepBound, NorOfASimpleStep) {
 }
 
 TEST(StepBound, ATierBoundsByItself) {
-  // 8 ranks on two hosts: of 1 MB, 2 · 3/4 · 10 ns a byte cross the hosts' links, and 2 · 1/2 · 100
-  // ns a byte the network.
+  // 8 ranks on two hosts: for 1 MB, 2 · 3/4 · 10 ns per byte on the hosts' links, and 2 · 1/2 · 100
+  // ns per byte on the network.
   StepDescription step;
   step.layers = {{"layer", 1'000'000, 1000, 2000}};
   step.ranks = 8;
@@ -79,7 +79,7 @@ TEST(StepBound, ATierBoundsByItself) {
   const auto grouped = bound_of(step, config);
   EXPECT_EQ(grouped->bound_ns, 3000 + 100'000'000);
   EXPECT_EQ(grouped->communication_ns, 115'000'000);
-  // Without the name of the layer nothing overrides it.
+  // Only the region with the layer's name overrides the layer's knobs.
   config.group_ranks = 1;
   config.regions["layer"].group_ranks = 4;
   EXPECT_EQ(bound_of(step, config)->bound_ns, 3000 + 100'000'000);

@@ -41,7 +41,7 @@ TEST(TapeReplay, DecidesAsOnTheTape) {
   }
 }
 
-/// Another decision of the same kind than `record`, of which there are `tasks` tasks.
+/// Returns a different decision of the same kind as `record`; `tasks` is the number of tasks.
 TapeRecord altered(TapeRecord record, std::uint64_t tasks, std::mt19937_64& random) {
   if (record.kind == TapeKind::started_part && random() % 2) {
     ++(random() % 2 ? record.bytes : record.offset_bytes);
@@ -56,7 +56,7 @@ TEST(TapeReplay, FindsADecisionThatWasAltered) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(seed);
     auto records = read_tape(random_tape(seed)).records;
-    std::vector<std::size_t> candidates;  // among at least two tasks
+    std::vector<std::size_t> candidates;  // decisions among at least two tasks
     std::vector<std::uint64_t> tasks;
     std::uint64_t submitted = 0;
     std::vector<std::uint64_t> captured;
@@ -112,7 +112,7 @@ TEST(TapeReplay, ReplaysWhatIsWholeOfATapeThatIsCutOff) {
   }
 }
 
-/// Records by hand: a kind, and what it is about.
+/// Writes records by hand: a kind and its subject.
 class Script {
  public:
   explicit Script(PartOrder order = PartOrder::fifo)
@@ -143,7 +143,7 @@ class Script {
     return *this;
   }
 
-  /// The error, or how the plan differs.
+  /// Returns the error, or how the plan differs from the tape.
   std::string outcome() const {
     const auto result = replay(tape_of(header_, records_));
     if (!result) return result.error().message;
@@ -263,7 +263,7 @@ TEST(TapeReplay, RecordsInAnotherOrderAreNeverMoreThanAnErrorOrADifference) {
     SCOPED_TRACE(seed);
     auto records = read_tape(random_tape(seed % 60)).records;
     if (records.size() < 3) continue;
-    // Steps and tasks stay, so that numbers still refer to something.
+    // Steps and tasks keep their positions, so that numbers still refer to something.
     for (int swaps = 0; swaps < 3; ++swaps) {
       const std::size_t i = random() % (records.size() - 1);
       const auto movable = [](const TapeRecord& record) {

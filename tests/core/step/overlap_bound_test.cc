@@ -8,9 +8,10 @@ namespace hocket {
 namespace {
 
 TEST(OverlapBound, HandComputedCases) {
-  // All communication hides behind other layers' work, except that of the first layer.
+  // All communication is hidden behind the work of other layers, except that of the first layer.
   EXPECT_EQ(overlap_bound_ns({{"a", 10, 10, 5}, {"b", 10, 10, 10}}), 45);
-  // Communication bound: the link is busy from the end of the last layer's backward to its forward.
+  // Communication-bound: the link is busy from the end of the last layer's backward pass to its
+  // forward pass.
   EXPECT_EQ(overlap_bound_ns({{"a", 1, 1, 100}, {"b", 1, 1, 100}}), 202);
   EXPECT_EQ(overlap_bound_ns({{"a", 3, 4, 0}}), 7);
   EXPECT_EQ(overlap_bound_ns({}), 0);

@@ -22,7 +22,7 @@ std::optional<T> perhaps(std::mt19937_64& random, T value) {
   return random() % 2 == 0 ? std::optional<T>(value) : std::nullopt;
 }
 
-/// Valid: what divides computations has no buckets.
+/// Returns a valid configuration; buckets are excluded if computations are divided.
 ScheduleConfig random_partition_config(std::mt19937_64& random) {
   const bool divides = random() % 2 == 0;
   const auto draw = [&](int count) { return static_cast<int>(random() % count); };
@@ -49,7 +49,7 @@ ScheduleConfig random_partition_config(std::mt19937_64& random) {
       region.compute_parts = perhaps(random, 2 + draw(8));
       region.dimension = perhaps(random, std::string("rows"));
     }
-    // One that overrides nothing is a region, too, but has no knob.
+    // A region without overrides would be valid but has no knob to compare.
     region.priority = region.priority.value_or(7);
     config.regions["layer." + std::to_string(i)] = region;
   }

@@ -25,7 +25,7 @@ constexpr const char* kSimple =
     R"("forward_ns":2900000,"backward_ns":4600000}],"collective":{"alpha_ns":40000,)"
     R"("beta_ns_per_byte":0.14,"latency_ns":300000},"compute_slowdown":0.01})";
 
-/// A document with these fields besides the format.
+/// Returns a document with these fields in addition to the format.
 std::string document(const std::string& fields) {
   return R"({"format":"hocket-step","version":1,)" + fields + "}";
 }
@@ -59,7 +59,7 @@ std::string validation_of(const StepDescription& step) {
   return ok ? "no error" : ok.error().message;
 }
 
-/// `name mode` of each access.
+/// Returns "MODE NAME" of each access.
 std::vector<std::string> accesses_of(const StepDescription& step, const StepTask& task) {
   constexpr const char* modes[] = {"reads ", "writes ", "updates "};
   std::vector<std::string> accesses;
@@ -330,7 +330,7 @@ TEST(StepDescription, SumsAreBounded) {
   step.ranks = kMaxStepRanks;
   EXPECT_THAT(validation_of(step), HasSubstr("latencies"));
 
-  // However finely computations are divided.
+  // The bound holds however finely computations are divided.
   step = StepDescription{};
   step.tasks.resize(4);
   for (StepTask& task : step.tasks)

@@ -1,6 +1,6 @@
 #pragma once
 
-// Random plans and their tapes: the same seed makes the same run. Not thread-safe.
+// Random plans and their tapes, reproducible by seed. Not thread-safe.
 
 #include <algorithm>
 #include <memory>
@@ -16,9 +16,9 @@
 
 namespace hocket {
 
-/// Runs a plan with random tasks: some steps submitted task by task, some captured and launched;
-/// now and then with other options. What is submitted and how it is cut depends on `submissions`
-/// alone, when things happen on `timing`.
+/// Runs a plan with random tasks: some steps are submitted task by task, some captured and
+/// launched, and the options change from time to time. Submissions and their cuts depend on
+/// `submissions` alone, times of events on `timing`.
 class RandomPlan {
  public:
   RandomPlan(std::uint64_t submissions, std::uint64_t timing, const PlanOptions& options,
@@ -29,7 +29,7 @@ class RandomPlan {
     for (std::size_t i = 0; i < kinds; ++i) steps_.push_back(random_step());
   }
 
-  /// For PartOrder::announced: `order` is announced bit by bit.
+  /// Runs the plan to its end. For PartOrder::announced: `order` is announced in small pieces.
   void run(std::vector<std::uint64_t> order = {}) {
     to_announce_ = std::move(order);
     for (auto phases = 1 + submissions_() % 4; phases > 0; --phases) {
@@ -42,11 +42,11 @@ class RandomPlan {
     }
   }
 
-  /// Which collective each started part belongs to, in order.
+  /// Returns the collective of each started part, in order.
   const std::vector<std::uint64_t>& started() const { return started_; }
 
  private:
-  /// Other options, mostly while tasks run. What is announced stays so.
+  /// Changes the options, mostly while tasks run. Announced order stays announced.
   void configure() {
     PlanOptions options = plan_.options();
     options.partition_bytes = static_cast<std::int64_t>(1 + submissions_() % 600);
@@ -111,7 +111,7 @@ class RandomPlan {
     if (clock_) clock_->now = now_ns_;
   }
 
-  /// One random thing happens, if it can.
+  /// Lets one random possible event happen.
   void advance() {
     pass_time();
     switch (timing_() % 5) {
@@ -207,10 +207,10 @@ inline std::string random_tape(std::uint64_t seed) {
   return tape;
 }
 
-/// What can be read of a tape, and what then ends it.
+/// Records that can be read from a tape, and the error that ends it.
 struct TapeContents {
   std::vector<TapeRecord> records;
-  std::string error;  ///< empty for a whole tape
+  std::string error;  ///< empty for a complete tape
 };
 
 inline TapeContents read_tape(std::string_view bytes) {
@@ -228,14 +228,14 @@ inline TapeContents read_tape(std::string_view bytes) {
   }
 }
 
-/// A tape of `records`, whether or not a plan could have decided so; times as they are.
+/// Writes a tape of `records`, even if no plan could decide so; keeps their times.
 inline std::string tape_of(const TapeHeader& header, const std::vector<TapeRecord>& records) {
   std::string tape;
   SetClock clock(0);
   TapeWriter writer(header, clock, [&tape](std::string_view bytes) { tape += bytes; });
   std::vector<std::unique_ptr<const CapturedStep>> steps;
   std::vector<TaskId> ids;  // by number
-  // A damaged tape may name tasks that nobody submitted.
+  // A damaged tape may name tasks that were never submitted.
   const auto id = [&ids](std::uint64_t number) { return ids.at(number); };
   const auto next_id = [&ids] { return TaskId{static_cast<std::uint32_t>(ids.size()), 0}; };
   for (const TapeRecord& record : records) {

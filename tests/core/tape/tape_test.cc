@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// Passes everything on, and makes the records that a reader should find.
+/// Forwards every call, and builds the records that a reader must find.
 class Witness final : public PlanObserver {
  public:
   Witness(PlanObserver& next, const SetClock& clock) : next_(next), clock_(clock) {}
@@ -102,7 +102,7 @@ class Witness final : public PlanObserver {
   const SetClock& clock_;
   std::vector<TapeRecord> records_;
   std::uint64_t tasks_ = 0;
-  // A slot's generation may begin anew after a launch, so the last task counts.
+  // A slot's generation may start again after a launch, so the last task is kept.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> numbers_;
   std::vector<std::vector<TapeTask>> captured_;
 };
@@ -212,7 +212,7 @@ TEST(Tape, AStepThatComesBackIsNotWrittenTwice) {
   {
     TapeWriter writer(kHeader, clock, [&tape](std::string_view bytes) { tape += bytes; });
     for (const char* name : {"a", "b", "a", "b", "b"}) {
-      // The next one may well get this one's address.
+      // The next step may be allocated at the address of this one.
       const auto launched = step(name);
       writer.launched(*launched, {0, 0});
       writer.submitted({{1, 0}, "between", 0, {}, false, 0});
@@ -244,7 +244,7 @@ TEST(Tape, CutsLongNames) {
 TEST(Tape, SaysWhereItIsDamaged) {
   const std::string start = tape_of(kHeader, {}).substr(0, tape_of(kHeader, {}).size() - 1);
   const std::string at = " at byte " + std::to_string(start.size());
-  const std::string task("\x0a\x01n\x01\x00\x00\x00\x00\x00", 9);  // a name, a task
+  const std::string task("\x0a\x01n\x01\x00\x00\x00\x00\x00", 9);  // a name, then a task
   const struct {
     std::string bytes, error;
   } cases[] = {

@@ -59,8 +59,8 @@ TEST(RankTrace, NothingIsNegativeButTheSignsForNone) {
   }
 }
 
-/// A random trace in which some records cannot be true. `task` numbers them, so that the order of
-/// equal ones can be seen.
+/// Returns a random trace with some invalid records. `task` numbers the records, so that the order
+/// of equal ones is visible.
 RankTrace random_trace(std::mt19937_64& random) {
   RankTrace trace;
   trace.names = {"a", "b"};
@@ -91,7 +91,7 @@ TEST(RankTrace, PuttingInOrderKeepsEveryRecordThatCanBeTrueAndCountsTheOthers) {
     }
     const auto left_out = static_cast<std::int64_t>(before.records.size() - expected.size());
     EXPECT_EQ(after.quarantined, before.quarantined + left_out);
-    // Those that begin at once stay in the order in which they came.
+    // Records that begin at the same time keep their order of arrival.
     std::sort(expected.begin(), expected.end(), [](const TraceRecord& a, const TraceRecord& b) {
       return std::pair(a.begin_ns, a.task) < std::pair(b.begin_ns, b.task);
     });

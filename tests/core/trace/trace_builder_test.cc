@@ -59,7 +59,7 @@ TEST(TraceBuilder, FindsNamedStepsWithTheirNumbers) {
   builder.add(range(builder, "Step#7", 100, 190));
   builder.add(range(builder, "Step#7 forward", 100, 120));
   builder.add(range(builder, "Other#9", 300, 390));
-  builder.add(range(builder, "Step#9", 390, 300));  // cannot be true
+  builder.add(range(builder, "Step#9", 390, 300));  // invalid: ends before it begins
   const auto steps = named_steps(builder.records(), builder.names(), "Step#");
   EXPECT_EQ(steps, (std::vector<StepRange>{{7, 100, 190}, {8, 200, 290}}));
 }
@@ -136,7 +136,7 @@ TEST(TraceBuilder, GivesRecordsTheStepInWhichTheyWereSubmitted) {
   TraceRecord record;
   record.begin_ns = 150;
   record.end_ns = 160;
-  builder.add(record);  // submission not known
+  builder.add(record);  // unknown submission time
   record.submitted_ns = 90;
   builder.add(record);
   record.begin_ns = 10;
@@ -144,9 +144,9 @@ TEST(TraceBuilder, GivesRecordsTheStepInWhichTheyWereSubmitted) {
   builder.add(record);  // before the first step
   record.begin_ns = 230;
   record.end_ns = 240;
-  builder.add(record);  // after the last
+  builder.add(record);  // after the last step
   record.end_ns = 5;
-  builder.add(record);  // cannot be true
+  builder.add(record);  // invalid: ends before it begins
   RankTrace trace;
   builder.finish(trace, {{4, 50, 100}, {5, 100, 200}, {5, 120, 130}, {6, 90, 95}});
   EXPECT_EQ(trace.step_starts, (std::vector<StepStart>{{4, 50}, {6, 90}, {7, 95}}));
@@ -161,8 +161,8 @@ TEST(TraceBuilder, GivesRecordsTheStepInWhichTheyWereSubmitted) {
   EXPECT_EQ(plain.quarantined, 1);
 }
 
-/// Sequences of the collectives of `steps` whole steps from `first` on, two groups with their own
-/// order, seen in a random order among each other.
+/// Returns the sequences of the collectives of `steps` whole steps from `first` on: two groups,
+/// each with its own order, interleaved at random.
 std::vector<std::pair<std::int64_t, std::int64_t>> sequences(std::int64_t first, std::int64_t steps,
                                                              std::mt19937_64& random) {
   TraceBuilder builder;
@@ -175,7 +175,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> sequences(std::int64_t first,
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const auto begin_ns = 1000 * step + 100 * static_cast<std::int64_t>(i);
       TraceRecord record = all_reduce(begin_ns, begin_ns + 50);
-      record.bytes = groups[i] == "a" ? in_a++ : in_b++;  // which one it is
+      record.bytes = groups[i] == "a" ? in_a++ : in_b++;  // identifies the collective
       builder.add(record, groups[i]);
     }
   }

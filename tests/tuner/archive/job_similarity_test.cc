@@ -59,7 +59,7 @@ Topology random_topology(Random& random) {
   return topology;
 }
 
-/// Says what its tensors are.
+/// Returns a workload that lists its tensors.
 Workload random_workload(Random& random) {
   Workload workload{numbered("w", pick(random, 0, 2)), {{"first", pick(random, 1, 99)}}};
   for (auto count = pick(random, 0, 12); count > 0; --count)
@@ -134,7 +134,7 @@ TEST(Similarity, GrowsWithBytesTensorsAndProportions) {
   EXPECT_DOUBLE_EQ(from({32, 32, 32, 32, 32, 32, 32, 32}), 1);
   EXPECT_GT(from({96, 96, 32, 32}), 0.4);
   EXPECT_GT(from({128, 126, 1, 1}), from({96, 96, 32, 32}));
-  // Names are no more than names where the tensors are known.
+  // Names alone carry the weight of a name if the tensors are known.
   Workload renamed = even;
   renamed.name = "v";
   EXPECT_DOUBLE_EQ(distance(even, renamed), 1);

@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-/// Of all magnitudes and signs.
+/// Returns values of all magnitudes and signs.
 double random_value(Random& random, bool positive) {
   const double magnitude = std::pow(10, static_cast<double>(pick(random, -300, 300)));
   const double value = (1 + random_unit(random)) * magnitude;

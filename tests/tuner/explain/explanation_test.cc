@@ -64,7 +64,7 @@ TEST(Explanation, GivesAllImportanceToTheOnlyParameterThatMatters) {
 }
 
 TEST(Explanation, AnAdditiveFunctionSplitsByVariance) {
-  // Variances of x and 2x are as 1 to 4; the sum is low in no place alone.
+  // The variances of x and 2x are as 1 to 4. Some values are negative, so they stay on their scale.
   const Space space = cube(2);
   const auto explanation =
       explained(space, measured(
@@ -129,10 +129,10 @@ TEST(Explanation, CalibratedIntervalsHoldMostOfNoisyMeasurements) {
   EXPECT_LT(coverage, 0.98);
 }
 
-/// Believes the mean of what it was told, everywhere, and nothing of noise.
+/// Believes the mean of the values told, everywhere, without noise.
 class MeanSurrogate final : public Surrogate {
  public:
-  /// Says what the lowest value was that it was told, where asked to.
+  /// Stores the lowest value told in `lowest` unless that is null.
   explicit MeanSurrogate(double* lowest = nullptr) : lowest_(lowest) {}
 
   void fit(std::span<const Observation> told, std::span<const Observation>) override {
@@ -161,7 +161,7 @@ TEST(Explanation, LeavesTheTrialOutThatItPredicts) {
   const auto explanation = explain(space, trials, {.make_surrogate = make});
   ASSERT_TRUE(explanation);
   EXPECT_EQ(explanation->basis, "the mean");
-  // Of −1, 0 and 3.
+  // The values are −1, 0 and 3.
   EXPECT_DOUBLE_EQ(explanation->calibration->trials[0].expected, 1.5);
   EXPECT_DOUBLE_EQ(explanation->calibration->trials[1].expected, 1);
   EXPECT_DOUBLE_EQ(explanation->calibration->trials[2].expected, -0.5);

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Asks for 0.25, again and again, and recommends 0.75, which it never asks for.
+/// Always asks for 0.25 and recommends 0.75, which it never asks for.
 class StubbornSearch final : public Search {
  public:
   std::optional<Suggestion> ask() override {

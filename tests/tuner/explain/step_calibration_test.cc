@@ -19,7 +19,7 @@ Space knobs() {
       .value();
 }
 
-/// Trials of a job whose step is `real`, with noise of 1 %.
+/// Returns trials of a job whose step is `real`, with noise of 1 %.
 std::vector<SearchTrial> trials_of(const StepDescription& real, int count, std::uint64_t seed) {
   const Space space = knobs();
   const auto model = StepModel::make(space, real).value();
@@ -55,7 +55,7 @@ TEST(StepCalibration, FindsWhatTheDescriptionHadWrong) {
     EXPECT_NEAR(byte_time.calibrated, std::log(1.4), 0.1);
     EXPECT_LT(byte_time.deviation, 0.3 * byte_time.expected_deviation);
     EXPECT_NEAR(constant(*calibration, "computation").calibrated, 0, 0.05);
-    // No trial had a second channel.
+    // No trial used a second channel.
     const auto& split = constant(*calibration, "channel_split");
     EXPECT_NEAR(split.deviation, split.expected_deviation, 1e-6);
   }

@@ -98,7 +98,7 @@ TEST_F(SmallPlot, ShowsEveryTrialOnce) {
     const std::string hint = "trial " + std::to_string(i) + ": ";
     EXPECT_EQ(count(convergence, hint), 1U);
     EXPECT_EQ(count(contour_svg(space_, trials_, explanation, labels_), hint), 1U);
-    // A panel a parameter, without what failed.
+    // One panel per parameter, without failed trials.
     EXPECT_EQ(count(slices_svg(space_, trials_, explanation, labels_), hint), i == 3 ? 0U : 2U);
   }
   EXPECT_THAT(convergence, HasSubstr("trial 3: failed"));
@@ -134,7 +134,7 @@ TEST_F(SmallPlot, AFrontShowsTwoObjectivesAndALineThroughTheBest) {
     ASSERT_THAT(document, Not(HasSubstr("nan")));
     ASSERT_THAT(document, Not(HasSubstr("inf")));
   }
-  // Trial 3 failed; of the others all but 5 are on the front, each lower than the one before.
+  // Trial 3 failed; all others except trial 5 are on the front, each lower than the one before.
   const double values[] = {9, 8, 7, 6, 6.5, 5};
   for (std::size_t i = 0; i < trials_.size(); ++i) trials_[i].evaluation.others = {values[i]};
   const auto document = front_svg(trials_, labels_, memory);
@@ -162,7 +162,7 @@ TEST_F(SmallPlot, TheBestSoFarNeverRises) {
   char comma = 0;
   int seen = 0;
   while (points >> x >> comma >> y) {
-    EXPECT_GE(y, lowest);  // downwards on the page
+    EXPECT_GE(y, lowest);  // y grows downwards on the page
     lowest = y;
     ++seen;
   }

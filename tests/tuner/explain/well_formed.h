@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether text is well-formed XML, as far as our documents use it: a declaration, elements with
+// Checks that text is well-formed XML, as far as our documents use it: a declaration, elements with
 // quoted attributes, text, and the five named entities.
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class XmlChecker {
  public:
   explicit XmlChecker(std::string_view text) : rest_(text) {}
 
-  /// Empty when the text is well-formed, else what is wrong.
+  /// Returns what is wrong with the text; empty if it is well-formed.
   std::string complaint() {
     if (!take("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")) return "no declaration";
     bool had_root = false;
@@ -95,7 +95,7 @@ class XmlChecker {
   std::vector<std::string> open_;
 };
 
-/// Empty when `text` is well-formed, else what is wrong.
+/// Returns what is wrong with `text`; empty if it is well-formed.
 inline std::string xml_complaint(std::string_view text) {
   return XmlChecker(text).complaint();
 }

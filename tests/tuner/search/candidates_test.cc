@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-/// Highest at `peak`.
+/// Returns a score that is highest at `peak`.
 Score towards(UnitPoint peak) {
   return [peak](std::span<const UnitPoint> points) {
     std::vector<double> scores;
@@ -50,7 +50,7 @@ TEST(Candidates, ClimbsToThePeakOfALargeSpace) {
 }
 
 TEST(Candidates, StartsFromKnownPointsToo) {
-  // A peak too narrow for the filling points to see.
+  // The peak is too narrow for the filling points to hit.
   const auto space =
       Space::make({{"a", RealRange{0, 1}, 0.0}, {"b", RealRange{0, 1}, 0.0}}).value();
   const UnitPoint peak{0.1234567, 0.7654321};

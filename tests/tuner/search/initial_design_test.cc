@@ -33,7 +33,8 @@ TEST(InitialDesign, KeepsItsSizeWhereHalfOfTheSpaceIsExcluded) {
   const auto whole = Space::make(square).value();
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
-    // As they are in the sequence, not moved: each is a point of the design without constraints.
+    // The points are taken from the sequence, not moved: each is a point of the design without
+    // constraints.
     const auto of_whole = sobol_design(whole, seed, 4);
     std::set<Params> sequence;
     for (std::uint64_t i = 0; i < 256; ++i) sequence.insert(of_whole->point(i));

@@ -27,7 +27,7 @@ double bowl(const Params& params) {
   return 1 + x * x + 2 * y * y + x * y;
 }
 
-/// A value for any params, and none for some of them.
+/// Returns a value derived from the params, and nothing for some of them.
 std::optional<double> any_value(const Params& params, std::uint64_t seed) {
   std::size_t hash = seed;
   for (const auto& [name, value] : params) hash = hash * 31 + std::hash<ParameterValue>()(value);
@@ -200,7 +200,7 @@ TEST(Optimizer, SeesValuesOfManyMagnitudesByTheirLogarithm) {
 }
 
 TEST(Optimizer, KeepsAwayFromFailures) {
-  // Half of the square fails; the rest is a slope towards the border.
+  // Half of the square fails; the rest slopes towards the border.
   int failures = 0, asked = 0;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     Optimizer optimizer(square(), with_seed(seed));
@@ -260,7 +260,7 @@ TEST(Optimizer, EndsInARealRangeThatHoldsFewNumbers) {
   EXPECT_EQ(asked.size(), 2u);
 }
 
-/// Values that a broken or odd job could report, and failures.
+/// Returns values that a broken or unusual job could report, and failures.
 std::optional<double> odd_value(Random& random) {
   switch (pick(random, 0, 5)) {
     case 0:
@@ -276,7 +276,7 @@ std::optional<double> odd_value(Random& random) {
   }
 }
 
-/// Tells up to `most` random points, some of them twice, some excluded, and takes their answers.
+/// Tells up to `most` random points, some of them twice, some excluded, with random values.
 void tell_random_history(Optimizer& optimizer, const Space& space, std::int64_t most,
                          std::set<Params>& told, Random& random) {
   Params params = space.defaults();
@@ -303,7 +303,7 @@ TEST(Optimizer, AsksForAllowedPointsOnlyWhateverItWasTold) {
     ++spaces;
     Optimizer optimizer(*space, with_seed(seed));
     std::set<Params> known;
-    // The model is asked in one space out of eight only: it takes most of the time.
+    // Uses the model in one space out of eight only: it takes most of the time.
     ASSERT_NO_FATAL_FAILURE(
         tell_random_history(optimizer, *space, seed % 8 == 0 ? 10 : 2, known, random));
     const int asks = space->allowed_size() <= 16 ? 17 : 3;
@@ -311,7 +311,7 @@ TEST(Optimizer, AsksForAllowedPointsOnlyWhateverItWasTold) {
       const auto params = ask(optimizer);
       if (!params) {
         ++ended;
-        // Where all points can be counted, the end comes when they were asked.
+        // If all points can be counted, the search ends when all were asked.
         if (space->size() <= Space::kLatticeLimit) {
           ASSERT_EQ(known.size(), space->allowed_size());
         }

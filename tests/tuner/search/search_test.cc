@@ -26,14 +26,14 @@ class SearchOf : public ::testing::TestWithParam<SearchMethod> {
 INSTANTIATE_TEST_SUITE_P(Methods, SearchOf, ::testing::ValuesIn(kModelFree),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
-/// A function of the setting; nothing (a failure) for some settings.
+/// Returns a value derived from the setting; nothing (a failure) for some settings.
 std::optional<double> any_value(const Params& params, std::uint64_t seed) {
   const auto mixed = std::hash<std::string>{}(to_json(params).dump()) ^ seed;
   if (mixed % 5 == 0) return std::nullopt;
   return static_cast<double>(mixed % 1000) - 500;
 }
 
-/// A random space with more than one point; some have a constraint.
+/// Returns a random space with more than one point; some have a constraint.
 Space some_space(Random& random) {
   for (;;) {
     Space space = random_space(random);
@@ -67,7 +67,7 @@ TEST_P(SearchOf, AsksTheDefaultThenOnlyAllowedPointsAndNeverTwice) {
       ASSERT_FALSE(suggestion->reason.empty());
       ASSERT_TRUE(space.admit(suggestion->params));
       ASSERT_TRUE(asked.insert(suggestion->params).second);
-      // Some stay outstanding.
+      // Some suggestions stay outstanding.
       if (i % 3 == 2) continue;
       ASSERT_TRUE(search->tell(
           {.params = suggestion->params, .value = any_value(suggestion->params, seed)}));
@@ -241,7 +241,7 @@ TEST(GridSearch, RefinesFromTheMiddle) {
   const auto search =
       make_search(space, {.method = SearchMethod::grid, .seed = 4, .step = {}}).value();
   search->ask();
-  // Each level adds the points whose coordinates are all multiples of half the last spacing.
+  // Each level adds the points whose coordinates are all multiples of half the previous spacing.
   std::size_t before = 0;
   for (const std::int64_t spacing : {8, 4, 2}) {
     const auto per_side = static_cast<std::size_t>(16 / spacing + 1);

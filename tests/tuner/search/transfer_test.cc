@@ -30,8 +30,8 @@ Space cube() {
 
 using Function = std::function<double(const Params&)>;
 
-/// A member of a family: a valley with ripples whose bottom, at 1, lies at a place that the seed
-/// chooses and `shift` moves.
+/// A family of functions: a valley with ripples and minimum 1, at a position that the seed selects
+/// and `shift` moves.
 struct Valley {
   Valley(std::uint64_t seed, double shift) {
     Random random(seed);
@@ -51,7 +51,7 @@ struct Valley {
   double centre[3] = {}, weight[3] = {}, scale = 1;
 };
 
-/// What a search of `trials` on `function` would have left.
+/// Returns the donor that a search of `trials` on `function` leaves.
 Donor donor_of(const Function& function, std::uint64_t seed, int trials = 25) {
   Donor donor{.study = "earlier", .distance = 1.5};
   const auto search = make_search(cube(), {.seed = seed, .step = {}}).value();
@@ -134,7 +134,8 @@ TEST(RankingLoss, IsTheShareOfPairsInTheWrongOrder) {
   right << 1, 1, 1, 2, 2, 2, 3, 3, 3;
   EXPECT_EQ(ranking_loss(right, values), 0);
   EXPECT_EQ(ranking_loss(-right, values), 1);
-  // The model without the first value believes it the worst: two of six.
+  // The model without the first value believes that value to be the worst: two of six pairs are
+  // wrong.
   Eigen::MatrixXd one = right;
   one(0, 0) = 9;
   EXPECT_DOUBLE_EQ(ranking_loss(one, values), 2.0 / 6);
@@ -217,7 +218,8 @@ TEST(TransferSurrogate, PredictsBetterWithASimilarDonor) {
   EXPECT_LT(with, 0.8 * without);
 }
 
-/// How many trials bring the search within `share` of the optimum at 1, at most `most`.
+/// Returns the number of trials until the search is within `share` of the optimum 1, at most
+/// `most`.
 int trials_to(double share, int most, const Function& function, std::optional<Donor> donor,
               std::uint64_t seed) {
   const auto search =
@@ -252,7 +254,7 @@ TEST(Transfer, AnUnrelatedOrOppositeStudyCostsLittleMoreThanItsReplays) {
         trials_to(0.02, 40, function,
                   donor_of([&](const Params& params) { return 1 / function(params); }, seed), seed);
   }
-  // Beside the replays, what luck does to the searches: one and a half trials each.
+  // In addition to the replays, allows two trials per search; chance accounts for one and a half.
   const int most = without + kSeeds * (static_cast<int>(kReplayedSettings) + 2);
   EXPECT_LE(unrelated, most);
   EXPECT_LE(opposite, most);

@@ -15,7 +15,7 @@ const std::vector<Parameter> kParameters{
     {"order", Choices{{"fifo", "static", "8K", "a b"}}, std::string("fifo")},
     {"n", Levels{{std::int64_t{1}, std::int64_t{8}}}, std::int64_t{1}}};
 
-/// Whether `text` holds for a, b, the place of the order, and n.
+/// Returns whether `text` holds for a, b, the index of the order, and n.
 bool holds(std::string_view text, double a, double b = 0, double order = 0, double n = 1) {
   const auto constraint = Constraint::parse(text, kParameters);
   EXPECT_TRUE(constraint) << text << ": " << constraint.error().message;
@@ -121,11 +121,11 @@ TEST(Constraint, RefusesWhatIsTooLongOrTooDeep) {
   EXPECT_EQ(constraint_problem(deepest), "accepted");
 }
 
-/// A random sum as text, fully bracketed or not, and its value.
+/// A random sum as text, with or without all brackets, and its value.
 struct Sum {
   std::string text;
   double value;
-  bool is_plain_sum = false;  ///< + or - stands outside of brackets
+  bool is_plain_sum = false;  ///< + or - is outside of brackets
 };
 
 Sum random_sum(Random& random, const std::vector<double>& numbers, int depth) {

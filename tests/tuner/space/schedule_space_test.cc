@@ -75,7 +75,7 @@ TEST(ScheduleSpace, LogarithmicKnobsHavePowersOfTwoWithTheDefaultAmongThem) {
     ASSERT_EQ(levels != nullptr, knobs[i].log);
     EXPECT_TRUE(admit(parameters[i].domain, parameters[i].default_value));
     if (!levels) continue;
-    // A default that no power of two is comes before them.
+    // A default of 0, which is no power of two, comes before the powers of two.
     const bool has_none = parameters[i].default_value == ParameterValue(std::int64_t{0});
     EXPECT_EQ(levels->values[has_none ? 1 : 0], ParameterValue(knobs[i].tune_low));
     EXPECT_EQ(levels->values.back(), ParameterValue(knobs[i].tune_high));

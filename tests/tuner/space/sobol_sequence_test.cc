@@ -20,7 +20,7 @@ TEST(Sobol, FillsTheCubeEvenly) {
       ASSERT_LT(*std::max_element(point.begin(), point.end()), 1);
       ++cells[{static_cast<int>(point[0] * 4), static_cast<int>(point[1] * 4)}];
     }
-    // Independent points would leave 16 ± 4 in a cell, and some cell far from that.
+    // Independent points would leave 16 ± 4 per cell, with some cell far outside that range.
     ASSERT_EQ(cells.size(), 16u);
     for (const auto& [cell, count] : cells) ASSERT_NEAR(count, 16, 6);
   }

@@ -117,7 +117,7 @@ TEST(Space, RefusesConstraintsThatLeaveNoChoice) {
             "one other");
   EXPECT_EQ(space_problem({kCount}, std::vector<std::string>(65, "count<=2")),
             "the search space has 65 constraints; at most 64 are kept");
-  // One point that the constraints do not cut down is check_searchable's business.
+  // A single point that the constraints do not reduce is checked by check_searchable().
   EXPECT_EQ(space_problem({{"a", IntegerRange{3, 3}, std::int64_t{3}}}, {"a<=3"}), "accepted");
 }
 

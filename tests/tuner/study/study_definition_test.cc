@@ -75,7 +75,7 @@ TEST(StudyDefinition, KeepsSeveralObjectives) {
   const auto read = study_definition_from_json(document);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, definition);
-  // A list of one is one.
+  // A list of one objective is written as that objective.
   auto one = document;
   one["objective"] = {"memory"};
   EXPECT_EQ(to_json(*study_definition_from_json(one)).at("objective"), "memory");

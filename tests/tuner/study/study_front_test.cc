@@ -24,7 +24,7 @@ class NoObserver final : public StudyObserver {
   Result<void> trial_finished(const FinishedTrial&) override { return {}; }
 };
 
-/// Counts the trials that may end early.
+/// Runs trials of several objectives and counts those that may end early.
 class Runner final : public TrialRunner {
  public:
   explicit Runner(std::uint64_t seed, std::size_t objectives)
@@ -39,7 +39,7 @@ class Runner final : public TrialRunner {
       failed.message = "seven";
       return failed;
     }
-    // Coarse, so that there are ties; a trade-off in a.
+    // Coarse values, so that there are ties; the objectives trade off along a.
     auto outcome = complete_trial({std::floor(100 / a) + std::fmod(b + double(seed_), 3)});
     for (std::size_t k = 1; k < objectives_; ++k)
       outcome.others.push_back(a + std::fmod(b * double(k), 4));
@@ -79,7 +79,7 @@ std::vector<double> values_of(const FinishedTrial& trial) {
   return values;
 }
 
-/// At most as high in all objectives.
+/// Returns whether `a` is at most as high as `b` in all objectives.
 bool at_most(const FinishedTrial& a, const FinishedTrial& b) {
   const auto x = values_of(a), y = values_of(b);
   for (std::size_t k = 0; k < x.size(); ++k)

@@ -33,7 +33,7 @@ double true_value(const Params& params) {
   return 100 + 5 * std::abs(std::log2(number(params, "a")) - 4) + 3 * number(params, "b");
 }
 
-/// What happened, in order; stops everything after `limit` events.
+/// Records events in order; stops the study after `limit` events.
 class Recorder final : public StudyObserver {
  public:
   Result<void> trial_started(std::int64_t number, TrialPhase, const Params&) override {
@@ -57,8 +57,8 @@ class Recorder final : public StudyObserver {
   }
 };
 
-/// Noise that depends on how often, and where, a setting ran: deterministic and different each
-/// time.
+/// Returns an outcome with noise that depends on the setting and on how often it ran:
+/// deterministic, but different each time.
 TrialOutcome noisy_outcome(const Params& params, std::size_t run, double noise) {
   std::mt19937_64 random(run * 7919 + std::hash<double>()(true_value(params)));
   std::normal_distribution<double> normal(0, noise);
@@ -119,7 +119,7 @@ TEST(Study, SearchesFromTheDefaultAndConfirmsInTurn) {
                                         " pairs of runs"));
 }
 
-/// A study whose runs take what `value` says of the winner's excess in each pair.
+/// Runs a study in which `excess` is the winner's excess over the default in each pair.
 StudyResult confirmed(const std::vector<double>& excess) {
   Fixture fixture;
   fixture.options.confirm_pairs = static_cast<int>(excess.size());
@@ -141,7 +141,7 @@ TEST(Study, ConfirmsNoLongerThanItTakes) {
   EXPECT_EQ(worse.trials.size(), 12u + 2 * 2);
   EXPECT_THAT(worse.reason, HasSubstr("worse than the default in 2 pairs"));
 
-  // Not before the pairs agree.
+  // Confirmation continues until the pairs agree.
   const StudyResult late = confirmed({-2, -30, -16, -15, -16, -16, -16});
   EXPECT_TRUE(late.promoted);
   EXPECT_GT(late.trials.size(), 12u + 2 * 2);
@@ -188,7 +188,7 @@ TEST(Study, AsksForAnEarlierStudyOnceAfterTheFirstTrialAndStartsFromIt) {
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(result->trials, expected->trials);
 
-  // Resumed: asked while no other trial depends on the answer.
+  // A resumed study asks for a donor only while no further trial depends on the answer.
   for (const std::size_t count : {0U, 1U, 2U, 5U}) {
     Fixture resumed;
     asked = 0;
@@ -214,7 +214,7 @@ TEST(Study, ContinuesFromAnyInterruptionAsIfThereWereNone) {
     Fixture whole;
     whole.options.seed = seed;
     whole.options.confirm_pairs = 6;
-    // Some settings fail, so that failures are resumed too.
+    // Some settings fail, so that failures are resumed as well.
     const auto job = [&](const Params& params, std::size_t run) -> Result<TrialOutcome> {
       if (number(params, "b") == 7) return failed("seven");
       return noisy_outcome(params, run, 0.03);
@@ -251,7 +251,7 @@ TEST(Study, AFinishedHistoryRunsNothing) {
     ADD_FAILURE() << "ran again";
     return failed("");
   };
-  // More trials are no reason to search again once the winner has been confirmed.
+  // A larger trial budget does not restart the search once the winner has been confirmed.
   fixture.options.trials = 30;
   const auto again = fixture.run(first.trials);
   ASSERT_TRUE(again);
@@ -341,7 +341,7 @@ TEST(Study, StopsWhenLittleIsLeftToGainAndSaysSo) {
   EXPECT_LT(searched, 60);
   EXPECT_GE(searched, kLeastTrials);
 
-  // Resumed from anywhere it stops at the same trial.
+  // A study resumed from any point stops at the same trial.
   for (const std::size_t kept : {std::size_t{3}, static_cast<std::size_t>(searched)}) {
     Fixture again;
     again.options = fixture.options;
@@ -356,7 +356,7 @@ TEST(Study, StopsWhenLittleIsLeftToGainAndSaysSo) {
 }
 
 TEST(Study, TheLastTrialTriesWhatIsRecommended) {
-  // All that the simulator knows of: the recommendation is often a setting that nobody tried.
+  // The simulator knows every parameter, so the recommendation is often a setting not yet tried.
   Fixture fixture;
   fixture.options.space =
       Space::make({{"partition_bytes", IntegerRange{1 << 16, 1 << 26, true}, std::int64_t{1} << 22},
@@ -508,7 +508,7 @@ TEST(Study, AClearGainIsPromotedNearlyAlways) {
   EXPECT_GE(share_promoted(200, 0.35), 0.97);
 }
 
-/// Runs a function that is told the incumbent's samples.
+/// Runs a function that receives the incumbent's samples.
 class WatchedRunner final : public TrialRunner {
  public:
   using Function = std::function<Result<TrialOutcome>(const Params&, const std::vector<double>&)>;
@@ -560,7 +560,7 @@ TEST(Study, NamesComeBack) {
   EXPECT_FALSE(parse_trial_phase("Search"));
 }
 
-/// The knobs of a job that is nothing like a step: small parts cost a hundred times what they gain.
+/// Returns the time of a job unlike a step: small parts cost a hundred times what they gain.
 double odd_job_ms(const Params& params) {
   const auto knob = [&](const char* name) {
     return static_cast<double>(std::get<std::int64_t>(params.at(name)));
@@ -571,7 +571,7 @@ double odd_job_ms(const Params& params) {
 }
 
 TEST(Study, PromotesWhatWasMeasuredBestWhereTheSimulatorIsFarOff) {
-#ifdef HOCKET_SANITIZED  // simulates ten times as slowly
+#ifdef HOCKET_SANITIZED  // simulation is ten times as slow
   constexpr std::uint64_t kSeeds = 2;
 #else
   constexpr std::uint64_t kSeeds = 16;

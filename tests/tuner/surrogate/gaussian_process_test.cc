@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-/// Of values of which nothing is known but what they are.
+/// Fits a process to values without known noise.
 GaussianProcess fitted(const Eigen::MatrixXd& points, const Eigen::VectorXd& values,
                        std::vector<bool> categorical) {
   return GaussianProcess::fit(points, values, Eigen::VectorXd::Zero(values.size()),
@@ -34,7 +34,7 @@ Eigen::VectorXd wave(const Eigen::MatrixXd& points) {
   return 1.3 * (5 * points.col(0)).array().sin();
 }
 
-/// The negative log posterior of one-dimensional hyperparameters, written down once more.
+/// An independent implementation of the negative log posterior for one dimension.
 double loss(const Eigen::MatrixXd& points, const Eigen::VectorXd& values, double q, double signal,
             double noise) {
   const auto n = points.rows();
@@ -121,7 +121,7 @@ TEST(GaussianProcess, TellsNoiseFromSignal) {
 }
 
 TEST(GaussianProcess, CategoriesHaveNoOrder) {
-  // Values of the outer two of three categories agree, the middle one differs.
+  // The values of the outer two of three categories agree; the middle one differs.
   Eigen::MatrixXd points(12, 1);
   Eigen::VectorXd values(12);
   for (Eigen::Index i = 0; i < 12; ++i) {
@@ -133,7 +133,7 @@ TEST(GaussianProcess, CategoriesHaveNoOrder) {
   EXPECT_NEAR(mean[0], -0.7, 0.1);
   EXPECT_NEAR(mean[1], 1.4, 0.1);
   EXPECT_NEAR(mean[2], -0.7, 0.1);
-  // Between categories there is nothing: any other code is as far from each.
+  // Any code other than a category's is equally far from all categories.
   Eigen::MatrixXd between(2, 1);
   between << 0.4, 0.9;
   const auto elsewhere = process.predict(between).mean;
@@ -177,7 +177,7 @@ TEST(GaussianProcess, LeavesEachValueOutAsIfItHadNotBeenTold) {
       return h.signal_variance * (1 + r + r * r / 3) * std::exp(-r);
     };
     for (Eigen::Index out = 0; out < n; ++out) {
-      // Where the value's noise is endless, it says nothing.
+      // A value with unlimited noise carries no information, which is the same as leaving it out.
       Eigen::MatrixXd matrix(n, n);
       for (Eigen::Index i = 0; i < n; ++i)
         for (Eigen::Index j = 0; j < n; ++j) matrix(i, j) = covariance(i, j);

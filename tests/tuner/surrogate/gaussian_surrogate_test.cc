@@ -84,7 +84,7 @@ TEST(GaussianSurrogate, KeepsTheLowestOfVeryManyMeasurements) {
     std::uniform_real_distribution<double> far(0.5, 1), value(2, 2.1);
     std::vector<Observation> told;
     for (int i = 0; i < 2000; ++i) told.push_back({{far(random)}, value(random), 0});
-    // Fewer than one in so many as are kept evenly.
+    // Few enough that thinning evenly by rank could drop all of them.
     const UnitPoint low{0.1};
     for (int i = 0; i < 5; ++i) told.push_back({low, 1, 0});
     GaussianSurrogate surrogate(space);

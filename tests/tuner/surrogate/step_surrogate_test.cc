@@ -20,7 +20,7 @@ Space schedule_space() {
       .value();
 }
 
-/// The step as it really is: not quite as it was described.
+/// Returns the actual step, which differs slightly from its description.
 StepDescription real_chain() {
   StepDescription step = chain();
   for (StepLayer& layer : step.layers) layer.forward_ns = layer.forward_ns * 103 / 100;
@@ -43,7 +43,7 @@ std::vector<UnitPoint> all_points(const Space& space) {
   return points;
 }
 
-/// The true excess of the point that is believed to be best, after `trials` random ones.
+/// Returns the true excess of the point believed to be best, after `trials` random ones.
 double regret_after(int trials, std::optional<StepDescription> described, std::uint64_t seed) {
   const Space space = schedule_space();
   const auto points = all_points(space);
@@ -91,7 +91,7 @@ TEST(StepSurrogate, UnitsDoNotMatter) {
 }
 
 TEST(StepSurrogate, DoubtsADescriptionOfAnotherStep) {
-  // What is measured depends on the order alone, the other way round.
+  // The measurements depend on the order only, in the direction opposite to the description.
   const Space space = schedule_space();
   const auto points = all_points(space);
   StepSurrogate surrogate(space, StepModel::make(space, chain()).value());

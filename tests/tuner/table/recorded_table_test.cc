@@ -74,7 +74,7 @@ TEST(RecordedTable, TheDefaultIsRecorded) {
   EXPECT_THAT(refusal(kGrid, "c=3"), AllOf(HasSubstr("\"c\""), HasSubstr("\"a\", \"b\"")));
   EXPECT_THAT(refusal(kGrid, "a"), HasSubstr("COLUMN=VALUE"));
   EXPECT_THAT(refusal(kGrid, "a=1,a=1"), HasSubstr("twice"));
-  // The middle of each column, (2, 2), was not recorded; the nearest that was is taken.
+  // The middle of each column, (2, 2), was not recorded; the nearest recorded setting is used.
   EXPECT_EQ(parse("a,b,t\n1,1,1\n2,1,1\n3,3,1\n3,2,1\n1,3,1\n").value().space().defaults(),
             (Params{{"a", std::int64_t{2}}, {"b", std::int64_t{1}}}));
 }
@@ -135,7 +135,7 @@ TEST(RecordedTable, NearestIsTheSettingItselfWhereItWasRecorded) {
     EXPECT_NE(table.nearest(params, [&](const Params& p) { return p != params; }), params);
   });
   EXPECT_FALSE(table.nearest(table.space().defaults(), [](const Params&) { return false; }));
-  // A number that is a step away is nearer than another choice.
+  // A number one step away is nearer than a different choice.
   EXPECT_EQ(table.nearest({{"a", std::int64_t{4}}, {"b", std::string("x")}},
                           [](const Params&) { return true; }),
             (Params{{"a", std::int64_t{3}}, {"b", std::string("x")}}));

@@ -13,8 +13,8 @@ namespace {
 constexpr SearchMethod kMethods[] = {SearchMethod::model, SearchMethod::random, SearchMethod::sobol,
                                      SearchMethod::tpe, SearchMethod::grid};
 
-/// A sweep of which each setting is recorded with the probability `density`, one to three times; a
-/// few measurements failed.
+/// Returns a table in which each setting is recorded with probability `density`, one to three
+/// times, with a few failed measurements.
 RecordedTable random_table(Random& random, double density) {
   std::string text = "a,b,c,t\n1,x,0.5,3\n2,x,0.5,4\n";
   for (int a = 1; a <= 5; ++a) {
@@ -47,7 +47,7 @@ TEST(TableReplay, EachTrialIsAMeasurementOfARecordedSetting) {
     for (const SearchMethod method : kMethods) {
       SCOPED_TRACE(to_string(method));
       const auto trials = replay_with(table, method, 12, seed);
-      // A setting that is missing does not use up a trial.
+      // A missing setting does not use up a trial.
       ASSERT_EQ(trials.size(), std::min<std::size_t>(12, table.size()));
       EXPECT_EQ(trials.front().params, table.space().defaults());
       std::set<Params> seen;

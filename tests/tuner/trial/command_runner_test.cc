@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// Text of a report of two iterations, 20 and 10 ns, under two streams.
+/// Returns the text of a report of two iterations, 20 and 10 ns, under two streams.
 std::string report_text() {
   RunReport report;
   report.config.streams = 2;
@@ -300,13 +300,13 @@ TEST_F(CommandRunnerTest, AFurtherObjectiveReadsAFileOfThisTrialOnly) {
   EXPECT_EQ(runner.run({}, {})->message, "objective file:loss: the command wrote no file loss");
 }
 
-/// Ends only because somebody ends it.
+/// Runs until it is killed.
 constexpr const char* kForEver = "; exec sleep 1000";
 
 TEST_F(CommandRunnerTest, EndsATrialThatIsSlowerThanTheIncumbent) {
   incumbent_ = {1, 2, 3, 4, 5};
   time_limit_ns_ = 60'000'000'000;
-  skip_ = 1;  // of a pattern only
+  skip_ = 1;  // used for a pattern only
   const std::pair<const char*, const char*> cases[] = {
       {"regex:t=([0-9]+)", "for t in 90 10 7 8 9 6; do echo t=$t; done"},
       {"file:times", "for t in 10 7 8 9 6; do echo $t >> times; done"},

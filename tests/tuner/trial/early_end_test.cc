@@ -12,7 +12,8 @@ namespace {
 using Random = std::mt19937_64;
 using Samples = std::vector<double>;
 
-/// Times as jobs have them: skewed, with a few stragglers; rounded to `step` when that is not 0.
+/// Draws realistic iteration times: skewed, with a few stragglers; rounded to `step` unless that is
+/// 0.
 Samples draw(Random& random, std::size_t count, double scale, double step = 0) {
   std::lognormal_distribution<double> time(0, 0.1);
   std::bernoulli_distribution is_straggler(0.05);
@@ -24,13 +25,14 @@ Samples draw(Random& random, std::size_t count, double scale, double step = 0) {
   return samples;
 }
 
-#ifdef HOCKET_SANITIZED  // counts ranks twenty times as slowly
+#ifdef HOCKET_SANITIZED  // ranks are counted twenty times as slowly
 constexpr int kTrials = 100;
 #else
 constexpr int kTrials = 1000;
 #endif
 
-/// The share of trials `slower` times as slow as the incumbent that end within `count` samples.
+/// Returns the share of trials `slower` times as slow as the incumbent that end within `count`
+/// samples.
 double share_ended(double slower, std::size_t incumbent_count, std::size_t count, double step) {
   int ended = 0;
   for (std::uint64_t seed = 0; seed < kTrials; ++seed) {
@@ -71,7 +73,7 @@ TEST(EarlyEnd, TakesFiveOfEach) {
   EXPECT_FALSE(early_end(slow, {}));
 }
 
-/// However often somebody looks, what comes of it is the same.
+/// The decision does not depend on how often the test is evaluated.
 TEST(EarlyEnd, WhatWasDecidedStaysDecided) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE(seed);

@@ -53,7 +53,7 @@ TEST(LineMatcher, LongLinesAreCut) {
               ElementsAre("y"));
 }
 
-#ifndef HOCKET_SANITIZED  // which makes the library's stack frames several times as large
+#ifndef HOCKET_SANITIZED  // instrumentation makes the library's stack frames several times as large
 TEST(LineMatcher, PlainPatternsTakeTheLongestLine) {
   const std::string line = std::string(LineMatcher::kLineLimitBytes - 10, 'a') + "step_ms=12";
   EXPECT_THAT(groups("^.*step_ms=([0-9]+).*$", line), ElementsAre("12"));

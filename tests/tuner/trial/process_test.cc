@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Stands still until it is told to run out.
+/// A clock that stands still until run_out().
 class HeldClock final : public Clock {
  public:
   std::int64_t now_ns() const override { return now_ns_; }
@@ -48,12 +48,12 @@ bool is_alive(pid_t pid) {
   return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-/// Through which a command says which processes it has started.
+/// A named pipe through which a command reports the processes it has started.
 class Fifo {
  public:
   explicit Fifo(std::string path) : path_(std::move(path)) { mkfifo(path_.c_str(), 0600); }
 
-  /// Waits until `count` process ids have been written, each in a line.
+  /// Blocks until `count` process ids have been written, one per line.
   std::vector<pid_t> read_pids(std::size_t count) {
     std::ifstream stream(path_);
     std::vector<pid_t> pids;
@@ -65,8 +65,8 @@ class Fifo {
   std::string path_;
 };
 
-/// Three processes besides the shell: one in a session of its own, one forked twice there, one that
-/// ignores SIGTERM; they write their ids to $FIFO once they are what they are said to be.
+/// Starts three processes besides the shell: one in its own session, one forked twice there, one
+/// that ignores SIGTERM. Each writes its id to $FIFO once it is in that state.
 constexpr const char* kTree =
     "exec 3>\"$FIFO\"\n"
     "setsid sh -c 'echo $$ >&3; exec sleep 1000' &\n"
@@ -100,7 +100,7 @@ TEST(Process, PassesEnvironmentFolderAndNoInput) {
   options.working_directory = folder.path();
   const auto result = run(options);
   ASSERT_TRUE(result);
-  // stdin, stdout, stderr and what ls itself opens: nothing of ours leaks.
+  // stdin, stdout, stderr and the descriptor that ls opens: no descriptor of this process leaks.
   EXPECT_EQ(result->stdout_text,
             "x y=z,/nowhere\n" + std::filesystem::canonical(folder.path()).string() + "\n4\n");
 }
@@ -183,7 +183,7 @@ TEST(Process, TimeLimitEndsTheWholeTree) {
   HeldClock clock;
   std::vector<pid_t> pids;
   std::thread timer([&] {
-    pids = fifo.read_pids(4);  // the shell's too, once it ignores SIGTERM
+    pids = fifo.read_pids(4);  // includes the shell's, once it ignores SIGTERM
     clock.run_out();
   });
   const auto result = run_process(options, clock, CancelToken());
@@ -203,14 +203,14 @@ TEST(Process, CountsTheMemoryOfItsLargestProcess) {
     EXPECT_TRUE(result) << result.error().message;
     return result ? result->peak_memory_bytes : 0;
   };
-  // tail keeps a line until it has all of it.
+  // tail buffers a line until it is complete.
   const std::string big = "head -c " + std::to_string(kBigBytes) + " /dev/zero | tail -n 1 | wc -c";
   const std::int64_t small_bytes = peak_bytes("true"), big_bytes = peak_bytes(big);
   EXPECT_GT(small_bytes, 0);
   EXPECT_GE(big_bytes, kBigBytes);
   EXPECT_LT(big_bytes, 10 * kBigBytes);
   EXPECT_LT(small_bytes, big_bytes);
-  // Also of one that the command itself does not wait for.
+  // Includes a process that the command itself does not wait for.
   EXPECT_GE(peak_bytes("(setsid sh -c '" + big + "' &) | cat"), kBigBytes);
 }
 
@@ -261,7 +261,8 @@ TEST(Process, AWatchThatIsContentChangesNothing) {
 TEST(Process, StragglersOfANormalExitAreEnded) {
   const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
-  // They hold stdout open, which must not keep us waiting; the shell leaves once they have begun.
+  // The stragglers hold stdout open, which must not delay the result; the shell exits once they
+  // run.
   auto options = shell(std::string(kTree) + "cat \"$GO\"; exit 5");
   mkfifo(folder.file("go").c_str(), 0600);
   options.environment["FIFO"] = folder.file("fifo");
@@ -283,8 +284,8 @@ TEST(Process, StragglersOfANormalExitAreEnded) {
 TEST(Process, ATreeHasTheGraceToEndByItself) {
   const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
-  // Waits in the shell itself: no other process is there to be signalled. A shell that reads
-  // would miss a signal that comes just before.
+  // The shell itself waits, so that there is no other process to signal. A shell that reads would
+  // miss a signal that arrives just before.
   auto options =
       shell("exec 3>\"$FIFO\"; trap 'echo saved; exit 0' TERM; echo $$ >&3; while :; do :; done");
   options.grace_ns = 60'000'000'000;
@@ -305,7 +306,7 @@ TEST(Process, ATreeHasTheGraceToEndByItself) {
 TEST(Process, EveryProcessOfATreeIsAskedToEnd) {
   const TemporaryFolder folder;
   Fifo fifo(folder.file("fifo"));
-  // The outer shell waits for the inner one, in a session of its own, and ignores the request.
+  // The outer shell waits for the inner one, which has its own session, and ignores the request.
   auto options = shell(
       "exec 3>\"$FIFO\"; setsid sh -c 'trap \"echo saved; exit 0\" TERM; echo $$ >&3; "
       "while :; do :; done' & trap '' TERM; echo $$ >&3; wait; exit 6");
@@ -322,7 +323,7 @@ TEST(Process, EveryProcessOfATreeIsAskedToEnd) {
   EXPECT_EQ(result->stdout_text, "saved\n");
 }
 
-/// Returns once `pid` has ended, whoever its parent is.
+/// Blocks until `pid` has ended; `pid` may have any parent.
 void await_end(pid_t pid) {
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (fd < 0) return;
@@ -347,7 +348,7 @@ TEST(Process, NothingOutlivesASweepThatIsKilled) {
   ASSERT_EQ(pids.size(), 3u);
   kill(sweep, SIGKILL);
   waitpid(sweep, nullptr, 0);
-  // Ends at all only because they are killed: they sleep far longer than a test may take.
+  // They end only because they are killed: they sleep far longer than a test may take.
   for (const pid_t pid : pids) await_end(pid);
 }
 

@@ -48,7 +48,8 @@ TEST(LiveSamples, OfAPatternThatMatchesNoNumberAreNone) {
   EXPECT_THAT(live.read({"t=1\nt=nan\nt=2\n", ""}), IsEmpty());
 }
 
-/// Whatever is printed and whenever somebody looks, they are what the whole output gives.
+/// The final samples equal those of the whole output, whatever is printed and whenever read() is
+/// called.
 TEST(LiveSamples, AreInTheEndThoseOfTheWholeOutput) {
   const auto objective = parse_objective("regex:t=([0-9.]+)").value();
   for (std::uint64_t seed = 0; seed < 500; ++seed) {

@@ -5,7 +5,7 @@
 namespace hocket {
 namespace {
 
-/// What a trial that fails for sure costs, as a share of the iteration time.
+/// Penalty per unit of log probability of completion, as a share of the iteration time.
 constexpr double kFailureCost = 0.3;
 
 class ConfidenceBound final : public Acquisition {

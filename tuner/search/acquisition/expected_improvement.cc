@@ -9,7 +9,7 @@ namespace {
 /// log(φ(z) + z Φ(z)) for the standard normal density φ and distribution Φ.
 double log_h(double z) {
   const double log_density = -z * z / 2 - std::log(2 * std::numbers::pi) / 2;
-  // Further left the two terms cancel; the asymptotic series of Φ takes over.
+  // Further left the two terms cancel, so the asymptotic series of Φ is used.
   if (z < -10) return log_density - 2 * std::log(-z) + std::log1p(-3 / (z * z));
   const double distribution = std::erfc(-z / std::numbers::sqrt2) / 2;
   return std::log(std::exp(log_density) + z * distribution);

@@ -7,7 +7,8 @@
 namespace hocket {
 namespace {
 
-/// Where fewer points than one in some tens are allowed, excluded ones are moved instead.
+/// Points scanned for allowed ones. If fewer than one in some tens is allowed, excluded points are
+/// moved instead.
 constexpr std::size_t kScannedPoints = 256;
 
 class SobolDesign final : public InitialDesign {
@@ -39,7 +40,7 @@ class SobolDesign final : public InitialDesign {
   const Space& space_;
   const std::uint64_t seed_;
   const std::size_t fillers_;
-  /// Places in the sequence that the first points take: those that no constraint excludes.
+  /// Indices in the sequence of the first points that no constraint excludes.
   std::vector<std::uint64_t> places_;
 };
 

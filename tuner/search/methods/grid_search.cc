@@ -9,12 +9,13 @@
 namespace hocket {
 namespace {
 
-/// From then on an integer of 64 bits is not resolved any further.
+/// Level from which 64-bit integers are not resolved any further.
 constexpr unsigned kFinestLevel = 62;
-/// Points in a row that are not new before the rest is taken as it comes.
+/// Consecutive points that are not new, after which any remaining setting is taken.
 constexpr std::uint64_t kGridTries = std::uint64_t{1} << 20;
 
-/// The values of `domain` on a grid of 2^level + 1 (one: the middle, on level 0), in rising order.
+/// Returns the number of values of `domain` on a grid of 2^level + 1 values (one, the middle, on
+/// level 0).
 std::uint64_t level_size(const Domain& domain, unsigned level) {
   const std::uint64_t all = size(domain);
   if (std::holds_alternative<Choices>(domain)) return all;
@@ -46,7 +47,7 @@ class GridSearch final : public ModelFreeSearch {
     return std::nullopt;
   }
 
-  /// False on the finest level.
+  /// Moves to the next level; returns false on the finest one.
   bool refine() {
     if (level_size_of(level_) == space().size() || level_ == kFinestLevel) return false;
     ++level_;
@@ -55,7 +56,7 @@ class GridSearch final : public ModelFreeSearch {
     return true;
   }
 
-  /// The number of points of a level, at most UINT64_MAX.
+  /// Returns the number of points of a level, at most UINT64_MAX.
   std::uint64_t level_size_of(unsigned level) const {
     std::uint64_t product = 1;
     for (const auto& parameter : space().parameters()) {
@@ -79,7 +80,7 @@ class GridSearch final : public ModelFreeSearch {
   }
 
   unsigned level_ = 0;
-  std::uint64_t next_ = 0;  ///< in the shuffled level; nothing before it is new
+  std::uint64_t next_ = 0;  ///< index in the shuffled level; no earlier point is new
   Shuffle shuffle_;
 };
 

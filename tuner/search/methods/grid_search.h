@@ -1,9 +1,9 @@
 #pragma once
 
-// A grid that becomes finer: first the middle of every parameter, then all combinations of the two
-// ends and the middle, then of five values, of nine, and so on. Within a level the order is
-// shuffled by the seed, so that a search that ends early has not seen one corner alone. Choices
-// have no middle and are all there from the first level on.
+// Grid search with increasing resolution: first the middle of every parameter, then all
+// combinations of the two ends and the middle, then of five values, of nine, and so on. Within a
+// level the seed shuffles the order, so that a search that ends early is not confined to one
+// corner. Choices have no middle and are all included from the first level on.
 
 #include <cstdint>
 #include <memory>

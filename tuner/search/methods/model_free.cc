@@ -6,9 +6,9 @@
 namespace hocket {
 namespace {
 
-/// After so many draws in vain the points that are left are few.
+/// Random draws per proposal; if all fail, few points are left.
 constexpr std::uint64_t kRandomTries = 64;
-/// A larger space is not gone through: it counts as exhausted after so many draws in vain.
+/// Largest space that is traversed. A larger one counts as exhausted after kLastTries failed draws.
 constexpr std::uint64_t kMaxWalk = std::uint64_t{1} << 22;
 constexpr std::uint64_t kLastTries = 100'000;
 
@@ -55,7 +55,7 @@ Result<void> ModelFreeSearch::tell(const Evaluation& evaluation) {
     Mean& mean = means_[*params];
     if (mean.count == 0) mean.first = told_.size();
     const auto n = static_cast<double>(++mean.count);
-    // Not mean + (value − mean) / n, whose difference may overflow.
+    // mean + (value − mean) / n could overflow in the difference.
     mean.value = mean.value * ((n - 1) / n) + *evaluation.value / n;
   }
   told_.push_back({std::move(*params), evaluation.value, evaluation.standard_error});

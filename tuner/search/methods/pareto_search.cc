@@ -14,7 +14,8 @@
 namespace hocket {
 namespace {
 
-/// Of the sum beside the maximum, so that no point is as good as one that dominates it.
+/// Weight of the sum added to the maximum, so that no point scores as well as one that dominates
+/// it.
 constexpr double kAugmentation = 0.05;
 
 class ParetoSearch final : public Search {
@@ -30,7 +31,7 @@ class ParetoSearch final : public Search {
       static_cast<void>(optimizer.tell({.params = completed_[i], .value = values[i]}));
     for (const Params& params : failed_)
       static_cast<void>(optimizer.tell({.params = params, .value = {}}));
-    // What is outstanding it asks again, and then believes to be on its way.
+    // The optimizer suggests outstanding settings again and then treats them as pending.
     while (auto suggestion = optimizer.ask()) {
       if (!asked_.insert(suggestion->params).second) continue;
       suggestion->reason = describe(weights) + suggestion->reason;
@@ -85,7 +86,7 @@ class ParetoSearch final : public Search {
   const std::size_t objectives_;
   std::set<Params> asked_;
   std::vector<Params> completed_, failed_;
-  std::vector<std::vector<double>> values_;  ///< of completed_
+  std::vector<std::vector<double>> values_;  ///< one entry per element of completed_
 };
 
 }  // namespace
@@ -97,7 +98,7 @@ std::vector<double> pareto_weights(std::size_t objectives, std::uint64_t index,
     weights[index / 2 % objectives] = 1;
     return weights;
   }
-  // Uniform on the simplex: exponential variates, normalised.
+  // Uniform on the simplex: normalised exponential variates.
   const auto point = sobol_points(objectives, index, 1, seed).front();
   for (std::size_t i = 0; i < objectives; ++i) weights[i] = -std::log1p(-point[i]);
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -113,7 +114,7 @@ std::vector<double> scalarized(std::span<const std::vector<double>> values,
   for (std::size_t k = 0; k < weights.size(); ++k) {
     const bool positive =
         std::ranges::all_of(values, [&](const std::vector<double>& v) { return v[k] > 0; });
-    // Halves, so that the difference of the largest numbers is finite.
+    // Halved, so that the difference of the largest numbers is finite.
     const auto level = [&](const std::vector<double>& v) {
       return positive ? std::log(v[k]) : v[k] / 2;
     };

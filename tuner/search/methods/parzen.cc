@@ -11,20 +11,21 @@ namespace hocket {
 namespace {
 
 constexpr double kPriorWeight = 1;
-/// The latest so many values weigh the same, the ones before ever less.
+/// Number of latest values with full weight; earlier ones have decreasing weights.
 constexpr std::size_t kFullWeight = 25;
-/// Above so many values a bin is too narrow to matter.
+/// Number of values above which a bin is too narrow to matter.
 constexpr std::uint64_t kMaxBins = std::uint64_t{1} << 20;
-/// Windows are no narrower than this share of the interval, and wider where there are fewer.
+/// Lower bound on the width of windows, as a share of the interval; wider if there are fewer
+/// windows.
 constexpr double kNarrowest = 1.0 / 100;
-/// A normal draw outside of [0, 1] is repeated at most so often; the windows' centres are inside.
+/// Most repetitions of a normal draw outside of [0, 1]; the windows' centres are inside.
 constexpr int kMaxDraws = 100;
 
 double normal_cdf(double z) {
   return std::erfc(-z / std::numbers::sqrt2) / 2;
 }
 
-/// One weight a value, then the prior's, all together 1.
+/// Returns one weight per value, then the prior's, with sum 1.
 std::vector<double> weights_of(std::size_t count) {
   std::vector<double> weights(count, 1);
   if (count > kFullWeight) {
@@ -46,14 +47,14 @@ double normal_draw(std::mt19937_64& random) {
   return radius * std::cos(2 * std::numbers::pi * unit_draw(random));
 }
 
-/// The ends of the bin of the `index`-th value.
+/// Returns the ends of the bin of `value`, one of `count` values.
 std::pair<double, double> bin_of(const Domain& domain, const ParameterValue& value,
                                  std::uint64_t count) {
   const auto n = static_cast<double>(count);
   const double at = encode(domain, value);
   const auto* range = std::get_if<IntegerRange>(&domain);
   if (!range || !range->log) return {at - 0.5 / n, at + 0.5 / n};
-  // As in tuner/space/parameter.h: from log v to log(v + 1).
+  // Same mapping as in tuner/space/parameter.h: from log v to log(v + 1).
   const auto first = static_cast<double>(range->low);
   const double offset = static_cast<double>(std::get<std::int64_t>(value)) - first;
   const double whole = std::log1p(n / first);
@@ -98,7 +99,7 @@ void ParzenWindows::place_windows(const std::vector<ParameterValue>& values,
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return windows_[a].centre < windows_[b].centre;
   });
-  // A window reaches to its farther neighbour; the outermost ones to their only one.
+  // A window's width is the distance to its farther neighbour; the outermost ones have only one.
   const double narrowest = std::max(kNarrowest, 1 / (1 + static_cast<double>(windows_.size())));
   const std::size_t last = order.size() - 1;
   for (std::size_t k = 0; k < order.size(); ++k) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A random order of 0 … size − 1 that takes no memory: i ↦ (a·i + b) mod size with a coprime to
+// A random permutation of 0 … size − 1 in constant memory: i ↦ (a·i + b) mod size with a coprime to
 // size. Immutable; thread-safe.
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace hocket {
 
 class Shuffle {
  public:
-  /// size ≥ 1. The order is chosen by `seed`.
+  /// Requires size ≥ 1. `seed` selects the permutation.
   Shuffle(std::uint64_t size, std::uint64_t seed);
 
   std::uint64_t size() const { return size_; }
 
-  /// The `index`-th in the order, index < size().
+  /// Returns the `index`-th element, index < size().
   std::uint64_t operator[](std::uint64_t index) const;
 
  private:

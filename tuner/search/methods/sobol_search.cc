@@ -6,7 +6,7 @@
 namespace hocket {
 namespace {
 
-/// Points in a row that are not new before the rest is taken as it comes.
+/// Consecutive points that are not new, after which any remaining setting is taken.
 constexpr std::uint64_t kSobolTries = 1024;
 constexpr std::size_t kBatch = 16;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Points of a shifted Sobol sequence (tuner/space/sobol_sequence.h), in its order: they fill the
-// space evenly.
+// Search over the points of a shifted Sobol sequence (tuner/space/sobol_sequence.h), in order: they
+// fill the space evenly.
 
 #include <cstdint>
 #include <memory>

@@ -4,7 +4,7 @@
 namespace hocket {
 namespace {
 
-/// Less exposed communication than this share cannot be told from none.
+/// Shares of exposed communication below this cannot be distinguished from zero.
 constexpr double kNothingExposed = 0.005;
 
 class OverlapRule final : public StopRule {

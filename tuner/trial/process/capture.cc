@@ -8,7 +8,7 @@ void Capture::append(std::string_view bytes) {
   const std::size_t room = std::min(half_ - head_.size(), bytes.size());
   head_.append(bytes.substr(0, room));
   tail_.append(bytes.substr(room));
-  // Cut only at twice the size, so that a byte is moved once.
+  // Cut only at twice the size, so that each byte is moved at most once.
   if (tail_.size() <= 2 * half_) return;
   left_out_ += tail_.size() - half_;
   tail_.erase(0, tail_.size() - half_);

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a command wrote, up to a limit: the first half and the last half. One thread at a time.
+// Captures the output of a command up to a limit: the first half and the last half. One thread at a
+// time.
 
 #include <cstddef>
 #include <string>
@@ -14,10 +15,11 @@ class Capture {
 
   void append(std::string_view bytes);
 
-  /// The first half: all that came, up to half the limit.
+  /// Returns the beginning of the output, up to half the limit.
   std::string_view head() const { return head_; }
 
-  /// All of it, or both halves with a line between them that says how much is left out.
+  /// Returns the whole output, or both halves with a line between them that says how much was
+  /// dropped.
   std::string text() const;
 
  private:

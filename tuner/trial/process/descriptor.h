@@ -1,6 +1,6 @@
 #pragma once
 
-// File descriptors that close themselves. One thread at a time.
+// Owning file descriptors. One thread at a time.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,7 +12,8 @@ namespace hocket {
 class Descriptor {
  public:
   Descriptor() = default;
-  /// Takes over `fd`, moved above stdin, stdout and stderr, which a child replaces.
+  /// Takes ownership of `fd`, duplicated to a number above stdin, stdout and stderr, which a child
+  /// replaces.
   explicit Descriptor(int fd) : fd_(fd) {
     if (fd < 0 || fd > 2) return;
     fd_ = fcntl(fd, F_DUPFD_CLOEXEC, 3);

@@ -22,13 +22,13 @@
 namespace hocket {
 namespace {
 
-/// A process that SIGKILL has not ended by then hangs in the kernel.
+/// Time after which a process that SIGKILL has not ended is stuck in the kernel.
 constexpr int kKillLimitMs = 30'000;
 constexpr int kKillRepeatMs = 50;
 
 void send_message(int control_fd, SupervisorMessage::Kind kind, int value, long peak_kib = 0) {
   const SupervisorMessage message{kind, value, peak_kib};
-  // When nobody listens any more there is nobody to tell.
+  // Fails if the reader is gone, in which case the message is not needed.
   [[maybe_unused]] const auto sent =
       send(control_fd, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -39,8 +39,8 @@ long now_ms() {
   return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
 }
 
-/// Closes all but the three descriptors that are needed, so that no other command's pipe or socket
-/// is kept open from here.
+/// Closes all descriptors except the three given, so that the pipes and sockets of other commands
+/// are not kept open here.
 void close_others(int a, int b, int c) {
   int kept[] = {a, b, c};
   std::sort(kept, kept + 3);
@@ -71,8 +71,8 @@ void close_others(int a, int b, int c) {
   _exit(127);
 }
 
-/// The parent of `pid`, or 0 when it is gone. Reads /proc/PID/stat: "PID (NAME) STATE PPID …",
-/// where NAME may hold anything.
+/// Returns the parent of `pid`, or 0 if it is gone. Reads /proc/PID/stat: "PID (NAME) STATE PPID
+/// …", where NAME may contain any character.
 pid_t parent_of(const char* pid) {
   char path[64] = "/proc/";
   std::strncat(path, pid, 20);
@@ -98,7 +98,7 @@ void write_number(pid_t number, char* text) {
 
 bool descends_from(pid_t ancestor, const char* pid) {
   char current[16];
-  // The tree may change while it is walked; a bound keeps the walk finite.
+  // The tree may change during the walk; the bound keeps the walk finite.
   for (pid_t parent = parent_of(pid), steps = 0; parent > 1 && steps < 10'000; ++steps) {
     if (parent == ancestor) return true;
     write_number(parent, current);
@@ -114,7 +114,7 @@ void signal_descendants(int number) {
   const pid_t self = getpid();
   alignas(dirent64) char entries[8192];
   for (;;) {
-    // The system call itself: readdir() allocates.
+    // Uses the system call directly: readdir() allocates.
     const long length = syscall(SYS_getdents64, directory, entries, sizeof entries);
     if (length <= 0) break;
     for (long at = 0; at < length;) {
@@ -132,7 +132,7 @@ class Supervisor {
   Supervisor(const SupervisedCommand& command, pid_t child, int child_events)
       : command_(command), child_(child), child_events_(child_events) {}
 
-  /// Waits for the command or for a request, then leaves nothing behind.
+  /// Waits for the command or for a request, then ends every remaining process.
   void run() {
     while (!child_ended_ && !stop_requested_) wait(-1);
     bool left = !reap();
@@ -143,7 +143,7 @@ class Supervisor {
   }
 
  private:
-  /// True when no descendant is left.
+  /// Ends all descendants; returns true if none is left.
   bool end_tree() {
     signal_descendants(SIGTERM);
     bool orphans_told = child_ended_;
@@ -152,12 +152,13 @@ class Supervisor {
       const long remaining = grace_end - now_ms();
       if (remaining <= 0) break;
       if (wait(static_cast<int>(remaining))) return true;
-      // What the command forked while it was being signalled outlives it and has heard nothing.
+      // A process that the command forked while it was being signalled outlives it without a
+      // signal.
       if (child_ended_ && !std::exchange(orphans_told, true)) signal_descendants(SIGTERM);
     }
     const long limit = now_ms() + kKillLimitMs;
     while (now_ms() < limit) {
-      // Again and again: orphans arrive here, and a process may fork while it is looked for.
+      // Repeated: orphans arrive here, and a process may fork during the scan.
       signal_descendants(SIGKILL);
       if (wait(kKillRepeatMs)) return true;
     }
@@ -176,13 +177,13 @@ class Supervisor {
     if (events[1].revents) {
       char request;
       stop_requested_ = true;
-      // An end, or a reset when it died with our message unread.
+      // End of file, or a reset if the parent died with a message unread.
       parent_gone_ = recv(command_.control_fd, &request, 1, MSG_DONTWAIT) <= 0;
     }
     return reap();
   }
 
-  /// Collects what has ended; returns whether no child is left.
+  /// Reaps ended children; returns whether no child is left.
   bool reap() {
     for (;;) {
       int status = 0;
@@ -204,7 +205,7 @@ class Supervisor {
 }  // namespace
 
 void supervise(const SupervisedCommand& command) {
-  // Out of the terminal's foreground group; an ignored SIGCHLD would swallow exit statuses.
+  // Leaves the terminal's foreground group. An ignored SIGCHLD would discard exit statuses.
   setpgid(0, 0);
   signal(SIGCHLD, SIG_DFL);
   prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -1,12 +1,13 @@
 #pragma once
 
-// The process between a sweep and a command: it starts the command, reports its end, and ends every
-// process that descends from it. It runs after fork() in a program that may have threads, so its
-// code calls only async-signal-safe functions: no allocation, no locks, no exceptions.
+// The process between the tuner and a command: it starts the command, reports its end, and ends
+// every process that descends from it. It runs after fork() in a program that may have threads, so
+// its code calls only async-signal-safe functions: no allocation, no locks, no exceptions.
 
 namespace hocket {
 
-/// What the supervisor, or the command before it is executed, writes to its socket, in this order.
+/// Message that the supervisor, or the command's process before exec, writes to its socket; kinds
+/// arrive in this order.
 struct SupervisorMessage {
   enum Kind : int {
     chdir_failed,  ///< value: errno
@@ -16,9 +17,9 @@ struct SupervisorMessage {
   };
   Kind kind;
   int value;
-  /// Of `ended`: the peak resident memory of the largest process that was waited for, within the
-  /// tree or here. The kernel counts what a process held before exec, so it is never less than what
-  /// this process held when it forked.
+  /// With `ended`: the peak resident memory of the largest process that was waited for, within the
+  /// tree or by the supervisor. The kernel counts memory held before exec, so it is never less than
+  /// the size of this process when it forked.
   long peak_kib = 0;
 };
 
@@ -27,13 +28,13 @@ struct SupervisedCommand {
   char* const* environment;
   const char* working_directory;  ///< null: unchanged
   int stdout_fd, stderr_fd;
-  /// SOCK_SEQPACKET. A byte from the other side, or its end, asks for the end of the tree; when the
-  /// other side is gone there is no grace.
+  /// SOCK_SEQPACKET socket. A byte from the peer, or its end of file, requests the end of the tree;
+  /// after an end of file there is no grace period.
   int control_fd;
   int grace_ms;
 };
 
-/// Requires that every signal is blocked. Never returns.
+/// Starts and supervises the command. Requires that every signal is blocked. Never returns.
 [[noreturn]] void supervise(const SupervisedCommand& command);
 
 }  // namespace hocket

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Keeps what it is to exchange.
+/// Records the pieces to exchange.
 class NotingRanks final : public SoleRankCollective {
  public:
   explicit NotingRanks(int ranks) : ranks_(ranks) {}

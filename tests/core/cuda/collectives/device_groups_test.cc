@@ -16,7 +16,7 @@
 namespace hocket {
 namespace {
 
-/// Lets a device carry out what hosts do, one part after the other.
+/// Runs collectives of the host interface on a device, one part after the other.
 class GroupsAsCollective final : public Collective {
  public:
   GroupsAsCollective(ModelGroup& ranks, const RankGrid& grid, int rank)
@@ -66,7 +66,7 @@ class GroupsAsCollective final : public Collective {
 
 class DeviceGroupsTest : public testing::Test {
  protected:
-  /// `rank_does(collective)` on all ranks of each grid, at once.
+  /// Runs `rank_does(collective)` concurrently on all ranks of each grid.
   void on_grids(const auto& rank_does) {
     for (const RankGrid& grid : {RankGrid{1, 1}, RankGrid{2, 1}, RankGrid{2, 2}, RankGrid{3, 1},
                                  RankGrid{4, 2}, RankGrid{6, 2}, RankGrid{6, 3}}) {
@@ -94,7 +94,7 @@ TEST_F(DeviceGroupsTest, EveryChainIsASum) {
   on_grids([](Collective& collective) { expect_chains_are_sums(collective, 5); });
 }
 
-// What is aborted stays so, groups that are made later, too.
+// After an abort, groups that are created later are aborted as well.
 TEST_F(DeviceGroupsTest, AbortsEveryGroup) {
   const RankGrid grid{4, 2};
   for (const bool opened : {true, false}) {
@@ -122,8 +122,8 @@ TEST_F(DeviceGroupsTest, AbortsEveryGroup) {
   }
 }
 
-/// Its abort ends when those of all three have begun, as one of NCCL may wait for what another
-/// communicator has under way.
+/// Its abort returns only when the aborts of all three have begun: an abort in NCCL may wait for
+/// operations of another communicator.
 class AbortsTogether final : public SoleRankCollective {
  public:
   explicit AbortsTogether(std::latch& begun) : begun_(begun) {}

@@ -37,7 +37,7 @@ struct RandomPart {
   PartWork part;
 };
 
-/// Who owns each of some values, by their addresses; −1: nobody, as they are in no piece.
+/// Returns the owner of each value, given by address; −1 if the value is in no piece.
 std::vector<int> owners_of(const std::vector<DevicePiece>& pieces,
                            std::span<const float* const> addresses) {
   std::vector<int> owners;
@@ -56,7 +56,7 @@ std::vector<int> owners_of(const std::vector<DevicePiece>& pieces,
 
 class DevicePieces : public testing::Test {
  protected:
-  /// `check(random)` for many random parts.
+  /// Calls `check(random)` for many random parts.
   void for_each(const auto& check) {
     const std::uint64_t first = std::random_device()();
     for (std::uint64_t seed = first; seed < first + 200 && !HasFailure(); ++seed) {
@@ -80,7 +80,7 @@ TEST_F(DevicePieces, AreInOrderAndAsFewAsCanBe) {
   });
 }
 
-// Only where the values lie differs.
+// Only the addresses of the values differ.
 TEST_F(DevicePieces, OfABucketAreThoseOfItsValuesOneAfterTheOther) {
   for_each([](RandomPart& random) {
     std::vector<std::vector<float>> members;
@@ -101,7 +101,7 @@ TEST_F(DevicePieces, OfABucketAreThoseOfItsValuesOneAfterTheOther) {
   });
 }
 
-// What NCCL has a collective of its own for.
+// Pieces for which NCCL has a collective of its own.
 TEST(DevicePiecesOfWholes, AreEqualAndInTheOrderOfBlocks) {
   std::vector<float> values(6 * 1024);
   const RankGrid grid{.ranks = 6, .ranks_per_host = 3};
@@ -120,7 +120,7 @@ TEST(DevicePiecesOfWholes, AreEqualAndInTheOrderOfBlocks) {
   find_pieces(part, grid, 4, pieces);
   ASSERT_EQ(pieces.size(), 1u);
   EXPECT_EQ(pieces[0].values.size(), values.size());
-  // Between the hosts: what this rank has inside.
+  // Between the hosts: the blocks that this rank has inside its host.
   part.group = CollectiveGroup::between;
   find_pieces(part, grid, 4, pieces);
   ASSERT_EQ(pieces.size(), 1u);

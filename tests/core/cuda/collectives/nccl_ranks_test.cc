@@ -1,6 +1,6 @@
-// Several ranks on one device: processes that NCCL takes for hosts. For what is right, not for how
-// long it takes. A test starts this program once a rank; what a rank does is a test of its own,
-// which is disabled otherwise.
+// Several ranks on one device, as processes that NCCL takes for separate hosts. Tests correctness,
+// not performance. A test starts this program once per rank; the work of a rank is a test of its
+// own, which is disabled otherwise.
 
 #include <csignal>
 #include <cstdlib>
@@ -34,7 +34,7 @@ constexpr std::int64_t kNcclLimitNs = 20'000'000'000;
 constexpr const char* kRankVariable = "HOCKET_TEST_RANK";
 constexpr const char* kFolderVariable = "HOCKET_TEST_RENDEZVOUS";
 
-/// Runs the disabled test `name` in a process a rank.
+/// Runs the disabled test `name` in one process per rank.
 std::vector<ProcessResult> run_ranks(const std::string& name) {
   const TemporaryFolder folder;
   std::vector<ProcessResult> results(kRanks);
@@ -62,7 +62,7 @@ std::vector<ProcessResult> run_ranks(const std::string& name) {
   return results;
 }
 
-/// Lets devices carry out what hosts do, with values that go there and come back.
+/// Runs collectives of the host interface on devices, copying the values there and back.
 class GroupsOfDevices final : public Collective {
  public:
   GroupsOfDevices(DeviceGroups& groups, DeviceDriver& driver, DeviceStream stream)
@@ -97,7 +97,7 @@ class GroupsOfDevices final : public Collective {
   const DeviceStream stream_;
 };
 
-/// What a rank works with. Only within a process of run_ranks().
+/// The environment of a rank. Requires a process started by run_ranks().
 class NcclRank : public OnDevice {
  protected:
   void SetUp() override {
@@ -125,13 +125,13 @@ class NcclRank : public OnDevice {
 
   using Call = std::function<Result<void>(DeviceCollective&, std::span<float>, DeviceStream)>;
 
-  /// The values of rank `rank` before a collective.
+  /// Returns the values of rank `rank` before a collective.
   static std::vector<float> values_of(int rank, std::size_t count) {
     std::vector<float> values(count);
     std::iota(values.begin(), values.end(), static_cast<float>(rank * 100));
     return values;
   }
-  /// What `call` makes of this rank's values.
+  /// Returns this rank's values after `call`.
   std::vector<float> after(DeviceCollective& collective, std::size_t count, const Call& call) {
     std::vector<float> values = values_of(collective.rank(), count);
     const DeviceBuffer buffer(values.data(), values.size() * sizeof(float));
@@ -149,7 +149,7 @@ class NcclRank : public OnDevice {
     return sum;
   }
 
-  /// Checks each of the collectives on one channel.
+  /// Checks each collective on one channel.
   void check_all(DeviceCollective& collective, int channel) {
     const int ranks = collective.world_size(), own = collective.rank();
     const std::size_t piece = 1000, count = piece * static_cast<std::size_t>(ranks);
@@ -177,13 +177,15 @@ class NcclRank : public OnDevice {
     }
   }
 
-  /// All ranks but one go on from here: what others have yet to receive must not die with it.
+  /// Kills one rank after all have arrived; the barrier prevents the loss of messages still in
+  /// transit.
   void await_all_and_lose_one() {
     std::vector<float> all_are_here(1);
     ASSERT_TRUE(messages().all_reduce(all_are_here, 0));
     if (collective().rank() == 1) std::raise(SIGKILL);
   }
-  /// What `put` has put into the rank's stream cannot end, which its health may tell.
+  /// Expects the work that `put` enqueued on the rank's stream not to end; health() may report the
+  /// reason.
   void expect_no_end(Result<void> put) {
     const DeviceEvent end = driver().create_event(EventTiming::none).value();
     const SteadyClock clock;
@@ -229,14 +231,14 @@ TEST_F(NcclRank, DISABLED_ExchangesOnEveryChannel) {
 }
 
 TEST_F(NcclRank, DISABLED_ExchangesInGroups) {
-  // The even ranks and the odd ones.
+  // One group of the even ranks and one of the odd ranks.
   const auto group = collective().split(collective().rank() % 2);
   ASSERT_TRUE(group) << group.error().message;
   EXPECT_EQ((*group)->world_size(), kRanks / 2);
   EXPECT_EQ((*group)->rank(), collective().rank() / 2);
   ASSERT_TRUE((*group)->open(2));
   check_all(**group, 1);
-  // The whole goes on beside its groups.
+  // The whole communicator continues to work beside its groups.
   check_all(collective(), 0);
 }
 
@@ -249,7 +251,7 @@ TEST_F(NcclRank, DISABLED_ExchangesPartsAsDefined) {
   expect_chains_are_sums(devices, 5);
 }
 
-// With sums under way on two channels, one behind the other.
+// Sums are in flight on two channels, one behind the other.
 TEST_F(NcclRank, DISABLED_OutlivesARankThatIsKilled) {
   ASSERT_TRUE(collective().open(2));
   check_all(collective(), 0);
@@ -257,7 +259,7 @@ TEST_F(NcclRank, DISABLED_OutlivesARankThatIsKilled) {
   await_all_and_lose_one();
   const DeviceBuffer buffer(values_.data(), values_.size() * sizeof(float));
   const std::span<float> on_device(static_cast<float*>(buffer.data()), values_.size());
-  // Putting it there may fail already. If not, its health does, or it does not end.
+  // Enqueueing may already fail. If not, health() fails, or the work does not end.
   auto ok = collective().all_reduce(on_device, 0, rank_stream());
   if (ok) ok = collective().all_reduce(on_device, 1, rank_stream());
   expect_no_end(ok);
@@ -277,7 +279,7 @@ TEST_F(NcclRank, DISABLED_OutlivesARankThatIsKilledWithAGraph) {
   ASSERT_TRUE(driver().synchronize(rank_stream()));
   await_all_and_lose_one();
   expect_no_end(driver().launch(*graph, rank_stream()));
-  // While it runs; an abort would wait for it otherwise.
+  // Destroys the graph while it runs; otherwise the abort would wait for it.
   driver().destroy_graph(*graph);
   collective().abort();
   expect_aborted(on_device);

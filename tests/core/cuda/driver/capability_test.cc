@@ -24,7 +24,7 @@ TEST(Capability, ADeviceAndADriverThatIsNewEnoughWillDo) {
 }
 
 TEST(Capability, SaysThatThereIsNoDriver) {
-  // Without libcuda the runtime answers with the code of a driver that is too old.
+  // Without libcuda the runtime returns the error code of a driver that is too old.
   EXPECT_THAT(objection(0, 0, 35), HasSubstr("no driver is installed"));
 }
 

@@ -1,6 +1,6 @@
-// The executor over the CUDA runtime. Without a kernel: a task copies what it reads to the host,
-// computes in a function that the stream calls, and copies the results back. So a stream that does
-// not wait as it must gives another result.
+// Tests the executor with the CUDA runtime, without a kernel: a task copies its inputs to the host,
+// computes in a function that the stream calls, and copies the results back. A stream that lacks a
+// wait therefore produces a different result.
 
 #include <cuda_runtime_api.h>
 
@@ -29,7 +29,7 @@ void must(cudaError_t error) {
   HOCKET_CHECK(error == cudaSuccess, cudaGetErrorString(error));
 }
 
-/// Memory of the host that copies go to and from while the host goes on. Nothing is used twice.
+/// Host memory for copies that run while the host continues. No range is used twice.
 class PinnedArena {
  public:
   explicit PinnedArena(std::size_t floats) : floats_(floats) {
@@ -58,7 +58,7 @@ void stage(std::span<float> to, std::span<const float> from, DeviceStream stream
                        cuda_stream(stream)));
 }
 
-/// The sum over one rank, which takes its time: values leave the device and come back.
+/// Sums over one rank slowly: values are copied from the device and back.
 class SlowSoleRank final : public SoleRankCollective {
  public:
   explicit SlowSoleRank(PinnedArena& arena) : arena_(arena) {}
@@ -77,7 +77,7 @@ class SlowSoleRank final : public SoleRankCollective {
   PinnedArena& arena_;
 };
 
-/// A random program with its data on a device. One thread launches.
+/// A random program with its data on a device. A single thread launches.
 class ProgramOnDevice {
  public:
   ProgramOnDevice(const RandomProgram& program, PinnedArena& arena)
@@ -110,7 +110,7 @@ class ProgramOnDevice {
       if (accesses[i].mode != AccessMode::read) stage(operands[i], call.operands[i], stream);
   }
 
-  /// What lasts, when all has run.
+  /// Returns the values that persist after a step, once everything has run.
   RandomProgram::Values values() const {
     RandomProgram::Values all = program_.start(0);
     for (std::size_t data = 0; data < program_.lasting(); ++data)
@@ -212,7 +212,7 @@ TEST_F(CudaExecutorTest, TracesWhenTheDeviceRanWhat) {
   for (const TraceEvent& event : sink.events) {
     EXPECT_LE(event.begin_ns, event.end_ns);
     EXPECT_GE(event.begin_ns, begin_ns);
-    // The device's clock is set by the host's, as exactly as the host hears of an event.
+    // The device's clock is set from the host's, with the accuracy at which the host sees an event.
     EXPECT_LE(event.end_ns, end_ns + 10'000'000);
   }
 }

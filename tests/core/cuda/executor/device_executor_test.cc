@@ -23,7 +23,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Lets other threads run until `condition()`.
+/// Yields to other threads until `condition()` holds.
 void await(const auto& condition) {
   while (!condition()) std::this_thread::yield();
 }
@@ -36,7 +36,7 @@ class HandClock final : public Clock {
   std::atomic<std::int64_t> now = 1'000'000'000;
 };
 
-/// Of ranks on hosts of `ranks_per_host`.
+/// Returns a configuration for ranks on hosts of `ranks_per_host`.
 ScheduleConfig random_device_config(std::mt19937_64& random, int ranks_per_host) {
   ScheduleConfig config;
   config.partition_bytes = std::int64_t{4096} << random() % 3;
@@ -58,7 +58,7 @@ class DeviceExecutorTest : public testing::Test {
   SteadyClock clock_;
 };
 
-/// Sums in groups are rounded where sums over all ranks at once are not.
+/// Compares values; sums in groups are rounded, while sums over all ranks at once are exact.
 void expect_values(const RandomProgram::Values& values, const RandomProgram::Values& expected,
                    bool sums_in_groups) {
   if (!sums_in_groups) {
@@ -74,7 +74,7 @@ void expect_values(const RandomProgram::Values& values, const RandomProgram::Val
   }
 }
 
-/// Runs a random program on some ranks and holds the result against that without a device.
+/// Runs a random program on some ranks and compares the result with that without a device.
 void run_random_program(std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
@@ -155,8 +155,8 @@ TEST_F(DeviceExecutorTest, RunsRandomProgramsAsIfOneTaskAfterAnother) {
   for (std::uint64_t seed = 1; seed <= kPrograms && !HasFailure(); ++seed) run_random_program(seed);
 }
 
-/// Issues one step of a program while nothing runs; returns whether there was a wait of that
-/// number, which the device forgets.
+/// Issues one step of a program while nothing runs, on a device that skips wait number `wait`;
+/// returns whether there was such a wait.
 bool forget_a_wait(std::uint64_t seed, std::int64_t wait, std::size_t& problems) {
   const SteadyClock clock;
   SoleModelRank sole(clock);
@@ -168,7 +168,8 @@ bool forget_a_wait(std::uint64_t seed, std::int64_t wait, std::size_t& problems)
   ScheduleConfig config;
   config.streams = 3;
   config.comm_channels = 2;
-  // Collectives in one part: what parts wait for is known by the data, not by the bytes.
+  // Each collective has a single part, so that the waits of parts follow from the data, not the
+  // bytes.
   Scheduler scheduler(config, sole.rank.executor);
   program.add_data(scheduler, sole.rank.memory);
   program.submit(scheduler, values, device);
@@ -236,7 +237,7 @@ TEST_F(DeviceExecutorTest, IssuesWholeStepsWhileNothingHasRun) {
         EXPECT_TRUE(scheduler.end_step());
       }
     }
-    // Each is behind all before it, and nothing has run.
+    // Each task is ordered behind all earlier ones, and nothing has run.
     await([&] { return device.launched() == 8; });
     EXPECT_EQ(ran, 0);
     device.release();
@@ -255,7 +256,7 @@ TEST_F(DeviceExecutorTest, NegotiatesAmongCollectivesWhoseInputsAreComputed) {
   ScheduleConfig config;
   config.order = CollectiveOrder::negotiated;
   config.streams = 2;
-  // One part at a time: the wrong one would keep the other from ever starting.
+  // One part at a time: if the wrong collective starts, the other can never start.
   config.partition_bytes = config.credit_bytes = 4096;
   Scheduler scheduler(config, sole.rank.executor);
   const DataId late_data = scheduler.add_data(), early_data = scheduler.add_data();
@@ -311,7 +312,7 @@ TEST_F(DeviceExecutorTest, TracesWhatRanWhenTheDeviceRanIt) {
     const TraceEvent& event = sink.events[i];
     EXPECT_EQ(event.step, static_cast<std::int64_t>(i / 4));
     EXPECT_GT(event.begin_ns, before_ns);
-    // The kernel, between its two events.
+    // The kernel runs between its two events.
     EXPECT_GE(event.end_ns - event.begin_ns, 2 * ModelDevice::kTurnNs);
     if (i % 4 == 0) {
       EXPECT_EQ(event.name, "backward");
@@ -363,7 +364,7 @@ TEST_F(DeviceExecutorTest, EveryFailureOfTheDriverReachesTheSubmitter) {
       scheduler.begin_capture();
       program.submit(scheduler, values, sole.rank.device);
       const auto captured = scheduler.end_capture();
-      // The error comes with a step, or later.
+      // The error appears in this step or a later one.
       for (int step = 0; step < 3 && scheduler.replay(captured); ++step) {
       }
       const auto ok = scheduler.synchronize();
@@ -392,7 +393,7 @@ TEST_F(DeviceExecutorTest, ARankThatIsGoneEndsTheJob) {
   EXPECT_TRUE(sole.group.is_aborted());
 }
 
-/// A step of one sum, launched as a graph until the test has an end for it.
+/// A step of one sum that is launched as a graph; the test then makes it fail or aborts it.
 class SumInAGraph {
  public:
   explicit SumInAGraph(const Clock& clock) : sole_(clock) {
@@ -433,7 +434,7 @@ TEST_F(DeviceExecutorTest, ARankThatIsGoneEndsAGraphThatRuns) {
   step.expect_aborted();
 }
 
-// Several times: the executor's thread may not be waiting for work yet.
+// Repeated, because the executor's thread may not be waiting for work yet.
 TEST_F(DeviceExecutorTest, AnAbortEndsAGraphThatDoesNotRun) {
   for (int repeat = 0; repeat < 50; ++repeat) {
     SumInAGraph step(clock_);

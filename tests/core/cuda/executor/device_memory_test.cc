@@ -16,7 +16,7 @@ constexpr DataId kInput{0}, kHidden{1}, kOutput{2};
 
 class DeviceMemoryTest : public testing::Test {
  protected:
-  /// What the task was the last to use.
+  /// Runs a task; returns the data of which it was the last user.
   std::vector<DataId> run(const std::vector<Access>& accesses) {
     EXPECT_TRUE(memory_.begin_task(accesses, stream_));
     std::vector<DataId> last_used;

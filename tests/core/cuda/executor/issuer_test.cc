@@ -1,4 +1,4 @@
-// Steps that are issued as a whole. What it issues task by task is tested with the executor.
+// Tests steps that are issued as a whole. The executor's tests cover issue task by task.
 
 #include "core/cuda/executor/issuer.h"
 
@@ -27,7 +27,8 @@ class IssuerTest : public testing::Test {
   SteadyClock clock_;
 };
 
-/// Two steps of a program as a whole, the second captured; as forget_a_wait() otherwise.
+/// Runs two steps of a program as a whole, the second by its captured graph; otherwise like
+/// forget_a_wait().
 bool forget_a_wait_of_a_graph(std::uint64_t seed, std::int64_t wait, bool& is_found) {
   const SteadyClock clock;
   SoleModelRank sole(clock);
@@ -63,7 +64,7 @@ TEST_F(IssuerTest, EveryWaitOfAGraphIsMissed) {
   }
 }
 
-/// A step that runs a program twice and counts it, captured on a rank by itself.
+/// A captured step that runs a program twice and counts its executions, on a single rank.
 class CountedStep {
  public:
   CountedStep(const Clock& clock, const ScheduleConfig& config)
@@ -79,20 +80,21 @@ class CountedStep {
     for (int step = 0; step < steps; ++step) expect_ok(scheduler_->replay(captured_));
     expect_ok(scheduler_->synchronize());
   }
-  /// Submits it again; or another one, which counts itself once more in the middle.
+  /// Submits the step again; with `is_other` a different step, which counts once more in the
+  /// middle.
   void run(bool is_other = false) {
     submit(is_other);
     expect_ok(scheduler_->end_step());
   }
   void reconfigure(const ScheduleConfig& config) { expect_ok(scheduler_->reconfigure(config)); }
-  /// What a replayed step puts onto the device.
+  /// Returns the number of launches on the device by one replayed step.
   std::int64_t launched_by_replay() {
     const std::int64_t before = device().launched();
     replay(1);
     return device().launched() - before;
   }
 
-  /// So many steps have run, and nothing else.
+  /// Expects exactly `steps` steps to have run.
   void expect_done(int steps) {
     expect_ok(scheduler_->synchronize());
     scheduler_.reset();
@@ -134,10 +136,10 @@ TEST_F(IssuerTest, LaunchesACapturedStepByItsGraph) {
   step.replay(5);
   EXPECT_EQ(step.device().graph_launches(), 4);
   EXPECT_EQ(step.bodies(), 2);
-  // Steps in another way come between; the graph is still that of the step.
+  // A step submitted task by task comes in between; the graph stays valid for the captured step.
   step.run();
   EXPECT_EQ(step.bodies(), 3);
-  // Cut anew, it is captured anew.
+  // After a different cut the step is captured again.
   config.partition_bytes = 4096;
   step.reconfigure(config);
   step.replay(4);
@@ -146,7 +148,7 @@ TEST_F(IssuerTest, LaunchesACapturedStepByItsGraph) {
   step.expect_done(10);
 }
 
-// The first step is learned, and so goes task by task.
+// The first step is learned and therefore issued task by task.
 TEST_F(IssuerTest, LaunchesAPartitionedStepByItsGraph) {
   ScheduleConfig config{.partition_bytes = 8192,
                         .streams = 3,
@@ -159,14 +161,15 @@ TEST_F(IssuerTest, LaunchesAPartitionedStepByItsGraph) {
   EXPECT_EQ(step.device().graph_launches(), 3);
   EXPECT_EQ(step.bodies(), 3);
   const std::int64_t launched = step.launched_by_replay();
-  // Partitioned anew, it is captured anew, and need not be learned again.
+  // After a different partition the step is captured again without learning it again.
   config.partition_bytes = 4096;
   step.reconfigure(config);
   step.replay(3);
   EXPECT_EQ(step.device().graph_launches(), 4 + 2);
   EXPECT_EQ(step.bodies(), 3 + 2);
   EXPECT_GT(step.launched_by_replay(), launched);
-  // Another step is learned; the captured one is another one then, until it is learned in turn.
+  // A different step is learned; the captured step then differs from it, until it is learned in
+  // turn.
   for (int other = 0; other < 2; ++other) step.run(true);
   EXPECT_EQ(step.bodies(), 5 + 4);
   step.replay(5);
@@ -175,7 +178,7 @@ TEST_F(IssuerTest, LaunchesAPartitionedStepByItsGraph) {
   step.expect_done(17);
 }
 
-/// Steps of one kernel and one sum, replayed.
+/// Replays steps of one kernel and one sum.
 struct ReplayedSteps {
   static constexpr int kSteps = 5;
 
@@ -221,7 +224,7 @@ TEST_F(IssuerTest, TracesAWholeStepAsOneTask) {
     EXPECT_EQ(event.task, kWholeStep);
     EXPECT_EQ(event.step, static_cast<std::int64_t>(step));
     EXPECT_GT(event.begin_ns, end_ns) << "a step begins when the one before has ended";
-    // The kernel and the sum are in it.
+    // The interval covers the kernel and the sum.
     EXPECT_GE(event.end_ns - event.begin_ns, 2 * ModelDevice::kTurnNs);
     end_ns = event.end_ns;
   }

@@ -16,7 +16,7 @@
 namespace hocket {
 namespace {
 
-/// The sum over one rank, which notes when it runs.
+/// The sum over one rank, which records when it runs.
 class NotingRank final : public SoleRankCollective {
  public:
   explicit NotingRank(ModelDevice& device) : device_(device) {}
@@ -36,7 +36,7 @@ class NotingRank final : public SoleRankCollective {
   ModelDevice& device_;
 };
 
-/// Collectives only, some on the same data, each with values of its own.
+/// A step of collectives only, each with its own data and values.
 class CollectiveStep {
  public:
   CollectiveStep(std::mt19937_64& random, const PlanOptions& options) : values_(3 + random() % 8) {
@@ -64,7 +64,7 @@ class CollectiveStep {
     }
   }
 
-  /// Where each part begins, in the order of the sequence.
+  /// Returns the begin of each part, in the order of the sequence.
   std::vector<const float*> parts() const {
     std::vector<const float*> all;
     for (const StepEntry& entry : work.sequence)

@@ -25,7 +25,7 @@ TEST(BlasLt, WithoutADeviceSaysSo) {
   EXPECT_EQ(products.error().code, ErrorCode::unavailable);
 }
 
-/// A product's operands in the device's memory.
+/// Operands of a product in device memory.
 struct DeviceProduct {
   explicit DeviceProduct(const HostProduct& host)
       : a(host.a.data(), host.a.bytes()),
@@ -44,7 +44,7 @@ struct DeviceProduct {
     product.gelu_input = gelu_input.data();
     product.column_sums_of_b = sums.data();
   }
-  /// Copies what a product writes.
+  /// Copies the outputs of the product to `host`.
   void get_into(HostProduct& host) const {
     c.get(host.c.data());
     gelu_input.get(host.gelu_input.data());
@@ -55,7 +55,7 @@ struct DeviceProduct {
   MatrixProduct product;
 };
 
-/// The memory that no product writes, between rows and matrices, is compared, too.
+/// Compares whole buffers, including the memory between rows and matrices that no product writes.
 void expect_near(const HostElements& got, const HostElements& expected, ElementType type,
                  const std::string& what) {
   const auto count = static_cast<std::int64_t>(expected.bytes() / element_bytes(type));
@@ -66,8 +66,8 @@ void expect_near(const HostElements& got, const HostElements& expected, ElementT
   }
 }
 
-/// Where the library may have no kernel: what is fused to sums of float32, or of odd sizes; sums of
-/// columns; two that are fused at once; and a single row or column.
+/// Returns whether the library may have no kernel: for fused operations with a float32 result or
+/// odd sizes, for column sums, for two fused operations, and for a single row or column.
 bool may_be_missing(const MatrixProduct& p, bool round_sizes) {
   const bool is_fused = p.epilogue != Epilogue::none || p.column_sums_of_b;
   const bool is_single = p.c.rows == 1 || p.c.columns == 1 || p.b.rows == 1 || p.b.columns == 1;
@@ -102,7 +102,7 @@ TEST_F(BlasLtTest, RandomProductsAreThoseOfTheHost) {
   }
 }
 
-/// With a long inner size and a small result, which the library splits.
+/// Returns a product with a long inner size and a small result, which the library splits.
 HostProduct split_product(ElementType type_of_c, bool adds_to_c) {
   HostProduct made;
   MatrixProduct& p = made.product;
@@ -125,7 +125,7 @@ HostProduct split_product(ElementType type_of_c, bool adds_to_c) {
 TEST_F(BlasLtTest, TheBitsDoNotDependOnTheStream) {
   auto products = open_blas_lt(driver());
   ASSERT_TRUE(products) << products.error().message;
-  // The second is a gradient to which those of other batches are added.
+  // The second is a gradient that accumulates over batches.
   for (const HostProduct& made :
        {split_product(ElementType::bfloat16, false), split_product(ElementType::float32, true)}) {
     constexpr std::uint32_t kLanes = 4;

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Element (row, column) of a transposed or plain matrix, found as column-major ones are.
+/// Returns element (row, column) of a transposed or plain matrix in column-major storage.
 float column_major_element(const void* values, const ColumnMajorMatrix& matrix, bool transpose,
                            int i, std::int64_t row, std::int64_t column) {
   if (transpose) std::swap(row, column);
@@ -24,7 +24,7 @@ float column_major_element(const void* values, const ColumnMajorMatrix& matrix, 
   return element(values, matrix.type, i * matrix.batch_stride + column * matrix.leading + row);
 }
 
-/// What a library that takes column-major matrices does with the product of this kind.
+/// Computes the product as a library for column-major matrices does.
 void multiply_column_major(const ColumnMajorProduct& kind, const MatrixProduct& p) {
   const std::int64_t inner = kind.transpose_first ? kind.first.rows : kind.first.columns;
   EXPECT_EQ(inner, kind.transpose_second ? kind.second.columns : kind.second.rows);
@@ -40,7 +40,7 @@ void multiply_column_major(const ColumnMajorProduct& kind, const MatrixProduct& 
         const std::int64_t at = i * kind.result.batch_stride + column * kind.result.leading + row;
         auto value = static_cast<float>(p.scale * sum);
         if (p.added) value += element(p.added, kind.result.type, at);
-        // Vectors have an element a row, and gelu_input is dense.
+        // Vectors have one element per row, and gelu_input is dense.
         if (p.bias) value += element(p.bias, kind.result.type, row);
         const std::int64_t dense = column * kind.result.rows + row;
         if (kind.epilogue == Epilogue::bias_gelu) {
@@ -97,7 +97,7 @@ TEST(ColumnMajor, AKindIsAllButTheAddresses) {
   }
 }
 
-/// A product of 4 × 6 and 6 × 8 that is valid, as changed by `change`.
+/// Returns the objection to a valid product of 4 × 6 and 6 × 8 after `change`.
 std::string objection(const std::function<void(MatrixProduct&)>& change) {
   static HostElements memory(ElementType::float32, 4096);
   MatrixProduct product;
@@ -145,7 +145,7 @@ TEST(ColumnMajor, RefusesBatchesThatOverlapOrHaveAnEpilogue) {
       HasSubstr("a batch can have no epilogue"));
 }
 
-// The heads of attention are columns of the same rows.
+// The heads of attention are adjacent columns of the same rows.
 TEST(ColumnMajor, TakesMatricesThatLieBesideEachOther) {
   const auto beside = [](int batch, std::int64_t batch_stride) {
     return objection([&](MatrixProduct& p) {

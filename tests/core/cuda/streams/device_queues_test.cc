@@ -76,7 +76,7 @@ TEST_F(DeviceQueuesTest, WhatHasRunIsFoundByHalving) {
   for (int i = 0; i < 512; ++i) put_one(0);
   device_.run_all();
   EXPECT_EQ(poll().size(), 512u);
-  // 256 events a stream: one question, then one a halving.
+  // 256 events per stream: one query, then one per halving.
   EXPECT_LE(device_.questions(), 2 * 10);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 class DeviceTimelineTest : public testing::Test {
  protected:
-  /// An event that the device passes after `turns` others.
+  /// Returns an event that the device passes after `turns` other launches.
   DeviceEvent pass(std::int64_t turns) {
     for (; turns > 0; --turns) device_.launch(stream_, {}, {});
     const DeviceEvent event = events_.take().value();
@@ -40,7 +40,7 @@ TEST_F(DeviceTimelineTest, TimesGoOnWhenTheOriginMoves) {
     EXPECT_EQ(time_ns, 5'000 + passed * ModelDevice::kTurnNs);
     timeline_.give_back(event, time_ns);
   }
-  // One is the origin, and one at a time was asked for.
+  // One event is the origin, and only one was in use at a time.
   EXPECT_EQ(device_.events_made(), 2);
 }
 

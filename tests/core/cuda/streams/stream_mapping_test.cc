@@ -12,7 +12,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A random sequence of tasks, placed, with what must hold found without clocks: by following
+/// A random sequence of placed tasks. The expected order is computed without clocks, by following
 /// edges.
 class PlacedTasks {
  public:
@@ -47,13 +47,13 @@ class PlacedTasks {
  private:
   struct Use {
     Access access;
-    std::size_t group = 0;  ///< the parts of one collective share it
+    std::size_t group = 0;  ///< common to the parts of one collective
   };
   struct Task {
     StreamPosition position;
     std::vector<StreamPosition> waits;
     std::vector<Use> uses;
-    std::vector<bool> has_run;  ///< of the tasks before, when it was placed
+    std::vector<bool> has_run;  ///< earlier tasks that had run when it was placed
   };
 
   void add(const StreamPlacement& placement, const std::vector<Access>& accesses,
@@ -85,7 +85,7 @@ class PlacedTasks {
       return;
     }
     EXPECT_THAT(placement.waits, IsEmpty());
-    // It belongs to the last task, after all other uses.
+    // The release belongs to the last task, after all other uses.
     const auto before = all_before(tasks_.size() - 1, tasks_.back().waits);
     for (std::size_t earlier = 0; earlier + 1 < tasks_.size(); ++earlier)
       for (const Use& use : tasks_[earlier].uses)
@@ -94,7 +94,7 @@ class PlacedTasks {
         }
     tasks_.back().uses.push_back({update(data), ++groups_});
   }
-  /// A random task has run, so all that come before it have, too.
+  /// Marks a random task as run, and thereby all that come before it.
   void run_some(StreamMapping& mapping) {
     has_run_.resize(tasks_.size());
     const std::size_t chosen = random_() % tasks_.size();
@@ -110,7 +110,7 @@ class PlacedTasks {
     HOCKET_CHECK(found != tasks_.end(), "no such task");
     return static_cast<std::size_t>(found - tasks_.begin());
   }
-  /// What comes before `task` if it waits for `waits`.
+  /// Returns the tasks that come before `task` if it waits for `waits`.
   std::vector<bool> all_before(std::size_t task, const std::vector<StreamPosition>& waits) const {
     std::vector<bool> before = tasks_[task].has_run;
     before.resize(task + 1);
@@ -127,7 +127,7 @@ class PlacedTasks {
       for (std::size_t i = 0; i < tasks_[from].has_run.size(); ++i)
         if (tasks_[from].has_run[i]) visit(i);
     };
-    // What had run brings all that came before it.
+    // A task that has run implies all that come before it.
     for (std::size_t i = 0; i < task; ++i)
       if (before[i]) open.push_back(i);
     expand(task, waits);
@@ -207,7 +207,7 @@ TEST(StreamMapping, AmongEqualsAStreamThatHasRunItsTasksIsFree) {
   StreamMapping mapping(2, 1);
   mapping.place_compute({});
   mapping.completed(mapping.place_compute({}).position);
-  // Neither stream is a task ahead of the other, but the second is done.
+  // Neither stream has more tasks than the other, but the second has completed its task.
   EXPECT_EQ(mapping.place_compute({}).position, (StreamPosition{1, 2}));
 }
 

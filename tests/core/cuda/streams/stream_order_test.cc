@@ -11,7 +11,7 @@ using testing::IsEmpty;
 
 class StreamOrderTest : public testing::Test {
  protected:
-  /// Adds a task to `stream` that comes after `after`, and gives its waits.
+  /// Adds a task to `stream` that comes after `after`; returns its waits.
   std::vector<StreamPosition> add(std::uint32_t stream, std::vector<StreamPosition> after) {
     std::vector<StreamPosition> waits;
     order_.find_waits(stream, after, waits);
@@ -38,7 +38,7 @@ TEST_F(StreamOrderTest, AnotherStreamIsWaitedForOnce) {
 TEST_F(StreamOrderTest, AWaitBringsWhatWasWaitedForBefore) {
   add(0, {});
   add(1, {{0, 1}});
-  // By way of stream 1; and both at once.
+  // Position {0, 1} is implied by stream 1, even if both are requested at once.
   EXPECT_THAT(add(2, {{0, 1}, {1, 1}}), ElementsAre(StreamPosition{1, 1}));
   EXPECT_THAT(add(2, {{0, 1}}), IsEmpty());
 }

@@ -22,8 +22,8 @@ std::int64_t predicted_ns(const StepDescription& step, const ScheduleConfig& con
   return result ? result->iteration_ns : 0;
 }
 
-/// Two hosts of four ranks with a slow network between them: communication and computation take
-/// about as long.
+/// Returns a step on two hosts of four ranks with a slow network between them: communication and
+/// computation take about equally long.
 StepDescription two_hosts(std::uint32_t layers) {
   StepDescription step;
   for (std::uint32_t i = 0; i < layers; ++i)
@@ -67,7 +67,7 @@ TEST(PartitionChoice, IsNeverWorseThanTheBaseAndTellsWhatSimulateDoes) {
   }
 }
 
-/// The fastest of the whole grid.
+/// Returns the fastest iteration of the whole grid.
 std::int64_t best_of_grid(const StepDescription& step, const ScheduleConfig& base) {
   const auto prepared = PreparedStep::make(step);
   std::int64_t best = predicted_ns(step, base);
@@ -162,7 +162,7 @@ TEST(PartitionChoice, KeepsTheBaseWhereNothingHelps) {
 }
 
 TEST(PartitionChoice, GivesARegionItsOwnPartsWhereThatPays) {
-  // Of one layer parts overtake each other, of the other they only cost.
+  // In one layer parts let other collectives overtake; in the other they only cost overhead.
   auto step = two_hosts(3);
   step.layers[0].parameter_bytes = 64 << 10;
   step.layers[2].parameter_bytes = 64 << 20;
@@ -237,7 +237,7 @@ TEST(PartitionChoice, IsTheSameEveryTime) {
 
 TEST(PartitionChoice, TellsWhyWhatItTriedWasRefused) {
   auto step = expand(two_hosts(2));
-  step.compute_slowdown = 0.5;  // so that the search does not end early
+  step.compute_slowdown = 0.5;  // prevents an early end of the search
   step.tasks[0].place.micro_batch = 0;
   step.tasks[1].place.micro_batch = 1;
   step.micro_batch_bytes = 100;

@@ -24,7 +24,7 @@ double coordinate(const Params& params, const char* name) {
   return static_cast<double>(std::get<std::int64_t>(params.at(name))) / 99;
 }
 
-/// Where y is 0.5 the two objectives trade off along x.
+/// Two objectives that trade off along x at y = 0.5.
 std::vector<double> trade_off(const Params& params) {
   const double x = coordinate(params, "x"), y = coordinate(params, "y") - 0.5;
   return {1 + x * x + y * y, 1e9 * (1 + (1 - x) * (1 - x) + y * y)};
@@ -35,7 +35,7 @@ Evaluation evaluation(const Params& params) {
   return {.params = params, .value = values[0], .others = {values[1]}};
 }
 
-/// The area that `values` dominate below `corner`, of two objectives.
+/// Returns the area below `corner` that `values` of two objectives dominate.
 double dominated_area(const std::vector<std::vector<double>>& values,
                       const std::vector<double>& corner) {
   std::vector<std::vector<double>> front;

@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-/// Values of `domain` as a history would have them.
+/// Returns values of `domain` as they occur in a history.
 std::vector<ParameterValue> some_values(const Domain& domain, Random& random) {
   std::vector<ParameterValue> values(static_cast<std::size_t>(pick(random, 1, 60)));
   for (auto& value : values) value = decode(domain, random_unit(random));
