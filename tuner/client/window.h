@@ -16,8 +16,8 @@
 //   a slowdown that lasts for some time does not explain it either.
 // The window ends undecided as soon as the gain so far, if it stays the same, would still be within
 // the noise after the last pair (stochastic curtailment under the current trend: Lan, Simon and
-// Halperin, Sequential Analysis 1982). A wrong early end keeps the
-// configuration that an undecided window keeps (keep_undecided).
+// Halperin, Sequential Analysis 1982). A wrong early end keeps the configuration that an undecided
+// window keeps (keep_undecided).
 //
 // The guard ends the window early when the candidate is slower than the noise explains: by the
 // rank-sum test against the last iterations of the current configuration, after 2, 4, 8, …

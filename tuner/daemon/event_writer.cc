@@ -69,7 +69,7 @@ void EventWriter::written(boost::system::error_code error, std::size_t bytes) {
   state_.counters.sent_bytes.add(bytes);
   if (error) {
     end();
-    // The pending read notices.
+    // The pending read then fails and ends the connection.
     boost::system::error_code ignored;
     stream_.socket().close(ignored);
     return;
