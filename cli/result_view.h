@@ -31,7 +31,7 @@ Result<StudyView> study_view(Store& store, const StudyRow& study);
 /// Returns the detail of trials that print_trials() and similar functions need.
 TrialDetail detail_for(const StudyView& view);
 
-/// Returns
+/// Returns this object:
 /// `{"study":…,"objective":…,"unit":…,"objectives":[{"objective":…,"unit":…},…],"workload":…,
 /// "topology":…,"link":…,"emulated_link":false,"constraints":[],"limits":[]}`.
 nlohmann::json to_json(const StudyView& view);

@@ -22,7 +22,8 @@ struct Prediction {
 };
 
 /// Returns `{"iteration_ns":…,"exposed_ns":…,"compute_ns":…,"communication_ns":…,"bound_ns":…,
-/// "efficiency":…,"parts":…,"events":…,"ranks":…,"simulated_ranks":…,"iterations_ns":[…],"config":{…}}`.
+/// "efficiency":…,"parts":…,"events":…,"ranks":…,"simulated_ranks":…,
+/// "iterations_ns":[…],"config":{…}}`.
 nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction);
 
 void print_prediction(std::ostream& out, const StepDescription& step, const Prediction& prediction);

@@ -122,9 +122,9 @@ int hocket_config_get(const char* config_json, const char* knob, int64_t* value)
 // hocket_iteration instead.
 int hocket_client_report(hocket_client* client, const int64_t* iteration_ns, size_t count);
 
-// Tuning while the job trains, for a program with `knobs` (docs/LIVE_TUNING.md). On every rank, in
-// every step: fill the ballot, sum it over the ranks with the step's other all-reduces, read the
-// sum, and say that the step has ended:
+// Live tuning, for a program with `knobs` (docs/LIVE_TUNING.md). On every rank, in every step: fill
+// the ballot, sum it over the ranks together with the step's other all-reduces, read the sum, and
+// end the step:
 //
 //   hocket_ballot_fill(client, ballot);
 //   … all-reduce (sum) of the step, with `ballot` …
@@ -132,9 +132,9 @@ int hocket_client_report(hocket_client* client, const int64_t* iteration_ns, siz
 //   hocket_iteration(client, step, iteration_ns);    (rank 0)
 //   if (hocket_step_ended(client) == 1) … hocket_config_get(hocket_client_config(client), …) …
 //
-// All ranks change before the same step. A loop that lets the sum run while it goes on may read it
-// as late as just before the next ballot is filled, one step ended in between. Calls in another
-// order are errors, and do nothing.
+// All ranks change before the same step. A loop that overlaps the sum with its next step may read
+// it as late as just before it fills the next ballot, with one hocket_step_ended in between. A call
+// in any other order is an error and does nothing.
 
 // Returns the number of floats in a ballot: about 140, plus one for each rank. The values are whole
 // numbers below 2^24 and their sum must be exact: 32 bits, without compression. Returns 0 without
