@@ -1,4 +1,4 @@
-#include <utility>  // Boost 1.74's awaitable.hpp needs it first
+#include <utility>  // must precede Boost 1.74's awaitable.hpp
 
 #include "tuner/daemon/event_writer.h"
 #include "tuner/daemon/http.h"
