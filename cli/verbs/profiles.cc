@@ -1,4 +1,4 @@
-// hocket profiles: what was profiled, and how it compares.
+// hocket profiles: lists, shows and compares profiles.
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -104,7 +104,7 @@ Result<int> keep_profile(const ProfilesOptions& options, Context& context) {
   return kDone;
 }
 
-/// A verb with what all of them have.
+/// Adds a verb with the options common to all of them.
 CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const char* help,
                   Result<int> (*perform)(const ProfilesOptions&, Context&),
                   const std::shared_ptr<ProfilesOptions>& options) {
@@ -122,7 +122,7 @@ CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const ch
 Result<std::unique_ptr<Store>> open_profiles(const std::string& store_option, bool to_change) {
   const auto path = store_path(store_option);
   if (!path) return failure(path.error());
-  // To change a store that is not there would make one.
+  // Opened read-only first, because opening a missing store for changes would create it.
   auto store = open_store(*path, {.read_only = true});
   if (!store && store.error().code == ErrorCode::not_found) {
     return failure(store.error().in("nothing is profiled yet"));

@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Communication (4.2 ms) hides behind computation (6 ms) only when the first layers go first.
+// Communication (4.2 ms) hides behind computation (6 ms) only if the first layers have priority.
 constexpr const char* kStep =
     R"({"format":"hocket-step","version":1,"name":"small",
         "layers":[{"name":"in","parameter_bytes":1000000,"forward_ns":500000,"backward_ns":1000000},
@@ -40,7 +40,7 @@ constexpr const char* kJittery =
 
 class Simulate : public ::testing::Test {
  protected:
-  /// `hocket simulate STEP ARGUMENTS…`
+  /// Runs `hocket simulate STEP ARGUMENTS…`.
   Answer simulate(const std::string& step, std::vector<std::string> arguments = {}) const {
     arguments.insert(arguments.begin(), {"simulate", step});
     return ask_hocket(arguments);
@@ -186,7 +186,8 @@ TEST_F(Simulate, MeasuredCostsOfGroupsHoldOnTheRanksThatTheyWereMeasuredOn) {
     arguments.insert(arguments.end(), {"--json", "--set", "group_ranks=4"});
     return simulate(path, arguments).json().at("iteration_ns").get<std::int64_t>();
   };
-  // A quarter of the bytes goes between hosts at 2 ns, all of them inside at 0.01 ns.
+  // A quarter of the bytes is sent between hosts at 2 ns per byte, all of them within hosts at 0.01
+  // ns.
   const std::int64_t measured_ns = grouped_ns({});
   EXPECT_NEAR(static_cast<double>(measured_ns), 511'000, 1000);
   EXPECT_EQ(grouped_ns({"--ranks", "8", "--ranks-per-host", "4"}), measured_ns);
