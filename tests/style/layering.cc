@@ -14,7 +14,7 @@ const Rooms kLibraries = {"core",     "core/host",      "core/cuda",       "core
                           "profiler", "profiler/cupti", "profiler/export", "store",
                           "tuner",    "tuner/client",   "tuner/daemon",    "profiles"};
 
-/// Each folder of the table, and the others that it may include.
+/// Returns each folder of the table, with the other folders that it may include.
 const std::map<std::string_view, Rooms>& table() {
   static const std::map<std::string_view, Rooms> rooms = [] {
     Rooms all = kLibraries;
@@ -42,15 +42,15 @@ const std::map<std::string_view, Rooms>& table() {
   return rooms;
 }
 
-/// Headers that start with `prefix` are for files whose path starts with one of `owners`, and for
-/// the tests that mirror them.
+/// Only files whose path starts with one of `owners`, and the tests that mirror them, may include
+/// headers that start with `prefix`.
 struct LibraryRule {
   std::string_view prefix;
   std::vector<std::string_view> owners;
 };
 
 const std::vector<LibraryRule>& library_rules() {
-  // The first rule that matches counts.
+  // The first matching rule applies.
   static const std::vector<LibraryRule> rules = {
       {"gloo/config.h", {"core/host/gloo_collective.cc", "core/host/topology_probe.cc"}},
       {"gloo/", {"core/host/gloo_collective.cc", "core/host/gloo_ring.cc"}},
@@ -91,7 +91,7 @@ std::string_view trimmed(std::string_view text) {
   return begin == std::string_view::npos ? std::string_view() : text.substr(begin);
 }
 
-/// What is wrong with one quoted include, "" when nothing is.
+/// Returns the problem of one quoted include; "" without one.
 std::string objection(const SourceFile& file, const Include& include,
                       const std::vector<SourceFile>& tree) {
   const bool exists = std::any_of(tree.begin(), tree.end(),

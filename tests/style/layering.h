@@ -1,6 +1,7 @@
 #pragma once
 
-// Who may include whom: the table in docs/ARCHITECTURE.md. Pure functions.
+// Checks which folders include each other, against the table in docs/ARCHITECTURE.md. Pure
+// functions.
 
 #include <string_view>
 #include <vector>
@@ -12,20 +13,20 @@ namespace hocket::style {
 struct Include {
   std::string_view path;
   bool quoted = false;   ///< "path" rather than <path>
-  std::size_t line = 0;  ///< from 1
+  std::size_t line = 0;  ///< counts from 1
 };
 
 std::vector<Include> includes_of(std::string_view text);
 
-/// The folder of the table that `path` belongs to, "" when it is in none: "core/host" for
+/// Returns the folder of the table that contains `path`, "" if none: "core/host" for
 /// core/host/link.h, "store" for store/sqlite/rows.h.
 std::string_view room_of(std::string_view path);
 
-/// Includes of the project's own headers: from the root, into allowed folders, and not into another
-/// folder's private sub-folders. `tree` holds every file there is.
+/// Checks includes of the project's own headers: paths start at the root, and lead to allowed
+/// folders and not into another folder's private sub-folders. `tree` has all files.
 Problems check_own_includes(const SourceFile& file, const std::vector<SourceFile>& tree);
 
-/// Includes of libraries that one part of the project keeps to itself.
+/// Checks includes of libraries that only one part of the project may use.
 Problems check_library_includes(const SourceFile& file);
 
 }  // namespace hocket::style

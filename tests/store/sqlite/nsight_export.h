@@ -1,6 +1,6 @@
 #pragma once
 
-// What `nsys export --type sqlite` writes, made by hand. One thread.
+// Creates files like those of `nsys export --type sqlite`. One thread.
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -10,7 +10,7 @@
 
 namespace hocket {
 
-/// The tables of a recent version, with the columns that are read and some of those that are not.
+/// Tables of a recent version, with the columns that are read and some that are not.
 inline constexpr char kNsightTables[] =
     "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL,"
