@@ -33,7 +33,7 @@ struct PruneCandidate {
 
 struct PruneDecision {
   PruneCandidate profile;
-  std::string reason;  ///< "3 newer ones are kept", …
+  std::string reason;  ///< "3 newer ones stay", …
 };
 
 /// Returns the profiles to remove, the oldest first. `candidates` may be in any order. Once a

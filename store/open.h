@@ -1,6 +1,6 @@
 #pragma once
 
-// Opening a store. Thread-safe.
+// Opens a store. Thread-safe.
 
 #include <cstdint>
 #include <functional>

@@ -48,7 +48,7 @@ Result<ProfileFolder> create_profile_folder(Store& store, const std::string& sto
     const std::string name = stem + "-" + std::to_string(number);
     if (taken.contains(name)) continue;
     const fs::path path = *profiles / name;
-    // Returns false if the folder exists, whoever created it.
+    // Returns false if the folder exists, also if another process created it.
     if (fs::create_directory(path, error)) return ProfileFolder{name, path};
   }
   return failure(ErrorCode::unavailable, "cannot make a folder for a profile in " +

@@ -1,5 +1,5 @@
 // Reads the tables of an SQLite export of Nsight Systems ("SQLite Schema Reference" in its User
-// Guide). Versions differ in their columns; what a version lacks is read as NULL:
+// Guide). Versions differ in their columns; missing columns are read as NULL:
 //
 //   StringIds                     id, value
 //   CUPTI_ACTIVITY_KIND_KERNEL    start, end, streamId, a name; deviceId, correlationId, globalPid
@@ -8,7 +8,7 @@
 //   CUPTI_ACTIVITY_KIND_RUNTIME   start, end; nameId, correlationId, globalTid
 //   NVTX_EVENTS                   start, end, text or textId; eventType, globalTid
 //   TARGET_INFO_SYSTEM_ENV        name, value: 'Hostname'
-//   TARGET_INFO_SESSION_START_TIME  utcEpochNs: realtime at which all times begin
+//   TARGET_INFO_SESSION_START_TIME  utcEpochNs: realtime of the recording's time 0
 
 #include <algorithm>
 #include <array>

@@ -43,7 +43,7 @@ class ImmediateSubmitter final : public Submitter {
   void all_gather(const TaskOptions&, DataId, std::span<float>) override {}
 
   Sum sum;
-  bool updates = true;  ///< whether to update parameters
+  bool updates = true;  ///< true: parameters are updated
   RankGrid ranks = {};
   /// Source of random divisions; null: nothing is divided.
   std::mt19937_64* random = nullptr;
@@ -163,8 +163,8 @@ class RecordingSubmitter final : public Submitter {
 
   int step_ = 0;
   std::vector<RecordedTask> tasks_;
-  std::vector<std::vector<std::pair<std::size_t, AccessMode>>>
-      accesses_;  // by data, in order of submission
+  // By data, in order of submission.
+  std::vector<std::vector<std::pair<std::size_t, AccessMode>>> accesses_;
 };
 
 }  // namespace hocket

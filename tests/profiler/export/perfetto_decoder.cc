@@ -90,8 +90,8 @@ std::vector<Field> fields_of(std::string_view bytes, Problem& problem) {
 /// The interned names of one packet sequence.
 struct Sequence {
   bool was_cleared = false;
-  std::map<std::uint64_t, std::map<std::uint64_t, std::string>>
-      names;  ///< by field of InternedData
+  /// By field of InternedData.
+  std::map<std::uint64_t, std::map<std::uint64_t, std::string>> names;
 };
 
 class Decoder {
