@@ -1,7 +1,7 @@
 #pragma once
 
 // The functions of CUPTI and of the driver that the profiler uses, as pointers into a loaded
-// library. Private to profiler/cupti/cupti_library.cc. Any thread may call them.
+// library. Private to profiler/cupti/cupti_library.cc. Threading as in CuptiApi.
 
 #include <cupti.h>
 
