@@ -1,10 +1,10 @@
 #pragma once
 
-// What a CuptiSession is made of: the state of its span, and the thread that reads buffers. Private
-// to profiler/cupti.
+// The implementation of CuptiSession: the state of its span, and the thread that reads buffers.
+// Private to profiler/cupti. Thread-safe as CuptiSession.
 //
-// Order of locks: control_ before data_. CUPTI's callbacks take neither, since the pool alone
-// serves them; with data_ held CUPTI is asked for nothing but the names of calls.
+// Lock order: control_ before data_. CUPTI's callbacks take neither, since they use only the pool.
+// With data_ held, CUPTI is called only for the names of calls.
 
 #include <atomic>
 #include <cstdint>
@@ -42,11 +42,11 @@ class CuptiSession::Recording {
   void add_to(ProfileResult& result);
 
  private:
-  /// One span's own.
+  /// The state of one span.
   struct Span {
     explicit Span(std::size_t capacity) : timeline(capacity) {}
 
-    std::optional<StepSwitch> steps;  // none: by resume() and pause()
+    std::optional<StepSwitch> steps;  // absent with resume() and pause()
     CuptiTimeline timeline;
     ClockMap clock;
     TimelineSpan about;
@@ -56,7 +56,7 @@ class CuptiSession::Recording {
   };
 
   std::unique_ptr<Span> new_span() const;
-  /// With control_ held.
+  /// Requires control_ held.
   void begin_recording();
   void end_recording();
   CuptiProfile collect();
@@ -73,18 +73,18 @@ class CuptiSession::Recording {
   bool is_open_ = false;
   std::thread reader_;
 
-  std::atomic<bool> is_marking_ = false;    // tasks are told to CUPTI
+  std::atomic<bool> is_marking_ = false;    // tasks are marked in CUPTI
   std::atomic<bool> is_enabled_ = false;    // CUPTI records
-  std::atomic<bool> is_under_way_ = false;  // a span is that steps switch
+  std::atomic<bool> is_under_way_ = false;  // a span from start() is active
   std::atomic<bool> is_done_ = false;       // a span is over and not taken
 
-  // All but begin_task() and end_task() one at a time.
+  // Serialises all functions except begin_task() and end_task().
   mutable std::mutex control_;
 
   mutable std::mutex data_;
-  // Under data_; replaced under control_, too:
+  // Guarded by data_; replaced with control_ held, too:
   std::unique_ptr<Span> span_;
-  bool is_recording_ = false;  // CUPTI may still bring records of span_
+  bool is_recording_ = false;  // CUPTI may still deliver records of span_
   std::int64_t late_buffers_ = 0;
 };
 

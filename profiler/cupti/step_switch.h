@@ -1,6 +1,6 @@
 #pragma once
 
-// Between which steps CUPTI records. Pure; not thread-safe.
+// Decides at which steps CUPTI starts and stops recording. Pure; not thread-safe.
 
 #include <cstdint>
 
@@ -10,17 +10,17 @@ namespace hocket {
 
 enum class StepAction : std::uint8_t { none, begin, end };
 
-/// Of a span of `steps` steps from `first_step` on. It records from the step before, whose work may
-/// still run on the device when the span's begins. The first work of the step behind the span ends
-/// the last window; so it records until the host begins the second step after that one, when all of
-/// that one has run: a scheduler has two steps under way at most. A span begins late when it was
-/// asked for late, and is over when steps count from anew.
+/// Controls a span of `steps` steps from `first_step` on. Recording starts one step before the
+/// span, whose work may still run on the device when the span begins. The first work of the step
+/// after the span ends the last window. So recording stops when the host begins the second step
+/// after that one, when all of that step has run: a scheduler has at most two steps in flight. A
+/// span that is requested late begins late. A span ends if step numbers go back.
 class StepSwitch {
  public:
   StepSwitch(std::int64_t first_step, std::int64_t steps)
       : first_step_(first_step), end_step_(first_step + steps) {}
 
-  /// The host begins `step`.
+  /// Tells the switch that the host begins `step`.
   StepAction on_step(std::int64_t step) {
     const bool goes_back = step <= latest_;
     latest_ = step;
@@ -33,7 +33,7 @@ class StepSwitch {
     return StepAction::none;
   }
 
-  /// Ends the span now; `end` if it was not over.
+  /// Ends the span now; returns `end` if it was not over.
   StepAction stop() {
     if (state_ == State::over) return StepAction::none;
     state_ = State::over;

@@ -12,7 +12,7 @@ namespace {
 
 using Lock = std::unique_lock<std::mutex>;
 
-/// The id of the row with `row`'s fingerprint, inserted when it is new.
+/// Returns the id of the row with `row`'s fingerprint; inserts the row if it is new.
 template <class Row>
 Result<std::int64_t> upsert(std::vector<Row>& rows, Row row) {
   const auto text = rules::object_text(row.document, "the description");
@@ -347,7 +347,7 @@ Result<void> MemoryStore::quarantine(const NewQuarantine& quarantine) {
   QuarantineRow row{next_id(quarantine_), quarantine.topology_id, quarantine.workload_id,
                     quarantine.config,    quarantine.reason,      quarantine.actor,
                     now_unix_ns_()};
-  // By its text: 1 and 1.0 are equal as values, and two configurations in a file.
+  // Compares texts: 1 and 1.0 are equal as values, but two configurations in a file.
   const auto known = std::ranges::find_if(quarantine_, [&](const QuarantineRow& each) {
     return each.topology_id == row.topology_id && each.workload_id == row.workload_id &&
            each.config.dump() == row.config.dump();

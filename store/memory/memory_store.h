@@ -1,6 +1,6 @@
 #pragma once
 
-// A Store in memory, for tests and for sweeps that nobody needs to remember. Thread-safe.
+// A Store in memory, for tests and for sweeps whose results are not kept. Thread-safe.
 
 #include <map>
 #include <mutex>
@@ -67,24 +67,24 @@ class MemoryStore final : public Store {
   Result<std::int64_t> change_count() override;
 
  private:
-  /// For a call that may change something.
+  /// Locks for a call that may change the store.
   std::unique_lock<std::mutex> lock_for_change();
   Result<void> check_references(std::optional<std::int64_t> topology_id,
                                 std::optional<std::int64_t> workload_id) const;
-  /// not_found for an unknown topology or workload.
+  /// Returns not_found for an unknown topology or workload.
   Result<ConfigKey> key_of(std::int64_t topology_id, std::int64_t workload_id) const;
   std::optional<PromotionRow> newest_promotion(const ConfigKey& key, PromotionStage stage) const;
   void write_audit(NewAudit audit);
 
   struct ProfileParts {
-    std::vector<ProfileIteration> iterations;  // by rank and step
-    std::vector<ProfileMetric> metrics;        // by rank and name
+    std::vector<ProfileIteration> iterations;  // sorted by rank and step
+    std::vector<ProfileMetric> metrics;        // sorted by rank and name
   };
 
   const WallClock now_unix_ns_;
 
   std::mutex mutex_;
-  // All below: guarded by mutex_, ordered by id.
+  // Guarded by mutex_ and ordered by id:
   std::vector<TopologyRow> topologies_;
   std::vector<WorkloadRow> workloads_;
   std::vector<StudyRow> studies_;

@@ -1,4 +1,4 @@
-// What MemoryStore knows of profiles and of who asked for them.
+// MemoryStore's functions for profiles and profile requests.
 
 #include <algorithm>
 #include <tuple>

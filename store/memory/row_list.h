@@ -1,13 +1,13 @@
 #pragma once
 
-// Rows in a vector that is ordered by their ids. Not thread-safe.
+// Functions on vectors of rows that are ordered by id. Not thread-safe.
 
 #include <algorithm>
 #include <cstdint>
 
 namespace hocket::memory {
 
-/// Null when there is none.
+/// Returns the row; null if there is none.
 template <class Rows>
 auto find_row(Rows& rows, std::int64_t id) -> decltype(rows.data()) {
   const auto it = std::ranges::find(rows, id, [](const auto& row) { return row.id; });

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the audit says about each change that a store makes by itself: pure functions, so that all
-// implementations say the same. Thread-safe.
+// Builds the audit entries for the changes that a store makes itself, so that all implementations
+// write the same. Pure functions. Thread-safe.
 
 #include "core/protocol/config_key.h"
 #include "store/rows.h"
@@ -10,7 +10,7 @@ namespace hocket::rules {
 
 NewAudit audit_of(const PromotionRow& promoted, const ConfigKey& key);
 
-/// Of a version that leaves the stage that it has in `before`.
+/// Returns the entry for a version that leaves its stage in `before`.
 NewAudit audit_of_stage(const PromotionRow& before, PromotionStage stage, std::string_view actor,
                         std::string_view note, const ConfigKey& key);
 

@@ -14,7 +14,7 @@ namespace hocket {
 
 enum class StoreKind { sqlite, memory };
 
-/// A test of what every Store does.
+/// A test of the behaviour of every Store.
 class EachStore : public testing::TestWithParam<StoreKind> {
  protected:
   EachStore() {

@@ -1,4 +1,4 @@
-// What every Store knows of keys: versions, states, quarantine, audit. Run against each
+// Tests every Store's functions for keys: versions, states, quarantine, audit. Run against each
 // implementation.
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ class StoreKeys : public EachStore {
             .note = "faster"};
   }
 
-  /// A version that has come to be in `stage`.
+  /// Adds a version and brings it to `stage`.
   PromotionRow version_in(PromotionStage stage) {
     const bool is_held = stage == PromotionStage::held;
     must(store_->set_key_state(topology_, workload_, {.pinned = is_held}, ""));
@@ -88,7 +88,7 @@ TEST_P(StoreKeys, AVersionIsKeptAsItWasTold) {
 
 TEST_P(StoreKeys, RefusesVersionsThatAreNone) {
   std::vector<NewPromotion> bad(7, pushed());
-  bad[0].origin = PromotionOrigin::study;  // and names none
+  bad[0].origin = PromotionOrigin::study;  // without naming a study
   bad[1].stage = PromotionStage::withdrawn;
   bad[2].stage = PromotionStage::held;
   bad[3].actor = "\xff";

@@ -1,4 +1,4 @@
-// Trials that workers hold on lease, run against each implementation of Store.
+// Tests trials that workers hold on lease, against each implementation of Store.
 
 #include <gmock/gmock.h>
 

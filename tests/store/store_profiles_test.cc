@@ -1,4 +1,4 @@
-// Profiles and requests for them, in each implementation of Store.
+// Tests profiles and profile requests in each implementation of Store.
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// What every Store does, run against each implementation.
+// Tests the behaviour of every Store, against each implementation.
 
 #include "store/store.h"
 

@@ -35,7 +35,7 @@ class CuptiSessionTest : public testing::Test {
     session_ = std::move(*opened);
   }
 
-  /// The host submits two tasks; the device runs them a step later.
+  /// Submits two tasks on the host, which run on the device a step later.
   void run_step(std::int64_t step) {
     clock_.now = kFirstStepNs + step * kStepNs;
     session_->on_step(step);
@@ -191,7 +191,7 @@ TEST_F(CuptiSessionTest, StopsWithWhatThereIs) {
   const auto profile = session_->take();
   ASSERT_TRUE(profile);
   EXPECT_THAT(profile->trace.step_starts, SizeIs(4));
-  // A span that never began.
+  // The span never began.
   ASSERT_TRUE(session_->start({.first_step = 100, .steps = 10}));
   session_->stop();
   EXPECT_THAT(session_->take()->trace.records, IsEmpty());
@@ -245,7 +245,7 @@ TEST_F(CuptiSessionTest, CountsBuffersThatCuptiKeepsAndThoseThatComeLate) {
   run_steps(19, 26);
   const auto second = session_->take();
   ASSERT_TRUE(second);
-  // Read when the second span had begun, its records are outside of it; or else it was late.
+  // Records read after the second span began lie outside it; otherwise the buffer counts as late.
   EXPECT_TRUE(second->late_buffers == 1 || second->quarantined.outside > 0);
   EXPECT_EQ(second->missing_buffers, 0);
   EXPECT_EQ(second->trace.step_starts.front().step, 20);
@@ -257,7 +257,7 @@ TEST_F(CuptiSessionTest, OutlivesBuffersThatCuptiKeeps) {
   cupti_->keeps_on_flush = true;
   run_steps(0, 3);
   session_.reset();
-  // CUPTI goes on writing into it, and gives it back when nobody waits for it.
+  // CUPTI continues to write into the buffer, and gives it back after the session has ended.
   cupti_->complete_buffer();
 }
 
@@ -297,7 +297,7 @@ TEST_F(CuptiSessionTest, GoesOnWhicheverCallFails) {
     cupti_->fails_at = cupti_->fallible_calls() + i;
     told += run() != "";
   }
-  // Of the rest, a clock reading or a mark less is no news.
+  // Other failures, such as of a clock reading or a mark, give no warning.
   EXPECT_GT(told, 10);
 }
 

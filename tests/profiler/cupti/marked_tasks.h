@@ -1,6 +1,6 @@
 #pragma once
 
-// Tasks as a scheduler might have numbered them: what its ids are, and which place each had.
+// Task ids as a scheduler might assign them, and the tasks' numbers. Pure.
 
 #include <cstdint>
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace hocket {
 
-/// Of task `task` of any step.
+/// Returns the id of task `task` of any step.
 inline TaskId marked_id(std::int64_t task) {
   return {static_cast<std::uint32_t>(1000 - task), static_cast<std::uint32_t>(3 * task)};
 }
 
-/// `tasks` tasks of each of the steps `from` to `to`.
+/// Returns `tasks` tasks for each of the steps from `from` to `to`.
 inline std::vector<NumberedTask> numbered_tasks(std::int64_t from, std::int64_t to,
                                                 std::int64_t tasks) {
   std::vector<NumberedTask> numbered;

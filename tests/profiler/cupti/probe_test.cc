@@ -20,7 +20,7 @@ using testing::StartsWith;
 
 class ProbeTest : public testing::Test {
  protected:
-  /// Why it refuses; "" when it does not.
+  /// Returns the reason of a refusal; "" if probing succeeds.
   std::string refusal(CuptiLevel level = CuptiLevel::l2) {
     const auto found = probe_cupti(cupti_, level);
     EXPECT_THAT(cupti_.enabled(), IsEmpty());

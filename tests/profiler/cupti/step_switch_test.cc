@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Those of the steps `from` to `to` in which it begins and ends.
+/// Returns the steps from `from` to `to` at which it begins or ends.
 std::vector<std::int64_t> switches(StepSwitch& span, std::int64_t from, std::int64_t to) {
   std::vector<std::int64_t> at;
   for (std::int64_t step = from; step <= to; ++step) {
