@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::size_t kUnknown = ~std::size_t{0};
 
-std::uint64_t packed(TaskId task) {
-  return std::uint64_t{task.slot} << 32 | task.generation;
-}
-
 /// Finds submissions by task id; ids are reused after a task has ended.
 class SubmissionIndex {
  public:
