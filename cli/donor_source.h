@@ -1,6 +1,6 @@
 #pragma once
 
-// Which earlier study a sweep starts from (docs/TRANSFER.md). One thread.
+// Which earlier study a sweep starts from (docs/guides/transfer.md). One thread.
 //
 // One that has finished, with the same parameters and the same objective, and with values of
 // settings that the sweep's space admits.

@@ -4,7 +4,7 @@
 // other. Pure functions; thread-safe.
 //
 // A distance is a sum of differences, each in doublings: a job on four times the ranks is as far
-// away as one on a link of a quarter the rate. docs/TRANSFER.md has the table. Distances are
+// away as one on a link of a quarter the rate. docs/guides/transfer.md has the table. Distances are
 // symmetric, and 0 between equals. Between topologies, and between workloads that say what their
 // tensors are, the triangle inequality holds.
 

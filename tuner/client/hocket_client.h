@@ -2,7 +2,7 @@
 
 // hocket's client for programs in C, or in any language that can call C: the tuned configuration at
 // start-up, iteration times while the job runs, and other configurations while it trains. Link
-// libhocket_client.so. docs/CLIENT.md is the guide, examples/c_client a whole program.
+// libhocket_client.so. docs/guides/client.md is the guide, examples/c_client a whole program.
 //
 // Rank 0 alone talks to the daemon. It hands the configuration to the other ranks by the job's own
 // means, for example by broadcasting the text of hocket_client_config, which hocket_config_get
@@ -114,9 +114,9 @@ int hocket_config_get(const char* config_json, const char* knob, int64_t* value)
 // program without `knobs`; one with them calls hocket_iteration.
 int hocket_client_report(hocket_client* client, const int64_t* iteration_ns, size_t count);
 
-// Tuning while the job trains, for a program with `knobs` (docs/LIVE_TUNING.md). On every rank, in
-// every step: fill the ballot, sum it over the ranks with the step's other all-reduces, read the
-// sum, and say that the step has ended:
+// Tuning while the job trains, for a program with `knobs` (docs/guides/live-tuning.md). On every
+// rank, in every step: fill the ballot, sum it over the ranks with the step's other all-reduces,
+// read the sum, and say that the step has ended:
 //
 //   hocket_ballot_fill(client, ballot);
 //   … all-reduce (sum) of the step, with `ballot` …
