@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds the earlier study from which a sweep is transferred (docs/TRANSFER.md). One thread.
+// Which earlier study a sweep starts from (docs/guides/transfer.md). One thread.
 //
 // A donor has finished, has the same parameters and objective, and has values for settings that the
 // sweep's space admits.

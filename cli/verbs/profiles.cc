@@ -143,7 +143,7 @@ void add_profiles(CLI::App& program, Action& action) {
   auto* verb = program.add_subcommand("profiles", "list, compare, export and prune profiles");
   verb->require_subcommand(1);
   verb->footer(
-      "docs/PROFILES.md is a guide.\n"
+      "docs/guides/profiles.md is a guide.\n"
       "Examples:\n  hocket profiles list\n  hocket profiles metrics gpt2-3\n"
       "  hocket profiles diff gpt2-3 gpt2-4\n  hocket profiles export gpt2-3\n");
   add_one(*verb, action, "list", "list the profiles of the store", list_profiles,

@@ -2,7 +2,7 @@
 
 // hocket's client for programs in C, or in any language that can call C: provides the tuned
 // configuration at start-up, reports iteration times while the job runs, and tries other
-// configurations while it trains. Link libhocket_client.so. docs/CLIENT.md is the guide and
+// configurations while it trains. Link libhocket_client.so. docs/guides/client.md is the guide and
 // examples/c_client a complete program.
 //
 // Only rank 0 communicates with the daemon. It passes the configuration to the other ranks by the
@@ -122,9 +122,9 @@ int hocket_config_get(const char* config_json, const char* knob, int64_t* value)
 // hocket_iteration instead.
 int hocket_client_report(hocket_client* client, const int64_t* iteration_ns, size_t count);
 
-// Live tuning, for a program with `knobs` (docs/LIVE_TUNING.md). On every rank, in every step: fill
-// the ballot, sum it over the ranks together with the step's other all-reduces, read the sum, and
-// end the step:
+// Live tuning, for a program with `knobs` (docs/guides/live-tuning.md). On every rank, in every
+// step: fill the ballot, sum it over the ranks together with the step's other all-reduces, read the
+// sum, and end the step:
 //
 //   hocket_ballot_fill(client, ballot);
 //   … all-reduce (sum) of the step, with `ballot` …
