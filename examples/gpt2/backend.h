@@ -36,9 +36,8 @@ enum class BufferUse : std::uint8_t {
 /// Memory that attention needs besides its inputs and outputs.
 struct AttentionMemory {
   BufferUse kept_use = BufferUse::activation;
-  std::size_t kept_size = 0;  ///< elements kept from the forward pass for the backward pass
-  std::size_t scratch_size =
-      0;  ///< elements of an activation that the backward pass may scribble on
+  std::size_t kept_size = 0;     ///< elements kept from the forward pass for the backward pass
+  std::size_t scratch_size = 0;  ///< elements of an activation: scratch of the backward pass
 };
 
 /// Number of steps in which something has been done, readable and advanced by operations. The

@@ -1,12 +1,12 @@
 #pragma once
 
-// The model on a CUDA device: products of matrices by MatrixProducts, attention by FusedAttention
-// where there is one and by products of matrices elsewhere, all else by kernels.h. Parameters,
-// their gradients and moments are float32; with bfloat16, activations and the weights that products
-// read are that.
+// Runs the model on a CUDA device: matrix products by MatrixProducts, attention by FusedAttention
+// where available and otherwise by matrix products, everything else by kernels.h. Parameters, their
+// gradients and moments are float32; with bfloat16, activations and the weights that products read
+// are bfloat16.
 //
-// Activations live in DeviceMemory, which is allocated and freed in the order of the streams;
-// everything else stays.
+// Activations are in DeviceMemory, which allocates and frees in the order of the streams; all other
+// memory is permanent. Threading as in Backend.
 
 #include <functional>
 #include <memory>
@@ -28,21 +28,21 @@ namespace hocket {
 struct DeviceBackendParts {
   DeviceDriver& driver;
   MatrixProducts& products;
-  FusedAttention* attention = nullptr;  ///< for bfloat16; null: none
-  /// Called with why attention is made of products where there is a fused one.
+  FusedAttention* attention = nullptr;  ///< used for bfloat16; null: none
+  /// Called with the reason when attention uses products although a fused kernel is available.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 
 class DeviceBackend final : public Backend {
  public:
-  /// unavailable, with what the driver said.
+  /// Returns unavailable, with the driver's message.
   static Result<std::unique_ptr<DeviceBackend>> open(const DeviceBackendParts& parts,
                                                      ElementType type);
   ~DeviceBackend() override;
   DeviceBackend(const DeviceBackend&) = delete;
   DeviceBackend& operator=(const DeviceBackend&) = delete;
 
-  /// For the executor that runs the tasks.
+  /// Returns the memory for the executor that runs the tasks.
   DeviceMemory& memory() { return memory_; }
 
   ElementType element_type() const override { return type_; }

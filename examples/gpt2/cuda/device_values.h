@@ -1,8 +1,8 @@
 #pragma once
 
-// What kernels share: packs of elements that are read and written at once, and reductions. All
-// arithmetic is in float32. A reduction adds in an order that is fixed by the numbers of the
-// threads.
+// Device functions shared by the kernels: packs of elements that are read and written at once, and
+// reductions. All arithmetic is in float32. A reduction adds in an order fixed by the thread
+// numbers. Device code; all threads of a warp or block call a reduction together.
 
 #include <cstddef>
 
@@ -20,7 +20,7 @@ __device__ inline int warp() {
   return static_cast<int>(threadIdx.x / kWarp);
 }
 
-/// N elements that lie one after the other, as wide as the device can load: up to 16 bytes.
+/// N contiguous elements, aligned for the widest load of the device: up to 16 bytes.
 template <class T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
   T values[N];
