@@ -3,20 +3,20 @@
 //   bin/gpt2 --steps 20                                         one rank
 //   bin/hocket run --ranks 2 -- bin/gpt2 --link 500mbit         two ranks, emulated link
 //   bin/hocket tune -- bin/hocket run --ranks 2 -- bin/gpt2     tuned
-//   bin/hocket run --ranks 2 -- bin/gpt2 --profile step.json    what a step costs, for hocket
+//   bin/hocket run --ranks 2 -- bin/gpt2 --profile step.json    describe a step, for hocket
 //                                                               simulate and order=static
-//   HOCKET_STEP=step.json bin/hocket run --ranks 2 -- bin/gpt2  order=static follows it
-//   bin/hocket run --ranks 2 -- bin/gpt2 --record run.tape      decisions, for hocket tape
-//   bin/hocket run --ranks 2 -- bin/gpt2 --profile-at 5         iterations in the store's profiles;
+//   HOCKET_STEP=step.json bin/hocket run --ranks 2 -- bin/gpt2  use it for order=static
+//   bin/hocket run --ranks 2 -- bin/gpt2 --record run.tape      record decisions for hocket tape
+//   bin/hocket run --ranks 2 -- bin/gpt2 --profile-at 5         profile iterations into the store;
 //                                                               or HOCKET_PROFILE=at=5
-//   bin/gpt2 --micro-batches 4 --steps 20                       gradients of four batches a step
+//   bin/gpt2 --micro-batches 4 --steps 20                       four batches per step
 //   bin/hocket run --ranks 2 -- bin/gpt2 --shard-optimizer      each rank keeps half the moments
 //   bin/gpt2 --device cuda --precision bfloat16                 on a GPU
 //   HOCKET_DAEMON=http://127.0.0.1:7077 bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --watch
 //                                                               tuned while it trains
 //   bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --profile-on-request
 //                                                               without a daemon: `hocket profile`
-//                                                               asks through the store
+//                                                               sends requests through the store
 //
 // Prints, on rank 0:
 //
@@ -263,7 +263,7 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
   LiveTrace trace;
   TraceRecorder& recorder = trace.recorder;
   phase.options.trace = &trace;
-  std::set<std::int64_t> before_pause;  // traced steps whose iteration contains a pause
+  std::set<std::int64_t> before_pause;  // each phase counts from 0
   const auto iteration_ns = [&](std::int64_t step) -> std::optional<std::int64_t> {
     const std::int64_t traced = step - phase.first_step;  // Each phase counts from 0.
     const auto begin_ns = recorder.step_start_ns(traced);

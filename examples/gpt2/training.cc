@@ -72,8 +72,8 @@ Result<void> run_steps(const Training& training, const Phase& phase, bool runs_w
                        Scheduler& scheduler, Submitter& submitter, LiveJob* live) {
   training.model.attach(submitter);
   const auto captured = capture_step(training.model, phase, runs_whole_steps, scheduler);
-  // The ballot is late: the gradients of the last group come first, but not before the backward
-  // pass.
+  // The ballot follows the last group's gradients: the first to be computed, but not before the
+  // backward pass, so that the ballot does not count as the step's beginning.
   const DataId late = training.model.groups().back().gradients().id;
   // end_step() lets up to kStepsAhead steps run ahead.
   std::int64_t done = phase.first_step;
