@@ -1,6 +1,6 @@
 #pragma once
 
-// A kernel that does nothing, so that all it costs is its launch.
+// A kernel that does nothing, for measuring the cost of a launch. Any thread that uses the device.
 
 #include "core/cuda/device_driver.h"
 #include "core/result.h"

@@ -26,7 +26,7 @@ struct Gpt2Config {
 Result<void> validate(const Gpt2Config& config);
 
 struct TrainingOptions {
-  std::uint64_t seed = 1;  ///< of the initial parameters and of the batches
+  std::uint64_t seed = 1;  ///< seed of the initial parameters and the batches
   std::int64_t steps = 100;
   int rank = 0;
   int world_size = 1;

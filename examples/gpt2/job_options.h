@@ -27,7 +27,7 @@ struct JobOptions {
   bool watch = false;
   double explore = 0.03;  ///< share of training time
   bool profile_on_request = false;
-  std::string profile_level = "L1";  ///< of a device
+  std::string profile_level = "L1";  ///< level for a device
   /// Span from --profile-at and its companion options; without a first step, HOCKET_PROFILE
   /// applies.
   ProfileSpan profiled{.first_step = -1, .steps = 10, .interleave = 0};

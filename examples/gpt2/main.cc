@@ -263,9 +263,9 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
   LiveTrace trace;
   TraceRecorder& recorder = trace.recorder;
   phase.options.trace = &trace;
-  std::set<std::int64_t> before_pause;  // each phase counts from 0
+  std::set<std::int64_t> before_pause;  // traced steps whose iteration contains a pause
   const auto iteration_ns = [&](std::int64_t step) -> std::optional<std::int64_t> {
-    const std::int64_t traced = step - phase.first_step;  // Each phase counts from 0.
+    const std::int64_t traced = step - phase.first_step;  // each phase counts from 0
     const auto begin_ns = recorder.step_start_ns(traced);
     const auto end_ns = recorder.step_start_ns(traced + 1);
     if (traced < measured.warmup || !begin_ns || !end_ns) return std::nullopt;

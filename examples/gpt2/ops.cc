@@ -301,8 +301,8 @@ void attention_backward(const AttentionShape& shape, ConstFloats qkv, ConstFloat
   }
 }
 
-// Loops below take pointers and a count out of the spans first: the compiler does not vectorise
-// otherwise.
+// The loops below first copy pointers and a count out of the spans; otherwise the compiler does not
+// vectorise them.
 
 void gelu_forward(ConstFloats x, Floats y) {
   const std::size_t count = x.size();

@@ -104,8 +104,8 @@ struct AttentionShape {
 };
 
 /// Multi-head causal self-attention (Vaswani et al., arXiv:1706.03762, sections 3.2.1 to 3.2.3):
-/// position t attends to positions up to t. qkv: batch·sequence × 3·width, a row holds query, key
-/// and value, each of them its heads one after the other; weights: batch × heads × sequence ×
+/// position t attends to positions up to t. qkv: batch·sequence × 3·width; a row holds query, key
+/// and value, each with its heads in order; weights: batch × heads × sequence ×
 /// sequence, the softmax, for the backward pass; y: batch·sequence × width.
 void attention_forward(const AttentionShape& shape, ConstFloats qkv, Floats weights, Floats y);
 
@@ -121,8 +121,8 @@ void gelu_backward(ConstFloats x, Floats gradient);
 /// y += x.
 void residual_add(ConstFloats x, Floats y);
 
-/// Mean over the rows of −log softmax(logits)[target], and its gradient. logits, dlogits: rows ×
-/// vocabulary.
+/// Returns the mean over the rows of −log softmax(logits)[target], and computes its gradient.
+/// logits, dlogits: rows × vocabulary.
 float cross_entropy(int vocabulary, ConstFloats logits, Tokens targets, Floats dlogits);
 
 /// AdamW: Adam (Kingma, Ba, arXiv:1412.6980, algorithm 1, with bias correction) with decoupled

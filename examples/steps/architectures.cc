@@ -20,7 +20,7 @@ struct Layer {
   double flops = 0;
 };
 
-/// A row of the profile; times are at kProfileBatch.
+/// A row of the profile, in megabytes and milliseconds, at kProfileBatch.
 struct ProfileRow {
   const char* name;
   double megabytes, forward_ms, backward_ms;

@@ -16,7 +16,7 @@ namespace hocket {
 
 /// Element (b, h, t, c) is Σ index · stride elements from the first.
 struct HeadsLayout {
-  std::array<std::int64_t, 4> extents = {}, strides = {};  ///< of sequence, head, position, column
+  std::array<std::int64_t, 4> extents = {}, strides = {};  ///< by sequence, head, position, column
   bool operator==(const HeadsLayout&) const = default;
 };
 
