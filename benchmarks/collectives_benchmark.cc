@@ -1,12 +1,12 @@
-// What a sum over ranks costs over Gloo on the loopback interface, made in one way and in another,
-// in one run: Gloo's all-reduce, our ring's reduce-scatter and all-gather, and through groups of
-// two ranks.
+// Compares ways of summing over ranks by Gloo on the loopback interface, in one run: Gloo's
+// all-reduce, our ring's reduce-scatter and all-gather, and a hierarchy through groups of two
+// ranks.
 //
 //   bin/collectives_benchmark [--ranks N] [--rounds N]
 //
-// Ranks are processes. Every round times each way once, each beginning in turn. Prints the median
-// and the least time, which no other program has lengthened, and of each round's ratio to Gloo's
-// all-reduce the median ± half the interquartile range.
+// Ranks are processes. Every round times each way once, starting with another way each time. Prints
+// for each way the median and the least time, which other programs have disturbed least, and the
+// median ± half the interquartile range of each round's ratio to Gloo's all-reduce.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,7 +101,7 @@ Result<void> run_rank(int rank, int ranks, int rounds, const std::string& folder
   return {};
 }
 
-/// Ranks as processes of this one; false when one failed, which has said why.
+/// Runs the ranks as child processes. Returns false when one has failed; it has printed why.
 bool run(int ranks, int rounds) {
   std::string folder = (std::filesystem::temp_directory_path() / "hocket-ring-XXXXXX").string();
   if (!mkdtemp(folder.data())) {

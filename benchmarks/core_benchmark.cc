@@ -1,7 +1,7 @@
-// What the scheduling core costs: bin/core_benchmark [--benchmark_filter=…]
+// Benchmarks the scheduling core: bin/core_benchmark [--benchmark_filter=…]
 //
 // Tasks: 1e5 (1e6) empty tasks over 1,024 items, each reading one and updating one, both drawn at
-// random with a fixed seed. Deriving the dependencies is part of what is measured, as it is for
+// random with a fixed seed. The measurement includes deriving the dependencies, as it does for
 // libgomp's `depend` clauses.
 
 #include <benchmark/benchmark.h>
@@ -63,7 +63,8 @@ struct Rig {
   std::vector<DataId> items = std::vector<DataId>(kItems);
 };
 
-/// Scheduler and host executor: submit, derive, run on so many threads, wait for the last.
+/// Scheduler and host executor: submits, derives, runs on the given number of streams, and waits
+/// for the last task.
 void BM_Scheduler(benchmark::State& state) {
   const auto pairs = task_pairs(state.range(0));
   Rig rig(static_cast<int>(state.range(1)));
@@ -80,7 +81,7 @@ BENCHMARK(BM_Scheduler)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-/// The same tasks captured once and replayed.
+/// Replays the same tasks, captured once.
 void BM_SchedulerReplay(benchmark::State& state) {
   const auto pairs = task_pairs(state.range(0));
   Rig rig(static_cast<int>(state.range(1)));
@@ -100,8 +101,8 @@ BENCHMARK(BM_SchedulerReplay)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-/// Another configuration for a scheduler that has nothing to do: `restarts` changes the number of
-/// streams and channels, otherwise partition and window change.
+/// Reconfigures an idle scheduler. With `restarts` it changes the numbers of streams and channels,
+/// otherwise the partition and the credit.
 void BM_Reconfigure(benchmark::State& state) {
   const bool restarts = state.range(0);
   Rig rig(1);
@@ -135,7 +136,7 @@ void run_all(Plan& plan) {
   }
 }
 
-/// The decisions alone, on one thread: all submitted, then all run.
+/// The plan's decisions alone, on one thread: submits all tasks, then runs all.
 void BM_Plan(benchmark::State& state) {
   const auto pairs = task_pairs(state.range(0));
   Plan plan({.partition_bytes = 1 << 20, .credit_bytes = 1 << 20});
@@ -152,7 +153,7 @@ void BM_Plan(benchmark::State& state) {
 }
 BENCHMARK(BM_Plan)->Arg(100'000)->Arg(1'000'000)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-/// The decisions alone, of a captured step.
+/// The plan's decisions alone, for a captured step.
 void BM_PlanReplay(benchmark::State& state) {
   std::vector<CapturedStep::Task> tasks;
   for (const auto& [r, u] : task_pairs(state.range(0)))
@@ -171,7 +172,7 @@ BENCHMARK(BM_PlanReplay)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-/// The same graph as OpenMP tasks.
+/// The same dependencies as OpenMP tasks.
 void BM_LibgompDepend(benchmark::State& state) {
   const auto pairs = task_pairs(state.range(0));
   std::vector<char> items(kItems);
@@ -196,7 +197,7 @@ BENCHMARK(BM_LibgompDepend)
 constexpr std::uint32_t kQueued = 100'000;
 constexpr std::uint32_t kPriorities = 1024;
 
-/// Pop the first, push it again with another priority, 1e5 queued.
+/// Pops the first entry and pushes it again with another priority, with 1e5 entries queued.
 void BM_BucketQueue(benchmark::State& state) {
   std::mt19937 random(7);
   BucketQueue queue;
@@ -214,7 +215,7 @@ void BM_BucketQueue(benchmark::State& state) {
 }
 BENCHMARK(BM_BucketQueue);
 
-/// The peer: the standard heap, same work.
+/// Baseline: the standard heap with the same work.
 void BM_StdPriorityQueue(benchmark::State& state) {
   std::mt19937 random(7);
   using Entry = std::pair<std::uint32_t, std::uint32_t>;

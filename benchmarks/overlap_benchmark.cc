@@ -1,11 +1,11 @@
-// The whole job on a slow link, in one run: FIFO without partitioning, the default, and a tuned
-// configuration, round by round one after the other, and the bound T* of each round.
+// Compares the whole job on a slow link in one run: FIFO without partitioning, the default, and a
+// tuned configuration, in turn within each round, with the bound T* of each round.
 //
 //   bin/overlap_benchmark [--link RATE] [--rounds N] [--config JSON] [-- GPT2-ARGUMENTS…]
 //
-// The link is emulated (benchmarks/netns-overlap has one that the kernel shapes). Prints a line for
-// each configuration: median iteration time and spread over the rounds' medians, its ratio to FIFO,
-// the bound's ratio to it, and the overlap efficiency.
+// The link is emulated (benchmarks/netns-overlap uses one that the kernel shapes). Prints a line
+// for each configuration: the median iteration time and its spread over the rounds' medians, the
+// speed relative to FIFO, T*/T, and the overlap efficiency.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -81,7 +81,7 @@ Result<void> run(int rounds, const std::string& link, const std::string& config_
                                       here + "/gpt2",   "--json", "--link",  link};
   command.insert(command.end(), arguments.begin(), arguments.end());
 
-  // No partitioning: a part may be as large as any tensor, and all may be in flight.
+  // Without partitioning, a part may be as large as any tensor, and all parts may be in flight.
   ScheduleConfig unpartitioned;
   unpartitioned.partition_bytes = 1 << 30;
   unpartitioned.credit_bytes = std::int64_t{16} << 30;

@@ -1,11 +1,12 @@
-// The host executor against the simulator: iteration times of the GPT-2 example on an emulated
-// link, measured under many configurations, round by round one after the other, and predicted from
-// one profile that is made first.
+// Compares the host executor with the simulator: iteration times of the GPT-2 example on an
+// emulated link, measured with many configurations in turn within each round, and predicted from
+// one profile recorded first.
 //
 //   bin/simulator_accuracy [--link RATE] [--rounds N] [--json] [-- GPT2-ARGUMENTS…]
 //
 // Prints for each configuration the median iteration time with the spread over the rounds' medians,
-// the prediction and its error; then the median absolute error and Kendall's τ-b between both.
+// the prediction and its error; then the median absolute error and Kendall's τ-b between
+// measurements and predictions.
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -40,15 +41,15 @@ struct Options {
 
 struct Case {
   ScheduleConfig config;
-  std::vector<double> measured_ns;  ///< a round's median iteration each
+  std::vector<double> measured_ns;  ///< median iteration time of each round
   double predicted_ns = 0;
 
   double error() const { return predicted_ns / median(measured_ns) - 1; }
 };
 
-/// Parts that are mostly overhead to gradients that are not cut at all (the model's largest have 2
-/// MiB), in windows of one part a channel to one that holds half a step; each under every order and
-/// number of channels.
+/// Returns the configurations: part sizes from those that are mostly overhead to uncut gradients
+/// (the model's largest have 2 MiB), and credit from one part per channel to half a step; each
+/// under every order and number of channels.
 std::vector<Case> cases() {
   struct Size {
     std::int64_t partition_bytes, credit_bytes_a_channel;
@@ -72,7 +73,7 @@ std::vector<Case> cases() {
   return cases;
 }
 
-/// What two ranks of gpt2 print.
+/// Runs two ranks of gpt2 and returns their output.
 Result<std::string> run_job(const Options& options, const std::vector<std::string>& arguments,
                             const std::map<std::string, std::string>& environment) {
   const std::string here = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();

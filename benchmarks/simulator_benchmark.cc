@@ -1,7 +1,7 @@
-// What simulating costs: bin/simulator_benchmark [--benchmark_filter=…]
+// Benchmarks the simulator: bin/simulator_benchmark [--benchmark_filter=…]
 //
-// `events` counts ends of tasks, beginnings and ends of transfers and ends of parts over all
-// simulated ranks; `ns_per_event` is real time over that.
+// `events` counts ends of tasks, begins and ends of transfers, and ends of parts over all simulated
+// ranks; `ns_per_event` is real time divided by that.
 
 #include <benchmark/benchmark.h>
 
@@ -28,7 +28,7 @@ void run(benchmark::State& state, const StepDescription& step, const SimulationO
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// Layers that each compute and communicate for about as long.
+/// Returns a step of layers that each compute and communicate for about the same time.
 StepDescription chain(std::int64_t layers) {
   StepDescription step;
   for (std::int64_t i = 0; i < layers; ++i)
@@ -37,7 +37,7 @@ StepDescription chain(std::int64_t layers) {
   return step;
 }
 
-/// So many parts in four iterations that there are about range(0) events.
+/// Chooses the number of parts such that four iterations have about range(0) events.
 void BM_Events(benchmark::State& state) {
   constexpr std::int64_t kLayers = 10, kIterations = 4, kEventsAPart = 3;
   auto step = chain(kLayers);
@@ -56,7 +56,7 @@ BENCHMARK(BM_Events)
     ->UseRealTime()
     ->Unit(benchmark::kMicrosecond);
 
-/// Steps of range(0) computations alone.
+/// Steps of range(0) computations without communication.
 void BM_Computations(benchmark::State& state) {
   StepDescription step;
   for (std::int64_t i = 0; i < state.range(0) / 2; ++i)
@@ -65,7 +65,7 @@ void BM_Computations(benchmark::State& state) {
 }
 BENCHMARK(BM_Computations)->Arg(1000)->Arg(100'000)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-/// VGG16 of examples/steps on range(0) equal ranks.
+/// VGG16 of examples/steps on range(0) identical ranks.
 void BM_FoldedVgg16(benchmark::State& state) {
   const auto text = read_file(HOCKET_STEPS "/vgg16.json");
   if (!text) return state.SkipWithError(text.error().message.c_str());
@@ -80,8 +80,8 @@ void BM_FoldedVgg16(benchmark::State& state) {
 }
 BENCHMARK(BM_FoldedVgg16)->Arg(16)->Arg(65'536)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-/// range(0) ranks that all differ, 8,000 operations each: 3,500 forwards, 3,500 backwards and 1,000
-/// all-reduces.
+/// range(0) ranks that all differ, with 8,000 operations each: 3,500 forward passes, 3,500 backward
+/// passes and 1,000 all-reduces.
 void BM_HeterogeneousRanks(benchmark::State& state) {
   StepDescription step;
   for (int i = 0; i < 3500; ++i)
@@ -89,7 +89,7 @@ void BM_HeterogeneousRanks(benchmark::State& state) {
   step.collective = {1000, 0.1, 500};
   step.ranks = state.range(0);
   for (std::int64_t rank = 0; rank < step.ranks; ++rank) {
-    // Spread over the ranks in no order: 7 and 1,024 have no common factor.
+    // Spreads the scales over the ranks in no order: 7 and 1,024 have no common factor.
     step.rank_compute_scale.push_back(1 + 1e-4 * static_cast<double>(rank * 7 % step.ranks));
   }
   run(state, step, {});
@@ -101,8 +101,9 @@ BENCHMARK(BM_HeterogeneousRanks)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-/// How to partition a step of 1,002 tasks on two hosts, where nothing hides all communication: the
-/// search uses up its events. range(0): whether collectives are costed by links.
+/// Chooses the partitioning of a step of 1,002 tasks on two hosts, where no configuration hides all
+/// communication: the search uses up its events. range(0): whether the costs of collectives come
+/// from links.
 void BM_ChoosePartition(benchmark::State& state) {
   auto step = chain(334);
   for (std::size_t i = 0; i < step.layers.size(); ++i)

@@ -1,8 +1,7 @@
-// What trace files cost: bin/trace_file_benchmark [--benchmark_filter=…]
+// Benchmarks trace files: bin/trace_file_benchmark [--benchmark_filter=…]
 //
-// The trace is that of a training step over and over: two compute streams, two channels, copies,
-// and ranges of the host that last as long as ten records, as a step and as the whole run. Files
-// lie in the folder for temporary files.
+// The trace repeats one training step: two compute streams, two channels, copies, and host ranges
+// that last ten records, a step, or the whole run. Files are in the folder for temporary files.
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>
@@ -55,7 +54,7 @@ TraceRecord record_at(std::int64_t i, std::int64_t count, std::mt19937_64& rando
   return record;
 }
 
-/// `count` records in parts, as a session hands them over.
+/// Returns a trace of `count` records in pieces, as a profile session appends them.
 std::vector<RankTrace> make_trace(std::int64_t count) {
   std::mt19937_64 random(1);
   std::vector<RankTrace> parts;
@@ -88,7 +87,7 @@ bool write(const std::vector<RankTrace>& parts, benchmark::State& state) {
   return true;
 }
 
-/// From nothing to a finished file on the disk.
+/// Writes a complete, finished file to the disk.
 void BM_Write(benchmark::State& state) {
   const auto parts = make_trace(state.range(0));
   for (auto _ : state) {
@@ -104,7 +103,7 @@ void BM_Write(benchmark::State& state) {
 }
 BENCHMARK(BM_Write)->Arg(1'000'000)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-/// Windows of range(0) records all over a file of a million.
+/// Reads windows of range(0) records, spread over a file of a million records.
 void BM_ReadWindow(benchmark::State& state) {
   constexpr std::int64_t kRecords = 1'000'000;
   std::filesystem::remove(file_name());
@@ -125,7 +124,7 @@ void BM_ReadWindow(benchmark::State& state) {
 }
 BENCHMARK(BM_ReadWindow)->Arg(100)->Arg(10'000)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-/// Opening a file of range(0) records, which reads all but the records.
+/// Opens a file of range(0) records, which reads everything except the records.
 void BM_Open(benchmark::State& state) {
   std::filesystem::remove(file_name());
   if (!write(make_trace(state.range(0)), state)) return;

@@ -1,6 +1,6 @@
 #include "benchmarks/daemon/bare_server.h"
 
-#include <utility>  // Boost 1.74's awaitable.hpp needs it first
+#include <utility>  // must precede Boost 1.74's awaitable.hpp
 
 #include <boost/asio.hpp>
 #include <vector>

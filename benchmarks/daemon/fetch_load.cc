@@ -1,5 +1,5 @@
-// How many requests a second are answered over connections that are kept, each with one request
-// under way: with 304, and with a body. hocket's daemon and a bare server take turns.
+// Measures requests per second over persistent connections with one request in flight each: answers
+// with 304, and with a body. hocket's daemon and a bare server take turns.
 //
 //   fetch_load [--connections N] [--seconds S] [--rounds R]
 
@@ -20,7 +20,7 @@ std::string request_to(const hocket::ServerProcess& server, bool has_body) {
          (has_body ? "" : "If-None-Match: " + server.etag() + "\r\n") + "\r\n";
 }
 
-/// The bytes of one response; all that follow are alike.
+/// Returns the size of one response; all later ones have the same.
 std::size_t response_bytes(hocket::Connections& clients, std::string_view request, bool has_body) {
   constexpr std::string_view kLength = "Content-Length: ";
   clients.send(0, request);

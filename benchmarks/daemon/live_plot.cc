@@ -1,9 +1,9 @@
-// Draws what the iterations of jobs took, and what live tuning did meanwhile, as an SVG.
+// Plots the iteration times of jobs and the changes that live tuning made meanwhile, as an SVG.
 //
 //   live_plot --title TITLE --out FILE.svg --job NAME=PREFIX … [--mark ITERATION=TEXT]
 //
-// Reads PREFIX.ns (HOCKET_ITERATIONS: nanoseconds, one a line) and, where it is there, PREFIX.txt:
-// what the job printed ("step 41: kept, …"). Prints the total and the last iterations of each.
+// Reads PREFIX.ns (HOCKET_ITERATIONS: nanoseconds, one per line) and, if it exists, PREFIX.txt, the
+// job's output ("step 41: kept, …"). Prints the total time and the last iterations of each job.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Change {
 struct Job {
   std::string name;
   std::vector<double> iteration_ms;
-  std::vector<Change> changes;  ///< that were kept
+  std::vector<Change> changes;  ///< changes that were kept
 };
 
 std::pair<std::string, std::string> split(const std::string& text) {
@@ -56,7 +56,7 @@ Job read_job(const std::string& option) {
   return job;
 }
 
-/// Running medians of 5: single hiccups hide what the job does.
+/// Returns running medians of 5, since single outliers would hide the trend.
 std::vector<double> smoothed(const std::vector<double>& values) {
   std::vector<double> result;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the load programs share: connections that wait in one epoll, and the summary of what was
-// measured. For one thread.
+// Functions shared by the load programs: connections waiting in one epoll, and a summary of
+// measurements. For one thread.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace hocket {
 
-/// Connections to a port of loopback, each with a number.
+/// Numbered connections to a port of the loopback interface.
 class Connections {
  public:
   Connections(std::uint16_t port, std::size_t count);
@@ -22,9 +22,9 @@ class Connections {
 
   std::size_t size() const { return sockets_.size(); }
   void send(std::size_t number, std::string_view text);
-  /// What is there, through the next receive(); empty: nothing now.
+  /// Returns the data received so far; empty if there is none now. Valid until the next receive().
   std::string_view receive(std::size_t number);
-  /// Those that have something, as soon as one has.
+  /// Blocks until at least one connection has data, and returns all that have.
   const std::vector<std::size_t>& wait();
 
  private:
@@ -34,7 +34,7 @@ class Connections {
   std::string buffer_;
 };
 
-/// "median (least to most)".
+/// Formats values as "median (least to most)".
 std::string spread_text(const std::vector<double>& values, int digits);
 
 }  // namespace hocket

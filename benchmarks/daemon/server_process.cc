@@ -40,7 +40,7 @@ std::string event_data() {
   return data;
 }
 
-/// A configuration that says when it was pushed, in fields that hocket keeps and ignores.
+/// Returns a configuration with the time of its push, in fields that hocket keeps and ignores.
 nlohmann::json dated_config() {
   nlohmann::json config = to_json(ScheduleConfig{});
   config["published_ns"] = monotonic_ns();
@@ -52,7 +52,7 @@ void report_port(int answers, std::uint16_t port) {
   HOCKET_CHECK(write(answers, &port, sizeof port) == sizeof port, "the parent waits for it");
 }
 
-/// Calls `publish` for each byte of the parent, until there is none.
+/// Calls `publish` for each byte from the parent, until the end of file.
 template <class Publish>
 void follow(int commands, Publish publish) {
   for (char command; read(commands, &command, 1) == 1;) publish();
@@ -130,7 +130,7 @@ ServerProcess::ServerProcess(ServerKind kind) {
   watch_target_ = "/v1/watch?key=" + key;
   client_ = std::make_unique<HttpClient>(
       DaemonAccess{.address = {.tls = false, .host = "127.0.0.1", .port = port_}});
-  // From here on the daemon tells watchers of the key's versions.
+  // From here on, the daemon reports the key's versions to watchers.
   const auto waited =
       client_->send({.target = target_ + "?wait=1", .headers = {{"If-None-Match", etag()}}},
                     deadline_after_ns(10'000'000'000));

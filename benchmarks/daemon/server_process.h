@@ -1,8 +1,7 @@
 #pragma once
 
-// The servers that the load programs measure, each as a process of its own: hocket's daemon over a
-// store on disk, and a bare server that does the least that could be called serving. For one
-// thread.
+// The servers that the load programs measure, each in a process of its own: hocket's daemon with a
+// store on disk, and a minimal bare server. For one thread.
 
 #include <sys/types.h>
 
@@ -20,8 +19,8 @@ const char* to_string(ServerKind kind);
 
 inline constexpr std::size_t kBodyBytes = 600;
 
-/// Both answer a GET with about kBodyBytes, or with 304 when it carries If-None-Match: etag(), and
-/// stream events.
+/// A server process. Both kinds stream events, and answer a GET with about kBodyBytes, or with 304
+/// when it carries If-None-Match: etag().
 class ServerProcess {
  public:
   explicit ServerProcess(ServerKind kind);
@@ -30,19 +29,19 @@ class ServerProcess {
   ~ServerProcess();
 
   std::uint16_t port() const { return port_; }
-  /// Of the GET, and of the stream.
+  /// Targets of the GET and of the event stream.
   const std::string& target() const { return target_; }
   const std::string& watch_target() const { return watch_target_; }
-  /// Of the first version.
+  /// Returns the entity tag of the first version.
   std::string etag() const { return "\"1\""; }
 
-  /// Sends an event of about kBodyBytes to all watchers. In it the text kPublishedAt is followed by
-  /// the time of publishing in nanoseconds of the monotonic clock. To the daemon it is a push, so
-  /// the time includes that of the store.
+  /// Sends an event of about kBodyBytes to all watchers. It contains kPublishedAt, followed by the
+  /// time of publishing in nanoseconds of the monotonic clock. For the daemon an event is a push,
+  /// so the time includes that of the store.
   void publish();
   static constexpr const char* kPublishedAt = "\"published_ns\":";
 
-  /// The largest memory that the process has had resident.
+  /// Returns the largest resident memory of the process so far.
   double peak_memory_mb() const;
 
  private:
@@ -50,13 +49,14 @@ class ServerProcess {
   int commands_ = -1;
   std::uint16_t port_ = 0;
   std::string target_ = "/", watch_target_ = "/watch";
-  std::unique_ptr<HttpClient> client_;  ///< of the daemon
+  std::unique_ptr<HttpClient> client_;  ///< client of the daemon
 };
 
-/// Lets this process, and those it starts, open as many files as the system lets; how many.
+/// Raises the limit on open files of this process and its children to the maximum allowed; returns
+/// it.
 std::size_t raise_open_files();
 
-/// Nanoseconds of the clock that all processes share.
+/// Returns the time of the monotonic clock that all processes share.
 std::int64_t monotonic_ns();
 
 }  // namespace hocket

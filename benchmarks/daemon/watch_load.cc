@@ -1,5 +1,5 @@
-// How long a version takes to reach all watchers, and what memory they cost the server. hocket's
-// daemon and a bare server take turns.
+// Measures how long a version takes to reach all watchers, and the server's memory per watcher.
+// hocket's daemon and a bare server take turns.
 //
 //   watch_load [--watchers N] [--events E] [--rounds R]
 
@@ -21,7 +21,7 @@ struct Figures {
 };
 
 void subscribe(const hocket::ServerProcess& server, hocket::Connections& watchers) {
-  // What there is already is known.
+  // Last-Event-ID skips the existing versions.
   const std::string request = "GET " + server.watch_target() +
                               " HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
                               "Last-Event-ID: 1\r\n\r\n";
@@ -31,7 +31,8 @@ void subscribe(const hocket::ServerProcess& server, hocket::Connections& watcher
   }
 }
 
-/// Publishes one event and reads it from each connection, in milliseconds since it was published.
+/// Publishes one event and appends the time from its publication to its arrival on each connection,
+/// in milliseconds.
 void measure_event(hocket::ServerProcess& server, hocket::Connections& watchers,
                    std::vector<double>& times_ms) {
   server.publish();

@@ -1,6 +1,6 @@
 #pragma once
 
-// A kernel that does nothing, so that all it costs is its launch.
+// A kernel that does nothing, for measuring the cost of a launch. Any thread that uses the device.
 
 #include "core/base/result.h"
 #include "core/cuda/driver/device_driver.h"

@@ -1,15 +1,16 @@
-// What the executor adds to a kernel's launch on the host: steps of tasks that each launch an empty
-// kernel, against as many launches in a loop, in turns.
+// Measures what the executor adds to the host's cost of a kernel launch: steps of tasks that each
+// launch an empty kernel, and as many launches in a loop, in turn.
 //
 //   bin/gpu_enqueue                      a table
 //   bin/gpu_enqueue --json               the same as JSON
-//   bin/gpu_enqueue --trace              with the times of tasks, which a job has
-//   bin/gpu_enqueue --graphs             what the launch of a whole step as a graph takes the host
+//   bin/gpu_enqueue --trace              with the times of tasks, as in a job
+//   bin/gpu_enqueue --graphs             the host's cost of launching a whole step as a graph
 //
-// A task's time is that from when the executor's thread begins to issue a captured step to when it
-// has issued the last task, divided by the tasks; a launch's is that of a loop. Both are the host's
-// as long as a step fits into the queue of launches, which holds about 1000. Beside them stands
-// what a task takes until the last kernel's end. Exit status 1 where there is no device.
+// A task's time runs from the moment when the executor's thread begins to issue a captured step to
+// the moment when it has issued the last task, divided by the number of tasks; a launch's time is
+// that of a loop. Both are host times as long as a step fits into the queue of launches, which
+// holds about 1000. Also prints the time per task until the end of the last kernel. Exit status 1
+// if there is no device.
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -43,10 +44,11 @@ struct Options {
 struct Costs {
   std::vector<double> launch_ns, task_ns;
   std::vector<double> ended_ns;  ///< a task's share of the time to the end of the last
-  std::vector<double> step_ns;   ///< of whole steps: the submitter's time and the launch's
+  std::vector<double> step_ns;   ///< whole steps: time of the submitter and of the launch
 };
 
-/// What the executor's thread spends on so many tasks of a step. Read it when nothing runs.
+/// Time that the executor's thread spends on `tasks` tasks of a step. Read it only when nothing
+/// runs.
 class IssueTime final : public TaskMarker {
  public:
   IssueTime(const Clock& clock, int tasks) : clock_(clock), tasks_(tasks) {}
@@ -80,7 +82,7 @@ void require(const Result<void>& result) {
   if (!result) throw std::runtime_error(result.error().message);
 }
 
-/// What a loop of launches takes for each.
+/// Returns the time per launch in a loop of launches.
 double time_launches(DeviceDriver& driver, DeviceStream stream, int launches, const Clock& clock) {
   const std::int64_t begin_ns = clock.now_ns();
   for (int i = 0; i < launches; ++i) require(launch_empty_kernel(stream));
@@ -107,7 +109,7 @@ Result<Costs> measure(const Options& options) {
   Scheduler scheduler({.streams = options.streams,
                        .step_issue = options.graphs ? StepIssue::graph : StepIssue::tasks},
                       executor, {.trace = options.trace ? &trace : nullptr});
-  // As many chains as there are streams.
+  // As many chains as streams.
   std::vector<DataId> chains;
   for (int i = 0; i < options.streams; ++i) chains.push_back(scheduler.add_data());
   scheduler.begin_capture();

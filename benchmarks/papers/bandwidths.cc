@@ -29,7 +29,8 @@ double bound_ns(const StepDescription& step) {
   return static_cast<double>(overlap_bound_ns(costs));
 }
 
-/// 8,000,000 and 16,000,000 parameters.
+/// Returns ByteScheduler's default for all-reduce: parts of 8,000,000 and credit of 16,000,000
+/// parameters.
 ScheduleConfig documented_all_reduce_default() {
   return partition_and_credit_grid({32'000'000}, {2}).front();
 }
@@ -61,7 +62,7 @@ BandwidthComparison compare_bandwidths(const std::vector<BandwidthModel>& models
                                               {1, 2, 4, 8});
   BandwidthComparison comparison;
   comparison.ranks = ranks;
-  std::vector<std::vector<double>> times;  // of each row, of each of the grid
+  std::vector<std::vector<double>> times;  // by row, then by configuration of the grid
   for (const BandwidthModel& model : models) {
     for (const double gbit_per_second : kGbitPerSecond) {
       const StepDescription step = step_on(model, ranks, gbit_per_second);

@@ -1,10 +1,11 @@
-// ByteScheduler's published speeds, predicted on the simulator (docs/REPRODUCTIONS.md).
+// Predicts ByteScheduler's published speeds on the simulator (docs/REPRODUCTIONS.md).
 //
 //   bin/bytescheduler_paper [--steps DIR] [--json]
 //
-// Prints the published points against their predictions; how these depend on what the baseline is
-// taken for and on the credit window; which other overheads would explain what is left; both models
-// on one bandwidth; and a fixed configuration against a tuned one on links from 1 to 100 Gb/s.
+// Prints the published points and their predictions; how these depend on the reading of the
+// baseline and on the credit window; which other overheads would explain the remaining error; both
+// models on one bandwidth; and a fixed configuration against a tuned one on links from 1 to 100
+// Gb/s.
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -26,7 +27,7 @@ namespace {
 constexpr std::int64_t kMaxModelBytes = std::int64_t{16} << 30;
 
 struct Results {
-  std::vector<std::pair<std::string, std::vector<PredictedPoint>>> predictions;  // of each model
+  std::vector<std::pair<std::string, std::vector<PredictedPoint>>> predictions;  // by model
   std::vector<Variant> variants;
   std::vector<WindowErrors> windows;
   std::vector<OverheadFit> explanations;

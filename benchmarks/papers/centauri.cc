@@ -1,10 +1,10 @@
-// How much partitioned communication gains in simulation in the settings that Centauri names
+// Simulates the gain of partitioned communication in the settings that Centauri names
 // (docs/REPRODUCTIONS.md).
 //
 //   bin/centauri_paper [--json]
 //
-// GPT-3-like models under data, fully sharded and hybrid parallelism on 16 to 128 ranks: the
-// overlap that frameworks have by default against what the chooser picks.
+// Runs GPT-3-like models under data, fully sharded and hybrid parallelism on 16 to 128 ranks, and
+// compares the default overlap of frameworks with the chooser's configuration.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -23,18 +23,19 @@ namespace hocket {
 namespace {
 
 constexpr std::int64_t kRanksPerHost = 8;
-/// NVLink as NCCL's rings see it on an A100; latencies are of the link alone.
+/// Bandwidth of NVLink for NCCL's rings on an A100. Latencies are those of the links alone.
 constexpr LinkSpec kHostLink{.bytes_per_second = 230e9, .latency_ns = 0};
 constexpr std::int64_t kNetworkLatencyNs = 5000;
-/// As in PyTorch's DistributedDataParallel.
+/// The default of PyTorch's DistributedDataParallel.
 constexpr std::int64_t kDdpBucketBytes = 25 << 20;
-/// No window, and nothing is cut: collectives are queued as the framework gives them.
+/// Partition and credit without effect: collectives are queued uncut, as the framework submits
+/// them.
 constexpr std::int64_t kUncutBytes = std::int64_t{1} << 30;
 
 struct Setting {
   std::string parallelism, model;
   StepDescription step;
-  std::int64_t bucket_bytes = 0;  ///< of the baseline
+  std::int64_t bucket_bytes = 0;  ///< bucket size of the baseline
 };
 
 struct Row {
@@ -52,7 +53,7 @@ struct Row {
 
 std::vector<Setting> settings() {
   const GpuWork work;
-  // A host's ranks share one batch, which is as large as the ranks' would be.
+  // With tensor parallelism the ranks of a host share one batch, twice as large as a rank's.
   GpuWork shared = work;
   shared.sequences = 2 * work.sequences;
   return {{"DP", "GPT 1.3B", data_parallel_step(kGpt1_3B, work), kDdpBucketBytes},
@@ -74,7 +75,7 @@ ScheduleConfig framework(const Setting& setting, int channels) {
   return config;
 }
 
-/// The framework's overlap with the number of channels that suits it best.
+/// Runs the framework's overlap with the best number of channels for it, and the chooser.
 Row run(const Setting& setting, std::int64_t ranks, double network_gbit) {
   StepDescription step = setting.step;
   step.ranks = ranks;
@@ -98,7 +99,8 @@ Row run(const Setting& setting, std::int64_t ranks, double network_gbit) {
     row.baseline_channels = channels;
   }
   auto choice = choose_partition(step, framework(setting, row.baseline_channels),
-                                 {.tolerance = 0.001});  // here the simulator is the truth
+                                 // small, since the simulator is the reference here
+                                 {.tolerance = 0.001});
   HOCKET_CHECK(choice, "the chooser refuses the baseline");
   row.choice = std::move(*choice);
   return row;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kWholeTensors = 1 << 30;
 
-/// `layers` with what `overheads` add to their computation.
+/// Returns `layers` with the computation that `overheads` adds.
 std::vector<StepLayer> loaded(std::vector<StepLayer> layers, const Overheads& overheads,
                               std::int64_t partition_bytes) {
   for (StepLayer& layer : layers) {
@@ -72,7 +72,7 @@ StepDescription fifo_step(const std::vector<StepLayer>& layers, double bytes_per
                           .bytes = bytes,
                           .priority = 0,
                           .accesses = {update(gradient(i))}});
-    // A task of its own stream: it runs beside computation and pushes, one at a time.
+    // Pulls have a stream of their own: they run beside computation and pushes, one at a time.
     const double pull_ns =
         step.collective.alpha_ns + step.collective.beta_ns_per_byte * static_cast<double>(bytes);
     step.tasks.push_back(
@@ -86,7 +86,7 @@ ScheduleConfig fifo_config() {
   ScheduleConfig config;
   config.partition_bytes = kWholeTensors;
   config.credit_bytes = 16 * kWholeTensors;
-  config.streams = 2;  // computation, and pulls
+  config.streams = 2;  // for computation and for pulls
   config.order = CollectiveOrder::fifo;
   return config;
 }

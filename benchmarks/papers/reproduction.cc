@@ -11,8 +11,8 @@ namespace {
 constexpr double kBatchPerGpu = 32;
 constexpr std::int64_t kDefaultPartitionBytes = 4'000'000;
 
-/// The least value in (low, high] for which `reached` holds, halving `steps` times; `reached`
-/// holds from some value on, at the latest at `high`.
+/// Returns the least value in (low, high] for which `reached` holds, by halving `steps` times.
+/// `reached` must hold from some value on, at the latest at `high`.
 template <class Predicate, class Middle>
 double bisect(double low, double high, int steps, Middle middle, Predicate reached) {
   for (int i = 0; i < steps; ++i) {
@@ -46,7 +46,7 @@ double half(double low, double high) {
 struct Hypothesis {
   std::string_view name;
   double Overheads::*overhead;
-  double limit;  ///< the largest value that is tried
+  double limit;  ///< largest value to try
   std::string_view unit;
   double per_unit;
 };
@@ -57,7 +57,8 @@ constexpr std::array<Hypothesis, 4> kHypotheses{{
     {"computation is slower", &Overheads::compute_share, 0.5, "%", 0.01},
 }};
 
-/// Too much: the baseline cannot be reached any more, or the prediction is as slow as published.
+/// Finds the value at which the overhead is too large: the baseline can no longer be reached, or
+/// the prediction is as slow as published.
 double fit_overhead(const std::vector<StepLayer>& layers, const PublishedPoint& point,
                     const Hypothesis& hypothesis) {
   const auto with = [&](double value) {
@@ -75,7 +76,7 @@ double fit_overhead(const std::vector<StepLayer>& layers, const PublishedPoint& 
   return possible;
 }
 
-/// Forward and backward of a fifo_step().
+/// Returns the time of the forward and backward pass of a fifo_step().
 double compute_ns(const StepDescription& step) {
   double total_ns = 0;
   for (const StepTask& task : step.tasks) {
@@ -147,7 +148,7 @@ std::vector<StepLayer> tensors_of(const std::vector<StepLayer>& layers,
 
 std::optional<double> fit_bandwidth(const PublishedPoint& point,
                                     const std::function<StepDescription(double)>& baseline_on) {
-  constexpr double kLow = 1e7, kHigh = 1e14;  // bytes a second
+  constexpr double kLow = 1e7, kHigh = 1e14;  // bytes per second
   const double baseline_ns = point.step_ns(point.baseline_images_per_second);
   const auto fast_enough = [&](double bytes_per_second) {
     return static_cast<double>(iteration_ns(baseline_on(bytes_per_second), fifo_config())) <=

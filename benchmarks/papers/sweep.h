@@ -1,6 +1,6 @@
 #pragma once
 
-// The best of a grid of partition and credit sizes on the simulator. Pure.
+// Finds the best of a grid of partition and credit sizes on the simulator. Pure.
 
 #include <cstdint>
 #include <functional>
@@ -13,10 +13,11 @@ namespace hocket {
 
 inline constexpr std::int64_t MiB = 1 << 20;
 
-/// The predicted time of an iteration. `step` and `config` are valid.
+/// Returns the predicted time of an iteration. `step` and `config` must be valid.
 std::int64_t iteration_ns(const StepDescription& step, const ScheduleConfig& config);
 
-/// Every partition with credit for so many parts of it, the most urgent first.
+/// Returns every partition size with credit for each number of parts, with the most urgent part
+/// first.
 std::vector<ScheduleConfig> partition_and_credit_grid(
     const std::vector<std::int64_t>& partitions_bytes,
     const std::vector<std::int64_t>& credit_parts);
@@ -26,7 +27,7 @@ struct Tuned {
   std::int64_t iteration_ns = 0;
 };
 
-/// The first of the fastest of `configs`, each run on `step_under(config)`.
+/// Returns the first of the fastest `configs`, each run on `step_under(config)`.
 Tuned fastest(const std::vector<ScheduleConfig>& configs,
               const std::function<StepDescription(const ScheduleConfig&)>& step_under);
 

@@ -12,10 +12,10 @@ constexpr std::int64_t kVocabulary = 50'257;
 constexpr std::int64_t kBytesPerValue = 2;
 /// Adam reads and writes two moments, the weights and their copy, and reads the gradient.
 constexpr double kUpdateBytesPerParameter = 28;
-/// Of a gradient, that its computation may be divided into.
+/// Number of units into which the computation of a gradient may be divided.
 constexpr std::int64_t kGradientUnits = 64;
 
-/// Makes a step task by task.
+/// Builds a step task by task.
 class StepMaker {
  public:
   StepMaker(const TransformerSize& model, const GpuWork& work) : model_(model), work_(work) {
@@ -44,7 +44,7 @@ class StepMaker {
     return task;
   }
 
-  /// Of a layer: two operations a parameter and token.
+  /// Returns the time of a layer's forward pass: two operations per parameter and token.
   double forward_ns(std::int64_t parameters) const {
     return 2e9 * static_cast<double>(parameters * work_.sequences * work_.tokens) /
            work_.sustained_flops;
@@ -52,17 +52,18 @@ class StepMaker {
   double update_ns(double parameters) const {
     return 1e9 * kUpdateBytesPerParameter * parameters / work_.memory_bytes_per_second;
   }
-  /// Four projections of attention and two of the block behind it, four times as wide.
+  /// Returns the parameters of a layer: four projections in attention, and two in the MLP, which is
+  /// four times as wide.
   std::int64_t layer_parameters() const { return 12 * model_.width * model_.width; }
   std::int64_t embedding_parameters() const { return kVocabulary * model_.width; }
 
-  /// The embedding is layer 0.
+  /// Returns the number of layers; the embedding is layer 0.
   std::int64_t layers() const { return model_.layers + 1; }
   std::int64_t parameters_of(std::int64_t layer) const {
     return layer == 0 ? embedding_parameters() : layer_parameters();
   }
 
-  /// Rows of the gradient, whole or of one rank.
+  /// Returns the rows of a gradient, of the whole one or of a rank's share.
   static Dimension rows(DataId gradient, std::int64_t bytes) {
     return {.name = "rows",
             .kind = DimensionKind::outer,
@@ -88,7 +89,7 @@ class StepMaker {
   const GpuWork work_;
 };
 
-/// One piece of data a layer.
+/// Adds one piece of data per layer.
 std::vector<DataId> data_of_layers(StepMaker& maker, const std::string& name) {
   std::vector<DataId> data;
   for (std::int64_t i = 0; i < maker.layers(); ++i)
@@ -107,7 +108,7 @@ StepDescription data_parallel_step(const TransformerSize& model, const GpuWork& 
   const auto at = [](const std::vector<DataId>& data, std::int64_t layer) {
     return data[static_cast<std::size_t>(layer)];
   };
-  // Embedding takes no time, but its weights are multiplied with at the end.
+  // The embedding's lookup takes no time, but the output head multiplies with its weights.
   for (std::int64_t i = 0; i < layers; ++i) {
     maker.compute("forward", i, i == 0 ? 0 : maker.forward_ns(maker.layer_parameters()),
                   {read(at(weights, i)), update(activations)});
@@ -137,7 +138,7 @@ StepDescription fully_sharded_step(const TransformerSize& model, const GpuWork& 
   StepMaker maker(model, work);
   const auto weights = data_of_layers(maker, "weights");
   const auto gradients = data_of_layers(maker, "gradient");
-  // What is gathered of a layer takes the place of what was gathered two layers before.
+  // A gathered layer uses the memory of the layer gathered two before it.
   const DataId memory[] = {maker.data("memory 0"), maker.data("memory 1")};
   const DataId activations = maker.data("activations");
   std::int64_t gathered = 0;
@@ -154,7 +155,7 @@ StepDescription fully_sharded_step(const TransformerSize& model, const GpuWork& 
   const auto weights_of = [&](std::int64_t layer) {
     return weights[static_cast<std::size_t>(layer)];
   };
-  // The embedding is not scattered: it is used at both ends of the step.
+  // The embedding is not scattered, since it is used at both ends of the step.
   DataId next = gather("gather forward", 1);
   for (std::int64_t i = 1; i < layers; ++i) {
     const DataId place = next;
@@ -166,7 +167,7 @@ StepDescription fully_sharded_step(const TransformerSize& model, const GpuWork& 
                 {read(weights[0]), update(activations)});
   for (std::int64_t i = layers; i-- > 1;) {
     const DataId place = next;
-    // Before the gradients of this layer leave, so that it does not queue behind them.
+    // Submitted before the gradients of this layer, so that it does not queue behind them.
     if (i > 1) next = gather("gather backward", i - 1);
     maker.compute("backward", i, ns, {read(weights_of(i)), update(place), update(activations)});
     const DataId gradient = gradients[static_cast<std::size_t>(i)];
@@ -177,7 +178,7 @@ StepDescription fully_sharded_step(const TransformerSize& model, const GpuWork& 
   maker.compute("gradient", 0, 0, {read(activations), write(gradients[0])});
   maker.communicate("sum", 0, CollectiveKind::all_reduce, CollectiveGroup::world,
                     maker.embedding_parameters() * kBytesPerValue, gradients[0]);
-  // Of a layer each rank updates its share, which takes next to nothing.
+  // Each rank updates only its share of a layer, which takes almost no time.
   for (std::int64_t i = 0; i < layers; ++i) {
     const auto layer = static_cast<std::size_t>(i);
     maker.compute("update", i,
@@ -208,7 +209,7 @@ StepDescription tensor_parallel_step(const TransformerSize& model, const GpuWork
     return batch;
   };
   DataId last = maker.data("embedded");
-  /// Reads what the part before made, makes its own and sums it inside the host.
+  /// Reads the previous part's output, computes its own, and sums it inside the host.
   const auto run_part = [&](const std::string& name, std::int64_t layer, double ns) {
     const DataId made = maker.data(name + " " + std::to_string(layer));
     maker

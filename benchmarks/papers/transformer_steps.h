@@ -1,6 +1,6 @@
 #pragma once
 
-// Training steps of GPT-3-like models on a cluster, from their sizes alone. Pure.
+// Training steps of GPT-3-like models on a cluster, derived from their sizes. Pure.
 
 #include <cstdint>
 #include <string_view>
@@ -21,25 +21,25 @@ inline constexpr TransformerSize kGpt2_7B{"GPT 2.7B", 32, 2560};
 inline constexpr TransformerSize kGpt6_7B{"GPT 6.7B", 32, 4096};
 inline constexpr TransformerSize kGpt13B{"GPT 13B", 40, 5120};
 
-/// What is assumed of a GPU and of its share of the batch.
+/// Assumptions about a GPU and its share of the batch.
 struct GpuWork {
-  double sustained_flops = 140e12;  ///< a second: 45 % of an A100's in bfloat16
+  double sustained_flops = 140e12;  ///< per second: 45 % of an A100's peak in bfloat16
   double memory_bytes_per_second = 1.5e12;
-  std::int64_t sequences = 4;  ///< on a data-parallel rank
-  std::int64_t tokens = 2048;  ///< of a sequence
+  std::int64_t sequences = 4;  ///< per data-parallel rank
+  std::int64_t tokens = 2048;  ///< per sequence
 };
 
-/// Every rank has the whole model, and its gradients are summed over all.
+/// Returns a step in which every rank has the whole model, and gradients are summed over all ranks.
 StepDescription data_parallel_step(const TransformerSize& model, const GpuWork& work);
 
-/// Parameters, gradients and updates are scattered over all ranks. A layer's parameters are
-/// gathered for its forward and again for its backward, at most one layer ahead; its gradients are
-/// reduce-scattered.
+/// Returns a step in which parameters, gradients and updates are scattered over all ranks. A
+/// layer's parameters are gathered for its forward pass and again for its backward pass, at most
+/// one layer ahead; its gradients are reduce-scattered.
 StepDescription fully_sharded_step(const TransformerSize& model, const GpuWork& work);
 
-/// The ranks of a host divide each layer among them and sum its activations, twice forward and
-/// twice backward (Megatron-LM); gradients are summed between the hosts. `ranks_per_host` ranks
-/// share one batch.
+/// Returns a step in which the ranks of a host divide each layer among them and sum its
+/// activations, twice in the forward and twice in the backward pass (Megatron-LM); gradients are
+/// summed between the hosts. `ranks_per_host` ranks share one batch.
 StepDescription tensor_parallel_step(const TransformerSize& model, const GpuWork& work,
                                      std::int64_t ranks_per_host);
 

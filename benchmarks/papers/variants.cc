@@ -14,7 +14,7 @@ StepDescription duplex(const Layers& layers, double bytes_per_second) {
   return fifo_step(layers, bytes_per_second, {});
 }
 
-/// The first forward waits for the parameters of all.
+/// Makes the first forward wait for the parameters of all layers.
 StepDescription duplex_with_barrier(const Layers& layers, double bytes_per_second) {
   StepDescription step = duplex(layers, bytes_per_second);
   std::vector<Access>& first = step.tasks.front().accesses;

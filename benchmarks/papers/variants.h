@@ -1,6 +1,6 @@
 #pragma once
 
-// Other ways to read the published baseline than fifo_step(), and what they predict. Pure.
+// Alternative readings of the published baseline to fifo_step(), and their predictions. Pure.
 
 #include <array>
 #include <string_view>
@@ -10,14 +10,14 @@
 
 namespace hocket {
 
-/// Errors of the tuned schedule on each published point.
+/// Errors of the tuned schedule at each published point.
 struct Variant {
   std::string_view name;
   std::array<double, 3> vgg16{}, resnet50{};
 };
 
-/// As fifo_step(); with a barrier between iterations; and with push and pull as one transfer that
-/// holds the link once, which leaves nothing for parts to gain but their order.
+/// Returns the variants: fifo_step(); with a barrier between iterations; and with push and pull as
+/// one transfer that holds the link once, so that parts gain only by their order.
 std::vector<Variant> vary_baseline(const std::vector<StepLayer>& vgg16,
                                    const std::vector<StepLayer>& resnet50);
 

@@ -20,7 +20,7 @@ Levels powers(int lowest, int highest) {
   return levels;
 }
 
-/// The lattice of 1,144 settings that recorded sweeps of the scheduler's knobs have.
+/// Returns the lattice of 1,144 settings used by recorded sweeps of the scheduler's knobs.
 Space lattice(bool knobs) {
   const auto name = [&](const char* knob) { return knobs ? knob : std::string("x_") + knob; };
   return Space::make({{name("partition_bytes"), powers(16, 26), std::int64_t{1} << 22},
@@ -69,7 +69,7 @@ void measure_seed(const Space& space, std::size_t trials, std::uint64_t seed,
     const std::chrono::duration<double, std::milli> passed =
         std::chrono::steady_clock::now() - begin;
     if (!suggestion) break;
-    // The first also learns what was told at once.
+    // The first ask does not count: it also learns from all trials told before it.
     if (i > 0) times_ms.push_back(passed.count());
     tell(suggestion->params);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// How long the model-based search thinks about what to try next, on a space of four parameters.
+// Measures how long the model-based search takes to choose the next trial, on a space of four
+// parameters. One thread.
 
 #include <cstddef>
 #include <string>
@@ -10,14 +11,14 @@ namespace hocket {
 
 struct AskTimes {
   std::string space;
-  std::size_t trials = 0;  ///< that were told before
-  std::size_t asks = 0;    ///< that were measured
+  std::size_t trials = 0;  ///< trials told before
+  std::size_t asks = 0;    ///< measured asks
   double median_ms = 0, p99_ms = 0;
 };
 
-/// After 40 and after 400 trials of a smooth function with 3 % of noise: for a recorded sweep's
-/// lattice and for ranges, both unknown to the simulator, and for the lattice as the scheduler's
-/// knobs, which the simulator models; the last after 40 only.
+/// Measures asks after 40 and after 400 trials of a smooth function with 3 % noise: for the lattice
+/// of a recorded sweep and for ranges, both of which the simulator cannot model, and for the
+/// lattice of the scheduler's knobs, which it can; the last after 40 trials only.
 std::vector<AskTimes> measure_asks(std::size_t seeds);
 
 }  // namespace hocket

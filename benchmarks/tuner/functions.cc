@@ -18,8 +18,8 @@ using Point = std::vector<double>;
 
 struct Function {
   std::string name;
-  std::vector<std::pair<double, double>> ranges;  ///< of each coordinate
-  int levels = 0;                                 ///< of each coordinate, evenly spaced
+  std::vector<std::pair<double, double>> ranges;  ///< by coordinate
+  int levels = 0;                                 ///< evenly spaced, the same for each coordinate
   std::function<double(const Point&)> value;
 };
 
@@ -54,7 +54,7 @@ double hartmann6(const Point& x) {
 
 constexpr std::size_t kDimensions = 4;
 
-/// Where an instance of BBOB has its optimum, and how it is turned.
+/// Optimum and rotation of a BBOB instance.
 struct Instance {
   Point optimum = Point(kDimensions);
   std::vector<Point> rotation = std::vector<Point>(kDimensions, Point(kDimensions));
@@ -65,7 +65,7 @@ struct Instance {
     for (double& coordinate : optimum) {
       coordinate = std::uniform_real_distribution<double>(-4, 4)(random);
     }
-    // Gram-Schmidt on normal vectors leaves a rotation that prefers no direction.
+    // Gram-Schmidt on normal vectors yields a uniformly distributed rotation.
     for (std::size_t i = 0; i < kDimensions; ++i) {
       Point& row = rotation[i];
       for (double& coordinate : row) coordinate = normal(random);

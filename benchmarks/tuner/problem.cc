@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kClose = 0.02;
 
-/// FNV-1a.
+/// Returns the FNV-1a hash of `name`.
 std::uint64_t seed_of(const std::string& name) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

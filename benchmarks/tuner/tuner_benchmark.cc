@@ -1,15 +1,15 @@
-// The search methods against one another on recorded sweeps: the true regret of what they recommend
-// after 5, 8, 10, 15, 20 and 30 trials.
+// Compares the search methods on recorded sweeps: the true regret of their recommendations after 5,
+// 8, 10, 15, 20 and 30 trials.
 //
 //   bin/tuner_benchmark [TABLE.csv …] [--functions] [--methods model,tpe,random] [--seeds 24]
 //       [--trials 30] [--objective-column NAME] [--default a=1,b=2] [--json]
 //   bin/tuner_benchmark --ask-times [--seeds 24]
 //
-// The truth of TABLE.csv is TABLE.truth.csv beside it, where there is one, else the mean of what
-// was measured. With a step description TABLE.step.json beside it the method model runs a second
-// time, as model+step, with that as its prior. Each cell is the mean over the seeds of truth /
-// least truth − 1 in percent, its standard error, and the share of the seeds within 2 % of the
-// least. --ask-times shows how long an ask takes after 40 and 400 trials.
+// The truth of TABLE.csv is TABLE.truth.csv beside it, if it exists, and otherwise the mean of the
+// measurements. If there is a step description TABLE.step.json beside it, the method model runs a
+// second time, as model+step, with that description as its prior. Each cell is the mean over the
+// seeds of truth / least truth − 1 in percent, its standard error, and the share of the seeds
+// within 2 % of the least. --ask-times measures the time of an ask after 40 and 400 trials.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -99,7 +99,7 @@ nlohmann::json line_json(const Line& line) {
   return {{"table", line.problem}, {"method", line.method}, {"regret", std::move(checkpoints)}};
 }
 
-/// A method of `--methods`: one of the searches, or "process", the model without the simulator.
+/// Parses a method of `--methods`: a search method, or "process", the model without the simulator.
 Result<SearchOptions> search_options(const std::string& name) {
   if (name == "process") return SearchOptions{.simulate = false};
   const auto method = parse_search_method(name);

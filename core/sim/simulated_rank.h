@@ -51,7 +51,7 @@ class SimulatedRank {
   // by stream
   std::vector<Running> running;
   std::vector<std::uint32_t> free_streams;
-  double slowdown = 0;  // of computation, as of the last update
+  double slowdown = 0;  // slowdown of computation at the last update
   int free_channels = 0;
   std::uint64_t started_parts = 0;  // parts handed out by the plan
   std::uint64_t taken_parts = 0;    // those of them that have or had a channel

@@ -139,7 +139,7 @@ class SimulationRun {
   std::array<Link, kLinkTiers> links_;
   std::deque<Part> parts_;
   std::uint64_t first_part_ = 0;
-  std::vector<bool> part_lanes_;  // of the watched rank; true while in use
+  std::vector<bool> part_lanes_;  // lanes of the watched rank; true while in use
   std::deque<Launch> launches_;   // from finished_launches_ on
   std::uint32_t finished_launches_ = 0;
   std::vector<std::uint32_t> part_order_;

@@ -1,6 +1,6 @@
-/* The smallest job in C that hocket tunes: two ranks, which are processes. It asks for its
-   configuration, "trains" on it, says what each iteration took, and changes on both ranks when the
-   daemon has something better.
+/* A minimal job in C that hocket tunes: two ranks, each a process. It fetches its configuration,
+   "trains" with it, reports the time of each iteration, and changes the configuration on both ranks
+   when the daemon has a better one.
 
      bin/c_client                                               the default
      HOCKET_DAEMON=http://127.0.0.1:7077 bin/c_client 100000    tuned while it trains
@@ -66,7 +66,8 @@ static bool receive_all(int peer, void* bytes, size_t count) {
   return true;
 }
 
-/* The job's collective. A ballot is short: the socket takes it before the other rank reads. */
+/* The job's collective. A ballot is short enough for the socket's buffer, so both ranks may send
+   before they receive. */
 static bool all_reduce(int peer, float* values, float* others, size_t count) {
   if (!send_all(peer, values, count * sizeof *values)) return false;
   if (!receive_all(peer, others, count * sizeof *others)) return false;
@@ -74,7 +75,7 @@ static bool all_reduce(int peer, float* values, float* others, size_t count) {
   return true;
 }
 
-/* Stands for a training step: goes over the gradients one partition at a time. */
+/* Simulates a training step: writes the gradients, one partition at a time. */
 static void compute(int64_t partition_bytes) {
   static unsigned char gradient[kBlockBytes];
   for (int i = 0; i < kTensors; ++i) {
@@ -94,7 +95,7 @@ static int64_t now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Opens this rank's client: rank 0 asks, and tells the other. */
+/* Opens this rank's client. Rank 0 fetches the configuration and sends it to the other rank. */
 static hocket_client* open_client(int rank, int peer) {
   char config[kConfigBytes] = "";
   if (rank > 0 && !receive_all(peer, config, sizeof config)) return NULL;

@@ -12,14 +12,15 @@ constexpr const char* kCollectiveSource =
     "Collective: all-reduce over 16 ranks at 10 Gb/s, 0.908 ms + 7.40e-10 s/B, as measured in "
     "MG-WFBP (INFOCOM 2019) and DeAR (ICDCS 2023).";
 
-/// Parameters and the floating-point operations of a forward pass, a multiply-add being two.
+/// Number of parameters, and floating-point operations of a forward pass; a multiply-add counts as
+/// two.
 struct Layer {
   std::string name;
   std::int64_t parameters = 0;
   double flops = 0;
 };
 
-/// One row of the profile: megabytes, milliseconds at kProfileBatch.
+/// A row of the profile, in megabytes and milliseconds, at kProfileBatch.
 struct ProfileRow {
   const char* name;
   double megabytes, forward_ms, backward_ms;
@@ -44,18 +45,19 @@ constexpr std::array<ProfileRow, 16> kVgg16Profile{{
     {"fc8", 16.39, 0.4, 0.5},
 }};
 
-/// A convolution of `kernel`² on `out`² positions, for one image; its bias is not counted.
+/// Returns a convolution of `kernel`² on `out`² positions, for one image, without its bias.
 Layer convolution(std::string name, int kernel, int in_channels, int out_channels, int out) {
   const std::int64_t weights = std::int64_t{kernel} * kernel * in_channels * out_channels;
   return {std::move(name), weights, 2.0 * static_cast<double>(weights) * out * out};
 }
 
-/// The operations of a product with `weights` weights, on `times` vectors.
+/// Returns the operations of a product with `weights` weights on `times` vectors.
 double product_flops(std::int64_t weights, double times) {
   return 2.0 * static_cast<double>(weights) * times;
 }
 
-/// Operations of one image through VGG16 (Simonyan and Zisserman, 2014, configuration D).
+/// Returns the operations of one image through VGG16 (Simonyan and Zisserman, 2014, configuration
+/// D).
 double vgg16_flops() {
   double flops = product_flops(25088 * 4096 + 4096 * 4096 + 4096 * 1000, 1);
   int in = 3, size = 224;
@@ -69,8 +71,8 @@ double vgg16_flops() {
   return flops;
 }
 
-/// Nanoseconds that VGG16's profile gives to one operation of a forward pass, and to the share of
-/// the backward pass that belongs to it.
+/// Nanoseconds that VGG16's profile takes per operation of a forward pass, in the forward pass and
+/// in the backward pass.
 struct Rate {
   double forward_ns = 0, backward_ns = 0;
 };
@@ -124,7 +126,8 @@ StepDescription vgg16() {
   return step;
 }
 
-/// A convolution with the batch normalisation that follows it: a scale and a shift a channel.
+/// Returns a convolution followed by batch normalisation, which adds a scale and a shift per
+/// channel.
 Layer normalised(std::string name, int kernel, int in_channels, int out_channels, int out) {
   Layer layer = convolution(std::move(name), kernel, in_channels, out_channels, out);
   layer.parameters += 2 * out_channels;
@@ -169,8 +172,8 @@ StepDescription gnmt() {
   layers.push_back(lstm("encoder 3", width, source_tokens, 1));
   layers.push_back(lstm("encoder 4", width, source_tokens, 1));
   layers.push_back(lstm("decoder 1", width, target_tokens, 1));
-  // Normalised additive attention: query, key, a vector with bias and scale; a score and a sum for
-  // each pair of tokens.
+  // Normalised additive attention: query, key, and a vector with bias and scale; a score and a sum
+  // for each pair of tokens.
   layers.push_back({"attention", 2 * width * width + 2 * width + 1,
                     product_flops(width * width, source_tokens + target_tokens) +
                         product_flops(2 * width, source_tokens * target_tokens)});
@@ -184,11 +187,11 @@ StepDescription gnmt() {
                  128, layers);
 }
 
-/// The two halves of a transformer's block, for one sequence. Each has a layer normalisation.
+/// Adds the two halves of a transformer block, for one sequence. Each has a layer normalisation.
 void add_block(std::vector<Layer>& layers, const std::string& name, std::int64_t width,
                double tokens) {
   const std::int64_t attention = 4 * width * width, mlp = 8 * width * width;
-  // Beside the weights' products, each pair of tokens costs a score and a weighted sum.
+  // Besides the products with the weights, each pair of tokens costs a score and a weighted sum.
   layers.push_back({name + " attention", attention + 4 * width + 2 * width,
                     product_flops(attention, tokens) + product_flops(2 * width, tokens * tokens)});
   layers.push_back({name + " mlp", mlp + 5 * width + 2 * width, product_flops(mlp, tokens)});
@@ -202,7 +205,7 @@ StepDescription bert_large() {
     add_block(layers, "block " + std::to_string(block), width, tokens);
   layers.push_back({"pooler and next sentence", width * width + width + 2 * width + 2,
                     product_flops(width * width + 2 * width, 1)});
-  // Its matrix of words is the embedding's.
+  // Its output matrix is the embedding's.
   layers.push_back({"masked words", width * width + 3 * width + vocabulary,
                     product_flops(width * width + vocabulary * width, tokens)});
   return derived(

@@ -1,7 +1,7 @@
 #pragma once
 
-// The steps of well-known models: layers from the published architectures, compute times from the
-// published profile of one of them, VGG16. Pure.
+// Steps of well-known models: layers from the published architectures, and compute times derived
+// from the published profile of one of them, VGG16. Pure.
 
 #include <string>
 #include <vector>
@@ -15,10 +15,10 @@ struct ExampleStep {
   StepDescription step;
 };
 
-/// VGG16, ResNet50, GNMT, BERT-large and GPT-2 124M.
+/// Returns VGG16, ResNet50, GNMT, BERT-large and GPT-2 124M.
 std::vector<ExampleStep> example_steps();
 
-/// The text of the file of `step`.
+/// Returns the text of the file for `step`.
 std::string example_text(const StepDescription& step);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
-// Writes the step descriptions of this folder again.
+// Regenerates the step descriptions of this folder.
 //
-//   generate_steps [FOLDER]       FOLDER: where to; the current one by default
+//   generate_steps [FOLDER]       FOLDER: destination; the current folder by default
 
 #include <cstdio>
 #include <fstream>

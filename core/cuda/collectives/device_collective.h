@@ -62,7 +62,7 @@ class DeviceCollective {
   /// must destroy their groups in the same order.
   virtual Result<std::unique_ptr<DeviceCollective>> split(int group) = 0;
 
-  /// Returns the first error since of what was put into streams; unavailable when a rank is gone.
+  /// Returns an error of work that was put into streams; unavailable when a rank is gone.
   /// Never blocks.
   virtual Result<void> health() = 0;
 

@@ -5,8 +5,8 @@
 // NCCL's unique id over the existing connection between the hosts.
 //
 // The death of a peer on another host shows in health(), as far as its connection reports it. A
-// peer on the same host often goes unnoticed; then whoever waits for work that never ends finds out
-// (the limit of DeviceExecutor). abort() then ends what is in flight.
+// peer on the same host often goes unnoticed; then the caller must detect that work never ends
+// (DeviceExecutor's limit does). abort() then ends what is in flight.
 //
 // Equal pieces in the order of the ranks, or of the blocks that the ranks own
 // (core/step/rank_grid.h), use NCCL's reduce-scatter and all-gather. Other pieces use one reduction

@@ -15,7 +15,7 @@ namespace {
 /// Returns success, or the runtime's error with `what` as its context.
 Result<void> checked(const char* what, cudaError_t error) {
   if (error == cudaSuccess) return {};
-  cudaGetLastError();  // Otherwise a later call would report it.
+  cudaGetLastError();  // otherwise a later call would report it
   return failure(ErrorCode::unavailable, std::string(what) + ": " + cudaGetErrorString(error) +
                                              " (" + cudaGetErrorName(error) + ")");
 }

@@ -9,7 +9,7 @@ using Tensor = TensorGraph::Tensor;
 
 constexpr cudnnDataType_t kElement = CUDNN_DATA_BFLOAT16;
 
-/// The parts that both passes have.
+/// The operations shared by both passes.
 class AttentionGraph {
  public:
   AttentionGraph(const AttentionShape& shape, TensorGraph& graph)
@@ -31,13 +31,13 @@ class AttentionGraph {
   Tensor weights() { return graph_.between(weights_layout(shape_)); }
   Tensor row_numbers() { return graph_.between(statistics_layout(shape_)); }
 
-  /// query · keyᵀ, scaled.
+  /// Returns query · keyᵀ, scaled.
   Tensor scores(Tensor query, Tensor key_transposed);
-  /// `scores` where the key is not after the query, elsewhere −∞.
+  /// Returns `scores` where the key is not after the query, and −∞ elsewhere.
   Tensor causal(Tensor scores);
-  /// Σ over a head's columns of output · doutput.
+  /// Returns Σ over a head's columns of output · doutput.
   Tensor output_products(Tensor output, Tensor doutput);
-  /// The transpose of `weights`, as a factor of a product.
+  /// Returns the transpose of `weights`, as a factor of a product.
   Tensor transposed_factor(Tensor weights);
 
   const AttentionShape shape_;
@@ -93,7 +93,7 @@ Tensor AttentionGraph::output_products(Tensor output, Tensor doutput) {
       graph_.memory(attention_tensor::output_products, statistics_layout(shape_), CUDNN_DATA_FLOAT);
   graph_.pointwise(CUDNN_POINTWISE_MUL, {doutput, output}, products);
   graph_.reduce(CUDNN_REDUCE_TENSOR_ADD, products, sums);
-  // What cuDNN looks for has dropout's factor here, which is 1.
+  // The pattern that cuDNN looks for has dropout's factor here, which is 1.
   graph_.pointwise(CUDNN_POINTWISE_MUL, {sums, graph_.number(attention_tensor::one)}, kept);
   return kept;
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// Where attention's matrices lie in memory, as extents and strides in elements, for a kernel that
-// reads them where they are: the layouts of ops.h, per sequence, head, position and column.
+// Layouts of attention's matrices in memory, as extents and strides in elements per sequence, head,
+// position and column, for kernels that read them in place. The memory layouts are those of ops.h.
+// Pure.
 
 #include <array>
 #include <cstdint>
@@ -13,9 +14,9 @@
 
 namespace hocket {
 
-/// Element (b, h, t, c) is at Σ index · stride elements from the first.
+/// Element (b, h, t, c) is Σ index · stride elements from the first.
 struct HeadsLayout {
-  std::array<std::int64_t, 4> extents = {}, strides = {};  ///< sequence, head, position, column
+  std::array<std::int64_t, 4> extents = {}, strides = {};  ///< by sequence, head, position, column
   bool operator==(const HeadsLayout&) const = default;
 };
 
@@ -28,7 +29,8 @@ inline Result<void> validate(const AttentionShape& shape) {
                  " together: all must be positive, and the width a multiple of the heads");
 }
 
-/// One vector a head in rows of `row_elements`: the queries, keys or values of qkv, or y.
+/// Returns the layout of one vector per head in rows of `row_elements`: the queries, keys or values
+/// of qkv, or y.
 inline HeadsLayout heads_layout(const AttentionShape& shape, std::int64_t row_elements) {
   const std::int64_t head_width = shape.width / shape.heads;
   return {.extents = {shape.batch, shape.heads, shape.sequence, head_width},
@@ -43,31 +45,32 @@ inline HeadsLayout output_layout(const AttentionShape& shape) {
   return heads_layout(shape, shape.width);
 }
 
-/// Densely, `columns` numbers for each head and position.
+/// Returns a dense layout with `columns` numbers for each head and position.
 inline HeadsLayout dense_layout(const AttentionShape& shape, std::int64_t columns) {
   const std::int64_t head = shape.sequence * columns;
   return {.extents = {shape.batch, shape.heads, shape.sequence, columns},
           .strides = {shape.heads * head, head, columns, 1}};
 }
 
-/// One float for each head and position.
+/// Returns the layout of one float for each head and position.
 inline HeadsLayout statistics_layout(const AttentionShape& shape) {
   return dense_layout(shape, 1);
 }
 
-/// What each position gives to each other.
+/// Returns the layout of the attention weights: one number for each pair of positions.
 inline HeadsLayout weights_layout(const AttentionShape& shape) {
   return dense_layout(shape, shape.sequence);
 }
 
-/// The same memory with positions and columns exchanged.
+/// Returns the layout of the same memory with positions and columns exchanged.
 inline HeadsLayout transposed(HeadsLayout layout) {
   std::swap(layout.extents[2], layout.extents[3]);
   std::swap(layout.strides[2], layout.strides[3]);
   return layout;
 }
 
-/// From a row's first query to its first key, and from that to its first value.
+/// Returns the distance from a row's first query to its first key, and from that to its first
+/// value.
 inline std::int64_t qkv_part_elements(const AttentionShape& shape) {
   return shape.width;
 }

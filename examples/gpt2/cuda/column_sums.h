@@ -1,8 +1,8 @@
 #pragma once
 
-// Sums over the rows of a matrix in two stages: the rows are cut into chunks, whose sums become the
-// rows of a smaller matrix, which is summed in the same way. The chunks follow from the number of
-// rows alone, so the result is the same on every device.
+// Sums over the rows of a matrix in two stages: the rows are cut into chunks, and the sums of the
+// chunks become the rows of a smaller matrix, which is summed in the same way. The chunks depend
+// only on the number of rows, so the result is the same on every device. Threading as in kernels.h.
 
 #include <climits>
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace hocket::kernels {
 
 constexpr int kColumnWarps = 8;
 
-/// How rows are cut.
+/// The division of rows into chunks.
 struct RowChunks {
-  int count = 0, rows = 0;  ///< chunks, and the rows of each but the last
+  int count = 0, rows = 0;  ///< number of chunks, and rows of each but the last
 };
 
 constexpr RowChunks cut_rows(int rows) {
@@ -27,13 +27,13 @@ constexpr RowChunks cut_rows(int rows) {
   return {count, each};
 }
 
-/// Where the sums of a chunk go: the first `split` of them to `first`, the others to `second`.
+/// Destination of a chunk's sums: the first `split` of them go to `first`, the others to `second`.
 struct SumsOfChunks {
   float* first = nullptr;
   float* second = nullptr;
   int split = INT_MAX;
-  std::size_t stride = 0;  ///< from a chunk to the next, in `first`
-  bool add = false;        ///< to what is there
+  std::size_t stride = 0;  ///< elements from one chunk to the next, in `first`
+  bool add = false;        ///< adds to existing values
 
   __device__ void put(int chunk, int column, float sum) const {
     float& to = column < split ? first[chunk * stride + column] : second[column - split];
@@ -41,8 +41,8 @@ struct SumsOfChunks {
   }
 };
 
-/// A matrix whose columns are summed. A source adds what a row has for N columns from `column` on
-/// to its Terms sums of each of them.
+/// A matrix whose columns are summed. A source adds, for N columns from `column` on, a row's values
+/// to its Terms sums per column.
 template <class T>
 struct MatrixColumns {
   static constexpr int kTerms = 1;
@@ -57,9 +57,9 @@ struct MatrixColumns {
   }
 };
 
-/// Block x takes a chunk and block y 32·N columns, N each lane; the warps take turns at the rows,
-/// and their sums are added in the order of the warps. The sums of a chunk are those of the first
-/// term for all columns, then those of the next.
+/// Sums one chunk per block x and 32·N columns per block y, N per lane. The warps take rows in
+/// turn, and their sums are added in the order of the warps. A chunk's sums are those of the first
+/// term for all columns, followed by those of the next term.
 template <int N, class Source>
 __global__ void column_sums_kernel(Source source, int rows, int columns, int rows_of_chunk,
                                    SumsOfChunks sums_of_chunks) {
@@ -94,8 +94,8 @@ LaunchGrid column_sums_grid(int chunks, int columns) {
           .threads = kColumnWarps * kWarp};
 }
 
-/// Sums `source`; the sums of the chunks are in `scratch` in between, of which there is enough for
-/// Terms·columns floats a chunk.
+/// Sums `source`. `scratch` holds the sums of the chunks and must have room for Terms·columns
+/// floats per chunk.
 template <int N, class Source>
 Result<void> sum_columns(const char* name, const Source& source, int rows, int columns,
                          float* scratch, const SumsOfChunks& result, DeviceStream stream) {

@@ -1,4 +1,4 @@
-// What changes from step to step: counts, and the batch that is the turn of one.
+// State that changes from step to step: counts, and the batch of the current step.
 
 #include "examples/gpt2/cuda/device_values.h"
 #include "examples/gpt2/cuda/kernels.h"

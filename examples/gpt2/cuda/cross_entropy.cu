@@ -1,6 +1,6 @@
-// The loss: a block a row, which it reads twice: for the largest and the sum together (Milakov,
-// Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867, algorithm 3), then for
-// the gradient.
+// The loss: one block per row. It reads the row twice: once for the maximum and the sum together
+// (Milakov, Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867, algorithm
+// 3), then for the gradient.
 
 #include <cmath>
 
@@ -12,12 +12,12 @@ namespace {
 
 constexpr int kLossThreads = 512;
 
-/// The largest of some values, and the sum of e^(value − largest).
+/// The maximum of some values, and the sum of e^(value − maximum).
 struct Normalizer {
   float largest = -INFINITY, sum = 0;
 };
 
-/// Of a row of `count`, to all threads of the block.
+/// Returns the normalizer of a row of `count` values to all threads of the block.
 template <class T, int N>
 __device__ Normalizer normalizer_of_row(const T* row, int count) {
   __shared__ float per_warp[kLossThreads / kWarp];
@@ -47,7 +47,7 @@ __global__ void cross_entropy_kernel(CrossEntropyShape shape, const T* logits,
   const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * shape.columns;
   const T* row = logits + begin;
   const int target = targets[blockIdx.x];
-  // Before any thread writes, which may be to the same place.
+  // Read before any thread writes, since dlogits may be the same memory.
   const float of_target = threadIdx.x == 0 ? to_float(row[target]) : 0.0f;
   const Normalizer all = normalizer_of_row<T, N>(row, shape.vocabulary);
   if (threadIdx.x == 0) row_losses[blockIdx.x] = logf(all.sum) + all.largest - of_target;
@@ -66,7 +66,7 @@ __global__ void cross_entropy_kernel(CrossEntropyShape shape, const T* logits,
   }
 }
 
-/// One block.
+/// Computes the mean in one block.
 __global__ void mean_kernel(int count, const float* values, LossesOfSteps losses) {
   __shared__ double per_warp[kLossThreads / kWarp];
   double sum = 0;

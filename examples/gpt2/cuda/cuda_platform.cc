@@ -20,7 +20,7 @@
 namespace hocket {
 namespace {
 
-/// Sums between devices.
+/// Connects the devices of all ranks.
 Result<std::unique_ptr<DeviceCollective>> connect_devices(Collective& collective,
                                                           DeviceDriver& driver) {
   if (collective.world_size() == 1) return std::make_unique<SoleRankCollective>();
@@ -42,7 +42,7 @@ class CudaPlatform final : public Platform {
         capability_(std::move(capability)),
         device_(capability_.devices[static_cast<std::size_t>(device)]) {}
 
-  /// Before anything is put onto the device.
+  /// Opens the recorder. Call it before any work is put onto the device.
   Result<void> open_recorder(const std::string& level, const Warn& warn) {
     const auto parsed = cupti_level(level);
     if (!parsed) return failure(parsed.error().in("--profile-level"));

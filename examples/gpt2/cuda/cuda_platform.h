@@ -1,6 +1,7 @@
 #pragma once
 
-// A CUDA device to train on: cuBLASLt, cuDNN's attention where it is there, NCCL between ranks.
+// A platform on a CUDA device: cuBLASLt, cuDNN's attention where available, and NCCL between ranks.
+// One thread uses it.
 
 #include <memory>
 #include <optional>
@@ -11,13 +12,13 @@
 namespace hocket {
 
 struct CudaPlatformOptions {
-  std::optional<int> device = {};  ///< none: local_rank modulo how many there are
+  std::optional<int> device = {};  ///< empty: local_rank modulo the number of devices
   int local_rank = 0;
   ElementType type = ElementType::float32;
-  std::string profile_level = {};  ///< as PlatformOptions'
+  std::string profile_level = {};  ///< as in PlatformOptions
 };
 
-/// As open_platform().
+/// Opens the platform as open_platform() does.
 Result<std::unique_ptr<Platform>> open_cuda_platform(const CudaPlatformOptions& options,
                                                      Collective& collective, const Clock& clock,
                                                      const Warn& warn);

@@ -19,17 +19,18 @@
 namespace hocket {
 namespace {
 
-/// Older ones compute wrong gradients where a sequence is no multiple of 128 long.
+/// Oldest supported version: older ones compute wrong gradients unless the sequence is a multiple
+/// of 128 long.
 constexpr std::size_t kOldestVersion = 91600;
 
-/// At which parts of the workspace begin.
+/// Alignment of the workspace's parts.
 constexpr std::size_t kPartBytes = 256;
 
 std::size_t part_bytes(std::size_t bytes) {
   return (bytes + kPartBytes - 1) / kPartBytes * kPartBytes;
 }
 
-/// What qkv or its gradient consists of, in a first row.
+/// Addresses of the queries, keys and values in the first row of qkv or its gradient.
 struct QkvParts {
   QkvParts(const AttentionShape& shape, const void* qkv)
       : query(static_cast<const std::byte*>(qkv)),
@@ -38,7 +39,7 @@ struct QkvParts {
   const std::byte *query, *key, *value;
 };
 
-/// What there is for a shape.
+/// The plans for a shape.
 struct AttentionPlans {
   AttentionShape shape;
   CudnnPlan forward, backward;
@@ -47,7 +48,7 @@ struct AttentionPlans {
   std::size_t rows() const {
     return static_cast<std::size_t>(shape.batch) * shape.heads * shape.sequence;
   }
-  // The backward pass's workspace: cuDNN's own, and these.
+  // The backward pass's workspace holds cuDNN's own, followed by these parts.
   std::size_t products_at() const {
     return part_bytes(static_cast<std::size_t>(backward.workspace_bytes));
   }
@@ -84,7 +85,7 @@ class CudnnAttention final : public FusedAttention {
  public:
   CudnnAttention(DeviceDriver& driver, cudnnHandle_t handle) : driver_(driver), handle_(handle) {}
   ~CudnnAttention() override {
-    plans_.reset();  // before what they were made with
+    plans_.reset();  // before the handle they were made with
     cudnnDestroy(handle_);
   }
   CudnnAttention(const CudnnAttention&) = delete;

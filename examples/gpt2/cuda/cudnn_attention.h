@@ -1,6 +1,6 @@
 #pragma once
 
-// Attention with cuDNN's fused kernels, through its graph API (9.16 or newer).
+// Attention by cuDNN's fused kernels, through its graph API (9.16 or newer). One thread at a time.
 
 #include <memory>
 
@@ -10,10 +10,11 @@
 
 namespace hocket {
 
-/// For the device of `driver`, which must live as long; one thread at a time. The gradients have
-/// the same bits for the same input on devices for which cuDNN has such kernels (of compute
-/// capability 9.0, for example), for batch × heads × sequence² elements of workspace. Compiles
-/// kernels in prepare(), about a second each. unavailable with what cuDNN says.
+/// Opens cuDNN on the device of `driver`, which must outlive the result; one thread at a time. The
+/// gradients have the same bits for the same input on devices for which cuDNN has such kernels
+/// (compute capability 9.0, for example); these take batch × heads × sequence² elements of
+/// workspace. prepare() compiles kernels, about a second each. Returns unavailable with cuDNN's
+/// message.
 Result<std::unique_ptr<FusedAttention>> open_cudnn_attention(DeviceDriver& driver);
 
 }  // namespace hocket

@@ -56,7 +56,7 @@ Result<std::vector<CudnnDescriptor>> CudnnDescriptor::descriptors(
   }
   if (status != CUDNN_STATUS_SUCCESS)
     return failure(cudnn_error("cudnnBackendGetAttribute " + std::to_string(name), status));
-  // cuDNN leaves out those that do not work on the device.
+  // cuDNN leaves out descriptors that do not work on the device.
   descriptors.resize(static_cast<std::size_t>(std::min(count, filled)));
   return descriptors;
 }

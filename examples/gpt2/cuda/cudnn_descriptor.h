@@ -1,7 +1,7 @@
 #pragma once
 
-// Descriptors of cuDNN's graph API, whose attributes are set by name before they are final, and its
-// errors as values.
+// Descriptors of cuDNN's graph API, whose attributes are set by name before they are finalized, and
+// cuDNN's errors as values. Not thread-safe.
 
 #include <cudnn_graph.h>
 
@@ -16,7 +16,7 @@
 
 namespace hocket {
 
-/// unavailable, with what cuDNN says against `what`; `status` is not success.
+/// Returns unavailable with cuDNN's message for the call `what`. `status` must not be success.
 Error cudnn_error(std::string_view what, cudnnStatus_t status);
 
 /// Owns a descriptor; empty when default-constructed.
@@ -36,7 +36,7 @@ class CudnnDescriptor {
 
   cudnnBackendDescriptor_t get() const { return owned_; }
   Result<std::int64_t> integer(cudnnBackendAttributeName_t name) const;
-  /// Those of `type` that an attribute consists of.
+  /// Returns the descriptors of `type` that make up an attribute.
   Result<std::vector<CudnnDescriptor>> descriptors(cudnnBackendAttributeName_t name,
                                                    cudnnBackendDescriptorType_t type) const;
 
@@ -44,7 +44,7 @@ class CudnnDescriptor {
   cudnnBackendDescriptor_t owned_ = nullptr;
 };
 
-/// What cuDNN calls the type of an attribute of type T.
+/// cuDNN's name for the type of an attribute of type T.
 template <class T>
 inline constexpr cudnnBackendAttributeType_t kCudnnType = [] {
   static_assert(!sizeof(T), "no attribute has this type");
@@ -69,8 +69,8 @@ inline constexpr auto kCudnnType<cudnnReduceTensorOp_t> = CUDNN_TYPE_REDUCTION_O
 template <>
 inline constexpr auto kCudnnType<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
 
-/// Sets attributes one after another and makes the descriptor final. The first error is kept, and
-/// nothing is done after it.
+/// Sets attributes one after another and finalizes the descriptor. Keeps the first error and does
+/// nothing after it.
 class CudnnDescriptorBuilder {
  public:
   explicit CudnnDescriptorBuilder(cudnnBackendDescriptorType_t type);
@@ -88,7 +88,7 @@ class CudnnDescriptorBuilder {
   CudnnDescriptorBuilder& set_descriptors(cudnnBackendAttributeName_t name,
                                           std::span<const CudnnDescriptor> values);
 
-  /// Call it once, last.
+  /// Must be called once, last.
   Result<CudnnDescriptor> finalize();
 
  private:

@@ -6,7 +6,7 @@
 namespace hocket {
 namespace {
 
-/// cuDNN may load this many bytes at once.
+/// cuDNN may load up to this many bytes at once.
 constexpr std::int64_t kTensorAlignmentBytes = 16;
 
 CudnnDescriptorBuilder tensor_builder(std::int64_t id, const HeadsLayout& layout,
@@ -20,7 +20,7 @@ CudnnDescriptorBuilder tensor_builder(std::int64_t id, const HeadsLayout& layout
   return builder;
 }
 
-/// The engines that cuDNN proposes, the fastest first.
+/// Returns the engines that cuDNN proposes, the fastest first.
 Result<std::vector<CudnnDescriptor>> proposals(const CudnnDescriptor& graph,
                                                const CudnnDevice& device,
                                                cudnnBackendHeurMode_t mode) {
@@ -34,7 +34,7 @@ Result<std::vector<CudnnDescriptor>> proposals(const CudnnDescriptor& graph,
   return heuristics->descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 }
 
-/// Compiles the kernels.
+/// Builds a plan, which compiles its kernels.
 Result<CudnnPlan> plan_with(const CudnnDescriptor& config) {
   CudnnDescriptorBuilder builder(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   auto plan = builder.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config).finalize();

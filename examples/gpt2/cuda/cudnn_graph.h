@@ -1,7 +1,7 @@
 #pragma once
 
-// A graph of operations on tensors that cuDNN runs as one kernel, or as few, and the plan to run
-// it.
+// Builds a graph of tensor operations, which cuDNN runs as one kernel or few, and the plan that
+// runs it. Not thread-safe.
 
 #include <array>
 #include <cstddef>
@@ -17,14 +17,14 @@
 
 namespace hocket {
 
-/// What a plan is for: the device of `handle`, or, without one, what `properties` describe, so that
-/// plans can be made where there is no device.
+/// Target of a plan: the device of `handle`, or without a handle the device described by
+/// `properties`, so that plans can be made on machines without a device.
 struct CudnnDevice {
   cudnnHandle_t handle = nullptr;
   const CudnnDescriptor* properties = nullptr;
 };
 
-/// Operations on tensors, in the order in which they are named, with float32 arithmetic.
+/// Operations on tensors, in the order of the calls, with float32 arithmetic.
 class TensorGraph {
  public:
   /// A tensor of this graph.
@@ -33,32 +33,32 @@ class TensorGraph {
   };
   virtual ~TensorGraph() = default;
 
-  /// In memory; `id` tells it from others when the graph runs.
+  /// Adds a tensor in memory; `id` identifies it when the graph runs.
   virtual Tensor memory(std::int64_t id, const HeadsLayout& layout, cudnnDataType_t type) = 0;
-  /// A float of the host, of which a copy is taken when the graph is put into a stream.
+  /// Adds a float in host memory, which is copied when the graph is put into a stream.
   virtual Tensor number(std::int64_t id) = 0;
-  /// What need not be in memory.
+  /// Adds an intermediate tensor, which need not be in memory.
   virtual Tensor between(const HeadsLayout& layout, cudnnDataType_t type) = 0;
   Tensor between(const HeadsLayout& layout) { return between(layout, CUDNN_DATA_FLOAT); }
 
-  /// For each sequence and head.
+  /// Multiplies matrices for each sequence and head.
   virtual void multiply(Tensor a, Tensor b, Tensor product) = 0;
-  /// `y` is `mode` of x, of x and b, or of x, b and the condition t; what has one element on an
-  /// axis has it for all of y's.
+  /// Applies `mode` to x, to x and b, or to x, b and the condition t. An operand with one element
+  /// on an axis is broadcast along it.
   virtual void pointwise(cudnnPointwiseMode_t mode, std::initializer_list<Tensor> x_b_t, Tensor y,
                          cudnnDataType_t arithmetic) = 0;
   void pointwise(cudnnPointwiseMode_t mode, std::initializer_list<Tensor> x_b_t, Tensor y) {
     pointwise(mode, x_b_t, y, CUDNN_DATA_FLOAT);
   }
-  /// Each element of `y` is its own index on `axis`; `like` has y's extents.
+  /// Sets each element of `y` to its own index on `axis`; `like` has y's extents.
   virtual void index_on(std::int64_t axis, Tensor like, Tensor y) = 0;
-  /// Over the axes on which `y` has one element and `x` more.
+  /// Reduces `x` over the axes on which `y` has one element and `x` more.
   virtual void reduce(cudnnReduceTensorOp_t operation, Tensor x, Tensor y) = 0;
-  /// `y` is `x` with its last two axes exchanged.
+  /// Sets `y` to `x` with its last two axes exchanged.
   virtual void transpose(Tensor x, Tensor y) = 0;
 };
 
-/// Collects them for cuDNN. The first error is kept until finish().
+/// Collects the operations for cuDNN. Keeps the first error until finish().
 class CudnnGraph final : public TensorGraph {
  public:
   using TensorGraph::between;
@@ -78,12 +78,12 @@ class CudnnGraph final : public TensorGraph {
  private:
   Tensor add_tensor(CudnnDescriptorBuilder& builder);
   void add_operation(CudnnDescriptorBuilder& builder);
-  /// What an operation does, but not yet to which tensors; empty after an error.
+  /// Returns an operation without its tensors; empty after an error.
   CudnnDescriptor how_of(CudnnDescriptorBuilder& builder);
   void add_pointwise(CudnnDescriptorBuilder& how, std::initializer_list<Tensor> x_b_t, Tensor y);
 
   std::vector<CudnnDescriptor> tensors_, operations_;
-  std::int64_t next_between_ = 1000;  // these have ids, too, which nobody else uses
+  std::int64_t next_between_ = 1000;  // ids of intermediate tensors, used by nothing else
   Result<void> ok_;
 };
 
@@ -92,10 +92,11 @@ struct CudnnPlan {
   std::int64_t workspace_bytes = 0;
 };
 
-/// The first plan that cuDNN's heuristics propose and can make; unavailable where there is none.
+/// Returns the first plan that cuDNN's heuristics propose and can build; unavailable when there is
+/// none.
 Result<CudnnPlan> make_plan(CudnnGraph& graph, const CudnnDevice& device);
 
-/// Which memory a plan's tensors are when it runs.
+/// Maps a plan's tensors to memory when it runs.
 class CudnnBindings {
  public:
   struct Binding {
@@ -108,7 +109,7 @@ class CudnnBindings {
   void add(std::int64_t id, const void* memory) {
     HOCKET_CHECK(size_ < ids_.size(), "no graph here has as many tensors");
     ids_[size_] = id;
-    // cuDNN takes what it reads and what it writes in one list.
+    // cuDNN takes inputs and outputs in one list.
     memory_[size_++] = const_cast<void*>(memory);
   }
   std::span<const std::int64_t> ids() const { return std::span(ids_).first(size_); }
@@ -120,7 +121,7 @@ class CudnnBindings {
   std::size_t size_ = 0;
 };
 
-/// Puts the plan's work into the stream of `handle`; `bindings` need not outlive the call.
+/// Puts the plan's work into the stream of `handle`. `bindings` need not outlive the call.
 Result<void> run_plan(cudnnHandle_t handle, const CudnnPlan& plan, const CudnnBindings& bindings,
                       void* workspace);
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kIsUndivided = "a device's tasks are not divided";
 
-/// The executor reports what the body of a task throws.
+/// Throws on failure; the executor reports what the body of a task throws.
 void require(const Result<void>& result) {
   if (!result) throw std::runtime_error(result.error().message);
 }
@@ -39,7 +39,7 @@ DeviceStream stream() {
   return this_device_task().stream;
 }
 
-/// What a product that becomes `gradient` is added to.
+/// Returns the operand that a product stored in `gradient` is added to; null if it overwrites.
 const void* added_to(const BufferSlice& gradient, GradientPart part, const GradientPart& whole) {
   const bool adds = std::exchange(part.add, whole.add);
   HOCKET_CHECK(part == whole, "a device computes a gradient at once");
@@ -54,7 +54,7 @@ std::int64_t* address(const Count& count) {
   return static_cast<std::int64_t*>(count.memory);
 }
 
-/// To nearest, ties to even.
+/// Rounds to nearest, ties to even.
 std::uint16_t to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
@@ -82,7 +82,7 @@ DeviceBackend::DeviceBackend(const DeviceBackendParts& parts, ElementType type, 
     : parts_(parts), type_(type), setup_(setup), memory_(parts.driver) {}
 
 DeviceBackend::~DeviceBackend() {
-  // A device that has failed says so to the executor; here it is only left.
+  // Errors are ignored here: the executor reports a failed device.
   for (void* memory : kept_) (void)parts_.driver.free(memory, setup_);
   for (const Scratch& scratch : scratch_)
     if (scratch.memory) (void)parts_.driver.free(scratch.memory, setup_);
@@ -92,7 +92,7 @@ DeviceBackend::~DeviceBackend() {
 }
 
 void* DeviceBackend::allocate_bytes(std::size_t bytes) {
-  bytes = std::max(bytes, std::size_t{1});  // a rank may own nothing of what is sharded
+  bytes = std::max(bytes, std::size_t{1});  // A rank may own none of a sharded buffer.
   const auto memory = parts_.driver.allocate(bytes, setup_);
   if (!memory) throw std::bad_alloc();
   kept_.push_back(*memory);

@@ -1,12 +1,12 @@
 #pragma once
 
-// The model on a CUDA device: products of matrices by MatrixProducts, attention by FusedAttention
-// where there is one and by products of matrices elsewhere, all else by kernels.h. Parameters,
-// their gradients and moments are float32; with bfloat16, activations and the weights that products
-// read are that.
+// Runs the model on a CUDA device: matrix products by MatrixProducts, attention by FusedAttention
+// where available and otherwise by matrix products, everything else by kernels.h. Parameters, their
+// gradients and moments are float32; with bfloat16, activations and the weights that products read
+// are bfloat16.
 //
-// Activations live in DeviceMemory, which is allocated and freed in the order of the streams;
-// everything else stays.
+// Activations are in DeviceMemory, which allocates and frees in the order of the streams; all other
+// memory is permanent. Threading as in Backend.
 
 #include <functional>
 #include <memory>
@@ -28,21 +28,21 @@ namespace hocket {
 struct DeviceBackendParts {
   DeviceDriver& driver;
   MatrixProducts& products;
-  FusedAttention* attention = nullptr;  ///< for bfloat16; null: none
-  /// Called with why attention is made of products where there is a fused one.
+  FusedAttention* attention = nullptr;  ///< used for bfloat16; null: none
+  /// Called with the reason when attention uses products although a fused kernel is available.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 
 class DeviceBackend final : public Backend {
  public:
-  /// unavailable, with what the driver said.
+  /// Returns unavailable, with the driver's message.
   static Result<std::unique_ptr<DeviceBackend>> open(const DeviceBackendParts& parts,
                                                      ElementType type);
   ~DeviceBackend() override;
   DeviceBackend(const DeviceBackend&) = delete;
   DeviceBackend& operator=(const DeviceBackend&) = delete;
 
-  /// For the executor that runs the tasks.
+  /// Returns the memory for the executor that runs the tasks.
   DeviceMemory& memory() { return memory_; }
 
   ElementType element_type() const override { return type_; }
@@ -118,36 +118,37 @@ class DeviceBackend final : public Backend {
  private:
   DeviceBackend(const DeviceBackendParts& parts, ElementType type, DeviceStream setup);
 
-  /// Memory to stay.
+  /// Allocates permanent memory.
   void* allocate_bytes(std::size_t bytes);
   void* allocate_host_bytes(std::size_t bytes);
-  /// Memory that this stream's tasks scribble on, one after another. Allocates where a stream needs
-  /// more than before: not while a step is captured, since that has run in the same streams.
+  /// Returns scratch memory of the current stream, whose tasks use it one after another. Allocates
+  /// when a stream needs more than before; not during the capture of a step, since the step has run
+  /// in the same streams before.
   void* scratch(std::size_t bytes);
   std::int32_t* inputs(std::size_t batch) const { return tokens_ + 2 * batch * batch_tokens_; }
   std::int32_t* targets(std::size_t batch) const { return inputs(batch) + batch_tokens_; }
   void multiply(const MatrixProduct& product);
-  /// False where there is no kernel with such an epilogue.
+  /// Returns false if there is no kernel with such an epilogue.
   bool multiply_if_there(const MatrixProduct& product);
 
   const DeviceBackendParts parts_;
   const ElementType type_;
-  const DeviceStream setup_;  // for what is done while no task runs
+  const DeviceStream setup_;  // for work done while no task runs
   DeviceMemory memory_;
   std::int64_t memory_limit_bytes_ = 0;
-  std::optional<bool> fuses_attention_;  // once a block has asked
+  std::optional<bool> fuses_attention_;  // set when the first block asks
 
   std::vector<void*> kept_, kept_on_host_;
   struct Scratch {
     void* memory = nullptr;
     std::size_t bytes = 0;
   };
-  std::vector<Scratch> scratch_;  // by the number of the stream
+  std::vector<Scratch> scratch_;  // by stream
 
-  // Of each batch its inputs, then its targets:
+  // For each batch its inputs, followed by its targets:
   std::size_t batch_tokens_ = 0;
-  std::int32_t* drawn_ = nullptr;   // of the host: by index, then by step
-  std::int32_t* tokens_ = nullptr;  // on the device
+  std::int32_t* drawn_ = nullptr;   // host memory, by index, then by step
+  std::int32_t* tokens_ = nullptr;  // device memory
 };
 
 }  // namespace hocket

@@ -1,8 +1,8 @@
 #pragma once
 
-// What kernels share: packs of elements that are read and written at once, and reductions. All
-// arithmetic is in float32. A reduction adds in an order that is fixed by the numbers of the
-// threads.
+// Device functions shared by the kernels: packs of elements that are read and written at once, and
+// reductions. All arithmetic is in float32. A reduction adds in an order fixed by the thread
+// numbers. Device code; all threads of a warp or block call a reduction together.
 
 #include <cstddef>
 
@@ -20,7 +20,7 @@ __device__ inline int warp() {
   return static_cast<int>(threadIdx.x / kWarp);
 }
 
-/// N elements that lie one after the other, as wide as the device can load: up to 16 bytes.
+/// N contiguous elements, aligned for the widest load of the device: up to 16 bytes.
 template <class T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
   T values[N];
@@ -58,8 +58,8 @@ __device__ void store(const float (&values)[N], T* to) {
   *reinterpret_cast<Pack<T, N>*>(to) = pack;
 }
 
-/// The whole grid goes through `count` elements, N at a time and the rest one by one:
-/// body<M>(i) for the M elements from i on, where M is N or 1.
+/// Runs the whole grid over `count` elements, N at a time and the rest one by one: body<M>(i)
+/// handles the M elements from i on, where M is N or 1.
 template <int N, class Body>
 __device__ void for_elements(std::size_t count, const Body& body) {
   const std::size_t first = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -82,26 +82,26 @@ inline LaunchGrid elements_grid(std::size_t count, int n) {
   return {.x = blocks, .y = 1, .threads = kThreads};
 }
 
-/// The rows of a matrix, a warp each.
+/// A matrix is processed with one warp per row.
 constexpr int kRowsPerBlock = 4;
 
 inline LaunchGrid rows_grid(std::size_t rows) {
   return {.x = blocks_for(rows, kRowsPerBlock), .y = 1, .threads = kRowsPerBlock * kWarp};
 }
 
-/// That of this warp; it may be beyond the last.
+/// Returns the row of this warp, which may be beyond the last.
 __device__ inline std::size_t row_of_warp() {
   return static_cast<std::size_t>(blockIdx.x) * kRowsPerBlock + warp();
 }
 
-/// The lanes of a warp go through a row together: body(i) for each pack of N that begins before
-/// `end`.
+/// Runs the lanes of a warp together over a row: body(i) for each pack of N elements that begins
+/// before `end`.
 template <int N, class Body>
 __device__ void for_row(int end, const Body& body) {
   for (int i = lane() * N; i < end; i += kWarp * N) body(i);
 }
 
-/// The sum over the lanes, to all of them.
+/// Returns the sum over the lanes to all of them.
 template <class Value>
 __device__ Value warp_sum(Value value) {
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
@@ -117,12 +117,12 @@ __device__ inline float warp_max(float value) {
   return value;
 }
 
-/// Over a block of up to 32 warps, to all of its threads, all of which call. `per_warp` is shared
-/// memory, a value for each warp.
+/// Returns the sum over a block of up to 32 warps to all of its threads, all of which must call it.
+/// `per_warp` is shared memory with one value per warp.
 template <class Value>
 __device__ Value block_sum(Value value, Value* per_warp) {
   value = warp_sum(value);
-  __syncthreads();  // per_warp may be in use
+  __syncthreads();  // per_warp may still be in use
   if (lane() == 0) per_warp[warp()] = value;
   __syncthreads();
   const int warps = static_cast<int>(blockDim.x) / kWarp;

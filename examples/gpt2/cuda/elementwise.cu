@@ -1,5 +1,5 @@
-// The operations on elements: GELU, the residual connection, the optimiser's update, rounding. All
-// are bound by memory.
+// Elementwise operations: GELU, the residual connection, the optimiser's update, rounding. All are
+// bound by memory bandwidth.
 
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace hocket::kernels {
 namespace {
 
 // √(2/π) and the cubic coefficient of GELU's tanh form. 0.5·(1 + tanh(u)) is computed as the
-// logistic function of 2u, which is the same.
+// logistic function of 2u, which is equal.
 constexpr float kGeluScale = 0.7978845608f, kGeluCubic = 0.044715f;
 
 __device__ inline float gelu_logistic(float v) {
@@ -53,7 +53,7 @@ __global__ void residual_add_kernel(std::size_t count, const T* x, T* y) {
   });
 }
 
-/// What one update multiplies by.
+/// Factors of one update.
 struct AdamWFactors {
   double beta1, beta2;
   float rate, epsilon, keep, scale;
@@ -73,7 +73,8 @@ template <int N>
 __global__ void adamw_kernel(AdamWFactors f, const std::int64_t* updates, std::size_t count,
                              const float* gradients, float* parameters, float* first_moment,
                              float* second_moment, __nv_bfloat16* working_copy) {
-  __shared__ float corrections[2];  // of the bias, once a block: in double they take long
+  // bias corrections, computed once per block, since double precision is slow
+  __shared__ float corrections[2];
   if (threadIdx.x < 2) {
     const double beta = threadIdx.x == 0 ? f.beta1 : f.beta2;
     corrections[threadIdx.x] =

@@ -1,5 +1,5 @@
-// The embedding: a warp a row forward. Backward, the rows of one token are summed by one block, so
-// that no two add to the same place.
+// The embedding: one warp per row in the forward pass. In the backward pass, one block sums all
+// rows of a token, so that no two blocks add to the same place.
 
 #include "examples/gpt2/cuda/device_values.h"
 #include "examples/gpt2/cuda/kernels.h"
@@ -26,8 +26,8 @@ __global__ void embedding_forward_kernel(EmbeddingShape shape, const std::int32_
 
 constexpr int kTokenWarps = 8;
 
-/// Adds what `token` gets to `sums`, a warp's share of the rows from `begin` to `end`: the lanes
-/// look for it in 32 tokens at once, and then read each row that has it together.
+/// Adds the rows of `token` in a warp's share, `begin` to `end`, to `sums`. The lanes compare 32
+/// tokens at a time, then read each matching row together.
 template <class T, int N>
 __device__ void sum_rows_of_token(int begin, int end, std::int32_t token,
                                   const std::int32_t* tokens, int width, int column, const T* dy,
@@ -45,9 +45,9 @@ __device__ void sum_rows_of_token(int begin, int end, std::int32_t token,
   }
 }
 
-/// Block x is responsible for the token of row x where no row before has the same token; else it
-/// has nothing to do. Block y takes 32·N columns. The warps share the rows from x on among them,
-/// and their sums are added in the order of the warps.
+/// Block x handles the token of row x if no earlier row has the same token; otherwise it does
+/// nothing. Block y takes 32·N columns. The warps share the rows from x on, and their sums are
+/// added in the order of the warps.
 template <class T, int N>
 __global__ void embedding_backward_token_kernel(int rows, int width, const std::int32_t* tokens,
                                                 const T* dy, float* dtoken_table) {
@@ -57,7 +57,7 @@ __global__ void embedding_backward_token_kernel(int rows, int width, const std::
   bool seen = false;
   const int threads = kTokenWarps * kWarp;
   for (int row = static_cast<int>(threadIdx.x); row < first && !seen; row += 4 * threads) {
-    for (int ahead = 0; ahead < 4; ++ahead) {  // four loads on the way at once
+    for (int ahead = 0; ahead < 4; ++ahead) {  // four loads in flight at a time
       const int before = row + ahead * threads;
       seen |= before < first && tokens[before] == token;
     }
@@ -81,7 +81,7 @@ __global__ void embedding_backward_token_kernel(int rows, int width, const std::
   }
 }
 
-/// A warp a position.
+/// One warp per position.
 template <class T, int N>
 __global__ void embedding_backward_position_kernel(EmbeddingShape shape, const T* dy,
                                                    float* dposition_table, bool add) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// The seam to attention as one kernel, which never writes the matrix of weights to memory
+// Interface to attention as one kernel, which never writes the matrix of weights to memory
 // (FlashAttention; Dao et al., arXiv:2205.14135). Implementation: cuDNN (cudnn_attention.h). For
-// bfloat16; layouts are those of ops.h.
+// bfloat16, with the layouts of ops.h. One thread at a time.
 
 #include <cstddef>
 
@@ -16,12 +16,12 @@ class FusedAttention {
  public:
   virtual ~FusedAttention() = default;
 
-  /// Prepares for a shape; invalid_argument or unavailable where there is no kernel for it.
+  /// Prepares for a shape. Returns invalid_argument or unavailable when there is no kernel for it.
   virtual Result<void> prepare(const AttentionShape& shape) = 0;
-  /// What either pass of the shape that was prepared scribbles on.
+  /// Returns the size of the scratch memory of either pass, for the prepared shape.
   virtual std::size_t workspace_bytes() const = 0;
 
-  /// `statistics`: batch × heads × sequence floats, for the backward pass.
+  /// `statistics` has batch × heads × sequence floats, for the backward pass.
   virtual Result<void> forward(const void* qkv, float* statistics, void* y, void* workspace,
                                const DeviceTask& task) = 0;
   virtual Result<void> backward(const void* qkv, const float* statistics, const void* y,

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the kernels are written in, and how they are launched: CUDA where nvcc compiles, elsewhere
-// whatever has defined the same names before this is included. The tests have an emulation that
-// does; the sources of the kernels are the same for both.
+// The language of the kernels and their launch: CUDA where nvcc compiles, and elsewhere an
+// emulation that defines the same names before this header is included. The tests have such an
+// emulation; the kernels' sources are the same for both. Any thread that uses the device.
 
 #ifdef __CUDACC__
 #include <cuda_bf16.h>
@@ -25,12 +25,13 @@
 
 namespace hocket::kernels {
 
-/// x × y blocks of `threads` threads, a multiple of 32. y is at most 65,535.
+/// A grid of x × y blocks of `threads` threads, a multiple of 32. y is at most 65,535.
 struct LaunchGrid {
   unsigned x = 0, y = 1, threads = 0;
 };
 
-/// Puts `kernel` into the stream; nothing where there are no blocks. unavailable: "`name`: …".
+/// Puts `kernel` into the stream; does nothing if there are no blocks. Returns unavailable:
+/// "`name`: …".
 template <class... Parameters>
 Result<void> launch(const char* name, void (*kernel)(Parameters...), const LaunchGrid& grid,
                     DeviceStream stream, std::type_identity_t<Parameters>... arguments) {
@@ -42,7 +43,7 @@ Result<void> launch(const char* name, void (*kernel)(Parameters...), const Launc
   config.stream = cuda_stream(stream);
   const cudaError_t error = cudaLaunchKernelEx(&config, kernel, arguments...);
   if (error == cudaSuccess) return {};
-  cudaGetLastError();  // it would otherwise show in a later call
+  cudaGetLastError();  // otherwise a later call would report it
   return failure(ErrorCode::unavailable, std::string(name) + ": " + cudaGetErrorString(error) +
                                              " (" + cudaGetErrorName(error) + ")");
 #else
@@ -51,7 +52,7 @@ Result<void> launch(const char* name, void (*kernel)(Parameters...), const Launc
 #endif
 }
 
-/// Blocks for `count` things, `each` to a block.
+/// Returns the number of blocks for `count` items, `each` items per block.
 constexpr unsigned blocks_for(std::size_t count, std::size_t each) {
   return static_cast<unsigned>((count + each - 1) / each);
 }
@@ -63,9 +64,9 @@ inline bool are_aligned(std::initializer_list<const void*> buffers) {
   return true;
 }
 
-/// Calls body<T, N>(): T is the type of the elements, N how many of them a thread takes at a time.
-/// That is 16 bytes of them where all buffers are aligned to that and `width`, the length of a row,
-/// is a multiple of it; else 1.
+/// Calls body<T, N>(): T is the element type, N the number of elements a thread takes at a time. N
+/// makes 16 bytes if all buffers are aligned to 16 bytes and `width`, the length of a row, is a
+/// multiple of N; otherwise N is 1.
 template <class Body>
 Result<void> dispatch(ElementType type, std::size_t width,
                       std::initializer_list<const void*> buffers, const Body& body) {

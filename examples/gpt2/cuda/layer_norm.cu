@@ -1,5 +1,5 @@
-// Layer normalisation: a warp a row, which it reads two or three times, from the cache after the
-// first.
+// Layer normalisation: one warp per row, which it reads two or three times, from the cache after
+// the first.
 
 #include <cmath>
 
@@ -87,7 +87,7 @@ __global__ void layer_norm_backward_input_kernel(LayerNormShape shape, const T* 
   });
 }
 
-/// The gradients of gain and bias as sums over the rows.
+/// Source for the gradients of gain and bias, which are sums over the rows.
 template <class T>
 struct LayerNormColumns {
   static constexpr int kTerms = 2;

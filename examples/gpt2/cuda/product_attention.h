@@ -1,8 +1,8 @@
 #pragma once
 
-// Attention made of products of matrices, where there is no fused kernel (fused_attention.h): the
-// weights of all heads are kept in memory from the forward pass for the backward pass. Layouts are
-// those of ops.h.
+// Attention by matrix products, where there is no fused kernel (fused_attention.h): the forward
+// pass keeps the weights of all heads in memory for the backward pass. Layouts are those of ops.h.
+// One thread at a time.
 
 #include "core/base/result.h"
 #include "core/cuda/driver/element_type.h"
@@ -12,12 +12,13 @@
 
 namespace hocket {
 
-/// All of `type`. `weights`, and `dweights` to scribble on: batch × heads × sequence × sequence.
+/// Operands, all of `type`. `weights` and the scratch `dweights` are batch × heads × sequence ×
+/// sequence.
 struct AttentionOperands {
   void* qkv = nullptr;
   void* weights = nullptr;
-  void* y = nullptr;   ///< of the forward pass
-  void* dy = nullptr;  ///< of the backward pass, as all below
+  void* y = nullptr;   ///< for the forward pass
+  void* dy = nullptr;  ///< for the backward pass, as all members below
   void* dweights = nullptr;
   void* dqkv = nullptr;
 };
@@ -33,13 +34,13 @@ class ProductAttention {
 
  private:
   std::int64_t head_width() const { return shape_.width / shape_.heads; }
-  /// The matrices of one sequence, of all its heads, which lie beside each other: column `first`
-  /// onwards of rows of `row_stride` elements.
+  /// Describes the matrices of all heads of one sequence, which lie side by side, from column
+  /// `first` on of rows of `row_stride` elements.
   DeviceMatrix columns(void* values, int sequence, std::int64_t row_stride,
                        std::int64_t first) const;
-  /// The same of weights, one head's behind the other's.
+  /// Describes the matrices of weights of all heads of one sequence, one after another.
   DeviceMatrix square(void* values, int sequence) const;
-  /// 1/√(width of a head).
+  /// Returns 1/√(width of a head).
   float scale() const;
 
   MatrixProducts& products_;

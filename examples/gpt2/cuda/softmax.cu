@@ -1,5 +1,5 @@
-// The causal softmax of attention: a warp a row, which it reads three times, from the cache after
-// the first.
+// The causal softmax of attention: one warp per row, which it reads three times, from the cache
+// after the first.
 
 #include <cmath>
 

@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-/// What cannot be asked of a device.
+/// Returns invalid_argument for options that a device does not support.
 Result<void> check_device(const JobOptions& options) {
   if (options.device == "host") return {};
   if (!options.link.empty())

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the gpt2 program was asked to do: its arguments, with what the environment adds.
+// Options of the gpt2 program, from its arguments and the environment. For the thread of main().
 
 #include <cstdint>
 #include <optional>
@@ -25,27 +25,29 @@ struct JobOptions {
   std::string step;  ///< a file; empty: none
   std::string record;
   bool watch = false;
-  double explore = 0.03;  ///< share of the time
+  double explore = 0.03;  ///< share of training time
   bool profile_on_request = false;
-  std::string profile_level = "L1";  ///< of a device
-  /// What --profile-at and those beside it say; without a first step HOCKET_PROFILE does.
+  std::string profile_level = "L1";  ///< level for a device
+  /// Span from --profile-at and its companion options; without a first step, HOCKET_PROFILE
+  /// applies.
   ProfileSpan profiled{.first_step = -1, .steps = 10, .interleave = 0};
 };
 
-/// The exit status when there is nothing more to do: 0 after --help, 2 for arguments that were
-/// refused, both said.
+/// Parses the arguments. Returns the exit status when the program should end: 0 after --help, 2 for
+/// invalid arguments; both print a message.
 std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options);
 
-/// invalid_argument for what contradicts itself.
+/// Returns invalid_argument for contradictory options.
 Result<void> validate(const JobOptions& options);
 
-/// Whether every step has a ballot.
+/// Returns whether every step has a ballot.
 bool is_live(const JobOptions& options);
 
-/// Whether the job can be profiled on request. A recorded one has no observer to spare.
+/// Returns whether the job can be profiled on request. A recorded job cannot, since --record takes
+/// the scheduler's only observer.
 bool takes_requests(const JobOptions& options);
 
-/// What is recorded of a device; empty where nothing can be profiled.
+/// Returns the level at which a device is profiled; empty when nothing can be profiled.
 std::string level_to_profile(const JobOptions& options);
 
 }  // namespace hocket

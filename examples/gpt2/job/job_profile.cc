@@ -19,9 +19,9 @@
 namespace hocket {
 namespace {
 
-/// A round is a tiny all-reduce; the tightest ones count.
+/// Rounds of the clock exchange, each a tiny all-reduce; the tightest ones count.
 constexpr int kClockRounds = 64;
-/// Steps that are submitted after a span until it is over.
+/// Steps submitted after a span before it is over.
 constexpr std::int64_t kStepsAfter = 3;
 
 Result<void> write_trace(const RankTrace& trace, const std::string& path) {
@@ -46,7 +46,7 @@ struct Target {
   ProfileFolder folder;
 };
 
-/// On rank 0: where the profile goes.
+/// Opens the store and a folder for the profile, on rank 0.
 Result<Target> open_target(const Result<std::string>& store_path, const RunReport& report) {
   if (!store_path) return failure(store_path.error());
   auto store = open_store(*store_path);
@@ -56,15 +56,15 @@ Result<Target> open_target(const Result<std::string>& store_path, const RunRepor
   return Target{std::move(*store), std::move(*folder)};
 }
 
-/// Rank 0's text on every rank.
+/// Returns rank 0's text on every rank.
 Result<std::string> broadcast(Collective& collective, std::string text) {
   if (collective.rank() != 0) return collective.hear();
   if (auto ok = collective.tell(text); !ok) return failure(ok.error());
   return text;
 }
 
-/// The sum over the ranks, or rank 0's text on every rank, where nothing but all-reduces may be
-/// used: the executor of a training that goes on tells things of its own.
+/// Returns the sum over the ranks, or rank 0's text on every rank, using all-reduces only: the
+/// executor of a running training uses tell() and hear() itself.
 Result<float> sum_over_ranks(Collective& collective, float value) {
   if (auto ok = collective.all_reduce({&value, 1}, 0); !ok) return failure(ok.error());
   return value;
@@ -98,7 +98,7 @@ std::string summary_of(const ProfileRow& row, const ProfileFolder& folder,
   return text + cost;
 }
 
-/// On rank 0: all that the ranks have written, as a profile.
+/// Saves everything that the ranks have written as a profile. For rank 0.
 Result<ProfileRow> save_all(Target& target, const std::string& store_path, ProfileResult own,
                             const std::string& own_path, std::int64_t ranks,
                             const std::vector<std::vector<ClockRound>>& rounds,
@@ -194,7 +194,7 @@ JobProfile::JobProfile(Collective& collective, const Clock& clock, const Say& wa
 }
 
 void JobProfile::watch(Phase& phase, ProfileSpan span) {
-  // A scheduler counts its own steps.
+  // A phase's scheduler counts steps from 0.
   span.first_step = std::max(span.first_step - phase.first_step, std::int64_t{0});
   if (const auto ok = session_.start(span); !ok) warn_("no profile: " + ok.error().message);
   watch(phase);
@@ -209,7 +209,7 @@ void JobProfile::watch(Phase& phase) {
 void JobProfile::request(std::int64_t first_step, std::int64_t steps) {
   const auto ok = session_.start({.first_step = first_step, .steps = steps});
   if (!ok) return warn_("no profile: " + ok.error().message);
-  // The last step of the span ends within the two after it.
+  // The last step of the span ends within the two steps after it.
   due_ = first_step + steps + kStepsAfter;
 }
 
@@ -222,7 +222,8 @@ void JobProfile::save(const RunReport& report, const Result<std::string>& store_
   if (!have) return warn_("no profile: " + have.error().message);
   if (*have == 0) return;
   const bool is_first = collective_.rank() == 0;
-  // Rank 0's go into the profile; of other ranks it gets the trace alone.
+  // The profile keeps only rank 0's notes; other ranks contribute their trace alone, so they print
+  // theirs.
   if (own && !is_first) std::ranges::for_each(own->notes, warn_);
   Result<Target> target = failure(ErrorCode::not_found, "rank 0 has recorded nothing");
   if (is_first) {
@@ -240,7 +241,7 @@ void JobProfile::save(const RunReport& report, const Result<std::string>& store_
           " is missing in the profile: " + written.error().message);
     path.clear();
   }
-  // Behind it all ranks have written.
+  // After this exchange all ranks have written their traces.
   auto rounds = exchange_clocks(collective_, clock_, kClockRounds, 0);
   if (!rounds) {
     warn_("the ranks' clocks are not compared: " + rounds.error().message);

@@ -1,8 +1,8 @@
 #pragma once
 
-// A profile of some iterations of the job, in the store: every rank keeps what it ran and writes
+// Profiles some iterations of the job into the store: every rank records what it runs and writes
 // its trace, and rank 0 adds the profile (profiler/archive/save_profile.h). Every rank calls the
-// same functions in the same order, from one thread. Nothing that goes wrong here ends the job.
+// same functions in the same order, from one thread. No error here ends the job.
 
 #include <functional>
 #include <optional>
@@ -19,13 +19,13 @@
 
 namespace hocket {
 
-/// "at=100,iterations=20,interleave=5": from step 100 on, 20 iterations, in blocks of 5 with as
-/// many between them that are not profiled. Without `interleave` in one block; without
-/// `iterations` 10.
+/// Parses "at=100,iterations=20,interleave=5": 20 iterations from step 100 on, in blocks of 5
+/// separated by as many iterations that are not profiled. Without `interleave` there is one block;
+/// `iterations` defaults to 10.
 Result<ProfileSpan> parse_profile_span(std::string_view text);
 
-/// What rank 0 wants profiled, on every rank; nothing when it wants nothing. An error is the
-/// connection's.
+/// Returns rank 0's `span` on every rank; empty when rank 0 wants no profile. Errors are those of
+/// the connection.
 Result<std::optional<ProfileSpan>> agree_on_span(Collective& collective,
                                                  const std::optional<ProfileSpan>& span);
 
@@ -33,30 +33,30 @@ class JobProfile {
  public:
   using Say = std::function<void(const std::string&)>;
 
-  /// `device`, if not null, records this rank's device beside, and outlives this.
+  /// `device`, if not null, records this rank's device as well and must outlive this object.
   JobProfile(Collective& collective, const Clock& clock, const Say& warn,
              DeviceRecorder* device = nullptr);
 
-  /// Profiles `span`, whose steps are the training's, while `phase` runs, which is then watched by
-  /// this as well as by its trace sink. Before it runs.
+  /// Profiles `span`, counted in the training's steps, while `phase` runs, and adds itself as the
+  /// phase's observer and in front of its trace sink. Call it before the phase runs.
   void watch(Phase& phase, ProfileSpan span);
 
-  /// The same without a span: request() gives it while the phase runs.
+  /// Does the same without a span: request() provides it while the phase runs.
   void watch(Phase& phase);
 
-  /// Profiles `steps` steps of the phase from `first_step` on, the phase's first being 0. Every
-  /// rank calls it before it submits the first of them.
+  /// Profiles `steps` steps from `first_step` on, counted from 0 in the phase. Every rank must call
+  /// it before it submits the first of them.
   void request(std::int64_t first_step, std::int64_t steps);
-  /// Whether what was requested is over before step `step`, the same on every rank.
+  /// Returns whether the requested span is over before `step`; the same on every rank.
   bool is_due(std::int64_t step) const { return due_ == step; }
 
-  /// With nothing under way on the scheduler: writes the traces and, on rank 0, the profile of what
-  /// `report` says, into the store `store_path`, and says where it is. Does nothing when no rank
-  /// has recorded anything.
+  /// Writes the traces and, on rank 0, saves the profile with the metadata of `report` into the
+  /// store `store_path`, and says where it is. Nothing may be under way on the scheduler. Does
+  /// nothing when no rank has recorded anything.
   void save(const RunReport& report, const Result<std::string>& store_path, const Say& say);
 
  private:
-  /// Gives everything to two sinks.
+  /// Forwards every event to two sinks.
   class Both final : public TraceSink {
    public:
     void record(const TraceEvent& event) override {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What each group of parameters costs in a step, from a trace of the job: the input of the overlap
-// bound.
+// Computes the costs of each group of parameters in a step from a trace of the job, as input of the
+// overlap bound. Pure.
 
 #include <vector>
 
@@ -12,9 +12,9 @@
 
 namespace hocket {
 
-/// For each tensor of `workload`, the medians over the steps in `events` (without the first
-/// `warmup`) of its operations' times. Operations outside every group (batch, head, loss) count for
-/// the last, next to which they run. Communication is that of a ring over `world_size` ranks on
+/// Returns for each tensor of `workload` the medians of its operations' times over the steps in
+/// `events` from step `warmup` on. Operations outside every group (batch, head, loss) count for the
+/// last group, next to which they run. Communication is that of a ring over `world_size` ranks on
 /// `link`.
 std::vector<LayerCost> layer_costs(const std::vector<TraceEvent>& events, std::int64_t warmup,
                                    const Workload& workload, int world_size, const LinkSpec& link);

@@ -3,20 +3,20 @@
 //   bin/gpt2 --steps 20                                         one rank
 //   bin/hocket run --ranks 2 -- bin/gpt2 --link 500mbit         two ranks, emulated link
 //   bin/hocket tune -- bin/hocket run --ranks 2 -- bin/gpt2     tuned
-//   bin/hocket run --ranks 2 -- bin/gpt2 --profile step.json    what a step costs, for hocket
+//   bin/hocket run --ranks 2 -- bin/gpt2 --profile step.json    describe a step, for hocket
 //                                                               simulate and order=static
-//   HOCKET_STEP=step.json bin/hocket run --ranks 2 -- bin/gpt2  order=static follows it
-//   bin/hocket run --ranks 2 -- bin/gpt2 --record run.tape      decisions, for hocket tape
-//   bin/hocket run --ranks 2 -- bin/gpt2 --profile-at 5         iterations in the store's profiles;
+//   HOCKET_STEP=step.json bin/hocket run --ranks 2 -- bin/gpt2  use it for order=static
+//   bin/hocket run --ranks 2 -- bin/gpt2 --record run.tape      record decisions for hocket tape
+//   bin/hocket run --ranks 2 -- bin/gpt2 --profile-at 5         profile iterations into the store;
 //                                                               or HOCKET_PROFILE=at=5
-//   bin/gpt2 --micro-batches 4 --steps 20                       gradients of four batches a step
+//   bin/gpt2 --micro-batches 4 --steps 20                       four batches per step
 //   bin/hocket run --ranks 2 -- bin/gpt2 --shard-optimizer      each rank keeps half the moments
 //   bin/gpt2 --device cuda --precision bfloat16                 on a GPU
 //   HOCKET_DAEMON=http://127.0.0.1:7077 bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --watch
 //                                                               tuned while it trains
 //   bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --profile-on-request
 //                                                               without a daemon: `hocket profile`
-//                                                               asks through the store
+//                                                               sends requests through the store
 //
 // Prints, on rank 0:
 //
@@ -59,7 +59,7 @@ extern "C" char* openblas_get_config(void);
 namespace hocket {
 namespace {
 
-/// The collective that tasks use, and what it stands on.
+/// The collective that tasks use, and the objects it depends on.
 struct Network {
   std::unique_ptr<Collective> sockets;
   std::optional<LinkSpec> emulated;
@@ -105,7 +105,7 @@ Result<Topology> topology_of(const Network& network) {
   topology->world_size = network.sockets->world_size();
   if (grid.hosts() > 1 && grid.ranks_per_host > 1)
     topology->ranks_per_host = network.sockets->ranks_per_host();
-  const std::string openblas = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE …"
+  const std::string openblas = openblas_get_config();  // for example "OpenBLAS 0.3.21 NO_LAPACKE …"
   const auto begin = openblas.find(' ') + 1;
   topology->library_versions["openblas"] =
       openblas.substr(begin, openblas.find(' ', begin) - begin);
@@ -130,8 +130,8 @@ void warn(const std::string& message) {
 struct Measured {
   std::vector<TraceEvent> events;
   std::int64_t warmup = 0;  ///< steps in `events` that are not measured
-  ScheduleConfig config;    ///< the last one
-  double explored = 0;      ///< share of the time that trying others has cost
+  ScheduleConfig config;    ///< the last configuration
+  double explored = 0;      ///< share of the time spent on trying others
 };
 
 void say_live(const JobOptions& options, const std::string& line) {
@@ -140,7 +140,8 @@ void say_live(const JobOptions& options, const std::string& line) {
   std::fflush(to);
 }
 
-/// How a job listens that only waits to be profiled; rank 0's link goes to `watch`.
+/// Returns the live phase of a job that only accepts requests for profiles; `watch` receives rank
+/// 0's link.
 LivePhase requests_alone(const JobOptions& options, const RunReport& report, Watch& watch) {
   LivePhase live;
   const auto path = default_store_path();
@@ -155,7 +156,7 @@ LivePhase requests_alone(const JobOptions& options, const RunReport& report, Wat
   return live;
 }
 
-/// How the job is tuned while it trains; rank 0's link goes to `watch`.
+/// Returns the live phase of a job that is tuned while it trains; `watch` receives rank 0's link.
 Result<LivePhase> live_tuning(const JobOptions& options, const RunReport& report,
                               const FetchedConfig& fetched, const Training& training,
                               Watch& watch) {
@@ -188,7 +189,7 @@ Result<LivePhase> live_tuning(const JobOptions& options, const RunReport& report
   return live;
 }
 
-/// What the job is asked to profile, on rank 0.
+/// Returns the span that the job is to profile. For rank 0.
 std::optional<ProfileSpan> span_to_profile(const JobOptions& options) {
   const auto text = process_environment("HOCKET_PROFILE");
   if (options.profiled.first_step < 0 && (!text || text->empty())) return std::nullopt;
@@ -203,7 +204,7 @@ std::optional<ProfileSpan> span_to_profile(const JobOptions& options) {
   return std::nullopt;
 }
 
-/// The profile of the phase, if one is asked for or may be.
+/// Begins the profile of the phase, if one is requested or may be requested.
 Result<std::unique_ptr<JobProfile>> begin_profile(const JobOptions& options,
                                                   const Training& training, Phase& phase) {
   const bool asks = training.collective.rank() == 0;
@@ -221,7 +222,8 @@ Result<std::unique_ptr<JobProfile>> begin_profile(const JobOptions& options,
   return profile;
 }
 
-/// What rank 0 of a live phase watches: the whole run, and each iteration's activity.
+/// Rank 0's trace sink in a live phase: records the whole run and measures the activity of each
+/// iteration.
 class LiveTrace final : public TraceSink {
  public:
   void record(const TraceEvent& event) override {
@@ -254,14 +256,14 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
     if (!order) return failure(order.error());
     phase.options.static_order = std::move(order->parts);
     phase.first_step = order->from_step;
-    // A new phase begins with nothing under way.
+    // A new phase begins with nothing in flight.
     const std::int64_t left = phase.end_step - phase.first_step;
     if (phase.first_step > 0) measured.warmup = left > 2 ? 1 : 0;
   }
   LiveTrace trace;
   TraceRecorder& recorder = trace.recorder;
   phase.options.trace = &trace;
-  std::set<std::int64_t> before_pause;  // traced steps whose iteration has one in it
+  std::set<std::int64_t> before_pause;  // traced steps whose iteration contains a pause
   const auto iteration_ns = [&](std::int64_t step) -> std::optional<std::int64_t> {
     const std::int64_t traced = step - phase.first_step;  // each phase counts from 0
     const auto begin_ns = recorder.step_start_ns(traced);
@@ -319,7 +321,7 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
   return measured;
 }
 
-/// Trains all steps for a profile, which rank 0 writes.
+/// Trains all steps for a step description, which rank 0 writes.
 Result<void> profile(const JobOptions& options, const RunReport& report, const Training& training) {
   auto description = profile_step(training, report.config, options.training.steps);
   if (!description) return failure(description.error());
@@ -338,7 +340,7 @@ std::string describe(const ScheduleConfig& config) {
                      std::to_string(config.credit_bytes) + " B, " + std::to_string(config.streams) +
                      (config.streams == 1 ? " stream, " : " streams, ") +
                      std::string(to_string(config.order));
-  // What partitions steps, as far as it does.
+  // Lists the knobs that partition steps, if they have effect.
   const nlohmann::json values = knob_values(config);
   for (const std::string& name : changed_knobs(unpartitioned(config), config)) {
     const nlohmann::json& value = values.at(name);
@@ -348,7 +350,7 @@ std::string describe(const ScheduleConfig& config) {
   return text;
 }
 
-/// How the configuration partitions the job's steps is right, which can be seen before any runs.
+/// Checks that the configuration can partition the job's steps, before any step runs.
 Result<void> check_partition(Gpt2& model, const ScheduleConfig& config) {
   if (!is_partitioned(config)) return {};
   const auto partitioned = partition_step(record_step(model), config);
@@ -385,7 +387,7 @@ void print_summary(const JobOptions& options, const RunReport& report, const Gpt
   }
   std::printf("iteration %.2f ms ± %.2f (%zu measured), ", median(wall_ns) / 1e6,
               spread(wall_ns) / 1e6, wall_ns.size());
-  // Of steps that ran as a whole it is not known.
+  // Unknown for steps that ran as a whole.
   if (!exposed_ns.empty()) std::printf("exposed communication %.2f ms, ", median(exposed_ns) / 1e6);
   std::printf("%s\n", report.topology.link.starts_with("emulated")
                           ? ("emulated link " + report.topology.link.substr(9)).c_str()
@@ -403,7 +405,8 @@ void print_summary(const JobOptions& options, const RunReport& report, const Gpt
 Result<void> run(JobOptions options) {
   if (auto ok = validate(options); !ok) return ok;
   if (options.watch) {
-    // Before the ranks meet: a rank that leaves later makes the others fail for another reason.
+    // Checked before the ranks meet: if a rank left later, the others would fail for another
+    // reason.
     if (const auto daemon = daemon_to_watch(); !daemon) return failure(daemon.error());
   }
   if (auto ok = validate(options.model); !ok) return ok;

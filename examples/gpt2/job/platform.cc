@@ -29,7 +29,7 @@ class HostPlatform final : public Platform {
   HostBackend backend_;
 };
 
-/// The number in "cuda:N"; none for "cuda".
+/// Returns the number in "cuda:N"; empty for "cuda".
 Result<std::optional<int>> parse_cuda(const std::string& device) {
   if (device == "cuda") return std::nullopt;
   int number = 0;

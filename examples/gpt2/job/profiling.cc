@@ -18,12 +18,12 @@
 namespace hocket {
 namespace {
 
-/// The other size of parts in a profile.
+/// The second size of parts in a profile.
 constexpr std::int64_t kSmallPartBytes = 256 << 10;
-/// So many pieces computations have there, to measure what that costs.
+/// Number of pieces of a divided computation in a profile, to measure the cost of dividing.
 constexpr int kProfiledPieces = 4;
 
-/// Whether the tasks of both steps have the same kinds, sizes and numbers of accesses.
+/// Returns whether the tasks of both steps have the same kinds, sizes and numbers of accesses.
 bool same_tasks(const StepDescription& a, const StepDescription& b) {
   return std::ranges::equal(a.tasks, b.tasks, [](const StepTask& x, const StepTask& y) {
     return x.collective.has_value() == y.collective.has_value() && x.bytes == y.bytes &&
@@ -31,8 +31,8 @@ bool same_tasks(const StepDescription& a, const StepDescription& b) {
   });
 }
 
-/// `measured`, whose tasks are those of `submitted`, with what a measurement does not see of them:
-/// regions, micro-batches, dimensions, and what collectives do.
+/// Returns `measured`, whose tasks are those of `submitted`, with the properties that a measurement
+/// does not show: regions, micro-batches, dimensions and kinds of collectives.
 StepDescription with_places(StepDescription measured, const StepDescription& submitted) {
   std::vector<StepTask> tasks = submitted.tasks;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -51,7 +51,7 @@ StepDescription with_places(StepDescription measured, const StepDescription& sub
   return measured;
 }
 
-/// What `profiled` steps of the job are.
+/// Returns the description of the job's step from `profiled` steps.
 Result<StepDescription> describe(const Training& training,
                                  const std::vector<ProfiledStep>& profiled) {
   auto measured = describe_step(profiled);
@@ -59,7 +59,7 @@ Result<StepDescription> describe(const Training& training,
   const StepDescription submitted = record_step(training.model);
   HOCKET_CHECK(same_tasks(*measured, submitted), "a profile is of what the model submits");
   auto step = with_places(std::move(*measured), submitted);
-  step.channel_split = 0;  // TCP connections share a link
+  step.channel_split = 0;  // All TCP connections share one link.
   return step;
 }
 
@@ -71,8 +71,9 @@ std::vector<std::int64_t> collective_bytes(const StepDescription& step) {
   return bytes;
 }
 
-/// Runs `phase` and adds its steps to `profiled`, without the first, which a scheduler that divides
-/// computations learns from. One channel carries all parts, so that a part's time is its own.
+/// Runs `phase` and appends its steps to `profiled`, except the first, from which a scheduler that
+/// divides computations learns. One channel carries all parts, so that parts do not slow each
+/// other.
 Result<void> run_profiled(const Training& training, Phase phase,
                           std::vector<ProfiledStep>& profiled) {
   StepProfile profile;
@@ -92,13 +93,13 @@ Result<StepDescription> read_step(const std::string& path) {
   return step;
 }
 
-/// `description` as one of the job's step, if it is.
+/// Returns `description` with the job's places, if it describes the job's step.
 Result<StepDescription> fit(const Training& training, const StepDescription& description) {
   const StepDescription submitted = record_step(training.model);
   const StepDescription general = expand(description);
   const auto described = collective_bytes(general), of_job = collective_bytes(submitted);
   if (described == of_job) {
-    // One that was not measured on the job has no places but its own.
+    // A description that was not measured on the job keeps only its own places.
     return same_tasks(general, submitted) ? with_places(general, submitted) : description;
   }
   return failure(ErrorCode::invalid_argument,
@@ -122,7 +123,7 @@ Result<std::vector<std::uint32_t>> compute_order(const Training& training,
   return order;
 }
 
-/// Rank 0's `message` on every rank.
+/// Returns rank 0's `message` on every rank.
 Result<nlohmann::json> broadcast(Collective& collective, nlohmann::json message) {
   if (collective.rank() == 0) {
     if (auto ok = collective.tell(message.dump()); !ok) return failure(ok.error());
@@ -137,7 +138,7 @@ Result<nlohmann::json> broadcast(Collective& collective, nlohmann::json message)
 
 Result<StepDescription> profile_step(const Training& training, const ScheduleConfig& config,
                                      std::int64_t steps) {
-  // What is partitioned is another step than the one that is submitted.
+  // Uses the unpartitioned configuration, since a partitioned step differs from the submitted one.
   const ScheduleConfig whole = unpartitioned(config);
   ScheduleConfig small_parts = whole, divided = whole, grouped = whole;
   small_parts.partition_bytes = kSmallPartBytes;
@@ -201,7 +202,7 @@ Result<StaticOrder> find_static_order(const Training& training, const ScheduleCo
                                       const std::string& step_path, std::int64_t warmup,
                                       const std::function<void(const std::string&)>& warn) {
   Collective& collective = training.collective;
-  // Only rank 0 looks, so it says what the others do.
+  // Only rank 0 may look at its options, so it tells the others what to do.
   const auto profiles = broadcast(collective, step_path.empty());
   if (!profiles) return failure(profiles.error());
   StaticOrder result;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a training learns from its own steps: a step description, and from that the order of
-// collectives that order=static follows. Called like training.h: by every rank, in the same order.
+// Derives from a training's own steps a step description, and from that the order of collectives
+// for order=static. Called as training.h: by every rank, in the same order, from one thread.
 
 #include <cstdint>
 #include <functional>
@@ -15,31 +15,31 @@
 
 namespace hocket {
 
-/// Trains steps 0 to `steps` to describe one: serial steps, then overlapped ones with `config`,
-/// both with parts of two sizes, and all on one channel; serial ones with their computations
-/// divided, for what each piece adds; and, where there are groups of ranks, overlapped ones in
-/// groups, again with parts of two sizes.
+/// Trains steps 0 to `steps` and describes one of them. Trains serial steps, then overlapped ones
+/// with `config`, both with parts of two sizes and all on one channel; serial ones with divided
+/// computations, to measure the cost of a piece; and, where there are groups of ranks, overlapped
+/// ones in groups, again with parts of two sizes.
 Result<StepDescription> profile_step(const Training& training, const ScheduleConfig& config,
                                      std::int64_t steps);
 
-/// Each of the up to seven kinds needs one step to warm up and one to measure.
+/// Least number of steps: each of up to seven kinds needs one to warm up and one to measure.
 inline constexpr std::int64_t kMinProfiledSteps = 14;
 
-/// Replaces the file `path` as a whole. unavailable when it cannot be written.
+/// Replaces the file `path`. Returns unavailable when it cannot be written.
 Result<void> write_step(const StepDescription& description, const std::string& path);
 
-/// The description in the file `path`, if it fits the job. Only while the model is not attached to
-/// anything that has unfinished tasks.
+/// Reads the description in the file `path` and checks that it fits the job. The model must not be
+/// attached to a submitter with unfinished tasks.
 Result<StepDescription> read_fitting_step(const Training& training, const std::string& path);
 
 struct StaticOrder {
-  std::vector<std::uint32_t> parts;  ///< as SchedulerOptions::static_order
-  std::int64_t from_step = 0;        ///< how many steps were trained to find it
+  std::vector<std::uint32_t> parts;  ///< has the format of SchedulerOptions::static_order
+  std::int64_t from_step = 0;        ///< number of steps trained to find it
 };
 
-/// What order=static follows: rank 0 computes it from the description in the file `step_path`, or,
-/// if that is empty, from a profile of the first `warmup` steps, which are trained here. Without a
-/// description that fits the job there is no order, and rank 0 calls `warn`.
+/// Returns the order for order=static. Rank 0 computes it from the description in the file
+/// `step_path`, or, if that is empty, from a profile of the first `warmup` steps, which are trained
+/// here. When no description fits the job, the order is empty and rank 0 calls `warn`.
 Result<StaticOrder> find_static_order(const Training& training, const ScheduleConfig& config,
                                       const std::string& step_path, std::int64_t warmup,
                                       const std::function<void(const std::string&)>& warn);

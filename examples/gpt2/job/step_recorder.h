@@ -1,6 +1,6 @@
 #pragma once
 
-// What a model submits in a step, as a step description without times: its tasks with their
+// Records the tasks that a model submits in a step as a step description without times: tasks with
 // regions, micro-batches and dimensions. So a configuration can be checked before anything runs,
 // and measured times get a structure (examples/gpt2/job/profiling.h). One thread.
 
@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// Runs nothing. Tasks that share a name get numbers, as in a profile.
+/// Runs nothing. Tasks that share a name are numbered, as in a profile.
 class StepRecorder final : public Submitter {
  public:
   explicit StepRecorder(const RankGrid& grid);
@@ -39,8 +39,8 @@ class StepRecorder final : public Submitter {
   std::map<std::string, int> repeats_;
 };
 
-/// A step of `model`, with what its micro-batches take of memory. Only while nothing submitted is
-/// unfinished; the model is to be attached anew.
+/// Returns a step of `model`, with the memory that its micro-batches take. Nothing submitted may be
+/// unfinished, and the model must be attached again afterwards.
 StepDescription record_step(Gpt2& model);
 
 }  // namespace hocket

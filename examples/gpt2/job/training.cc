@@ -11,7 +11,7 @@
 namespace hocket {
 namespace {
 
-/// Lets each collective run alone.
+/// Runs each collective alone.
 class SerialSubmitter final : public Submitter {
  public:
   explicit SerialSubmitter(Scheduler& scheduler) : scheduler_(scheduler), submitter_(scheduler) {}
@@ -39,7 +39,7 @@ class SerialSubmitter final : public Submitter {
  private:
   template <class Submit>
   void alone(Submit submit) {
-    // A failure is the scheduler's, and end_step() returns it.
+    // end_step() returns a failure of the scheduler.
     (void)scheduler_.synchronize();
     submit();
     (void)scheduler_.synchronize();
@@ -49,7 +49,7 @@ class SerialSubmitter final : public Submitter {
   SchedulerSubmitter submitter_;
 };
 
-/// Gives what the step before `step` took, now that both are done.
+/// Reports the iteration time of the step before `step`; both have finished.
 void report_iteration(const Phase& phase, std::int64_t step, LiveJob& live) {
   if (!phase.live->iteration_ns || step == phase.first_step) return;
   const auto ns = phase.live->iteration_ns(step - 1);
@@ -58,7 +58,7 @@ void report_iteration(const Phase& phase, std::int64_t step, LiveJob& live) {
                  phase.live->activity ? phase.live->activity(step - 1) : std::nullopt);
 }
 
-/// Captures a step, if the phase's are to be replayed; else null.
+/// Captures a step if the phase's steps are to be replayed; otherwise returns null.
 std::shared_ptr<Scheduler::Capture> capture_step(Gpt2& model, const Phase& phase,
                                                  bool runs_whole_steps, Scheduler& scheduler) {
   if (!runs_whole_steps || phase.config.step_issue != StepIssue::graph) return nullptr;
@@ -72,9 +72,10 @@ Result<void> run_steps(const Training& training, const Phase& phase, bool runs_w
                        Scheduler& scheduler, Submitter& submitter, LiveJob* live) {
   training.model.attach(submitter);
   const auto captured = capture_step(training.model, phase, runs_whole_steps, scheduler);
-  // The gradients of the last group come first, but not before the backward pass.
+  // The ballot follows the last group's gradients: the first to be computed, but not before the
+  // backward pass, so that the ballot does not count as the step's beginning.
   const DataId late = training.model.groups().back().gradients().id;
-  // end_step() lets some steps run ahead.
+  // end_step() lets up to kStepsAhead steps run ahead.
   std::int64_t done = phase.first_step;
   for (std::int64_t step = phase.first_step; step < phase.end_step; ++step) {
     training.model.draw(step);
@@ -106,7 +107,7 @@ Result<void> run_phase(const Training& training, const Phase& phase) {
   const std::unique_ptr<Executor> executor =
       training.make_executor ? training.make_executor()
                              : std::make_unique<HostExecutor>(training.collective, training.clock);
-  std::optional<LiveJob> live;  // outlives the tasks that it submits
+  std::optional<LiveJob> live;  // must outlive the tasks that it submits
   Scheduler scheduler(phase.config, *executor, phase.options);
   if (phase.live) {
     LiveJobOptions options = phase.live->options;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Trains a model in phases: each is a run of steps on a scheduler of its own, over one model and
-// one connection. Every rank calls the same functions in the same order, from one thread.
+// Trains a model in phases: each is a run of steps on a scheduler of its own, with the same model
+// and connection. Every rank calls the same functions in the same order, from one thread.
 
 #include <cstdint>
 #include <functional>
@@ -21,33 +21,33 @@
 
 namespace hocket {
 
-/// What all phases share.
+/// State shared by all phases.
 struct Training {
   Gpt2& model;
   Collective& collective;
   const Clock& clock;
-  /// Makes what runs the tasks of a phase; empty: a HostExecutor.
+  /// Creates the executor of a phase; empty: a HostExecutor.
   std::function<std::unique_ptr<Executor>()> make_executor = {};
   /// Records this rank's device in profiles; may be null.
   DeviceRecorder* recorder = nullptr;
-  /// Called for each step that is done.
+  /// Called for each finished step.
   std::function<void(std::int64_t)> step_done = [](std::int64_t) {};
 };
 
-/// How a phase is tuned while it trains.
+/// Live tuning of a phase while it trains.
 struct LivePhase {
   LiveJobOptions options = {};
-  DaemonLink* link = nullptr;  ///< rank 0's; null elsewhere
-  /// On rank 0: what a step that is done took, where that is known and counts.
+  DaemonLink* link = nullptr;  ///< rank 0's; null on other ranks
+  /// On rank 0: returns the iteration time of a finished step, if it is known and counts.
   std::function<std::optional<std::int64_t>(std::int64_t step)> iteration_ns = {};
-  /// On rank 0: how such a step was spent; empty: nobody measures it.
+  /// On rank 0: returns the activity in such a step; empty: it is not measured.
   std::function<std::optional<JobActivity>(std::int64_t step)> activity = {};
-  /// Asked on every rank before each step, counted from the phase's first: whether the training is
-  /// to pause there. All ranks answer alike. Empty: never.
+  /// Called on every rank before each step, counted from 0 in the phase: returns whether the
+  /// training pauses there. All ranks must return the same value. Empty: never.
   std::function<bool(std::int64_t step)> pauses = {};
-  /// Called on every rank in a pause, with nothing under way.
+  /// Called on every rank during a pause, with nothing under way.
   std::function<void()> paused = [] {};
-  /// Called on every rank when the phase has ended well.
+  /// Called on every rank when the phase has ended without an error.
   std::function<void(const LiveJob&)> done = [](const LiveJob&) {};
 };
 
@@ -55,23 +55,23 @@ struct Phase {
   ScheduleConfig config;
   std::int64_t first_step = 0, end_step = 0;
   SchedulerOptions options = {};
-  /// No computation beside communication: a collective waits for all that was submitted before it,
-  /// and all after it waits for it.
+  /// Runs no computation beside communication: a collective waits for everything submitted before
+  /// it, and everything after it waits for it.
   bool serial = false;
-  /// If not null, every rank's step has a ballot.
+  /// If not null, every step has a ballot on every rank.
   const LivePhase* live = nullptr;
 };
 
-/// Where the configuration asks for step_issue=graph, a device gets the phase's steps as graphs,
-/// as far as Scheduler::replay() and why_task_by_task() say.
+/// Trains the steps of `phase`. With step_issue=graph, a device runs them as graphs, subject to
+/// Scheduler::replay() and why_task_by_task().
 Result<void> run_phase(const Training& training, const Phase& phase);
 
-/// Why `phase` goes task by task on `ranks` ranks though its configuration asks for graphs; nothing
-/// where it does not ask, or gets them.
+/// Returns why `phase` runs task by task on `ranks` ranks although its configuration asks for
+/// graphs; empty when it does not ask for them or gets them.
 std::optional<std::string> why_task_by_task(const Phase& phase, bool on_device, int ranks);
 
-/// As run_phase, and writes what the plan decides to the file `path` (on rank r > 0: `path`.r).
-/// unavailable when the file cannot be written.
+/// Does what run_phase() does, and writes the plan's decisions to the file `path` (on rank r > 0:
+/// `path`.r). Returns unavailable when the file cannot be written.
 Result<void> run_recorded_phase(const Training& training, Phase phase, const std::string& path);
 
 }  // namespace hocket

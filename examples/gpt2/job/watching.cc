@@ -12,7 +12,7 @@ namespace hocket {
 namespace {
 
 std::string new_job_id() {
-  // Another process may have had this number.
+  // The time makes the id unique when a process id is reused.
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
   return "gpt2-" + std::to_string(getpid()) + "-" + std::to_string(now);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// The job's link to the daemon that HOCKET_DAEMON names, for a job that is tuned while it trains.
+// Connects a job that is tuned while it trains to the daemon named by HOCKET_DAEMON. For the thread
+// of main().
 
 #include <functional>
 #include <memory>
@@ -16,25 +17,25 @@
 
 namespace hocket {
 
-/// The daemon that HOCKET_DAEMON names. invalid_argument when it is unset or wrong, which every
-/// rank can see for itself.
+/// Returns the daemon that HOCKET_DAEMON names. Returns invalid_argument when it is unset or
+/// malformed, which every rank can detect for itself.
 Result<DaemonAccess> daemon_to_watch();
 
-/// This host's name, for people.
+/// Returns this host's name, for display.
 std::string host_name();
 
 struct Watch {
-  std::string job;  ///< the id under which the daemon knows it
+  std::string job;  ///< the job's id at the daemon
   std::unique_ptr<DaemonLink> link;
 };
 
-/// The link of a job that no daemon tunes: requests for profiles out of the store `store_path`.
+/// Returns the link of a job without a daemon: requests for profiles from the store `store_path`.
 Watch watch_store(const RunReport& report, const std::string& store_path,
                   const std::function<void(const std::string&)>& warn);
 
-/// Opens rank 0's link; it connects in the background. `report` says what the job is and runs with,
-/// `explore` which share of its time trying may cost. invalid_argument when HOCKET_DAEMON is unset
-/// or wrong.
+/// Opens rank 0's link, which connects in the background. `report` describes the job and its
+/// configuration; `explore` is the exploration budget, a share of the job's time. Returns
+/// invalid_argument when HOCKET_DAEMON is unset or malformed.
 Result<Watch> watch_daemon(const RunReport& report, const FetchedConfig& fetched, double explore,
                            const std::optional<StepDescription>& step,
                            const std::function<void(const std::string&)>& warn);

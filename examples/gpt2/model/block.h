@@ -1,7 +1,7 @@
 #pragma once
 
 // One pre-norm transformer block: x + attention(norm(x)), then x + MLP(norm(x)). Buffers given to
-// it must keep their place until the tasks have run. One thread submits.
+// it must not move until the tasks have run. One thread submits.
 
 #include <vector>
 
@@ -12,20 +12,20 @@
 
 namespace hocket {
 
-/// Gradients inside a block. Blocks take turns with two sets, so that the next block's backward
-/// pass need not wait for the weight gradients that still read this one's.
+/// Gradients inside a block. Blocks alternate between two sets, so that the next block's backward
+/// pass need not wait for weight gradients that still read this one's set.
 struct BlockGradients {
   BlockGradients(BufferAllocator& allocator, const Gpt2Config& config);
   void attach(Submitter& submitter);
   std::vector<Buffer*> buffers();
 
-  Buffer in;  ///< of the residual stream that entered the block
+  Buffer in;  ///< gradient of the residual stream that enters the block
   Buffer attention_normed, qkv, attended, attention_scratch;
-  Buffer middle;  ///< of the residual stream between attention and MLP
+  Buffer middle;  ///< gradient of the residual stream between attention and MLP
   Buffer mlp_normed, up;
 };
 
-/// What a block's forward pass leaves for its backward pass.
+/// Activations that a block's forward pass keeps for its backward pass.
 struct BlockActivations {
   BlockActivations(BufferAllocator& allocator, const Gpt2Config& config);
   void attach(Submitter& submitter);
@@ -39,19 +39,19 @@ struct BlockActivations {
 
 class Block {
  public:
-  /// For the micro-batch `of`, whose activations go to `kept`.
+  /// Creates the block for micro-batch `of`, with its activations in `kept`.
   Block(const Gpt2Config& config, ParameterGroup& attention, ParameterGroup& mlp,
         BlockActivations& kept, MicroBatch of);
-  /// The groups are attached.
+  /// Requires that the groups are attached.
   void attach();
 
-  /// `in` is the residual stream that enters.
+  /// `in` is the residual stream that enters the block.
   void submit_forward(Submitter& submitter, const Buffer& in);
 
-  /// From `dout` to gradients.middle, and the gradients of the MLP's parameters.
+  /// Computes gradients.middle from `dout`, and the gradients of the MLP's parameters.
   void submit_mlp_backward(Submitter& submitter, const Buffer& dout, BlockGradients& gradients);
 
-  /// From gradients.middle to gradients.in, and the gradients of the attention's parameters.
+  /// Computes gradients.in from gradients.middle, and the gradients of the attention's parameters.
   void submit_attention_backward(Submitter& submitter, const Buffer& in, BlockGradients& gradients);
 
  private:

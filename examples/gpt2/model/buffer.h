@@ -1,7 +1,7 @@
 #pragma once
 
-// Memory that tasks read and write under one name, and parts of it. Where it is, a backend
-// (examples/gpt2/model/backend.h) knows. Plain values, which own nothing.
+// Memory that tasks read and write under one name, and slices of it. A backend
+// (examples/gpt2/model/backend.h) knows its address. Plain values that own nothing.
 
 #include <cstddef>
 
@@ -18,20 +18,22 @@ struct Buffer {
   DataId id;
   std::size_t size = 0;  ///< elements
   ElementType type = ElementType::float32;
-  void* memory = nullptr;  ///< null: lives within a step, and the backend finds it by its id
+  /// null: the buffer lives within a step, and the backend finds it by its id
+  void* memory = nullptr;
 };
 
-/// Some of a buffer's elements, one after another. The buffer must keep its place.
+/// A contiguous range of a buffer's elements. The buffer must not move.
 struct BufferSlice {
   BufferSlice() = default;
   BufferSlice(const Buffer& whole)
-      : buffer(&whole), size(whole.size) {}  // a buffer is a slice, too
+      // A buffer converts to a slice.
+      : buffer(&whole), size(whole.size) {}
   BufferSlice(const Buffer& of, std::size_t first, std::size_t count)
       : buffer(&of), offset(first), size(count) {
     HOCKET_CHECK(first + count <= of.size, "a slice ends within its buffer");
   }
 
-  const Buffer* buffer = nullptr;  ///< null: nothing
+  const Buffer* buffer = nullptr;  ///< null: an empty slice
   std::size_t offset = 0, size = 0;
 };
 

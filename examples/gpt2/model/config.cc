@@ -22,7 +22,7 @@ struct RealField {
 template <class Field>
 Result<void> check_ranges(const char* what, std::initializer_list<Field> fields) {
   for (const Field& field : fields) {
-    if (field.value >= field.low && field.value <= field.high) continue;  // false for NaN too
+    if (field.value >= field.low && field.value <= field.high) continue;  // also false for NaN
     return failure(ErrorCode::invalid_argument, std::string(what) + ": " + field.name + " is " +
                                                     std::to_string(field.value) + ", allowed are " +
                                                     std::to_string(field.low) + " to " +

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a GPT-2-style model and its training look like: plain values, checked before use.
+// Configuration of a GPT-2-style model and of its training: plain values, validated before use.
 
 #include <cstdint>
 
@@ -16,44 +16,44 @@ struct Gpt2Config {
   int heads = 8;      ///< divides d_model
   int d_model = 256;  ///< width of the residual stream
   int sequence = 64;  ///< tokens in a sequence
-  int batch = 4;      ///< sequences of each rank in a step, or in each micro-batch of it
+  int batch = 4;      ///< sequences of each rank per step, or per micro-batch of it
   int vocabulary = 256;
 
   int rows() const { return batch * sequence; }
 };
 
-/// invalid_argument names the field and its range.
+/// Returns invalid_argument with the field and its range.
 Result<void> validate(const Gpt2Config& config);
 
 struct TrainingOptions {
-  std::uint64_t seed = 1;  ///< of the first parameters and of the batches
+  std::uint64_t seed = 1;  ///< seed of the initial parameters and the batches
   std::int64_t steps = 100;
   int rank = 0;
   int world_size = 1;
   AdamW adamw = {};
   int ranks_per_host = 1;  ///< divides world_size
-  /// Batches of each step, whose gradients are added up.
+  /// Batches per step, whose gradients are summed.
   int micro_batches = 1;
-  /// So many of them have memory for their activations at once; up to micro_batches.
+  /// Micro-batches that have memory for their activations at the same time; at most micro_batches.
   int micro_batches_kept = 1;
-  /// As graphs on a device, which have memory of their own for activations, beside the first
-  /// step's.
+  /// Launches steps as graphs on a device. Their activations take memory in addition to that of the
+  /// first step.
   bool steps_as_graphs = false;
-  /// A rank keeps the moments of its own blocks of the parameters alone.
+  /// Keeps on each rank only the moments of its own blocks of the parameters.
   bool shard_optimizer = false;
-  /// What the model may take; 0: what there is.
+  /// Limit on the model's memory; 0: all there is.
   std::int64_t memory_limit_bytes = 0;
 
   RankGrid grid() const { return {world_size, ranks_per_host}; }
 };
 
-/// invalid_argument names the field and its range.
+/// Returns invalid_argument with the field and its range.
 Result<void> validate(const TrainingOptions& options);
 
-/// What the model communicates in a step: one gradient for each group of parameters, in forward
-/// order. `config` must be valid.
+/// Returns what the model communicates in a step: one gradient for each group of parameters, in
+/// forward order. `config` must be valid.
 Workload workload(const Gpt2Config& config);
-/// The same, named after the options, too, as far as they change what a step does.
+/// Does the same and adds to the name the options that change the work of a step.
 Workload workload(const Gpt2Config& config, const TrainingOptions& options);
 
 }  // namespace hocket

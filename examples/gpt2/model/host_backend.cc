@@ -14,7 +14,7 @@ std::atomic<std::int64_t>& units_of(const Count& count) {
   return *static_cast<std::atomic<std::int64_t>*>(count.memory);
 }
 
-/// Of a step that is done in part: none.
+/// Returns the number of complete steps.
 std::int64_t steps_of(const Count& count) {
   return units_of(count) / count.units;
 }

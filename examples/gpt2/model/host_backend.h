@@ -1,6 +1,7 @@
 #pragma once
 
-// The model on this process's own memory, in float32, with the operations of ops.h.
+// Runs the model in this process's own memory, in float32, with the operations of ops.h. Threading
+// as in Backend.
 
 #include <atomic>
 #include <boost/align/aligned_allocator.hpp>
@@ -11,12 +12,12 @@
 
 namespace hocket {
 
-/// The values of a slice of a HostBackend's buffer.
+/// Returns the values of a slice of a HostBackend's buffer.
 Floats floats(const BufferSlice& slice);
 
 class HostBackend final : public Backend {
  public:
-  /// Operations that are fused are the same ones as before, in one task.
+  /// With `fuses`, fused operations do the same work as separate ones, in one task.
   explicit HostBackend(bool fuses = false);
 
   ElementType element_type() const override { return ElementType::float32; }
@@ -90,7 +91,7 @@ class HostBackend final : public Backend {
   void round_weights(const BufferSlice& parameters, const BufferSlice& weights) override;
 
  private:
-  /// Starts on a cache line, as wide vector instructions like it.
+  /// Starts on a cache line, for wide vector instructions.
   using AlignedFloats = std::vector<float, boost::alignment::aligned_allocator<float, 64>>;
 
   const bool fuses_;
@@ -99,7 +100,8 @@ class HostBackend final : public Backend {
     std::vector<std::int32_t> inputs, targets;
   };
   std::vector<Batch> batches_, drawn_;
-  std::deque<std::atomic<std::int64_t>> counts_;  // in units: pieces of a task run at once
+  // in units; atomic, since pieces of a task run at the same time
+  std::deque<std::atomic<std::int64_t>> counts_;
 };
 
 }  // namespace hocket

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a layer's tasks are called, and where they belong in a step: in the region of their layer
-// and pass ("backward_layer1"), in a micro-batch, with the dimensions along which they may be
-// divided. Layers own these, since they must outlive the scheduler. Plain values.
+// Names of a layer's tasks and their places in a step: the region of their layer and pass
+// ("backward_layer1"), a micro-batch, and the dimensions along which they may be divided. Layers
+// own them, since they must outlive the scheduler. Plain values.
 
 #include <cstdint>
 #include <span>
@@ -15,17 +15,17 @@
 
 namespace hocket {
 
-/// One of a step's micro-batches, whose gradients are added up in their order.
+/// One of a step's micro-batches. Their gradients are added in order.
 struct MicroBatch {
   std::uint32_t index = 0, count = 1;
 
   bool is_first() const { return index == 0; }
-  /// For TaskPlace::micro_batch.
+  /// Returns the value of TaskPlace::micro_batch.
   std::uint32_t place() const { return count == 1 ? kNoMicroBatch : index; }
 };
 
 struct LayerTask {
-  /// Of a task of `pass` ("forward") in `layer` ("layer1").
+  /// Describes a task of `pass` ("forward") in `layer` ("layer1").
   LayerTask(std::string task_name, const std::string& pass, const std::string& layer,
             std::uint32_t micro_batch = kNoMicroBatch)
       : name(std::move(task_name)),
@@ -34,7 +34,7 @@ struct LayerTask {
   TaskOptions options(std::uint32_t priority) const {
     return {.name = name, .priority = priority, .place = &place};
   }
-  /// Lets all slices be of `data`.
+  /// Sets the data of all slices to `data`.
   void attach(DataId data) {
     for (Dimension& dimension : place.dimensions)
       for (DimensionSlice& slice : dimension.slices) slice.data = data;
@@ -44,7 +44,7 @@ struct LayerTask {
   TaskPlace place;
 };
 
-/// The tasks of an operation.
+/// The tasks of an operation with parameters.
 struct LayerTasks {
   LayerTasks(const std::string& name, const std::string& layer, MicroBatch of)
       : forward(name, "forward", layer, of.place()),
@@ -54,11 +54,10 @@ struct LayerTasks {
   LayerTask forward, input_gradient, weight_gradient;
 };
 
-/// Stands for all units of a task that is not divided; bodies go up to the last one there is.
+/// The piece of an undivided task; bodies stop at the last unit that exists.
 inline constexpr TaskPiece kWholeTask{.dimension = 0, .begin = 0, .end = 1 << 30};
 
-/// Submits `body`, which takes a TaskPiece, so that it may be divided where the task has
-/// dimensions.
+/// Submits `body`, which takes a TaskPiece. The task may be divided if it has dimensions.
 template <class Body>
 void submit_divisible(Submitter& submitter, const LayerTask& task, std::uint32_t priority,
                       std::span<const Access> accesses, Body body) {

@@ -7,8 +7,8 @@
 namespace hocket {
 namespace {
 
-/// Pieces of a gradient are multiples of so many rows, where they divide what there is: fewer would
-/// make products inefficient.
+/// Granularity, in rows, of a gradient's pieces where it divides the rows; smaller pieces make
+/// products inefficient.
 constexpr int kRowsOfUnit = 16;
 
 }  // namespace
@@ -148,7 +148,8 @@ LayerNorm::LayerNorm(ParameterGroup& group, const LayerNormShape& shape, MicroBa
       dgain_(group.gradient(BlockParameter::gain)),
       dbias_(group.gradient(BlockParameter::bias)) {
   if (!group.backend().divides()) return;
-  // Not to be divided; but it says that nothing else of the group's gradients is touched.
+  // The task is not to be divided; the dimension declares that it touches no other gradients of the
+  // group.
   const auto bytes = [](std::size_t size) {
     return static_cast<std::int64_t>(size * sizeof(float));
   };

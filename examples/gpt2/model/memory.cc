@@ -6,7 +6,7 @@
 namespace hocket {
 namespace {
 
-/// Counts what is asked for, and allocates nothing.
+/// Counts the bytes requested without allocating.
 class ByteCounter final : public BufferAllocator {
  public:
   explicit ByteCounter(BufferAllocator& allocator) : allocator_(allocator) {}

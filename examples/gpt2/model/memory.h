@@ -1,7 +1,7 @@
 #pragma once
 
-// The memory that training takes on a backend, before it is allocated. Pure, but that the backend
-// may prepare for what it is asked about.
+// Computes the memory that training takes on a backend, before it is allocated. Pure, except that
+// the backend may prepare for the shapes it is asked about.
 
 #include <cstdint>
 
@@ -10,14 +10,15 @@
 
 namespace hocket {
 
-/// What the activations of a batch and their gradients take, in bytes. `config` must be valid.
+/// Returns the bytes of a batch's activations and their gradients. `config` must be valid.
 std::int64_t activation_bytes(const Gpt2Config& config, BufferAllocator& allocator);
 
-/// What each micro-batch that is kept takes, in bytes.
+/// Returns the bytes of each micro-batch that is kept.
 std::int64_t micro_batch_bytes(const Gpt2Config& config, const TrainingOptions& options,
                                BufferAllocator& allocator);
 
-/// About what training the model takes, in bytes. Both must be valid.
+/// Returns approximately the bytes that training the model takes. `config` and `options` must be
+/// valid.
 std::int64_t memory_bytes(const Gpt2Config& config, const TrainingOptions& options,
                           BufferAllocator& allocator);
 

@@ -20,7 +20,7 @@ std::deque<ParameterGroup> make_groups(Backend& backend, const Gpt2Config& confi
   return groups;
 }
 
-/// Counts how many tasks access each piece of data, whose numbers are another submitter's.
+/// Counts the tasks that access each piece of data; the data belong to another submitter.
 class UseCounter final : public Submitter {
  public:
   explicit UseCounter(const RankGrid& grid) : grid_(grid) {}
@@ -53,7 +53,8 @@ class UseCounter final : public Submitter {
   }
 
   const RankGrid grid_;
-  std::vector<std::uint32_t> uses_;  // by data
+  // by data
+  std::vector<std::uint32_t> uses_;
 };
 
 std::string mebibytes(std::int64_t bytes) {
@@ -105,7 +106,7 @@ Result<std::unique_ptr<Gpt2>> Gpt2::create(const Gpt2Config& config, const Train
                        "; a vocabulary of 256 holds every byte");
   }
   const Result<void> fits = check_memory(config, options, backend);
-  // Asked first, since memory that does not exist may be granted and its use punished later.
+  // Checked beforehand, since the system may grant memory that does not exist and fail on its use.
   if (!fits) return failure(fits.error());
   try {
     return std::unique_ptr<Gpt2>(new Gpt2(config, options, text, backend));
@@ -154,7 +155,7 @@ void Gpt2::attach(Submitter& submitter) {
   submitter_ = &submitter;
   std::vector<UsedBuffer> used;
   for (const Buffer* buffer : step_buffers()) {
-    // Of the two sets of gradients that blocks take in turn, a sole block uses one.
+    // With a single block, only one of the two alternating sets of gradients is used.
     const std::uint32_t uses = counter.uses_of(buffer->id);
     if (uses > 0) used.push_back({buffer, uses});
   }

@@ -31,9 +31,9 @@ namespace hocket {
 
 class Gpt2 {
  public:
-  /// Allocates all that training needs and initialises the parameters. `text` and `backend`, which
-  /// serves one model, must outlive it. invalid_argument for a bad configuration or a text that
-  /// does not fit it, unavailable when there is not enough memory.
+  /// Allocates all memory for training and initialises the parameters. `text` and `backend` must
+  /// outlive the model; a backend serves one model. Returns invalid_argument for an invalid
+  /// configuration or a text that does not fit it, and unavailable when there is not enough memory.
   static Result<std::unique_ptr<Gpt2>> create(const Gpt2Config& config,
                                               const TrainingOptions& options, const Text& text,
                                               Backend& backend);
@@ -41,53 +41,53 @@ class Gpt2 {
   Gpt2(const Gpt2&) = delete;
   Gpt2& operator=(const Gpt2&) = delete;
 
-  /// Gives the model's data to `submitter`, which gets all steps from then on. Again only when all
-  /// that the one before got is finished.
+  /// Attaches the model's data to `submitter`, which receives all later steps. May be called again
+  /// when all that the previous submitter received is finished.
   void attach(Submitter& submitter);
 
-  /// Submits one step: the forward and the backward pass of each of its micro-batches, one after
-  /// the other, and with the last one all-reduces and updates.
+  /// Submits one step: the forward and backward pass of each micro-batch in order, and all-reduces
+  /// and updates with the last one.
   void submit_step(std::int64_t step) {
     draw(step);
     submit_tasks();
   }
 
-  /// The same in two. The tasks are the same ones for every step, so they may be captured and
-  /// replayed; before each time the step's batches are drawn. Steps come in order, from 0, and at
-  /// most kDrawnSteps are drawn and not finished.
+  /// The two halves of submit_step(). The tasks are the same in every step, so they may be captured
+  /// and replayed; the step's batches must be drawn before each time. Steps come in order from 0,
+  /// and at most kDrawnSteps may be drawn and unfinished.
   void draw(std::int64_t step);
   void submit_tasks();
 
-  /// This rank's mean loss, in nats a token, of a step that has finished; NaN before.
+  /// Returns this rank's mean loss, in nats per token, of a finished step; NaN before.
   float loss(std::int64_t step) const;
-  /// Of each step.
+  /// Returns loss() of each step.
   std::vector<float> losses() const;
 
   const Backend& backend() const { return backend_; }
   const TrainingOptions& options() const { return options_; }
-  /// What this rank's share of the optimiser's moments takes.
+  /// Returns the bytes of this rank's share of the optimiser's moments.
   std::int64_t optimizer_bytes() const;
-  /// What one micro-batch takes, and what is there for those that are kept.
+  /// Returns the bytes of one micro-batch.
   std::int64_t micro_batch_bytes() const {
     return hocket::micro_batch_bytes(config_, options_, backend_);
   }
   std::int64_t micro_batches_limit_bytes() const;
 
-  /// FNV-1a (64 bits, over 32-bit words) of all parameters. This and all below: only while nothing
-  /// submitted is unfinished.
+  /// Returns the FNV-1a hash (64 bits, over 32-bit words) of all parameters. This and the functions
+  /// below require that nothing submitted is unfinished.
   std::uint64_t parameters_hash() const;
 
-  /// By place.
+  /// Returns the groups by place.
   std::deque<ParameterGroup>& groups() { return groups_; }
 
-  /// Of the last step's last micro-batch: batch·sequence × vocabulary.
+  /// Returns the logits of the last step's last micro-batch: batch·sequence × vocabulary.
   const Buffer& logits() const;
 
  private:
   Gpt2(const Gpt2Config& config, const TrainingOptions& options, const Text& text,
        Backend& backend);
 
-  /// Those that live within a step.
+  /// Returns the buffers that live within a step.
   std::vector<Buffer*> step_buffers();
   std::span<float> losses_of(std::int64_t step) const;
 
@@ -98,10 +98,10 @@ class Gpt2 {
   Submitter* submitter_ = nullptr;
 
   std::deque<ParameterGroup> groups_;
-  std::span<float> losses_;          // of each micro-batch of each step
-  std::deque<PassMemory> memories_;  // which the passes take turns with
-  std::deque<Pass> passes_;          // of each micro-batch
-  std::int64_t drawn_ = 0;           // steps
+  std::span<float> losses_;          // by step and micro-batch
+  std::deque<PassMemory> memories_;  // shared by the passes in turn
+  std::deque<Pass> passes_;          // by micro-batch
+  std::int64_t drawn_ = 0;           // number of steps drawn
 };
 
 }  // namespace hocket

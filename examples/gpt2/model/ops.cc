@@ -12,11 +12,10 @@ namespace {
 
 constexpr float kLayerNormEpsilon = 1e-5f;
 
-/// e^x with a relative error of about 1e-7, for x clamped to ±60: beyond that it makes no
-/// difference to the sums that it enters here, and products with it would become denormal, which
-/// are very slow. Written so that a compiler vectorises it, which it cannot do for std::exp. Range
-/// reduction and polynomial as in Cephes' expf (Moshier, Methods and Programs for Mathematical
-/// Functions, 1989).
+/// Returns e^x with a relative error of about 1e-7, with x clamped to ±60: values beyond make no
+/// difference to the sums they enter here, and products with them would become denormal, which is
+/// very slow. Written so that a compiler vectorises it, unlike std::exp. Range reduction and
+/// polynomial as in Cephes' expf (Moshier, Methods and Programs for Mathematical Functions, 1989).
 inline float fast_exp(float x) {
   constexpr float kLog2E = 1.44269504f;
   constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
@@ -46,7 +45,7 @@ void multiply(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int m, i
               ldc);
 }
 
-/// The part of c = aᵀ·b, where a is tokens × rows of c, and b tokens × columns of c.
+/// Computes the part of c = aᵀ·b; a is tokens × rows of c, and b is tokens × columns of c.
 void multiply_gradient(const GradientPart& part, const float* a, int rows, const float* b,
                        int columns, float* c) {
   const auto first = static_cast<std::size_t>(part.token_begin);
@@ -56,7 +55,7 @@ void multiply_gradient(const GradientPart& part, const float* a, int rows, const
            c + static_cast<std::size_t>(part.row_begin) * columns, columns);
 }
 
-/// Softmax of the first `count` of `row` in place.
+/// Replaces the first `count` elements of `row` by their softmax.
 void softmax(float* row, int count) {
   float largest = row[0];
   for (int i = 1; i < count; ++i) largest = std::max(largest, row[i]);
@@ -70,7 +69,7 @@ void softmax(float* row, int count) {
   for (int i = 0; i < count; ++i) row[i] *= scale;
 }
 
-/// Where one head of one sequence lies in the buffers of attention.
+/// Offsets and strides of one head of one sequence in the buffers of attention.
 struct Head {
   std::size_t query, key, value, weights, y;
   int size, qkv_stride, y_stride;
@@ -95,7 +94,8 @@ float attention_scale(const Head& head) {
   return 1.0f / std::sqrt(static_cast<float>(head.size));
 }
 
-/// The gradient through one softmax of `count` weights: dw becomes that of the softmax's argument.
+/// Computes the gradient through a softmax of `count` weights: replaces dw by the gradient of its
+/// argument.
 void softmax_backward(const float* weights, float* dw, int count) {
   float dot = 0;
 #pragma omp simd reduction(+ : dot)
@@ -104,7 +104,7 @@ void softmax_backward(const float* weights, float* dw, int count) {
 }
 
 // √(2/π) and the cubic coefficient of GELU's tanh form. 0.5·(1 + tanh(u)) is computed as the
-// logistic function of 2u, which is the same.
+// logistic function of 2u, which is equal.
 constexpr float kGeluScale = 0.7978845608f, kGeluCubic = 0.044715f;
 
 inline float logistic(float x) {
@@ -301,8 +301,8 @@ void attention_backward(const AttentionShape& shape, ConstFloats qkv, ConstFloat
   }
 }
 
-// Loops below take pointers and a count out of the spans first: the compiler does not vectorise
-// otherwise.
+// The loops below first copy pointers and a count out of the spans; otherwise the compiler does not
+// vectorise them.
 
 void gelu_forward(ConstFloats x, Floats y) {
   const std::size_t count = x.size();

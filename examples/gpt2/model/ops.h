@@ -14,8 +14,8 @@
 
 namespace hocket {
 
-/// Makes OpenBLAS compute on the calling thread, since the scheduler's streams are the parallelism.
-/// Needed once a process before the first matrix product.
+/// Makes OpenBLAS compute on the calling thread, since the scheduler's streams provide the
+/// parallelism. Must be called once per process before the first matrix product.
 void use_one_blas_thread();
 
 using Floats = std::span<float>;
@@ -32,8 +32,8 @@ struct EmbeddingShape {
 void embedding_forward(const EmbeddingShape& shape, Tokens tokens, ConstFloats token_table,
                        ConstFloats position_table, Floats y);
 
-/// Adds to dtoken_table (which the output head, tied to it, has written before), and with `add` to
-/// dposition_table, too; otherwise that is overwritten.
+/// Adds to dtoken_table, which the output head, tied to it, has written before. Adds to
+/// dposition_table with `add`, and otherwise overwrites it.
 void embedding_backward(const EmbeddingShape& shape, Tokens tokens, ConstFloats dy,
                         Floats dtoken_table, Floats dposition_table, bool add = false);
 
@@ -47,12 +47,12 @@ struct LayerNormShape {
 void layer_norm_forward(const LayerNormShape& shape, ConstFloats x, ConstFloats gain,
                         ConstFloats bias, Floats y, Floats statistics);
 
-/// dx, plus `skip` where it is not empty: the gradient that reaches x around the norm, along the
-/// residual connection. Both rows × width.
+/// Computes dx, plus `skip` if it is not empty: the gradient that reaches x along the residual
+/// connection. Both are rows × width.
 void layer_norm_backward_input(const LayerNormShape& shape, ConstFloats x, ConstFloats gain,
                                ConstFloats statistics, ConstFloats dy, ConstFloats skip, Floats dx);
 
-/// With `add` to what is there.
+/// Adds to dgain and dbias with `add`; otherwise overwrites them.
 void layer_norm_backward_weight(const LayerNormShape& shape, ConstFloats x, ConstFloats statistics,
                                 ConstFloats dy, Floats dgain, Floats dbias, bool add = false);
 
@@ -67,25 +67,26 @@ void linear_forward(const LinearShape& shape, ConstFloats x, ConstFloats weight,
 /// dx = dy·weightᵀ.
 void linear_backward_input(const LinearShape& shape, ConstFloats dy, ConstFloats weight, Floats dx);
 
-/// What of a weight's gradient is computed: some rows of it, summed over some of the batch's.
+/// Part of a weight's gradient to compute: a range of its rows, summed over a range of the batch's
+/// rows.
 struct GradientPart {
-  int row_begin = 0, row_end = 0;      ///< of the weight; a bias goes with the last row
+  int row_begin = 0, row_end = 0;      ///< rows of the weight; a bias belongs to the last row
   int token_begin = 0, token_end = 0;  ///< rows of the batch
-  bool add = false;                    ///< to what is there, instead of overwriting it
+  bool add = false;                    ///< adds to existing values instead of overwriting them
 
   bool operator==(const GradientPart&) const = default;
 };
 
-/// All of it.
+/// Returns the part that is the whole gradient.
 constexpr GradientPart whole_weight(const LinearShape& shape) {
   return {.row_begin = 0, .row_end = shape.in, .token_begin = 0, .token_end = shape.rows};
 }
-/// The same of the head, whose table has a row for each output.
+/// Returns the same for the head, whose table has one row per output.
 constexpr GradientPart whole_table(const LinearShape& shape) {
   return {.row_begin = 0, .row_end = shape.out, .token_begin = 0, .token_end = shape.rows};
 }
 
-/// dweight = xᵀ·dy, dbias = the sum of dy's rows; of both the part alone.
+/// dweight = xᵀ·dy, dbias = the sum of dy's rows; computes only `part` of both.
 void linear_backward_weight(const LinearShape& shape, const GradientPart& part, ConstFloats x,
                             ConstFloats dy, Floats dweight, Floats dbias);
 
@@ -103,25 +104,25 @@ struct AttentionShape {
 };
 
 /// Multi-head causal self-attention (Vaswani et al., arXiv:1706.03762, sections 3.2.1 to 3.2.3):
-/// position t attends to positions up to t. qkv: batch·sequence × 3·width, a row holds query, key
-/// and value, each of them its heads one after the other; weights: batch × heads × sequence ×
+/// position t attends to positions up to t. qkv: batch·sequence × 3·width; a row holds query, key
+/// and value, each with its heads in order; weights: batch × heads × sequence ×
 /// sequence, the softmax, for the backward pass; y: batch·sequence × width.
 void attention_forward(const AttentionShape& shape, ConstFloats qkv, Floats weights, Floats y);
 
-/// scratch: sequence × sequence, its content is of no use to anybody else.
+/// scratch: sequence × sequence; its contents are unspecified afterwards.
 void attention_backward(const AttentionShape& shape, ConstFloats qkv, ConstFloats weights,
                         ConstFloats dy, Floats scratch, Floats dqkv);
 
 /// GELU in its tanh form (Hendrycks, Gimpel, arXiv:1606.08415, section 2), element by element.
 void gelu_forward(ConstFloats x, Floats y);
-/// Turns dy into dx in place.
+/// Replaces dy in `gradient` by dx.
 void gelu_backward(ConstFloats x, Floats gradient);
 
 /// y += x.
 void residual_add(ConstFloats x, Floats y);
 
-/// Mean over the rows of −log softmax(logits)[target], and its gradient. logits, dlogits: rows ×
-/// vocabulary.
+/// Returns the mean over the rows of −log softmax(logits)[target], and computes its gradient.
+/// logits, dlogits: rows × vocabulary.
 float cross_entropy(int vocabulary, ConstFloats logits, Tokens targets, Floats dlogits);
 
 /// AdamW: Adam (Kingma, Ba, arXiv:1412.6980, algorithm 1, with bias correction) with decoupled
@@ -133,8 +134,8 @@ struct AdamW {
   double weight_decay = 0.1;
 };
 
-/// One update of `parameters` and of both moments in place with gradient_scale·gradients. `update`
-/// counts from 1. No decay where `decay` is false.
+/// Updates `parameters` and both moments in place with gradient_scale·gradients. `update` counts
+/// from 1. `decay` enables weight decay.
 void adamw_update(const AdamW& options, std::int64_t update, bool decay, double gradient_scale,
                   ConstFloats gradients, Floats parameters, Floats first_moment,
                   Floats second_moment);

@@ -11,7 +11,7 @@
 namespace hocket {
 namespace {
 
-/// Updates are divided at multiples of this.
+/// Granularity of a divided update.
 constexpr std::int64_t kUnitBytes = kBlockAlignmentBytes;
 
 }  // namespace
@@ -97,7 +97,7 @@ ParameterGroup::ParameterGroup(Backend& backend, const GroupSpec& spec, std::siz
 void ParameterGroup::divide_update() {
   if (!backend_.divides()) return;
   const auto bytes = static_cast<std::int64_t>(spec_.size() * sizeof(float));
-  // Equal on all ranks: where a rank has less than a block, its last pieces are shorter.
+  // Sizes are equal on all ranks; where a rank's block is shorter, its last pieces are shorter.
   const bool of_block = options_.shard_optimizer;
   const std::int64_t whole = of_block ? block_bytes(bytes, options_.world_size) : bytes;
   const std::int64_t unit_bytes = std::min(whole, kUnitBytes);
@@ -164,7 +164,7 @@ void ParameterGroup::update(const TaskPiece& piece) {
                           {first_moment_, of_own, size}, {second_moment_, of_own, size},
                           {weights_, begin, size});
   }
-  // All pieces of a step come before those of the next, whose gradients are computed with the
+  // All pieces of a step precede those of the next step, since its gradients are computed with the
   // parameters of the whole group.
   backend_.advance(updates_, end_unit - piece.begin);
 }

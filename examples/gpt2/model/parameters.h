@@ -1,9 +1,9 @@
 #pragma once
 
-// The model's parameters, in groups that are communicated together: token and position embedding,
-// the attention and the MLP half of each block, the final norm. A group's place is its index in
-// that order, in which the forward pass needs them. Not thread-safe by itself: tasks declare what
-// they touch.
+// The model's parameters in groups that are communicated together: token and position embedding,
+// the attention and the MLP half of each block, and the final norm. A group's place is its index in
+// that order, which is the order in which the forward pass needs them. Not thread-safe: tasks
+// declare what they access.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,12 +22,12 @@ namespace hocket {
 struct ParameterSpec {
   std::size_t size = 0;
   float initial_mean = 0, initial_stddev = 0;
-  bool decay = false;  ///< weight decay: matrices, not biases, norms and positions
+  bool decay = false;  ///< weight decay: for matrices, not for biases, norms and positions
 };
 
 struct GroupSpec {
   std::string name;
-  std::string layer;  ///< as regions are named: "embedding", "layer0", …, "head"
+  std::string layer;  ///< as in region names: "embedding", "layer0", …, "head"
   std::vector<ParameterSpec> parameters;
 
   std::size_t size() const;
@@ -37,23 +37,23 @@ struct GroupSpec {
 struct EmbeddingParameter {
   enum : std::size_t { tokens, positions };
 };
-/// Of a block's attention (QKV, projection) and of its MLP (up, down); final_norm has the first
-/// two.
+/// Parameters of a block's attention (QKV, projection) or MLP (up, down). The final norm has the
+/// first two.
 struct BlockParameter {
   enum : std::size_t { gain, bias, first_weight, first_bias, second_weight, second_bias };
 };
 
-/// By place. Initial values as in GPT-2: normal with deviation 0.02, 0.01 for positions (its
-/// released code); projections onto the residual stream scaled by 1/√(2·layers) (Radford et al.,
-/// 2019, section 2.3).
+/// Returns the groups by place. Initial values are those of GPT-2: normal with deviation 0.02, and
+/// 0.01 for positions (its released code); projections onto the residual stream are scaled by
+/// 1/√(2·layers) (Radford et al., 2019, section 2.3).
 std::vector<GroupSpec> parameter_groups(const Gpt2Config& config);
 
-/// How urgent a group's compute tasks are; lower is more urgent. The backward pass comes first,
-/// since it feeds the network: from the last group to the first, each with its weight gradients
-/// before the next group begins, so that gradients leave as early as they can; within a group the
-/// path to earlier groups comes first, for the weight gradients can run beside it. Then updates and
-/// the next forward pass, in forward order, which is the order in which the communication (by
-/// place) delivers.
+/// Priorities of a group's tasks; lower is more urgent. The backward pass comes first, since it
+/// feeds the network: from the last group to the first, each with its weight gradients before the
+/// next group begins, so that gradients leave as early as possible. Within a group, the path to
+/// earlier groups comes first, since the weight gradients can run beside it. Updates and the next
+/// forward pass follow, in forward order, which is the order in which the communication (by place)
+/// delivers.
 struct Priorities {
   Priorities(std::uint32_t place, std::uint32_t groups)
       : communication(place),
@@ -62,13 +62,13 @@ struct Priorities {
         forward(2 * groups + place) {}
 
   std::uint32_t communication, backward, weight_gradient;
-  std::uint32_t forward;  ///< of the update, too
+  std::uint32_t forward;  ///< also that of the update
 };
 
 class ParameterGroup {
  public:
-  /// Allocates and initialises; equal on every rank for a seed. `groups` is the number of groups,
-  /// `options` outlives this.
+  /// Allocates and initialises the parameters, equal on every rank for the same seed. `groups` is
+  /// the number of groups; `options` must outlive the group.
   ParameterGroup(Backend& backend, const GroupSpec& spec, std::size_t place, std::size_t groups,
                  const TrainingOptions& options);
 
@@ -80,33 +80,34 @@ class ParameterGroup {
   const Priorities& priorities() const { return priorities_; }
   Backend& backend() const { return backend_; }
 
-  /// One parameter in float32, as operations compute with it, or its gradient: shapes as in ops.h.
+  /// Return one parameter in float32, the parameter as operations compute with it, and its
+  /// gradient, with the shapes of ops.h.
   BufferSlice values(std::size_t parameter) const { return slice(parameters_, parameter); }
   BufferSlice weights(std::size_t parameter) const { return slice(weights_, parameter); }
   BufferSlice gradient(std::size_t parameter) const { return slice(gradients_, parameter); }
 
-  /// Tasks that read weights access the parameters, which name both.
+  /// Tasks that read weights access the parameters, whose name stands for both.
   const Buffer& parameters() const { return parameters_; }
   const Buffer& gradients() const { return gradients_; }
 
-  /// To the gradients, of the task of a backward pass that computes the first of them.
+  /// Returns the access to the gradients for the first task of a backward pass that computes them.
   Access first_access(MicroBatch of) const {
     return of.is_first() ? write(gradients_.id) : hocket::update(gradients_.id);
   }
 
   void attach(Submitter& submitter);
 
-  /// Submits the sum of the gradients over ranks, then the update with their mean. With a sharded
-  /// optimiser (ZeRO stage 1, Rajbhandari et al., SC 2020, section 5.1) a rank gets the sum of its
-  /// own block alone, updates that, and all ranks gather the parameters, from which they make the
-  /// weights.
+  /// Submits the all-reduce of the gradients and then the update with their mean. With a sharded
+  /// optimiser (ZeRO stage 1, Rajbhandari et al., SC 2020, section 5.1), a rank receives only the
+  /// sum of its own block and updates that; then all ranks gather the parameters and convert them
+  /// to weights.
   void submit_update(Submitter& submitter);
 
-  /// Of the moments that this rank keeps.
+  /// Returns the bytes of the moments that this rank keeps.
   std::int64_t optimizer_bytes() const;
 
  private:
-  /// Elements of the group.
+  /// A range of the group's elements.
   struct Elements {
     std::size_t begin = 0, end = 0;
   };
@@ -121,7 +122,7 @@ class ParameterGroup {
   Backend& backend_;
   GroupSpec spec_;
   const TrainingOptions& options_;
-  const Elements own_;  ///< what this rank updates
+  const Elements own_;  ///< elements that this rank updates
   std::int64_t update_units_ = 1;
   Count updates_;
   LayerTask sum_task_, update_task_, gather_task_, round_task_;

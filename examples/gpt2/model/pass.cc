@@ -49,8 +49,8 @@ Pass::Pass(const Shared& shared, PassMemory& memory, MicroBatch of, const LossPl
       embedding_tasks_("embedding", "embedding", of),
       head_tasks_("head", "head", of),
       loss_task_("loss", "forward", "head", of.place()),
-      // In the embedding's region, though it could run early: gradients are added up in the order
-      // of the micro-batches, whatever their backward passes do side by side.
+      // In the embedding's region, though it could run early: gradients are added in the order of
+      // the micro-batches, even when their backward passes overlap.
       table_task_("head.dw", "backward", "embedding", of.place()),
       final_norm_(shared.groups.back(), {shared.config.rows(), shared.config.d_model}, of) {
   const Gpt2Config& config = shared.config;
@@ -151,7 +151,7 @@ void Pass::submit_head_backward(Submitter& submitter) {
 
 void Pass::submit_embedding_backward(Submitter& submitter) {
   ParameterGroup& group = embedding();
-  // Part of the embedding's gradient, which is complete only now: no hurry.
+  // Contributes to the embedding's gradient, which completes only now, so it is not urgent.
   submit_divisible(submitter, table_task_, group.priorities().weight_gradient,
                    std::array{read(memory_.normed.id), read(memory_.dlogits.id),
                               group.first_access(micro_batch_)},

@@ -1,7 +1,7 @@
 #pragma once
 
-// The forward and the backward pass of one micro-batch, and the memory that they need. Passes may
-// take turns with memory, which they then access in the order of submission. One thread submits.
+// The forward and backward pass of one micro-batch, and the memory they need. Passes may use the
+// same memory in turn; they then access it in the order of submission. One thread submits.
 
 #include <array>
 #include <cstdint>
@@ -19,23 +19,25 @@
 
 namespace hocket {
 
-/// A batch, activations and their gradients.
+/// Memory of a pass: a batch, activations and their gradients.
 struct PassMemory {
-  /// The batch is the backend's `batch`th.
+  /// `batch` is the backend's index of the batch.
   PassMemory(BufferAllocator& allocator, const Gpt2Config& config, std::size_t batch);
   void attach(Submitter& submitter);
-  /// Those that live within a step.
+  /// Returns the buffers that live within a step.
   std::vector<Buffer*> buffers();
 
-  /// The residual stream that enters a block, or, for the number of blocks, the final norm.
+  /// Returns the residual stream that enters `block`; for the number of blocks, the one that enters
+  /// the final norm.
   const Buffer& stream(std::size_t block) const {
     return block == 0 ? embedded : blocks[block - 1].out;
   }
-  /// Alternate, so that a block's output gradient is in the other set than its own.
+  /// Returns the gradients of `block`. The two sets alternate, so that the gradient of a block's
+  /// output is in the other set than its own.
   BlockGradients& gradients_of(std::size_t block) { return gradients[block % 2]; }
 
   std::size_t batch = 0;
-  DataId batch_id;  ///< of inputs and targets
+  DataId batch_id;  ///< stands for inputs and targets
   Buffer embedded;
   std::deque<BlockActivations> blocks;
   Buffer normed, statistics, logits, dlogits, dnormed;
@@ -44,22 +46,22 @@ struct PassMemory {
 
 class Pass {
  public:
-  /// What all passes share; must outlive them.
+  /// State shared by all passes; must outlive them.
   struct Shared {
     const Gpt2Config& config;
     std::deque<ParameterGroup>& groups;  ///< by place
     Backend& backend;
   };
 
-  /// Its losses go to `losses`.
+  /// `losses` are the places of its losses.
   Pass(const Shared& shared, PassMemory& memory, MicroBatch of, const LossPlaces& losses);
-  /// The groups and the memory are attached.
+  /// Requires that the groups and the memory are attached.
   void attach();
 
   void submit_forward(Submitter& submitter);
 
-  /// Calls `complete` for each group once the tasks that this pass adds to its gradients with are
-  /// submitted.
+  /// Calls `complete` for each group once all tasks of this pass that contribute to its gradients
+  /// are submitted.
   void submit_backward(Submitter& submitter, const std::function<void(ParameterGroup&)>& complete);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// The seam between a model and what runs its operations: the scheduler in a job
-// (examples/gpt2/job/scheduler_submitter.h), loops of their own in tests. One thread submits.
+// Interface between a model and the code that runs its operations: the scheduler in a job
+// (examples/gpt2/job/scheduler_submitter.h), simple loops in tests. One thread submits.
 
 #include <span>
 
@@ -11,7 +11,7 @@
 
 namespace hocket {
 
-/// Methods as in Scheduler.
+/// Methods have the meaning of those in Scheduler.
 class Submitter {
  public:
   virtual ~Submitter() = default;

@@ -14,14 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// `path` itself, or the regular files in it by name.
+/// Returns `path` itself, or the regular files in the folder `path`, sorted by name.
 Result<std::vector<std::string>> files_of(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return std::vector<std::string>{path};
   std::vector<std::string> files;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
-    std::error_code ignored;  // a file that vanishes meanwhile is none of ours
+    std::error_code ignored;  // Files that vanish meanwhile are skipped.
     if (entry->is_regular_file(ignored)) files.push_back(entry->path().string());
   }
   if (error) return failure(ErrorCode::unavailable, "text folder " + path + ": " + error.message());

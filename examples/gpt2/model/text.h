@@ -11,7 +11,7 @@
 
 namespace hocket {
 
-/// Which windows of a text to draw: equal values give equal windows.
+/// Determines the windows of a text to draw: equal keys give equal windows.
 struct BatchKey {
   std::uint64_t seed = 0;
   int rank = 0;
@@ -20,8 +20,8 @@ struct BatchKey {
 
 class Text {
  public:
-  /// Reads a file, or all regular files directly in a folder in the order of their names.
-  /// unavailable when that cannot be done, invalid_argument when there are fewer than
+  /// Reads a file, or all regular files directly in a folder in the order of their names. Returns
+  /// unavailable when they cannot be read, and invalid_argument when there are fewer than
   /// `minimum_bytes`.
   static Result<Text> load(const std::string& path, std::size_t minimum_bytes);
 
@@ -29,7 +29,7 @@ class Text {
 
   std::size_t size() const { return bytes_.size(); }
 
-  /// The largest token, 0 for an empty text.
+  /// Returns the largest token; 0 for an empty text.
   int largest_token() const;
 
   /// Draws a random window of sequence + 1 bytes for each of `inputs.size() / sequence` sequences:
