@@ -2,7 +2,7 @@
 
 // How verbs speak to a daemon. One thread.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -27,9 +27,11 @@ void add_daemon_option(CLI::App& verb, DaemonChoice& options);
 /// Whom the options and the environment name. Nothing is sent yet.
 Result<DaemonAccess> daemon_access(const DaemonChoice& options);
 
-/// Sends a request and reads the object that answers it, within ten seconds. `body` null: none.
+/// Sends a request and reads the object that answers it, within ten seconds.
 Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
-                                  const std::string& target, const nlohmann::json& body = {});
+                                  const std::string& target);
+Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
+                                  const std::string& target, const nlohmann::json& body);
 
 /// `text` with what a path or a query may not hold escaped.
 std::string url_encoded(const std::string& text);

@@ -2,7 +2,7 @@
 
 // The profile that `hocket simulate --profile` predicts from. One thread.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "core/base/result.h"

@@ -3,7 +3,7 @@
 // Values as people read and write them. Pure functions; thread-safe.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

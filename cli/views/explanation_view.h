@@ -3,7 +3,7 @@
 // What a search knows, as JSON and as people read it. Thread-safe.
 
 #include <iosfwd>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "cli/inputs/explanation_source.h"
 

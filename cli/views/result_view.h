@@ -3,7 +3,7 @@
 // What came of a study, as JSON and as people read it. Thread-safe.
 
 #include <iosfwd>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 
 #include "cli/output/value_text.h"

@@ -3,7 +3,7 @@
 // What a simulation predicts, as JSON and as people read it. Thread-safe.
 
 #include <iosfwd>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 // the daemon's answers is pure; a daemon of another version may say less.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 // A version of a promoted configuration for people and programs: how it came to be, and what became
 // of it. Thread-safe.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 

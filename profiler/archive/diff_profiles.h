@@ -4,7 +4,7 @@
 // that is beyond their noise may still be one between two runs of the same configuration.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>

@@ -2,7 +2,7 @@
 
 // How well a profile predicts: the simulator on the configuration that was measured. Pure.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 

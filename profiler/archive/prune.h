@@ -4,7 +4,7 @@
 // the rows, so that what is interrupted can be repeated. The decision is pure.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>

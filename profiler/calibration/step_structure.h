@@ -4,7 +4,7 @@
 // traces, and both together are a step description (profiler/calibration/calibration.h).
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

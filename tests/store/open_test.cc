@@ -1,6 +1,7 @@
 // Opening a store: where it is, and every file that cannot be one.
 
 #include "store/open.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 

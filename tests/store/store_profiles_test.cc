@@ -1,6 +1,7 @@
 // Profiles and requests for them, in each implementation of Store.
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include <limits>
 

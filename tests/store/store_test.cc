@@ -1,6 +1,7 @@
 // What every Store does, run against each implementation.
 
 #include "store/store.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 

@@ -9,6 +9,7 @@
 // a part changes the loss by a thousandth.
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>

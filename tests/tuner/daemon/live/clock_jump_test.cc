@@ -1,6 +1,7 @@
 // A wall clock that somebody sets, by hours and in both directions.
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <random>

@@ -3,7 +3,7 @@
 // What every handler gets and gives. One call, one thread; the parts are shared.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
