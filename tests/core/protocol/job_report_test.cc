@@ -59,7 +59,7 @@ TEST(Report, ErrorsSayWhichPartIsWrong) {
   auto document = to_json(sample_run_report());
   document["topology"]["world_size"] = 0;
   EXPECT_THAT(parse_report(document.dump()).error().message,
-              HasSubstr(R"(field "topology": field "world_size")"));
+              HasSubstr(R"(field "topology.world_size")"));
   document = to_json(sample_run_report());
   document["version"] = 2;
   EXPECT_THAT(parse_report(document.dump()).error().message, HasSubstr("use a newer hocket"));
