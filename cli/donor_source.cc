@@ -1,4 +1,5 @@
 #include "cli/donor_source.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>

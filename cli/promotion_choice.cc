@@ -1,4 +1,5 @@
 #include "cli/promotion_choice.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,5 @@
 #include "cli/study_record.h"
+#include <nlohmann/json.hpp>
 
 #include <utility>
 

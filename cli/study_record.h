@@ -2,7 +2,7 @@
 
 // Stores a running study as it progresses. One thread.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 

@@ -1,4 +1,5 @@
 #include "cli/sweep.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>

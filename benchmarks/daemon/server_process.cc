@@ -1,4 +1,5 @@
 #include "benchmarks/daemon/server_process.h"
+#include <nlohmann/json.hpp>
 
 #include <signal.h>
 #include <sys/resource.h>

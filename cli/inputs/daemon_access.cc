@@ -1,4 +1,5 @@
 #include "cli/inputs/daemon_access.h"
+#include <nlohmann/json.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -29,6 +30,11 @@ Result<DaemonAccess> daemon_access(const DaemonChoice& options) {
     return value && !value->empty() ? value : kDefaultDaemon;
   };
   return daemon_from_environment(environment);
+}
+
+Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
+                                  const std::string& target) {
+  return ask_daemon(client, method, target, nullptr);
 }
 
 Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,

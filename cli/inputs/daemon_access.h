@@ -2,7 +2,7 @@
 
 // Requests from verbs to a daemon. One thread.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -27,10 +27,11 @@ void add_daemon_option(CLI::App& verb, DaemonChoice& options);
 /// Returns the daemon selected by the options and the environment. Sends nothing.
 Result<DaemonAccess> daemon_access(const DaemonChoice& options);
 
-/// Sends a request and returns the JSON object of the response, within ten seconds. Sends no body
-/// if `body` is null.
+/// Sends a request and reads the object that answers it, within ten seconds.
 Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
-                                  const std::string& target, const nlohmann::json& body = {});
+                                  const std::string& target);
+Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
+                                  const std::string& target, const nlohmann::json& body);
 
 /// Returns `text` with the characters escaped that a path or query must not contain.
 std::string url_encoded(const std::string& text);

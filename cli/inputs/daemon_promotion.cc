@@ -1,4 +1,5 @@
 #include "cli/inputs/daemon_promotion.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>

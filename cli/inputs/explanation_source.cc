@@ -1,4 +1,5 @@
 #include "cli/inputs/explanation_source.h"
+#include <nlohmann/json.hpp>
 
 #include <CLI/CLI.hpp>
 #include <utility>

@@ -1,4 +1,5 @@
 #include "cli/inputs/knob_text.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

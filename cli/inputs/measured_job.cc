@@ -1,4 +1,5 @@
 #include "cli/inputs/measured_job.h"
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <utility>

@@ -2,7 +2,7 @@
 
 // Loads the profile from which `hocket simulate --profile` predicts. One thread.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "core/base/result.h"

@@ -1,4 +1,5 @@
 #include "cli/output/value_text.h"
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <charconv>

@@ -3,7 +3,7 @@
 // Parses and formats values for the user. Pure functions; thread-safe.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/inputs/command_line.h"
@@ -12,7 +13,7 @@
 #include "cli/promotion_choice.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/version_view.h"
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/base/printable_text.h"
 #include "core/host/topology_probe.h"
 
@@ -127,15 +128,15 @@ Result<int> fetch_from_daemon(const FetchOptions& options, Context& context) {
   if (!chosen) return failure(chosen.error());
   const auto answer = ask_daemon(client, "GET", "/v1/configs/" + to_string(chosen->key));
   if (!answer) return failure(answer.error());
-  const auto object = read_object(*answer, "config");
-  if (!object) return failure(object.error().in("the daemon's answer"));
-  const auto config = schedule_config_from_json(*object);
-  if (!config) return failure(config.error().in("the daemon's answer"));
+  ScheduleConfig config;
+  JsonReader reader(*answer, "the daemon's answer");
+  reader.part("config", config, read_schedule_config);
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
   if (options.json) {
-    context.out << json_text(asked_json(*chosen, to_json(*config), *answer)) << '\n';
+    context.out << json_text(asked_json(*chosen, to_json(config), *answer)) << '\n';
     return kDone;
   }
-  context.out << json_text(to_json(*config)) << '\n' << std::flush;
+  context.out << json_text(to_json(config)) << '\n' << std::flush;
   const std::string origin =
       text_member(*answer, "origin") + ", for " + chosen->workload + " on " + chosen->topology;
   context.err << printable(origin, kOriginLimitBytes) << std::endl;

@@ -1,6 +1,7 @@
 // hocket profile: asks a running job to record some of its iterations.
 
 #include <poll.h>
+#include <nlohmann/json.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/inputs/command_line.h"
@@ -12,6 +13,7 @@
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/step/schedule_config.h"
 
 namespace hocket {
@@ -43,11 +45,9 @@ Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
   ScheduleConfig base;
   const auto current = ask_daemon(client, "GET", "/v1/configs/" + key);
   if (current) {
-    const auto object = read_object(*current, "config");
-    if (!object) return failure(object.error().in("the daemon's answer"));
-    const auto config = schedule_config_from_json(*object);
-    if (!config) return failure(config.error().in("the daemon's answer"));
-    base = *config;
+    JsonReader reader(*current, "the daemon's answer");
+    reader.part("config", base, read_schedule_config);
+    if (auto ok = reader.done(); !ok) return failure(ok.error());
   } else if (current.error().code != ErrorCode::not_found) {
     return failure(current.error());
   }

@@ -1,6 +1,7 @@
 // hocket watch: prints the versions of a key as they are released.
 
 #include <poll.h>
+#include <nlohmann/json.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>

@@ -3,7 +3,7 @@
 // Formats an explanation of a search as JSON and as text. Thread-safe.
 
 #include <iosfwd>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "cli/inputs/explanation_source.h"
 

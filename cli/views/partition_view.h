@@ -4,7 +4,7 @@
 // (docs/formats/explanation.md). Thread-safe.
 
 #include <iosfwd>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "core/sim/partition_search/partition_search.h"

@@ -1,4 +1,5 @@
 #include "cli/views/profile_view.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
 #include "cli/views/result_view.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +8,7 @@
 
 #include "cli/inputs/store_access.h"
 #include "cli/output/table.h"
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/base/printable_text.h"
 #include "tuner/study/study_definition.h"
 #include "tuner/table/csv.h"
@@ -31,43 +32,19 @@ nlohmann::json measured_json(const MeasuredParams& measured) {
   return document;
 }
 
-Result<std::vector<double>> others_from_json(const nlohmann::json& document) {
-  std::vector<double> others;
-  if (!document.contains("others")) return others;
-  const auto array = read_array(document, "others");
-  if (!array) return failure(array.error());
-  for (const auto& each : *array) {
-    const auto value = number_of(each, "others", std::numeric_limits<double>::lowest(),
-                                 std::numeric_limits<double>::max());
-    if (!value) return failure(value.error());
-    others.push_back(*value);
-  }
-  return others;
-}
-
-Result<MeasuredParams> measured_from_json(const nlohmann::json& object) {
-  const auto params_document = read_object(object, "params");
-  if (!params_document) return failure(params_document.error());
-  auto params = params_from_json(*params_document);
-  if (!params) return failure(params.error());
-  MeasuredParams measured{std::move(*params), std::nullopt, 0};
-  if (object.contains("value") && object.at("value").is_null()) return measured;
-  const auto value = read_number(object, "value");
-  if (!value) return failure(value.error());
-  const auto spread = read_number(object, "spread");
-  if (!spread) return failure(spread.error());
-  auto others = others_from_json(object);
-  if (!others) return failure(others.error());
-  measured.value = *value;
-  measured.spread = *spread;
-  measured.others = std::move(*others);
-  return measured;
-}
-
-Result<MeasuredParams> measured_from_json(const nlohmann::json& document, const char* field) {
-  const auto object = read_object(document, field);
-  if (!object) return failure(object.error());
-  return measured_from_json(*object);
+void read_measured(JsonReader& reader, MeasuredParams& measured) {
+  reader.part("params", measured.params, read_params);
+  bool is_null = false;
+  reader.value("value", [&](const JsonValue& value) {
+    is_null = value.json().is_null();
+    if (!is_null) measured.value = value.number();
+  });
+  if (is_null) return;
+  reader.number("spread", measured.spread);
+  const auto read_other = [&](const JsonValue& other) {
+    measured.others.push_back(other.number());
+  };
+  reader.array("others", read_other, kOptional);
 }
 
 nlohmann::json front_json(const std::vector<FinishedTrial>& front) {
@@ -81,25 +58,30 @@ nlohmann::json front_json(const std::vector<FinishedTrial>& front) {
   return list;
 }
 
-Result<std::vector<FinishedTrial>> front_from_json(const nlohmann::json& document) {
-  std::vector<FinishedTrial> front;
-  if (!document.contains("front")) return front;
-  const auto array = read_array(document, "front");
-  if (!array) return failure(array.error());
-  for (const auto& each : *array) {
-    if (!each.is_object()) return failure(wrong_field("front", "objects", each));
-    auto measured = measured_from_json(each);
-    if (!measured) return failure(measured.error().in("field \"front\""));
-    const auto number = read_integer(each, "number", 1, std::numeric_limits<std::int64_t>::max());
-    if (!number) return failure(number.error().in("field \"front\""));
-    FinishedTrial trial{*number - 1, TrialPhase::search, std::move(measured->params), {}};
-    trial.outcome.state = TrialState::complete;
-    trial.outcome.value = measured->value.value_or(0);
-    trial.outcome.spread = measured->spread;
-    trial.outcome.others = std::move(measured->others);
-    front.push_back(std::move(trial));
-  }
-  return front;
+void read_front_trial(JsonReader& reader, FinishedTrial& trial) {
+  MeasuredParams measured;
+  read_measured(reader, measured);
+  std::int64_t number = 1;
+  reader.integer("number", number, 1, std::numeric_limits<std::int64_t>::max());
+  trial = {number - 1, TrialPhase::search, std::move(measured.params), {}};
+  trial.outcome.state = TrialState::complete;
+  trial.outcome.value = measured.value.value_or(0);
+  trial.outcome.spread = measured.spread;
+  trial.outcome.others = std::move(measured.others);
+}
+
+void read_result(JsonReader& reader, StudyResult& result) {
+  reader.part("default", result.default_params, read_measured);
+  reader.part("best", result.best, read_measured);
+  reader.number("gain", result.gain);
+  reader.number("noise", result.noise);
+  reader.text("reason", result.reason);
+  reader.flag("promoted", result.promoted);
+  reader.parts("front", result.front, read_front_trial, kAnySize, kOptional);
+  const auto read_stopped = [&](const JsonValue& stopped) {
+    if (stopped.json().is_string()) result.stopped = stopped.text();
+  };
+  reader.value("stopped", read_stopped, kOptional);
 }
 
 /// Returns the values of further objectives; empty if the trial has not completed.
@@ -193,33 +175,7 @@ nlohmann::json to_json(const StudyResult& result) {
 }
 
 Result<StudyResult> study_result_from_json(const nlohmann::json& document) {
-  auto default_params = measured_from_json(document, "default");
-  if (!default_params) return failure(default_params.error());
-  auto best = measured_from_json(document, "best");
-  if (!best) return failure(best.error());
-  const auto gain = read_number(document, "gain"), noise = read_number(document, "noise");
-  if (!gain) return failure(gain.error());
-  if (!noise) return failure(noise.error());
-  auto reason = read_string(document, "reason");
-  if (!reason) return failure(reason.error());
-  const auto promoted = document.find("promoted");
-  if (promoted == document.end() || !promoted->is_boolean()) {
-    return failure(ErrorCode::invalid_argument, "field \"promoted\": expected true or false");
-  }
-  auto front = front_from_json(document);
-  if (!front) return failure(front.error());
-  const auto stopped = document.find("stopped");
-  return StudyResult{.default_params = std::move(*default_params),
-                     .best = std::move(*best),
-                     .promoted = promoted->get<bool>(),
-                     .gain = *gain,
-                     .noise = *noise,
-                     .reason = std::move(*reason),
-                     .stopped = stopped == document.end() || !stopped->is_string()
-                                    ? ""
-                                    : stopped->get<std::string>(),
-                     .front = std::move(*front),
-                     .trials = {}};
+  return read_json(document, read_result);
 }
 
 nlohmann::json trials_json(std::span<const TrialRow> trials) {

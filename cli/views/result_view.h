@@ -3,7 +3,7 @@
 // Formats the result of a study as JSON and as text. Thread-safe.
 
 #include <iosfwd>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 
 #include "cli/output/value_text.h"

@@ -3,7 +3,7 @@
 // Formats predictions of a simulation as JSON and as text. Thread-safe.
 
 #include <iosfwd>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 // daemon's responses is pure; a daemon of another version may provide less.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 // Formats a version of a promoted configuration, as text and as JSON: its origin and its state.
 // Thread-safe.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <vector>
+
+#include "core/base/json_reader.h"
 
 namespace hocket {
 namespace {
@@ -110,18 +112,6 @@ class DocumentBuilder {
   std::string problem_;
 };
 
-Result<const nlohmann::json*> find_field(const nlohmann::json& object, const char* field) {
-  const auto it = object.is_object() ? object.find(field) : object.end();
-  if (it == object.end()) {
-    return failure(ErrorCode::invalid_argument, std::string("field \"") + field + "\" is missing");
-  }
-  return &*it;
-}
-
-std::string number_text(double value) {
-  return nlohmann::json(value).dump();
-}
-
 }  // namespace
 
 Result<nlohmann::json> parse_object(std::string_view text, std::string_view what) {
@@ -159,89 +149,48 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes)
   return text;
 }
 
-Error wrong_field(std::string_view path, std::string_view expected, const nlohmann::json& found) {
-  return Error{
-      ErrorCode::invalid_argument,
-      "field \"" + std::string(path) + "\": expected " + std::string(expected) + ", found " +
-          found.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, 60)};
-}
-
-Result<std::int64_t> integer_of(const nlohmann::json& value, std::string_view path,
-                                std::int64_t low, std::int64_t high) {
-  // Unsigned values above the signed range would wrap in get<int64_t>().
-  if (value.is_number_integer() &&
-      !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX})) {
-    const auto number = value.get<std::int64_t>();
-    if (low <= number && number <= high) return number;
-  }
-  return failure(wrong_field(
-      path, "an integer from " + std::to_string(low) + " to " + std::to_string(high), value));
-}
-
-Result<double> number_of(const nlohmann::json& value, std::string_view path, double low,
-                         double high) {
-  if (value.is_number()) {
-    const auto number = value.get<double>();
-    if (std::isfinite(number) && low <= number && number <= high) return number;
-  }
-  const bool bounded = low > std::numeric_limits<double>::lowest();
-  return failure(wrong_field(
-      path, bounded ? "a number from " + number_text(low) + " to " + number_text(high) : "a number",
-      value));
-}
-
 Result<std::int64_t> read_integer(const nlohmann::json& object, const char* field, std::int64_t low,
                                   std::int64_t high) {
-  const auto found = find_field(object, field);
-  if (!found) return failure(found.error());
-  return integer_of(**found, field, low, high);
+  JsonReader reader(object);
+  std::int64_t number = 0;
+  reader.integer(field, number, low, high);
+  return reader.result(number);
 }
 
 Result<double> read_number(const nlohmann::json& object, const char* field, double low,
                            double high) {
-  const auto found = find_field(object, field);
-  if (!found) return failure(found.error());
-  return number_of(**found, field, low, high);
+  JsonReader reader(object);
+  double number = 0;
+  reader.number(field, number, low, high);
+  return reader.result(number);
 }
 
 Result<std::string> read_string(const nlohmann::json& object, const char* field) {
-  const auto found = find_field(object, field);
-  if (!found) return failure(found.error());
-  if (!(*found)->is_string()) return failure(wrong_field(field, "a string", **found));
-  return (*found)->get<std::string>();
+  JsonReader reader(object);
+  std::string text;
+  reader.text(field, text);
+  return reader.result(std::move(text));
 }
 
 Result<nlohmann::json> read_array(const nlohmann::json& object, const char* field) {
-  const auto found = find_field(object, field);
-  if (!found) return failure(found.error());
-  if (!(*found)->is_array()) return failure(wrong_field(field, "an array", **found));
-  return **found;
+  JsonReader reader(object);
+  nlohmann::json array;
+  reader.array(field, [](const JsonValue&) {});
+  reader.value(field, [&](const JsonValue& value) { array = value.json(); });
+  return reader.result(std::move(array));
 }
 
 Result<nlohmann::json> read_object(const nlohmann::json& object, const char* field) {
-  const auto found = find_field(object, field);
-  if (!found) return failure(found.error());
-  if (!(*found)->is_object()) return failure(wrong_field(field, "an object", **found));
-  return **found;
+  JsonReader reader(object);
+  nlohmann::json copy;
+  reader.object(field, [&](JsonReader& fields) { copy = fields.self().json(); });
+  return reader.result(std::move(copy));
 }
 
 Result<void> check_format(const nlohmann::json& object, std::string_view format, int version) {
-  const auto name = read_string(object, "format");
-  if (!name) return failure(name.error());
-  if (*name != format) {
-    return failure(
-        ErrorCode::invalid_argument,
-        "field \"format\": expected \"" + std::string(format) + "\", found \"" + *name + "\"");
-  }
-  const auto number = read_integer(object, "version", 1, std::numeric_limits<int>::max());
-  if (!number) return failure(number.error());
-  if (*number > version) {
-    return failure(ErrorCode::invalid_argument,
-                   "field \"version\": this program reads versions 1 to " +
-                       std::to_string(version) + ", found " + std::to_string(*number) +
-                       "; use a newer hocket");
-  }
-  return {};
+  JsonReader reader(object);
+  reader.format(format, version);
+  return reader.done();
 }
 
 }  // namespace hocket

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -35,16 +35,6 @@ Result<std::int64_t> read_integer(const nlohmann::json& object, const char* fiel
 Result<double> read_number(const nlohmann::json& object, const char* field,
                            double low = std::numeric_limits<double>::lowest(),
                            double high = std::numeric_limits<double>::max());
-
-/// Like read_integer() and read_number(), for a value whose field is given by its path
-/// ("layers[3].forward_ns").
-Result<std::int64_t> integer_of(const nlohmann::json& value, std::string_view path,
-                                std::int64_t low, std::int64_t high);
-Result<double> number_of(const nlohmann::json& value, std::string_view path, double low,
-                         double high);
-
-/// Returns the error "field \"path\": expected …, found …".
-Error wrong_field(std::string_view path, std::string_view expected, const nlohmann::json& found);
 
 Result<std::string> read_string(const nlohmann::json& object, const char* field);
 

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 
 namespace hocket {
 namespace {
@@ -16,122 +17,117 @@ constexpr std::size_t kMaxTextBytes = 4096, kMaxIdBytes = 100;
 constexpr std::size_t kMaxKnobs = 64, kMaxOutcomes = 1000;
 constexpr double kMaxExplore = 0.5;
 
-Error invalid(const char* field, const std::string& expected) {
-  return {ErrorCode::invalid_argument, std::string("field \"") + field + "\": " + expected};
+constexpr std::array<Word<ChangeStatus>, 3> kStatuses = {
+    {{"applied", ChangeStatus::applied},
+     {"rejected", ChangeStatus::rejected},
+     {"rolled_back", ChangeStatus::rolled_back}}};
+
+constexpr std::array<Word<TraceKind>, 3> kLaneKinds = {{{"compute", TraceKind::compute},
+                                                        {"communication", TraceKind::communication},
+                                                        {"copy", TraceKind::copy}}};
+
+/// Reads a text of at most kMaxTextBytes.
+void read_text(JsonReader& reader, const char* name, std::string& target,
+               Presence presence = Presence::required) {
+  reader.value(
+      name, [&](const JsonValue& found) { target = found.text(kMaxTextBytes); }, presence);
 }
 
-/// Moves a value into `target`, or returns its error.
-template <class T, class Target>
-Result<void> take(Result<T> value, Target& target) {
-  if (!value) return failure(value.error());
-  target = std::move(*value);
-  return {};
-}
-
-/// Calls `read()` unless the field is absent, in which case the target keeps its default.
-template <class Read>
-Result<void> if_there(const nlohmann::json& object, const char* field, const Read& read) {
-  return object.is_object() && object.contains(field) ? read() : Result<void>();
-}
-
-Result<void> read_integer_into(const nlohmann::json& object, const char* field, std::int64_t low,
-                               std::int64_t& target) {
-  return take(read_integer(object, field, low, kMaxInteger), target);
-}
-
-Result<void> read_text(const nlohmann::json& object, const char* field, std::string& target) {
-  auto text = read_string(object, field);
-  if (!text) return failure(text.error());
-  if (text->size() > kMaxTextBytes) {
-    return failure(invalid(field, "expected at most " + std::to_string(kMaxTextBytes) +
-                                      " bytes, found " + std::to_string(text->size())));
-  }
-  target = std::move(*text);
-  return {};
-}
-
-Result<void> read_id(const nlohmann::json& object, const char* field, std::string& target) {
-  auto text = read_string(object, field);
-  if (!text) return failure(text.error());
-  const bool right = std::ranges::all_of(*text, [](char c) {
-    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
+void read_id(JsonReader& reader, const char* name, std::string& target) {
+  reader.value(name, [&](const JsonValue& found) {
+    target = found.text();
+    const bool right = std::ranges::all_of(target, [](char c) {
+      return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') ||
+             c == '-' || c == '_' || c == '.';
+    });
+    if (!right || target.empty() || target.size() > kMaxIdBytes)
+      found.refuse("1 to 100 letters, digits, \"-\", \"_\" or \".\"");
   });
-  if (!right || text->empty() || text->size() > kMaxIdBytes) {
-    return failure(wrong_field(field, "1 to 100 letters, digits, \"-\", \"_\" or \".\"", *text));
+}
+
+void read_times(JsonReader& reader, const char* name, std::vector<std::int64_t>& target) {
+  const auto read_one = [&](const JsonValue& time_ns) {
+    target.push_back(time_ns.integer(1, kMaxInteger));
+  };
+  reader.array(name, read_one, kOptional, kMaxReportedIterations);
+}
+
+void read_outcome(JsonReader& reader, ChangeOutcome& outcome) {
+  reader.choice("status", outcome.status, kStatuses);
+  reader.integer("version", outcome.version, 1, kMaxInteger);
+  reader.integer("trial", outcome.trial, 1, kMaxInteger);
+  read_text(reader, "message", outcome.message, kOptional);
+  read_times(reader, "current_ns", outcome.current_ns);
+  read_times(reader, "candidate_ns", outcome.candidate_ns);
+  if (outcome.version.has_value() == outcome.trial.has_value()) {
+    reader.self().fail({ErrorCode::invalid_argument,
+                        "expected exactly one of the fields \"version\" and \"trial\""});
   }
-  target = std::move(*text);
-  return {};
 }
 
-/// Reads an object field with `from_json`.
-template <class Read, class Target>
-Result<void> read_part(const nlohmann::json& document, const char* field, const Read& from_json,
-                       Target& target) {
-  const auto object = read_object(document, field);
-  if (!object) return failure(object.error());
-  auto value = from_json(*object);
-  if (!value) return failure(value.error().in(std::string("field \"") + field + "\""));
-  target = std::move(*value);
-  return {};
+void read_lane(JsonReader& reader, LaneActivity& lane) {
+  reader.choice("kind", lane.kind, kLaneKinds);
+  reader.integer("lane", lane.lane, 0, kMaxInteger);
+  reader.number("busy", lane.busy, 0, 1);
 }
 
-Result<void> read_config(const nlohmann::json& document, ScheduleConfig& target) {
-  const auto read = [](const nlohmann::json& object) { return schedule_config_from_json(object); };
-  return read_part(document, "config", read, target);
+void read_activity(JsonReader& reader, JobActivity& activity) {
+  reader.integer("exposed_ns", activity.exposed_ns, 0, kMaxInteger);
+  const auto read_one = [&](const JsonValue& value) {
+    LaneActivity lane;
+    value.object([&](JsonReader& fields) { read_lane(fields, lane); });
+    const auto place = [](const LaneActivity& l) { return std::pair(l.kind, l.lane); };
+    if (!activity.lanes.empty() && place(activity.lanes.back()) >= place(lane)) {
+      value.fail({ErrorCode::invalid_argument,
+                  "expected lanes by kind (compute, communication, copy) and then by number, each "
+                  "once"});
+    }
+    activity.lanes.push_back(lane);
+  };
+  reader.array("lanes", read_one, Presence::required, kMaxReportedLanes);
 }
 
-Result<void> read_times(const nlohmann::json& object, const char* field,
-                        std::vector<std::int64_t>& target) {
-  const auto array = read_array(object, field);
-  if (!array) return failure(array.error());
-  if (array->size() > kMaxReportedIterations) {
-    return failure(invalid(field, "expected at most " + std::to_string(kMaxReportedIterations) +
-                                      " iterations, found " + std::to_string(array->size())));
-  }
-  target.reserve(array->size());
-  for (const auto& entry : *array) {
-    const auto time_ns = integer_of(entry, field, 1, kMaxInteger);
-    if (!time_ns) return failure(time_ns.error());
-    target.push_back(*time_ns);
-  }
-  return {};
+void read_job(JsonReader& reader, JobDescription& job) {
+  read_id(reader, "id", job.id);
+  read_text(reader, "name", job.name, kOptional);
+  read_text(reader, "host", job.host, kOptional);
+  reader.part("topology", job.topology, read_topology);
+  reader.part("workload", job.workload, read_workload);
+  reader.part("config", job.config, read_schedule_config);
+  reader.integer("version", job.version, 0, kMaxInteger, 0);
+  reader.number("explore", job.explore, 0, kMaxExplore, 0);
+  const auto read_knob = [&](const JsonValue& name) {
+    job.knobs.push_back(name.text(kMaxIdBytes));
+  };
+  reader.array("knobs", read_knob, kOptional, kMaxKnobs);
+  reader.part("step", job.step, read_step_description);
 }
 
-Result<void> read_knobs(const nlohmann::json& object, std::vector<std::string>& target) {
-  const auto array = read_array(object, "knobs");
-  if (!array) return failure(array.error());
-  if (array->size() > kMaxKnobs) {
-    return failure(invalid("knobs", "expected at most " + std::to_string(kMaxKnobs) +
-                                        " names, found " + std::to_string(array->size())));
-  }
-  for (const auto& entry : *array) {
-    if (!entry.is_string() || entry.get_ref<const std::string&>().size() > kMaxIdBytes)
-      return failure(wrong_field("knobs", "names of at most 100 bytes", entry));
-    target.push_back(entry.get<std::string>());
-  }
-  return {};
+void read_job_report(JsonReader& reader, JobReport& report) {
+  read_id(reader, "job", report.job);
+  reader.integer("version", report.version, 0, kMaxInteger);
+  reader.integer("step", report.step, 0, kMaxInteger);
+  read_times(reader, "iteration_ns", report.iteration_ns);
+  reader.parts("outcomes", report.outcomes, read_outcome, kMaxOutcomes, kOptional);
+  reader.number("explored", report.explored, 0, 1, 0);
+  reader.flag("ended", report.ended, false);
+  reader.part("activity", report.activity, read_activity);
 }
 
-template <class... Reads>
-Result<void> all_of(const Reads&... reads) {
-  Result<void> ok;
-  ((ok = reads(), ok.has_value()) && ...);
-  return ok;
+void read_message(JsonReader& reader, ConfigMessage& message) {
+  reader.integer("version", message.version, 1, kMaxInteger);
+  reader.part("config", message.config, read_schedule_config);
+  read_text(reader, "origin", message.origin);
 }
 
-constexpr std::array<ChangeStatus, 3> kStatuses = {ChangeStatus::applied, ChangeStatus::rejected,
-                                                   ChangeStatus::rolled_back};
+void read_message(JsonReader& reader, CandidateMessage& message) {
+  reader.integer("trial", message.trial, 1, kMaxInteger);
+  reader.part("config", message.config, read_schedule_config);
+}
 
-Result<void> read_status(const nlohmann::json& object, ChangeStatus& target) {
-  const auto text = read_string(object, "status");
-  if (!text) return failure(text.error());
-  const auto* const found =
-      std::ranges::find(kStatuses, *text, [](ChangeStatus s) { return to_string(s); });
-  if (found == kStatuses.end())
-    return failure(wrong_field("status", "applied, rejected or rolled_back", *text));
-  target = *found;
-  return {};
+void read_message(JsonReader& reader, ProfileMessage& message) {
+  reader.integer("request", message.request, 1, kMaxInteger);
+  reader.integer("iterations", message.iterations, 1, kMaxProfiledIterations);
 }
 
 nlohmann::json outcome_json(const ChangeOutcome& outcome) {
@@ -142,103 +138,6 @@ nlohmann::json outcome_json(const ChangeOutcome& outcome) {
   if (outcome.version) document["version"] = *outcome.version;
   if (outcome.trial) document["trial"] = *outcome.trial;
   return document;
-}
-
-Result<ChangeOutcome> outcome_from_json(const nlohmann::json& document) {
-  ChangeOutcome outcome;
-  const auto number = [&](const char* field, std::optional<std::int64_t>& target) {
-    return if_there(document, field,
-                    [&] { return take(read_integer(document, field, 1, kMaxInteger), target); });
-  };
-  const auto times = [&](const char* field, std::vector<std::int64_t>& target) {
-    return if_there(document, field, [&] { return read_times(document, field, target); });
-  };
-  const auto ok = all_of([&] { return read_status(document, outcome.status); },
-                         [&] { return number("version", outcome.version); },
-                         [&] { return number("trial", outcome.trial); },
-                         [&] {
-                           return if_there(document, "message", [&] {
-                             return read_text(document, "message", outcome.message);
-                           });
-                         },
-                         [&] { return times("current_ns", outcome.current_ns); },
-                         [&] { return times("candidate_ns", outcome.candidate_ns); });
-  if (!ok) return failure(ok.error());
-  if (outcome.version.has_value() == outcome.trial.has_value()) {
-    return failure(ErrorCode::invalid_argument,
-                   "expected exactly one of the fields \"version\" and \"trial\"");
-  }
-  return outcome;
-}
-
-Result<void> read_outcomes(const nlohmann::json& document, std::vector<ChangeOutcome>& target) {
-  const auto array = read_array(document, "outcomes");
-  if (!array) return failure(array.error());
-  if (array->size() > kMaxOutcomes) {
-    return failure(invalid("outcomes", "expected at most " + std::to_string(kMaxOutcomes) +
-                                           ", found " + std::to_string(array->size())));
-  }
-  for (std::size_t i = 0; i < array->size(); ++i) {
-    auto outcome = outcome_from_json((*array)[i]);
-    if (!outcome)
-      return failure(outcome.error().in("field \"outcomes[" + std::to_string(i) + "]\""));
-    target.push_back(std::move(*outcome));
-  }
-  return {};
-}
-
-constexpr std::array<std::pair<TraceKind, const char*>, 3> kLaneKinds = {
-    {{TraceKind::compute, "compute"},
-     {TraceKind::communication, "communication"},
-     {TraceKind::copy, "copy"}}};
-
-Result<LaneActivity> lane_from_json(const nlohmann::json& document) {
-  LaneActivity lane;
-  const auto kind = read_string(document, "kind");
-  if (!kind) return failure(kind.error());
-  const auto* const found =
-      std::ranges::find_if(kLaneKinds, [&](const auto& known) { return known.second == *kind; });
-  if (found == kLaneKinds.end())
-    return failure(wrong_field("kind", "compute, communication or copy", *kind));
-  lane.kind = found->first;
-  const auto ok = all_of([&] { return read_integer_into(document, "lane", 0, lane.lane); },
-                         [&] { return take(read_number(document, "busy", 0, 1), lane.busy); });
-  if (!ok) return failure(ok.error());
-  return lane;
-}
-
-Result<JobActivity> activity_from_json(const nlohmann::json& document) {
-  JobActivity activity;
-  if (auto ok = read_integer_into(document, "exposed_ns", 0, activity.exposed_ns); !ok)
-    return failure(ok.error());
-  const auto array = read_array(document, "lanes");
-  if (!array) return failure(array.error());
-  if (array->size() > kMaxReportedLanes) {
-    return failure(invalid("lanes", "expected at most " + std::to_string(kMaxReportedLanes) +
-                                        ", found " + std::to_string(array->size())));
-  }
-  for (std::size_t i = 0; i < array->size(); ++i) {
-    const std::string at = "field \"lanes[" + std::to_string(i) + "]\"";
-    auto lane = lane_from_json((*array)[i]);
-    if (!lane) return failure(lane.error().in(at));
-    const auto place = [](const LaneActivity& l) { return std::pair(l.kind, l.lane); };
-    if (!activity.lanes.empty() && place(activity.lanes.back()) >= place(*lane)) {
-      return failure(ErrorCode::invalid_argument,
-                     at + ": expected lanes by kind (compute, communication, copy) and then by "
-                          "number, each once");
-    }
-    activity.lanes.push_back(*lane);
-  }
-  return activity;
-}
-
-/// Reads a boolean; leaves `flag` unchanged when the field is absent.
-Result<void> read_flag(const nlohmann::json& object, const char* field, bool& flag) {
-  const auto found = object.find(field);
-  if (found == object.end()) return {};
-  if (!found->is_boolean()) return failure(wrong_field(field, "true or false", *found));
-  flag = found->get<bool>();
-  return {};
 }
 
 }  // namespace
@@ -258,37 +157,7 @@ nlohmann::json to_json(const JobDescription& job) {
 }
 
 Result<JobDescription> job_description_from_json(const nlohmann::json& document) {
-  JobDescription job;
-  const auto optional_text = [&](const char* field, std::string& target) {
-    return if_there(document, field, [&] { return read_text(document, field, target); });
-  };
-  const auto read_step = [](const nlohmann::json& object) {
-    return parse_step_description(
-        object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  };
-  const auto ok = all_of(
-      [&] { return read_id(document, "id", job.id); },
-      [&] { return optional_text("name", job.name); },
-      [&] { return optional_text("host", job.host); },
-      [&] { return read_part(document, "topology", topology_from_json, job.topology); },
-      [&] { return read_part(document, "workload", workload_from_json, job.workload); },
-      [&] { return read_config(document, job.config); },
-      [&] {
-        return if_there(document, "version",
-                        [&] { return read_integer_into(document, "version", 0, job.version); });
-      },
-      [&] {
-        return if_there(document, "explore", [&] {
-          return take(read_number(document, "explore", 0, kMaxExplore), job.explore);
-        });
-      },
-      [&] { return if_there(document, "knobs", [&] { return read_knobs(document, job.knobs); }); },
-      [&] {
-        return if_there(document, "step",
-                        [&] { return read_part(document, "step", read_step, job.step); });
-      });
-  if (!ok) return failure(ok.error());
-  return job;
+  return read_json(document, read_job);
 }
 
 std::string_view type_of(const DaemonMessage& message) {
@@ -311,33 +180,9 @@ nlohmann::json to_json(const DaemonMessage& message) {
 
 Result<DaemonMessage> daemon_message_from_json(std::string_view type,
                                                const nlohmann::json& document) {
-  if (type == "config") {
-    ConfigMessage message;
-    const auto ok =
-        all_of([&] { return read_integer_into(document, "version", 1, message.version); },
-               [&] { return read_config(document, message.config); },
-               [&] { return read_text(document, "origin", message.origin); });
-    if (!ok) return failure(ok.error());
-    return message;
-  }
-  if (type == "candidate") {
-    CandidateMessage message;
-    const auto ok = all_of([&] { return read_integer_into(document, "trial", 1, message.trial); },
-                           [&] { return read_config(document, message.config); });
-    if (!ok) return failure(ok.error());
-    return message;
-  }
-  if (type == "profile") {
-    ProfileMessage message;
-    const auto ok =
-        all_of([&] { return read_integer_into(document, "request", 1, message.request); },
-               [&] {
-                 return take(read_integer(document, "iterations", 1, kMaxProfiledIterations),
-                             message.iterations);
-               });
-    if (!ok) return failure(ok.error());
-    return message;
-  }
+  if (type == "config") return read_json<ConfigMessage>(document, read_message);
+  if (type == "candidate") return read_json<CandidateMessage>(document, read_message);
+  if (type == "profile") return read_json<ProfileMessage>(document, read_message);
   return failure(ErrorCode::invalid_argument,
                  "event type: expected config, candidate or profile, found " +
                      nlohmann::json(type.substr(0, 60))
@@ -345,24 +190,15 @@ Result<DaemonMessage> daemon_message_from_json(std::string_view type,
 }
 
 std::string_view to_string(ChangeStatus status) {
-  switch (status) {
-    case ChangeStatus::applied:
-      return "applied";
-    case ChangeStatus::rejected:
-      return "rejected";
-    case ChangeStatus::rolled_back:
-      return "rolled_back";
-  }
-  return "";
+  return std::ranges::find(kStatuses, status, &Word<ChangeStatus>::value)->word;
 }
 
 nlohmann::json to_json(const JobActivity& activity) {
   auto lanes = nlohmann::json::array();
   for (const LaneActivity& lane : activity.lanes) {
-    const auto* const kind =
-        std::ranges::find(kLaneKinds, lane.kind, &std::pair<TraceKind, const char*>::first);
+    const auto* const kind = std::ranges::find(kLaneKinds, lane.kind, &Word<TraceKind>::value);
     HOCKET_CHECK(kind != kLaneKinds.end(), "a lane of a report is a stream or a channel");
-    lanes.push_back({{"kind", kind->second}, {"lane", lane.lane}, {"busy", lane.busy}});
+    lanes.push_back({{"kind", kind->word}, {"lane", lane.lane}, {"busy", lane.busy}});
   }
   return {{"exposed_ns", activity.exposed_ns}, {"lanes", std::move(lanes)}};
 }
@@ -382,32 +218,7 @@ nlohmann::json to_json(const JobReport& report) {
 }
 
 Result<JobReport> job_report_from_json(const nlohmann::json& document) {
-  JobReport report;
-  const auto ok = all_of(
-      [&] { return read_id(document, "job", report.job); },
-      [&] { return read_integer_into(document, "version", 0, report.version); },
-      [&] { return read_integer_into(document, "step", 0, report.step); },
-      [&] {
-        return if_there(document, "iteration_ns",
-                        [&] { return read_times(document, "iteration_ns", report.iteration_ns); });
-      },
-      [&] {
-        return if_there(document, "outcomes",
-                        [&] { return read_outcomes(document, report.outcomes); });
-      },
-      [&] {
-        return if_there(document, "explored", [&] {
-          return take(read_number(document, "explored", 0, 1), report.explored);
-        });
-      },
-      [&] { return read_flag(document, "ended", report.ended); },
-      [&] {
-        return if_there(document, "activity", [&] {
-          return read_part(document, "activity", activity_from_json, report.activity);
-        });
-      });
-  if (!ok) return failure(ok.error());
-  return report;
+  return read_json(document, read_job_report);
 }
 
 }  // namespace hocket

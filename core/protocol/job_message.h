@@ -4,7 +4,7 @@
 // (docs/openapi.json). Readers refuse values out of range with an error that names the field. Pure.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

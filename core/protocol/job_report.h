@@ -4,7 +4,7 @@
 // HOCKET_REPORT, the tuner reads them. JSON, docs/formats/report.md. Pure.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

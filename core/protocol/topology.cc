@@ -1,7 +1,9 @@
 #include "core/protocol/topology.h"
 
+#include <nlohmann/json.hpp>
+
 #include "core/base/fingerprint.h"
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 
 namespace hocket {
 
@@ -34,44 +36,27 @@ nlohmann::json to_json(const Topology& topology) {
   return document;
 }
 
+void read_topology(JsonReader& reader, Topology& topology) {
+  constexpr std::int64_t kMost = 1 << 24;
+  reader.text("cpu_model", topology.cpu_model);
+  reader.text("link", topology.link);
+  reader.integer("sockets", topology.sockets, 0, kMost);
+  reader.integer("numa_nodes", topology.numa_nodes, 0, kMost);
+  reader.integer("cores", topology.cores, 0, kMost);
+  reader.integer("hardware_threads", topology.hardware_threads, 0, kMost);
+  reader.integer("memory_gib", topology.memory_gib, 0, kMost);
+  reader.integer("world_size", topology.world_size, 1, kMost);
+  reader.text("accelerator", topology.accelerator, "");
+  reader.integer("ranks_per_host", topology.ranks_per_host, 0, kMost, 0);
+  reader.object("library_versions", [&](JsonReader& versions) {
+    versions.members([&](const std::string& library, const JsonValue& version) {
+      topology.library_versions[library] = version.text();
+    });
+  });
+}
+
 Result<Topology> topology_from_json(const nlohmann::json& document) {
-  Topology topology;
-  const auto text = [&](const char* field, std::string& target) -> Result<void> {
-    auto value = read_string(document, field);
-    if (!value) return failure(value.error());
-    target = std::move(*value);
-    return {};
-  };
-  const auto count = [&](const char* field, auto& target, std::int64_t low) -> Result<void> {
-    const auto value = read_integer(document, field, low, 1 << 24);
-    if (!value) return failure(value.error());
-    target = static_cast<std::remove_reference_t<decltype(target)>>(*value);
-    return {};
-  };
-  for (const auto& ok :
-       {text("cpu_model", topology.cpu_model), text("link", topology.link),
-        count("sockets", topology.sockets, 0), count("numa_nodes", topology.numa_nodes, 0),
-        count("cores", topology.cores, 0), count("hardware_threads", topology.hardware_threads, 0),
-        count("memory_gib", topology.memory_gib, 0), count("world_size", topology.world_size, 1)}) {
-    if (!ok) return failure(ok.error());
-  }
-  if (document.contains("accelerator")) {
-    if (auto ok = text("accelerator", topology.accelerator); !ok) return failure(ok.error());
-  }
-  if (document.contains("ranks_per_host")) {
-    if (auto ok = count("ranks_per_host", topology.ranks_per_host, 0); !ok)
-      return failure(ok.error());
-  }
-  const auto versions = read_object(document, "library_versions");
-  if (!versions) return failure(versions.error());
-  for (const auto& [library, version] : versions->items()) {
-    if (!version.is_string()) {
-      return failure(ErrorCode::invalid_argument, "field \"library_versions\": the version of \"" +
-                                                      library + "\" must be a string");
-    }
-    topology.library_versions[library] = version.get<std::string>();
-  }
-  return topology;
+  return read_json(document, read_topology);
 }
 
 }  // namespace hocket

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "core/base/result.h"
 
 namespace hocket {
+
+class JsonReader;
 
 struct Topology {
   std::string cpu_model;
@@ -41,6 +43,7 @@ std::string fingerprint(const Topology& topology);
 std::string readable_name(const Topology& topology);
 
 nlohmann::json to_json(const Topology& topology);
+void read_topology(JsonReader& reader, Topology& topology);
 Result<Topology> topology_from_json(const nlohmann::json& document);
 
 }  // namespace hocket

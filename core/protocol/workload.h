@@ -4,13 +4,15 @@
 // configuration. A plain value.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
 
 namespace hocket {
+
+class JsonReader;
 
 struct TensorSpec {
   std::string name;
@@ -34,6 +36,7 @@ struct Workload {
 std::string fingerprint(const Workload& workload);
 
 nlohmann::json to_json(const Workload& workload);
+void read_workload(JsonReader& reader, Workload& workload);
 Result<Workload> workload_from_json(const nlohmann::json& document);
 
 }  // namespace hocket

@@ -21,11 +21,12 @@ inline constexpr std::array<CollectiveKind, 5> kCollectiveKinds{
     CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
     CollectiveKind::broadcast, CollectiveKind::all_to_all};
 
-/// "all_reduce", …
+/// In the order of kCollectiveKinds.
+inline constexpr std::array<std::string_view, 5> kCollectiveKindNames{
+    "all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all"};
+
 constexpr std::string_view to_string(CollectiveKind kind) {
-  constexpr std::array<std::string_view, 5> names{"all_reduce", "reduce_scatter", "all_gather",
-                                                  "broadcast", "all_to_all"};
-  return names[static_cast<std::size_t>(kind)];
+  return kCollectiveKindNames[static_cast<std::size_t>(kind)];
 }
 
 /// Returns the name for messages to people: "all-reduce", …

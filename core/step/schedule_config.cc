@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/base/nearest_name.h"
 #include "core/step/task.h"
 
@@ -92,55 +95,39 @@ struct Optional<std::optional<T>> {
 template <class T>
 using ValueOf = typename Optional<std::remove_const_t<T>>::Value;
 
-/// Reads the fields present in an object; their paths begin with `prefix`.
+/// Reads the knobs present in an object.
 class KnobReader {
  public:
-  KnobReader(const json& object, std::string prefix, std::span<const Knob> knobs)
-      : object_(object), prefix_(std::move(prefix)), knobs_(knobs) {}
+  KnobReader(JsonReader& fields, std::span<const Knob> knobs) : fields_(fields), knobs_(knobs) {}
 
   template <class T>
   void integer(const char* name, T& target) {
-    const json* const found = find(name);
-    if (found == nullptr) return;
     const Knob& knob = named(knobs_, name);
-    const auto value = integer_of(*found, prefix_ + name, knob.low, knob.high);
-    value ? void(target = static_cast<ValueOf<T>>(*value)) : note(value.error());
+    const auto read = [&](const JsonValue& found) {
+      target = static_cast<ValueOf<T>>(found.integer(knob.low, knob.high));
+    };
+    fields_.value(name, read, kOptional);
   }
   template <class T>
   void choice(const char* name, T& target) {
-    const json* const found = find(name);
-    if (found == nullptr) return;
     const Knob& knob = named(knobs_, name);
-    std::string word = found->is_string() ? found->get<std::string>() : "";
-    for (const Knob::Spelling& other : knob.other_spellings) {
-      if (word == other.word) word = other.choice;
-    }
-    const auto at = std::ranges::find(knob.choices, word);
-    if (at != knob.choices.end()) {
-      target = static_cast<ValueOf<T>>(at - knob.choices.begin());
-      return;
-    }
-    std::string expected = "one of ";
-    for (const std::string_view choice : knob.choices)
-      expected += (choice == knob.choices.front() ? "" : ", ") + std::string(choice);
-    note(wrong_field(prefix_ + name, expected, *found));
+    const auto read = [&](const JsonValue& found) {
+      target = static_cast<ValueOf<T>>(index_of(found, knob));
+    };
+    fields_.value(name, read, kOptional);
   }
-
-  const std::optional<Error>& error() const { return error_; }
 
  private:
-  const json* find(const char* name) const {
-    const auto found = object_.find(name);
-    return found == object_.end() || error_ ? nullptr : &*found;
-  }
-  void note(Error error) {
-    if (!error_) error_ = std::move(error);
+  static std::size_t index_of(const JsonValue& found, const Knob& knob) {
+    const auto other = std::ranges::find_if(
+        knob.other_spellings, [&](const Knob::Spelling& each) { return found.is(each.word); });
+    if (other == knob.other_spellings.end()) return found.word(knob.choices);
+    return static_cast<std::size_t>(std::ranges::find(knob.choices, other->choice) -
+                                    knob.choices.begin());
   }
 
-  const json& object_;
-  const std::string prefix_;
+  JsonReader& fields_;
   const std::span<const Knob> knobs_;
-  std::optional<Error> error_;
 };
 
 /// Writes every field that has a value to an object, under names that begin with `prefix`.
@@ -197,8 +184,8 @@ class KnobChecker {
  private:
   void check(const char* name, std::int64_t value) {
     const Knob& knob = named(knobs_, name);
-    const auto checked = integer_of(json(value), prefix_ + name, knob.low, knob.high);
-    if (!checked && !error_) error_ = checked.error();
+    if ((value < knob.low || value > knob.high) && !error_)
+      error_ = wrong_integer(prefix_ + name, knob.low, knob.high, value);
   }
 
   const std::string prefix_;
@@ -240,45 +227,51 @@ std::optional<Error> check_region(const ScheduleConfig& config, const std::strin
   return std::nullopt;
 }
 
-Result<RegionOverrides> read_region(const json& value, const std::string& path,
-                                    std::vector<std::string>* warnings) {
-  if (!value.is_object()) return failure(wrong_field(path, "an object", value));
-  RegionOverrides region;
-  KnobReader reader(value, path + ".", region_knobs());
-  visit_region(reader, region);
-  if (reader.error()) return failure(*reader.error());
-  std::vector<std::string_view> known{kDimension};
-  for (const Knob& knob : region_knobs()) known.push_back(knob.name);
-  for (const auto& [name, field] : value.items()) {
-    if (name == kDimension) {
-      if (!field.is_string()) return failure(wrong_field(path + ".dimension", "a string", field));
-      region.dimension = field.get<std::string>();
-    } else if (!std::ranges::count(known, name)) {
-      region.unknown_fields[name] = field;
-      if (warnings) {
-        warnings->push_back("field \"" + path + "." + name +
-                            "\" is not known to this version and has no effect" +
-                            did_you_mean(name, known));
-      }
-    }
-  }
-  return region;
+/// Keeps the fields that the reader has not asked for, and adds a warning for each.
+void keep_others(JsonReader& reader, std::map<std::string, std::string>& unknown_fields,
+                 std::vector<std::string>* warnings) {
+  reader.others([&](const std::string& name, const JsonValue& value) {
+    unknown_fields[name] = value.json().dump(-1, ' ', false, json::error_handler_t::replace);
+    if (!warnings) return;
+    warnings->push_back("field \"" + value.path() +
+                        "\" is not known to this version and has no effect" +
+                        reader.suggestion(name));
+  });
 }
 
-Result<void> read_regions(const json& document, ScheduleConfig& config,
-                          std::vector<std::string>* warnings) {
-  const auto regions = document.find(kRegions);
-  if (regions == document.end()) return {};
-  if (!regions->is_object()) {
-    return failure(wrong_field(kRegions, "an object of regions by their names", *regions));
-  }
-  for (const auto& [name, value] : regions->items()) {
-    if (name.empty()) return failure(wrong_field(kRegions, "names that are not empty", name));
-    auto region = read_region(value, std::string(kRegionPrefix) + name, warnings);
-    if (!region) return failure(region.error());
-    config.regions.emplace(name, std::move(*region));
-  }
-  return {};
+json with_others(const std::map<std::string, std::string>& unknown_fields) {
+  json document = json::object();
+  for (const auto& [name, text] : unknown_fields)
+    document[name] = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return document;
+}
+
+void read_knobs(JsonReader& reader, ScheduleConfig& config, std::vector<std::string>* warnings) {
+  KnobReader knobs(reader, schedule_knobs());
+  visit_knobs(knobs, config);
+  const auto read_region = [&](JsonReader& fields, RegionOverrides& region) {
+    KnobReader overrides(fields, region_knobs());
+    visit_region(overrides, region);
+    fields.value(
+        kDimension, [&](const JsonValue& found) { region.dimension = found.text(); }, kOptional);
+    keep_others(fields, region.unknown_fields, warnings);
+  };
+  const auto read_regions = [&](JsonReader& regions) {
+    regions.members([&](const std::string& name, const JsonValue& value) {
+      if (name.empty()) regions.self().refuse("names that are not empty");
+      value.object([&](JsonReader& fields) { read_region(fields, config.regions[name]); });
+    });
+  };
+  reader.object(kRegions, read_regions, kOptional);
+  keep_others(reader, config.unknown_fields, warnings);
+}
+
+void read_config(JsonReader& reader, ScheduleConfig& config, std::vector<std::string>* warnings) {
+  // A newer version is read too: its new fields are kept, the shared ones checked.
+  reader.format(kConfigFormat, std::numeric_limits<int>::max());
+  read_knobs(reader, config, warnings);
+  if (!reader.finish()) return;
+  if (const auto ok = validate(config); !ok) reader.self().fail(ok.error());
 }
 
 /// Splits "regions.NAME.FIELD" into region and field; the name may contain dots.
@@ -421,26 +414,15 @@ Result<ScheduleConfig> with_knob(const ScheduleConfig& config, std::string_view 
   const auto field = region_field(name);
   const bool is_dimension = field && field->second == kDimension;
   if (!is_dimension && find_knob(name) == nullptr) return failure(unknown_knob(name));
-  const json object = {{field ? field->second : std::string(name), value}};
-  if (!field) {
-    KnobReader reader(object, "", schedule_knobs());
-    visit_knobs(reader, changed);
-    if (reader.error()) return failure(*reader.error());
-    return changed;
-  }
-  RegionOverrides& region = changed.regions[field->first];
-  KnobReader reader(object, region_path(field->first), region_knobs());
-  visit_region(reader, region);
-  if (reader.error()) return failure(*reader.error());
-  if (is_dimension) {
-    if (!value.is_string()) return failure(wrong_field(name, "a string", value));
-    region.dimension = value.get<std::string>();
-  }
-  return changed;
+  const json object =
+      field ? json{{kRegions, {{field->first, {{field->second, value}}}}}} : json{{name, value}};
+  JsonReader reader(object);
+  read_knobs(reader, changed, nullptr);
+  return reader.result(std::move(changed));
 }
 
 json to_json(const ScheduleConfig& config) {
-  json document = config.unknown_fields;
+  json document = with_others(config.unknown_fields);
   document["format"] = kConfigFormat;
   document["version"] = kConfigVersion;
   const json defaults = knob_values(ScheduleConfig{});
@@ -450,7 +432,7 @@ json to_json(const ScheduleConfig& config) {
     if (!is_always_written(name) && document[name] == value) document.erase(name);
   }
   for (const auto& [name, region] : config.regions) {
-    json& overrides = document[kRegions][name] = region.unknown_fields;
+    json& overrides = document[kRegions][name] = with_others(region.unknown_fields);
     KnobWriter writer(overrides, "", region_knobs());
     visit_region(writer, region);
     if (region.dimension) overrides[kDimension] = *region.dimension;
@@ -460,34 +442,14 @@ json to_json(const ScheduleConfig& config) {
 
 Result<ScheduleConfig> schedule_config_from_json(const json& document,
                                                  std::vector<std::string>* warnings) {
+  JsonReader reader(document);
   ScheduleConfig config;
-  if (!document.is_object()) {
-    return failure(ErrorCode::invalid_argument, "configuration must be a JSON object");
-  }
-  if (const auto format = read_string(document, "format"); !format || *format != kConfigFormat) {
-    return failure(
-        format ? Error{ErrorCode::invalid_argument,
-                       "field \"format\": expected \"hocket-schedule\", found \"" + *format + "\""}
-               : format.error());
-  }
-  // A newer version is read too: its new fields are kept below, the shared ones checked here.
-  const auto version = read_integer(document, "version", 1, INT32_MAX);
-  if (!version) return failure(version.error());
-  KnobReader reader(document, "", schedule_knobs());
-  visit_knobs(reader, config);
-  if (reader.error()) return failure(*reader.error());
-  if (auto ok = read_regions(document, config, warnings); !ok) return failure(ok.error());
-  for (const auto& [name, value] : document.items()) {
-    if (name == "format" || name == "version" || name == kRegions ||
-        std::ranges::count(schedule_knobs(), name, &Knob::name) > 0) {
-      continue;
-    }
-    config.unknown_fields[name] = value;
-    if (warnings)
-      warnings->push_back("field \"" + name + "\" is not known to this version and has no effect");
-  }
-  if (auto ok = validate(config); !ok) return failure(ok.error());
-  return config;
+  read_config(reader, config, warnings);
+  return reader.result(std::move(config));
+}
+
+void read_schedule_config(JsonReader& reader, ScheduleConfig& config) {
+  read_config(reader, config, nullptr);
 }
 
 Result<ScheduleConfig> parse_schedule_config(std::string_view text,

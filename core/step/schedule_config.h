@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +15,8 @@
 #include "core/base/result.h"
 
 namespace hocket {
+
+class JsonReader;
 
 /// Order in which collectives start; the same on every rank.
 enum class CollectiveOrder {
@@ -75,7 +77,7 @@ struct RegionOverrides {
   std::optional<std::string> dimension;
 
   /// Same as ScheduleConfig::unknown_fields.
-  nlohmann::json unknown_fields = nlohmann::json::object();
+  std::map<std::string, std::string> unknown_fields = {};
 
   bool operator==(const RegionOverrides&) const = default;
 };
@@ -112,8 +114,9 @@ struct ScheduleConfig {
   /// Ignored on hosts (core/scheduler/scheduler.h, Scheduler::replay()).
   StepIssue step_issue = StepIssue::tasks;
 
-  /// Fields of a newer version: kept and written back, without effect here.
-  nlohmann::json unknown_fields = nlohmann::json::object();
+  /// Fields of a newer version and their values as JSON: kept and written back, without effect
+  /// here.
+  std::map<std::string, std::string> unknown_fields = {};
 
   bool operator==(const ScheduleConfig&) const = default;
 };
@@ -171,6 +174,7 @@ nlohmann::json to_json(const ScheduleConfig& config);
 /// is given, one line for each is appended. invalid_argument names the field and the allowed range.
 Result<ScheduleConfig> schedule_config_from_json(const nlohmann::json& document,
                                                  std::vector<std::string>* warnings = nullptr);
+void read_schedule_config(JsonReader& reader, ScheduleConfig& config);
 Result<ScheduleConfig> parse_schedule_config(std::string_view text,
                                              std::vector<std::string>* warnings = nullptr);
 

@@ -1,11 +1,13 @@
 #include "core/step/step_description.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_set>
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/step/schedule_config.h"
 #include "core/step/step_fields.h"
 
@@ -25,34 +27,37 @@ class Checker {
  public:
   explicit Checker(std::string path = "") : path_(std::move(path)) {}
 
-  void text(const char*, const std::string&) {}
+  void text(const char*, const std::string&, std::string_view) {}
   template <class T, std::size_t N>
-  void choice(const char*, T, const std::array<step::Word<T>, N>&) {}
+  void choice(const char*, T, const std::array<Word<T>, N>&, T) {}
   template <class T>
-  void integer(const char* name, T value, std::int64_t low, std::int64_t high, int) {
+  void integer(const char* name, T value, std::int64_t low, std::int64_t high) {
     if (std::cmp_less_equal(low, value) && std::cmp_less_equal(value, high)) return;
-    note(integer_of(nlohmann::json(value), path_of(name), low, high));
+    note(wrong_integer(path_of(name), low, high, value));
   }
   template <class T>
-  void optional(const char* name, T value, std::int64_t low, std::int64_t high, T absent) {
-    if (value != absent) integer(name, value, low, high, 0);
+  void integer(const char* name, T value, std::int64_t low, std::int64_t high,
+               std::type_identity_t<T> absent) {
+    if (value != absent) integer(name, value, low, high);
   }
-  void flag(const char*, bool) {}
-  void time(const char* name, std::int64_t value, std::int64_t high) {
-    integer(name, value, 0, high, 0);
+  void flag(const char*, bool, bool) {}
+  void time(const char* name, std::int64_t value, std::int64_t high, std::int64_t) {
+    integer(name, value, 0, high);
   }
-  void number(const char* name, double value, double low, double high, double = 0) {
+  void number(const char* name, double value, double low, double high) {
     if (low <= value && value <= high) return;
-    note(number_of(nlohmann::json(value), path_of(name), low, high));
+    note(wrong_number(path_of(name), low, high, value));
+  }
+  void number(const char* name, double value, double low, double high, double) {
+    number(name, value, low, high);
   }
 
   const Result<void>& result() const { return result_; }
 
  private:
   std::string path_of(const char* name) const { return path_.empty() ? name : path_ + "." + name; }
-  template <class T>
-  void note(const Result<T>& checked) {
-    if (!checked && result_) result_ = failure(checked.error());
+  void note(Error error) {
+    if (result_) result_ = failure(std::move(error));
   }
 
   std::string path_;

@@ -9,7 +9,7 @@
 // access. expand() converts the first into the second, the only one that the simulator supports.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +21,8 @@
 #include "core/step/task.h"
 
 namespace hocket {
+
+class JsonReader;
 
 /// A layer of a data-parallel step, or any group of parameters that is communicated together.
 struct StepLayer {
@@ -146,6 +148,8 @@ inline constexpr std::int64_t kMaxStepNs = 1'000'000'000'000'000;
 /// Parses the JSON form. invalid_argument names the field ("layers[3].forward_ns"), the value found
 /// and the allowed values.
 Result<StepDescription> parse_step_description(std::string_view text);
+/// Reads the same within a document; unknown fields of the step are refused.
+void read_step_description(JsonReader& reader, StepDescription& step);
 
 /// Returns the JSON form, without fields that have their default.
 nlohmann::json to_json(const StepDescription& step);

@@ -1,20 +1,20 @@
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/step/step_description.h"
 #include "core/step/step_fields.h"
-#include "core/step/step_reader.h"
 
 namespace hocket {
 namespace {
 
 using nlohmann::json;
-using step::Reader;
 
 constexpr const char* kStepFormat = "hocket-step";
 constexpr int kStepVersion = 1;
@@ -23,6 +23,13 @@ constexpr const char* kDocument = "step description";
 /// successors.
 constexpr const char* kAfter = "after:";
 constexpr const char* kCompute = "compute";
+constexpr auto kTaskKinds = [] {
+  std::array<Word<std::optional<CollectiveKind>>, 1 + kCollectiveKinds.size()> kinds{
+      {{kCompute, std::nullopt}}};
+  for (std::size_t i = 0; i < kCollectiveKinds.size(); ++i)
+    kinds[1 + i] = {to_string(kCollectiveKinds[i]), kCollectiveKinds[i]};
+  return kinds;
+}();
 
 struct AccessField {
   const char* name;
@@ -36,14 +43,17 @@ class TaskReader {
  public:
   explicit TaskReader(StepDescription& step) : step_(step) {}
 
-  void read(Reader& reader) {
-    // A task must know whether a later one names it in `after`.
-    if (const json* const tasks = reader.find("tasks"); tasks != nullptr && tasks->is_array()) {
-      for (const json& task : *tasks) note_followed(task);
-    }
-    reader.array("tasks", [&](const json& value, const std::string& path) {
-      reader.element(value, path, [&](Reader& task) { read_task(task); });
-    });
+  void read(JsonReader& reader) {
+    const auto read_tasks = [&](const JsonValue& tasks) {
+      // A task must know whether a later one names it in `after`.
+      if (tasks.json().is_array()) {
+        for (const json& task : tasks.json()) note_followed(task);
+      }
+      tasks.array([&](const JsonValue& value) {
+        value.object([&](JsonReader& task) { read_task(task); });
+      });
+    };
+    reader.value("tasks", read_tasks, kOptional);
   }
 
  private:
@@ -55,14 +65,15 @@ class TaskReader {
     }
   }
 
-  void read_task(Reader& reader) {
+  void read_task(JsonReader& reader) {
     StepTask task;
-    read_kind(reader, task);
+    reader.choice("kind", task.collective, kTaskKinds, std::nullopt);
     step::visit_task(reader, task);
     for (const auto& [field, mode] : kAccessFields) {
-      for_each_text(reader, field, [&, mode = mode](const std::string& name, const std::string&) {
-        access(task, name, mode);
-      });
+      const auto read_name = [&, mode = mode](const JsonValue& name) {
+        access(task, name.text(), mode);
+      };
+      reader.array(field, read_name, kOptional);
       if (mode == AccessMode::read) read_after(reader, task);
       if (mode == AccessMode::write && followed_.contains(task.name))
         access(task, kAfter + task.name, mode);
@@ -72,66 +83,50 @@ class TaskReader {
     step_.tasks.push_back(std::move(task));
   }
 
-  void read_after(Reader& reader, StepTask& task) {
-    for_each_text(reader, "after", [&](const std::string& name, const std::string& path) {
+  void read_after(JsonReader& reader, StepTask& task) {
+    const auto read_name = [&](const JsonValue& value) {
+      const std::string name = value.text();
       if (name.empty() || !earlier_.contains(name)) {
-        reader.fail_at(path,
-                       "the name of an earlier task (a task cannot wait for itself or for a later "
-                       "one, which would be a cycle)",
-                       name);
+        value.refuse(
+            "the name of an earlier task (a task cannot wait for itself or for a later one, which "
+            "would be a cycle)");
       }
       access(task, kAfter + name, AccessMode::read);
-    });
+    };
+    reader.array("after", read_name, kOptional);
   }
 
-  void read_kind(Reader& reader, StepTask& task) {
-    const json* const kind = reader.find("kind");
-    if (kind == nullptr || *kind == kCompute) return;
-    std::string expected = std::string("one of ") + kCompute;
-    for (const CollectiveKind collective : kCollectiveKinds) {
-      if (*kind == to_string(collective)) task.collective = collective;
-      expected += ", " + std::string(to_string(collective));
-    }
-    if (!task.collective) reader.fail("kind", expected, *kind);
-  }
-
-  void read_dimensions(Reader& reader, StepTask& task) {
-    reader.array("dimensions", [&](const json& value, const std::string& path) {
-      Dimension dimension;
-      reader.element(value, path, [&](Reader& fields) {
+  void read_dimensions(JsonReader& reader, StepTask& task) {
+    const auto read_dimension = [&](const JsonValue& value) {
+      Dimension& dimension = task.place.dimensions.emplace_back();
+      value.object([&](JsonReader& fields) {
         step::visit_dimension(fields, dimension);
-        fields.array("slices", [&](const json& slice, const std::string& slice_path) {
-          fields.element(slice, slice_path, [&](Reader& slice_fields) {
+        const auto read_one = [&](const JsonValue& slice) {
+          slice.object([&](JsonReader& slice_fields) {
             dimension.slices.push_back(read_slice(slice_fields, task));
           });
-        });
+        };
+        fields.array("slices", read_one, kOptional);
       });
-      task.place.dimensions.push_back(std::move(dimension));
-    });
+    };
+    reader.array("dimensions", read_dimension, kOptional);
   }
 
-  DimensionSlice read_slice(Reader& reader, const StepTask& task) {
+  DimensionSlice read_slice(JsonReader& reader, const StepTask& task) {
     DimensionSlice slice;
-    std::string name;
-    reader.text("data", name);
-    const auto known = data_.find(name);
-    const auto accessed = [&](const Access& access) { return access.data.index == known->second; };
-    if (known == data_.end() || !std::any_of(task.accesses.begin(), task.accesses.end(), accessed))
-      reader.fail("data", "the name of data that the task accesses", name);
-    if (known != data_.end()) slice.data = {known->second};
-    step::visit_slice(reader, slice);
-    return slice;
-  }
-
-  template <class Use>
-  static void for_each_text(Reader& reader, const char* field, Use use) {
-    reader.array(field, [&](const json& value, const std::string& path) {
-      if (value.is_string()) {
-        use(value.get_ref<const std::string&>(), path);
+    reader.value("data", [&](const JsonValue& name) {
+      const auto known = data_.find(name.text());
+      const auto accessed = [&](const Access& access) {
+        return access.data.index == known->second;
+      };
+      if (known == data_.end() || std::ranges::none_of(task.accesses, accessed)) {
+        name.refuse("the name of data that the task accesses");
       } else {
-        reader.fail_at(path, "a string", value);
+        slice.data = {known->second};
       }
     });
+    step::visit_slice(reader, slice);
+    return slice;
   }
 
   void access(StepTask& task, const std::string& name, AccessMode mode) {
@@ -147,59 +142,57 @@ class TaskReader {
   std::unordered_map<std::string, std::uint32_t> data_;
 };
 
-void read_link(Reader& reader, const char* name, std::optional<LinkSpec>& link) {
-  const json* const found = reader.find(name);
-  if (found == nullptr) return;
-  if (found->is_string()) {
-    auto parsed = parse_link(found->get_ref<const std::string&>());
-    if (!parsed) parsed = failure(parsed.error().in("field \"" + reader.path_of(name) + "\""));
-    link = reader.take(std::move(parsed));
-    return;
-  }
-  link.emplace();
-  reader.element(*found, reader.path_of(name),
-                 [&](Reader& fields) { step::visit_link(fields, *link); });
+void read_link(const JsonValue& value, std::optional<LinkSpec>& link) {
+  if (value.json().is_string()) return value.take(parse_link(value.text()), link);
+  value.object([&](JsonReader& fields) { step::visit_link(fields, link.emplace()); });
 }
 
-void read_cluster(Reader& reader, std::optional<Cluster>& cluster) {
-  reader.object("links", [&](Reader& links) {
+void read_cluster(JsonReader& reader, std::optional<Cluster>& cluster) {
+  const auto read_links = [&](JsonReader& links) {
     std::optional<LinkSpec> host, network;
-    read_link(links, "host", host);
-    read_link(links, "network", network);
-    if (!host && !network) {
-      links.fail_at("links", "\"host\", \"network\" or both", json::object());
-      return;
-    }
+    links.value(
+        "host", [&](const JsonValue& value) { read_link(value, host); }, kOptional);
+    links.value(
+        "network", [&](const JsonValue& value) { read_link(value, network); }, kOptional);
+    if (!host && !network) return links.self().refuse("\"host\", \"network\" or both");
     cluster = Cluster{.host_link = host ? *host : *network,
                       .network_link = network ? *network : *host,
                       .algorithm = CollectiveAlgorithm::automatic};
-  });
+  };
+  reader.object("links", read_links, kOptional);
   if (cluster) {
-    reader.choice("algorithm", cluster->algorithm, step::kAlgorithms);
-  } else if (const json* const algorithm = reader.find("algorithm")) {
-    reader.fail("algorithm", "nothing without the field \"links\"", *algorithm);
+    reader.choice("algorithm", cluster->algorithm, step::kAlgorithms,
+                  CollectiveAlgorithm::automatic);
+  } else {
+    const auto refuse = [](const JsonValue& algorithm) {
+      algorithm.refuse("nothing without the field \"links\"");
+    };
+    reader.value("algorithm", refuse, kOptional);
   }
 }
 
-void read_cost(Reader& reader, const char* name, std::optional<PartCost>& cost) {
-  reader.object(name, [&](Reader& fields) { step::visit_collective(fields, cost.emplace()); });
+void read_cost(JsonReader& fields, PartCost& cost) {
+  step::visit_collective(fields, cost);
 }
 
-void read_step(Reader& reader, StepDescription& step) {
+void read_layer(JsonReader& fields, StepLayer& layer) {
+  step::visit_layer(fields, layer);
+}
+
+void read_step(JsonReader& reader, StepDescription& step) {
   step::visit_step(reader, step);
-  reader.object("collective", [&](Reader& cost) { step::visit_collective(cost, step.collective); });
-  read_cost(reader, "collective_inside", step.collective_inside);
-  read_cost(reader, "collective_between", step.collective_between);
+  reader.object(
+      "collective", [&](JsonReader& cost) { read_cost(cost, step.collective); }, kOptional);
+  reader.part("collective_inside", step.collective_inside, read_cost);
+  reader.part("collective_between", step.collective_between, read_cost);
   read_cluster(reader, step.cluster);
-  reader.object("jitter", [&](Reader& jitter) { step::visit_jitter(jitter, step.jitter); });
-  reader.array("rank_compute_scale", [&](const json& value, const std::string& path) {
-    const auto scale = reader.take(number_of(value, path, 0, step::kMaxRankComputeScale));
-    step.rank_compute_scale.push_back(scale.value_or(1));
-  });
-  reader.array("layers", [&](const json& value, const std::string& path) {
-    reader.element(value, path,
-                   [&](Reader& layer) { step::visit_layer(layer, step.layers.emplace_back()); });
-  });
+  reader.object(
+      "jitter", [&](JsonReader& jitter) { step::visit_jitter(jitter, step.jitter); }, kOptional);
+  const auto read_scale = [&](const JsonValue& scale) {
+    step.rank_compute_scale.push_back(scale.number(0, step::kMaxRankComputeScale));
+  };
+  reader.array("rank_compute_scale", read_scale, kOptional);
+  reader.parts("layers", step.layers, read_layer, kAnySize, kOptional);
   TaskReader(step).read(reader);
 }
 
@@ -213,31 +206,31 @@ bool communicates(const StepDescription& step) {
 /// Writes the fields of one object, except those that have their default.
 class Writer {
  public:
-  void text(const char* name, const std::string& value) {
-    if (!value.empty()) object_[name] = value;
-  }
-  template <class T>
-  void integer(const char* name, T value, std::int64_t, std::int64_t, int absent) {
-    if (std::cmp_not_equal(value, absent)) object_[name] = value;
-  }
-  template <class T>
-  void optional(const char* name, T value, std::int64_t, std::int64_t, T absent) {
+  void text(const char* name, const std::string& value, std::string_view absent) {
     if (value != absent) object_[name] = value;
   }
-  void flag(const char* name, bool value) {
-    if (value) object_[name] = value;
+  template <class T>
+  void integer(const char* name, T value, std::int64_t, std::int64_t) {
+    object_[name] = value;
   }
-  void time(const char* name, std::int64_t value, std::int64_t) {
-    if (value != 0) object_[name] = value;
+  template <class T>
+  void integer(const char* name, T value, std::int64_t, std::int64_t,
+               std::type_identity_t<T> absent) {
+    if (value != absent) object_[name] = value;
   }
-  void number(const char* name, double value, double, double, double absent = 0) {
+  void flag(const char* name, bool value, bool absent) {
+    if (value != absent) object_[name] = value;
+  }
+  void time(const char* name, std::int64_t value, std::int64_t, std::int64_t absent) {
+    if (value != absent) object_[name] = value;
+  }
+  void number(const char* name, double value, double, double) { object_[name] = value; }
+  void number(const char* name, double value, double, double, double absent) {
     if (value != absent) object_[name] = value;
   }
   template <class T, std::size_t N>
-  void choice(const char* name, T value, const std::array<step::Word<T>, N>& words) {
-    for (const auto& [word, meant] : words) {
-      if (meant == value && value != T{}) object_[name] = word;
-    }
+  void choice(const char* name, T value, const std::array<Word<T>, N>& words, T absent) {
+    if (value != absent) object_[name] = std::ranges::find(words, value, &Word<T>::value)->word;
   }
   void value(const char* name, json value) { object_[name] = std::move(value); }
 
@@ -295,7 +288,8 @@ void write_costs(Writer& writer, const StepDescription& step) {
   if (step.cluster) {
     writer.value("links", {{"host", link_to_json(step.cluster->host_link)},
                            {"network", link_to_json(step.cluster->network_link)}});
-    writer.choice("algorithm", step.cluster->algorithm, step::kAlgorithms);
+    writer.choice("algorithm", step.cluster->algorithm, step::kAlgorithms,
+                  CollectiveAlgorithm::automatic);
   }
   if (step.jitter != Jitter{}) {
     Writer jitter;
@@ -310,24 +304,21 @@ void write_costs(Writer& writer, const StepDescription& step) {
 Result<StepDescription> parse_step_description(std::string_view text) {
   const auto document = parse_object(text, kDocument);
   if (!document) return failure(document.error());
-  if (const auto ok = check_format(*document, kStepFormat, kStepVersion); !ok)
-    return failure(ok.error().in(kDocument));
+  return read_json(*document, read_step_description, kDocument);
+}
 
-  StepDescription step;
-  Reader reader(*document, "");
-  reader.find("format");
-  reader.find("version");
+void read_step_description(JsonReader& reader, StepDescription& step) {
+  reader.refuse_others();
+  reader.format(kStepFormat, kStepVersion);
   read_step(reader, step);
-  auto ok = reader.done();
-  if (ok) ok = validate(step);
-  if (!ok) return failure(ok.error().in(kDocument));
-  if (communicates(step) && !document->contains("collective") && !step.cluster) {
-    return failure(ErrorCode::invalid_argument,
-                   std::string(kDocument) +
-                       ": field \"collective\" is missing; what is communicated needs it or "
-                       "\"links\"");
+  const bool has_cost = reader.has("collective") || step.cluster;
+  if (!reader.finish()) return;
+  if (const auto ok = validate(step); !ok) return reader.self().fail(ok.error());
+  if (communicates(step) && !has_cost) {
+    reader.self().fail({ErrorCode::invalid_argument,
+                        "field \"collective\" is missing; what is communicated needs it or "
+                        "\"links\""});
   }
-  return step;
 }
 
 json to_json(const StepDescription& step) {

@@ -2,22 +2,17 @@
 
 // The fields of a step description, listed once for checking, reading and writing. A visitor has
 // text(), integer(), time(), number(), flag() and choice(), each called with a field's name, value
-// and allowed values, and optional() for integers whose absence has a meaning. Pure.
+// and allowed values, and with the value of an absent field unless it must be present. JsonReader
+// is a visitor. Pure.
 
 #include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/json_reader.h"
 #include "core/step/step_description.h"
 
 namespace hocket::step {
-
-/// A word that a field may hold, and its value.
-template <class T>
-struct Word {
-  std::string_view word;
-  T value;
-};
 
 inline constexpr std::array<Word<CollectiveAlgorithm>, 3> kAlgorithms{
     {{"automatic", CollectiveAlgorithm::automatic},
@@ -50,39 +45,38 @@ inline constexpr double kMaxRankComputeScale = 1000;
 inline constexpr std::int64_t kMaxMicroBatch = 65'535;
 inline constexpr std::int64_t kMaxDimensionExtent = std::int64_t{1} << 40;
 
-// `T` is the visited type or its const form. The last argument of integers is the value of an
-// absent field; the same holds for numbers if it is not 0.
+// `T` is the visited type or its const form.
 
 template <class Visitor, class T>
 void visit_layer(Visitor& visitor, T& layer) {
-  visitor.text("name", layer.name);
+  visitor.text("name", layer.name, "");
   visitor.integer("parameter_bytes", layer.parameter_bytes, 0, kMaxStepTaskBytes, 0);
-  visitor.time("forward_ns", layer.forward_ns, kMaxStepTaskNs);
-  visitor.time("backward_ns", layer.backward_ns, kMaxStepTaskNs);
+  visitor.time("forward_ns", layer.forward_ns, kMaxStepTaskNs, 0);
+  visitor.time("backward_ns", layer.backward_ns, kMaxStepTaskNs, 0);
 }
 
 /// Visits all fields except the kind, the accesses and the dimensions.
 template <class Visitor, class T>
 void visit_task(Visitor& visitor, T& task) {
-  visitor.text("name", task.name);
+  visitor.text("name", task.name, "");
   if (task.collective) {
-    visitor.integer("bytes", task.bytes, 1, kMaxStepTaskBytes, 0);
+    visitor.integer("bytes", task.bytes, 1, kMaxStepTaskBytes);
   } else {
-    visitor.time("duration_ns", task.duration_ns, kMaxStepTaskNs);
+    visitor.time("duration_ns", task.duration_ns, kMaxStepTaskNs, 0);
   }
   visitor.integer("priority", task.priority, 0, kPriorityLevels - 1, 0);
-  visitor.text("region", task.place.region);
-  visitor.optional("micro_batch", task.place.micro_batch, 0, kMaxMicroBatch, kNoMicroBatch);
-  if (task.collective) visitor.choice("group", task.group, kGroups);
+  visitor.text("region", task.place.region, "");
+  visitor.integer("micro_batch", task.place.micro_batch, 0, kMaxMicroBatch, kNoMicroBatch);
+  if (task.collective) visitor.choice("group", task.group, kGroups, CollectiveGroup::world);
 }
 
 /// Visits all fields except the slices.
 template <class Visitor, class T>
 void visit_dimension(Visitor& visitor, T& dimension) {
-  visitor.text("name", dimension.name);
-  visitor.choice("kind", dimension.kind, kDimensionKinds);
+  visitor.text("name", dimension.name, "");
+  visitor.choice("kind", dimension.kind, kDimensionKinds, DimensionKind::outer);
   visitor.integer("extent", dimension.extent, 1, kMaxDimensionExtent, 1);
-  visitor.time("piece_ns", dimension.piece_ns, kMaxStepTaskNs);
+  visitor.time("piece_ns", dimension.piece_ns, kMaxStepTaskNs, 0);
 }
 
 /// Visits all fields except the data.
@@ -91,15 +85,15 @@ void visit_slice(Visitor& visitor, T& slice) {
   visitor.integer("begin_bytes", slice.begin_bytes, 0, kMaxStepTaskBytes, 0);
   visitor.integer("bytes_per_unit", slice.bytes_per_unit, 0, kMaxStepTaskBytes, 0);
   visitor.integer("tail_bytes", slice.tail_bytes, 0, kMaxStepTaskBytes, 0);
-  visitor.flag("of_block", slice.of_block);
+  visitor.flag("of_block", slice.of_block, false);
 }
 
 template <class Visitor, class T>
 void visit_collective(Visitor& visitor, T& cost) {
   constexpr double max_ns = kMaxLatencyNs;
-  visitor.number("alpha_ns", cost.alpha_ns, 0, max_ns);
-  visitor.number("beta_ns_per_byte", cost.beta_ns_per_byte, 0, 1e9 / kMinBytesPerSecond);
-  visitor.number("latency_ns", cost.latency_ns, 0, max_ns);
+  visitor.number("alpha_ns", cost.alpha_ns, 0, max_ns, 0);
+  visitor.number("beta_ns_per_byte", cost.beta_ns_per_byte, 0, 1e9 / kMinBytesPerSecond, 0);
+  visitor.number("latency_ns", cost.latency_ns, 0, max_ns, 0);
 }
 
 /// Calls `visit(name, cost)` for each known cost of a part.
@@ -114,29 +108,29 @@ template <class Visitor, class T>
 void visit_link(Visitor& visitor, T& link) {
   visitor.number("bandwidth_bytes_per_second", link.bytes_per_second, kMinBytesPerSecond,
                  kMaxBytesPerSecond);
-  visitor.time("latency_ns", link.latency_ns, kMaxLatencyNs);
+  visitor.time("latency_ns", link.latency_ns, kMaxLatencyNs, 0);
 }
 
 template <class Visitor, class T>
 void visit_jitter(Visitor& visitor, T& jitter) {
-  visitor.choice("distribution", jitter.kind, kJitterKinds);
-  visitor.number("scale", jitter.scale, 0, 10);
+  visitor.choice("distribution", jitter.kind, kJitterKinds, JitterKind::none);
+  visitor.number("scale", jitter.scale, 0, 10, 0);
   visitor.integer("seed", jitter.seed, 0, kMaxSeed, 1);
 }
 
 /// Visits the top-level fields that hold a single value.
 template <class Visitor, class T>
 void visit_step(Visitor& visitor, T& step) {
-  visitor.text("name", step.name);
-  visitor.text("source", step.source);
+  visitor.text("name", step.name, "");
+  visitor.text("source", step.source, "");
   visitor.integer("ranks", step.ranks, 1, kMaxStepRanks, 1);
   visitor.integer("ranks_per_host", step.ranks_per_host, 1, kMaxStepRanks, 1);
   visitor.integer("micro_batch_bytes", step.micro_batch_bytes, 0, kMaxStepBytes, 0);
   visitor.integer("memory_limit_bytes", step.memory_limit_bytes, 0, kMaxStepBytes, 0);
   visitor.number("channel_split", step.channel_split, 0, 1, 1);
-  visitor.number("compute_slowdown", step.compute_slowdown, 0, 100);
-  visitor.number("compute_slowdown_per_channel", step.compute_slowdown_per_channel, 0, 10);
-  visitor.number("compute_slowdown_per_byte", step.compute_slowdown_per_byte, 0, 1e-3);
+  visitor.number("compute_slowdown", step.compute_slowdown, 0, 100, 0);
+  visitor.number("compute_slowdown_per_channel", step.compute_slowdown_per_channel, 0, 10, 0);
+  visitor.number("compute_slowdown_per_byte", step.compute_slowdown_per_byte, 0, 1e-3, 0);
 }
 
 }  // namespace hocket::step

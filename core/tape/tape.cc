@@ -1,8 +1,10 @@
 #include "core/tape/tape.h"
 
 #include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 
 namespace hocket {
 namespace {
@@ -14,7 +16,20 @@ constexpr std::int64_t kMaxRanks = 1 << 24;
 constexpr std::string_view kKinds[] = {"submitted",     "captured",  "launched",     "announced",
                                        "ready",         "started",   "started_part", "finished",
                                        "finished_part", "configured"};
-constexpr std::string_view kOrders[] = {"fifo", "priority", "announced"};
+constexpr std::array<std::string_view, 3> kOrders{"fifo", "priority", "announced"};
+
+void read_header(JsonReader& reader, TapeHeader& header) {
+  reader.format(kTapeFormat, kTapeVersion);
+  reader.integer("partition_bytes", header.plan.partition_bytes, 1, kMaxTapeBytes);
+  reader.integer("credit_bytes", header.plan.credit_bytes, 1, kMaxTapeBytes);
+  reader.integer("rank", header.rank, 0, kMaxRanks - 1);
+  reader.integer("ranks", header.ranks, 1, kMaxRanks);
+  reader.value("order", [&](const JsonValue& order) {
+    header.plan.order = static_cast<PartOrder>(order.word(kOrders));
+  });
+  reader.flag("virtual_time", header.virtual_time);
+  reader.text("name", header.name);
+}
 
 }  // namespace
 
@@ -77,40 +92,7 @@ nlohmann::json to_json(const TapeHeader& header) {
 }
 
 Result<TapeHeader> tape_header_from_json(const nlohmann::json& document) {
-  if (const auto ok = check_format(document, kTapeFormat, kTapeVersion); !ok)
-    return failure(ok.error());
-  TapeHeader header;
-  const struct {
-    const char* field;
-    std::int64_t* target;
-    std::int64_t low, high;
-  } integers[] = {{"partition_bytes", &header.plan.partition_bytes, 1, kMaxTapeBytes},
-                  {"credit_bytes", &header.plan.credit_bytes, 1, kMaxTapeBytes},
-                  {"rank", &header.rank, 0, kMaxRanks - 1},
-                  {"ranks", &header.ranks, 1, kMaxRanks}};
-  for (const auto& [field, target, low, high] : integers) {
-    const auto value = read_integer(document, field, low, high);
-    if (!value) return failure(value.error());
-    *target = *value;
-  }
-  const auto order = read_string(document, "order");
-  if (!order) return failure(order.error());
-  const auto found = std::ranges::find(kOrders, *order);
-  if (found == std::end(kOrders)) {
-    return failure(
-        ErrorCode::invalid_argument,
-        "field \"order\": expected fifo, priority or announced, found \"" + *order + "\"");
-  }
-  header.plan.order = static_cast<PartOrder>(found - kOrders);
-  const auto virtual_time = document.find("virtual_time");
-  if (virtual_time == document.end() || !virtual_time->is_boolean()) {
-    return failure(ErrorCode::invalid_argument, "field \"virtual_time\": expected true or false");
-  }
-  header.virtual_time = virtual_time->get<bool>();
-  auto name = read_string(document, "name");
-  if (!name) return failure(name.error());
-  header.name = std::move(*name);
-  return header;
+  return read_json(document, read_header);
 }
 
 }  // namespace hocket

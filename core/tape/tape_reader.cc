@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
 #include "core/tape/tape.h"

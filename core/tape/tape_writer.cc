@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/plan/captured_step.h"
 #include "core/tape/tape.h"

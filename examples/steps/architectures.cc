@@ -1,4 +1,5 @@
 #include "examples/steps/architectures.h"
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <cmath>

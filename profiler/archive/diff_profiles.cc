@@ -1,4 +1,5 @@
 #include "profiler/archive/diff_profiles.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 // one between two runs of the same configuration. One thread.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>

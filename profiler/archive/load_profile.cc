@@ -1,4 +1,5 @@
 #include "profiler/archive/load_profile.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 // rest is usable. Not thread-safe.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>

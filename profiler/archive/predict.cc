@@ -1,4 +1,5 @@
 #include "profiler/archive/predict.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 // Checks a profile's predictions: simulates the measured configuration and compares. Pure.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 

@@ -1,4 +1,5 @@
 #include "profiler/archive/profile_summary.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>

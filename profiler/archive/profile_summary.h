@@ -3,7 +3,7 @@
 // Summarises profiles from the catalogue, without their traces. Not thread-safe.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

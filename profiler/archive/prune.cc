@@ -1,4 +1,5 @@
 #include "profiler/archive/prune.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>

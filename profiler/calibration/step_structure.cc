@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/step/step_description.h"
 
 namespace hocket {
@@ -17,96 +18,55 @@ constexpr const char* kFormat = "hocket-structure";
 constexpr int kVersion = 1;
 constexpr std::array<std::string_view, 3> kModes{"read", "write", "update"};
 
-const json* find(const json& object, const char* field) {
-  const auto found = object.find(field);
-  return found == object.end() ? nullptr : &*found;
-}
-
-/// Reads one task; error messages name fields by their path.
-class TaskReader {
+/// Reads the tasks in order; data are numbered from 0 in the order in which the step names them.
+class StructureReader {
  public:
-  TaskReader(const json& task, std::string path, std::uint32_t& data)
-      : task_(task), path_(std::move(path)), data_(data) {}
+  explicit StructureReader(StepStructure& structure) : structure_(structure) {}
 
-  Result<StructureTask> read() {
-    if (!task_.is_object()) return failure(wrong_field(path_, "an object", task_));
-    StructureTask task;
-    for (auto step : {&TaskReader::read_name, &TaskReader::read_collective,
-                      &TaskReader::read_priority, &TaskReader::read_accesses}) {
-      if (auto ok = (this->*step)(task); !ok) return failure(ok.error());
-    }
-    return task;
+  void read(JsonReader& reader) {
+    reader.format(kFormat, kVersion);
+    const auto read_one = [this](const JsonValue& value) {
+      value.object([this](JsonReader& task) { read_task(task, structure_.tasks.emplace_back()); });
+    };
+    reader.array("tasks", read_one, Presence::required, kMaxStepTasks);
   }
 
  private:
-  std::string at(const char* field) const { return path_ + "." + field; }
-
-  Result<void> read_name(StructureTask& task) {
-    const json* const name = find(task_, "name");
-    if (!name) return {};
-    if (!name->is_string()) return failure(wrong_field(at("name"), "a string", *name));
-    task.name = name->get<std::string>();
-    return {};
-  }
-
-  Result<void> read_collective(StructureTask& task) {
-    const json* const bytes = find(task_, "bytes");
-    const json* const kind = find(task_, "collective");
-    if (!kind) {
-      if (!bytes) return {};
-      return failure(wrong_field(at("bytes"), "nothing without \"collective\"", *bytes));
+  void read_task(JsonReader& reader, StructureTask& task) {
+    reader.text("name", task.name, "");
+    const auto read_kind = [&](const JsonValue& kind) {
+      task.collective = kCollectiveKinds[kind.word(kCollectiveKindNames)];
+    };
+    reader.value("collective", read_kind, kOptional);
+    if (task.collective) {
+      reader.integer("bytes", task.bytes, 0, kMaxStepTaskBytes);
+    } else {
+      const auto refuse = [](const JsonValue& bytes) {
+        bytes.refuse("nothing without \"collective\"");
+      };
+      reader.value("bytes", refuse, kOptional);
     }
-    std::string expected = "one of";
-    for (const CollectiveKind known : kCollectiveKinds) {
-      if (*kind == to_string(known)) task.collective = known;
-      expected += (known == kCollectiveKinds.front() ? " " : ", ") + std::string(to_string(known));
+    reader.integer("priority", task.priority, 0, kPriorityLevels - 1, 0);
+    const auto read_one = [&](const JsonValue& access) {
+      task.accesses.push_back(read_access(access));
+    };
+    reader.array("accesses", read_one, kOptional);
+  }
+
+  Access read_access(const JsonValue& value) {
+    if (!value.json().is_array() || value.json().size() != 2) {
+      value.refuse("[\"read\", \"write\" or \"update\", number of a piece of data]");
+      return {};
     }
-    if (!task.collective) return failure(wrong_field(at("collective"), expected, *kind));
-    const auto read =
-        integer_of(bytes ? *bytes : json(), at("bytes"), std::int64_t{0}, kMaxStepTaskBytes);
-    if (!read) return failure(read.error());
-    task.bytes = *read;
-    return {};
+    const auto mode = static_cast<AccessMode>(value.element(0).word(kModes));
+    const std::int64_t index = value.element(1).integer(0, data_);
+    if (index == data_) ++data_;
+    return {{static_cast<std::uint32_t>(index)}, mode};
   }
 
-  Result<void> read_priority(StructureTask& task) {
-    const json* const priority = find(task_, "priority");
-    if (!priority) return {};
-    const auto read = integer_of(*priority, at("priority"), 0, kPriorityLevels - 1);
-    if (!read) return failure(read.error());
-    task.priority = static_cast<std::uint32_t>(*read);
-    return {};
-  }
-
-  Result<void> read_accesses(StructureTask& task) {
-    const json* const accesses = find(task_, "accesses");
-    if (!accesses) return {};
-    if (!accesses->is_array()) return failure(wrong_field(at("accesses"), "an array", *accesses));
-    for (std::size_t i = 0; i < accesses->size(); ++i) {
-      const std::string path = at("accesses") + "[" + std::to_string(i) + "]";
-      const auto access = read_access((*accesses)[i], path);
-      if (!access) return failure(access.error());
-      task.accesses.push_back(*access);
-    }
-    return {};
-  }
-
-  Result<Access> read_access(const json& value, const std::string& path) {
-    const char* const kExpected = "[\"read\", \"write\" or \"update\", number of a piece of data]";
-    if (!value.is_array() || value.size() != 2) return failure(wrong_field(path, kExpected, value));
-    const auto mode = std::find(kModes.begin(), kModes.end(), value[0]);
-    if (mode == kModes.end()) return failure(wrong_field(path, kExpected, value));
-    // Indices rise in the order in which the step names data.
-    const auto index = integer_of(value[1], path + "[1]", 0, data_);
-    if (!index) return failure(index.error());
-    if (*index == data_) ++data_;
-    return Access{{static_cast<std::uint32_t>(*index)},
-                  static_cast<AccessMode>(mode - kModes.begin())};
-  }
-
-  const json& task_;
-  const std::string path_;
-  std::uint32_t& data_;  ///< number of data seen so far
+  StepStructure& structure_;
+  /// Pieces of data so far.
+  std::int64_t data_ = 0;
 };
 
 json to_json(const StructureTask& task) {
@@ -150,23 +110,10 @@ void number_data(StepStructure& structure) {
 }
 
 Result<StepStructure> step_structure_from_json(const json& document) {
-  if (!document.is_object()) return failure(wrong_field("structure", "an object", document));
-  if (auto ok = check_format(document, kFormat, kVersion); !ok) return failure(ok.error());
-  const json* const tasks = find(document, "tasks");
-  if (!tasks || !tasks->is_array() || std::ssize(*tasks) > kMaxStepTasks) {
-    return failure(wrong_field("tasks",
-                               "an array of at most " + std::to_string(kMaxStepTasks) + " tasks",
-                               tasks ? *tasks : json()));
-  }
+  JsonReader reader(document);
   StepStructure structure;
-  structure.tasks.reserve(tasks->size());
-  std::uint32_t data = 0;
-  for (std::size_t i = 0; i < tasks->size(); ++i) {
-    auto task = TaskReader((*tasks)[i], "tasks[" + std::to_string(i) + "]", data).read();
-    if (!task) return failure(task.error());
-    structure.tasks.push_back(std::move(*task));
-  }
-  return structure;
+  StructureReader(structure).read(reader);
+  return reader.result(std::move(structure));
 }
 
 }  // namespace hocket

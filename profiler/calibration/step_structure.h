@@ -4,7 +4,7 @@
 // its traces; together they yield a step description (profiler/calibration/calibration.h). Pure.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

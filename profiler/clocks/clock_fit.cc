@@ -4,12 +4,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/intervals.h"
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/trace/sequenced_records.h"
 #include "profiler/clocks/offset_bounds.h"
 #include "profiler/clocks/robust_line.h"
@@ -280,6 +281,17 @@ Evidence evidence_of(const RankTrace& own, const RankTrace& reference,
   return evidence;
 }
 
+void read_fit(JsonReader& reader, ClockFit& fit) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  reader.integer("reference_ns", fit.reference_ns, 0, kMost);
+  reader.number("offset_ns", fit.offset_ns);
+  reader.number("drift", fit.drift, -0.5, 0.5);
+  reader.number("residual_ns", fit.residual_ns, 0);
+  reader.integer("samples", fit.samples, 0, kMost);
+  reader.value("method",
+               [&](const JsonValue& method) { fit.method = kMethods[method.word(kMethods)]; });
+}
+
 }  // namespace
 
 double ClockFit::to_reference_ns(std::int64_t clock_ns, std::int64_t origin_ns) const {
@@ -293,27 +305,7 @@ nlohmann::json to_json(const ClockFit& fit) {
 }
 
 Result<ClockFit> clock_fit_from_json(const nlohmann::json& document) {
-  constexpr auto kWhere = "clock fit";
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  if (!document.is_object()) return failure(wrong_field(kWhere, "an object", document).in(kWhere));
-  const auto reference_ns = read_integer(document, "reference_ns", 0, kMost);
-  const auto offset_ns = read_number(document, "offset_ns");
-  const auto drift = read_number(document, "drift", -0.5, 0.5);
-  const auto residual_ns = read_number(document, "residual_ns", 0);
-  const auto samples = read_integer(document, "samples", 0, kMost);
-  const auto method = read_string(document, "method");
-  if (!reference_ns) return failure(reference_ns.error().in(kWhere));
-  if (!offset_ns) return failure(offset_ns.error().in(kWhere));
-  if (!drift) return failure(drift.error().in(kWhere));
-  if (!residual_ns) return failure(residual_ns.error().in(kWhere));
-  if (!samples) return failure(samples.error().in(kWhere));
-  if (!method) return failure(method.error().in(kWhere));
-  if (std::find(kMethods.begin(), kMethods.end(), *method) == kMethods.end()) {
-    return failure(wrong_field("method", "one of none, own, exchange, collectives, both, realtime",
-                               document["method"])
-                       .in(kWhere));
-  }
-  return ClockFit{*reference_ns, *offset_ns, *drift, *residual_ns, *samples, *method};
+  return read_json(document, read_fit, "clock fit");
 }
 
 std::size_t reference_index(std::span<const RankTrace> traces) {

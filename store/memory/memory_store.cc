@@ -1,4 +1,5 @@
 #include "store/memory/memory_store.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>

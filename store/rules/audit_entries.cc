@@ -1,4 +1,5 @@
 #include "store/rules/audit_entries.h"
+#include <nlohmann/json.hpp>
 
 #include <utility>
 

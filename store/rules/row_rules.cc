@@ -1,4 +1,5 @@
 #include "store/rules/row_rules.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>

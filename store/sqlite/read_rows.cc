@@ -1,4 +1,5 @@
 #include "store/sqlite/read_rows.h"
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <string>

@@ -1,4 +1,5 @@
 #include "store/sqlite/sqlite_store.h"
+#include <nlohmann/json.hpp>
 
 #include <utility>
 

@@ -1,4 +1,5 @@
 #include "cli/study_record.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

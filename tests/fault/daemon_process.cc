@@ -1,4 +1,5 @@
 #include "tests/fault/daemon_process.h"
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <utility>

@@ -1,4 +1,5 @@
 #include "tests/fault/gpt2_job.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <nlohmann/json.hpp>
 
 #include <list>
 #include <random>

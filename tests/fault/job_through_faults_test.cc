@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <chrono>

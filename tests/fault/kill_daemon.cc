@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdio>
 #include <latch>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <thread>

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 
 #include "core/base/check.h"
 #include "core/step/step_description.h"

@@ -1,4 +1,5 @@
 #include "store/config_source.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 

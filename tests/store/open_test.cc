@@ -1,6 +1,7 @@
 // Tests opening a store: its path, and every kind of file that cannot be a store.
 
 #include "store/open.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 

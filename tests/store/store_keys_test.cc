@@ -2,6 +2,7 @@
 // implementation.
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include <functional>
 

@@ -1,6 +1,7 @@
 // Tests profiles and profile requests in each implementation of Store.
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include <limits>
 

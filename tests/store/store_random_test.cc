@@ -1,6 +1,7 @@
 // Checks on random sequences of calls that the store in a file answers like the one in memory.
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <random>

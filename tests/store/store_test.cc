@@ -1,6 +1,7 @@
 // Tests the behaviour of every Store, against each implementation.
 
 #include "store/store.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 

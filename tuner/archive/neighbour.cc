@@ -1,4 +1,5 @@
 #include "tuner/archive/neighbour.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,5 @@
 #include "tuner/space/parameter.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,33 +1,11 @@
 #include "tuner/space/params.h"
 
 #include <charconv>
-#include <cmath>
+#include <nlohmann/json.hpp>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 
 namespace hocket {
-namespace {
-
-Result<ParameterValue> value_from_json(const nlohmann::json& document, const char* name) {
-  const nlohmann::json& value = document[name];
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_float()) {
-    const auto number = read_number(document, name);
-    if (!number) return failure(number.error());
-    return *number;
-  }
-  if (value.is_number_integer()) {
-    const auto number = read_integer(document, name, INT64_MIN, INT64_MAX);
-    if (!number) return failure(number.error());
-    return *number;
-  }
-  return failure(ErrorCode::invalid_argument, std::string("field \"") + name +
-                                                  "\": expected a number or a string, found " +
-                                                  value.type_name());
-}
-
-}  // namespace
-
 std::string to_text(const ParameterValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   char buffer[32];
@@ -48,18 +26,22 @@ nlohmann::json to_json(const Params& params) {
   return document;
 }
 
+ParameterValue read_parameter_value(const JsonValue& value) {
+  if (value.json().is_string()) return value.text();
+  if (value.json().is_number_float()) return value.number();
+  if (value.json().is_number_integer()) return value.integer(INT64_MIN, INT64_MAX);
+  value.refuse("a number or a string");
+  return {};
+}
+
+void read_params(JsonReader& reader, Params& params) {
+  reader.members([&](const std::string& name, const JsonValue& value) {
+    params.emplace(name, read_parameter_value(value));
+  });
+}
+
 Result<Params> params_from_json(const nlohmann::json& document) {
-  if (!document.is_object()) {
-    return failure(ErrorCode::invalid_argument,
-                   std::string("parameters: expected an object, found ") + document.type_name());
-  }
-  Params params;
-  for (const auto& [name, ignored] : document.items()) {
-    auto value = value_from_json(document, name.c_str());
-    if (!value) return failure(value.error().in("parameters"));
-    params.emplace(name, std::move(*value));
-  }
-  return params;
+  return read_json(document, read_params, "parameters");
 }
 
 }  // namespace hocket

@@ -4,13 +4,16 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <variant>
 
 #include "core/base/result.h"
 
 namespace hocket {
+
+class JsonReader;
+class JsonValue;
 
 using ParameterValue = std::variant<std::int64_t, double, std::string>;
 
@@ -26,6 +29,8 @@ nlohmann::json to_json(const ParameterValue& value);
 nlohmann::json to_json(const Params& params);
 
 /// Parses an object of integers within 64 bits, finite numbers and strings; refuses anything else.
+void read_params(JsonReader& reader, Params& params);
+ParameterValue read_parameter_value(const JsonValue& value);
 Result<Params> params_from_json(const nlohmann::json& document);
 
 }  // namespace hocket

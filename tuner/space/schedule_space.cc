@@ -1,4 +1,5 @@
 #include "tuner/space/schedule_space.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

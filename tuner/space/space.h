@@ -5,7 +5,7 @@
 // the product of the parameters; excluded points are never tried. Immutable; thread-safe.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>

@@ -1,4 +1,7 @@
-#include "core/base/json.h"
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "core/base/json_reader.h"
 #include "tuner/space/space.h"
 
 namespace hocket {
@@ -22,95 +25,51 @@ nlohmann::json domain_json(const Domain& domain) {
   return {{"type", "levels"}, {"levels", std::move(values)}};
 }
 
-Result<bool> read_log(const nlohmann::json& object) {
-  const auto it = object.find("log");
-  if (it != object.end() && it->is_boolean()) return it->get<bool>();
-  return failure(ErrorCode::invalid_argument, "field \"log\": expected true or false");
+IntegerRange read_integer_range(JsonReader& reader) {
+  IntegerRange range;
+  reader.integer("low", range.low, INT64_MIN, INT64_MAX);
+  reader.integer("high", range.high, INT64_MIN, INT64_MAX);
+  reader.flag("log", range.log);
+  return range;
 }
 
-Result<Domain> integer_range(const nlohmann::json& object) {
-  const auto low = read_integer(object, "low", INT64_MIN, INT64_MAX);
-  if (!low) return failure(low.error());
-  const auto high = read_integer(object, "high", INT64_MIN, INT64_MAX);
-  if (!high) return failure(high.error());
-  const auto log = read_log(object);
-  if (!log) return failure(log.error());
-  return IntegerRange{*low, *high, *log};
+RealRange read_real_range(JsonReader& reader) {
+  RealRange range;
+  reader.number("low", range.low);
+  reader.number("high", range.high);
+  reader.flag("log", range.log);
+  return range;
 }
 
-Result<Domain> real_range(const nlohmann::json& object) {
-  const auto low = read_number(object, "low");
-  if (!low) return failure(low.error());
-  const auto high = read_number(object, "high");
-  if (!high) return failure(high.error());
-  const auto log = read_log(object);
-  if (!log) return failure(log.error());
-  return RealRange{*low, *high, *log};
-}
-
-Result<Domain> choices(const nlohmann::json& object) {
-  const auto names = read_array(object, "choices");
-  if (!names) return failure(names.error());
+Choices read_choices(JsonReader& reader) {
   Choices choices;
-  for (const auto& name : *names) {
-    if (!name.is_string()) {
-      return failure(ErrorCode::invalid_argument, "field \"choices\": expected strings");
-    }
-    choices.names.push_back(name.get<std::string>());
-  }
+  reader.texts("choices", choices.names);
   return choices;
 }
 
-Result<Domain> levels(const nlohmann::json& object) {
-  const auto values = read_array(object, "levels");
-  if (!values) return failure(values.error());
+Levels read_levels(JsonReader& reader) {
   Levels levels;
-  for (const auto& value : *values) {
-    auto read = params_from_json({{"levels", value}});
-    if (!read) return failure(read.error());
-    levels.values.push_back(std::move(read->at("levels")));
-  }
+  reader.array("levels", [&](const JsonValue& level) {
+    levels.values.push_back(read_parameter_value(level));
+  });
   return levels;
 }
 
-Result<Domain> domain_from_json(const nlohmann::json& object) {
-  const auto type = read_string(object, "type");
-  if (!type) return failure(type.error());
-  if (*type == "int") return integer_range(object);
-  if (*type == "float") return real_range(object);
-  if (*type == "choice") return choices(object);
-  if (*type == "levels") return levels(object);
-  return failure(
-      ErrorCode::invalid_argument,
-      "field \"type\": expected one of int, float, choice, levels, found \"" + *type + "\"");
-}
+using ReadDomain = Domain (*)(JsonReader&);
+constexpr std::array<Word<ReadDomain>, 4> kDomains{
+    {{"int", [](JsonReader& reader) { return Domain(read_integer_range(reader)); }},
+     {"float", [](JsonReader& reader) { return Domain(read_real_range(reader)); }},
+     {"choice", [](JsonReader& reader) { return Domain(read_choices(reader)); }},
+     {"levels", [](JsonReader& reader) { return Domain(read_levels(reader)); }}}};
 
-Result<Parameter> parameter_from_json(const nlohmann::json& object) {
-  auto name = read_string(object, "name");
-  if (!name) return failure(name.error());
-  auto domain = domain_from_json(object);
-  if (!domain) return failure(domain.error().in("parameter " + *name));
-  const auto value = object.find("default");
-  if (value == object.end()) {
-    return failure(ErrorCode::invalid_argument, "parameter " + *name + " has no default");
-  }
-  auto params = params_from_json({{"default", *value}});
-  if (!params) return failure(params.error().in("parameter " + *name));
-  return Parameter{std::move(*name), std::move(*domain), std::move(params->at("default"))};
-}
-
-Result<std::vector<std::string>> constraints(const nlohmann::json& document) {
-  std::vector<std::string> texts;
-  if (!document.contains("constraints")) return texts;
-  const auto entries = read_array(document, "constraints");
-  if (!entries) return failure(entries.error());
-  for (const auto& entry : *entries) {
-    if (!entry.is_string()) {
-      return failure(ErrorCode::invalid_argument, "field \"constraints\": expected strings");
-    }
-    texts.push_back(entry.get<std::string>());
-  }
-  return texts;
+void read_parameter(JsonReader& reader, Parameter& parameter) {
+  reader.text("name", parameter.name);
+  ReadDomain read_domain = nullptr;
+  reader.choice("type", read_domain, kDomains);
+  if (read_domain != nullptr) parameter.domain = read_domain(reader);
+  reader.value("default", [&](const JsonValue& value) {
+    parameter.default_value = read_parameter_value(value);
+  });
 }
 
 }  // namespace
@@ -132,20 +91,14 @@ nlohmann::json to_json(const Space& space) {
 }
 
 Result<Space> space_from_json(const nlohmann::json& document) {
-  if (auto ok = check_format(document, kSpaceFormat, kSpaceVersion); !ok) {
-    return failure(ok.error().in("search space"));
-  }
-  const auto entries = read_array(document, "parameters");
-  if (!entries) return failure(entries.error().in("search space"));
+  JsonReader reader(document, "search space");
+  reader.format(kFormat, kVersion);
   std::vector<Parameter> parameters;
-  for (const auto& entry : *entries) {
-    auto parameter = parameter_from_json(entry);
-    if (!parameter) return failure(parameter.error().in("search space"));
-    parameters.push_back(std::move(*parameter));
-  }
-  const auto texts = constraints(document);
-  if (!texts) return failure(texts.error().in("search space"));
-  return Space::make(std::move(parameters), *texts);
+  reader.parts("parameters", parameters, read_parameter);
+  std::vector<std::string> constraints;
+  reader.texts("constraints", constraints, kOptional);
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  return Space::make(std::move(parameters), constraints);
 }
 
 }  // namespace hocket

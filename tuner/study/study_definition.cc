@@ -1,4 +1,5 @@
 #include "tuner/study/study_definition.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,5 @@
 #include "tuner/table/recorded_table.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,5 @@
 #include "core/sim/partition_search/partition_search.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>

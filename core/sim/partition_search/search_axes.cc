@@ -1,4 +1,5 @@
 #include "core/sim/partition_search/search_axes.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <bit>

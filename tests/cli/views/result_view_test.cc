@@ -1,4 +1,5 @@
 #include "cli/views/result_view.h"
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

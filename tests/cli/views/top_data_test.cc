@@ -1,4 +1,5 @@
 #include "cli/views/top_data.h"
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

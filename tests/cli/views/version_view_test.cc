@@ -1,4 +1,5 @@
 #include "cli/views/version_view.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #include "core/base/json.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

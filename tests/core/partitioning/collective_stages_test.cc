@@ -7,8 +7,6 @@ namespace hocket::partitioning {
 namespace {
 
 using testing::ElementsAre;
-using enum CollectiveKind;
-using enum CollectiveGroup;
 
 constexpr RankGrid kTwoHosts{8, 4};
 
@@ -20,6 +18,8 @@ Rule rule_of(bool halves, bool grouped) {
 }
 
 TEST(Stages, OfAnAllReduceAreAsThePrimitiveAndTheGroupSay) {
+  using enum CollectiveKind;
+  using enum CollectiveGroup;
   const auto stages = [](bool halves, bool grouped) {
     return stages_of(all_reduce, world, rule_of(halves, grouped), kTwoHosts);
   };
@@ -35,6 +35,8 @@ TEST(Stages, OfAnAllReduceAreAsThePrimitiveAndTheGroupSay) {
 }
 
 TEST(Stages, OfAHalfAreTheHalfOfThose) {
+  using enum CollectiveKind;
+  using enum CollectiveGroup;
   EXPECT_THAT(stages_of(reduce_scatter, world, rule_of(false, true), kTwoHosts),
               ElementsAre(Stage{reduce_scatter, inside}, Stage{reduce_scatter, between, true}));
   EXPECT_THAT(stages_of(all_gather, world, rule_of(true, true), kTwoHosts),
@@ -42,6 +44,8 @@ TEST(Stages, OfAHalfAreTheHalfOfThose) {
 }
 
 TEST(Stages, ThereIsNoGroupOfOneRankNorOneWithinAGroup) {
+  using enum CollectiveKind;
+  using enum CollectiveGroup;
   const auto is_flat = [](CollectiveKind kind, CollectiveGroup group, const RankGrid& grid) {
     return stages_of(kind, group, rule_of(false, true), grid) ==
            std::vector<Stage>{{kind, group, false}};

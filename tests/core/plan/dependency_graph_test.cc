@@ -9,8 +9,8 @@
 namespace hocket {
 namespace {
 
-struct NoFields {};
-using Graph = DependencyGraph<NoFields>;
+struct NoGraphFields {};
+using Graph = DependencyGraph<NoGraphFields>;
 
 bool conflict(const std::vector<Access>& a, const std::vector<Access>& b) {
   for (const Access& x : a) {

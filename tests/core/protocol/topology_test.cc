@@ -1,4 +1,5 @@
 #include "core/protocol/topology.h"
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

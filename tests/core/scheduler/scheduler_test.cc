@@ -1,4 +1,5 @@
 #include "core/scheduler/scheduler.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -213,7 +214,7 @@ TEST(Scheduler, AStaticOrderIsFollowedStepAfterStep) {
                               .streams = 2,
                               .comm_channels = 1,
                               .order = CollectiveOrder::static_order,
-                              .unknown_fields = nlohmann::json::object()};
+                              .unknown_fields = {}};
   for (const bool replays : {false, true}) {
     const auto order = random_order(random, config.partition_bytes);
     run_local_ranks(2, [&](int rank, Collective& collective) {

@@ -1,4 +1,5 @@
 #include "core/step/step_description.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -291,7 +292,7 @@ TEST(StepDescription, TasksAreCheckedOneByOne) {
       step_error(with_tasks(R"({"kind":"gather"})")),
       HasSubstr("one of compute, all_reduce, reduce_scatter, all_gather, broadcast, all_to_all"));
   EXPECT_THAT(step_error(with_tasks(R"({"kind":"broadcast"})")),
-              HasSubstr(R"(field "tasks[0].bytes": expected an integer from 1)"));
+              HasSubstr(R"(field "tasks[0].bytes" is missing)"));
   EXPECT_THAT(step_error(with_tasks(R"({"priority":262144})")), HasSubstr("tasks[0].priority"));
   EXPECT_THAT(step_error(with_tasks(R"({"reads":["x"],"writes":["x"]})")),
               HasSubstr(R"(field "tasks[0]": expected each of its data once)"));

@@ -1,4 +1,5 @@
 #include "core/tape/tape.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #include "profiler/calibration/step_profile.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

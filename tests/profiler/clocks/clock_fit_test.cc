@@ -1,4 +1,5 @@
 #include "profiler/clocks/clock_fit.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #include "profiler/session/profile_session.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

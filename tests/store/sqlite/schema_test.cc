@@ -1,4 +1,5 @@
 #include "store/sqlite/schema.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 

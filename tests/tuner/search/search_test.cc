@@ -1,4 +1,5 @@
 #include "tuner/search/search.h"
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include "tuner/space/params.h"
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 
@@ -25,10 +26,10 @@ TEST(Params, RefusesWhatIsNoValue) {
     return read ? std::string("accepted") : read.error().message;
   };
   EXPECT_EQ(refused(R"({"a":true})"),
-            "parameters: field \"a\": expected a number or a string, found boolean");
+            "parameters: field \"a\": expected a number or a string, found true");
   EXPECT_EQ(refused(R"({"a":null})"),
             "parameters: field \"a\": expected a number or a string, found null");
-  EXPECT_EQ(refused(R"([1])"), "parameters: expected an object, found array");
+  EXPECT_EQ(refused(R"([1])"), "parameters: expected an object, found [1]");
   EXPECT_NE(refused(R"({"a":9223372036854775808})"), "accepted");
 }
 

@@ -1,4 +1,5 @@
 #include "tuner/space/space.h"
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 
@@ -195,13 +196,14 @@ TEST(Space, JsonErrorsNameTheField) {
     const auto read = space_from_json(changed);
     return read ? std::string("accepted") : read.error().message;
   };
-  EXPECT_EQ(refused([](auto& d) { d["parameters"][0]["type"] = "bool"; }),
-            "search space: parameter count: field \"type\": expected one of int, float, choice, "
-            "levels, found \"bool\"");
+  EXPECT_EQ(
+      refused([](auto& d) { d["parameters"][0]["type"] = "bool"; }),
+      "search space: field \"parameters[0].type\": expected one of int, float, choice, levels, "
+      "found \"bool\"");
   EXPECT_EQ(refused([](auto& d) { d["parameters"][0].erase("log"); }),
-            "search space: parameter count: field \"log\": expected true or false");
+            "search space: field \"parameters[0].log\" is missing");
   EXPECT_EQ(refused([](auto& d) { d["parameters"][1].erase("default"); }),
-            "search space: parameter order has no default");
+            "search space: field \"parameters[1].default\" is missing");
   EXPECT_EQ(refused([](auto& d) { d["parameters"][0]["default"] = 9; }),
             "parameter count, default: expected an integer from 1 to 3, found 9");
   EXPECT_EQ(refused([](auto& d) {
@@ -209,10 +211,10 @@ TEST(Space, JsonErrorsNameTheField) {
             }),
             "parameter batch: levels must be all integers or all reals");
   EXPECT_EQ(refused([](auto& d) { d["parameters"][2]["levels"] = {true}; }),
-            "search space: parameter batch: parameters: field \"levels\": expected a number or a "
-            "string, found boolean");
+            "search space: field \"parameters[2].levels[0]\": expected a number or a string, found "
+            "true");
   EXPECT_EQ(refused([](auto& d) { d["constraints"] = {1}; }),
-            "search space: field \"constraints\": expected strings");
+            "search space: field \"constraints[0]\": expected a string, found 1");
   EXPECT_EQ(refused([](auto& d) { d["constraints"] = {"count<="}; }),
             "constraint \"count<=\": expected a parameter, a number or (, found the end");
   EXPECT_EQ(refused([](auto& d) { d["version"] = 2; }),

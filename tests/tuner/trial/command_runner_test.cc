@@ -1,4 +1,5 @@
 #include "tuner/trial/command_runner.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #include "tuner/client/c/hocket_client.h"
+#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 

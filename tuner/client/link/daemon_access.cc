@@ -1,4 +1,5 @@
 #include "tuner/client/link/daemon_access.h"
+#include <nlohmann/json.hpp>
 
 #include <sys/stat.h>
 

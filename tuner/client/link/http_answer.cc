@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "tuner/client/link/http_client.h"
 
 namespace hocket {
@@ -16,13 +18,13 @@ ErrorCode code_of(int status) {
 std::string stated(const HttpResponse& response) {
   const auto document = parse_object(response.body, "answer");
   if (!document) return "";
-  const auto error = read_object(*document, "error");
-  if (!error) return "";
-  auto message = read_string(*error, "message");
-  if (!message) return "";
+  JsonReader reader(*document);
+  std::string message;
+  reader.object("error", [&](JsonReader& error) { error.text("message", message); });
+  if (!reader.done()) return "";
   std::ranges::replace_if(
-      *message, [](unsigned char c) { return c < 0x20; }, ' ');
-  return ": " + message->substr(0, 1000);
+      message, [](unsigned char c) { return c < 0x20; }, ' ');
+  return ": " + message.substr(0, 1000);
 }
 
 }  // namespace

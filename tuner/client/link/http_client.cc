@@ -1,4 +1,5 @@
 #include "tuner/client/link/http_client.h"
+#include <nlohmann/json.hpp>
 
 #include <netdb.h>
 #include <openssl/ssl.h>

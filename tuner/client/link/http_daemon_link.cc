@@ -1,4 +1,5 @@
 #include "tuner/client/link/http_daemon_link.h"
+#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <condition_variable>
@@ -115,11 +116,11 @@ class HttpDaemonLink final : public DaemonLink {
     }
     const auto answer = post(client, "/v1/jobs", text_of(to_json(job)));
     if (!answer) return failure(answer.error());
-    const auto key = read_string(*answer, "key");
-    if (!key) return failure(key.error());
-    const auto parsed = parse_config_key(*key);
-    if (!parsed) return failure(parsed.error());
-    return to_string(*parsed);
+    ConfigKey key;
+    JsonReader reader(*answer);
+    reader.value("key",
+                 [&](const JsonValue& text) { text.take(parse_config_key(text.text()), key); });
+    return reader.result(key).map([](const ConfigKey& read) { return to_string(read); });
   }
 
   Result<nlohmann::json> post(HttpClient& client, const std::string& target, std::string body) {

@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/json.h"
+#include "core/base/json_reader.h"
 
 namespace hocket {
 
@@ -98,20 +99,14 @@ void LiveBallot::send_report() {
 Result<LiveSetting> LiveBallot::parse(const std::string& payload) {
   const auto document = parse_object(payload, "rank 0's configuration");
   if (!document) return failure(document.error());
-  const auto config_document = read_object(*document, "config");
-  if (!config_document) return failure(config_document.error());
-  auto config = schedule_config_from_json(*config_document);
-  if (!config) return failure(config.error());
-  const auto order = read_array(*document, "static_order");
-  if (!order) return failure(order.error());
-  LiveSetting setting{std::move(*config), {}};
-  for (std::size_t i = 0; i < order->size(); ++i) {
-    const auto collective = integer_of((*order)[i], "static_order[" + std::to_string(i) + "]", 0,
-                                       SwitchAgreement::kMaxPayloadBytes);
-    if (!collective) return failure(collective.error());
-    setting.static_order.push_back(static_cast<std::uint32_t>(*collective));
-  }
-  return setting;
+  JsonReader reader(*document);
+  LiveSetting setting;
+  reader.part("config", setting.config, read_schedule_config);
+  reader.array("static_order", [&](const JsonValue& collective) {
+    setting.static_order.push_back(
+        static_cast<std::uint32_t>(collective.integer(0, SwitchAgreement::kMaxPayloadBytes)));
+  });
+  return reader.result(std::move(setting));
 }
 
 Result<void> LiveBallot::accept(const std::string& payload) const {

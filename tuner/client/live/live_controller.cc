@@ -1,4 +1,5 @@
 #include "tuner/client/live/live_controller.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

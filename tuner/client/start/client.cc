@@ -1,4 +1,5 @@
 #include "tuner/client/start/client.h"
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -6,6 +7,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/protocol/config_key.h"
 #include "tuner/client/start/daemon_config_source.h"
 
@@ -64,21 +66,19 @@ std::string to_message(const Result<FetchedConfig>& fetched) {
 Result<FetchedConfig> from_message(const std::string& message) {
   const auto document = parse_object(message, "rank 0's configuration");
   if (!document) return failure(document.error());
-  if (document->contains("error")) {
-    const auto error = read_string(*document, "error");
-    return failure(error ? Error{ErrorCode::invalid_argument, *error} : error.error());
+  JsonReader reader(*document);
+  if (reader.has("error")) {
+    std::string error;
+    reader.text("error", error);
+    if (reader.finish()) return failure(ErrorCode::invalid_argument, std::move(error));
   }
-  const auto object = read_object(*document, "config");
-  if (!object) return failure(object.error());
-  const auto config = schedule_config_from_json(*object);
-  if (!config) return failure(config.error());
-  const auto source = read_string(*document, "source");
-  const auto detail = read_string(*document, "detail");
-  if (!source || !detail) return failure(source ? detail.error() : source.error());
-  const auto version = read_integer(*document, "version", 0, INT64_MAX);
-  const auto key = read_string(*document, "key");
-  if (!version || !key) return failure(version ? key.error() : version.error());
-  return FetchedConfig{*config, *source, *detail, {}, *version, *key};
+  FetchedConfig fetched;
+  reader.part("config", fetched.config, read_schedule_config);
+  reader.text("source", fetched.source);
+  reader.text("detail", fetched.detail);
+  reader.integer("version", fetched.version, 0, INT64_MAX);
+  reader.text("key", fetched.key);
+  return reader.result(std::move(fetched));
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "tuner/client/start/daemon_config_source.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/bounded_call.h"
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/protocol/config_key.h"
 #include "tuner/client/link/http_client.h"
 #include "tuner/client/start/last_good.h"
@@ -21,50 +23,44 @@ ConfigKey key_of(const Topology& topology, const Workload& workload) {
   return {fingerprint(topology), fingerprint(workload)};
 }
 
-/// Returns the default configuration and names the most similar known job in `origin`.
-Result<StoredConfig> neighbour(const nlohmann::json& answer) {
-  const auto from = read_string(answer, "from");
-  if (!from) return failure(from.error());
-  StoredConfig found;
+/// The default, because there is only a neighbour.
+void read_neighbour(JsonReader& reader, StoredConfig& found) {
+  std::string from;
+  reader.text("from", from);
   found.source = "default";
   found.origin = "nothing is known for this topology and workload yet; the nearest that is: " +
-                 from->substr(0, 200);
-  return found;
+                 from.substr(0, 200);
 }
 
-Result<StoredConfig> exact(const nlohmann::json& answer) {
-  const auto object = read_object(answer, "config");
-  if (!object) return failure(object.error());
-  auto config = schedule_config_from_json(*object);
-  if (!config) return failure(config.error().in("field \"config\""));
-  const auto version = read_integer(answer, "version", 1, kMaxInteger);
-  if (!version) return failure(version.error());
-  auto origin = read_string(answer, "origin");
-  if (!origin) return failure(origin.error());
-  StoredConfig found;
-  found.config = std::move(*config);
-  found.origin = std::move(*origin);
+void read_exact(JsonReader& reader, StoredConfig& found) {
+  reader.part("config", found.config, read_schedule_config);
+  reader.integer("version", found.version, 1, kMaxInteger);
+  reader.text("origin", found.origin);
   found.source = "daemon";
-  found.version = *version;
-  return found;
 }
+
+void read_nothing(JsonReader&, StoredConfig&) {}
+
+using ReadMatch = void (*)(JsonReader&, StoredConfig&);
+constexpr std::array<Word<ReadMatch>, 3> kMatches{
+    {{"exact", read_exact}, {"nearest", read_neighbour}, {"none", read_nothing}}};
 
 Found read_resolved(const nlohmann::json& answer, const ConfigKey& key) {
-  const auto answered = read_string(answer, "key");
-  if (!answered) return failure(answered.error());
-  if (*answered != to_string(key)) {
+  JsonReader reader(answer);
+  std::string answered;
+  reader.text("key", answered);
+  if (reader.finish() && answered != to_string(key)) {
     return failure(ErrorCode::unavailable, "it answered for another key, " +
-                                               answered->substr(0, 80) + " in place of " +
+                                               answered.substr(0, 80) + " in place of " +
                                                to_string(key));
   }
-  const auto match = read_string(answer, "match");
-  if (!match) return failure(match.error());
-  if (*match == "none") return std::nullopt;
-  if (*match != "exact" && *match != "nearest")
-    return failure(wrong_field("match", "exact, nearest or none", *match));
-  auto found = *match == "exact" ? exact(answer) : neighbour(answer);
-  if (!found) return failure(found.error());
-  return std::optional(std::move(*found));
+  ReadMatch read_match = read_nothing;
+  reader.choice("match", read_match, kMatches);
+  StoredConfig found;
+  read_match(reader, found);
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  if (read_match == read_nothing) return std::nullopt;
+  return std::optional(std::move(found));
 }
 
 class DaemonConfigSource final : public ConfigSource {

@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/json_reader.h"
 
 namespace hocket {
 namespace {
@@ -58,20 +60,17 @@ Result<LastGood> parse(std::string_view text, const ConfigKey& key) {
   if (!content) return failure(content.error());
   const auto document = parse_object(*content, "its content");
   if (!document) return failure(document.error());
-  if (const auto ok = check_format(*document, kFormat, kVersion); !ok) return failure(ok.error());
-  const auto of = read_string(*document, "key");
-  if (!of) return failure(of.error());
-  if (*of != to_string(key))
-    return failure(ErrorCode::invalid_argument, "it is of another key, " + of->substr(0, 80));
-  const auto object = read_object(*document, "config");
-  if (!object) return failure(object.error());
-  auto config = schedule_config_from_json(*object);
-  if (!config) return failure(config.error());
-  const auto version = read_integer(*document, "config_version", 0, kMaxVersion);
-  if (!version) return failure(version.error());
-  auto origin = read_string(*document, "origin");
-  if (!origin) return failure(origin.error());
-  return LastGood{std::move(*config), *version, std::move(*origin)};
+  LastGood last_good;
+  std::string of;
+  JsonReader reader(*document);
+  reader.format(kFormat, kVersion);
+  reader.text("key", of);
+  if (reader.finish() && of != to_string(key))
+    return failure(ErrorCode::invalid_argument, "it is of another key, " + of.substr(0, 80));
+  reader.part("config", last_good.config, read_schedule_config);
+  reader.integer("config_version", last_good.version, 0, kMaxVersion);
+  reader.text("origin", last_good.origin);
+  return reader.result(std::move(last_good));
 }
 
 Error system_error(const std::string& what) {

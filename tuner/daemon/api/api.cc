@@ -1,4 +1,5 @@
 #include "tuner/daemon/api/api.h"
+#include <nlohmann/json.hpp>
 
 #include <utility>
 

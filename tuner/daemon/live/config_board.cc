@@ -1,4 +1,5 @@
 #include "tuner/daemon/live/config_board.h"
+#include <nlohmann/json.hpp>
 
 #include <utility>
 

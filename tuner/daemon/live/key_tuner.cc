@@ -1,4 +1,5 @@
 #include "tuner/daemon/live/key_tuner.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,5 @@
 #include "tuner/daemon/live/live_search.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -9,6 +9,7 @@
 // of 24 bits; a gradient that lacks a part changes the loss by a thousandth.
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>

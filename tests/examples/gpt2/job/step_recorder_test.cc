@@ -1,4 +1,5 @@
 #include "examples/gpt2/job/step_recorder.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -185,7 +185,7 @@ TEST_F(HocketClient, OptionsThatAreWrongAreRefusedWithAReason) {
   options_.tensors = &nameless;
   EXPECT_THAT(refusal(), HasSubstr("no name"));
   options_.tensors = &negative;
-  EXPECT_THAT(refusal(), HasSubstr("field \"bytes\""));
+  EXPECT_THAT(refusal(), HasSubstr("tensors[0].bytes\""));
   options_.tensor_count = 0;
   for (const std::int64_t rank : {-1, 1}) {
     options_.rank = rank;

@@ -1,4 +1,5 @@
 #include "tuner/client/live/activity_sum.h"
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include "tuner/client/start/daemon_config_source.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

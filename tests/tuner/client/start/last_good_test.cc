@@ -1,4 +1,5 @@
 #include "tuner/client/start/last_good.h"
+#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #include "tuner/daemon/api/openapi.h"
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include "tuner/daemon/api/study_service.h"
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // Tests a wall clock that is set by hours, in both directions.
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <random>

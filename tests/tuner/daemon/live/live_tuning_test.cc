@@ -1,4 +1,5 @@
 #include "tuner/daemon/live/live_tuning.h"
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include "tuner/daemon/api/handlers/call.h"
 
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
 

@@ -1,6 +1,7 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "tuner/archive/neighbour.h"
 #include "tuner/daemon/api/handlers/call.h"
 
@@ -36,12 +37,7 @@ Result<KeyRow> ids_of(Store& store, const ConfigKey& key) {
   return row;
 }
 
-Result<std::string> note_of(const nlohmann::json& body) {
-  if (!body.contains("note")) return std::string();
-  return read_string(body, "note");
-}
-
-/// Returns the response to a request that changed a key's configuration.
+/// The answer to whoever has changed something.
 Result<Reply> changed(const Call& call, const ConfigKey& key) {
   const auto entry = call.parts.board.refresh(key);
   if (!entry) return failure(entry.error());
@@ -49,31 +45,21 @@ Result<Reply> changed(const Call& call, const ConfigKey& key) {
   return config_response(call, **entry);
 }
 
-Result<bool> read_flag(const nlohmann::json& body, const char* field) {
-  if (!body.contains(field)) return true;
-  if (!body.at(field).is_boolean()) {
-    return failure(wrong_field(field, "true or false", body.at(field)));
-  }
-  return body.at(field).get<bool>();
-}
-
 }  // namespace
 
 Result<Reply> resolve(const Call& call) {
   const auto body = call.body();
   if (!body) return failure(body.error());
-  const auto topology_object = read_object(*body, "topology");
-  if (!topology_object) return failure(topology_object.error());
-  const auto workload_object = read_object(*body, "workload");
-  if (!workload_object) return failure(workload_object.error());
-  const auto topology = topology_from_json(*topology_object);
-  if (!topology) return failure(topology.error().in("topology"));
-  const auto workload = workload_from_json(*workload_object);
-  if (!workload) return failure(workload.error().in("workload"));
+  Topology topology;
+  Workload workload;
+  JsonReader reader(*body);
+  reader.part("topology", topology, read_topology);
+  reader.part("workload", workload, read_workload);
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
   Store& store = call.parts.store;
-  if (const auto id = store.upsert_topology(*topology); !id) return failure(id.error());
-  if (const auto id = store.upsert_workload(*workload); !id) return failure(id.error());
-  const ConfigKey key{fingerprint(*topology), fingerprint(*workload)};
+  if (const auto id = store.upsert_topology(topology); !id) return failure(id.error());
+  if (const auto id = store.upsert_workload(workload); !id) return failure(id.error());
+  const ConfigKey key{fingerprint(topology), fingerprint(workload)};
   const auto entry = call.parts.board.find(key);
   if (!entry) return failure(entry.error());
   if (*entry) {
@@ -138,21 +124,21 @@ Result<Reply> push_config(const Call& call) {
   if (!key) return failure(key.error());
   const auto body = call.body();
   if (!body) return failure(body.error());
-  const auto config_object = read_object(*body, "config");
-  if (!config_object) return failure(config_object.error());
-  const auto config = schedule_config_from_json(*config_object);
-  if (!config) return failure(config.error().in("config"));
-  const auto note = note_of(*body);
-  if (!note) return failure(note.error());
+  ScheduleConfig config;
+  std::string note;
+  JsonReader reader(*body);
+  reader.part("config", config, read_schedule_config);
+  reader.text("note", note, "");
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
   const auto ids = ids_of(call.parts.store, *key);
   if (!ids) return failure(ids.error());
   const auto row = call.parts.store.promote({.topology_id = ids->topology_id,
                                              .workload_id = ids->workload_id,
-                                             .config = to_json(*config),
+                                             .config = to_json(config),
                                              .origin = PromotionOrigin::push,
                                              .stage = PromotionStage::staged,
                                              .actor = call.who.name,
-                                             .note = *note});
+                                             .note = note});
   if (!row) return failure(row.error());
   call.parts.live.key_changed(*key);
   return json_response(
@@ -164,17 +150,18 @@ Result<Reply> pin_config(const Call& call) {
   if (!key) return failure(key.error());
   const auto body = call.body();
   if (!body) return failure(body.error());
-  const auto pinned = read_flag(*body, "pinned");
-  if (!pinned) return failure(pinned.error());
+  bool pinned = true;
+  std::optional<std::int64_t> version;
+  JsonReader reader(*body);
+  reader.flag("pinned", pinned, true);
+  reader.integer("version", version, 1, std::numeric_limits<std::int64_t>::max());
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
   Store& store = call.parts.store;
   const auto ids = ids_of(store, *key);
   if (!ids) return failure(ids.error());
   auto state = store.key_state(key->topology, key->workload);
   if (!state) return failure(state.error());
-  if (body->contains("version")) {
-    const auto version =
-        read_integer(*body, "version", 1, std::numeric_limits<std::int64_t>::max());
-    if (!version) return failure(version.error());
+  if (version) {
     const auto rows = store.promotions({.key = *key});
     if (!rows) return failure(rows.error());
     const auto wanted = std::ranges::find(*rows, *version, &PromotionRow::id);
@@ -195,7 +182,7 @@ Result<Reply> pin_config(const Call& call) {
       if (!row) return failure(row.error());
     }
   }
-  state->pinned = *pinned;
+  state->pinned = pinned;
   if (auto ok = store.set_key_state(ids->topology_id, ids->workload_id, *state, call.who.name);
       !ok) {
     return failure(ok.error());
@@ -209,14 +196,16 @@ Result<Reply> freeze_config(const Call& call) {
   if (!key) return failure(key.error());
   const auto body = call.body();
   if (!body) return failure(body.error());
-  const auto frozen = read_flag(*body, "frozen");
-  if (!frozen) return failure(frozen.error());
+  bool frozen = true;
+  JsonReader reader(*body);
+  reader.flag("frozen", frozen, true);
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
   Store& store = call.parts.store;
   const auto ids = ids_of(store, *key);
   if (!ids) return failure(ids.error());
   auto state = store.key_state(key->topology, key->workload);
   if (!state) return failure(state.error());
-  state->frozen = *frozen;
+  state->frozen = frozen;
   if (auto ok = store.set_key_state(ids->topology_id, ids->workload_id, *state, call.who.name);
       !ok) {
     return failure(ok.error());
@@ -230,8 +219,10 @@ Result<Reply> roll_back_config(const Call& call) {
   if (!key) return failure(key.error());
   const auto body = call.body();
   if (!body) return failure(body.error());
-  const auto note = note_of(*body);
-  if (!note) return failure(note.error());
+  std::string note;
+  JsonReader reader(*body);
+  reader.text("note", note, "");
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
   Store& store = call.parts.store;
   const auto ids = ids_of(store, *key);
   if (!ids) return failure(ids.error());
@@ -244,21 +235,19 @@ Result<Reply> roll_back_config(const Call& call) {
   if (!*last) {
     return failure(ErrorCode::not_found, "key " + to_string(*key) + " has no version to roll back");
   }
-  if (auto ok = store.set_stage((*last)->id, PromotionStage::withdrawn, call.who.name, *note);
-      !ok) {
+  if (auto ok = store.set_stage((*last)->id, PromotionStage::withdrawn, call.who.name, note); !ok) {
     return failure(ok.error());
   }
   const auto previous = store.current_promotion(key->topology, key->workload);
   if (!previous) return failure(previous.error());
-  const auto row =
-      store.promote({.topology_id = ids->topology_id,
-                     .workload_id = ids->workload_id,
-                     .config = *previous ? (*previous)->config : to_json(ScheduleConfig{}),
-                     .origin = PromotionOrigin::rollback,
-                     .stage = PromotionStage::released,
-                     .actor = call.who.name,
-                     .note = "from version " + std::to_string((*last)->id) +
-                             (note->empty() ? "" : ": ") + *note});
+  const auto row = store.promote(
+      {.topology_id = ids->topology_id,
+       .workload_id = ids->workload_id,
+       .config = *previous ? (*previous)->config : to_json(ScheduleConfig{}),
+       .origin = PromotionOrigin::rollback,
+       .stage = PromotionStage::released,
+       .actor = call.who.name,
+       .note = "from version " + std::to_string((*last)->id) + (note.empty() ? "" : ": ") + note});
   if (!row) return failure(row.error());
   call.parts.live.key_changed(*key);
   return changed(call, *key);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
 #include "tuner/daemon/api/handlers/call.h"
@@ -150,30 +151,32 @@ Result<Reply> list_jobs(const Call& call) {
 Result<Reply> profile_job(const Call& call) {
   const auto body = call.body();
   if (!body) return failure(body.error());
-  const auto iterations = read_integer(*body, "iterations", 1, kMaxProfiledIterations);
-  if (!iterations) return failure(iterations.error());
+  std::int64_t iterations = 0;
+  JsonReader reader(*body);
+  reader.integer("iterations", iterations, 1, kMaxProfiledIterations);
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
   const auto job = find_job(call.parts.jobs.list(), call.route.parameters.find("job")->second);
   if (!job) return failure(job.error());
   const std::string& id = job->description.id;
   // The row's id is the number of the request; it increases across restarts of the daemon.
   const auto request = call.parts.store.request_profile(
-      {.job = id, .iterations = *iterations, .actor = call.who.name});
+      {.job = id, .iterations = iterations, .actor = call.who.name});
   if (!request) return failure(request.error());
   if (auto ok = take_requests(call.parts.store, *request); !ok) return failure(ok.error());
   if (auto ok = call.parts.store.record_audit(
           {.actor = call.who.name,
            .action = "profile",
            .subject = to_string(job->key),
-           .detail = {{"job", id}, {"request", request->id}, {"iterations", *iterations}}});
+           .detail = {{"job", id}, {"request", request->id}, {"iterations", iterations}}});
       !ok) {
     return failure(ok.error());
   }
-  const ProfileMessage message{request->id, *iterations};
+  const ProfileMessage message{request->id, iterations};
   call.parts.feed.publish(job_profile_topic(id), {.type = std::string(type_of(message)),
                                                   .data = to_json(DaemonMessage(message)).dump()});
   return json_response({{"job", id},
                         {"request", request->id},
-                        {"iterations", *iterations},
+                        {"iterations", iterations},
                         {"connected", job->streams > 0}});
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/base/statistics.h"
 #include "tuner/archive/told_trial.h"
 #include "tuner/daemon/api/handlers/call.h"
@@ -38,68 +39,47 @@ nlohmann::json to_json(const TrialRow& trial) {
   return document;
 }
 
-Result<std::int64_t> lease_of(const nlohmann::json& body) {
-  if (!body.contains("lease_ns")) return kDefaultLeaseNs;
-  return read_integer(body, "lease_ns", kShortestLeaseNs, kLongestLeaseNs);
+void read_lease(JsonReader& reader, std::int64_t& lease_ns) {
+  reader.integer("lease_ns", lease_ns, kShortestLeaseNs, kLongestLeaseNs, kDefaultLeaseNs);
 }
 
-Result<std::int64_t> trial_of(const nlohmann::json& body) {
-  return read_integer(body, "trial", 1, std::numeric_limits<std::int64_t>::max());
+void read_trial(JsonReader& reader, std::int64_t& trial) {
+  reader.integer("trial", trial, 1, std::numeric_limits<std::int64_t>::max());
 }
 
-Result<std::string> text_of(const nlohmann::json& body, const char* field, std::size_t most) {
-  if (!body.contains(field)) return std::string();
-  auto text = read_string(body, field);
-  if (text && text->size() > most) {
-    return failure(ErrorCode::invalid_argument,
-                   std::string(field) + ": expected at most " + std::to_string(most) + " bytes");
-  }
-  return text;
+void read_text(JsonReader& reader, const char* name, std::string& target, std::size_t most_bytes) {
+  reader.value(
+      name, [&](const JsonValue& found) { target = found.text(most_bytes); }, kOptional);
 }
 
-Result<Measurements> measurements_of(const nlohmann::json& body) {
-  Measurements measurements;
-  if (!body.contains("measurements")) return measurements;
-  const auto object = read_object(body, "measurements");
-  if (!object) return failure(object.error());
-  for (const auto& [metric, values] : object->items()) {
-    const std::string path = "measurements." + metric;
-    if (!values.is_array()) return failure(wrong_field(path, "an array of numbers", values));
-    for (const auto& value : values) {
-      const auto number = number_of(value, path, std::numeric_limits<double>::lowest(),
-                                    std::numeric_limits<double>::max());
-      if (!number) return failure(number.error());
-      measurements[metric].push_back(*number);
-    }
-  }
-  return measurements;
+void read_measurements(JsonReader& reader, Measurements& measurements) {
+  reader.members([&](const std::string& metric, const JsonValue& values) {
+    values.array([&](const JsonValue& value) { measurements[metric].push_back(value.number()); });
+  });
 }
 
-Result<TrialResult> result_of(const nlohmann::json& body) {
-  const auto status = read_string(body, "status");
-  if (!status) return failure(status.error());
-  const auto state = parse_trial_state(*status);
-  if (!state) return failure(state.error().in("status"));
-  TrialResult result{.state = *state};
-  auto measurements = measurements_of(body);
-  if (!measurements) return failure(measurements.error());
-  result.measurements = std::move(*measurements);
-  auto message = text_of(body, "message", 65'536);
-  if (!message) return failure(message.error());
-  result.message = std::move(*message);
-  for (const char* field : {"value", "spread"}) {
-    if (!body.contains(field)) continue;
-    const auto number = read_number(body, field);
-    if (!number) return failure(number.error());
-    (field == std::string_view("value") ? result.value : result.spread) = *number;
-  }
+void read_result(JsonReader& reader, TrialResult& result) {
+  reader.value("status", [&](const JsonValue& status) {
+    status.take(parse_trial_state(status.text()), result.state);
+  });
+  const auto read_samples = [&](JsonReader& fields) {
+    read_measurements(fields, result.measurements);
+  };
+  reader.object("measurements", read_samples, kOptional);
+  read_text(reader, "message", result.message, 65'536);
+  reader.number("value", result.value);
+  reader.number("spread", result.spread);
+}
+
+/// Takes value and spread from the samples where the worker gives none.
+void summarize(TrialResult& result) {
   const auto samples = result.measurements.find(kObjectiveMetric);
-  if (result.state == TrialState::complete && samples != result.measurements.end() &&
-      !samples->second.empty()) {
-    if (!result.value) result.value = median(samples->second);
-    if (!result.spread) result.spread = spread(samples->second);
+  if (result.state != TrialState::complete || samples == result.measurements.end() ||
+      samples->second.empty()) {
+    return;
   }
-  return result;
+  if (!result.value) result.value = median(samples->second);
+  if (!result.spread) result.spread = spread(samples->second);
 }
 
 }  // namespace
@@ -115,34 +95,28 @@ Result<Reply> list_studies(const Call& call) {
 Result<Reply> create_study(const Call& call) {
   const auto body = call.body();
   if (!body) return failure(body.error());
-  const auto object = read_object(*body, "definition");
-  if (!object) return failure(object.error());
-  const auto definition = study_definition_from_json(*object);
-  if (!definition) return failure(definition.error().in("definition"));
   NewStudy study;
-  study.definition = to_json(*definition);
+  std::optional<Topology> topology;
+  std::optional<Workload> workload;
+  JsonReader reader(*body);
+  reader.value("definition", [&](const JsonValue& found) {
+    found.take(study_definition_from_json(found.json()).map([](const StudyDefinition& definition) {
+      return to_json(definition);
+    }),
+               study.definition);
+  });
+  read_text(reader, "study", study.name, 100);
+  reader.texts("command", study.command, kOptional);
+  reader.part("topology", topology, read_topology);
+  reader.part("workload", workload, read_workload);
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
   study.owner = StudyService::kOwner;
-  auto name = text_of(*body, "study", 100);
-  if (!name) return failure(name.error());
-  study.name = std::move(*name);
-  if (body->contains("command")) {
-    const auto words = read_array(*body, "command");
-    if (!words) return failure(words.error());
-    for (const auto& word : *words) {
-      if (!word.is_string()) return failure(wrong_field("command", "an array of texts", word));
-      study.command.push_back(word.get<std::string>());
-    }
-  }
-  if (body->contains("topology")) {
-    const auto topology = topology_from_json(body->at("topology"));
-    if (!topology) return failure(topology.error().in("topology"));
+  if (topology) {
     const auto id = call.parts.store.upsert_topology(*topology);
     if (!id) return failure(id.error());
     study.topology_id = *id;
   }
-  if (body->contains("workload")) {
-    const auto workload = workload_from_json(body->at("workload"));
-    if (!workload) return failure(workload.error().in("workload"));
+  if (workload) {
     const auto id = call.parts.store.upsert_workload(*workload);
     if (!id) return failure(id.error());
     study.workload_id = *id;
@@ -182,11 +156,13 @@ Result<Reply> list_trials(const Call& call) {
 Result<Reply> ask(const Call& call) {
   const auto body = call.body();
   if (!body) return failure(body.error());
-  auto worker = text_of(*body, "worker", 200);
-  if (!worker) return failure(worker.error());
-  const auto lease_ns = lease_of(*body);
-  if (!lease_ns) return failure(lease_ns.error());
-  const auto asked = call.parts.studies.ask(call.study(), *worker, *lease_ns);
+  std::string worker;
+  std::int64_t lease_ns = 0;
+  JsonReader reader(*body);
+  read_text(reader, "worker", worker, 200);
+  read_lease(reader, lease_ns);
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  const auto asked = call.parts.studies.ask(call.study(), worker, lease_ns);
   if (!asked) return failure(asked.error());
   nlohmann::json document = {{"reason", asked->reason}, {"finished", asked->is_finished}};
   if (asked->trial) document.update(to_json(*asked->trial));
@@ -196,25 +172,29 @@ Result<Reply> ask(const Call& call) {
 Result<Reply> tell(const Call& call) {
   const auto body = call.body();
   if (!body) return failure(body.error());
-  const auto trial = trial_of(*body);
-  if (!trial) return failure(trial.error());
-  const auto result = result_of(*body);
-  if (!result) return failure(result.error());
-  const auto told = call.parts.studies.tell(call.study(), *trial, *result);
+  std::int64_t trial = 0;
+  TrialResult result;
+  JsonReader reader(*body);
+  read_trial(reader, trial);
+  read_result(reader, result);
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  summarize(result);
+  const auto told = call.parts.studies.tell(call.study(), trial, result);
   if (!told) return failure(told.error());
-  return json_response({{"trial", *trial}});
+  return json_response({{"trial", trial}});
 }
 
 Result<Reply> renew(const Call& call) {
   const auto body = call.body();
   if (!body) return failure(body.error());
-  const auto trial = trial_of(*body);
-  if (!trial) return failure(trial.error());
-  const auto lease_ns = lease_of(*body);
-  if (!lease_ns) return failure(lease_ns.error());
-  const auto until_ns = call.parts.studies.renew(call.study(), *trial, *lease_ns);
+  std::int64_t trial = 0, lease_ns = 0;
+  JsonReader reader(*body);
+  read_trial(reader, trial);
+  read_lease(reader, lease_ns);
+  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  const auto until_ns = call.parts.studies.renew(call.study(), trial, lease_ns);
   if (!until_ns) return failure(until_ns.error());
-  return json_response({{"trial", *trial}, {"lease_until_ns", *until_ns}});
+  return json_response({{"trial", trial}, {"lease_until_ns", *until_ns}});
 }
 
 }  // namespace hocket
