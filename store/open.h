@@ -34,13 +34,8 @@ struct OpenOptions {
 /// is read-only, damaged or out of reach. timed_out: another process has locked it.
 Result<std::unique_ptr<Store>> open_store(const std::string& path, const OpenOptions& options = {});
 
-/// Whether the store in the file `path` is whole: SQLite's own check of every page and index, and
-/// every row that a row names is there. Reads the whole file; unavailable, naming the first thing
-/// that is wrong, when it is not. Other errors as open_store(), read-only.
-Result<void> check_store(const std::string& path);
-
-/// A store that lives as long as the object.
-std::unique_ptr<Store> make_memory_store(WallClock now_unix_ns = system_unix_ns);
+/// Opens a new, empty store in memory. It ends with the object and no other process sees it.
+std::unique_ptr<Store> open_store_in_memory(WallClock now_unix_ns = system_unix_ns);
 
 /// $HOCKET_STORE, else $XDG_STATE_HOME/hocket/hocket.db, else
 /// $HOME/.local/state/hocket/hocket.db. invalid_argument when none of the three is set.

@@ -1,7 +1,6 @@
 #pragma once
 
-// What the audit says about each change that a store makes by itself: pure functions, so that all
-// implementations say the same. Thread-safe.
+// The audit's entry for each change that the store audits by itself. Pure functions. Thread-safe.
 
 #include "core/protocol/config_key.h"
 #include "store/rows.h"

@@ -1,6 +1,7 @@
 #pragma once
 
-// What every implementation of Store accepts and makes of profiles: pure functions. Thread-safe.
+// The rules of profiles: which ones the store accepts, and the rows that they become. Pure
+// functions. Thread-safe.
 
 #include <cstdint>
 #include <string>

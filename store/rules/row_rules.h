@@ -1,7 +1,7 @@
 #pragma once
 
-// What every implementation of Store accepts, refuses and generates: pure functions, so that all of
-// them agree to the letter. Thread-safe.
+// The rules of rows: which values the store accepts and refuses, and what it generates. Pure
+// functions. Thread-safe.
 
 #include <cstdint>
 #include <optional>

@@ -13,4 +13,7 @@ namespace hocket::sqlite {
 /// See open_store() for what it does and its errors.
 Result<Connection> open_database(const std::string& path, bool read_only, int busy_timeout_ms);
 
+/// See open_store_in_memory().
+Result<Connection> open_database_in_memory();
+
 }  // namespace hocket::sqlite
