@@ -1,7 +1,7 @@
 #pragma once
 
-// What a CuptiSession is made of: the state of its span, and the thread that reads buffers. Private
-// to profiler/cupti.
+// The inside of a CuptiSession: the state of its span, and the thread that reads buffers. Private
+// to profiler/cupti. Thread-safe.
 //
 // Order of locks: control_ before data_. CUPTI's callbacks take neither, since the pool alone
 // serves them; with data_ held CUPTI is asked for nothing but the names of calls.
@@ -10,13 +10,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 
 #include "profiler/cupti/clock_map.h"
 #include "profiler/cupti/cupti_session.h"
-#include "profiler/cupti/step_switch.h"
+#include "profiler/cupti/device_records.h"
+#include "profiler/cupti/timeline.h"
 
 namespace hocket {
 
@@ -28,12 +28,6 @@ class CuptiSession::Recording {
   /// Takes CUPTI, registers the buffers, tries each kind, and starts the thread.
   Result<void> open();
 
-  Result<void> start(const CuptiSpan& span);
-  void on_step(std::int64_t step);
-  void stop();
-  bool is_done() const { return is_done_.load(std::memory_order_acquire); }
-  std::optional<CuptiProfile> take(std::span<const NumberedTask> tasks);
-
   bool begin_task(std::int64_t step, TaskId task);
   void end_task() { api_->pop_task(); }
 
@@ -42,11 +36,10 @@ class CuptiSession::Recording {
   void add_to(ProfileResult& result);
 
  private:
-  /// One span's own.
+  /// The state of one span.
   struct Span {
     explicit Span(std::size_t capacity) : timeline(capacity) {}
 
-    std::optional<StepSwitch> steps;  // none: by resume() and pause()
     CuptiTimeline timeline;
     ClockMap clock;
     TimelineSpan about;
@@ -73,15 +66,13 @@ class CuptiSession::Recording {
   bool is_open_ = false;
   std::thread reader_;
 
-  std::atomic<bool> is_marking_ = false;    // tasks are told to CUPTI
-  std::atomic<bool> is_enabled_ = false;    // CUPTI records
-  std::atomic<bool> is_under_way_ = false;  // a span is that steps switch
-  std::atomic<bool> is_done_ = false;       // a span is over and not taken
+  std::atomic<bool> is_marking_ = false;  // tasks are told to CUPTI
+  std::atomic<bool> is_enabled_ = false;  // CUPTI records
 
   // All but begin_task() and end_task() one at a time.
-  mutable std::mutex control_;
+  std::mutex control_;
 
-  mutable std::mutex data_;
+  std::mutex data_;
   // Under data_; replaced under control_, too:
   std::unique_ptr<Span> span_;
   bool is_recording_ = false;  // CUPTI may still bring records of span_

@@ -42,7 +42,6 @@ struct CuptiTrace {
   /// windows.
   RankTrace trace;
   QuarantineCounts quarantined;                 ///< the trace has their total
-  std::int64_t ignored = 0;                     ///< records that say nothing about work
   std::int64_t left_out = 0;                    ///< outside of all windows
   std::int64_t device_records = 0, marked = 0;  ///< of those kept, and how many have a step
 };
@@ -74,7 +73,7 @@ class CuptiTimeline {
   std::map<std::pair<ActivityType, std::uint32_t>, std::uint32_t> call_names_;
   std::vector<Kept> kept_;
   QuarantineCounts quarantined_;
-  std::int64_t ignored_ = 0, dropped_ = 0;
+  std::int64_t dropped_ = 0;
 };
 
 }  // namespace hocket

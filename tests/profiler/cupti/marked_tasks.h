@@ -1,16 +1,18 @@
 #pragma once
 
-// Tasks as a scheduler might have numbered them: what its ids are, and which place each had.
+// Tasks as a scheduler might have numbered them, and the profile of steps that have such tasks. One
+// thread.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/step/task.h"
-#include "profiler/session/device_recorder.h"
+#include "profiler/session/profile_session.h"
 
 namespace hocket {
 
-/// Of task `task` of any step.
+/// The id of task `task` of any step.
 inline TaskId marked_id(std::int64_t task) {
   return {static_cast<std::uint32_t>(1000 - task), static_cast<std::uint32_t>(3 * task)};
 }
@@ -24,6 +26,18 @@ inline std::vector<NumberedTask> numbered_tasks(std::int64_t from, std::int64_t 
       numbered.push_back({marked_id(task), step, task});
   }
   return numbered;
+}
+
+/// Ends the recording of `device` and returns its profile, as that of a host which begins steps, of
+/// `tasks` tasks each, at `starts`. The last of them only ends the one before.
+inline ProfileResult profile_of(DeviceRecorder& device, std::vector<StepStart> starts,
+                                std::int64_t tasks) {
+  device.pause();
+  ProfileResult result;
+  result.tasks = numbered_tasks(starts.front().step, starts.back().step, tasks);
+  result.trace.step_starts = std::move(starts);
+  device.add_to(result);
+  return result;
 }
 
 }  // namespace hocket
