@@ -2,8 +2,8 @@
 
 // The device's memory of data that lives within a step, such as activations: allocated in the order
 // of a stream by the first task that accesses it, which must write it, and freed after the last.
-// How many tasks of a step access it is counted beforehand (count_uses); a step is over for a piece
-// of data when so many tasks have accessed it.
+// The caller counts beforehand how many tasks of a step access it; a step is over for a piece of
+// data when that many tasks have accessed it.
 //
 // add() may be called from any thread, and before a task that accesses the data is submitted;
 // everything else is for the executor's thread and the bodies that it runs.
@@ -19,10 +19,6 @@
 #include "core/step/task.h"
 
 namespace hocket {
-
-/// Of each piece of data, by its index, how many tasks of a step access it. `accesses_of_tasks`
-/// has an entry a task.
-std::vector<std::uint32_t> count_uses(std::span<const std::vector<Access>> accesses_of_tasks);
 
 class DeviceMemory {
  public:

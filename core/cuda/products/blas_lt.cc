@@ -29,7 +29,6 @@ cudaDataType_t cuda_type(ElementType type) {
 
 /// Rows of the library's result are columns of c, so its bias is ours; and its first matrix is b.
 cublasLtEpilogue_t lt_epilogue(const ColumnMajorProduct& product) {
-  if (product.sums_first) return CUBLASLT_EPILOGUE_BGRADA;
   switch (product.epilogue) {
     case Epilogue::none:
       break;
@@ -132,25 +131,18 @@ class BlasLt final : public MatrixProducts {
   /// Names the vectors and matrices of the epilogue. Where they lie is the one thing in a
   /// descriptor that changes.
   static cublasStatus_t point(cublasLtMatmulDescOpaque_t& operation, const MatrixProduct& product) {
-    const void* vector = product.bias ? product.bias : product.column_sums_of_b;
     Attributes attributes(CUBLAS_STATUS_SUCCESS);
-    if (vector) attributes.set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+    if (product.bias) attributes.set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
     if (product.gelu_input)
       attributes.set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.gelu_input);
     return attributes.status();
   }
 
-  cublasComputeType_t compute_type(ElementType type) const {
-    // This one is float32 throughout, as far as nothing else is asked for.
-    return type == ElementType::float32 && options_.allow_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                               : CUBLAS_COMPUTE_32F;
-  }
-
-  cublasStatus_t describe_operation(const ColumnMajorProduct& kind, const MatrixProduct& product,
-                                    cublasLtMatmulDescOpaque_t& operation) const {
+  static cublasStatus_t describe_operation(const ColumnMajorProduct& kind,
+                                           const MatrixProduct& product,
+                                           cublasLtMatmulDescOpaque_t& operation) {
     const auto transposed = [](bool is) { return is ? CUBLAS_OP_T : CUBLAS_OP_N; };
-    Attributes attributes(
-        cublasLtMatmulDescInit(&operation, compute_type(kind.first.type), CUDA_R_32F));
+    Attributes attributes(cublasLtMatmulDescInit(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     attributes.set(operation, CUBLASLT_MATMUL_DESC_TRANSA, transposed(kind.transpose_first))
         .set(operation, CUBLASLT_MATMUL_DESC_TRANSB, transposed(kind.transpose_second))
         .set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(kind));

@@ -18,8 +18,6 @@
 namespace hocket {
 
 struct BlasLtOptions {
-  /// Elements of float32 matrices may be rounded to TF32, which has 10 bits of fraction.
-  bool allow_tf32 = false;
   /// Of each stream; what NVIDIA recommends for Hopper.
   std::size_t workspace_bytes = std::size_t{32} << 20;
 };

@@ -32,10 +32,8 @@ struct ColumnMajorProduct {
   bool transpose_first = false, transpose_second = false;
   std::uint32_t added_alignment_bytes = 0;  ///< 0: nothing is added
   Epilogue epilogue = Epilogue::none;
-  /// The sums of `first` over the inner index are wanted: an element a row of the result.
-  bool sums_first = false;
-  std::uint32_t vector_alignment_bytes = 0;  ///< of the bias, or of the sums; 0: none
-  std::uint32_t gelu_alignment_bytes = 0;    ///< of gelu_input; 0: none
+  std::uint32_t bias_alignment_bytes = 0;  ///< 0: none
+  std::uint32_t gelu_alignment_bytes = 0;  ///< of gelu_input; 0: none
   int batch = 1;
 
   auto operator<=>(const ColumnMajorProduct&) const = default;

@@ -41,10 +41,7 @@ struct MatrixProduct {
   Epilogue epilogue = Epilogue::none;
   const void* bias = nullptr;  ///< of the type of c
   void* gelu_input = nullptr;  ///< as large as c, dense, and of its type
-  /// If not null: receives the sums of the columns of b as it lies in memory, for a product with
-  /// transpose_a alone (the gradient of a layer's bias). Of the type of c; no epilogue beside it.
-  void* column_sums_of_b = nullptr;
-  int batch = 1;  ///< with more than one: no epilogue
+  int batch = 1;               ///< with more than one: no epilogue
 };
 
 class MatrixProducts {
