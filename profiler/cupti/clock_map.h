@@ -35,7 +35,6 @@ class ClockMap {
   /// alike, unless that happened.
   std::optional<std::int64_t> to_clock_ns(std::int64_t cupti_ns) const;
 
-  bool is_empty() const { return readings_.empty(); }
   /// How often the realtime clock was set: between two readings the clocks went apart by more than
   /// its rate may be corrected by (500 ppm, as NTP limits it: Mills, RFC 5905, section 11.3).
   std::int64_t jumps() const { return static_cast<std::int64_t>(jumps_.size()); }

@@ -54,7 +54,6 @@ class CuptiTimeline {
   /// The names in `buffer` must still be CUPTI's. `api` tells the names of calls.
   void add(const DecodedBuffer& buffer, const CuptiApi& api);
 
-  std::size_t size() const { return kept_.size(); }
   CuptiTrace finish(const ClockMap& clock, const TimelineSpan& span) const;
 
  private:

@@ -24,7 +24,7 @@
 // span that has not reached its first step waits for that step of the next one. Two steps run at
 // once, no more: what watches relies on it, as Scheduler and the simulator see to it.
 //
-// Thread-safe as PlanObserver and TraceSink ask for; start(), stop(), take() and ranges from any
+// Thread-safe as PlanObserver and TraceSink ask for; start(), stop() and take() from any
 // thread. Names of tasks must stay valid until take(), if a span saw them.
 
 #include <atomic>
@@ -34,7 +34,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/clock.h"
@@ -109,11 +108,6 @@ class ProfileSession final : public PlanObserver, public TraceSink {
   std::optional<ProfileResult> take();
   /// Ends the span with the steps that have ended; harmless when there is none.
   void stop();
-
-  /// A stretch of this thread that the job names: its NVTX range. Ranges of a thread nest. One
-  /// that begins before the span or ends after it is left out.
-  void begin_range(std::string_view name);
-  void end_range();
 
   // PlanObserver and TraceSink, for the scheduler.
   void configured(const PlanOptions&) override {}
