@@ -20,13 +20,6 @@ class MetricsText {
  public:
   using Labels = std::vector<std::pair<std::string, std::string>>;
 
-  /// Numbers of values at most as large as each bound; `counts` has one more, of the larger ones.
-  struct Histogram {
-    std::vector<double> bounds = {};
-    std::vector<std::uint64_t> counts = {};
-    double sum = 0;
-  };
-
   MetricsText();
   ~MetricsText();
 
@@ -34,8 +27,6 @@ class MetricsText {
   void counter(const std::string& name, const std::string& help, const Labels& labels,
                double value);
   void gauge(const std::string& name, const std::string& help, const Labels& labels, double value);
-  void histogram(const std::string& name, const std::string& help, const Labels& labels,
-                 const Histogram& value);
 
   std::string text() const;
 
