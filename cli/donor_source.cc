@@ -46,7 +46,7 @@ Result<StudyDefinition> compatible_definition(const StudyRow& study, const Study
   return definition;
 }
 
-/// What `study`, whose definition is compatible, gives to a sweep.
+/// Returns the donor made from `study`, whose definition must be compatible.
 Result<Donor> read_donor(Store& store, const StudyRow& study, const StudyDefinition& definition,
                          const StudyDefinition& own) {
   const auto history = read_history(store, study.id);
@@ -69,7 +69,7 @@ FoundDonor found(Donor donor, const TunedJob& other, const TunedJob& own) {
   return {std::move(donor), printable(readable(differences(other, own)), kDifferenceLimitBytes)};
 }
 
-/// Every job of the store that can be read, by the id of its study.
+/// Returns every readable job of the store, indexed by the id of its study.
 Result<std::map<std::int64_t, TunedJob>> jobs_of(Store& store,
                                                  const std::vector<StudyRow>& studies) {
   const auto topologies = store.topologies();
@@ -92,7 +92,7 @@ Result<std::map<std::int64_t, TunedJob>> jobs_of(Store& store,
   return jobs;
 }
 
-/// Requires a study with topology and workload.
+/// Returns the job of a study. Requires that the study has a topology and a workload.
 Result<TunedJob> job_of(Store& store, const StudyRow& study) {
   auto topology = topology_of(store, study);
   if (!topology) return failure(topology.error());

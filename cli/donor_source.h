@@ -1,9 +1,9 @@
 #pragma once
 
-// Which earlier study a sweep starts from (docs/TRANSFER.md). One thread.
+// Which earlier study a sweep starts from (docs/guides/transfer.md). One thread.
 //
-// One that has finished, with the same parameters and the same objective, and with values of
-// settings that the sweep's space admits.
+// A donor has finished, has the same parameters and objective, and has values for settings that the
+// sweep's space admits.
 
 #include <optional>
 #include <string>
@@ -18,22 +18,23 @@ namespace hocket {
 
 struct FoundDonor {
   Donor donor;             ///< adapted to the sweep's space
-  std::string difference;  ///< between the two jobs, for people
+  std::string difference;  ///< difference between the two jobs, for the user
 };
 
-/// The nearest study whose job is no further than kFarthestDonor from `job`. Studies that cannot be
-/// read are passed over. The objective of `definition` is not automatic.
+/// Returns the nearest study whose job is within kFarthestDonor of `job`, or nothing. Skips studies
+/// that cannot be read. Requires that the objective of `definition` is not automatic.
 Result<std::optional<FoundDonor>> nearest_donor(Store& store, const StudyDefinition& definition,
                                                 const TunedJob& job);
 
-/// The study of that name or number, however far; an error says why a sweep cannot start from it.
-/// An automatic objective of `definition` goes with report and wall.
+/// Returns the study with that name or number, at any distance. The error explains why a sweep
+/// cannot start from it. An automatic objective of `definition` matches report and wall.
 Result<FoundDonor> named_donor(Store& store, const std::string& study,
                                const StudyDefinition& definition, const TunedJob& job);
 
-/// What the sweep of study `study_id` starts from, as its definition wants it, once its first trial
-/// has said what the job is; kept in that definition, so that resuming finds the same. Nothing
-/// where no study is near, or where `first` leaves open what is minimised.
+/// Returns the donor for the sweep of study `study_id` as its definition requests it, once the
+/// first trial has described the job. Stores the choice in the definition, so that a resumed sweep
+/// uses the same donor. Returns nothing if no study is near, or if `first` does not determine the
+/// objective.
 Result<std::optional<FoundDonor>> take_donor(Store& store, std::int64_t study_id,
                                              const FinishedTrial& first);
 

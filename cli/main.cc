@@ -7,7 +7,7 @@
 
 namespace {
 
-/// Columns of the terminal that stderr is; 0 when it is none.
+/// Returns the columns of the terminal on stderr; 0 if stderr is not a terminal.
 int stderr_columns() {
   winsize size{};
   if (isatty(STDERR_FILENO) == 0) return 0;

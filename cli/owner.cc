@@ -24,7 +24,8 @@ std::string boot_id() {
   return id;
 }
 
-/// Fields 3 and 22 of /proc/PID/stat (proc(5)); field 2, in parentheses, may hold anything.
+/// Reads fields 3 and 22 of /proc/PID/stat (proc(5)); field 2, in parentheses, may contain
+/// anything.
 std::optional<std::string> live_start_time(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -34,7 +35,7 @@ std::optional<std::string> live_start_time(const std::string& pid) {
   const std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
   constexpr std::size_t kState = 0, kStartTime = 19;
   if (fields.size() <= kStartTime) return std::nullopt;
-  // A zombie has ended; only its parent has not looked.
+  // A zombie counts as ended; its parent has not waited for it yet.
   if (fields[kState] == "Z" || fields[kState] == "X") return std::nullopt;
   return fields[kStartTime];
 }

@@ -1,8 +1,9 @@
 #pragma once
 
-// Who runs a study: one process, named so that another can tell whether it is still there.
-// "PID@HOST BOOT/START": boot is the id of the host's boot, start the process's start time in clock
-// ticks since then, so that neither a restart nor a reused process id deceives. Thread-safe.
+// Identifies the process that runs a study, so that another process can tell whether it is still
+// alive. Format "PID@HOST BOOT/START": BOOT is the id of the host's boot, START the process's start
+// time in clock ticks since then; they distinguish it after a reboot or the reuse of a process id.
+// Thread-safe.
 
 #include <functional>
 #include <optional>
@@ -11,26 +12,26 @@
 
 namespace hocket {
 
-/// What a host knows of its processes.
+/// A host's information about its processes.
 struct HostView {
   std::string name, boot_id;
-  /// The start time of a live process; nothing when there is none with this id.
+  /// Returns the start time of a live process; nothing if there is no process with this id.
   std::function<std::optional<std::string>(const std::string& pid)> start_time;
 };
 
-/// This host.
+/// Returns the view of this host.
 HostView this_host();
 
-/// This process.
+/// Returns the text that identifies this process.
 std::string owner_text();
 
-/// Who uses this process, for the audit: "USER@HOST".
+/// Returns the user of this process for the audit: "USER@HOST".
 std::string actor_text();
 
 enum class OwnerState {
   alive,
   gone,
-  unknown,  ///< on another host, or not readable
+  unknown,  ///< on another host, or not parsable
 };
 
 OwnerState owner_state(std::string_view owner, const HostView& host);

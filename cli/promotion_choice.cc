@@ -88,11 +88,11 @@ Result<std::vector<Promoted>> latest_promotions(Store& store) {
   for (const auto& [ids, versions] : by_key) {
     const auto* topology = find_row(*topologies, ids.first);
     const auto* workload = find_row(*workloads, ids.second);
-    // Promoted by another process since the lists were read.
+    // Promoted by another process after the lists were read.
     if (!topology || !workload) continue;
     const auto description = topology_from_json(topology->document);
     if (!description) return failure(description.error().in("topology " + topology->name));
-    // The newest come last.
+    // The newest versions are last.
     auto current = std::find_if(versions.rbegin(), versions.rend(), is_released);
     if (current == versions.rend()) current = versions.rbegin();
     found.push_back({*current,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which of the promoted configurations is meant. The choice is pure.
+// Selects a promoted configuration. The choice is pure.
 
 #include <optional>
 #include <string>
@@ -12,42 +12,42 @@
 
 namespace hocket {
 
-/// What a topology and a workload have.
+/// Promotions of a topology and workload.
 struct Promoted {
-  PromotionRow promotion;           ///< the current version; where none is released, the newest
-  std::vector<PromotionRow> newer;  ///< what came after it, and no job gets
+  PromotionRow promotion;           ///< current version; the newest if none is released
+  std::vector<PromotionRow> newer;  ///< later versions, which are not released to jobs
   WorkloadRow workload;
   std::string topology_fingerprint;
   Topology topology;
 };
 
-/// What a user says; what is empty matches everything.
+/// Criteria given by the user; an empty one matches everything.
 struct PromotionChoice {
-  std::string workload = {};  ///< name, or the start of the fingerprint
-  std::string topology =
-      {};  ///< start of the fingerprint; without it, this host's hardware is meant
+  std::string workload = {};  ///< name, or prefix of the fingerprint
+  std::string topology = {};  ///< prefix of the fingerprint; empty: any with this host's hardware
   std::optional<int> world_size = {};
-  std::string link = {};  ///< as in the topology; "emulated" may be left out
+  std::string link = {};  ///< as in the topology; "emulated" may be omitted
 };
 
-/// Of every pair that has a version.
+/// Returns one entry for every pair with a version.
 Result<std::vector<Promoted>> latest_promotions(Store& store);
 
-/// Of those that have a released one.
+/// Returns one entry for every pair with a released version.
 Result<std::vector<Promoted>> current_promotions(Store& store);
 
-/// Whether both are the same kind of host: processor, cores and memory.
+/// Returns whether both are the same kind of host: processor, cores and memory.
 bool same_hardware(const Topology& a, const Topology& b);
 
 std::vector<Promoted> matching(const std::vector<Promoted>& promoted, const PromotionChoice& choice,
                                const Topology& host);
 
-/// The one that matches. not_found says which there are; several are an error that lists them with
-/// the options that choose.
+/// Returns the matching configuration. not_found lists the available ones; several matches are an
+/// error that lists them with the options that distinguish them.
 Result<Promoted> choose(const std::vector<Promoted>& promoted, const PromotionChoice& choice,
                         const Topology& host);
 
-/// The arguments of `hocket fetch` that choose `wanted`, which is one of `promoted`: as few as do.
+/// Returns the fewest arguments of `hocket fetch` that select `wanted`, which must be one of
+/// `promoted`.
 std::vector<std::string> fetch_arguments(const std::vector<Promoted>& promoted,
                                          const Promoted& wanted, const Topology& host);
 

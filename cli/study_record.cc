@@ -18,7 +18,7 @@ Result<nlohmann::json> promoted_config(const Params& params) {
   if (!has_knob) return document;
   const auto config = schedule_config_for(params);
   if (!config) return failure(config.error());
-  // What regions override is in the configuration, in a place of its own.
+  // The configuration already contains the overrides of regions, in a separate place.
   for (const auto& [name, value] : params) {
     if (is_knob(name)) document.erase(name);
   }
@@ -89,12 +89,13 @@ Result<void> StudyRecord::update(StudyUpdate update) {
 }
 
 Result<void> StudyRecord::finish(const StudyResult& result) {
-  // In this order: of a process that dies between the two, the resumed study promotes again.
+  // Promotes before the study is marked finished: if the process dies in between, the resumed study
+  // promotes again.
   if (result.promoted) {
     const auto config = promoted_config(result.best.params);
     if (!config) return failure(config.error());
     const double value = result.best.value.value_or(0);
-    // A default that never worked has no value; then there is no gain either.
+    // A default that always failed has no value; then there is no gain either.
     const MeasuredGain measured{value, result.default_params.value.value_or(value), result.gain};
     const auto row = store_.promote({.topology_id = study_.topology_id.value_or(0),
                                      .workload_id = study_.workload_id.value_or(0),

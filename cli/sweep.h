@@ -1,6 +1,6 @@
 #pragma once
 
-// A study that this process is about to run: a new one, or one taken up again. One thread.
+// A study that this process is about to run: a new or a resumed one. One thread.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace hocket {
 
-/// The measurements of the objective itself, beside the metrics of a trial.
+/// Name of the metric with the objective's samples, beside a trial's other metrics.
 constexpr const char* kSamplesMetric = "objective";
 
 struct Sweep {
@@ -25,34 +25,36 @@ struct NewSweep {
   StudyDefinition definition;
   std::vector<std::string> command;
   std::string name;      ///< empty: generated
-  std::string workload;  ///< until a report says what it is
+  std::string workload;  ///< used until a report provides the workload
 };
 
 Result<Sweep> start_sweep(Store& store, const NewSweep& sweep);
 
 struct ResumedSweep {
-  std::string name = {};                  ///< empty: the latest that is not finished
-  std::vector<std::string> command = {};  ///< must be the study's, when there is one
-  bool take_over = false;  ///< from an owner of which nobody here knows whether it lives
+  std::string name = {};                  ///< empty: the latest unfinished study
+  std::vector<std::string> command = {};  ///< must equal the study's command, if not empty
+  bool take_over = false;  ///< take it over even if it is unknown whether its owner is alive
 };
 
-/// Refuses a study that is finished, whose owner is alive, or whose command is another. The trial
-/// that was running when the study stopped is removed, to run again under its number.
+/// Prepares a study for resuming. Refuses a study that is finished, whose owner is alive, or whose
+/// command differs. Removes the trial that was running when the study stopped; it runs again under
+/// the same number.
 Result<Sweep> resume_sweep(Store& store, const ResumedSweep& sweep);
 
-/// A trial as the tuner knows it. Requires one that has ended, with its measurements.
+/// Returns a trial in the tuner's form. Requires a finished trial with its measurements.
 Result<FinishedTrial> finished_trial(const TrialRow& row);
 
-/// The trials of a study that have ended, in order.
+/// Returns the finished trials of a study, in order.
 Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study_id);
 
-/// How the study is run, but for finding what it starts from.
+/// Returns the options of the study, without a donor.
 StudyOptions study_options(const StudyDefinition& definition);
 
-/// An automatic objective as the trials have shown what it means, else `objective`.
+/// Returns the objective that an automatic `objective` resolves to according to the trials;
+/// otherwise `objective`.
 Objective resolved_objective(Objective objective, const std::vector<FinishedTrial>& history);
 
-/// Whether a job's report was among what `trials` measured.
+/// Returns whether the measurements in `trials` include a job's report.
 bool has_report(const std::vector<FinishedTrial>& trials);
 
 }  // namespace hocket

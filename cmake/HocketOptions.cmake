@@ -7,7 +7,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
-option(HOCKET_BENCHMARKS "Build the programs in benchmarks/" ON)
+option(HOCKET_BENCHMARKS "Build the programs in benchmarks/" OFF)
 set(HOCKET_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 option(HOCKET_FUZZ "Build the fuzz targets in tests/fuzz/ in place of the tests; needs clang" OFF)
 set(HOCKET_CUDA "AUTO" CACHE STRING
@@ -16,7 +16,9 @@ set_property(CACHE HOCKET_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 find_program(HOCKET_CCACHE ccache)
 if(HOCKET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${HOCKET_CCACHE})
+  # Precompiled headers are cached as well; what ccache fears does not occur in this one.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${HOCKET_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${HOCKET_CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${HOCKET_CCACHE})
 endif()
@@ -77,13 +79,36 @@ function(hocket_program name)
   add_dependencies(hocket_jobs ${name})
 endfunction()
 
-# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [LABEL unit|job|gpu]): a GoogleTest program.
-# Tests of label "unit" run under the sanitizers too, under that of threads only when what they test
-# has some; "job" tests run as released alone: those that start whole programs, and those that no
-# sanitizer has more to say about. "gpu" tests are built with them, and skip where there is no
-# device.
+# What nearly every test includes, compiled once for all of them: without optimisation, and with a
+# little of it.
+function(hocket_test_header name)
+  # A program, as tests are: position-independent code of libraries is another kind.
+  file(WRITE ${PROJECT_BINARY_DIR}/${name}.cc "int main() {}\n")
+  add_executable(${name} EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/${name}.cc)
+  target_link_libraries(${name} PRIVATE hocket_options GTest::gtest GTest::gmock
+                        nlohmann_json::nlohmann_json)
+  target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/precompiled.h)
+  hocket_test_options(${name} ${ARGN})
+endfunction()
+
+# Options of tests' own code: it compiles sooner when it is neither optimised nor checked.
+function(hocket_test_options name)
+  target_compile_options(${name} PRIVATE ${ARGN})
+  if(HOCKET_SANITIZE MATCHES undefined)
+    target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # ccache
+  endif()
+endfunction()
+
+# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [OPTIMIZED] [LABEL unit|job|gpu]): a GoogleTest
+# program. Tests of label "unit" run under the sanitizers too, under that of threads only when what
+# they test has some; "job" tests run as released alone: those that start whole programs, and those
+# that no sanitizer has more to say about. "gpu" tests are built with them, and skip where there is
+# no device. OPTIMIZED is for tests that compute much themselves.
 function(hocket_test name)
-  cmake_parse_arguments(ARG "SINGLE_THREADED" "LABEL" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "SINGLE_THREADED;OPTIMIZED" "LABEL" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -99,11 +124,14 @@ function(hocket_test name)
   if(ARG_LABEL MATCHES "job|gpu")
     add_dependencies(hocket_jobs ${name})
   endif()
-  # What compiles sooner: the tests' own code need be neither fast nor checked for what it does.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  if(HOCKET_SANITIZE MATCHES undefined)
-    target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
+  if(ARG_OPTIMIZED)
+    set(header hocket_test_header_optimized)
+    hocket_test_options(${name} -O1)
+  else()
+    set(header hocket_test_header)
+    hocket_test_options(${name} -O0)
   endif()
+  target_precompile_headers(${name} REUSE_FROM ${header})
   set(prefix "")
   if(ARG_LABEL STREQUAL gpu)
     set(prefix gpu.)  # the same test may run without a device too

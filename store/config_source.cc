@@ -31,8 +31,8 @@ class StoreConfigSource final : public ConfigSource {
  public:
   explicit StoreConfigSource(std::string path) : path_(std::move(path)) {}
 
-  // In a thread of its own: waiting for a lock can be bounded, a read from a dead network file
-  // system cannot. Such a thread is left behind; it holds nothing of ours.
+  // The lookup runs in its own thread: a wait for a lock can be bounded, but a read from a dead
+  // network file system cannot. Such a thread is abandoned; it holds no resources of the process.
   Found find(const Topology& topology, const Workload& workload, std::int64_t timeout_ns) override {
     constexpr std::int64_t kMaxTimeoutNs = 3'600'000'000'000;
     const std::int64_t limit_ns = std::clamp<std::int64_t>(timeout_ns, 0, kMaxTimeoutNs);

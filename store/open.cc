@@ -39,7 +39,7 @@ std::unique_ptr<Store> open_store_in_memory(WallClock now_unix_ns) {
 
 Result<std::string> default_store_path() {
   if (auto path = environment("HOCKET_STORE"); !path.empty()) return path;
-  // A relative XDG_STATE_HOME is to be ignored (XDG Base Directory Specification).
+  // The XDG Base Directory Specification says to ignore a relative XDG_STATE_HOME.
   if (const auto state = environment("XDG_STATE_HOME"); state.starts_with('/')) {
     return state + "/hocket/hocket.db";
   }

@@ -6,7 +6,7 @@
 namespace hocket {
 namespace {
 
-/// "2026-11-21", in UTC.
+/// Returns the date in UTC: "2026-11-21".
 std::string date_text(std::int64_t unix_ns) {
   const std::chrono::sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(unix_ns)};
   const std::chrono::year_month_day date{std::chrono::floor<std::chrono::days>(time)};

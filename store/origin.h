@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a version of a configuration comes from, for people. Thread-safe.
+// Describes the origin of a configuration's version for people. Thread-safe.
 
 #include <string>
 
@@ -9,8 +9,8 @@
 
 namespace hocket {
 
-/// "study gpt2-3, 2026-11-21", "push by ada@host, 2026-11-21", "live tuning, 2026-11-21"; dates are
-/// in UTC. Errors as Store::study.
+/// Returns "study gpt2-3, 2026-11-21", "push by ada@host, 2026-11-21" or "live tuning, 2026-11-21";
+/// dates are in UTC. Errors as Store::study.
 Result<std::string> origin_of(Store& store, const PromotionRow& promotion);
 
 }  // namespace hocket

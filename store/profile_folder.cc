@@ -25,7 +25,8 @@ Result<fs::path> profiles_of(const std::string& store_path) {
   return path;
 }
 
-/// Whether it is a trace file, or what SQLite leaves beside one whose writer was killed.
+/// Returns whether this is a trace file, or a file that SQLite leaves beside one if its writer is
+/// killed.
 bool is_trace_file(const std::string& name) {
   return name.starts_with(kTracePrefix) && name.find(kTraceSuffix) != std::string::npos;
 }
@@ -47,7 +48,7 @@ Result<ProfileFolder> create_profile_folder(Store& store, const std::string& sto
     const std::string name = stem + "-" + std::to_string(number);
     if (taken.contains(name)) continue;
     const fs::path path = *profiles / name;
-    // False when it is there, whoever was first.
+    // Returns false if the folder exists, also if another process created it.
     if (fs::create_directory(path, error)) return ProfileFolder{name, path};
   }
   return failure(ErrorCode::unavailable, "cannot make a folder for a profile in " +

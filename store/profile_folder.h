@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the trace files of a store's profiles lie: beside the store, in a folder a profile,
+// The layout of a store's trace files: beside the store, in a folder for each profile,
 // "STORE.profiles/NAME/rank-R.sqlite". Any thread.
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 namespace hocket {
 
 struct ProfileFolder {
-  std::string name;  ///< the profile's
-  std::string path;  ///< absolute
+  std::string name;  ///< the profile's name
+  std::string path;  ///< absolute path
 };
 
-/// Makes the folder of a new profile, and the name that goes with it, from the workload's name: one
-/// that no profile of `store` has and that nobody else gets. unavailable when it cannot be made.
+/// Creates the folder of a new profile and its name, derived from the workload's name: a name that
+/// no profile of `store` has and no other caller gets. Returns unavailable if it cannot be created.
 Result<ProfileFolder> create_profile_folder(Store& store, const std::string& store_path,
                                             std::string_view workload_name);
 
-/// The trace file of `rank` in a profile's folder.
+/// Returns the path of `rank`'s trace file in a profile's folder.
 std::string trace_file_path(const std::string& folder, std::int64_t rank);
 
-/// Removes the trace files of the profile `name`, and its folder unless something else is in it.
-/// Harmless when there is none. unavailable when a file cannot be removed, invalid_argument when
-/// this is no profile's name.
+/// Removes the trace files of the profile `name`, and its folder unless it has other files. Does
+/// nothing if there are none. Returns unavailable if a file cannot be removed, invalid_argument if
+/// `name` is not a profile name.
 Result<void> remove_profile_folder(const std::string& store_path, const std::string& name);
 
 }  // namespace hocket

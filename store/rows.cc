@@ -9,7 +9,7 @@ constexpr std::array<std::string_view, 3> kStudyStates = {"running", "finished",
 constexpr std::array<std::string_view, 5> kOrigins = {"study", "live", "push", "rollback", "pin"};
 constexpr std::array<std::string_view, 4> kStages = {"staged", "released", "withdrawn", "held"};
 
-/// The enumerator at the place that `text` has in `words`, which are in the order of Enum.
+/// Returns the enumerator at the index of `text` in `words`, which are in the order of Enum.
 template <class Enum, std::size_t N>
 Result<Enum> parse(std::string_view text, const std::array<std::string_view, N>& words,
                    const std::string& what) {

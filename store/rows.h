@@ -1,6 +1,6 @@
 #pragma once
 
-// The rows of a store, and what is asked of it to make and find them (store/store.h). Plain values.
+// The rows of a store, and the values to create and select them (store/store.h). Plain values.
 
 #include <cstdint>
 #include <map>
@@ -43,9 +43,9 @@ struct NewStudy {
   /// generated from the workload's name, else the command's ("gpt2-7").
   std::string name;
   std::vector<std::string> command;
-  /// Space, objective, seed, budget, time limits: whatever resuming needs.
+  /// Everything that resuming needs: space, objective, seed, budget, time limits.
   nlohmann::json definition = nlohmann::json::object();
-  /// Who runs the study; the store only compares it.
+  /// Identity of the runner; the store only compares it.
   std::string owner;
   std::optional<std::int64_t> topology_id, workload_id;
 };
@@ -59,49 +59,49 @@ struct StudyRow {
   std::string owner;
   std::optional<std::int64_t> topology_id, workload_id;
   std::int64_t created_at_ns = 0;
-  std::int64_t updated_at_ns = 0;  ///< of the study or of one of its trials
+  std::int64_t updated_at_ns = 0;  ///< last update of the study or one of its trials
   nlohmann::json result;           ///< null until set
 
   bool operator==(const StudyRow&) const = default;
 };
 
-/// What to change in a study; an absent field stays as it is.
+/// Changes of a study; absent fields stay unchanged.
 struct StudyUpdate {
   std::optional<StudyState> state = {};
   std::optional<std::string> owner = {};
   std::optional<nlohmann::json> definition = {};
   std::optional<nlohmann::json> result = {};
   std::optional<std::int64_t> topology_id = {}, workload_id = {};
-  /// Refuse (unavailable) unless this is the owner now: of two processes that resume one study, one
-  /// gets it.
+  /// Refuses (unavailable) unless this is the current owner, so that only one of two processes
+  /// resumes a study.
   std::optional<std::string> expected_owner = {};
 };
 
-/// Metric name to every single measurement, in the order in which they were taken. All finite. A
-/// metric without values is not kept.
+/// Every measurement by metric name, in the order in which they were taken. All are finite. A
+/// metric without values is not stored.
 using Measurements = std::map<std::string, std::vector<double>>;
 
 struct NewTrial {
   std::int64_t study_id = 0;
   TrialPhase phase = TrialPhase::search;
   nlohmann::json params = nlohmann::json::object();
-  std::string worker = {};  ///< who runs it, where a study has several; UTF-8
-  /// Until when the worker has it (Unix time); absent for a trial that is its study's own.
+  std::string worker = {};  ///< identity of the worker, if a study has several; UTF-8
+  /// End of the worker's lease (Unix time); absent for a trial that the study runs itself.
   std::optional<std::int64_t> lease_until_ns = {};
 };
 
-/// How a trial ended.
+/// The outcome of a trial.
 struct TrialResult {
   TrialState state = TrialState::complete;  ///< complete, failed or timeout
   /// In the objective's unit; finite. A complete trial has a value.
   std::optional<double> value = {}, spread = {};
-  /// Why it failed; any bytes, kept as they are.
+  /// Reason of a failure; any bytes, stored unchanged.
   std::string message = {};
   Measurements measurements = {};
 };
 
 struct TrialRow {
-  std::int64_t id = 0;  ///< never used again, even if the trial is removed
+  std::int64_t id = 0;  ///< never reused, even if the trial is removed
   std::int64_t study_id = 0;
   std::int64_t number = 0;  ///< 1, 2, … within the study
   TrialPhase phase = TrialPhase::search;
@@ -111,7 +111,7 @@ struct TrialRow {
   std::string message;
   std::int64_t started_at_ns = 0;
   std::optional<std::int64_t> finished_at_ns;
-  Measurements measurements;  ///< empty unless asked for
+  Measurements measurements;  ///< empty unless requested
   std::string worker = {};
   std::optional<std::int64_t> lease_until_ns = {};
 
@@ -120,29 +120,29 @@ struct TrialRow {
 
 enum class TrialDetail { summary, with_measurements };
 
-/// What a promotion gains, as a study measured it.
+/// The gain of a promotion, as a study measured it.
 struct MeasuredGain {
-  double value = 0;          ///< of the configuration, in the study's unit
-  double default_value = 0;  ///< of the default configuration, measured beside it
-  double gain = 0;           ///< of `value` over `default_value`, as the caller defines it
+  double value = 0;          ///< value of the configuration, in the study's unit
+  double default_value = 0;  ///< value of the default configuration, measured beside it
+  double gain = 0;           ///< gain of `value` over `default_value`, as the caller defines it
 
   bool operator==(const MeasuredGain&) const = default;
 };
 
-/// How a configuration came to be promoted.
+/// The origin of a promotion.
 enum class PromotionOrigin {
   study,     ///< won a study, which the row names
-  live,      ///< won against the one before while a job trained
-  push,      ///< somebody gave it
-  rollback,  ///< somebody brought an earlier one back
-  pin,       ///< somebody gave it, to stay
+  live,      ///< won against the current configuration while a job trained
+  push,      ///< set by an operator
+  rollback,  ///< restored by an operator from an earlier version
+  pin,       ///< set by an operator, to stay
 };
 
 enum class PromotionStage {
-  staged,     ///< a canary tries it
-  released,   ///< every job gets it
+  staged,     ///< tried by a canary
+  released,   ///< used by every job
   withdrawn,  ///< taken back
-  held,       ///< recorded while the key was pinned; no job gets it
+  held,       ///< recorded while the key was pinned; used by no job
 };
 
 std::string_view to_string(PromotionOrigin origin);
@@ -152,13 +152,13 @@ Result<PromotionStage> parse_promotion_stage(std::string_view text);
 
 struct NewPromotion {
   std::int64_t topology_id = 0, workload_id = 0;
-  std::optional<std::int64_t> study_id = {};  ///< required when a study is the origin
+  std::optional<std::int64_t> study_id = {};  ///< required if the origin is a study
   nlohmann::json config = nlohmann::json::object();
   std::optional<MeasuredGain> measured = {};
   PromotionOrigin origin = PromotionOrigin::study;
   PromotionStage stage = PromotionStage::released;  ///< staged or released
-  std::string actor = {};                           ///< who; UTF-8
-  std::string note = {};                            ///< why; UTF-8
+  std::string actor = {};                           ///< the person or program; UTF-8
+  std::string note = {};                            ///< the reason; UTF-8
 };
 
 /// One version of a key's configuration; its id is the version's number.
@@ -183,10 +183,10 @@ struct PromotionFilter {
   std::optional<PromotionStage> stage = {};
 };
 
-/// What operators have said about a key.
+/// Operators' settings for a key.
 struct KeyState {
-  bool pinned = false;  ///< what tuning finds is held, and the current version stays
-  bool frozen = false;  ///< nothing is tried on jobs; the store only keeps it
+  bool pinned = false;  ///< results of tuning are held, and the current version stays
+  bool frozen = false;  ///< nothing is tried on jobs; the store only records it
 
   bool operator==(const KeyState&) const = default;
 };
@@ -196,12 +196,12 @@ struct KeyRow {
   ConfigKey key = {};
   std::string topology_name = {}, workload_name = {};
   KeyState state = {};
-  std::optional<std::int64_t> current_id = {};  ///< of the current promotion
+  std::optional<std::int64_t> current_id = {};  ///< id of the current promotion
 
   bool operator==(const KeyRow&) const = default;
 };
 
-/// A configuration that is not to be tried again for a key.
+/// A configuration that must not be tried again for a key.
 struct NewQuarantine {
   std::int64_t topology_id = 0, workload_id = 0;
   nlohmann::json config = nlohmann::json::object();
@@ -219,11 +219,11 @@ struct QuarantineRow {
   bool operator==(const QuarantineRow&) const = default;
 };
 
-/// An event worth keeping. All texts are UTF-8.
+/// An event for the audit. All texts are UTF-8.
 struct NewAudit {
   std::string actor = {};
   std::string action = {};
-  std::string subject = {};  ///< a key's text (core/protocol/config_key.h) or a study's name
+  std::string subject = {};  ///< text of a key (core/protocol/config_key.h) or a study's name
   nlohmann::json detail = nlohmann::json::object();
 };
 
@@ -241,16 +241,17 @@ struct AuditFilter {
   std::int64_t after_id = 0;
   std::optional<std::uint32_t> limit = {};
   std::optional<std::string> subject = {};
-  bool newest = false;  ///< `limit` keeps the newest rows, not the oldest; the order is the same
+  /// `limit` selects the newest rows instead of the oldest; the order is the same.
+  bool newest = false;
 };
 
-/// A rank's part of a profile.
+/// One rank of a profile.
 struct ProfileRank {
   std::int64_t rank = 0;
   std::string host = {};        ///< UTF-8
-  std::string trace_path = {};  ///< absolute; empty: its trace is missing
+  std::string trace_path = {};  ///< absolute path; empty if the trace is missing
   std::int64_t records = 0, dropped = 0, quarantined = 0;
-  nlohmann::json clock_fit = nlohmann::json::object();  ///< of to_json(ClockFit)
+  nlohmann::json clock_fit = nlohmann::json::object();  ///< to_json(ClockFit)
 
   bool operator==(const ProfileRank&) const = default;
 };
@@ -258,37 +259,37 @@ struct ProfileRank {
 /// An iteration of one rank.
 struct ProfileIteration {
   std::int64_t rank = 0, step = 0;
-  std::int64_t begin_ns = 0;  ///< of the rank's clock
+  std::int64_t begin_ns = 0;  ///< on the rank's clock
   std::int64_t wall_ns = 0, compute_ns = 0, communication_ns = 0, exposed_ns = 0;
 
   bool operator==(const ProfileIteration&) const = default;
 };
 
-/// A figure of a profile. `rank` absent: of the job.
+/// A metric of a profile; the job's if `rank` is absent.
 struct ProfileMetric {
   std::optional<std::int64_t> rank = {};
-  std::string name = {};  ///< as docs/METRICS.md has it
+  std::string name = {};  ///< as in docs/METRICS.md
   double value = 0;       ///< finite
 
   bool operator==(const ProfileMetric&) const = default;
 };
 
 struct NewProfile {
-  /// As NewStudy's; empty: generated from the workload's name, else "profile" ("gpt2-7").
+  /// As in NewStudy; empty: generated from the workload's name, else "profile" ("gpt2-7").
   std::string name = {};
-  std::string source = {};  ///< as RankTrace's
+  std::string source = {};  ///< as in RankTrace
   std::optional<std::int64_t> topology_id = {}, workload_id = {};
   nlohmann::json config = nlohmann::json::object();  ///< ScheduleConfig, or empty
-  /// What the step submits (docs/formats/profile.md), or empty.
+  /// The step's structure (docs/formats/profile.md), or empty.
   nlohmann::json structure = nlohmann::json::object();
-  /// What else there is to say, and why something is missing: {"notes": […], "overhead": {…}}.
+  /// Further remarks, and reasons for missing data: {"notes": […], "overhead": {…}}.
   nlohmann::json detail = nlohmann::json::object();
   std::vector<ProfileRank> ranks = {};
   std::vector<ProfileIteration> iterations = {};
   std::vector<ProfileMetric> metrics = {};
 };
 
-/// Without iterations and metrics, which are asked for by id.
+/// A profile without its iterations and metrics, which are read by id.
 struct ProfileRow {
   std::int64_t id = 0;
   std::string name = {};
@@ -299,12 +300,12 @@ struct ProfileRow {
   nlohmann::json detail = nlohmann::json::object();
   std::vector<ProfileRank> ranks = {};
   std::int64_t created_at_ns = 0;
-  bool kept = false;  ///< prune leaves it
+  bool kept = false;  ///< prune does not remove it
 
   bool operator==(const ProfileRow&) const = default;
 };
 
-/// Somebody wants a running job profiled.
+/// A request to profile a running job.
 struct NewProfileRequest {
   std::string job = {};  ///< JobDescription::id or its name, UTF-8
   std::int64_t iterations = 0;
@@ -317,8 +318,8 @@ struct ProfileRequestRow {
   std::int64_t iterations = 0;
   std::string actor = {};
   std::int64_t requested_at_ns = 0;
-  /// What became of it; absent while nobody has taken it.
-  std::optional<std::string> taken_by = {};  ///< a job's id
+  /// The job that took the request; absent until one has.
+  std::optional<std::string> taken_by = {};  ///< id of a job
 
   bool operator==(const ProfileRequestRow&) const = default;
 };

@@ -1,13 +1,14 @@
 #pragma once
 
-// Random damage to valid input, for parsers: the same seed makes the same damage.
+// Damages valid input at random, for tests of parsers: the same seed gives the same damage. Pure.
 
 #include <random>
 #include <string>
 
 namespace hocket {
 
-/// `text` with one to eight bytes changed, inserted, removed, or a piece repeated or cut off.
+/// Returns `text` with one to eight bytes changed, inserted or removed, or a piece repeated or cut
+/// off.
 inline std::string mutate(std::string text, std::mt19937_64& random) {
   const auto below = [&](std::size_t n) {
     return n == 0 ? 0 : static_cast<std::size_t>(random() % n);

@@ -1,6 +1,7 @@
 #pragma once
 
-// A port of loopback that no other process gets while this object lives.
+// Reserves a loopback port for the lifetime of an object, so that no other process gets it. One
+// thread.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,8 +14,8 @@
 
 namespace hocket {
 
-/// Nobody listens at it: who connects is refused. A server that sets SO_REUSEADDR can listen at it,
-/// and again after it ended.
+/// No process listens at the port, so connections are refused. A server that sets SO_REUSEADDR can
+/// listen at it, also repeatedly.
 class ReservedPort {
  public:
   ReservedPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -1,12 +1,13 @@
 #pragma once
 
-// How often a test of random cases draws one.
+// The number of random cases in a test. Any thread.
 
 #include <cstdint>
 
 namespace hocket {
 
-/// `count`, or a quarter of it under a sanitizer, which makes each take some ten times as long.
+/// Returns `count`, or a quarter of it under a sanitizer, which makes each case about ten times
+/// slower.
 constexpr std::uint64_t rounds(std::uint64_t count) {
 #ifdef HOCKET_SANITIZED
   return count / 4;

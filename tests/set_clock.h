@@ -1,6 +1,6 @@
 #pragma once
 
-// A clock that stands until it is set. One thread.
+// A clock whose time changes only when it is set. One thread.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A folder of a test's own, removed at its end.
+// A folder for one test, removed at the test's end. One thread.
 
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ class TemporaryFolder {
     // A test may have made it read-only.
     std::error_code error;
     std::filesystem::permissions(path_, std::filesystem::perms::owner_all, error);
-    // A look-up that its caller gave up may still be creating a file in it.
+    // An abandoned look-up may still be creating a file in it.
     do {
       std::filesystem::remove_all(path_, error);
     } while (error == std::errc::directory_not_empty);
@@ -35,7 +35,7 @@ class TemporaryFolder {
   const std::filesystem::path& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ / name; }
 
-  /// Creates a file, and gives its path.
+  /// Creates a file and returns its path.
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(file(name)) << text;
     return file(name);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Command lines as people write them. Pure functions; thread-safe.
+// Splitting and quoting of command lines. Pure functions; thread-safe.
 
 #include <optional>
 #include <span>
@@ -13,26 +13,26 @@ namespace hocket {
 
 struct CommandLine {
   std::vector<std::string> own;                     ///< hocket's arguments
-  std::optional<std::vector<std::string>> command;  ///< nothing when there is no "--"
+  std::optional<std::vector<std::string>> command;  ///< empty if there is no "--"
 };
 
 /// Splits at the first "--"; a later one belongs to the command.
 CommandLine split_command_line(std::span<const std::string> arguments);
 
-/// The command, or an error that says how to write one.
+/// Returns the command, or an error that explains how to write one.
 Result<std::vector<std::string>> required_command(
     const std::optional<std::vector<std::string>>& command, const std::string& verb);
 
-/// An error when there is a command, for verbs that run none.
+/// Returns an error if there is a command; for verbs that run none.
 Result<void> no_command(const std::optional<std::vector<std::string>>& command,
                         const std::string& verb);
 
-/// `argument` as a POSIX shell reads it back.
+/// Quotes `argument` for a POSIX shell.
 std::string shell_quoted(const std::string& argument);
 std::string shell_text(std::span<const std::string> arguments);
 
-/// What to call a command that does not say what it is: the base name of its program; of what
-/// `hocket run` starts when it is that.
+/// Returns the default name of a command: the base name of its program, or of the program that
+/// `hocket run` starts.
 std::string command_name(std::span<const std::string> command);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a verb gets a configuration of the scheduler from. One thread.
+// Reads the scheduler's configuration given on a command line. One thread.
 
 #include <iosfwd>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace hocket {
 
-/// What `--config TEXT` says, a file or the JSON itself; `otherwise` when it is empty. Errors begin
-/// with the option; warnings go to `err`.
+/// Returns the configuration of `--config TEXT`, which is a file or JSON; `otherwise` if `text` is
+/// empty. Errors begin with the option's name; warnings go to `err`.
 Result<ScheduleConfig> read_config(const std::string& text, ScheduleConfig otherwise,
                                    std::ostream& err);
 

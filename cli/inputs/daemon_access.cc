@@ -66,7 +66,7 @@ std::string short_key(const std::string& key) {
 
 Result<std::string> find_key(HttpClient& client, const std::string& selector) {
   if (parse_config_key(selector)) return selector;
-  std::map<std::string, std::string> workloads;  // by key
+  std::map<std::string, std::string> workloads;  // indexed by key
   for (const char* list : {"configs", "jobs"}) {
     const auto answer = ask_daemon(client, "GET", std::string("/v1/") + list);
     if (!answer) return failure(answer.error());

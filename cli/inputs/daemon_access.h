@@ -1,6 +1,6 @@
 #pragma once
 
-// How verbs speak to a daemon. One thread.
+// Requests from verbs to a daemon. One thread.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,39 +15,41 @@ class App;
 
 namespace hocket {
 
-/// The options that name a daemon.
+/// Options that select a daemon.
 struct DaemonChoice {
-  std::string address;  ///< empty: HOCKET_DAEMON, else kDefaultDaemon
+  std::string address;  ///< empty: HOCKET_DAEMON, otherwise kDefaultDaemon
 };
 
 inline constexpr const char* kDefaultDaemon = "http://127.0.0.1:7077";
 
 void add_daemon_option(CLI::App& verb, DaemonChoice& options);
 
-/// Whom the options and the environment name. Nothing is sent yet.
+/// Returns the daemon selected by the options and the environment. Sends nothing.
 Result<DaemonAccess> daemon_access(const DaemonChoice& options);
 
-/// Sends a request and reads the object that answers it, within ten seconds. `body` null: none.
+/// Sends a request and returns the JSON object of the response, within ten seconds. Sends no body
+/// if `body` is null.
 Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
                                   const std::string& target, const nlohmann::json& body = {});
 
-/// `text` with what a path or a query may not hold escaped.
+/// Returns `text` with the characters escaped that a path or query must not contain.
 std::string url_encoded(const std::string& text);
 
-/// The daemon's key that `selector` names: a key; or of those with a version or a running job, the
-/// beginning of one, or the name of a workload that has one only. The error lists what there is.
+/// Returns the daemon's key selected by `selector`. It may be a full key. Among keys with a version
+/// or a running job, it may also be an unambiguous prefix, the short form, or the name of a
+/// workload with only one key. Errors list the available keys.
 Result<std::string> find_key(HttpClient& client, const std::string& selector);
 
-/// "0d5f2a1c.3c9e77b0" of a key, for tables; find_key() takes the part before the dot.
+/// Returns the short form of a key for tables, such as "0d5f2a1c.3c9e77b0"; find_key() accepts it.
 std::string short_key(const std::string& key);
 
-/// Members of a document from the daemon, which may be of another version: what is missing or of
-/// another type reads as empty or 0.
+/// Read members of a document from the daemon, which may be of another version: a missing member,
+/// or one of another type, reads as empty, 0 or false.
 std::string text_member(const nlohmann::json& object, const char* name);
 std::int64_t integer_member(const nlohmann::json& object, const char* name);
 double number_member(const nlohmann::json& object, const char* name);
 bool flag_member(const nlohmann::json& object, const char* name);
-/// Empty unless it is an array.
+/// Returns the objects in the array; empty if the member is not an array.
 std::vector<nlohmann::json> list_member(const nlohmann::json& object, const char* name);
 
 }  // namespace hocket

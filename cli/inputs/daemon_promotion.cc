@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kDaemonPromotionNameLimitBytes = 200;
 
-/// ", 2 cores MODEL, 8 GiB": how the names of topologies on this kind of host end.
+/// Returns the end of the names of topologies on this kind of host: ", 2 cores MODEL, 8 GiB".
 std::string hardware_part(Topology host) {
   host.world_size = 1;
   host.link = "";

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which of a daemon's configurations `hocket fetch` means. The daemon says of a topology what
-// people read of it (readable_name, core/protocol/topology.h) and its fingerprint. The choice is
+// Selects one of a daemon's configurations for `hocket fetch`. The daemon describes a topology by
+// its readable name (readable_name, core/protocol/topology.h) and its fingerprint. The choice is
 // pure.
 
 #include <cstdint>
@@ -19,13 +19,14 @@ namespace hocket {
 struct DaemonPromotion {
   ConfigKey key;
   std::string workload, topology;  ///< names
-  std::int64_t version = 0;        ///< that is released; 0: none
+  std::int64_t version = 0;        ///< released version; 0: none
 };
 
-/// What GET /v1/configs answers. Entries of another form are left out.
+/// Parses the response of GET /v1/configs. Skips entries of an unknown form.
 std::vector<DaemonPromotion> promotions_of(const nlohmann::json& answer);
 
-/// The one that matches. not_found says which there are; several are an error that lists them.
+/// Returns the matching configuration. not_found lists the available ones; several matches are an
+/// error that lists them.
 Result<DaemonPromotion> choose(const std::vector<DaemonPromotion>& promotions,
                                const PromotionChoice& choice, const Topology& host);
 

@@ -20,8 +20,9 @@ constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 30;
 constexpr std::size_t kMaxTrials = 100'000;
 constexpr std::size_t kTitleLimitBytes = 100;
 
-/// `space` must outlive what is returned. A Gaussian process even where the search simulates: it
-/// believes of every point alike, while the simulator settles for bounds away from the best.
+/// Returns a factory of surrogates. `space` must outlive it. Uses a Gaussian process even if the
+/// search simulated: it models every point equally well, while the simulator computes only bounds
+/// far from the best.
 std::function<std::unique_ptr<Surrogate>()> maker_of(const Space& space) {
   return [&space] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
 }

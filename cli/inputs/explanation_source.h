@@ -1,6 +1,6 @@
 #pragma once
 
-// Where an explanation comes from: the search of a study, or a recorded table. One thread.
+// Loads the data of an explanation: the search of a study, or a recorded table. One thread.
 
 #include <optional>
 #include <string>
@@ -19,28 +19,29 @@ class App;
 namespace hocket {
 
 struct Explained {
-  std::string title;      ///< "study NAME" or the table's file
-  std::string objective;  ///< what was minimised: the first one of several
+  std::string title;      ///< "study NAME" or the name of the table's file
+  std::string objective;  ///< minimised objective; the first of several
   Unit unit = Unit::none;
-  std::vector<Objective> others;  ///< further objectives, which are not explained
+  std::vector<Objective> others;  ///< further objectives; not explained
   Space space;
   std::vector<SearchTrial> trials;
-  std::vector<std::string> reasons;  ///< why each was asked; empty where nobody asked
+  /// reason for each trial; empty if it was not asked for by the search
+  std::vector<std::string> reasons;
   Explanation explanation;
-  std::optional<StepCalibration> simulator = {};  ///< where the search simulated
+  std::optional<StepCalibration> simulator = {};  ///< if the search simulated
 };
 
-/// What a command line names: a study, or a table with its columns.
+/// Source named on a command line: a study, or a table with its columns.
 struct ExplanationSource {
   std::string study, store, table;
   RecordedTableOptions columns = {.objective_column = "value"};
 };
 
-/// Declares what names a source. `source` must outlive `verb`.
+/// Declares the options that select a source. `source` must outlive `verb`.
 void add_source(CLI::App& verb, ExplanationSource& source,
                 const std::string& study_help = "its name or number");
 
-/// `verb` is what the messages call it.
+/// Loads and explains a source. `verb` is the verb's name in messages.
 Result<Explained> explain_source(const ExplanationSource& source, const std::string& verb);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
 #pragma once
 
-// Ctrl-C and its relatives as a CancelToken. At most one at a time.
+// Turns Ctrl-C and other termination signals into a CancelToken. At most one guard at a time.
 
 #include <csignal>
 
@@ -8,9 +8,9 @@
 
 namespace hocket {
 
-/// While it lives, the first SIGINT, SIGTERM or SIGHUP cancels `token`, which must outlive this; a
-/// second one has its usual effect. Signals that were ignored stay so, as shells expect of what
-/// they run in the background.
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP cancels `token`, which must outlive this
+/// object; a second one has its default effect. Signals that were ignored stay ignored, as shells
+/// expect of background commands.
 class InterruptGuard {
  public:
   explicit InterruptGuard(CancelToken& token);
@@ -23,7 +23,7 @@ class InterruptGuard {
   struct sigaction before_[3] = {};
 };
 
-/// Returns when one of the two is cancelled.
+/// Blocks until one of the two is cancelled.
 void wait_for_either(const CancelToken& a, const CancelToken& b);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
 #pragma once
 
-// Knobs of the scheduler as a command line writes them. Pure functions; thread-safe.
+// Parses knobs of the scheduler from command lines. Pure functions; thread-safe.
 
 #include <cstdint>
 #include <span>
@@ -13,22 +13,22 @@
 
 namespace hocket {
 
-/// Sets one knob from "NAME=VALUE"; integers may be sizes ("4MiB", parse_size()). invalid_argument
-/// names the knob and its range; for an unknown name, the nearest one.
+/// Sets one knob from "NAME=VALUE". Integers may be sizes ("4MiB", parse_size()). invalid_argument
+/// names the knob and its range; for an unknown name it suggests the nearest one.
 Result<void> set_knob(ScheduleConfig& config, std::string_view assignment);
 
-/// A knob and the values that it takes in turn, as they were written.
+/// A knob and the values to sweep over, as written.
 struct KnobSweep {
   std::string name;
   std::vector<std::string> values;
 };
 
-/// Reads "NAME=A,B,C" and checks each value.
+/// Parses "NAME=A,B,C" and checks each value.
 Result<KnobSweep> parse_knob_sweep(std::string_view text);
 
-/// Every combination, one value a sweep, the last sweep's changing fastest; one empty combination
-/// of no sweeps. invalid_argument when there are more than kMaxCombinations, or when two sweeps
-/// are of one knob.
+/// Returns every combination of one value per sweep; the last sweep varies fastest. No sweeps give
+/// one empty combination. invalid_argument if there are more than kMaxCombinations, or if two
+/// sweeps have the same knob.
 Result<std::vector<std::vector<std::string>>> combinations(std::span<const KnobSweep> sweeps);
 
 inline constexpr std::size_t kMaxCombinations = 100'000;

@@ -52,7 +52,7 @@ class PrivateFolder {
   std::string path_;
 };
 
-/// While it lives, the signals of a launch arrive at its descriptor and nowhere else.
+/// Redirects the signals of a launch to a descriptor while it lives.
 class SignalInbox {
  public:
   SignalInbox() {
@@ -60,7 +60,7 @@ class SignalInbox {
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
     for (const int number : kForwarded) sigaddset(&signals, number);
-    // Ignored, SIGCHLD would not be sent, and exit statuses would be lost.
+    // If SIGCHLD were ignored, it would not be sent and exit statuses would be lost.
     child_action_before_ = std::signal(SIGCHLD, SIG_DFL);
     sigprocmask(SIG_BLOCK, &signals, &mask_before_);
     fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -76,7 +76,7 @@ class SignalInbox {
   bool is_open() const { return fd_ >= 0; }
   const sigset_t& mask_before() const { return mask_before_; }
 
-  /// The signals that have arrived, after at most `timeout_ms` (−1: no limit).
+  /// Returns the signals that have arrived, waiting at most `timeout_ms` (−1: no limit).
   std::vector<int> wait(int timeout_ms) const {
     pollfd event{fd_, POLLIN, 0};
     poll(&event, 1, timeout_ms);
@@ -122,9 +122,9 @@ class Launch {
   Launch(const LaunchOptions& options, const std::string& folder, const SignalInbox& inbox)
       : options_(options), folder_(folder), inbox_(inbox) {}
 
-  /// Starts every rank, or none stays.
+  /// Starts all ranks; if one cannot be started, ends the others.
   Result<void> start();
-  /// Until no rank is left.
+  /// Blocks until all ranks have ended.
   LaunchResult finish();
 
  private:
@@ -141,7 +141,7 @@ class Launch {
   const std::string& folder_;
   const SignalInbox& inbox_;
   SteadyClock clock_;
-  std::vector<pid_t> pids_;  ///< by rank; 0 for one that has ended
+  std::vector<pid_t> pids_;  ///< by rank; 0 if it has ended
   LaunchResult result_;
   std::optional<std::int64_t> kill_at_ns_;  ///< set once the job is being ended
   bool killed_ = false;
@@ -176,7 +176,7 @@ Result<pid_t> Launch::start_rank(int rank) const {
   int error = 0;
   ssize_t length = 0;
   if (pid > 0) {
-    // Here too, so that the group exists whoever is first.
+    // Done in the parent as well, so that the group exists whichever process runs first.
     setpgid(pid, pid);
     while ((length = ::read(ends[0], &error, sizeof error)) < 0 && errno == EINTR) {
     }
@@ -231,7 +231,7 @@ void Launch::reap() {
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
     const pid_t pid = info.si_pid;
     const bool failed = info.si_code != CLD_EXITED || info.si_status != 0;
-    // Before its id, which is that of its group, can be given to another process.
+    // Done before waitpid(), after which the id, also that of the group, may be reused.
     if (failed || kill_at_ns_) kill(-pid, SIGKILL);
     int status = 0;
     waitpid(pid, &status, 0);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Starts the ranks of a job on this host and ends them together. One launch at a time in a process.
+// Starts the ranks of a job on this host and ends them together. One launch at a time per process.
 
 #include <optional>
 #include <string>
@@ -15,19 +15,21 @@ struct LaunchOptions {
   std::vector<std::string> command;
 };
 
-/// How the ranks ended.
+/// Result of a launch.
 struct LaunchResult {
-  int exit_status = 0;  ///< of the first rank that failed, as a shell has it (128 + signal); else 0
+  /// status of the first failed rank, as in a shell (128 + signal); otherwise 0
+  int exit_status = 0;
   std::optional<int> failed_rank;
   bool interrupted = false;
 };
 
-/// Runs one process a rank, each told RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and
-/// HOCKET_RENDEZVOUS (a fresh private folder, removed at the end), and waits for all. Output is
-/// theirs to write to this process's; their input is empty. When one fails the others are ended,
-/// with SIGTERM and two seconds later with SIGKILL; SIGINT, SIGTERM and SIGHUP are passed on and
-/// end them alike. What a rank of an ended job leaves in its process group is ended with it, and a
-/// rank whose launcher is gone gets SIGKILL. invalid_argument when the command cannot be started.
+/// Runs one process per rank and waits for all of them. Each receives RANK, LOCAL_RANK, WORLD_SIZE,
+/// LOCAL_WORLD_SIZE and HOCKET_RENDEZVOUS (a new private folder, removed at the end), inherits this
+/// process's output, and has empty input. If one fails, the others are ended with SIGTERM, and with
+/// SIGKILL two seconds later. SIGINT, SIGTERM and SIGHUP are forwarded and end the ranks in the
+/// same way. Processes left in the process group of an ended job's rank are killed with it. A rank
+/// whose launcher is gone receives SIGKILL. Returns invalid_argument if the command cannot be
+/// started.
 Result<LaunchResult> launch_ranks(const LaunchOptions& options);
 
 }  // namespace hocket

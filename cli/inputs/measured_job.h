@@ -1,6 +1,6 @@
 #pragma once
 
-// The profile that `hocket simulate --profile` predicts from. One thread.
+// Loads the profile from which `hocket simulate --profile` predicts. One thread.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,19 +12,19 @@
 namespace hocket {
 
 struct MeasuredJob {
-  std::string name;  ///< the profile's
+  std::string name;  ///< name of the profile
   CalibratedProfile profile;
-  PredictionCheck check;  ///< of the configuration that was measured
+  PredictionCheck check;  ///< prediction for the measured configuration
 };
 
-/// Loads the profile from the store that --store names, and calibrates it.
+/// Loads the profile from the store of --store, and calibrates it.
 Result<MeasuredJob> read_measured_job(const std::string& store_option, const std::string& profile);
 
-/// "profile gpt2-3: 25.3 ms predicted for what took 24.9 ms (1.6 % too long)"
+/// Returns for example "profile gpt2-3: 25.3 ms predicted for what took 24.9 ms (1.6 % too long)".
 std::string check_text(const MeasuredJob& job);
 
-/// `{"profile":…,"measured_ns":…,"predicted_ns":…,"error":…,"notes":[…]}`, and in the notes why a
-/// prediction of `config` is a guess, if it is.
+/// Returns `{"profile":…,"measured_ns":…,"predicted_ns":…,"error":…,"notes":[…]}`. The notes say
+/// why a prediction of `config` is unreliable, if it is.
 nlohmann::json job_json(const MeasuredJob& job, const ScheduleConfig& config);
 
 }  // namespace hocket

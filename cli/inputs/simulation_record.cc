@@ -9,12 +9,12 @@
 namespace hocket {
 namespace {
 
-/// What the simulated rank's plan decides by.
+/// Returns the options of the simulated rank's plan.
 PlanOptions plan_of(const StepDescription& step, const ScheduleConfig& config, std::int64_t rank) {
   PartOrder order = PartOrder::fifo;
   if (config.order == CollectiveOrder::static_order) order = PartOrder::announced;
   if (config.order == CollectiveOrder::negotiated) {
-    // A rank that is like rank 0 is simulated with it.
+    // A rank equivalent to rank 0 is simulated together with it.
     const bool leads = group_of(step, rank_groups(step), rank) == 0;
     order = leads ? PartOrder::priority : PartOrder::announced;
   }
@@ -72,7 +72,7 @@ void SimulationRecord::attach(SimulationOptions& options) {
 
 Result<void> SimulationRecord::finish() {
   if (trace_) {
-    // A stream that failed stays so until it is closed.
+    // A failed stream stays failed until it is closed, so close() reports the error.
     (void)trace_->finish();
     if (auto ok = trace_file_.close(); !ok) return ok;
   }

@@ -1,7 +1,6 @@
 #pragma once
 
-// The files that a simulation writes while it runs: the timeline and the tape of one rank. One
-// thread.
+// Files written while a simulation runs: the timeline and the tape of one rank. One thread.
 
 #include <cstdint>
 #include <fstream>
@@ -20,18 +19,19 @@ namespace hocket {
 
 class SimulationRecord {
  public:
-  /// Creates the files of those paths that are not empty, for a simulation of `step` under
-  /// `config`, both valid, that watches `rank` < step.ranks. unavailable when that cannot be done.
+  /// Creates the files whose paths are not empty, for a simulation of `step` under `config` that
+  /// observes `rank`. Requires that both are valid and that `rank` < step.ranks. Returns
+  /// unavailable if a file cannot be created.
   static Result<std::unique_ptr<SimulationRecord>> create(const std::string& trace_path,
                                                           const std::string& tape_path,
                                                           const StepDescription& step,
                                                           const ScheduleConfig& config,
                                                           std::int64_t rank);
 
-  /// Lets a simulation with `options` write here.
+  /// Makes a simulation with `options` write to these files.
   void attach(SimulationOptions& options);
 
-  /// Ends the files. unavailable when they are not whole.
+  /// Completes the files. Returns unavailable if they are incomplete.
   Result<void> finish();
 
  private:

@@ -11,8 +11,8 @@
 namespace hocket {
 namespace {
 
-/// A description of the most tasks is some hundred megabytes; it is refused by its fields, not by
-/// its size.
+/// A description with the maximum number of tasks has some hundred megabytes. Such limits are
+/// checked by field, not by size.
 constexpr std::size_t kMaxStepTextBytes = std::size_t{1} << 30;
 
 Result<std::string> read_input() {
@@ -28,7 +28,7 @@ Result<std::string> read_input() {
   return text;
 }
 
-/// The links that a command line names.
+/// Links given on a command line.
 struct Links {
   std::optional<LinkSpec> host, network;
 };
@@ -52,7 +52,8 @@ Result<Links> parse_links(const std::vector<std::string>& texts) {
   return links;
 }
 
-/// `step` has no cluster yet. A tier that no rank uses takes the other's link.
+/// Adds a cluster to `step`, which has none yet. A tier that no rank uses takes the other tier's
+/// link.
 Result<void> make_cluster(StepDescription& step, const Links& links) {
   if (!links.host && step.ranks > 1 && step.ranks_per_host > 1) {
     return invalid("--link: ranks of one host need host=RATE,LATENCY, too");
@@ -110,7 +111,8 @@ Result<StepDescription> change_measured_step(const Calibration& calibration,
                    .ranks_per_host = changes.ranks_per_host,
                    .host_link = links->host,
                    .network_link = links->network};
-  // An algorithm is of links, which then have to be known.
+  // An algorithm is a property of links, so setting the number of ranks makes step_with require
+  // them.
   if (changes.algorithm && !other.ranks) other.ranks = calibration.step.ranks;
   auto step = step_with(calibration, other);
   if (!step) return step;
@@ -123,7 +125,7 @@ Result<void> change_step(StepDescription& step, const StepChanges& changes) {
   const RankGrid measured_on{step.ranks, step.ranks_per_host};
   if (changes.ranks) step.ranks = *changes.ranks;
   if (changes.ranks_per_host) step.ranks_per_host = *changes.ranks_per_host;
-  // Other groups than those whose costs are known.
+  // The known costs do not apply to other groups.
   if (measured_on != RankGrid{step.ranks, step.ranks_per_host})
     step.collective_inside = step.collective_between = std::nullopt;
   if (auto ok = change_seed(step, changes.seed); !ok) return ok;

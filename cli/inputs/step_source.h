@@ -1,7 +1,7 @@
 #pragma once
 
-// Where `hocket simulate` gets its step from: a description, and what the command line changes in
-// it. One thread.
+// Reads the step for `hocket simulate`: a description, with changes from the command line. One
+// thread.
 
 #include <cstdint>
 #include <optional>
@@ -14,25 +14,24 @@
 
 namespace hocket {
 
-/// The description in the file `path`, or on standard input when that is "-". Errors begin with the
-/// file's name; one that cannot be read is invalid_argument.
+/// Reads the description from the file `path`, or from standard input if `path` is "-". Errors
+/// begin with the file's name; a file that cannot be read is invalid_argument.
 Result<StepDescription> read_step(const std::string& path);
 
-/// What a command line sets in a description; what is empty stays.
+/// Changes to a description from a command line; empty members change nothing.
 struct StepChanges {
   std::optional<std::int64_t> ranks, ranks_per_host, seed;
   std::vector<std::string> links;  ///< "host=10gbit,20us" or "network=…"
   std::optional<CollectiveAlgorithm> algorithm;
 };
 
-/// The step of a measured job with the changes: with other ranks or links, the links that were
-/// measured stand in for those that are not given. invalid_argument names a tier for which there is
-/// none.
+/// Returns the step of a measured job with the changes applied. With other ranks or links, the
+/// measured links replace those not given. invalid_argument names a tier without a link.
 Result<StepDescription> change_measured_step(const Calibration& calibration,
                                              const StepChanges& changes);
 
-/// Makes the changes; the result is valid. invalid_argument also when ranks use a tier for which
-/// there is no link.
+/// Applies the changes; the result is valid. Returns invalid_argument also if ranks use a tier
+/// without a link.
 Result<void> change_step(StepDescription& step, const StepChanges& changes);
 
 }  // namespace hocket

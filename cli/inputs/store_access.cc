@@ -17,7 +17,7 @@ Result<std::unique_ptr<Store>> open(const std::string& option, bool read_only) {
   return store;
 }
 
-/// The description in the row with this id.
+/// Returns the description in the row with this id.
 template <class Rows, class Read>
 auto read_description(const Rows& rows, std::optional<std::int64_t> id, const char* what,
                       Read&& read) -> decltype(read(rows->front().document)) {

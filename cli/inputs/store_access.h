@@ -1,6 +1,6 @@
 #pragma once
 
-// How verbs get at the store. Thread-safe.
+// Access to the store for verbs. Thread-safe.
 
 #include <memory>
 #include <string>
@@ -10,23 +10,25 @@
 
 namespace hocket {
 
-/// `option` (of --store) when it is not empty, else the default place.
+/// Returns `option` (of --store), or the default path if it is empty.
 Result<std::string> store_path(const std::string& option);
 
-/// For verbs that only read. A store that is not there means that nothing was tuned yet.
+/// Opens a store for verbs that only read. The error for a missing store says that nothing was
+/// tuned yet.
 Result<std::unique_ptr<Store>> open_for_reading(const std::string& option);
 
-/// For `tune`.
+/// Opens the store for `tune`.
 Result<std::unique_ptr<Store>> open_for_writing(const std::string& option);
 
-/// A store that cannot be used is bad input, whatever the reason: somebody named it.
+/// Returns `error` as bad input. A store that cannot be used is bad input for any reason, because
+/// the user named it.
 Error as_bad_input(Error error);
 
-/// What a study ran on, and what it ran. Requires a study that has both.
+/// Return the topology and workload of a study. Require that it has both.
 Result<Topology> topology_of(Store& store, const StudyRow& study);
 Result<Workload> workload_of(Store& store, const StudyRow& study);
 
-/// The topology's name, with "emulated link" in it where it has one.
+/// Returns the topology's name, including "emulated link" if it has one.
 std::string place_text(const Topology& topology);
 
 }  // namespace hocket

@@ -11,10 +11,10 @@ struct Range {
   std::uint32_t first, last;
 };
 
-// Unicode's combining marks and characters without width, as far as names have them.
+// Combining marks and zero-width characters of Unicode, as far as they occur in names.
 constexpr std::array kNone = {Range{0x300, 0x36f}, Range{0x200b, 0x200f}, Range{0x20d0, 0x20ff},
                               Range{0xfe00, 0xfe0f}};
-// East Asian Width W and F (UAX #11), and pictographs.
+// Characters of East Asian Width W and F (UAX #11), and pictographs.
 constexpr std::array kWide = {
     Range{0x1100, 0x115f},   Range{0x2e80, 0x303e},   Range{0x3041, 0x4dbf},
     Range{0x4e00, 0xa4cf},   Range{0xac00, 0xd7a3},   Range{0xf900, 0xfaff},
@@ -33,7 +33,7 @@ bool is_in(const Ranges& ranges, std::uint32_t code) {
                              [code](const Range& r) { return r.first <= code && code <= r.last; });
 }
 
-/// The first character of `text`, which is not empty.
+/// Returns the first character of `text`. Requires a non-empty text.
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::size_t bytes = byte(0) < 0xc0 ? 1 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
@@ -43,7 +43,7 @@ Character first_of(std::string_view text) {
   return {bytes, is_in(kNone, code) ? 0u : is_in(kWide, code) ? 2u : 1u};
 }
 
-/// The bytes of the longest beginning of `text` that takes at most `columns`.
+/// Returns the number of bytes of the longest prefix of `text` that takes at most `columns`.
 std::size_t beginning(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
   while (at < text.size()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Text in columns of a terminal: characters of UTF-8 are never cut, wide ones take two columns and
+// Text measured in terminal columns: UTF-8 characters are never cut; wide ones take two columns,
 // combining ones none. Pure functions; thread-safe.
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace hocket {
 
-/// Columns that valid UTF-8 without control characters takes.
+/// Returns the columns that `text` takes. Requires valid UTF-8 without control characters.
 std::size_t columns_of(std::string_view text);
 
-/// Exactly `columns` of it: filled up with spaces, or cut with "…" at its end.
+/// Returns `text` in exactly `columns`: padded with spaces, or cut with "…" at the end.
 std::string fitted(std::string_view text, std::size_t columns);
-/// As fitted(), with the spaces before it.
+/// Like fitted(), with the padding in front.
 std::string fitted_right(std::string_view text, std::size_t columns);
 
 }  // namespace hocket

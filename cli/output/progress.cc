@@ -44,7 +44,7 @@ std::string Progress::best_text() const {
 }
 
 void Progress::rewrite(const std::string& line) {
-  // One column stays free: a full line would wrap.
+  // Leaves one column free, because a full line would wrap.
   err_ << "\r\033[K" << printable(line, static_cast<std::size_t>(std::max(columns_ - 1, 1)))
        << std::flush;
   line_open_ = true;

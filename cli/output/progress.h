@@ -1,7 +1,7 @@
 #pragma once
 
-// A line of progress for each trial: one line, rewritten in place, on a terminal; a line of its own
-// for each trial that ended elsewhere. One thread.
+// Shows progress per trial. On a terminal it rewrites a single line; otherwise it prints one line
+// for each finished trial. One thread.
 
 #include <cstdint>
 #include <iosfwd>
@@ -17,23 +17,22 @@ namespace hocket {
 
 class Progress {
  public:
-  /// `columns` is the width of the terminal that `err` is, 0 when it is none. `err` must outlive
-  /// this.
+  /// `columns`: width of the terminal if `err` is one, otherwise 0. `err` must outlive this object.
   Progress(std::ostream& err, int columns, const StudyDefinition& definition);
   ~Progress();  ///< Ends the line on a terminal.
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// A trial of earlier, of which nothing is shown.
+  /// Counts a trial of an earlier run without showing it.
   void recall(const FinishedTrial& trial);
 
   void started(TrialPhase phase, const Params& params);
 
-  /// `note` ("emulated link: …", or empty) is shown beside the value.
+  /// Shows `note` ("emulated link: …", or empty) beside the value.
   void finished(const FinishedTrial& trial, const std::string& note);
 
  private:
-  /// "trial 3/15", "confirmation 2/6": so many at most
+  /// Returns for example "trial 3/15" or "confirmation 2/6"; the second number is the maximum.
   std::string label(TrialPhase phase, std::int64_t ordinal) const;
   std::string best_text() const;
   void rewrite(const std::string& line);
@@ -46,7 +45,7 @@ class Progress {
   std::int64_t searched_ = 0, confirmed_ = 0;
   bool default_works_ = true;
   std::optional<double> best_;
-  std::string last_;  ///< how the latest trial ended
+  std::string last_;  ///< result of the latest trial
   bool line_open_ = false;
 };
 

@@ -8,7 +8,8 @@
 namespace hocket {
 namespace {
 
-/// Code points of UTF-8 text: its columns, for the characters that are used here.
+/// Returns the number of code points in UTF-8 text, which equals its columns for the characters
+/// used here.
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));

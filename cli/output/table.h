@@ -1,6 +1,6 @@
 #pragma once
 
-// A table in plain text. Not thread-safe.
+// Formats a table as plain text. Not thread-safe.
 
 #include <iosfwd>
 #include <string>
@@ -12,14 +12,14 @@ class Table {
  public:
   explicit Table(std::vector<std::string> headings) : rows_{std::move(headings)} {}
 
-  /// Requires one cell a heading.
+  /// Adds a row. Requires one cell per heading.
   void add(std::vector<std::string> cells);
 
-  /// Columns are as wide as their widest cell; nothing follows the last cell of a line.
+  /// Prints the table. Columns are as wide as their widest cell; lines have no trailing spaces.
   void print(std::ostream& out) const;
 
  private:
-  std::vector<std::vector<std::string>> rows_;  ///< the headings first
+  std::vector<std::vector<std::string>> rows_;  ///< headings first
 };
 
 }  // namespace hocket

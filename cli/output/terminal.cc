@@ -19,7 +19,7 @@ std::atomic<int> resized_end = -1;
 void on_resize(int) {
   const int before = errno;
   const char byte = 0;
-  // A full pipe says it already.
+  // If the pipe is full, a notification is already pending.
   if (const int end = resized_end.load(); end >= 0) (void)!::write(end, &byte, 1);
   errno = before;
 }
@@ -31,7 +31,7 @@ bool is_terminal(const std::ostream& out) {
 }
 
 Screen::Screen(std::ostream& out) : out_(out) {
-  // Without the pipe, a new size is seen with the next drawing.
+  // Without the pipe, a new size takes effect with the next drawing.
   if (pipe2(resized_, O_NONBLOCK | O_CLOEXEC) == 0) resized_end = resized_[1];
   struct sigaction action {};
   action.sa_handler = on_resize;
@@ -65,7 +65,7 @@ void Screen::draw(const std::vector<std::string>& lines) {
     text += i > 0 ? "\r\n" : "";
     text += lines[i] + "\033[K";
   }
-  // What was below is gone.
+  // Clears the rest of the screen.
   out_ << text << "\033[J" << std::flush;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A whole terminal to draw on, by ANSI escape sequences. At most one at a time.
+// Full-screen drawing on a terminal by ANSI escape sequences. At most one screen at a time.
 
 #include <signal.h>
 
@@ -15,14 +15,14 @@ struct TerminalSize {
   std::size_t columns = 80, rows = 24;
 };
 
-/// Whether `out` is standard output, and that a terminal.
+/// Returns whether `out` is standard output and a terminal.
 bool is_terminal(const std::ostream& out);
 
-/// While it lives: the alternate screen, without a cursor. What was on the terminal is back
+/// While it lives, shows the alternate screen without a cursor. Restores the previous content
 /// afterwards.
 class Screen {
  public:
-  /// `out` is a terminal (is_terminal), and outlives this.
+  /// Requires that `out` is a terminal (is_terminal) and outlives this object.
   explicit Screen(std::ostream& out);
   ~Screen();
   Screen(const Screen&) = delete;
@@ -30,10 +30,10 @@ class Screen {
 
   TerminalSize size() const;
 
-  /// Readable once the size has changed, until draw().
+  /// Returns a descriptor that is readable after the size has changed, until draw().
   int resized_fd() const { return resized_[0]; }
 
-  /// Replaces what is shown. The lines fit the size.
+  /// Replaces the content. Requires that the lines fit the size.
   void draw(const std::vector<std::string>& lines);
 
  private:

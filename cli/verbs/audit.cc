@@ -1,4 +1,4 @@
-// hocket audit: who changed what.
+// hocket audit: prints who changed which configuration or study.
 
 #include <CLI/CLI.hpp>
 #include <limits>
@@ -32,7 +32,7 @@ Result<int> show_audit(const AuditOptions& options, Context& context) {
   std::string target = "/v1/audit?limit=" + std::to_string(options.limit);
   if (options.after >= 0) target += "&after=" + std::to_string(options.after);
   if (!options.subject.empty()) {
-    // A key may be named shortly; a study is its own name.
+    // A key may be abbreviated; a study is given by its full name.
     const auto key = find_key(client, options.subject);
     if (!key && key.error().code != ErrorCode::not_found) return failure(key.error());
     target += "&subject=" + url_encoded(key ? *key : options.subject);

@@ -1,4 +1,4 @@
-// hocket best: what came of a study.
+// hocket best: prints the result of a study.
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -19,7 +19,7 @@ struct BestOptions {
   bool json = false;
 };
 
-/// The study that was named, else the latest that has a result.
+/// Returns the named study, or the latest one that has a result.
 Result<StudyRow> find_study(Store& store, const std::string& name) {
   if (!name.empty()) {
     auto study = store.study(name);

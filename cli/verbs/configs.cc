@@ -1,4 +1,4 @@
-// hocket configs: the keys that a daemon has configurations for.
+// hocket configs: lists the keys for which a daemon has configurations.
 
 #include <CLI/CLI.hpp>
 #include <memory>

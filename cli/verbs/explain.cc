@@ -1,5 +1,5 @@
-// hocket explain: what a search has learned, and why it tried what it tried; or how a step is best
-// partitioned, and what was rejected.
+// hocket explain: shows what a search has learned and why it tried each setting; or how a step is
+// best partitioned, and which alternatives were rejected.
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -35,7 +35,7 @@ constexpr const char* kExplainFooter =
     "  hocket explain --table sweep.csv --objective-column iteration_ns --json\n"
     "  hocket explain gpt2.step.json --config now.json --output better.json\n";
 
-/// A study's name is no file.
+/// Returns whether the source is a step description. A file takes precedence over a study's name.
 bool names_step(const ExplanationSource& source) {
   std::error_code ignored;
   return source.table.empty() && (source.study.ends_with(".json") ||

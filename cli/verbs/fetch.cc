@@ -1,4 +1,4 @@
-// hocket fetch: the promoted configuration of a workload.
+// hocket fetch: prints the promoted configuration of a workload.
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -29,7 +29,7 @@ struct FetchOptions {
   bool json = false;
 };
 
-/// A version that is promoted, and the name of the study that it came from.
+/// A promoted version, and the name of its study.
 struct Found {
   Promoted promoted;
   std::string study;
@@ -62,11 +62,11 @@ Result<nlohmann::json> found_json(Store& store, const Found& found) {
   return document;
 }
 
-/// Where a configuration comes from, for people.
+/// Returns the origin of a configuration as text for the user.
 std::string origin_text(const Found& found) {
   const PromotionRow& version = found.promoted.promotion;
   std::string text = made_text(version, found.study);
-  // Without pairs there is no gain: the default did not work.
+  // Without pairs there is no gain: the default failed.
   if (version.measured) {
     const double gain = version.measured->gain;
     text += gain > 0 ? ", " + percent_text(gain) + " better than the default"
@@ -76,7 +76,8 @@ std::string origin_text(const Found& found) {
          place_text(found.promoted.topology);
 }
 
-/// `none`, or that the version which `choice` means was taken back or waits, where it is so.
+/// Returns `none`, or an explanation if the version selected by `choice` was withdrawn or is
+/// staged.
 Error why_none(Store& store, const PromotionChoice& choice, const Topology& host,
                const Error& none) {
   const auto all = latest_promotions(store);
@@ -141,7 +142,7 @@ Result<int> fetch_from_daemon(const FetchOptions& options, Context& context) {
   return kDone;
 }
 
-/// Whether the daemon is meant: what is named on the command line comes first.
+/// Returns whether to ask the daemon. Command-line options take precedence over the environment.
 bool asks_daemon(const FetchOptions& options) {
   if (!options.daemon.address.empty()) return true;
   return options.store.empty() && !process_environment("HOCKET_DAEMON").value_or("").empty();

@@ -1,4 +1,4 @@
-// hocket jobs: the jobs that a daemon knows.
+// hocket jobs: lists the running jobs that a daemon knows.
 
 #include <CLI/CLI.hpp>
 #include <memory>

@@ -1,4 +1,4 @@
-// hocket plot: what a search learned as drawings.
+// hocket plot: draws what a search learned.
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -71,7 +71,8 @@ Result<void> write_unfinished(const std::filesystem::path& folder, const std::ve
 Result<void> rename_finished(const std::filesystem::path& folder, const std::vector<Plot>& plots) {
   std::error_code error;
   for (const Plot& plot : plots) {
-    // A rename onto a folder is what fails most likely; so none is begun before that is known.
+    // Checks first for the most likely failure, renaming onto a folder, so that none of the files
+    // is replaced if one would fail.
     if (std::filesystem::is_directory(folder / plot.name, error)) {
       return cannot_write(folder / plot.name, "it is a folder");
     }

@@ -1,4 +1,4 @@
-// hocket profile: ask a running job to record some of its iterations.
+// hocket profile: asks a running job to record some of its iterations.
 
 #include <poll.h>
 
@@ -40,10 +40,11 @@ bool asks_daemon(const ProfileOptions& options) {
   return options.store.empty() && !process_environment("HOCKET_DAEMON").value_or("").empty();
 }
 
-/// What was asked for, and of whom.
+/// A submitted request and its job.
 struct Asked {
-  nlohmann::json answer;  ///< {"job", "request", "iterations"}, and "connected" of a daemon's job
-  std::string workload;   ///< that the job trains, "" when that is not known
+  /// {"job", "request", "iterations"}; "connected" as well for a daemon's job
+  nlohmann::json answer;
+  std::string workload;  ///< the job's workload, "" if unknown
 };
 
 Result<Asked> ask_through_daemon(const ProfileOptions& options) {
@@ -73,7 +74,7 @@ Result<Asked> ask_through_store(const ProfileOptions& options) {
   return Asked{{{"job", row->job}, {"request", row->id}, {"iterations", row->iterations}}, ""};
 }
 
-/// The profiles in the store that may be of the job: of its workload, where that is known.
+/// Returns the profiles in the store that may belong to the job: those of its workload, if known.
 Result<std::vector<ProfileRow>> profiles_of(Store& store, const std::string& workload) {
   auto profiles = store.profiles();
   if (!profiles || workload.empty()) return profiles;
@@ -92,7 +93,7 @@ Result<std::int64_t> newest_profile(Store& store) {
   return profiles->empty() ? 0 : profiles->back().id;
 }
 
-/// Looks until there is a profile above `before`.
+/// Polls until there is a profile with an id above `before`.
 Result<ProfileRow> await_profile(Store& store, std::int64_t before, const std::string& workload,
                                  double seconds) {
   CancelToken interrupted;

@@ -1,4 +1,4 @@
-// hocket profiles export, import, prune: those that read or write files.
+// hocket profiles export, import, prune: the verbs that read or write files.
 
 #include <CLI/CLI.hpp>
 #include <memory>

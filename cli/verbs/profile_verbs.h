@@ -1,6 +1,6 @@
 #pragma once
 
-// What `hocket profiles` is made of, and what the verbs on profiles share. One thread.
+// Parts of `hocket profiles` and functions shared by the verbs on profiles. One thread.
 
 #include <memory>
 #include <string>
@@ -12,13 +12,14 @@
 
 namespace hocket {
 
-/// The store that has the profiles. One that is not there means that nothing was profiled yet.
+/// Opens the store of the profiles. The error for a missing store says that nothing was profiled
+/// yet.
 Result<std::unique_ptr<Store>> open_profiles(const std::string& store_option, bool to_change);
 
-/// A profile by name or number; the error for one that is not there says how to list them.
+/// Returns a profile by name or number. The error for an unknown one says how to list them.
 Result<ProfileRow> find_profile(Store& store, const std::string& name);
 
-/// Those that read or write files: export, import, prune.
+/// Adds the verbs that read or write files: export, import, prune.
 void add_profile_files(CLI::App& profiles, Action& action);
 
 }  // namespace hocket

@@ -1,4 +1,4 @@
-// hocket profiles: what was profiled, and how it compares.
+// hocket profiles: lists, shows and compares profiles.
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -104,7 +104,7 @@ Result<int> keep_profile(const ProfilesOptions& options, Context& context) {
   return kDone;
 }
 
-/// A verb with what all of them have.
+/// Adds a verb with the options common to all of them.
 CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const char* help,
                   Result<int> (*perform)(const ProfilesOptions&, Context&),
                   const std::shared_ptr<ProfilesOptions>& options) {
@@ -122,7 +122,7 @@ CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const ch
 Result<std::unique_ptr<Store>> open_profiles(const std::string& store_option, bool to_change) {
   const auto path = store_path(store_option);
   if (!path) return failure(path.error());
-  // To change a store that is not there would make one.
+  // Opened read-only first, because opening a missing store for changes would create it.
   auto store = open_store(*path, {.read_only = true});
   if (!store && store.error().code == ErrorCode::not_found) {
     return failure(store.error().in("nothing is profiled yet"));
@@ -143,7 +143,7 @@ void add_profiles(CLI::App& program, Action& action) {
   auto* verb = program.add_subcommand("profiles", "list, compare, export and prune profiles");
   verb->require_subcommand(1);
   verb->footer(
-      "docs/PROFILES.md is a guide.\n"
+      "docs/guides/profiles.md is a guide.\n"
       "Examples:\n  hocket profiles list\n  hocket profiles metrics gpt2-3\n"
       "  hocket profiles diff gpt2-3 gpt2-4\n  hocket profiles export gpt2-3\n");
   add_one(*verb, action, "list", "list the profiles of the store", list_profiles,

@@ -1,4 +1,4 @@
-// hocket push, pin, freeze and rollback: what operators do to a key's configuration.
+// hocket push, pin, freeze and rollback: an operator's changes to a key's configuration.
 
 #include <CLI/CLI.hpp>
 #include <limits>
@@ -25,8 +25,8 @@ struct PushOptions {
   bool off = false, json = false;
 };
 
-/// The current configuration of `key`, the default when it has none, with the settings put in; or
-/// the file's.
+/// Returns the current configuration of `key`, or the default if it has none, with the settings
+/// applied; or the configuration in the file.
 Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
                                   const PushOptions& options) {
   if (options.settings.empty() == options.config_file.empty()) {
@@ -58,7 +58,7 @@ Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
   return to_json(base);
 }
 
-/// One line of what the daemon answers.
+/// Prints the daemon's response as one line.
 void print_answer(const nlohmann::json& answer, const PushOptions& options, Context& context) {
   if (options.json) {
     context.out << json_text(answer) << '\n';
@@ -77,7 +77,7 @@ void print_answer(const nlohmann::json& answer, const PushOptions& options, Cont
   context.out << '\n';
 }
 
-/// PUTs `body(client, key)` to the key's path with `suffix`.
+/// Sends `body(client, key)` by PUT to the key's path with `suffix`.
 template <class Body>
 Result<int> change(const PushOptions& options, Context& context, const std::string& verb,
                    const std::string& suffix, Body&& body) {

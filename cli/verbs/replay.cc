@@ -1,4 +1,4 @@
-// hocket replay: a search on a recorded sweep instead of a running job.
+// hocket replay: runs a search on a recorded sweep instead of a running job.
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -72,7 +72,7 @@ Result<RecordedTable> read_table(const ReplayOptions& options) {
   return table;
 }
 
-/// Another table of the same columns, as an earlier study of the same parameters.
+/// Reads another table with the same columns as the donor of the search.
 Result<Donor> read_donor(const ReplayOptions& options, const RecordedTable& table) {
   ReplayOptions other = options;
   other.table = options.transfer;
@@ -101,7 +101,7 @@ Result<Donor> read_donor(const ReplayOptions& options, const RecordedTable& tabl
   return donor;
 }
 
-/// By the names that the table has.
+/// Returns `params` under the table's column names.
 nlohmann::json params_json(const RecordedTable& table, const Params& params) {
   auto document = nlohmann::json::object();
   for (std::size_t i = 0; i < table.columns().size(); ++i) {

@@ -30,7 +30,7 @@ struct Endpoint {
   std::uint16_t port = 0;
 };
 
-/// "ADDRESS:PORT", an IPv6 address in brackets.
+/// Parses "ADDRESS:PORT", with an IPv6 address in brackets.
 Result<Endpoint> parse_endpoint(const std::string& text) {
   const auto wrong = [&] {
     return failure(ErrorCode::invalid_argument,
@@ -56,7 +56,7 @@ Result<Endpoint> parse_endpoint(const std::string& text) {
   return endpoint;
 }
 
-/// Every connection is a file.
+/// Raises the limit of open files, because every connection is a file.
 void raise_file_limit() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -106,7 +106,7 @@ Result<int> serve(const ServeOptions& options, Context& context) {
   const std::string address = assembled->server.address;
   auto daemon = Daemon::create(std::move(*assembled), **store, clock);
   if (!daemon) return failure(daemon.error());
-  // Whoever reads the address may already want it to stop.
+  // Installed before the address is printed, because its reader may send a signal immediately.
   (*daemon)->server().stop_on_signals();
   const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
   context.out << (tls ? "https://" : "http://") << host << ":" << (*daemon)->server().port()

@@ -47,7 +47,7 @@ constexpr const char* kSimulateFooter =
     "  hocket simulate --profile gpt2-3 --set credit_bytes=8MiB\n"
     "  hocket simulate --profile gpt2-3 --ranks 8 --link network=10gbit,20us\n";
 
-/// --config and --set, over `config`.
+/// Applies --config and --set to `config`.
 Result<ScheduleConfig> make_config(const SimulateOptions& options, ScheduleConfig config,
                                    std::ostream& err) {
   auto read = read_config(options.config, std::move(config), err);
@@ -58,14 +58,14 @@ Result<ScheduleConfig> make_config(const SimulateOptions& options, ScheduleConfi
   return read;
 }
 
-/// What is simulated.
+/// The step to simulate.
 struct Subject {
   StepDescription step;
   ScheduleConfig config;                ///< before --config and --set
-  std::optional<MeasuredJob> job = {};  ///< of --profile
+  std::optional<MeasuredJob> job = {};  ///< with --profile
 };
 
-/// The description as it is to be simulated.
+/// Returns the description with the changes applied.
 Result<Subject> subject_of_step(const SimulateOptions& options, std::ostream& err) {
   auto step = read_step(options.step);
   if (!step) return failure(step.error());
@@ -118,7 +118,7 @@ SimulationOptions simulation_options(const ScheduleConfig& config, const Simulat
   return simulation;
 }
 
-/// Says once why predictions from a measured job are guesses, where they are.
+/// Prints once why predictions from a measured job are unreliable, if they are.
 void print_doubts(const Subject& subject, std::span<const ScheduleConfig> configs,
                   std::ostream& err) {
   if (!subject.job) return;
@@ -163,7 +163,7 @@ Result<SweepRow> sweep_row(const SimulateOptions& options, const StepDescription
   }
   auto simulation = simulate(step, simulation_options(config, options));
   if (!simulation) return failure(simulation.error().in(text));
-  // Large, and no row shows it.
+  // It is large, and no row shows it.
   simulation->part_order = {};
   return SweepRow{std::move(values), {std::move(config), std::move(*simulation)}};
 }

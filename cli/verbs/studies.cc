@@ -1,4 +1,4 @@
-// hocket studies: every study of the store.
+// hocket studies: lists all studies of the store.
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -42,14 +42,14 @@ Result<std::vector<Line>> read_lines(Store& store) {
   return lines;
 }
 
-/// A study whose runner was killed could not say so.
+/// Returns the state; a running study whose process is gone is shown as interrupted.
 std::string state_text(const StudyRow& study, const HostView& host) {
   const bool is_orphan =
       study.state == StudyState::running && owner_state(study.owner, host) == OwnerState::gone;
   return std::string(to_string(is_orphan ? StudyState::interrupted : study.state));
 }
 
-/// "19.8 % better", "default stays"; empty when there is no result.
+/// Returns for example "19.8 % better" or "default stays"; empty if there is no result.
 std::string outcome_text(const StudyRow& study) {
   const auto result = study_result_from_json(study.result);
   if (!result) return {};

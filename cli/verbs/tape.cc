@@ -1,4 +1,4 @@
-// hocket tape: looks at, compares and replays recorded decisions.
+// hocket tape: shows, compares and replays recorded decisions.
 
 #include <CLI/CLI.hpp>
 #include <deque>
@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxFileBytes = std::int64_t{4} << 30;
 constexpr std::size_t kLineBytes = 8000;
 constexpr std::size_t kContextRecords = 3;
 
-/// A tape in memory, and its reader.
+/// A tape in memory, with its reader.
 struct Tape {
   std::string path;
   std::unique_ptr<const std::string> bytes;
@@ -39,7 +39,7 @@ Result<Tape> open_tape(const std::string& path) {
   return Tape{path, std::move(kept), std::move(*reader)};
 }
 
-/// "12.000345 ms", exactly.
+/// Returns the exact time, such as "12.000345 ms".
 std::string exact_time_text(std::int64_t ns) {
   const std::string fraction = std::to_string(1'000'000 + ns % 1'000'000);
   return std::to_string(ns / 1'000'000) + '.' + fraction.substr(1) + " ms";
@@ -106,10 +106,10 @@ nlohmann::json record_json(const TapeRecord& record, const TapeReader& tape) {
 struct ShowOptions {
   std::string file;
   bool json = false;
-  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< lines
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< maximum lines
 };
 
-/// Prints records, and for a launch its tasks as if they were submitted one by one.
+/// Prints records. A launch is printed with its tasks, as if they were submitted one by one.
 class Show {
  public:
   Show(const ShowOptions& options, Tape& tape, std::ostream& out)
@@ -204,7 +204,7 @@ class Diff {
  public:
   Diff(Tape& a, Tape& b, std::ostream& out) : a_(a), b_(b), out_(out) {}
 
-  /// Whether they are the same.
+  /// Returns whether the tapes are equal.
   Result<bool> run() {
     if (a_.reader.header().plan != b_.reader.header().plan)
       out_ << "the plans have different options; `hocket tape show` prints them\n";
@@ -249,7 +249,7 @@ class Diff {
     if (context_.size() > kContextRecords) context_.pop_front();
   }
 
-  /// For the times of what follows the difference, as far as the tape is whole.
+  /// Adds the times of the records after the difference, as far as the tape is intact.
   static void read_on(const std::optional<TapeRecord>& first, TapeReader& reader,
                       TapeTimes& times) {
     Result<std::optional<TapeRecord>> record = first;

@@ -1,4 +1,4 @@
-// hocket top: the jobs that a daemon knows, as they train.
+// hocket top: shows the jobs that a daemon knows while they train.
 
 #include <poll.h>
 
@@ -42,12 +42,12 @@ SteadyTime now() {
   return std::chrono::steady_clock::now();
 }
 
-/// Whether asking again may help.
+/// Returns whether the request may succeed when repeated.
 bool may_pass(const Error& error) {
   return error.code == ErrorCode::unavailable || error.code == ErrorCode::timed_out;
 }
 
-/// What is known, kept while the daemon is away.
+/// The latest data; kept while the daemon is unreachable.
 class Picture {
  public:
   Picture(HttpClient& client, std::string daemon) : client_(client) {
@@ -77,10 +77,10 @@ class Picture {
  private:
   HttpClient& client_;
   TopShown shown_;
-  std::optional<SteadyTime> since_;  ///< of the trouble
+  std::optional<SteadyTime> since_;  ///< start of the current outage
 };
 
-/// Shows the picture, again for each new size of the screen, until it is time for a new one or the
+/// Draws the picture, and again after each change of the screen's size, until `until` or the
 /// interrupt.
 void show(const Picture& picture, Screen& screen, SteadyTime until,
           const CancelToken& interrupted) {
@@ -93,7 +93,7 @@ void show(const Picture& picture, Screen& screen, SteadyTime until,
   }
 }
 
-/// Prints the picture and a line between it and the next.
+/// Prints the picture, with an empty line between two pictures.
 void print(const Picture& picture, std::ostream& out, std::int64_t printed) {
   if (printed > 0) out << '\n';
   for (const auto& line : top_lines(picture.shown(), {.width = kPrintedColumns})) {
@@ -109,7 +109,8 @@ Result<int> follow(Picture& picture, std::int64_t interval_ns, std::int64_t coun
     const SteadyTime until = now() + std::chrono::nanoseconds(interval_ns);
     const auto asked = picture.refresh();
     if (interrupted.cancelled()) return kInterrupted;
-    // The first answer says whether this can work at all.
+    // Ends on an error that repeating cannot resolve, and on any error if only one picture is
+    // wanted.
     if (!asked && (count == 1 || !may_pass(asked.error()))) return failure(asked.error());
     if (count == 0 && !screen && is_terminal(context.out)) screen.emplace(context.out);
     if (screen) {

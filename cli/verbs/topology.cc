@@ -1,4 +1,4 @@
-// hocket topology: what this host is.
+// hocket topology: prints the topology of this host.
 
 #include <CLI/CLI.hpp>
 #include <memory>

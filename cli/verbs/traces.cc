@@ -1,4 +1,4 @@
-// hocket traces: what ran when, drawn as text.
+// hocket traces: draws what ran when, as text.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -27,7 +27,7 @@ struct TracesOptions {
   bool calls = false, json = false;
 };
 
-/// The iteration that was asked for, else one that stands for the others.
+/// Returns the requested iteration, or a representative one.
 Result<std::int64_t> iteration_of(const TracesOptions& options, Store& store,
                                   const ProfileRow& row) {
   if (options.iteration) return *options.iteration;

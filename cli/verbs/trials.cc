@@ -1,4 +1,4 @@
-// hocket trials: every trial of a study.
+// hocket trials: lists all trials of a study.
 
 #include <CLI/CLI.hpp>
 #include <memory>

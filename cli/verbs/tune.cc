@@ -1,4 +1,4 @@
-// hocket tune: runs a command under many settings and keeps the best.
+// hocket tune: runs a command under many settings and promotes the best.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -128,7 +128,7 @@ Result<StudyDefinition> make_definition(const TuneOptions& options) {
   return definition;
 }
 
-/// A new study, or the one to resume, checked before anything is written.
+/// Opens a new study, or the one to resume. Everything is checked before anything is written.
 Result<Sweep> open_sweep(const TuneOptions& options, const Context& context,
                          std::unique_ptr<Store>& store) {
   const auto open = [&]() -> Result<void> {
@@ -149,7 +149,8 @@ Result<Sweep> open_sweep(const TuneOptions& options, const Context& context,
   if (!definition) return failure(definition.error());
   if (auto ok = open(); !ok) return failure(ok.error());
   if (!options.transfer.empty()) {
-    // The job is known later; that the study can be started from is known now.
+    // The job is not known yet, but it can already be checked that a sweep can start from the
+    // study.
     const auto donor = named_donor(*store, options.transfer, *definition, {});
     if (!donor) return failure(as_bad_input(donor.error().in("--transfer")));
   }
@@ -170,7 +171,7 @@ CommandOptions command_options(const Sweep& sweep) {
           .time_limit_ns = sweep.definition.time_limit_ns};
 }
 
-/// The earlier study to start from; one that turns out not to fit is none.
+/// Returns the donor, or nothing if it turns out not to fit.
 Result<std::optional<Donor>> find_donor(const Context& context, Store& store, const Sweep& sweep,
                                         const FinishedTrial& first) {
   auto found = take_donor(store, sweep.study.id, first);
@@ -189,12 +190,12 @@ Result<std::optional<Donor>> find_donor(const Context& context, Store& store, co
   return std::move(donor);
 }
 
-/// " --store PATH" where that was given.
+/// Returns " --store PATH" if the option was given.
 std::string store_argument(const TuneOptions& options) {
   return options.store.empty() ? "" : " --store " + shell_quoted(options.store);
 }
 
-/// `error` with how to go on, for a study that can be resumed.
+/// Returns `error` with instructions for resuming the study.
 Error resumable(Error error, const Sweep& sweep, std::size_t kept, const TuneOptions& options) {
   error.message += "; " + std::to_string(kept) + (kept == 1 ? " trial is" : " trials are") +
                    " kept, go on with: hocket tune --resume --study " + sweep.study.name +
@@ -202,7 +203,7 @@ Error resumable(Error error, const Sweep& sweep, std::size_t kept, const TuneOpt
   return error;
 }
 
-/// Runs the study to its end and keeps what came of it.
+/// Runs the study to its end and stores the result.
 Result<StudyResult> run_sweep(const TuneOptions& options, const Context& context, Store& store,
                               const Sweep& sweep) {
   const auto topology = topology_of(store, sweep.study);
@@ -228,13 +229,14 @@ Result<StudyResult> run_sweep(const TuneOptions& options, const Context& context
   }
   const auto kept = sweep.history.size() + static_cast<std::size_t>(record.finished_trials());
   const bool nothing_to_resume = kept == 0 && result.error().code != ErrorCode::interrupted;
-  // When the store refuses this too, the study is found without an owner later: that is as good.
+  // If the store refuses this as well, the study is later found without an owner, which is
+  // equivalent.
   const auto stopped = record.stop(nothing_to_resume);
   if (nothing_to_resume && stopped) return failure(result.error());
   return failure(resumable(result.error(), sweep, kept, options));
 }
 
-/// The line that fetches what was promoted.
+/// Returns the command line that fetches the promoted configuration.
 Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOptions& options) {
   const auto host = probe_topology();
   if (!host) return failure(host.error());
@@ -305,7 +307,7 @@ Result<int> tune(const TuneOptions& options, Context& context) {
   return result->promoted ? kDone : kDefaultStays;
 }
 
-/// Declares the options; returns those that define a study, which --resume takes from the store.
+/// Declares the options. Returns those that define a study, which --resume takes from the store.
 std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
   auto* transfer =
       verb.add_option("--transfer", options.transfer,
@@ -373,7 +375,7 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
   return defining;
 }
 
-/// An error that names the first option that --resume does not go with.
+/// Returns an error that names the first option incompatible with --resume.
 Result<void> check_resume(bool resume, const std::vector<CLI::Option*>& defining) {
   for (const auto* option : defining) {
     if (!resume || option->count() == 0) continue;

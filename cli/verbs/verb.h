@@ -1,7 +1,7 @@
 #pragma once
 
-// What the verbs of the program share. Each verb is one file with one function, which declares the
-// verb's options and, when the verb was chosen, hands out what to do. One thread.
+// Declarations shared by the program's verbs. Each verb is one file with one function, which
+// declares the verb's options and, if the verb was chosen, sets the action to perform. One thread.
 
 #include <functional>
 #include <iosfwd>
@@ -19,20 +19,21 @@ namespace hocket {
 
 enum ExitStatus : int {
   kDone = 0,
-  kFailed = 1,        ///< neither of the others
-  kBadInput = 2,      ///< arguments, command, or store
-  kDefaultStays = 3,  ///< `tune` ended, and nothing was promoted
+  kFailed = 1,        ///< any other error
+  kBadInput = 2,      ///< invalid arguments, command, or store
+  kDefaultStays = 3,  ///< `tune` ended and promoted nothing
   kInterrupted = 130,
 };
 
 struct Context {
   std::ostream& out;    ///< results
-  std::ostream& err;    ///< progress, and where results come from
-  int err_columns = 0;  ///< width of the terminal that `err` is, 0 when it is none
-  std::optional<std::vector<std::string>> command;  ///< what followed the first "--"
+  std::ostream& err;    ///< progress and the origin of results
+  int err_columns = 0;  ///< width of the terminal if `err` is one, otherwise 0
+  std::optional<std::vector<std::string>> command;  ///< arguments after the first "--"
 };
 
-/// Returns the exit status; an error is printed, and its code decides the exit status.
+/// Performs the verb and returns the exit status. An error is printed, and its code determines the
+/// exit status.
 using Action = std::function<Result<int>(Context&)>;
 
 void add_run(CLI::App& program, Action& action);

@@ -1,4 +1,4 @@
-// hocket watch: the versions of a key as they are released.
+// hocket watch: prints the versions of a key as they are released.
 
 #include <poll.h>
 
@@ -40,7 +40,7 @@ std::string knobs_text(const ScheduleConfig& config) {
   return params_text(document);
 }
 
-/// Prints an event; false when it is not one of a version.
+/// Prints an event. Returns false if it is not an event of a version.
 bool print_event(const ServerEvent& event, const WatchOptions& options, Context& context) {
   const auto document = parse_object(event.data, "event");
   if (!document) return false;
@@ -57,7 +57,7 @@ bool print_event(const ServerEvent& event, const WatchOptions& options, Context&
   return true;
 }
 
-/// Prints until the interrupt or the count; connects again when the connection is lost.
+/// Prints events until the interrupt or the requested count; reconnects if the connection is lost.
 Result<int> follow(HttpClient& client, const std::string& key, const WatchOptions& options,
                    Context& context, const CancelToken& interrupted) {
   constexpr int kAgainMs = 1000;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kReasonLimitBytes = 160, kExplanationViewNameLimitBytes = 60,
                       kParamsLimitBytes = 200;
-/// Lines of a table in plain text; JSON has them all.
+/// Maximum lines of a table in plain text; JSON contains all.
 constexpr std::size_t kMostSliceLines = 9, kMostTrialLines = 60;
 
 nlohmann::json optional_json(std::optional<double> value) {
@@ -144,7 +144,8 @@ void print_calibration(std::ostream& out, const Explained& explained) {
   table.print(out);
 }
 
-/// "× 1.25 (1.1 to 1.4)" of a factor, else the number: with a deviation to either side.
+/// Returns "× 1.25 (1.1 to 1.4)" for a factor, otherwise the number; the range is one deviation to
+/// either side.
 std::string constant_text(double mean, double deviation, bool is_factor) {
   const auto shown = [&](double value) { return is_factor ? std::exp(value) : value; };
   char text[96];

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a search knows, as JSON and as people read it. Thread-safe.
+// Formats an explanation of a search as JSON and as text. Thread-safe.
 
 #include <iosfwd>
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace hocket {
 
-/// docs/formats/explanation.md has its shape.
+/// Returns the document described in docs/formats/explanation.md.
 nlohmann::json to_json(const Explained& explained);
 
 void print_explanation(std::ostream& out, const Explained& explained);

@@ -19,7 +19,7 @@ std::optional<double> at(const std::vector<double>& values, std::size_t index) {
   return index < values.size() ? std::optional(values[index]) : std::nullopt;
 }
 
-/// "-12.3 %"; "-" where there is nothing to compare with.
+/// Returns for example "-12.3 %"; "-" if there is no value to compare with.
 std::string change_text(std::optional<double> value, std::optional<double> by_default) {
   if (!value || !by_default || !(*by_default > 0)) return "-";
   char text[40];
@@ -27,7 +27,8 @@ std::string change_text(std::optional<double> value, std::optional<double> by_de
   return text;
 }
 
-/// The command with a setting in its environment, as a shell takes it; empty when it has none.
+/// Returns the command with a setting in its environment, quoted for a shell; empty if the setting
+/// cannot be applied to the command.
 std::string call_text(const std::vector<std::string>& command, const Params& params) {
   auto call = call_with(command, params);
   if (!call) return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// A Pareto front as people read it. Thread-safe.
+// Formats a Pareto front as text. Thread-safe.
 
 #include <iosfwd>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace hocket {
 
-/// The default and the front, a column an objective and how it compares with the default, and how
-/// `command` is called with a setting of the front. Requires a front.
+/// Prints the default and the front, with a column for each objective and its change relative to
+/// the default, and the call of `command` with a setting of the front. Requires a front.
 void print_front(std::ostream& out, const StudyResult& result, const StudyView& view,
                  const std::vector<std::string>& command);
 

@@ -19,13 +19,13 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t kLaneDrawingNameLimitBytes = 400;
-/// An axis has no more labels than one in so many cells.
+/// Minimum cells per label of the axis.
 constexpr std::size_t kTickCells = 12;
-/// A shorter piece of a name says nothing.
+/// Minimum cells for a cut name; less is not informative.
 constexpr std::size_t kLeastNameCells = 3;
 
 struct Look {
-  std::string_view lane;  ///< what a line is called
+  std::string_view lane;  ///< name of the kind of lane
   char open, fill;
 };
 
@@ -41,20 +41,20 @@ const Look& look_of(TraceKind kind) {
   return kLooks[static_cast<std::size_t>(kind)];
 }
 
-/// A name as it is drawn; a space would look like time without work.
+/// Returns a name as drawn. Replaces spaces, which would look like idle time.
 std::string drawn_name(const std::string& name) {
   std::string text = printable(name, kLaneDrawingNameLimitBytes);
   std::ranges::replace(text, ' ', '_');
   return text;
 }
 
-/// Which cell shows a time.
+/// Maps times to cells.
 class Cells {
  public:
   Cells(std::int64_t begin_ns, std::int64_t end_ns, std::size_t count) {
     const auto cells = static_cast<std::int64_t>(count);
     const std::int64_t length = std::max(end_ns - begin_ns, cells);
-    // In two parts, since the length times the cells may be too large.
+    // Computed in two terms, because the length times the number of cells may overflow.
     for (std::int64_t i = 0; i <= cells; ++i) {
       bounds_.push_back(begin_ns + i * (length / cells) + i * (length % cells) / cells);
     }
@@ -63,7 +63,7 @@ class Cells {
   std::size_t size() const { return bounds_.size() - 1; }
   std::int64_t begin_ns() const { return bounds_.front(); }
   std::int64_t end_ns() const { return bounds_.back(); }
-  /// Of a time within.
+  /// Returns the cell of a time within the range.
   std::size_t at(std::int64_t ns) const {
     const auto after = std::upper_bound(bounds_.begin(), bounds_.end(), ns);
     return static_cast<std::size_t>(after - bounds_.begin()) - 1;
@@ -77,7 +77,7 @@ class Cells {
   std::vector<std::int64_t> bounds_;
 };
 
-/// One line.
+/// One line of the drawing.
 class Line {
  public:
   Line(const Cells& cells, bool has_names)
@@ -92,7 +92,7 @@ class Line {
     for (std::size_t i = first; i <= last; ++i) text_[i] = look.fill;
     if (last == first) return;
     if (record.begin_ns >= cells_.begin_ns()) text_[first] = look.open;
-    // The cells between the first and the last one are the record's alone.
+    // The cells between the first and the last one show only this record.
     const std::size_t room = last - first - 1;
     if (!has_names_ || room < kLeastNameCells) return;
     std::string text = drawn_name(name);
@@ -134,7 +134,8 @@ class Line {
   const bool has_names_;
   std::string text_;  // without names
   std::vector<Name> names_;
-  std::optional<Name> longest_;  // of the longest record, where its name had to be cut
+  // Name of the longest record, if it had to be cut.
+  std::optional<Name> longest_;
   std::int64_t longest_ns_ = 0;
 };
 
@@ -158,7 +159,7 @@ bool is_drawn(const TraceRecord& record, const Cells& cells, bool calls) {
          cells.overlaps(record);
 }
 
-/// The most that a label may need, so that the cells can be laid out before they are filled.
+/// Returns the maximum width of a label, so that the cells can be laid out before they are filled.
 std::size_t label_columns(const std::set<LaneKey>& keys, std::size_t columns) {
   std::size_t widest = 0;
   for (const LaneKey& key : keys) {
@@ -167,7 +168,7 @@ std::size_t label_columns(const std::set<LaneKey>& keys, std::size_t columns) {
   return std::min(widest, columns / 3);
 }
 
-/// The step of the axis: 1, 2 or 5 times a power of ten.
+/// Returns the step of the axis: 1, 2 or 5 times a power of ten.
 std::int64_t tick_ns(const Cells& cells) {
   const std::int64_t length = cells.end_ns() - cells.begin_ns();
   const auto ticks =
@@ -219,7 +220,7 @@ std::vector<std::string> draw_lanes(const RankTrace& trace, const LaneDrawingOpt
     Lane& lane = lanes[key];
     const auto line =
         std::min(lane.tracks.place(record.begin_ns, record.end_ns), kMostLinesOfLane - 1);
-    // Where records overlap, a name would be torn.
+    // The last line has no names, because its records overlap and would tear them.
     if (line >= lane.lines.size()) lane.lines.emplace_back(cells, line + 1 < kMostLinesOfLane);
     lane.lines[line].draw(record, record.name < trace.names.size() ? trace.names[record.name] : "");
   }

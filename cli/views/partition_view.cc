@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-/// Lines of a table in plain text; JSON has them all.
+/// Maximum lines of a table in plain text; JSON contains all.
 constexpr std::size_t kMostPartitionLines = 40;
 constexpr std::size_t kChangesLimitBytes = 200, kRefusalLimitBytes = 300;
 
@@ -20,7 +20,7 @@ std::string time_ns_text(std::int64_t ns) {
   return value_text(static_cast<double>(ns), Unit::nanoseconds);
 }
 
-/// What `to` has otherwise than `from`; null for an override that it does not have.
+/// Returns the knobs in which `to` differs from `from`; null for an override that `to` lacks.
 nlohmann::json changes(const ScheduleConfig& from, const ScheduleConfig& to) {
   const auto values = knob_values(to);
   auto changed = nlohmann::json::object();
@@ -42,7 +42,7 @@ double ratio(std::int64_t ns, std::int64_t to_ns) {
   return static_cast<double>(ns) / static_cast<double>(std::max<std::int64_t>(to_ns, 1));
 }
 
-/// "+9.7 %" of the choice.
+/// Returns the difference to the choice, such as "+9.7 %".
 std::string difference_text(const ConsideredPartition& rejected, const PartitionChoice& choice) {
   char text[32];
   std::snprintf(text, sizeof text, "%+.1f %%",

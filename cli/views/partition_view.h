@@ -1,6 +1,6 @@
 #pragma once
 
-// How a step is partitioned and what was rejected, as JSON and as people read it
+// Formats the partition of a step and the rejected alternatives, as JSON and as text
 // (docs/formats/explanation.md). Thread-safe.
 
 #include <iosfwd>
@@ -13,7 +13,7 @@
 namespace hocket {
 
 struct ExplainedStep {
-  std::string title;  ///< its file
+  std::string title;  ///< name of its file
   ScheduleConfig base;
   PartitionChoice choice;
 };

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kProfileViewNameLimitBytes = 60;
 constexpr std::size_t kNoteLimitBytes = 1000;
-/// Of a table with a column each.
+/// Maximum number of ranks with a column each.
 constexpr std::size_t kMostRankColumns = 4;
 
 std::string time(double ns) {
@@ -37,7 +37,7 @@ std::string bytes_text(std::int64_t bytes) {
   return value_text(static_cast<double>(bytes), Unit::bytes);
 }
 
-/// "+12.3 %"; "-" where there is nothing to divide by.
+/// Returns for example "+12.3 %"; "-" if `before` is 0.
 std::string change_text(double before, double after) {
   if (before == after) return "0 %";
   if (before == 0) return "-";
@@ -51,7 +51,7 @@ std::string signed_time(double ns) {
   return (ns < 0 ? "-" : "+") + time(std::abs(ns));
 }
 
-/// "2 of 4 traces, 1.2 MiB"
+/// Returns for example "2 of 4 traces, 1.2 MiB".
 std::string traces_text(const ProfileSummary& profile) {
   const auto ranks = std::ssize(profile.row.ranks);
   std::string text = profile.traces_there == ranks
@@ -70,7 +70,7 @@ std::string config_text(const nlohmann::json& config) {
   return text.empty() ? "unknown" : printable(text, kNoteLimitBytes);
 }
 
-/// "exchange, within 12 us"
+/// Returns for example "exchange, within 12 us".
 std::string clock_text(const ProfileRank& rank) {
   const auto fit = clock_fit_from_json(rank.clock_fit);
   if (!fit || fit->method == "none") return "not compared";
@@ -90,7 +90,7 @@ std::string overhead_text(const nlohmann::json& overhead) {
 
 using TextCells = std::vector<std::string>;
 
-/// A rank's value by name.
+/// Values of a rank, by name.
 using ByName = std::map<std::string, double>;
 
 TextCells rank_cells(const std::map<std::int64_t, ByName>& ranks, const std::string& name) {

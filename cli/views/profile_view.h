@@ -1,6 +1,6 @@
 #pragma once
 
-// Profiles as people read them; profiles/ has the same as JSON. Thread-safe.
+// Formats profiles as text; profiles/ provides the same as JSON. Thread-safe.
 
 #include <iosfwd>
 #include <span>
@@ -13,25 +13,25 @@
 
 namespace hocket {
 
-/// A line each.
+/// Prints one line per profile.
 void print_profiles(std::ostream& out, std::span<const ProfileSummary> profiles);
 
 void print_profile(std::ostream& out, const ProfileSummary& profile);
 
-/// A column for the job and each rank; of more than a few ranks the lowest, the median and the
-/// largest value.
+/// Prints a column for the job and each rank. Beyond a few ranks, prints the lowest, median and
+/// highest values instead.
 void print_figures(std::ostream& out, const ProfileFigures& figures);
 
-/// `most_tasks` of those that changed.
+/// Prints at most `most_tasks` of the changed tasks.
 void print_difference(std::ostream& out, const ProfileDifference& difference,
                       std::size_t most_tasks);
 
 void print_pruned(std::ostream& out, std::span<const PruneDecision> decisions, bool is_done);
 
-/// "note: …", a line each.
+/// Prints "note: …", one line each.
 void print_notes(std::ostream& out, std::span<const std::string> notes);
 
-/// A figure with the unit that its name ends in: "25.1 ms", "81.2 %", "1.2 GB/s".
+/// Formats a figure with the unit that its name ends in: "25.1 ms", "81.2 %", "1.2 GB/s".
 std::string figure_text(std::string_view name, double value);
 
 }  // namespace hocket

@@ -102,7 +102,7 @@ Result<std::vector<FinishedTrial>> front_from_json(const nlohmann::json& documen
   return front;
 }
 
-/// Of further objectives; empty when the trial has not completed.
+/// Returns the values of further objectives; empty if the trial has not completed.
 std::vector<double> others_of(const TrialRow& trial) {
   return trial.state == TrialState::complete ? others_in(trial.measurements)
                                              : std::vector<double>();

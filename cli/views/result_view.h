@@ -1,6 +1,6 @@
 #pragma once
 
-// What came of a study, as JSON and as people read it. Thread-safe.
+// Formats the result of a study as JSON and as text. Thread-safe.
 
 #include <iosfwd>
 #include <nlohmann/json.hpp>
@@ -13,52 +13,53 @@
 
 namespace hocket {
 
-/// A study with what is needed to show it.
+/// A study with the data needed to show it.
 struct StudyView {
   std::string name;
   Unit unit = Unit::nanoseconds;
-  std::string objective = {};  ///< the first one
+  std::string objective = {};  ///< the first objective
   Topology topology;
   std::string workload;
-  std::vector<std::string> constraints = {};  ///< that every setting satisfies
-  std::vector<std::string> limits = {};       ///< over which a trial has failed
+  std::vector<std::string> constraints = {};  ///< constraints that every setting satisfies
+  std::vector<std::string> limits = {};       ///< limits; a trial that exceeds one has failed
   std::vector<Objective> others = {};         ///< further objectives
 };
 
-/// Reads what describes `study` from its row and the store.
+/// Reads the data to show `study` from its row and the store.
 Result<StudyView> study_view(Store& store, const StudyRow& study);
 
-/// What print_trials() and its likes need to know of the trials.
+/// Returns the detail of trials that print_trials() and similar functions need.
 TrialDetail detail_for(const StudyView& view);
 
+/// Returns this object:
 /// `{"study":…,"objective":…,"unit":…,"objectives":[{"objective":…,"unit":…},…],"workload":…,
-/// "topology":…,"link":…,"emulated_link":false,"constraints":[],"limits":[]}`
+/// "topology":…,"link":…,"emulated_link":false,"constraints":[],"limits":[]}`.
 nlohmann::json to_json(const StudyView& view);
 
-/// `{"default":{"params":…,"value":…,"spread":…},"best":…,"promoted":…,"gain":…,"noise":…,
-/// "reason":…,"stopped":…}`; a value is null when there is none. With several objectives a setting
-/// has "others" beside its value, and there is "front": `[{"number":…,"params":…,"value":…,
-/// "spread":…,"others":[…]},…]`. Without the trials.
+/// Returns `{"default":{"params":…,"value":…,"spread":…},"best":…,"promoted":…,"gain":…,"noise":…,
+/// "reason":…,"stopped":…}`; a missing value is null. With several objectives a setting has
+/// "others" beside its value, and there is "front": `[{"number":…,"params":…,"value":…,"spread":…,
+/// "others":[…]},…]`. Does not include the trials.
 nlohmann::json to_json(const StudyResult& result);
 Result<StudyResult> study_result_from_json(const nlohmann::json& document);
 
-/// `[{"number":…,"phase":…,"state":…,"params":…,"value":…,"spread":…,"message":…,
-/// "started_at":…,"finished_at":…},…]`, and "others" of what completed with several objectives
+/// Returns `[{"number":…,"phase":…,"state":…,"params":…,"value":…,"spread":…,"message":…,
+/// "started_at":…,"finished_at":…},…]`; with several objectives, completed trials have "others".
 nlohmann::json trials_json(std::span<const TrialRow> trials);
 
-/// A table, one column a parameter and one a further objective.
+/// Prints a table with a column per parameter and per further objective.
 void print_trials(std::ostream& out, std::span<const TrialRow> trials, const StudyView& view);
 
-/// The finished trials of the search as a recorded sweep (docs/formats/table.md): a column a
-/// parameter, then "value", which is empty for a failed trial and has "_" behind it where a
-/// parameter has that name. Of several objectives each has a column, "objective:" and its text.
+/// Prints the finished trials of the search as a recorded sweep (docs/formats/table.md): a column
+/// per parameter, then "value", which is empty for a failed trial and gets a trailing "_" if a
+/// parameter has that name. With several objectives each has a column, "objective:" and its text.
 void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const StudyView& view);
 
-/// "study NAME: WORKLOAD on TOPOLOGY (emulated link: …)", and "required CONSTRAINT, …" and "limited
-/// to LIMIT, …" where there are some.
+/// Prints "study NAME: WORKLOAD on TOPOLOGY (emulated link: …)", and "required CONSTRAINT, …" and
+/// "limited to LIMIT, …" if there are any.
 void print_heading(std::ostream& out, const StudyView& view);
 
-/// The winner against the default, the noise beside the gain, and the decision.
+/// Prints the winner against the default, the gain with its noise, and the decision.
 void print_result(std::ostream& out, const StudyResult& result, Unit unit);
 
 }  // namespace hocket

@@ -15,8 +15,8 @@ std::string time(std::int64_t ns) {
   return value_text(static_cast<double>(ns), Unit::nanoseconds);
 }
 
-/// "partition_bytes=4194304 credit_bytes=16777216 …": what is searched unless asked otherwise, and
-/// what else differs from the default.
+/// Returns for example "partition_bytes=4194304 credit_bytes=16777216 …": the knobs searched by
+/// default, and others that differ from the default.
 std::string config_text(const ScheduleConfig& config) {
   const auto values = knob_values(config);
   const auto changed = changed_knobs(ScheduleConfig{}, config);
@@ -36,7 +36,7 @@ std::string config_text(const ScheduleConfig& config) {
   return text;
 }
 
-/// "40.1 ms (12.5 % of the iteration)"
+/// Returns for example "40.1 ms (12.5 % of the iteration)".
 std::string exposed_text(const Simulation& simulation) {
   const auto iteration_ns = static_cast<double>(std::max<std::int64_t>(simulation.iteration_ns, 1));
   return time(simulation.exposed_ns) + " (" +
@@ -52,8 +52,8 @@ std::string ranks_text(const StepDescription& step, const Simulation& simulation
   return text;
 }
 
-/// The standard deviation and the range of the second half of the iterations, over which a
-/// simulation with jitter takes its mean.
+/// Returns the standard deviation and range of the second half of the iterations, over which a
+/// simulation with jitter averages.
 std::string spread_text(const Simulation& simulation) {
   const auto& all = simulation.iterations_ns;
   const std::vector<double> half(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2),

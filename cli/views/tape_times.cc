@@ -35,7 +35,8 @@ void TapeTimes::finish(std::uint64_t task, std::int64_t part_bytes, std::int64_t
   const std::uint64_t index = task - launch->first_task;
   if (index >= bytes.size() || launch->unfinished == 0) return;
   std::int64_t& finished = finished_bytes_[task];
-  // Parts of more bytes than a collective has are for a replay to complain about.
+  // Parts with more bytes than their collective are limited here; a replay reports them as an
+  // error.
   finished += std::min(part_bytes, bytes[index] - finished);
   if (finished < bytes[index]) return;
   finished_bytes_.erase(task);

@@ -1,6 +1,6 @@
 #pragma once
 
-// When the launched steps of a tape were finished. Not thread-safe.
+// Computes when the launched steps of a tape finished. Not thread-safe.
 
 #include <cstdint>
 #include <unordered_map>
@@ -12,12 +12,12 @@ namespace hocket {
 
 class TapeTimes {
  public:
-  /// The records of one tape, in order.
+  /// Adds a record. Requires the records of one tape, in order.
   void add(const TapeRecord& record);
 
-  /// The ends of launches all of whose tasks are finished, in the order of launches.
+  /// Returns the ends of the launches whose tasks have all finished, in the order of launches.
   std::vector<std::int64_t> step_ends_ns() const;
-  /// When a task or part was finished last, 0 when none was.
+  /// Returns the last time at which a task or part finished; 0 if none did.
   std::int64_t last_finish_ns() const { return last_finish_ns_; }
 
  private:
@@ -30,9 +30,11 @@ class TapeTimes {
 
   void finish(std::uint64_t task, std::int64_t part_bytes, std::int64_t time_ns);
 
-  std::vector<std::vector<std::int64_t>> collective_bytes_;  // of each captured step's tasks
+  // By captured step and task.
+  std::vector<std::vector<std::int64_t>> collective_bytes_;
   std::vector<Launch> launches_;
-  std::unordered_map<std::uint64_t, std::int64_t> finished_bytes_;  // of unfinished collectives
+  // Finished bytes of unfinished collectives.
+  std::unordered_map<std::uint64_t, std::int64_t> finished_bytes_;
   std::int64_t last_finish_ns_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t kTopDataTextLimitBytes = 400;
-/// Entries of the audit among which the last push is looked for.
+/// Number of audit entries searched for the last push.
 constexpr int kAuditEntries = 200;
 
 std::string text_of(const nlohmann::json& object, const char* name) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What `hocket top` shows, as data: the jobs that a daemon knows, and what was pushed last. Reading
-// the daemon's answers is pure; a daemon of another version may say less.
+// Data that `hocket top` shows: the jobs that a daemon knows, and the last push. Parsing the
+// daemon's responses is pure; a daemon of another version may provide less.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -16,13 +16,13 @@
 namespace hocket {
 
 struct TopJob {
-  std::string name;        ///< else its id; printable
-  std::int64_t ranks = 0;  ///< 0: not known
+  std::string name;        ///< name, otherwise id; printable
+  std::int64_t ranks = 0;  ///< 0: unknown
   std::int64_t step = 0;
   double iteration_ns = 0;                   ///< 0: none yet
-  std::optional<double> exposed_share = {};  ///< of the iteration
+  std::optional<double> exposed_share = {};  ///< exposed communication as a share of the iteration
   std::vector<LaneActivity> lanes = {};
-  std::int64_t version = 0;      ///< 0: the job's own
+  std::int64_t version = 0;      ///< 0: the job's own configuration
   std::string last_change = {};  ///< printable
   bool connected = false;
 };
@@ -31,7 +31,7 @@ struct TopJob {
 struct TopPush {
   std::int64_t at_unix_ns = 0;
   std::int64_t version = 0;
-  std::string key = {};  ///< short
+  std::string key = {};  ///< short form
   std::string who = {}, origin = {}, stage = {}, note = {};
 };
 
@@ -40,12 +40,12 @@ struct TopData {
   std::optional<TopPush> push = {};
 };
 
-/// From the answer of GET /v1/jobs.
+/// Parses the response of GET /v1/jobs.
 std::vector<TopJob> top_jobs_of(const nlohmann::json& answer);
-/// The newest in the answer of GET /v1/audit.
+/// Returns the newest push in the response of GET /v1/audit.
 std::optional<TopPush> last_push_of(const nlohmann::json& answer);
 
-/// Asks the daemon.
+/// Fetches the data from the daemon.
 Result<TopData> fetch_top(HttpClient& client);
 
 }  // namespace hocket

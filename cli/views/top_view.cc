@@ -14,12 +14,12 @@ namespace {
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kWidestBusy = 24;
 
-/// A column of the table; the cells are those of the jobs.
+/// A column of the table; one cell per job.
 struct Column {
   const char* heading;
-  int worth;          ///< the column of the least goes first when there is no room
-  bool right;         ///< aligned
-  std::size_t least;  ///< columns of text that may be cut; 0: it is not cut
+  int worth;          ///< the column with the lowest value is dropped first if space is short
+  bool right;         ///< aligned right
+  std::size_t least;  ///< minimum width of text that may be cut; 0: it must not be cut
   std::size_t most = std::string::npos;
   std::vector<std::string> cells = {};
   std::size_t width = 0;
@@ -32,7 +32,7 @@ std::string iteration_text(double iteration_ns) {
   return text;
 }
 
-/// A bar of one character a lane: streams, channels, copies, with "/" between them.
+/// Returns a bar of one character per lane: streams, channels, copies, separated by "/".
 std::string busy_text(const std::vector<LaneActivity>& lanes) {
   static constexpr std::array kBars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::string text;
@@ -73,7 +73,7 @@ std::size_t least_of(const Column& column) {
   return column.least == 0 ? column.width : std::min(column.least, column.width);
 }
 
-/// Leaves out what does not fit `width`, and shares what there is.
+/// Drops columns that do not fit `width`, and distributes the remaining space.
 void fit(std::vector<Column>& columns, std::size_t width) {
   const auto needed = [&] {
     std::size_t sum = kGap * (columns.size() - 1);
@@ -86,7 +86,7 @@ void fit(std::vector<Column>& columns, std::size_t width) {
   for (Column& column : columns) {
     const std::size_t wanted = column.width;
     column.width = std::min(least_of(column), width);
-    // The first gets at most half, where another could use it, too.
+    // The first column takes at most half of the space that the last one could also use.
     const bool is_first = &column == &columns.front();
     const bool shares = is_first && columns.back().least > 0 && columns.size() > 1;
     const std::size_t more =
@@ -144,7 +144,7 @@ std::vector<std::string> top_lines(const TopShown& shown, const TopSize& size) {
   std::vector<const TopJob*> jobs;
   for (const TopJob& job : shown.data.jobs) jobs.push_back(&job);
   std::ranges::stable_partition(jobs, &TopJob::connected);
-  // Below the jobs: the last push. Above them: their headings.
+  // Reserves lines for the table's headings and the last push.
   const std::size_t others = lines.size() + 2;
   std::size_t room = jobs.size();
   if (size.height > 0) room = size.height > others ? size.height - others : 0;

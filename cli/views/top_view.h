@@ -1,6 +1,6 @@
 #pragma once
 
-// `hocket top` as lines of text. A pure function; thread-safe.
+// Formats `hocket top` as lines of text. A pure function; thread-safe.
 
 #include <cstdint>
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace hocket {
 
-/// What is drawn: the data as it was last known, and how it stands with the daemon.
+/// Content to draw: the latest data, and the state of the connection to the daemon.
 struct TopShown {
-  std::string daemon;                 ///< its address
-  std::int64_t at_unix_ns = 0;        ///< now
-  TopData data = {};                  ///< as of the last answer
-  std::string trouble = {};           ///< why there is no newer answer; "": there is
-  std::int64_t trouble_since_ns = 0;  ///< how long ago that began
+  std::string daemon;                 ///< address of the daemon
+  std::int64_t at_unix_ns = 0;        ///< current time
+  TopData data = {};                  ///< data of the last response
+  std::string trouble = {};           ///< error that prevents a newer response; empty: none
+  std::int64_t trouble_since_ns = 0;  ///< time since it began
 };
 
 struct TopSize {
   std::size_t width = 80;
-  std::size_t height = 0;  ///< 0: as many lines as there are
+  std::size_t height = 0;  ///< 0: unlimited
 };
 
-/// At most `height` lines of at most `width` columns. A line a job, those that can be reached
-/// first; when they do not all fit, those that do and how many more there are. Columns that do not
-/// fit are left out, the least telling first.
+/// Returns at most `height` lines of at most `width` columns. There is one line per job, connected
+/// jobs first. If not all jobs fit, shows as many as fit and the number of the others. Columns that
+/// do not fit are dropped, the least informative first.
 std::vector<std::string> top_lines(const TopShown& shown, const TopSize& size);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
 #pragma once
 
-// Sets of time as sorted, disjoint, half-open intervals. Pure.
+// Set operations on time as sorted, disjoint, half-open intervals. Pure.
 
 #include <cstdint>
 #include <vector>
@@ -13,29 +13,29 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-/// The union of `intervals` in any order; empty and inverted ones count for nothing.
+/// Returns the union of `intervals`, which may be in any order; ignores empty and inverted ones.
 std::vector<Interval> union_of(std::vector<Interval> intervals);
 
-/// What two unions share.
+/// Returns the intersection of two unions.
 std::vector<Interval> intersection_of(const std::vector<Interval>& a,
                                       const std::vector<Interval>& b);
 
-/// Total length of a union.
+/// Returns the total length of a union.
 std::int64_t length_ns(const std::vector<Interval>& intervals);
 
-/// Tells in log n how much of any window a union covers.
+/// Computes the covered length of any window in O(log n).
 class Coverage {
  public:
   explicit Coverage(std::vector<Interval> set);
 
-  /// 0 of an empty or inverted window.
+  /// Returns the covered length inside `window`; 0 for an empty or inverted one.
   std::int64_t inside_ns(const Interval& window) const;
 
  private:
   std::int64_t before_ns(std::int64_t time_ns) const;
 
   std::vector<Interval> set_;
-  std::vector<std::int64_t> before_ns_;  // how much lies before each of them
+  std::vector<std::int64_t> before_ns_;  // covered length before each interval
 };
 
 }  // namespace hocket

@@ -7,15 +7,15 @@
 
 #include "core/base/check.h"
 
-// Formulas and constants follow ncclTopoTuneModel and ncclTopoGetAlgoTime of NCCL 2.28.9. What that
-// file takes from the hardware and a description does not have is left out: the caps per channel
-// and GPU generation, the discount for trees that enter and leave a host at one GPU, and that a
-// broadcast over channels that are all alike counts one step. A ring is one channel.
+// Formulas and constants follow ncclTopoTuneModel and ncclTopoGetAlgoTime of NCCL 2.28.9. Left out
+// is what NCCL derives from hardware details that a description lacks: the caps per channel and GPU
+// generation, the discount for trees that enter and leave a host at one GPU, and the rule that a
+// broadcast over identical channels counts one step. A ring is one channel.
 
 namespace hocket {
 namespace {
 
-/// A step over a link of each tier, protocol Simple.
+/// Latency of one step over a link of each tier, protocol Simple.
 struct HopLatency {
   double host_ns;     ///< NVLink
   double network_ns;  ///< NET
@@ -23,20 +23,20 @@ struct HopLatency {
 constexpr HopLatency kTreeHop{.host_ns = 4000, .network_ns = 14000};
 constexpr HopLatency kRingHop{.host_ns = 3400, .network_ns = 14000};
 
-constexpr double kBaseLatencyNs = 8400;  // of ring and tree
+constexpr double kBaseLatencyNs = 8400;  // for ring and tree
 
-/// Posting to the network limits how fast a ring between hosts can step at all: 1 µs, three times
-/// for Simple.
+/// Lower limit of a step of a ring between hosts, from the overhead of posting to the network: 1
+/// µs, times three for protocol Simple.
 constexpr double kNetworkOverheadNs = 3 * 1000;
 
-/// A large ring all-reduce between hosts reaches a plateau: latency is this much more from
-/// kPlateauBytesPerRank on. (1.9 for GPUs before compute capability 8.)
+/// Latency factor of a large ring all-reduce between hosts, from kPlateauBytesPerRank on, where
+/// NCCL models a plateau. (It is 1.9 for GPUs before compute capability 8.)
 constexpr double kPlateauFactor = 1.4;
 constexpr std::int64_t kPlateauBytesPerRank = 64;
 
 constexpr double kTreeBandwidthFactor = 0.92;
 
-/// By how much the bandwidth of a tree falls short at 64 B, 128 B, …, 256 MB.
+/// Correction of a tree's bandwidth at 64 B, 128 B, …, 256 MB.
 constexpr std::array<double, 23> kTreeCorrection{.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
                                                  .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9};
 
@@ -48,12 +48,13 @@ double host_hop_ns(double hop_ns, const Cluster& cluster) {
   return hop_ns + static_cast<double>(cluster.host_link.latency_ns);
 }
 
-/// The link's own latency counts twice: for the data, and for the flush that follows it.
+/// Returns the latency of a step over the network. The link's own latency counts twice: for the
+/// data and for the flush that follows it.
 double network_hop_ns(double hop_ns, const Cluster& cluster) {
   return hop_ns + 2 * static_cast<double>(cluster.network_link.latency_ns);
 }
 
-/// Of the slowest link that is crossed.
+/// Returns the inverse bandwidth of the slowest link that the collective crosses.
 double bus_ns_per_byte(const Shape& shape, const Cluster& cluster) {
   double bytes_per_second =
       shape.hosts > 1 ? cluster.network_link.bytes_per_second : cluster.host_link.bytes_per_second;
@@ -75,9 +76,9 @@ Steps ring_steps(CollectiveKind kind, const Shape& shape) {
   return {rounds * (shape.ranks - 1), rounds * (shape.hosts - 1)};
 }
 
-/// Of a ring's step within a host.
+/// Returns the latency of a ring's step within a host.
 double ring_host_step_ns(CollectiveKind kind, const Shape& shape, const Cluster& cluster) {
-  // A broadcast hands on whole chunks, as trees do, and a ring between hosts at its slowest pace.
+  // A broadcast forwards whole chunks, as trees do; a ring between hosts runs at its slowest pace.
   if (kind == CollectiveKind::broadcast) {
     return host_hop_ns(shape.hosts > 1 ? kTreeHop.network_ns : kTreeHop.host_ns, cluster);
   }
@@ -102,9 +103,9 @@ PartCost ring_cost(CollectiveKind kind, std::int64_t bytes, const Shape& shape,
           .latency_ns = 0};
 }
 
-/// Each rank exchanges its n-th parts with one other at a time: those on its host, then the rest.
-/// NCCL has no formula for this, as it is made of sends and receives; the steps are those of a
-/// ring.
+/// Cost of an all-to-all: each rank exchanges its n-th parts with one other rank at a time, first
+/// with those on its host, then with the rest. NCCL has no formula for it, since it consists of
+/// sends and receives; its steps are taken to be those of a ring.
 PartCost pairwise_cost(const Shape& shape, const Cluster& cluster) {
   const auto ranks = static_cast<double>(shape.ranks);
   const auto on_host = static_cast<double>(shape.ranks_on_host);
@@ -117,7 +118,7 @@ PartCost pairwise_cost(const Shape& shape, const Cluster& cluster) {
           .latency_ns = 0};
 }
 
-/// A chain within each host, a double binary tree between them; up, then down.
+/// Cost of a chain within each host and a double binary tree between the hosts, up and then down.
 PartCost tree_cost(std::int64_t bytes, const Shape& shape, const Cluster& cluster) {
   const auto depth = std::bit_width(static_cast<std::uint64_t>(shape.hosts)) - 1;
   const double alpha_ns =

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a collective costs on a cluster, by the formulas with which NCCL chooses its algorithms
-// (NCCL 2.28.9, src/graph/tuning.cc, protocol Simple). Pure.
+// Cost of a collective on a cluster, by the formulas with which NCCL chooses its algorithms (NCCL
+// 2.28.9, src/graph/tuning.cc, protocol Simple). Pure.
 
 #include <cstdint>
 
@@ -10,9 +10,9 @@
 
 namespace hocket {
 
-/// The cost of one part of `bytes` of a collective of `kind` over `ranks` ranks, `ranks_per_host`
-/// on a host: alpha is NCCL's latency, beta the inverse of its algorithm bandwidth. One rank costs
-/// nothing.
+/// Returns the cost of one part of `bytes` of a collective of `kind` over `ranks` ranks, with
+/// `ranks_per_host` on each host. Alpha is NCCL's latency, beta the inverse of its algorithm
+/// bandwidth. A collective of one rank costs nothing.
 PartCost collective_cost(CollectiveKind kind, std::int64_t bytes, std::int64_t ranks,
                          std::int64_t ranks_per_host, const Cluster& cluster);
 

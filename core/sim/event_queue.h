@@ -1,7 +1,7 @@
 #pragma once
 
-// What happens next in virtual time: a heap by time, and by sequence at equal times, so that a
-// simulation is deterministic. Not thread-safe.
+// The pending events of a simulation in virtual time: a heap ordered by time and, at equal times,
+// by sequence of scheduling, so that a simulation is deterministic. Not thread-safe.
 
 #include <algorithm>
 #include <cstdint>
@@ -32,7 +32,7 @@ class EventQueue {
     heap_[hole] = event;
   }
 
-  /// The earliest event; the queue must not be empty.
+  /// Removes and returns the earliest event. The queue must not be empty.
   Event pop() {
     const Event first = heap_.front();
     const Event moved = heap_.back();
@@ -53,7 +53,7 @@ class EventQueue {
   }
 
  private:
-  /// Four children a node share a cache line or two, and halve the depth of a binary heap.
+  /// Four children of a node fit in one or two cache lines, and halve the depth of a binary heap.
   static constexpr std::size_t kArity = 4;
 
   static bool before(const Event& a, const Event& b) {

@@ -8,7 +8,8 @@
 namespace hocket {
 namespace {
 
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 14.
+/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
+/// 2014, figure 14).
 std::uint64_t mix(std::uint64_t z) {
   z += 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -16,12 +17,12 @@ std::uint64_t mix(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/// In (0, 1).
+/// Returns a uniform number in (0, 1).
 double uniform(std::uint64_t bits) {
   return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
 }
 
-/// Standard normal (Box and Muller).
+/// Returns a standard normal number (Box and Muller).
 double normal(std::uint64_t bits) {
   const double radius = std::sqrt(-2 * std::log(uniform(bits)));
   return radius * std::cos(2 * std::numbers::pi * uniform(mix(bits)));

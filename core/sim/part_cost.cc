@@ -8,7 +8,7 @@
 namespace hocket {
 namespace {
 
-/// A rank's share of a ring over `ranks`: of the rounds, and of the bytes.
+/// A rank's share of a ring over `ranks` ranks: its rounds, and the fraction of the bytes it sends.
 struct RingShare {
   double rounds, bytes;
 };
@@ -20,7 +20,7 @@ RingShare ring_share(std::int64_t ranks) {
 
 struct GroupShape {
   std::int64_t ranks, ranks_per_host;
-  std::int64_t at_once;  ///< groups that share a host's link
+  std::int64_t at_once;  ///< number of groups that share a host's link
 };
 
 GroupShape shape_of(const StepDescription& step, CollectiveGroup group) {

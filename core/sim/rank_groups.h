@@ -1,6 +1,6 @@
 #pragma once
 
-// Which ranks are simulated: identical ones once. Pure.
+// Groups ranks that behave identically, so that each group is simulated once. Pure.
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace hocket {
 
-/// Ranks that do the same at the same times.
+/// Ranks that do the same work at the same times.
 struct RankGroup {
   std::int64_t first_rank = 0;
   std::int64_t ranks = 0;
@@ -18,10 +18,11 @@ struct RankGroup {
   bool operator==(const RankGroup&) const = default;
 };
 
-/// The groups of `step`'s ranks, that of rank 0 first. With jitter every rank is alone.
+/// Returns the groups of `step`'s ranks, that of rank 0 first. With jitter every rank has a group
+/// of its own.
 std::vector<RankGroup> rank_groups(const StepDescription& step);
 
-/// The group of `rank` when `rank` < step.ranks.
+/// Returns the index of the group of `rank`, which must be < step.ranks.
 std::size_t group_of(const StepDescription& step, const std::vector<RankGroup>& groups,
                      std::int64_t rank);
 

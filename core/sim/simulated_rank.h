@@ -1,7 +1,7 @@
 #pragma once
 
-// One simulated rank: its plan, what runs on its streams, and how long it computed and
-// communicated. Whoever drives it says what time it is. Not thread-safe.
+// One simulated rank: its plan, the tasks on its streams, and the time it has computed and
+// communicated. The caller provides the time. Not thread-safe.
 
 #include <cstdint>
 #include <vector>
@@ -17,9 +17,9 @@ class SimulatedRank {
   struct Running {
     TaskId task;
     std::int64_t begin_ns = 0;
-    double left_ns = 0;  ///< of undisturbed computation, at since_ns
+    double left_ns = 0;  ///< undisturbed computation left at since_ns
     std::int64_t since_ns = 0;
-    std::uint32_t ticket = 0;  ///< of the one event that may end it
+    std::uint32_t ticket = 0;  ///< identifies the one event that may end the task
     bool busy = false;
   };
   struct BusyTimes {
@@ -35,7 +35,7 @@ class SimulatedRank {
       free_streams.push_back(stream - 1);
   }
 
-  /// Books the time since the last call under what was going on; before anything changes.
+  /// Adds the time since the last call to the busy times. Call it before anything changes.
   void account(std::int64_t now_ns) {
     const std::int64_t passed_ns = now_ns - accounted_ns_;
     accounted_ns_ = now_ns;
@@ -48,12 +48,13 @@ class SimulatedRank {
 
   Plan plan;
   const RankGroup group;
-  std::vector<Running> running;  // by stream
+  // by stream
+  std::vector<Running> running;
   std::vector<std::uint32_t> free_streams;
-  double slowdown = 0;  // of computation, as of the last look
+  double slowdown = 0;  // of computation, as of the last update
   int free_channels = 0;
-  std::uint64_t started_parts = 0;  // handed out by the plan
-  std::uint64_t taken_parts = 0;    // of these, have or had a channel
+  std::uint64_t started_parts = 0;  // parts handed out by the plan
+  std::uint64_t taken_parts = 0;    // those of them that have or had a channel
   std::uint32_t launches = 0;
   BusyTimes busy;
 

@@ -10,9 +10,9 @@
 namespace hocket {
 namespace {
 
-/// Longer than any simulation that means something, and far from overflow.
+/// Longer than any useful simulation, and far from overflow.
 constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
-/// A task's time after all factors; so that a time plus it does not overflow.
+/// Limit of a task's time after all factors, so that adding it to a time does not overflow.
 constexpr double kMaxTaskNs = 0x1p60;
 
 PlanOptions plan_options(const SimulationSetup& setup, std::size_t group) {
@@ -213,7 +213,7 @@ std::int32_t SimulationRun::take_part_lane() {
 void SimulationRun::end_part(std::uint64_t index) {
   part(index).done = true;
   const Part done = part(index);
-  // With several channels parts may end out of order; they leave from the front.
+  // With several channels, parts may end out of order; they are removed from the front.
   for (; !parts_.empty() && parts_.front().done; ++first_part_) parts_.pop_front();
 
   const TaskId task = done.decision.task;
@@ -312,7 +312,7 @@ void SimulationRun::end_compute(std::uint32_t rank, std::uint32_t stream, std::u
 }
 
 void SimulationRun::task_finished(TaskId task) {
-  // The generation of a captured task is its launch.
+  // The generation of a captured task is the number of its launch.
   Launch& launch = launches_[task.generation - finished_launches_];
   --launch.unfinished;
   launch.ends_ns += static_cast<std::uint64_t>(now_ns_);

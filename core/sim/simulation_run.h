@@ -1,7 +1,7 @@
 #pragma once
 
-// The loop behind simulate(): executes one step description, launch after launch, until told to
-// stop. Not thread-safe.
+// The event loop behind simulate(): executes a step description launch after launch, until its
+// caller stops. Not thread-safe.
 
 #include <array>
 #include <cstdint>
@@ -20,15 +20,15 @@
 
 namespace hocket {
 
-/// What a simulation is made of, all of it derived from a description and a configuration.
+/// Everything a simulation needs, derived from a description and a configuration.
 struct SimulationSetup {
   std::shared_ptr<const CapturedStep> captured;
   std::vector<std::int64_t> durations_ns;  ///< by task; 0 for collectives
-  /// By collective: the cost of its full parts and of its last one.
+  /// By collective: the cost of a full part, and that of its last part.
   std::vector<PartCost> full_part, last_part;
-  std::vector<LinkTier> tiers;        ///< by collective: over which links its parts go
-  std::vector<CollectiveKind> kinds;  ///< by collective, and among whom
-  std::vector<CollectiveGroup> among;
+  std::vector<LinkTier> tiers;         ///< by collective: the links of its parts
+  std::vector<CollectiveKind> kinds;   ///< by collective
+  std::vector<CollectiveGroup> among;  ///< by collective: the group it runs in
   std::vector<RankGroup> groups;
   PlanOptions plan;
   int streams = 1;
@@ -36,9 +36,10 @@ struct SimulationSetup {
   double channel_split = 0;
   double compute_slowdown = 0, compute_slowdown_per_channel = 0, compute_slowdown_per_byte = 0;
   Jitter jitter;
-  /// When each launch begins these are announced: collectives of a step by part (order=static).
+  /// Collectives of a step, one entry per part, announced when each launch begins (order=static).
   std::vector<std::uint32_t> static_order;
-  /// Ranks other than 0 hear of a part this much later than rank 0 starts it (order=negotiated).
+  /// Delay between the start of a part on rank 0 and its announcement on other ranks
+  /// (order=negotiated).
   std::int64_t announce_ns = 0;
   bool negotiated = false;
   std::size_t watched_group = 0;
@@ -49,22 +50,24 @@ class SimulationRun {
   /// A launch that every rank has finished.
   struct Finished {
     std::int64_t time_ns = 0;
-    SimulatedRank::BusyTimes busy;  ///< until then, mean over the ranks
-    /// How long before time_ns its tasks ended, summed over tasks and simulated ranks, modulo 2^64.
+    SimulatedRank::BusyTimes busy;  ///< until time_ns, mean over the ranks
+    /// Time from the end of each task to time_ns, summed over tasks and simulated ranks, modulo
+    /// 2^64.
     std::uint64_t lag_ns = 0;
   };
 
-  /// `trace`, `observer` and `clock` of `options` are used; the rest is in `setup`.
+  /// Uses `trace`, `observer` and `clock` of `options`; everything else is in `setup`.
   SimulationRun(SimulationSetup setup, const SimulationOptions& options);
 
-  /// Goes on until one more launch is finished. invalid_argument when virtual time overflows.
+  /// Runs until one more launch is finished. Returns invalid_argument when virtual time overflows.
   Result<Finished> next_finished();
 
   std::int64_t events() const { return events_; }
-  /// Of the last finished launch: the collective of each part, in the order of their starts.
+  /// Returns the collective of each part of the last finished launch, in the order in which the
+  /// parts started.
   const std::vector<std::uint32_t>& part_order() const { return part_order_; }
   const SimulationSetup& setup() const { return setup_; }
-  /// Tasks of a launch over all simulated ranks.
+  /// Returns the number of tasks of a launch over all simulated ranks.
   std::int64_t tasks() const {
     return static_cast<std::int64_t>(setup_.captured->size()) *
            static_cast<std::int64_t>(ranks_.size());
@@ -75,33 +78,33 @@ class SimulationRun {
   struct EventData {
     EventKind kind = EventKind::compute_end;
     std::uint32_t rank = 0;
-    std::uint64_t value = 0;  ///< which part, or the stream or the tier and a ticket
+    std::uint64_t value = 0;  ///< the part, or the stream or tier together with a ticket
   };
-  /// A part between its start on the first rank and its end on all.
+  /// A part, from its start on the first rank to its end on all.
   struct Part {
     PartDecision decision;
-    std::uint32_t collective = 0;  ///< within the step
-    std::size_t arrived = 0;       ///< ranks that gave it a channel
+    std::uint32_t collective = 0;  ///< index within the step
+    std::size_t arrived = 0;       ///< ranks that have given it a channel
     std::int64_t not_before_ns = 0;
-    std::int64_t taken_ns = 0;  ///< by the watched rank
-    std::int32_t lane = 0;      ///< in its trace
+    std::int64_t taken_ns = 0;  ///< time at which the watched rank gave it a channel
+    std::int32_t lane = 0;      ///< in the watched rank's trace
     bool done = false;
   };
   /// A launch that some rank has not finished.
   struct Launch {
-    std::int64_t unfinished = 0;  ///< tasks, over all simulated ranks
-    std::uint64_t ends_ns = 0;    ///< of those that are finished, summed
+    std::int64_t unfinished = 0;  ///< unfinished tasks over all simulated ranks
+    std::uint64_t ends_ns = 0;    ///< sum of the end times of the finished tasks
     std::vector<std::uint32_t> part_order;
   };
 
   struct Link {
     SharedLink transfers;
-    std::uint32_t ticket = 0;  ///< of the one event that may end a transfer
+    std::uint32_t ticket = 0;  ///< identifies the one event that may end a transfer
   };
 
   void handle(const EventData& event);
   void launch_steps(std::uint32_t rank);
-  /// Lets `rank` start all that it can.
+  /// Lets `rank` start everything that it can.
   void pump(std::uint32_t rank);
   void start_parts(std::uint32_t rank);
   void take_channels(std::uint32_t rank);
@@ -136,11 +139,11 @@ class SimulationRun {
   std::array<Link, kLinkTiers> links_;
   std::deque<Part> parts_;
   std::uint64_t first_part_ = 0;
-  std::vector<bool> part_lanes_;  // of the watched rank; true while busy
+  std::vector<bool> part_lanes_;  // of the watched rank; true while in use
   std::deque<Launch> launches_;   // from finished_launches_ on
   std::uint32_t finished_launches_ = 0;
   std::vector<std::uint32_t> part_order_;
-  std::deque<Finished> finished_;  // not asked for yet
+  std::deque<Finished> finished_;  // not returned yet
   std::int64_t now_ns_ = 0;
   std::int64_t events_ = 0;
 };

@@ -11,7 +11,7 @@
 namespace hocket {
 namespace {
 
-/// Tasks over all simulated ranks: their state is a few hundred bytes each.
+/// Limit on tasks over all simulated ranks; the state of each takes a few hundred bytes.
 constexpr std::int64_t kMaxSimulatedTasks = 50'000'000;
 
 void add_costs(const StepDescription& step, const StepTask& task, std::int64_t partition_bytes,
@@ -38,7 +38,8 @@ Error too_many_parts(std::int64_t parts, std::int64_t partition_bytes, std::int6
                                            std::to_string(most) + "); raise partition_bytes"};
 }
 
-/// Before a partitioned step is made, which takes more memory than the parts of a plan.
+/// Checks the number of pieces before the partitioned step is made, which takes more memory than
+/// the parts of a plan.
 Result<void> check_pieces(const StepDescription& step, const ScheduleConfig& config) {
   std::int64_t least_bytes = config.partition_bytes;
   for (const auto& [name, overrides] : config.regions)
@@ -79,7 +80,7 @@ Result<StepLayout> lay_out(const StepDescription& description) {
 
 namespace {
 
-/// Of a step whose collectives the plan cuts.
+/// Returns the setup of a step whose collectives the plan cuts into parts.
 Result<SimulationSetup> setup_of_parts(const StepLayout& layout, const ScheduleConfig& config) {
   const StepDescription& step = layout.step;
   SimulationSetup setup;

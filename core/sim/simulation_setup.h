@@ -1,6 +1,6 @@
 #pragma once
 
-// From a step description and a configuration to what a simulation runs. Pure.
+// Derives from a step description and a configuration everything that a simulation needs. Pure.
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace hocket {
 
-/// What of a step is the same under every configuration.
+/// The part of a simulation's setup that is the same under every configuration.
 struct StepLayout {
   StepDescription step;                    ///< in the general form
   std::vector<std::int64_t> durations_ns;  ///< by task; 0 for collectives
@@ -20,13 +20,14 @@ struct StepLayout {
   std::vector<RankGroup> groups;
 };
 
-/// `step` must be valid. invalid_argument when there would be too many tasks to simulate.
+/// Prepares `step`, which must be valid. Returns invalid_argument when it has too many tasks to
+/// simulate.
 Result<StepLayout> lay_out(const StepDescription& step);
 
-/// The tasks, costs and ranks of a step under `config`, which must be valid; order=static is left
-/// to the caller. The step is partitioned first where the configuration says so. invalid_argument
-/// when it cannot be (core/partitioning/step_partition.h), or when there would be too many parts to
-/// simulate.
+/// Returns the tasks, costs and ranks of a step under `config`, which must be valid, after
+/// partitioning the step as the configuration says. The caller adds the order of order=static.
+/// Returns invalid_argument when the step cannot be partitioned so
+/// (core/partitioning/step_partition.h), or when there are too many parts to simulate.
 Result<SimulationSetup> simulation_setup(const StepLayout& layout, const ScheduleConfig& config);
 
 }  // namespace hocket

@@ -23,7 +23,7 @@ Result<void> check(const StepDescription& step, const ScheduleConfig& config,
   return {};
 }
 
-/// A steady simulation of `config`, in which the most urgent part goes first.
+/// Simulates `config` until it is steady, with the most urgent part first.
 Result<Simulation> most_urgent_first(const StepLayout& layout, ScheduleConfig config) {
   config.order = CollectiveOrder::negotiated;
   auto setup = simulation_setup(layout, config);

@@ -5,7 +5,7 @@
 namespace hocket {
 namespace {
 
-/// Rounding to nanoseconds moves an event by one, and a difference of two events by two.
+/// Rounding to nanoseconds moves an event by up to 1, and a difference of two events by up to 2.
 constexpr std::int64_t kRoundingNs = 2;
 constexpr std::size_t kRounds = 3;
 

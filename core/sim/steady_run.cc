@@ -9,7 +9,8 @@ namespace hocket {
 Result<Simulation> measure(SimulationRun& run, std::int64_t iterations, bool until_steady) {
   Simulation result;
   std::vector<SimulationRun::Finished> finished{{}};
-  std::vector<FinishedIteration> settling;  // without the first, before which there is nothing
+  // All but the first iteration, which has no predecessor.
+  std::vector<FinishedIteration> settling;
   std::size_t steady = 0;
   while (static_cast<std::int64_t>(result.iterations_ns.size()) < iterations && steady == 0) {
     const auto next = run.next_finished();

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a simulated run tells when it has settled. Not thread-safe.
+// Measures a simulated run once it is steady. Not thread-safe.
 
 #include <cstdint>
 
@@ -10,11 +10,11 @@
 
 namespace hocket {
 
-/// A period that has not settled by then is averaged over the second half.
+/// Limit on iterations; a period that is not steady by then is averaged over the second half.
 inline constexpr std::int64_t kMaxSteadyIterations = 64;
 
-/// What at most so many `iterations` of `run` took, and the mean of the steady ones; ends once they
-/// are steady when `until_steady`. The bound and the efficiency are left out.
+/// Runs at most `iterations` of `run` and returns their durations and the mean of the steady ones.
+/// Stops once they are steady when `until_steady`. Leaves out the bound and the efficiency.
 Result<Simulation> measure(SimulationRun& run, std::int64_t iterations, bool until_steady);
 
 }  // namespace hocket

@@ -16,7 +16,7 @@
 namespace hocket {
 namespace {
 
-/// By task of the general form, 0 for computations: what its bytes take on an idle link.
+/// Time of each task's bytes on an idle link, by task of the general form; 0 for computations.
 using WireTimes = std::vector<double>;
 using TierTimes = std::array<WireTimes, kLinkTiers>;
 
@@ -30,7 +30,8 @@ double wire_ns(const StepDescription& step, const StepTask& task) {
   return least_ns_per_byte(step, *task.collective, task.group) * static_cast<double>(task.bytes);
 }
 
-/// What `config` makes of a collective alone, without its parts, buckets and pieces.
+/// Returns the part of `config` that determines a collective's stages, without parts, buckets and
+/// pieces.
 ScheduleConfig stages_of(const ScheduleConfig& config) {
   ScheduleConfig stages;
   stages.partition_bytes = std::int64_t{1} << 30;
@@ -45,8 +46,8 @@ ScheduleConfig stages_of(const ScheduleConfig& config) {
   return stages;
 }
 
-/// What remains between hosts of a collective over all ranks may be rounded up to whole blocks; in
-/// a bucket less than alone.
+/// Removes from `ns` the rounding of a stage between hosts: its share of a collective over all
+/// ranks may be rounded up to whole blocks, and less so in a bucket.
 double unrounded(double ns, const StepDescription& step, const StepTask& stage,
                  const StepTask& source) {
   if (stage.group != CollectiveGroup::between || source.group != CollectiveGroup::world) return ns;
@@ -55,7 +56,7 @@ double unrounded(double ns, const StepDescription& step, const StepTask& stage,
   return ns * std::min(1.0, share_bytes / static_cast<double>(stage.bytes));
 }
 
-/// On each tier, all stages of a collective together.
+/// Returns for each tier the time of all stages of a collective together.
 Result<TierTimes> tier_times(const StepDescription& step, const ScheduleConfig& config) {
   TierTimes times;
   times.fill(WireTimes(step.tasks.size()));
@@ -79,8 +80,8 @@ Result<TierTimes> tier_times(const StepDescription& step, const ScheduleConfig& 
   return times;
 }
 
-/// `step` with streams, channels and bandwidth without end, no overhead and no jitter, on its
-/// slowest rank: its period bounds every schedule's from below.
+/// Returns `step` with unlimited streams, channels and bandwidth, without overhead and jitter, on
+/// its slowest rank. Its period is a lower bound for every schedule.
 SimulationSetup unlimited_setup(const StepDescription& step, const WireTimes& wire) {
   SimulationSetup setup;
   std::vector<CapturedStep::Task> tasks;
@@ -89,7 +90,7 @@ SimulationSetup unlimited_setup(const StepDescription& step, const WireTimes& wi
     tasks.push_back(
         {task.name, task.priority, task.collective.has_value(), task.bytes, task.accesses});
     setup.durations_ns.push_back(task.duration_ns);
-    // All of it as overhead, which parts on the link do not share.
+    // Counts all of the time as overhead, which parts on the link do not share.
     if (task.collective) setup.full_part.push_back({wire[i], 0, 0});
   }
   setup.last_part = setup.full_part;
@@ -110,7 +111,7 @@ Result<std::int64_t> unlimited_ns(const StepDescription& step, const WireTimes& 
   return period->iteration_ns;
 }
 
-/// The layers of the simple form as the overlap bound counts them, on the slowest rank.
+/// Returns the layers of the simple form as the overlap bound takes them, on the slowest rank.
 std::vector<LayerCost> layer_costs(const StepDescription& simple, const StepDescription& general,
                                    const WireTimes& wire) {
   const double scale = slowest_scale(simple);
@@ -120,21 +121,21 @@ std::vector<LayerCost> layer_costs(const StepDescription& simple, const StepDesc
   std::vector<LayerCost> costs;
   for (const StepLayer& layer : simple.layers)
     costs.push_back({layer.name, scaled(layer.forward_ns), scaled(layer.backward_ns), 0});
-  // Expanded, the priority of a task is the place of its layer.
+  // In an expanded step, the priority of a task is the index of its layer.
   for (std::size_t i = 0; i < general.tasks.size(); ++i)
     costs[general.tasks[i].priority].communication_ns += std::llround(wire[i]);
   return costs;
 }
 
-/// Pieces of a computation may run beside the parts of what they feed, so that a step's own
-/// dependencies bound nothing.
+/// Returns whether computations may be divided. Their pieces may run beside the parts they feed, so
+/// the undivided step's dependencies bound nothing.
 bool divides(const StepDescription& step, const ScheduleConfig& config) {
   return is_partitioned(config) &&
          std::any_of(step.tasks.begin(), step.tasks.end(),
                      [](const StepTask& task) { return !task.place.dimensions.empty(); });
 }
 
-/// The period without limits, as far as dependencies alone bound it.
+/// Returns the period without limits: the bound by dependencies alone.
 Result<std::int64_t> chain_ns(const StepDescription& step, const ScheduleConfig& config,
                               const TierTimes& times) {
   if (divides(step, config)) {

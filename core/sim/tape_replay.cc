@@ -13,8 +13,8 @@
 namespace hocket {
 namespace {
 
-/// Numbers data from 0 in the order in which it is first seen, so that a tape's numbers decide
-/// nothing about memory.
+/// Renumbers data from 0 in the order of first use, so that the numbers on a tape do not determine
+/// how much memory is used.
 class DataNumbers {
  public:
   std::vector<Access> renumbered(const std::vector<Access>& accesses) {
@@ -32,23 +32,24 @@ class DataNumbers {
   std::unordered_map<std::uint32_t, std::uint32_t> numbers_;
 };
 
-/// How often each collective may still be announced: once a part, before or after it is submitted.
+/// Counts how often each collective may still be announced: once per part, before or after it is
+/// submitted.
 class Announcements {
  public:
-  /// `submitted` collectives, whose parts have all started, came before what is told from now on.
+  /// Starts counting after `submitted` collectives, all of whose parts have started.
   void begin_after(std::uint64_t submitted) { submitted_ = submitted; }
-  /// Whether no collective has parts to announce, nor was announced before it is submitted.
+  /// Returns whether every part of every submitted collective has been announced and no other has.
   bool none_left() const { return left_.empty(); }
-  /// False when it was announced too often already.
+  /// Adds a submitted collective. Returns false when it has already been announced too often.
   bool submitted(std::int64_t parts) { return add(submitted_++, parts); }
-  /// False when it is announced too often.
+  /// Counts an announcement. Returns false when there have been too many.
   bool announced(std::uint64_t collective) {
     if (collective < submitted_ && !left_.contains(collective)) return false;
     return add(collective, -1);
   }
 
  private:
-  /// False when a submitted one has less than none left.
+  /// Returns false when a submitted collective has been announced more often than it has parts.
   bool add(std::uint64_t collective, std::int64_t parts) {
     const auto entry = left_.try_emplace(collective, 0).first;
     entry->second += parts;
@@ -62,7 +63,7 @@ class Announcements {
   std::unordered_map<std::uint64_t, std::int64_t> left_;
 };
 
-/// Checks what the plan relies on before telling it, and collects what it decides.
+/// Checks the plan's preconditions before telling it, and collects its decisions.
 class Replay final : private PlanObserver {
  public:
   explicit Replay(TapeReader& tape) : tape_(tape), plan_(tape.header().plan) {
@@ -114,16 +115,16 @@ class Replay final : private PlanObserver {
   TapeReader& tape_;
   Plan plan_;
   TapeReplay result_;
-  std::deque<TapeRecord> decided_;  // and not yet on the tape
+  std::deque<TapeRecord> decided_;  // not yet matched with the tape
   std::uint64_t submitted_ = 0;
   std::unordered_map<std::uint64_t, Task> unfinished_;
-  /// How many parts of a collective and size are in flight.
+  /// Number of parts in flight, by collective and size.
   std::map<std::pair<std::uint64_t, std::int64_t>, std::uint64_t> in_flight_;
   std::vector<std::uint64_t> number_of_slot_;
   DataNumbers data_;
   std::size_t added_data_ = 0;
   std::vector<std::shared_ptr<const CapturedStep>> captured_;
-  bool in_launch_ = false;  // what was submitted last
+  bool in_launch_ = false;  // whether the last submission was a launch
   Announcements announcements_;
 };
 

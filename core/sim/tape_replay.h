@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs a new Plan by what a tape says the first one was told, at the times of the tape, and
+// Replays a tape: tells a new Plan what the recorded plan was told, at the times on the tape, and
 // compares each decision. Not thread-safe.
 
 #include <cstdint>
@@ -12,29 +12,29 @@
 
 namespace hocket {
 
-/// Where the plan decided otherwise.
+/// A decision that differs from the tape.
 struct TapeDifference {
-  std::uint64_t record = 0;  ///< counted from 1; one more than there are for the tape's end
+  std::uint64_t record = 0;  ///< counted from 1; the tape's end is one more than the last
   std::int64_t time_ns = 0;
   std::string on_tape;  ///< in words
   std::string decided;
 };
 
 struct TapeReplay {
-  std::uint64_t records = 0;  ///< whole ones, read so far
-  /// Decisions that were as on the tape.
+  std::uint64_t records = 0;  ///< complete records read so far
+  /// Decisions equal to those on the tape.
   std::uint64_t ready = 0, started = 0, started_parts = 0;
   std::int64_t end_ns = 0;                   ///< time of the last record
-  std::optional<TapeDifference> difference;  ///< the replay ends at the first
-  std::optional<Error> incomplete;           ///< where and why the tape breaks off
+  std::optional<TapeDifference> difference;  ///< the first difference, at which the replay ends
+  std::optional<Error> incomplete;           ///< position and reason when the tape is cut off
 
   std::uint64_t decisions() const { return ready + started + started_parts; }
 };
 
-/// Replays what `tape`, of which nothing was read yet, says. Captured steps are launched, so their
-/// dependencies are derived once. invalid_argument names the record that no plan could have
-/// written: what it says happened could not have. Needs memory for the tasks that are unfinished at
-/// once, at most kMaxReplayTasks.
+/// Replays `tape`, of which nothing may have been read yet. Captured steps are launched, so their
+/// dependencies are derived once. Returns invalid_argument, with the record, when a record
+/// contradicts what a plan can have been told. Needs memory for the tasks that are unfinished at
+/// the same time, at most kMaxReplayTasks.
 Result<TapeReplay> replay_tape(TapeReader& tape);
 
 inline constexpr std::uint64_t kMaxReplayTasks = 1 << 22;

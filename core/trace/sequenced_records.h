@@ -1,6 +1,6 @@
 #pragma once
 
-// The records of a trace that have one of their own on every rank, and how to find it. Pure.
+// Finds the records of a trace that have a counterpart on every rank, and pairs them. Pure.
 
 #include <algorithm>
 #include <tuple>
@@ -12,8 +12,7 @@ namespace hocket {
 
 using RecordList = std::vector<const TraceRecord*>;
 
-/// Collectives by their sequence, each number once: of two records with one number the first
-/// counts.
+/// Returns collectives by sequence number. Of two records with one number the first counts.
 inline RecordList sequenced_records(const RankTrace& trace) {
   RecordList list;
   for (const TraceRecord& record : trace.records) {

@@ -16,7 +16,7 @@ std::int64_t within(std::string_view name, std::int64_t value) {
   return std::clamp(value, knob(name).low, knob(name).high);
 }
 
-/// As many lanes as the records of a kind use.
+/// Returns the number of lanes that the records of a kind use.
 std::int64_t lanes_of(const RankTrace& trace, TraceKind kind) {
   std::set<std::int32_t> lanes;
   for (const TraceRecord& record : trace.records) {
@@ -25,7 +25,7 @@ std::int64_t lanes_of(const RankTrace& trace, TraceKind kind) {
   return std::ssize(lanes);
 }
 
-/// The measured scales again and again, when there are other ranks than measured.
+/// Repeats the measured scales cyclically if the number of ranks differs from the measured one.
 void repeat_scales(StepDescription& step) {
   const auto measured = std::move(step.rank_compute_scale);
   step.rank_compute_scale.clear();
@@ -56,7 +56,7 @@ Result<Cluster> cluster_of(const Calibration& calibration, const OtherRanks& cha
         missing_link("network", "between hosts",
                      "network=25gbit,20us, or put all ranks on one host with --ranks-per-host"));
   }
-  // A tier that no rank uses takes the other's link; one rank uses none.
+  // A tier that no rank uses takes the other tier's link; a single rank uses neither.
   const LinkSpec any = host ? *host : network.value_or(LinkSpec{1e9, 0});
   return Cluster{.host_link = host.value_or(any),
                  .network_link = network.value_or(any),

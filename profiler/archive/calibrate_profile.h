@@ -1,7 +1,7 @@
 #pragma once
 
-// A stored profile as a step description that the simulator predicts from. Pure, but for
-// calibrate_profile(), which reads the trace files.
+// Calibrates a stored profile into a step description, from which the simulator predicts. Pure,
+// except calibrate_profile(), which reads the trace files.
 
 #include <cstdint>
 #include <optional>
@@ -17,28 +17,30 @@ namespace hocket {
 
 struct CalibratedProfile {
   Calibration calibration;
-  /// What the job ran with; of a profile without a configuration the traced one.
+  /// The configuration that the job ran with; the traced one if the profile has none.
   ScheduleConfig config;
-  /// For people: those of the load, of the calibration and of the configuration.
+  /// Messages for people, from the load, the calibration and the configuration.
   std::vector<std::string> notes = {};
 };
 
-/// What a trace shows of the configuration that it ran with: as many streams and channels as it
-/// has, collectives as they are.
+/// Returns the configuration that a trace shows: as many streams and channels as it has, and
+/// collectives unchanged.
 ScheduleConfig traced_config(const RankTrace& trace);
 
-/// invalid_argument, with the reason, when the profile has no structure or no whole step.
+/// Calibrates a profile; returns invalid_argument, with the reason, if it has no structure or no
+/// whole step.
 Result<CalibratedProfile> calibrate_profile(const LoadedProfile& profile);
 
-/// What to change in the measured job.
+/// Changes to the measured job; absent fields stay as measured.
 struct OtherRanks {
   std::optional<std::int64_t> ranks = {}, ranks_per_host = {};
-  std::optional<LinkSpec> host_link = {}, network_link = {};  ///< absent: the fitted one
+  std::optional<LinkSpec> host_link = {}, network_link = {};  ///< absent: the fitted link
 };
 
-/// The calibrated step with other ranks or links, which then cost its collectives. What nothing
-/// asks for stays as measured. invalid_argument names the tier that the ranks use and that was
-/// neither measured nor given, and how to give it.
+/// Returns the calibrated step with other ranks or links, from which its collectives' costs are
+/// computed. Without a change the values stay as measured. Returns invalid_argument for a tier that
+/// the ranks use and that was neither measured nor given; the message names it and tells how to
+/// give it.
 Result<StepDescription> step_with(const Calibration& calibration, const OtherRanks& change);
 
 }  // namespace hocket

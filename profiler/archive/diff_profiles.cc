@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, std::int64_t ProfileIteration::
     {"exposed_ns", &ProfileIteration::exposed_ns},
 }};
 
-/// One value an iteration of the lowest rank.
+/// Returns one value for each iteration of the lowest rank.
 std::vector<double> values_of(std::span<const ProfileIteration> iterations,
                               std::int64_t ProfileIteration::*value) {
   std::vector<double> values;
@@ -38,7 +38,7 @@ using TaskKey = std::pair<TraceKind, std::string>;
 
 std::map<TaskKey, TaskFigures> figures_of(std::span<const RankTrace> traces) {
   std::map<TaskKey, std::vector<double>> durations;
-  double iterations = 0;  // summed over ranks
+  double iterations = 0;  // sum over ranks
   for (const RankTrace& trace : traces) {
     const auto windows = windows_of(trace.step_starts, 0);
     iterations += static_cast<double>(windows.size());
@@ -81,7 +81,7 @@ std::vector<MetricDifference> diff_metrics(std::span<const ProfileMetric> before
   return differences;
 }
 
-/// The traces of one of the two; none, with a note, when they cannot be read.
+/// Returns the traces of one of the two profiles; none, with a note, if they cannot be read.
 std::vector<RankTrace> traces_of(const ProfileRow& row, std::vector<std::string>& notes) {
   auto loaded = load_profile(row);
   if (!loaded) {

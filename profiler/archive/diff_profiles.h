@@ -1,7 +1,7 @@
 #pragma once
 
-// What changed from one profile to another. The comparison is of their iterations: a difference
-// that is beyond their noise may still be one between two runs of the same configuration.
+// Compares two profiles by their iterations. A difference beyond the noise within each may still be
+// one between two runs of the same configuration. One thread.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -16,12 +16,12 @@
 
 namespace hocket {
 
-/// A time that each iteration has, of the lowest rank.
+/// A time of an iteration, compared over the lowest rank's iterations.
 struct TimeDifference {
   std::string name;  ///< "iteration_ns", "compute_ns", "communication_ns", "exposed_ns"
   std::int64_t before_iterations = 0, after_iterations = 0;
   double before_ns = 0, after_ns = 0;  ///< medians
-  /// Two-sided, of the rank-sum test (core/base/rank_sum.h).
+  /// Two-sided p-value of the rank-sum test (core/base/rank_sum.h).
   double p = 1;
   bool is_beyond_noise() const { return p < kDifferenceLevel; }
 
@@ -31,14 +31,14 @@ struct TimeDifference {
 struct MetricDifference {
   std::optional<std::int64_t> rank;
   std::string name;
-  std::optional<double> before, after;  ///< absent: that profile does not have it
+  std::optional<double> before, after;  ///< absent if the profile lacks the metric
 };
 
-/// All records of one kind and name, over all ranks of a profile.
+/// Figures of all records of one kind and name, over all ranks of a profile.
 struct TaskFigures {
   std::int64_t records = 0;
   double median_ns = 0;
-  double per_iteration_ns = 0;  ///< on a rank
+  double per_iteration_ns = 0;  ///< on one rank
 
   bool operator==(const TaskFigures&) const = default;
 };
@@ -52,23 +52,23 @@ struct TaskDifference {
 };
 
 struct ProfileDifference {
-  std::string before, after;          ///< names
-  std::vector<TimeDifference> times;  ///< none when a profile has no iterations
+  std::string before, after;          ///< profile names
+  std::vector<TimeDifference> times;  ///< empty if a profile has no iterations
   std::vector<MetricDifference> metrics;
-  std::vector<TaskDifference> tasks;    ///< the largest change of an iteration first
-  std::vector<std::string> notes = {};  ///< for people
+  std::vector<TaskDifference> tasks;    ///< sorted by the change per iteration, largest first
+  std::vector<std::string> notes = {};  ///< messages for people
 };
 
 nlohmann::json to_json(const ProfileDifference& difference);
 
-/// Without readable traces the tasks are left out, with a note.
+/// Compares two profiles. Without readable traces, tasks are left out, with a note.
 Result<ProfileDifference> diff_profiles(Store& store, const ProfileRow& before,
                                         const ProfileRow& after);
 
 std::vector<TimeDifference> diff_iterations(std::span<const ProfileIteration> before,
                                             std::span<const ProfileIteration> after);
 
-/// Records outside the windows of iterations do not count.
+/// Compares tasks by their records inside the windows of iterations.
 std::vector<TaskDifference> diff_tasks(std::span<const RankTrace> before,
                                        std::span<const RankTrace> after);
 

@@ -31,7 +31,8 @@ Result<void> write_to(const std::string& path,
   return failure(unwritable(path));
 }
 
-/// What is no file, such as a pipe, is written as it is; a file is replaced once it is whole.
+/// Writes to `path`: directly if it is not a regular file, such as a pipe; else replaces the file
+/// once it is complete.
 Result<void> replace_file(const std::string& path,
                           const std::function<Result<void>(std::ostream&)>& write) {
   std::error_code error;

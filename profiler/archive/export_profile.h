@@ -1,6 +1,6 @@
 #pragma once
 
-// A stored profile as a timeline that others open. One thread.
+// Exports a stored profile as a timeline for other viewers. One thread.
 
 #include <iosfwd>
 #include <string>
@@ -16,14 +16,14 @@ enum class ExportFormat {
   chrome,    ///< profiler/formats/chrome_trace.h: each rank on its own clock
 };
 
-/// "perfetto", "chrome".
+/// Parses "perfetto" or "chrome".
 Result<ExportFormat> parse_export_format(std::string_view text);
 
-/// unavailable when `out` does not take all of it.
+/// Writes the timeline; returns unavailable if `out` fails.
 Result<void> export_profile(const LoadedProfile& profile, ExportFormat format, std::ostream& out);
 
-/// Writes `path`, or nothing at all: another file of that name stays until this one is whole.
-/// unavailable, with the system's reason, when it cannot be written.
+/// Writes the file `path` completely or not at all: an existing file stays until the new one is
+/// complete. Returns unavailable, with the system's reason, if it cannot be written.
 Result<void> export_profile_to(const LoadedProfile& profile, ExportFormat format,
                                const std::string& path);
 

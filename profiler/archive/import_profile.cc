@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSqliteMagic = "SQLite format 3";
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 
-/// A rank's trace, and the file that it is from.
+/// A rank's trace and the file that it comes from.
 struct FileTrace {
   std::string path;
   RankTrace trace;
@@ -112,13 +112,14 @@ class FileReader {
   std::vector<FileTrace> traces_;
 };
 
-/// Exports of Nsight do not say whose they are, nor do files of which each says that it is alone.
+/// Returns whether the file identifies its rank. Nsight's exports do not, and neither does a file
+/// that claims to be the only rank.
 bool says_whose_it_is(const FileTrace& each) {
   return each.trace.source != "nsight" && (each.trace.rank != 0 || each.trace.ranks != 1);
 }
 
-/// Files that do not say whose they are are numbered; a rank comes once, and all are of as many
-/// ranks.
+/// Numbers the files if none identifies its rank, and checks that each rank occurs once and all
+/// agree on the number of ranks.
 Result<void> settle_ranks(std::vector<FileTrace>& traces, std::vector<std::string>& notes) {
   if (traces.size() > 1 && std::ranges::none_of(traces, says_whose_it_is)) {
     for (std::size_t i = 0; i < traces.size(); ++i) {
@@ -151,18 +152,19 @@ Result<void> settle_ranks(std::vector<FileTrace>& traces, std::vector<std::strin
   return {};
 }
 
-/// What a task is, whenever it runs.
+/// The identity of a task, independent of when it runs.
 using TaskIdentity = std::tuple<std::string, std::optional<CollectiveKind>, std::int64_t>;
 
-/// From each task of `other` to the task of `common` that is the same work, the first to the first;
-/// nothing when they do other work.
+/// Maps each task of `other` to the task of `common` that is the same work, in order of occurrence;
+/// nothing if their work differs.
 std::optional<std::vector<std::int64_t>> matching(const StepStructure& common,
                                                   const StepStructure& other) {
   if (common.tasks.size() != other.tasks.size()) return std::nullopt;
   const auto identity = [](const StructureTask& task) {
     return TaskIdentity{task.name, task.collective, task.bytes};
   };
-  std::map<TaskIdentity, std::vector<std::int64_t>> places;  // the first one last
+  // Tasks by identity, the first one last.
+  std::map<TaskIdentity, std::vector<std::int64_t>> places;
   for (auto i = std::ssize(common.tasks) - 1; i >= 0; --i) {
     places[identity(common.tasks[static_cast<std::size_t>(i)])].push_back(i);
   }
@@ -180,12 +182,12 @@ void forget_tasks(RankTrace& trace) {
   for (TraceRecord& record : trace.records) record.task = kNoTask;
 }
 
-/// The first of them has the lowest rank's work.
+/// Returns the note on a rank whose work differs; the first trace has the lowest rank's work.
 std::string other_work_note(const RankTrace& trace, const std::string& why) {
   return "rank " + std::to_string(trace.rank) + " is no part of predictions: " + why;
 }
 
-/// The traces, configuration and structure of a profile that is there.
+/// Copies the traces, configuration and structure of an existing profile.
 Result<void> take_along(Store& store, const std::string& name, std::vector<FileTrace>& traces,
                         ProfileToSave& save) {
   const auto row = store.profile(name);
@@ -203,7 +205,7 @@ Result<void> take_along(Store& store, const std::string& name, std::vector<FileT
   return {};
 }
 
-/// Rows for the ranks of which there is no file; a file may claim any number of them.
+/// Adds rows for ranks without a file, up to a limit, since a file may claim any number of ranks.
 void add_missing(const std::vector<FileTrace>& traces, ProfileToSave& save) {
   constexpr std::int64_t kMostRows = 4096;
   const std::int64_t ranks = traces.front().trace.ranks;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Traces from elsewhere become a profile: metrics, bound and predictions for jobs that know nothing
-// of hocket. Not thread-safe.
+// Imports traces of other tools as a profile: metrics, bound and predictions for jobs that do not
+// use hocket. Not thread-safe.
 
 #include <string>
 #include <vector>
@@ -14,25 +14,25 @@
 namespace hocket {
 
 struct ImportRequest {
-  /// Each a timeline in the JSON trace event format (PyTorch's profiler, hocket), an SQLite export
-  /// of Nsight Systems, or a rank's trace file of hocket's own. One a rank, or several in one.
+  /// Timelines in the JSON trace event format (PyTorch's profiler, hocket), SQLite exports of
+  /// Nsight Systems, or hocket's own trace files of a rank. Each file has one rank or several.
   std::vector<std::string> paths;
-  std::string name = {};        ///< what the profile's name begins with
-  std::string step_range = {};  ///< as ChromeImportOptions has it
-  /// A profile of the store whose traces, configuration and structure the new one begins with:
-  /// `paths` are of its other ranks. Empty: none.
+  std::string name = {};        ///< prefix of the profile's name
+  std::string step_range = {};  ///< as in ChromeImportOptions
+  /// Profile in the store whose traces, configuration and structure the new one starts with;
+  /// `paths` are then its other ranks. Empty: none.
   std::string with = {};
 };
 
-/// Copies the traces beside the store in `store_path`; the files are not needed afterwards. What
-/// was left out of them, and what cannot be told from them, is in the notes of the row's detail.
-/// invalid_argument names the file that is no trace, or a rank that comes twice.
+/// Imports the traces and copies them beside the store in `store_path`; the files are not needed
+/// afterwards. The notes in the row's detail list data left out or not contained in the files.
+/// Returns invalid_argument that names a file that is no trace, or a rank that occurs twice.
 Result<ProfileRow> import_profile(Store& store, const std::string& store_path,
                                   const ImportRequest& request);
 
-/// The structure that all of `traces` share, by infer_structure(); sets their records' tasks. Of
-/// ranks that do other work than the lowest, and of all when it fails, the tasks are unknown, and
-/// `notes` says why. Empty when it fails.
+/// Returns the structure that all of `traces` share, by infer_structure(), and sets their records'
+/// tasks. Ranks whose work differs from the lowest rank's get unknown tasks, and `notes` says why.
+/// If the inference fails, all tasks are unknown and the result is empty.
 StepStructure infer_common_structure(std::vector<RankTrace>& traces,
                                      std::vector<std::string>& notes);
 

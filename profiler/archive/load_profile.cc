@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLatestNs = 9.2e18;
 
-/// A rank whose trace file could be opened.
+/// A rank whose trace file is open.
 struct OpenRank {
   const ProfileRank* row = nullptr;
   std::unique_ptr<TraceFileReader> reader;
@@ -26,7 +26,7 @@ std::string rank_text(std::int64_t rank) {
   return "rank " + std::to_string(rank);
 }
 
-/// Opens what can be opened; each rank that cannot is a note.
+/// Opens the trace files that can be opened, and notes the others.
 class Opener {
  public:
   explicit Opener(std::vector<std::string>& notes) : notes_(notes) {}
@@ -88,7 +88,7 @@ std::optional<TraceWindow> own_window(const OpenRank& rank, std::int64_t step) {
   return std::nullopt;
 }
 
-/// The inverse of ClockFit::to_reference_ns().
+/// Returns the inverse of ClockFit::to_reference_ns().
 std::int64_t from_reference_ns(const ClockFit& fit, std::int64_t reference_ns) {
   const double since = static_cast<double>(reference_ns - fit.reference_ns) - fit.offset_ns;
   const double own = since / (1 + fit.drift);
@@ -100,7 +100,7 @@ std::int64_t to_reference_ns(const ClockFit& fit, std::int64_t clock_ns) {
   return clock_ns + std::llround(fit.to_reference_ns(clock_ns, clock_ns));
 }
 
-/// "0 to 9, 12"
+/// Returns step ranges as text: "0 to 9, 12".
 std::string steps_text(const OpenRank& rank) {
   std::string text;
   std::optional<std::int64_t> first, last;
@@ -121,7 +121,7 @@ std::string steps_text(const OpenRank& rank) {
   return text.empty() ? "none" : text;
 }
 
-/// Where the iteration lies on each rank's clock.
+/// Returns the window of the iteration on each rank's clock.
 Result<std::vector<TraceWindow>> iteration_windows(const ProfileRow& row,
                                                    std::span<const OpenRank> ranks,
                                                    std::int64_t step,
@@ -203,7 +203,7 @@ Result<LoadedProfile> load_profile(const ProfileRow& row, const LoadOptions& opt
                               " is left out: " + trace.error().message);
       continue;
     }
-    // The row says whose it is: a file may have been copied from elsewhere.
+    // The row names the rank: a file may have been copied from elsewhere.
     trace->rank = ranks[i].row->rank;
     profile.traces.push_back(std::move(*trace));
     profile.fits.push_back(std::move(ranks[i].fit));

@@ -1,7 +1,7 @@
 #pragma once
 
-// A stored profile with what its trace files hold. What is missing or damaged becomes a note, so
-// that the rest can be used. Not thread-safe.
+// Loads a stored profile with its trace files. Missing or damaged files become notes, so that the
+// rest is usable. Not thread-safe.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -19,37 +19,38 @@
 
 namespace hocket {
 
-/// What to load; all of it unless something is set.
+/// Options of a load; by default everything is loaded.
 struct LoadOptions {
   std::optional<std::int64_t> rank = {};
-  /// The records of this step's iteration alone: of the lowest rank's window, and what ran on the
-  /// others at that time.
+  /// Loads only this step's iteration: the records in the lowest rank's window, and those of the
+  /// other ranks in the same time.
   std::optional<std::int64_t> step = {};
 };
 
 struct LoadedProfile {
   ProfileRow row;
-  std::vector<RankTrace> traces;  ///< by rank, with a record or without; at least one
-  std::vector<ClockFit> fits;     ///< in the same order
-  /// With LoadOptions::step: where the iteration lies on each rank's clock, in the same order.
+  std::vector<RankTrace> traces;  ///< by rank, including traces without records; at least one
+  std::vector<ClockFit> fits;     ///< in the order of traces
+  /// With LoadOptions::step: the iteration's window on each rank's clock, in the order of traces.
   std::vector<TraceWindow> windows = {};
   std::optional<StepStructure> structure = {};
-  /// For people: whose trace is missing, cut off or damaged.
+  /// Messages for people: traces that are missing, cut off or damaged.
   std::vector<std::string> notes = {};
 };
 
-/// not_found when no trace can be read, or the rank or the iteration is not in the profile; the
-/// message says what there is.
+/// Loads a profile. Returns not_found if no trace can be read, or the rank or the iteration is not
+/// in the profile; the message lists the available ones.
 Result<LoadedProfile> load_profile(const ProfileRow& row, const LoadOptions& options = {});
 
-/// `{"profile":…,"notes":[…],"ranks":[{"rank":…,"host":…,"clock_fit":{…},"window":{…},
+/// Returns `{"profile":…,"notes":[…],"ranks":[{"rank":…,"host":…,"clock_fit":{…},"window":{…},
 /// "records":[…]},…]}`; a record has its name as text.
 nlohmann::json to_json(const LoadedProfile& profile);
 
-/// The notes in the row's detail: what was said when it was made.
+/// Returns the notes in the row's detail, written when the profile was made.
 std::vector<std::string> notes_of(const ProfileRow& row);
 
-/// The step whose iteration is nearest to the median of the lowest rank's, the earliest of several.
+/// Returns the step whose iteration is closest to the lowest rank's median; of several, the
+/// earliest.
 std::optional<std::int64_t> typical_step(std::span<const ProfileIteration> iterations);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
 #pragma once
 
-// How well a profile predicts: the simulator on the configuration that was measured. Pure.
+// Checks a profile's predictions: simulates the measured configuration and compares. Pure.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,19 +12,19 @@
 namespace hocket {
 
 struct PredictionCheck {
-  double measured_ns = 0, predicted_ns = 0;  ///< an iteration
-  /// Of the prediction, as a share of what was measured; above 0 when it is too long.
+  double measured_ns = 0, predicted_ns = 0;  ///< time of an iteration
+  /// Returns the relative error of the prediction; positive if it is too long.
   double error() const { return measured_ns > 0 ? predicted_ns / measured_ns - 1 : 0; }
 };
 
-/// `{"measured_ns":…,"predicted_ns":…,"error":…}`
+/// Returns `{"measured_ns":…,"predicted_ns":…,"error":…}`.
 nlohmann::json to_json(const PredictionCheck& check);
 
-/// Simulates the calibrated step as it was measured.
+/// Simulates the calibrated step in the measured configuration.
 Result<PredictionCheck> check_prediction(const CalibratedProfile& profile);
 
-/// Why a prediction of `config` is a guess, for people: its largest parts are more than twice as
-/// large as any that was measured, or less than half as large. Nothing when they are not.
+/// Returns why a prediction of `config` extrapolates, for people: its largest parts are more than
+/// twice the largest measured part, or less than half of it. Returns nothing otherwise.
 std::optional<std::string> extrapolation(const Calibration& calibration,
                                          const ScheduleConfig& config);
 

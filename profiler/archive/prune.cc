@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kDayNs = 24LL * 3600 * 1'000'000'000;
 
-/// 0 of what is no file.
+/// Returns the size of a regular file; 0 for anything else.
 std::int64_t file_bytes(const std::string& path) {
   std::error_code error;
   if (path.empty() || !fs::is_regular_file(path, error)) return 0;
@@ -32,14 +32,14 @@ std::string age_text(std::int64_t age_ns) {
   return "it is " + std::to_string(age_ns / kDayNs) + " days old";
 }
 
-/// Whether the file is of the profile alone, as store/profile_folder.h lays it out. A row may name
-/// any file, and only what hocket wrote is hocket's to remove.
+/// Returns whether the file belongs to this profile alone, by the layout of store/profile_folder.h.
+/// A row may name any file, and hocket may remove only its own.
 bool is_own_trace(const fs::path& path, const std::string& profile) {
   const fs::path folder = path.parent_path();
   return folder.filename() == profile && folder.parent_path().extension() == ".profiles";
 }
 
-/// The reason why it could not be removed; "" when it is gone.
+/// Removes a trace file. Returns why it failed; "" if the file is gone.
 std::string remove_trace(const std::string& path) {
   std::error_code error;
   const auto status = fs::symlink_status(path, error);
@@ -51,7 +51,7 @@ std::string remove_trace(const std::string& path) {
   return {};
 }
 
-/// What prune_profiles() does to one profile's files; the reason why some are left, or "".
+/// Removes one profile's files, as prune_profiles() describes; returns why some are left, or "".
 std::string remove_files(const std::string& store_path, const ProfileRow& row, Pruned& pruned) {
   std::string problem;
   for (const ProfileRank& rank : row.ranks) {
@@ -69,7 +69,7 @@ std::string remove_files(const std::string& store_path, const ProfileRow& row, P
     }
   }
   if (!problem.empty()) return problem;
-  // And what a writer that was killed left beside them.
+  // Also removes files that a killed writer left beside them.
   const auto folder = remove_profile_folder(store_path, row.name);
   return folder ? "" : folder.error().message;
 }
@@ -138,9 +138,10 @@ Result<Pruned> prune_profiles(Store& store, const std::string& store_path,
   Pruned pruned;
   for (const PruneDecision& decision : decisions) {
     const auto row = store.profile(std::to_string(decision.profile.id));
-    if (!row && row.error().code == ErrorCode::not_found) continue;  // somebody else was faster
+    // Another process removed it first.
+    if (!row && row.error().code == ErrorCode::not_found) continue;
     if (!row) return failure(row.error());
-    // Somebody may have marked it since.
+    // Another process may have marked it as kept since.
     if (row->kept) continue;
     const std::string problem = remove_files(store_path, *row, pruned);
     if (!problem.empty()) {

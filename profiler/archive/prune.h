@@ -1,7 +1,8 @@
 #pragma once
 
-// Which profiles go, so that they do not fill the disk, and their removal: trace files first, then
-// the rows, so that what is interrupted can be repeated. The decision is pure.
+// Decides which profiles to remove to save disk space, and removes them: trace files first, then
+// the rows, so that an interrupted removal can be repeated. The decision is pure; removal is for
+// one thread.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -15,46 +16,48 @@
 
 namespace hocket {
 
-/// A profile goes when any of these says so. The newest count first.
+/// Conditions for removal, checked from the newest profile on; a profile is removed if any holds.
 struct PruneRule {
-  std::optional<std::int64_t> newest = {};         ///< so many stay
-  std::optional<std::int64_t> older_than_ns = {};  ///< what is older goes
-  std::optional<std::int64_t> total_bytes = {};    ///< the traces of what stays are no larger
+  std::optional<std::int64_t> newest = {};         ///< number of newest profiles that stay
+  std::optional<std::int64_t> older_than_ns = {};  ///< age above which profiles are removed
+  std::optional<std::int64_t> total_bytes = {};    ///< limit on the bytes of the remaining traces
 };
 
 struct PruneCandidate {
   std::int64_t id = 0;
   std::string name = {};
   std::int64_t created_at_ns = 0;
-  std::int64_t bytes = 0;  ///< of its trace files
-  bool kept = false;       ///< stays, whatever the rule; its bytes count all the same
+  std::int64_t bytes = 0;  ///< bytes of its trace files
+  bool kept = false;       ///< stays under any rule; its bytes count
 };
 
 struct PruneDecision {
   PruneCandidate profile;
-  std::string reason;  ///< "3 newer ones are kept", …
+  std::string reason;  ///< "3 newer ones stay", …
 };
 
-/// Those that go, the oldest first. `candidates` in any order. Once the bytes do not suffice for a
-/// profile, what is older goes, too. Kept profiles do not count for `newest`.
+/// Returns the profiles to remove, the oldest first. `candidates` may be in any order. Once a
+/// profile does not fit into the bytes, older ones are removed, too. Kept profiles do not count for
+/// `newest`.
 std::vector<PruneDecision> decide_prune(std::span<const PruneCandidate> candidates,
                                         const PruneRule& rule, std::int64_t now_unix_ns);
 
-/// What the store holds; a trace file that is not there has no bytes.
+/// Returns the store's profiles; a missing trace file counts 0 bytes.
 Result<std::vector<PruneCandidate>> prune_candidates(Store& store);
 
 struct Pruned {
   std::vector<PruneDecision> removed;
   std::int64_t freed_bytes = 0;
-  /// For people: files and rows that could not be removed; such a profile is not in `removed`.
+  /// Messages for people: files and rows that could not be removed. Their profiles are not in
+  /// `removed`.
   std::vector<std::string> notes = {};
 };
 
 nlohmann::json to_json(const Pruned& pruned);
 
-/// Removes them. A file that is gone is fine, and so is a profile; a file that cannot be removed
-/// keeps its profile. A trace that is not in the folder of its profile is left, with a note.
-/// unavailable when the store fails.
+/// Removes the profiles. Missing files and profiles are no error. A profile stays if one of its
+/// files cannot be removed. A trace outside its profile's folder is left, with a note. Returns
+/// unavailable if the store fails.
 Result<Pruned> prune_profiles(Store& store, const std::string& store_path,
                               std::span<const PruneDecision> decisions);
 

@@ -137,7 +137,7 @@ class Saving {
     }
   }
 
-  /// T*, where the step is known.
+  /// Returns T* if the step is known.
   std::optional<double> bound_ns(const std::vector<RankTrace>& traces,
                                  const std::vector<ClockFit>& fits) {
     if (profile_.structure.tasks.empty() || traces.empty()) return std::nullopt;

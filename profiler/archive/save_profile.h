@@ -1,7 +1,7 @@
 #pragma once
 
-// From what the ranks of a job have recorded to a profile in the store: trace files, clocks that
-// are fitted to one another, metrics, and the catalogue's rows. Any thread.
+// Saves the recordings of a job's ranks as a profile in the store: trace files, fitted clocks,
+// metrics, and the catalogue's rows. Any thread.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -19,37 +19,37 @@
 
 namespace hocket {
 
-/// A rank's trace, and where its file is.
+/// A rank's trace and the path of its file.
 struct RankToSave {
   RankTrace trace;
-  /// Absolute. Empty: the trace is written to the profile's folder.
+  /// Absolute path; empty: save_profile() writes the trace to the profile's folder.
   std::string trace_path = {};
-  /// What exchange_clocks() gave for it, if anything.
+  /// Result of exchange_clocks() for the rank, if it ran.
   std::vector<ClockRound> rounds = {};
 };
 
-/// A rank without a trace, and why there is none.
+/// A rank without a trace, and the reason.
 struct MissingRank {
   std::int64_t rank = 0;
   std::string reason;
 };
 
 struct ProfileToSave {
-  ProfileFolder folder;           ///< of create_profile_folder()
-  std::vector<RankToSave> ranks;  ///< of distinct ranks
+  ProfileFolder folder;           ///< from create_profile_folder()
+  std::vector<RankToSave> ranks;  ///< distinct ranks
   std::vector<MissingRank> missing = {};
-  StepStructure structure = {};  ///< without tasks: unknown
+  StepStructure structure = {};  ///< unknown if it has no tasks
   nlohmann::json config = nlohmann::json::object();
   std::optional<std::int64_t> topology_id = {}, workload_id = {};
   std::optional<ProfileOverhead> overhead = {};
-  /// Else to be known of it, for people; what save_profile() has to say is added.
+  /// Messages for people; save_profile() adds its own.
   std::vector<std::string> notes = {};
 };
 
-/// Writes what `profile` is made of. A trace that cannot be written is a rank with an empty path,
-/// and a figure that cannot be computed is left out; the profile's detail says why. When the rows
-/// cannot be added, the error: the trace files that were written here are removed again, and the
-/// folder if it is empty then.
+/// Writes the profile. A trace that cannot be written becomes a rank with an empty path, and a
+/// metric that cannot be computed is left out; the profile's detail says why. Returns an error if
+/// the rows cannot be added, and removes the trace files written here and the folder if it is then
+/// empty.
 Result<ProfileRow> save_profile(Store& store, const std::string& store_path, ProfileToSave profile);
 
 }  // namespace hocket

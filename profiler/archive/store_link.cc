@@ -18,7 +18,7 @@ class StoreLink final : public DaemonLink {
  public:
   explicit StoreLink(StoreLinkOptions options) : options_(std::move(options)) {}
 
-  /// May throw.
+  /// Starts the thread; may throw.
   void start() {
     thread_ = options_.start_thread([this] { run(); });
   }
@@ -56,7 +56,7 @@ class StoreLink final : public DaemonLink {
     } while (pause());
   }
 
-  /// False at once when the link is to end.
+  /// Waits for the interval; returns false at once when the link ends.
   bool pause() {
     std::unique_lock lock(mutex_);
     return !changed_.wait_for(lock, std::chrono::nanoseconds(options_.interval_ns),
@@ -79,7 +79,7 @@ class StoreLink final : public DaemonLink {
       if (!*request) break;
       pass_on(**request);
     }
-    // What was taken has changed the store, so this is looked at once more.
+    // Requests taken here change the store, so it is checked once more.
     seen_ = *count;
     return {};
   }
@@ -95,7 +95,7 @@ class StoreLink final : public DaemonLink {
   }
 
   const StoreLinkOptions options_;
-  // Of thread_ alone:
+  // Used only by thread_:
   std::unique_ptr<Store> store_;
   std::optional<std::int64_t> seen_;
   bool is_away_ = false;

@@ -1,8 +1,8 @@
 #pragma once
 
-// A job's link to a store in place of a daemon (tuner/client/link/daemon_link.h): it brings
-// requests for profiles, and nothing else. A thread of its own asks once a second, and not at all
-// while the store has not changed. A store that cannot be used costs the job nothing. Thread-safe.
+// Links a job to a store without a daemon (tuner/client/link/daemon_link.h). It delivers requests
+// for profiles only. Its own thread checks once a second, and reads requests only if the store has
+// changed. An unusable store does not disturb the job. Thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -17,27 +17,28 @@
 
 namespace hocket {
 
-/// A request that nobody has taken for so long was for a job of before.
+/// Age above which a request is ignored: it was meant for an earlier job.
 inline constexpr std::int64_t kMaxRequestAgeNs = 300'000'000'000;
 
 struct StoreLinkOptions {
-  /// Opens the store, again after each failure; on the link's thread.
+  /// Opens the store, again after each failure; called on the link's thread.
   std::function<Result<std::unique_ptr<Store>>()> open;
   std::string job_id, job_name = {};
-  /// Told once an outage that requests cannot be read, and of those that are out of range; on the
+  /// Called once per outage in which requests cannot be read, and for requests out of range; on the
   /// link's thread.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   std::int64_t interval_ns = 1'000'000'000;
-  /// May throw std::system_error.
+  /// Starts the thread. May throw std::system_error.
   std::function<std::thread(std::function<void()>)> start_thread = [](auto work) {
     return std::thread(std::move(work));
   };
 };
 
-/// Null, with a warning, when its thread cannot be started: the job goes on without.
+/// Opens a link. Returns null, with a warning, if its thread cannot be started: the job runs
+/// without it.
 std::unique_ptr<DaemonLink> open_store_link(StoreLinkOptions options);
 
-/// The store in the file `path`, for `open`: a call waits for another process a moment only.
+/// Opens the store in the file `path`, for `open`: a call waits only briefly for another process.
 Result<std::unique_ptr<Store>> open_for_requests(const std::string& path);
 
 }  // namespace hocket

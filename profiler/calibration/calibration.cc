@@ -15,18 +15,19 @@
 namespace hocket {
 namespace {
 
-/// A task counts as beside communication, or as alone, when this share of it was.
+/// Share of a task's time beside communication from which the task counts as overlapped; the same
+/// share without communication counts it as alone.
 constexpr double kMostly = 0.8;
-/// Below, compute times are taken as exact, and ranks as equally fast.
+/// Thresholds below which compute times count as exact and ranks as equally fast.
 constexpr double kLeastScatter = 0.005, kLeastRankScale = 0.01;
 
-/// The lowest rank's place.
+/// Returns the index of the lowest rank's trace.
 std::size_t reference_of(std::span<const RankTrace> traces) {
   const auto lowest = std::ranges::min_element(traces, {}, &RankTrace::rank);
   return static_cast<std::size_t>(lowest - traces.begin());
 }
 
-/// Transfer times by sequence, where ranks can be compared.
+/// Returns transfer times by sequence number; empty where ranks cannot be compared.
 std::map<std::int64_t, double> transfers_of(std::span<const RankTrace> traces,
                                             std::span<const ClockFit> fits) {
   std::map<std::int64_t, double> transfers;
@@ -37,7 +38,7 @@ std::map<std::int64_t, double> transfers_of(std::span<const RankTrace> traces,
   return transfers;
 }
 
-/// How many parts are under way, as it changes.
+/// The number of parts that share the link, as a function of time.
 class LinkUse {
  public:
   explicit LinkUse(const RankTrace& trace) {
@@ -47,7 +48,7 @@ class LinkUse {
       ++changes[record.begin_ns];
       --changes[record.end_ns];
     }
-    // time · share, summed up to each change
+    // Integral of each part's share of the link, up to each change.
     std::int64_t from_ns = 0;
     double sum = 0;
     int parts = 0;
@@ -59,7 +60,7 @@ class LinkUse {
     }
   }
 
-  /// What [begin, end), inside a part, would have taken with the link to itself.
+  /// Returns the time that [begin, end), a range within a part, would take with the link to itself.
   double alone_ns(std::int64_t begin_ns, std::int64_t end_ns) const {
     return sum_at(end_ns) - sum_at(begin_ns);
   }
@@ -81,7 +82,7 @@ class LinkUse {
   std::vector<Step> steps_;
 };
 
-/// The steps of one rank, as describe_step() reads them.
+/// Collects the whole steps of one rank in the form that describe_step() reads.
 class WholeSteps {
  public:
   WholeSteps(const StepStructure& structure, const RankTrace& trace,
@@ -97,7 +98,7 @@ class WholeSteps {
 
   Result<std::vector<ProfiledStep>> find() const {
     std::map<std::int64_t, Step> steps;
-    // Of the first step something may have run before the trace began.
+    // Skips the first step: work of it may have run before the trace began.
     for (std::size_t i = 1; i + 1 < trace_.step_starts.size(); ++i)
       steps.emplace(trace_.step_starts[i].step, empty_step());
     for (const TraceRecord& record : trace_.records) {
@@ -148,7 +149,7 @@ class WholeSteps {
     step.traced_bytes[index] += record.bytes;
     const auto transfer = transfers_.find(record.sequence);
     const std::int64_t wall_ns = record.end_ns - record.begin_ns;
-    double share = 1;  // of the link, on average
+    double share = 1;  // the part's average share of the link
     if (wall_ns > 0) {
       share = link_.alone_ns(record.begin_ns, record.end_ns) / static_cast<double>(wall_ns);
     }
@@ -187,8 +188,8 @@ double numbers_median(std::vector<double> values, double otherwise) {
   return values.empty() ? otherwise : median(std::move(values));
 }
 
-/// What computation beside communication takes longer, from tasks that ran both ways; nothing when
-/// no task did.
+/// Returns by how much communication slows computation, from tasks that ran both beside it and
+/// alone; nothing if there is no such task.
 std::optional<double> slowdown_of(const std::vector<ProfiledStep>& steps) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < steps.front().tasks.size(); ++i) {
@@ -208,7 +209,7 @@ std::optional<double> slowdown_of(const std::vector<ProfiledStep>& steps) {
   return std::max(median(std::move(ratios)), 0.0);
 }
 
-/// Durations as they would be without communication beside them.
+/// Scales durations down to their values without communication beside them.
 void take_slowdown_out(const std::vector<ProfiledStep>& steps, double slowdown,
                        StepDescription& description) {
   for (std::size_t i = 0; i < description.tasks.size(); ++i) {
@@ -222,13 +223,14 @@ void take_slowdown_out(const std::vector<ProfiledStep>& steps, double slowdown,
                        static_cast<double>(measured.duration_ns));
     }
     const double share = numbers_median(std::move(shares), 0);
-    // Of d, the share s was slowed by 1 + γ.
+    // The share s of a duration d ran slower by the factor 1 + γ.
     const double kept = 1 - share + share / (1 + slowdown);
     task.duration_ns = std::llround(static_cast<double>(task.duration_ns) * kept);
   }
 }
 
-/// Sigma of the logarithm of compute times around each task's median, by the median distance.
+/// Returns the sigma of the logarithm of compute times around each task's median, estimated from
+/// the median distance.
 double scatter_of(const std::vector<ProfiledStep>& steps) {
   std::vector<double> distances;
   for (std::size_t i = 0; i < steps.front().tasks.size(); ++i) {
@@ -246,7 +248,7 @@ double scatter_of(const std::vector<ProfiledStep>& steps) {
   return numbers_median(std::move(distances), 0) / kNormalMedianDistance;
 }
 
-/// By how much longer than the reference's a rank's tasks take.
+/// Returns by how much a rank's tasks take longer than the reference's, as a ratio.
 double rank_scale(const std::vector<ProfiledStep>& reference,
                   const std::vector<ProfiledStep>& other) {
   const auto compute_of = [](const std::vector<ProfiledStep>& steps) {
@@ -262,8 +264,8 @@ double rank_scale(const std::vector<ProfiledStep>& reference,
   return mine > 0 && theirs > 0 ? theirs / mine : 1;
 }
 
-/// The link over which a ring all-reduce has the cost of `step`'s parts: it sends 2(n−1) messages
-/// of 1/n of the bytes one after the other.
+/// Returns the link over which a ring all-reduce costs as much as `step`'s parts. The ring sends
+/// 2(n−1) messages of 1/n of the bytes, one after the other.
 std::optional<LinkSpec> link_of(const StepDescription& step) {
   const PartCost& cost = step.collective;
   if (step.ranks < 2 || cost.beta_ns_per_byte <= 0) return std::nullopt;

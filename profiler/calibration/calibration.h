@@ -1,13 +1,13 @@
 #pragma once
 
-// From a profile to a step description, which the simulator predicts other configurations from.
-// Pure.
+// Fits a step description to a profile; the simulator predicts other configurations from it. Pure.
 //
-// Compute times are medians over the steps, and their scatter the jitter. What a part costs, alpha
-// and beta, is fitted to transfer times (Theil and Sen's robust line, as describe_step() has it):
-// to those from the last rank's arrival on where the clocks can be compared, else to those on the
-// rank. Parts that shared the link are counted for their share of it. gamma, the slow-down of
-// computation beside communication, comes from tasks that ran beside a part in some steps and alone
+// Compute times are medians over the steps; their scatter becomes the jitter. The cost of a part,
+// alpha and beta, is fitted to transfer times with Theil and Sen's robust line, as in
+// describe_step(). Where clocks can be compared, a transfer counts from the last rank's arrival;
+// otherwise it is the duration on the rank. Parts that shared the link count with their share of
+// it. gamma, the slow-down of computation beside communication, comes from tasks that ran beside a
+// part in some steps and alone in others.
 // in others.
 
 #include <cstdint>
@@ -26,22 +26,22 @@
 namespace hocket {
 
 struct Calibration {
-  /// Of the measured job: as many ranks, and the cost of a part as it was with those.
+  /// The measured job's step, with its number of ranks and the cost of a part among them.
   StepDescription step;
-  /// The links of the tiers that the parts went over, as a ring over all ranks uses them, to
-  /// predict other numbers of ranks: within a host, between hosts. Absent where nothing went.
+  /// Links of the tiers that the parts went over, within a host and between hosts, as a ring over
+  /// all ranks uses them. They predict other numbers of ranks. Absent for a tier without traffic.
   std::optional<LinkSpec> host_link = {}, network_link = {};
   double measured_iteration_ns = 0;  ///< median |W| of rank 0
-  std::int64_t steps = 0;            ///< whole ones that it was fitted to
-  /// The smallest and the largest part that the cost of parts was fitted to; 0 when there was none.
+  std::int64_t steps = 0;            ///< number of whole steps in the fit
+  /// Smallest and largest part in the fit of the part cost; 0 if there was none.
   std::int64_t least_part_bytes = 0, most_part_bytes = 0;
-  /// For people: what could not be fitted, and what stands in its place.
+  /// Messages for people: what could not be fitted and the value used instead.
   std::vector<std::string> notes = {};
 };
 
-/// Traces and fits in the same order, of one job. The description is of the lowest rank's step; the
-/// other ranks' compute times are its rank_compute_scale. invalid_argument when no step is whole or
-/// the records do not fit the structure.
+/// Calibrates one job's traces; `fits` are in the same order. The description is that of the lowest
+/// rank's step; the other ranks' compute times become its rank_compute_scale. Returns
+/// invalid_argument if no step is whole or the records do not match the structure.
 Result<Calibration> calibrate(const StepStructure& structure, std::span<const RankTrace> traces,
                               std::span<const ClockFit> fits);
 

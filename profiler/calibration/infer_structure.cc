@@ -10,10 +10,10 @@
 namespace hocket {
 namespace {
 
-/// What of a record is the same in every step.
+/// The properties of a step's records that are the same in every step.
 using Signature = std::vector<std::tuple<TraceKind, std::int32_t, std::uint32_t, std::int64_t>>;
 
-/// A step's work, as places in RankTrace::records, by begin.
+/// A step's work, as indices in RankTrace::records, sorted by begin.
 struct StepWork {
   std::vector<std::size_t> records;
   Signature signature;
@@ -24,7 +24,7 @@ bool is_work(const TraceRecord& record) {
          record.kind == TraceKind::copy;
 }
 
-/// Records that name no step are of that in whose window they begin.
+/// Assigns records without a step to the step in whose window they begin.
 void find_steps(RankTrace& trace) {
   auto start = trace.step_starts.begin();
   for (TraceRecord& record : trace.records) {
@@ -34,8 +34,8 @@ void find_steps(RankTrace& trace) {
   }
 }
 
-/// By step, those that a later one follows. Streams may start work in another order than the step
-/// before, so a step is ordered by lane, and then by begin.
+/// Returns the work of each step that a later one follows. It is ordered by lane and then by begin,
+/// since streams may start work in another order in each step.
 std::map<std::int64_t, StepWork> work_of(const RankTrace& trace) {
   std::map<std::int64_t, StepWork> steps;
   for (std::size_t i = 0; i + 1 < trace.step_starts.size(); ++i) steps[trace.step_starts[i].step];
@@ -55,7 +55,7 @@ std::map<std::int64_t, StepWork> work_of(const RankTrace& trace) {
   return steps;
 }
 
-/// The signature that most steps have, and how many.
+/// Returns the signature that most steps have, and how many have it.
 std::pair<Signature, std::int64_t> most_common(const std::map<std::int64_t, StepWork>& steps) {
   std::map<Signature, std::int64_t> counts;
   for (const auto& [number, step] : steps) ++counts[step.signature];
@@ -64,14 +64,14 @@ std::pair<Signature, std::int64_t> most_common(const std::map<std::int64_t, Step
   return {most->first, most->second};
 }
 
-/// Numbers the tasks of the steps with the signature: by lane as the first of them, so that task i
-/// is the same work in all. Returns the steps, each with its records by task.
+/// Numbers the tasks of the steps with the signature, by lane in the first step's order, so that
+/// task i is the same work in every step. Returns the steps, each with its records by task.
 std::vector<std::vector<std::size_t>> number_tasks(RankTrace& trace,
                                                    const std::map<std::int64_t, StepWork>& steps,
                                                    const Signature& signature) {
   using Lane = std::pair<TraceKind, std::int32_t>;
   std::vector<std::vector<std::size_t>> numbered;
-  std::map<Lane, std::vector<std::int64_t>> task_of;  // by lane, in the order of begin
+  std::map<Lane, std::vector<std::int64_t>> task_of;  // indices by lane, in the order of begin
   for (const auto& [number, step] : steps) {
     if (step.signature != signature) continue;
     const bool is_first = numbered.empty();
@@ -92,8 +92,8 @@ std::vector<std::vector<std::size_t>> number_tasks(RankTrace& trace,
 
 constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min();
 
-/// Which compute tasks a collective stands between. Places count tasks from the step's first on;
-/// those of the next step are beyond its last.
+/// The compute tasks between which a collective runs. Numbers count tasks from the step's first;
+/// those of the next step lie beyond its last.
 struct Neighbours {
   std::int64_t before = kNowhere, after = kNowhere;
 };
@@ -118,13 +118,14 @@ class Dependencies {
     std::ranges::stable_sort(compute_, {}, &Work::begin_ns);
   }
 
-  /// Of the collective that is task `task`: what holds in all steps.
+  /// Returns the neighbours of collective `task` that hold in all steps.
   Neighbours of(std::int64_t task) const {
     Neighbours all;
     for (const Work& work : collectives_) {
       if (work.place % tasks_ != task) continue;
       const std::int64_t step = work.place / tasks_ * tasks_;
-      // It may have waited for longer than it had to, but never for less: the least is the truth.
+      // A collective may start later than its dependencies allow, but never earlier: the minimum
+      // over the steps is right.
       const auto ended = std::ranges::upper_bound(by_end_, work.begin_ns, {}, &Work::end_ns);
       if (ended != by_end_.begin()) {
         const std::int64_t place = std::prev(ended)->place - step;
@@ -147,7 +148,7 @@ class Dependencies {
 StepStructure structure_of(const RankTrace& trace,
                            const std::vector<std::vector<std::size_t>>& steps) {
   StepStructure structure;
-  std::map<std::int32_t, std::uint32_t> lanes;  // a chain each
+  std::map<std::int32_t, std::uint32_t> lanes;  // one chain for each lane
   for (const std::size_t i : steps.front()) {
     const TraceRecord& record = trace.records[i];
     StructureTask task;

@@ -17,7 +17,7 @@
 namespace hocket {
 namespace {
 
-/// Computation that stands still beside communication would be slowed without end.
+/// Largest lost share of computation beside communication; at 1 the slow-down would be infinite.
 constexpr double kMaxLostShare = 0.95;
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
@@ -26,7 +26,7 @@ struct Weighted {
   double weight = 1;
 };
 
-/// The middle of the values that have half of the weight on each side; 0 of none.
+/// Returns the weighted median; 0 without values.
 double weighted_median(std::vector<Weighted> values) {
   std::erase_if(values, [](const Weighted& v) { return v.weight <= 0; });
   if (values.empty()) return 0;
@@ -43,7 +43,7 @@ double weighted_median(std::vector<Weighted> values) {
   return values.back().value;
 }
 
-/// Data numbered anew, in the order of their first access.
+/// Renumbers data in the order of their first access.
 void renumber_data(std::vector<ProfiledTask>& tasks) {
   std::unordered_map<std::uint32_t, std::uint32_t> numbers;
   for (ProfiledTask& task : tasks) {
@@ -95,8 +95,8 @@ std::int64_t beside_ns(const ProfiledStep& step) {
   return sum;
 }
 
-/// Of each task, over `steps`; 0 for collectives. Scaled so that they add up to the median step,
-/// since a median of each alone leaves out what rare delays add.
+/// Returns each task's median duration over `steps`; 0 for collectives. Scales them to add up to
+/// the median step: a median of each task alone omits what rare delays add.
 std::vector<double> median_durations(const std::vector<const ProfiledStep*>& steps) {
   std::vector<double> durations;
   double sum = 0;
@@ -118,8 +118,8 @@ std::vector<double> median_durations(const std::vector<const ProfiledStep*>& ste
   return durations;
 }
 
-/// From how much longer tasks took than `undisturbed_ns`. What rare delays add counts, so the sum
-/// over a step is looked at, not single tasks.
+/// Fits the slow-down to the excess of tasks over `undisturbed_ns`. It compares sums over a step
+/// instead of single tasks, so that rare delays count.
 double fit_slowdown(const std::vector<const ProfiledStep*>& overlapped,
                     const std::vector<double>& undisturbed_ns) {
   std::vector<Weighted> lost_shares;
@@ -137,15 +137,16 @@ double fit_slowdown(const std::vector<const ProfiledStep*>& overlapped,
   return lost / (1 - lost);
 }
 
-/// What an all-reduce of as many bytes would have taken, of which a reduce-scatter and an
-/// all-gather are half each (StepDescription::collective).
+/// Returns the time that an all-reduce of as many bytes would take; a reduce-scatter and an
+/// all-gather count as half of one each (StepDescription::collective).
 double all_reduce_ns(const ProfiledPart& part) {
   const bool is_half =
       part.kind == CollectiveKind::reduce_scatter || part.kind == CollectiveKind::all_gather;
   return static_cast<double>(part.duration_ns) * (is_half ? 2 : 1);
 }
 
-/// Parts of one size: the median over the steps of a step's mean, in which rare delays count.
+/// Parts of one size. The duration is the median over the steps of a step's mean, so that rare
+/// delays count.
 struct SizedParts {
   double bytes = 0, duration_ns = 0, parts = 0;
 };
@@ -173,7 +174,7 @@ std::vector<SizedParts> parts_by_size(const std::vector<const ProfiledStep*>& st
   return sizes;
 }
 
-/// What a part of an all-reduce costs in `group`; nothing when there are no parts.
+/// Fits the cost of an all-reduce part in `group`; all zero without parts.
 PartCost fit_part_cost(const std::vector<const ProfiledStep*>& steps, CollectiveGroup group) {
   const std::vector<SizedParts> sizes = parts_by_size(steps, group);
   std::vector<Weighted> slopes, intercepts;
@@ -201,7 +202,7 @@ PartCost fit_part_cost(const std::vector<const ProfiledStep*>& steps, Collective
   return {weighted_median(std::move(intercepts)), 0, 0};
 }
 
-/// Gives each name once: those that come again get a number.
+/// Makes names unique: repeated ones get a number.
 class UniqueNames {
  public:
   std::string next(const std::string& name) {
@@ -316,7 +317,7 @@ Result<StepDescription> describe_step(std::span<const ProfiledStep> steps) {
   auto durations_ns = median_durations(serial.empty() ? overlapped : serial);
   if (!serial.empty() && !overlapped.empty()) {
     description.compute_slowdown = fit_slowdown(overlapped, durations_ns);
-    // Communication does not speed computation up: something else disturbed the serial steps.
+    // Communication does not speed up computation: something else disturbed the serial steps.
     if (description.compute_slowdown == 0) durations_ns = median_durations(overlapped);
   }
   for (std::size_t i = 0; i < durations_ns.size(); ++i)
@@ -333,7 +334,7 @@ Result<StepDescription> with_piece_costs(StepDescription step, const ScheduleCon
   if (!measured) return measured;
   const auto partitioned = partition_step(step, config);
   if (!partitioned) return failure(partitioned.error());
-  // Not by name: pieces of tasks that share one are numbered otherwise.
+  // Names are not compared: pieces of tasks with equal names are numbered differently.
   const auto same = [](const StepTask& a, const StepTask& b) {
     return a.collective == b.collective && a.bytes == b.bytes && a.priority == b.priority &&
            a.accesses.size() == b.accesses.size();

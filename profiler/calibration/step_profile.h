@@ -1,14 +1,14 @@
 #pragma once
 
-// From some profiled steps to a step description: what a job submits, how long its tasks take, what
-// its communication costs and how much that slows its computation.
+// Derives a step description from profiled steps: the submitted tasks, their durations, the cost of
+// communication and its slow-down of computation.
 //
 //   StepProfile profile;
 //   Scheduler scheduler(config, executor, {.trace = &profile, .observer = &profile, …});
 //   … some steps, scheduler.synchronize() …
 //   auto description = describe_step(profile.steps(1));
 //
-// A StepProfile is thread-safe as PlanObserver and TraceSink ask for; the functions are pure.
+// A StepProfile is thread-safe as PlanObserver and TraceSink require; the functions are pure.
 
 #include <cstdint>
 #include <mutex>
@@ -29,18 +29,18 @@ namespace hocket {
 struct ProfiledTask {
   std::string name;
   std::uint32_t priority = 0;
-  /// Data are numbered by the profile, from 0, in the order in which the step names them.
+  /// Data are numbered from 0 in the order in which the step names them.
   std::vector<Access> accesses;
   bool is_collective = false;
-  std::int64_t bytes = 0;                            ///< of a collective
-  std::int64_t duration_ns = 0;                      ///< of a compute task
-  std::int64_t beside_ns = 0;                        ///< of that, while a part was on a channel
-  CollectiveKind kind = CollectiveKind::all_reduce;  ///< of a collective
+  std::int64_t bytes = 0;                            ///< collectives only
+  std::int64_t duration_ns = 0;                      ///< compute tasks only
+  std::int64_t beside_ns = 0;                        ///< time of it with a part on a channel
+  CollectiveKind kind = CollectiveKind::all_reduce;  ///< collectives only
 };
 
 struct ProfiledPart {
   std::int64_t bytes = 0;
-  std::int64_t duration_ns = 0;  ///< on its channel
+  std::int64_t duration_ns = 0;  ///< time on its channel
   CollectiveKind kind = CollectiveKind::all_reduce;
   CollectiveGroup group = CollectiveGroup::world;
 };
@@ -50,7 +50,7 @@ struct ProfiledStep {
   std::vector<ProfiledPart> parts;
 };
 
-/// Watches one scheduler, from its first task on.
+/// Records one scheduler's steps. Must watch it from its first task on.
 class StepProfile final : public PlanObserver, public TraceSink {
  public:
   void configured(const PlanOptions&) override {}
@@ -64,14 +64,14 @@ class StepProfile final : public PlanObserver, public TraceSink {
   void finished_part(TaskId, std::int64_t) override {}
   void record(const TraceEvent& event) override;
 
-  /// The steps that have ended, with all before them, in order, without the first `warmup`.
+  /// Returns the steps that have ended, with all before them, in order, without the first `warmup`.
   std::vector<ProfiledStep> steps(std::int64_t warmup) const;
 
  private:
-  /// A task and what it ran as: once on a stream, or in parts.
+  /// A task and its events: one on a stream, or one for each part.
   struct Task {
     ProfiledTask profiled;
-    std::int64_t step = -1;  ///< unknown until something of it has ended
+    std::int64_t step = -1;  ///< unknown until some of it has ended
     std::int64_t traced_bytes = 0;
     std::vector<TraceEvent> events;
   };
@@ -84,38 +84,39 @@ class StepProfile final : public PlanObserver, public TraceSink {
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::vector<Task> tasks_;                                  // in the order of submission
-  std::unordered_map<std::uint64_t, std::size_t> index_of_;  // by id
+  std::unordered_map<std::uint64_t, std::size_t> index_of_;  // by task id
 };
 
-/// The general form of the step that `steps` repeat, possibly of several profiles of one job.
+/// Derives the description of the step that `steps` repeat; they may come from several profiles of
+/// one job.
 ///
-/// With serial steps, in which nothing ran beside communication, durations are medians over those
-/// and the slow-down is such that a task slows by it while a part is on a channel: the median over
-/// the other steps of the time that computation lost there, in relation to what was left. Without
-/// serial steps, or when tasks took no longer beside communication, the slow-down is 0 and
-/// durations are the medians over the other steps.
+/// Serial steps are those in which nothing ran beside communication. With them, durations are
+/// medians over the serial steps. The slow-down is how much slower a task runs while a part is on a
+/// channel: the median over the other steps of the ratio of lost to remaining computation time.
+/// Without serial steps, or if tasks took no longer beside communication, the slow-down is 0 and
+/// durations are medians over the other steps.
 ///
-/// A part's cost is that of collectives of all ranks, beside computation, if there was any: threads
-/// that communicate then wait for a core, too. It is a straight line through the times of each
-/// size, as Theil and Sen fit it (Sen, JASA 1968), pairs weighted by how much they tell. With a
-/// single size all of it is beta.
+/// The cost of a part is that of collectives among all ranks, beside computation if there is any:
+/// communicating threads then wait for a core, too. It is a straight line through the times of each
+/// size, fitted with Theil and Sen's method (Sen, JASA 1968), pairs weighted by their evidence.
+/// With a single size all of the cost is beta.
 ///
-/// One wild step changes nothing, but what delays a few tasks or parts of every step counts.
+/// One outlier among the steps changes nothing; delays of a few tasks or parts in every step count.
 ///
-/// invalid_argument when there is no step, when the steps differ in more than times, or when the
-/// description would be out of its ranges.
+/// Returns invalid_argument without steps, if the steps differ in more than times, or if a value of
+/// the description is out of range.
 Result<StepDescription> describe_step(std::span<const ProfiledStep> steps);
 
-/// `step`, with what dividing its computations adds (Dimension::piece_ns) along the dimensions
-/// along which they are divided under `config`, from steps of the same job that were profiled under
-/// it: what all pieces of a task took beyond the task, for each piece after the first.
-/// invalid_argument as describe_step() and partition_step() say, or when `divided` are not the
-/// steps that come out under `config`.
+/// Returns `step` with the overhead of dividing its computations (Dimension::piece_ns), along the
+/// dimensions that `config` divides. `divided` are steps of the same job profiled under `config`.
+/// The overhead is the time of all pieces of a task beyond the undivided task, per piece after the
+/// first. Returns invalid_argument as describe_step() and partition_step() do, or if `divided` are
+/// not the steps that `config` yields.
 Result<StepDescription> with_piece_costs(StepDescription step, const ScheduleConfig& config,
                                          std::span<const ProfiledStep> divided);
 
-/// `step`, with what a part costs in each group that the parts of `grouped` went through: steps of
-/// the same job under other group_ranks. Fitted as describe_step() says.
+/// Returns `step` with the cost of a part in each group that the parts of `grouped` used: steps of
+/// the same job under other group_ranks. Fitted as in describe_step().
 StepDescription with_group_costs(StepDescription step, std::span<const ProfiledStep> grouped);
 
 }  // namespace hocket

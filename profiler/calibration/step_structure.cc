@@ -22,7 +22,7 @@ const json* find(const json& object, const char* field) {
   return found == object.end() ? nullptr : &*found;
 }
 
-/// Reads one task; fields are named by the path to them.
+/// Reads one task; error messages name fields by their path.
 class TaskReader {
  public:
   TaskReader(const json& task, std::string path, std::uint32_t& data)
@@ -96,7 +96,7 @@ class TaskReader {
     if (!value.is_array() || value.size() != 2) return failure(wrong_field(path, kExpected, value));
     const auto mode = std::find(kModes.begin(), kModes.end(), value[0]);
     if (mode == kModes.end()) return failure(wrong_field(path, kExpected, value));
-    // Numbers rise in the order in which the step names data.
+    // Indices rise in the order in which the step names data.
     const auto index = integer_of(value[1], path + "[1]", 0, data_);
     if (!index) return failure(index.error());
     if (*index == data_) ++data_;
@@ -106,7 +106,7 @@ class TaskReader {
 
   const json& task_;
   const std::string path_;
-  std::uint32_t& data_;  ///< pieces of data so far
+  std::uint32_t& data_;  ///< number of data seen so far
 };
 
 json to_json(const StructureTask& task) {

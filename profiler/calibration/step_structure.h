@@ -1,7 +1,7 @@
 #pragma once
 
-// What a step submits: its tasks and what they touch, without times. A profile keeps it beside its
-// traces, and both together are a step description (profiler/calibration/calibration.h).
+// The structure of a step: its tasks and their accesses, without times. A profile stores it beside
+// its traces; together they yield a step description (profiler/calibration/calibration.h). Pure.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ namespace hocket {
 struct StructureTask {
   std::string name;
   std::optional<CollectiveKind> collective;
-  std::int64_t bytes = 0;  ///< of a collective
+  std::int64_t bytes = 0;  ///< collectives only
   std::uint32_t priority = 0;
   /// Data are numbered from 0 in the order in which the step names them.
   std::vector<Access> accesses;
@@ -27,25 +27,26 @@ struct StructureTask {
   bool operator==(const StructureTask&) const;
 };
 
-/// In the order of submission; TraceRecord::task indexes it.
+/// Tasks in the order of submission; TraceRecord::task indexes them.
 struct StepStructure {
   std::vector<StructureTask> tasks;
 
   bool operator==(const StepStructure&) const = default;
 };
 
-/// Numbers the data as StructureTask::accesses says.
+/// Renumbers the data as StructureTask::accesses requires.
 void number_data(StepStructure& structure);
 
-/// docs/formats/profile.md.
+/// The format of docs/formats/profile.md.
 nlohmann::json to_json(const StepStructure& structure);
-/// invalid_argument names the field.
+/// Reads that format; invalid_argument names the field.
 Result<StepStructure> step_structure_from_json(const nlohmann::json& document);
 
-/// For a trace that came without: the step's records in the order in which they begin, each compute
-/// lane a chain; a collective depends on the last compute record that had ended when it began, and
-/// the first compute record that begins after its end depends on it. Sets TraceRecord::task.
-/// invalid_argument when the steps of the trace differ too much to be one step repeated.
+/// Infers the structure of a trace that has none. Tasks are the step's records in the order in
+/// which they begin, each compute lane a chain. A collective depends on the last compute record
+/// that ended before it began, and the first compute record that begins after its end depends on
+/// it. Sets TraceRecord::task. Returns invalid_argument if the steps of the trace differ too much
+/// to be one step repeated.
 Result<StepStructure> infer_structure(RankTrace& trace);
 
 }  // namespace hocket

@@ -10,7 +10,7 @@ constexpr int kPieceBits = 22;
 constexpr std::size_t kPieces = 3;
 constexpr std::uint64_t kPieceEnd = std::uint64_t{1} << kPieceBits;
 
-/// A time as floats that have it exactly, since each holds an integer below 2²⁴.
+/// Splits a time into floats that represent it exactly: each holds an integer below 2²⁴.
 void put(std::int64_t time_ns, std::span<float> pieces) {
   auto rest = static_cast<std::uint64_t>(time_ns);
   for (std::size_t i = 0; i < kPieces; ++i) {
@@ -50,7 +50,8 @@ Result<std::vector<ClockRound>> run_rounds(Collective& collective, const Clock& 
   return own;
 }
 
-/// Every rank fills its own slots, and the sum over all ranks has everybody's.
+/// Shares all ranks' rounds: each rank fills its own slots, and the sum over the ranks has all of
+/// them.
 Result<std::vector<std::vector<ClockRound>>> tell_all(Collective& collective,
                                                       std::span<const ClockRound> own,
                                                       std::uint64_t index) {

@@ -17,25 +17,25 @@
 namespace hocket {
 namespace {
 
-/// As far as a clock that NTP steers runs from another's pace (RFC 5905, MAXFREQ).
+/// Largest drift between two clocks that NTP steers (RFC 5905, MAXFREQ).
 constexpr double kMostDrift = 500e-6;
 constexpr Range kDrifts{-kMostDrift, kMostDrift};
 
-/// The distances to fewer ends than these say nothing: a line goes through two of them anyway.
+/// Smallest number of ends whose distances are evidence: any two lie on a line.
 constexpr std::int64_t kFewEnds = 4;
 
-/// What the realtime clocks of hosts are apart where NTP keeps them, and the two clocks of one host
-/// when they are read one after the other.
+/// Typical difference of two hosts' realtime clocks under NTP, and of two clocks of one host when
+/// they are read one after the other.
 constexpr double kHostsApartNs = 1e6, kReadingsApartNs = 1e3;
-/// Two ranks of one host have one clock when it is this near to the realtime clock on both.
+/// Two ranks of one host share a clock if it is this close to the realtime clock on both.
 constexpr double kSharedClockNs = 1e6;
-/// Samples of the realtime clock over less than this say nothing of its drift.
+/// Samples of the realtime clock over a shorter span give no estimate of its drift.
 constexpr std::int64_t kDriftSpanNs = 1'000'000'000;
 
 constexpr std::array<std::string_view, 6> kMethods{"none",        "own",  "exchange",
                                                    "collectives", "both", "realtime"};
 
-/// Times from outside may be as far apart as numbers go.
+/// Returns a − b, saturated: times from files may be any numbers.
 std::int64_t difference(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   if (!__builtin_sub_overflow(a, b, &result)) return result;
@@ -43,7 +43,7 @@ std::int64_t difference(std::int64_t a, std::int64_t b) {
                : std::numeric_limits<std::int64_t>::max();
 }
 
-/// Points near zero instead of times since 1970, which a double does not hold.
+/// Shifts times since 1970 to points near zero, since a double does not hold them exactly.
 struct Frame {
   std::int64_t time_ns = 0, offset_ns = 0;
 
@@ -58,7 +58,8 @@ struct Frame {
   }
 };
 
-/// What relates one rank's clock to the reference's: ends of the same collectives, and rounds.
+/// Observations that relate one rank's clock to the reference's: ends of common collectives, and
+/// rounds.
 struct Evidence {
   struct Pair {
     Interval own, reference;
@@ -72,8 +73,9 @@ bool ends_everywhere_at_once(const TraceRecord& record) {
          record.collective == CollectiveKind::reduce_scatter;
 }
 
-/// A collective that needs all ranks ends nowhere before it has begun everywhere: at most the high
-/// one when the rank began, at least the low one when it ended.
+/// Returns the bounds on the offset from one collective. A collective that needs all ranks ends on
+/// no rank before it has begun on every rank. So the offset is at most `high` when the rank begins
+/// and at least `low` when it ends.
 Range offsets_of(const Evidence::Pair& pair, const Frame& frame) {
   return {frame.y(pair.reference.begin_ns - pair.own.end_ns),
           frame.y(pair.reference.end_ns - pair.own.begin_ns)};
@@ -102,8 +104,8 @@ OffsetBounds bounds_of(const Evidence& evidence, const Frame& frame) {
   return bounds;
 }
 
-/// The middle of what the bounds leave. The residual holds wherever the trace is, `span`: far from
-/// the rounds the drift matters more than the offset.
+/// Fits the middle of the range that the bounds leave. The residual holds over all of the trace,
+/// `span`: far from the rounds an error of the drift outweighs one of the offset.
 ClockFit fit_bounds(const OffsetBounds& bounds, const Frame& frame, Range span) {
   const auto drifts = bounds.drifts(kDrifts);
   const double drift = drifts ? drifts->middle() : bounds.best_drift(kDrifts);
@@ -123,7 +125,7 @@ ClockFit fit_bounds(const OffsetBounds& bounds, const Frame& frame, Range span) 
   return fit;
 }
 
-/// `line`, moved as little as it takes to lie within the bounds; nothing when no line does.
+/// Returns `line`, moved as little as needed to lie within the bounds; nothing if no line does.
 std::optional<Line> kept_within(const OffsetBounds& bounds, const std::vector<Point>& points,
                                 const Line& line, double drift_error) {
   const Range near{std::max(line.slope - drift_error, -kMostDrift),
@@ -190,7 +192,7 @@ ClockFit fit_evidence(const Evidence& evidence, const RankTrace& trace) {
   return fit;
 }
 
-/// From a rank's clock to the realtime clock of its host.
+/// The line from a rank's clock to the realtime clock of its host.
 struct RealtimeLine {
   Frame frame;
   Line line;
@@ -236,8 +238,8 @@ ClockFit fit_realtime(const RankTrace& own, const RankTrace& reference) {
     fit.residual_ns = disagreement;
     return fit;
   }
-  // At the middle of the rank's samples its realtime clock is this far from what the reference's
-  // was at the middle of its own; the reference's clock has run for that time since then.
+  // Difference of the two realtime clocks, each at the middle of its own samples. The reference's
+  // clock runs on for that time.
   const double between_ns = static_cast<double>((from->frame.time_ns + from->frame.offset_ns) -
                                                 (to->frame.time_ns + to->frame.offset_ns)) +
                             from->line.at_0 - to->line.at_0;

@@ -9,7 +9,7 @@ namespace {
 constexpr int kDivisions = 80;
 constexpr double kToleranceNs = 1;
 
-/// Where the concave `f` is largest in `range`.
+/// Returns the point in `range` at which the concave `f` is largest.
 template <class F>
 double argmax(Range range, F f) {
   for (int i = 0; i < kDivisions; ++i) {
@@ -24,7 +24,7 @@ double argmax(Range range, F f) {
   return range.middle();
 }
 
-/// The last point from `in`, where `holds`, towards `out`.
+/// Returns the last point on the way from `in` to `out` for which `holds` is true.
 template <class Holds>
 double last_where(double in, double out, Holds holds) {
   if (holds(out)) return out;

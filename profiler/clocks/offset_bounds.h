@@ -1,11 +1,11 @@
 #pragma once
 
-// What bounds on a clock's offset at several times say about its offset and drift, when it is a
-// straight line: offset(x) = offset(0) + drift · x. Pure.
+// Derives the offset and drift of a clock from bounds on its offset at several times, under the
+// model offset(x) = offset(0) + drift · x. Pure.
 //
-// For one drift the bounds leave an interval of offsets. Its width is a concave function of the
-// drift, its lower end a convex one and its upper end a concave one, so that the best, the first
-// and the last drift are found by dividing intervals.
+// For a given drift the bounds leave an interval of offsets. Its width is a concave function of the
+// drift, its lower end a convex one and its upper end a concave one, so dividing intervals finds
+// the best, the first and the last drift.
 
 #include <optional>
 #include <vector>
@@ -21,25 +21,28 @@ struct Range {
 
 class OffsetBounds {
  public:
-  /// At time `x` the offset is within `offsets`.
+  /// Requires the offset at time `x` to be within `offsets`.
   void add(double x, Range offsets) { add(Range{x, x}, offsets); }
-  /// At time `x.low` it is at most `offsets.high`, and at `x.high` at least `offsets.low`.
+  /// Requires the offset to be at most `offsets.high` at time `x.low` and at least `offsets.low` at
+  /// `x.high`.
   void add(Range x, Range offsets);
 
   bool empty() const { return bounds_.empty(); }
-  /// Of the narrowest of the bounds. Requires that there are any, as all that follows.
+  /// Returns the width of the narrowest bound. Requires a bound, as do all functions below.
   double least_width() const;
 
-  /// The offsets at `x` that bounds leave a line of this drift: of negative width when none.
+  /// Returns the offsets at `x` that the bounds allow a line of this drift; of negative width if
+  /// none.
   Range offsets(double drift, double x = 0) const;
 
-  /// The drift in `limits` that leaves most.
+  /// Returns the drift in `limits` that leaves the widest range of offsets.
   double best_drift(Range limits) const;
 
-  /// The drifts in `limits` for which there is a line within all bounds, to a nanosecond.
+  /// Returns the drifts in `limits` for which a line lies within all bounds, to a nanosecond.
   std::optional<Range> drifts(Range limits) const;
 
-  /// The offsets at `x` of all lines with a drift in `drifts`, each of which leaves some.
+  /// Returns the offsets at `x` of all lines with a drift in `drifts`. Requires that each of these
+  /// drifts allows an offset.
   Range offsets(Range drifts, double x) const;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostGroups = 256;
 
-/// Neighbours in groups of equal size, each as its medians; `points` by x.
+/// Replaces groups of neighbours, of equal size, by their medians; `points` are sorted by x.
 std::vector<Point> thinned(std::vector<Point> points) {
   if (points.size() <= kMostGroups) return points;
   std::vector<Point> groups;

@@ -20,7 +20,7 @@ std::size_t whole_records(std::size_t bytes) {
 
 }  // namespace
 
-// calloc() does not touch large memory, so buffers that are never used cost none.
+// calloc() does not touch large memory, so unused buffers take no physical memory.
 BufferPool::BufferPool(BufferPoolOptions options)
     : buffer_bytes_(whole_records(options.buffer_bytes)),
       memory_(static_cast<std::uint8_t*>(
@@ -31,7 +31,7 @@ BufferPool::BufferPool(BufferPoolOptions options)
 }
 
 BufferPool::~BufferPool() {
-  // CUPTI may yet write into what it holds.
+  // CUPTI may still write into buffers that it holds.
   if (held_ == 0) std::free(memory_);
 }
 
@@ -97,7 +97,7 @@ void BufferPool::give_back(const FilledBuffer& buffer) {
     HOCKET_CHECK(buffer.index < states_.size() && states_[buffer.index] == State::reading,
                  "give_back() of a buffer that nobody reads");
   }
-  // Outside of the lock, for CUPTI's threads may wait for it. Nobody else has the buffer now.
+  // The lock is not held, since CUPTI's threads may wait for it. This thread owns the buffer now.
   std::memset(memory_of(buffer.index), 0, buffer_bytes_);
   {
     std::lock_guard lock(mutex_);

@@ -1,14 +1,14 @@
 #pragma once
 
-// The buffers that CUPTI fills: a fixed number of a fixed size, made once, which is the cap.
-// CUPTI's thread only queues a full one; a worker takes it, reads it and gives it back.
-// Thread-safe.
+// A pool of the buffers that CUPTI fills. Their number and size are fixed at construction, which
+// bounds memory. CUPTI's thread only queues a full buffer; a worker takes it, reads it and gives it
+// back. Thread-safe.
 //
 // 1. A buffer is in one of four states: free → held by CUPTI → full, in the queue → being read →
 //    free. No other change of state happens.
 // 2. Free buffers are zero.
-// 3. The memory lives as long as CUPTI holds any of it: a pool that ends before leaves it behind.
-// 4. No lock is held while something outside of the pool is called.
+// 3. The memory lives as long as CUPTI holds any of it: a pool destroyed earlier leaks it.
+// 4. No lock is held during calls to code outside the pool.
 
 #include <condition_variable>
 #include <cstddef>
@@ -28,18 +28,19 @@ struct BufferPoolOptions {
   std::size_t buffer_bytes = 4 << 20;  ///< rounded up to a multiple of 8; at least 1024
 };
 
-/// A full buffer, for whoever reads it.
+/// A full buffer, to be read.
 struct FilledBuffer {
   std::size_t index = 0;
   std::span<const std::uint8_t> records;
 };
 
 struct BufferPoolCounts {
-  std::int64_t requests = 0;   ///< granted ones
-  std::int64_t refused = 0;    ///< requests at the cap
-  std::int64_t completed = 0;  ///< buffers that came back
-  std::int64_t strays = 0;     ///< completions within its memory of what CUPTI did not hold
-  std::int64_t cut = 0;        ///< completions that claim more bytes than the buffer has
+  std::int64_t requests = 0;   ///< granted requests
+  std::int64_t refused = 0;    ///< requests refused because no buffer was free
+  std::int64_t completed = 0;  ///< buffers that CUPTI completed
+  /// Completions inside the pool's memory of buffers that CUPTI did not hold.
+  std::int64_t strays = 0;
+  std::int64_t cut = 0;  ///< completions that claim more bytes than the buffer has
 
   bool operator==(const BufferPoolCounts&) const = default;
 };
@@ -55,16 +56,18 @@ class BufferPool final : public ActivityBuffers {
   bool complete(std::uint8_t* buffer, std::size_t valid_bytes) override;
   std::size_t held() const override;
 
-  /// The buffer that has been full for longest; waits for one up to `timeout_ns` (negative: without
-  /// end). None at the time limit, and when the pool is closed and none is left.
+  /// Returns the buffer that has been full for longest; waits up to `timeout_ns` for one (negative:
+  /// without limit). Returns nothing at the time limit, or if the pool is closed and no full buffer
+  /// is left.
   std::optional<FilledBuffer> take(std::int64_t timeout_ns = -1);
-  /// What take() gave has been read.
+  /// Returns a buffer from take() to the pool after it has been read.
   void give_back(const FilledBuffer& buffer);
 
-  /// From here on requests are refused and take() does not wait; buffers may still come back.
+  /// Refuses requests from now on and makes take() return without waiting; buffers may still be
+  /// completed.
   void close();
   bool is_closed() const;
-  /// Waits until no buffer is full or being read.
+  /// Blocks until no buffer is full or being read.
   void wait_until_read();
 
   BufferPoolCounts counts() const;
@@ -79,7 +82,7 @@ class BufferPool final : public ActivityBuffers {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  // Under mutex_:
+  // Guarded by mutex_:
   std::vector<State> states_;
   std::vector<std::size_t> free_;
   std::deque<FilledBuffer> full_;

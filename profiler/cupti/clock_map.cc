@@ -11,7 +11,7 @@ namespace {
 constexpr double kMostDrift = 500e-6;
 constexpr std::int64_t kReadingSlackNs = 10'000;
 
-/// Whether the clocks went apart between two readings by more than a rate explains.
+/// Returns whether the clocks diverged between two readings by more than a drift explains.
 bool is_jump(const ClockReading& a, const ClockReading& b) {
   const std::int64_t passed_ns = b.clock_ns - a.clock_ns;
   const std::int64_t apart_ns = std::abs((b.cupti_ns - a.cupti_ns) - passed_ns);
@@ -28,7 +28,7 @@ std::int64_t interpolate(const ClockReading& a, const ClockReading& b, std::int6
   return cupti_ns + before_ns + std::llround(share * static_cast<double>(after_ns - before_ns));
 }
 
-/// Whether a jump between these makes it unknown on which side of it `cupti_ns` lies.
+/// Returns whether a jump between these readings leaves open on which side of it `cupti_ns` lies.
 bool is_hidden(const ClockReading& a, const ClockReading& b, std::int64_t cupti_ns) {
   const std::int64_t passed_ns = b.clock_ns - a.clock_ns;
   return (cupti_ns > a.cupti_ns && cupti_ns <= a.cupti_ns + passed_ns) ||
@@ -67,13 +67,14 @@ std::optional<std::int64_t> ClockMap::to_clock_ns(std::int64_t cupti_ns) const {
   for (const std::size_t jump : jumps_) {
     if (is_hidden(readings_[jump - 1], readings_[jump], cupti_ns)) return std::nullopt;
   }
-  // Between jumps CUPTI's clock rises: look in each such stretch, and answer if only one has it.
+  // Between jumps CUPTI's clock rises. Looks in each such stretch, and answers if only one has the
+  // time.
   std::optional<std::int64_t> found;
   for (std::size_t stretch = 0; stretch <= jumps_.size(); ++stretch) {
     const std::size_t first = stretch == 0 ? 0 : jumps_[stretch - 1];
     const std::size_t end = stretch == jumps_.size() ? readings_.size() : jumps_[stretch];
     const ClockReading &low = readings_[first], &high = readings_[end - 1];
-    // What lies before the first reading of one stretch may be of another one.
+    // A time before the first reading of one stretch may belong to another stretch.
     const bool is_within = low.cupti_ns <= cupti_ns && cupti_ns <= high.cupti_ns;
     if (!is_within && !jumps_.empty()) continue;
     if (found) return std::nullopt;

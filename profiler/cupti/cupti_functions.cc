@@ -16,7 +16,7 @@ bool find(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-/// The name of the first function that is missing; null when none is.
+/// Returns the name of the first missing function; null if all are found.
 const char* find_all(void* library, CuptiFunctions& f) {
   const char* missing = nullptr;
   const auto look_for = [&](const char* name, auto& function) {
@@ -68,7 +68,7 @@ int installed_driver_version() {
   if (driver == nullptr) return 0;
   decltype(&cuDriverGetVersion) get_version = nullptr;
   int version = 0;
-  // It asks for no device and needs no initialisation.
+  // The call uses no device and needs no initialisation.
   if (!find(driver, "cuDriverGetVersion", get_version) || get_version(&version) != CUDA_SUCCESS) {
     return 0;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The functions of CUPTI and of the driver that are used, as pointers into a loaded library.
-// Private to profiler/cupti/cupti_library.cc.
+// The functions of CUPTI and of the driver that the profiler uses, as pointers into a loaded
+// library. Private to profiler/cupti/cupti_library.cc. Threading as in CuptiApi.
 
 #include <cupti.h>
 
@@ -34,13 +34,13 @@ struct CuptiFunctions {
   decltype(&cuptiGetCallbackName) get_callback_name = nullptr;
 };
 
-/// Loads `library`; not_found when it cannot be loaded or lacks a function.
+/// Loads `library`; returns not_found if it cannot be loaded or lacks a function.
 Result<CuptiFunctions> load_cupti_functions(const std::string& library);
 
-/// The file that they are in; "" when the loader cannot tell.
+/// Returns the file that the functions are in; "" if the loader cannot tell.
 std::string library_path(const CuptiFunctions& functions);
 
-/// As CuptiApi::driver_version().
+/// Returns the same as CuptiApi::driver_version().
 int installed_driver_version();
 
 }  // namespace hocket

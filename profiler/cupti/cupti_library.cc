@@ -13,8 +13,8 @@
 namespace hocket {
 namespace {
 
-/// Those to whom CUPTI's callbacks go, the one for requests last. CUPTI gives them no argument, so
-/// there is one list a process; it is never destroyed, for CUPTI still calls at the process's end.
+/// Receivers of CUPTI's callbacks; the last one serves requests. Callbacks carry no argument, so
+/// there is one list per process. It is never destroyed, since CUPTI still calls at process exit.
 struct RegisteredBuffers {
   std::mutex mutex;
   std::vector<std::shared_ptr<ActivityBuffers>> all;
@@ -58,7 +58,7 @@ void CUPTIAPI on_buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer
   }
 }
 
-/// Of the process, as the callbacks are.
+/// One per process, as the callbacks are.
 std::atomic<bool> is_detach_wanted = false;
 std::atomic<decltype(&cuptiFinalize)> finalize_cupti = nullptr;
 
@@ -156,7 +156,7 @@ class CuptiLibrary final : public CuptiApi {
   int pop_task() override { return f_.pop(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, nullptr); }
 
   int next_record(std::span<const std::uint8_t> bytes, const std::uint8_t*& record) const override {
-    // CUPTI only reads, though its signature does not say so.
+    // CUPTI only reads, though its signature lacks const.
     auto* const buffer = const_cast<std::uint8_t*>(bytes.data());
     auto* at = reinterpret_cast<CUpti_Activity*>(const_cast<std::uint8_t*>(record));
     const int status = f_.next_record(buffer, bytes.size(), &at);

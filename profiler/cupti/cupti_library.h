@@ -1,10 +1,10 @@
 #pragma once
 
-// CUPTI's library, found when the program runs: it need not be there for the program to start. Once
-// loaded it stays, since its threads do.
+// Finds and loads CUPTI's library at run time, so that a program starts without it. Once loaded it
+// stays, since its threads do. Any thread may call load_cupti().
 //
-// Load it before the first CUDA call where possible: what was loaded onto the device before CUPTI
-// is first enabled may not be recorded.
+// Load it before the first CUDA call where possible: modules loaded onto the device before CUPTI is
+// first enabled may not be recorded.
 
 #include <memory>
 #include <span>
@@ -16,17 +16,18 @@
 
 namespace hocket {
 
-/// By name, and where the toolkit was when hocket was built.
+/// Returns the candidates: the library's name, and its path in the toolkit at build time.
 std::vector<std::string> default_cupti_libraries();
 
-/// The first of `candidates` (names or paths) that loads and has every function; unavailable with
-/// the reason why the last one did not.
+/// Loads the first of `candidates` (names or paths) that loads and has every function; returns
+/// unavailable with the reason why the last one failed.
 Result<std::shared_ptr<CuptiApi>> load_cupti(std::span<const std::string> candidates);
 
-/// NVTX hands a job's ranges to the library that the environment variable NVTX_INJECTION64_PATH
-/// names when the first range begins. Sets it to the first of `candidates` that loads, unless it is
-/// set already. Returns what it is then; "" when none loads, and no ranges are recorded. Changes
-/// the environment: for the start of main(), before there are other threads.
+/// Connects NVTX to CUPTI. NVTX passes a job's ranges to the library that the environment variable
+/// NVTX_INJECTION64_PATH names when the first range begins. Sets the variable to the first of
+/// `candidates` that loads, unless it is set already, and returns its value; "" if none loads, in
+/// which case no ranges are recorded. Changes the environment: call it at the start of main(),
+/// before other threads exist.
 std::string give_nvtx_to_cupti(std::span<const std::string> candidates);
 
 }  // namespace hocket

@@ -1,22 +1,22 @@
 #pragma once
 
-// Records what runs on one rank's GPU, by CUPTI's Activity API, beside a profile session, which
-// says when:
+// Records one rank's GPU activity through CUPTI's Activity API. It runs beside a profile session,
+// which controls when it records:
 //
 //   auto device = CuptiSession::open({.clock = clock, .level = CuptiLevel::l1});
 //   … give the device session to the executor as its TaskMarker …
 //   ProfileSession session({.clock = clock, .device = device->get()});
 //
-// Where CUPTI cannot record, open() says why (profiler/cupti/probe.h), and the job goes on with
-// neither marker nor device session: it is then profiled on the host alone. A session that has
-// nothing to record costs a load for each task.
+// If CUPTI cannot record, open() returns the reason (profiler/cupti/probe.h), and the job continues
+// without marker and device session: it is then profiled on the host alone. A session with nothing
+// to record costs one load for each task.
 //
-// A thread of the session reads the buffers that CUPTI fills, and makes CUPTI hand over those that
-// are ready from time to time. Memory is bounded: the buffers are made once, and when CUPTI asks
-// for more it drops records, which are counted.
+// A thread of the session reads the buffers that CUPTI fills, and periodically makes CUPTI hand
+// over full ones. Memory is bounded: the buffers are allocated once, and when CUPTI finds none free
+// it drops records, which are counted.
 //
-// A span lasts from the first resume() to add_to(). Spans follow one another. All functions may be
-// called from any thread, but none from within a callback of CUPTI.
+// A span lasts from the first resume() to add_to(); one is recorded at a time. All functions may be
+// called from any thread, but not from within a callback of CUPTI.
 
 #include <cstdint>
 #include <memory>
@@ -38,23 +38,23 @@ struct CuptiSessionOptions {
   std::int64_t rank = 0, ranks = 1;
   std::string host = {};
   BufferPoolOptions buffers = {};
-  /// Records that a span keeps at most; more are dropped and counted.
+  /// Maximum records kept in a span; further ones are dropped and counted.
   std::size_t capacity = 1 << 22;
-  /// How often the session's thread asks CUPTI for what is ready and reads the clocks; 0: never.
+  /// Period in which the session's thread flushes CUPTI and reads the clocks; 0: never.
   std::int64_t flush_period_ns = 100'000'000;
-  /// When the session ends CUPTI leaves the process, with the next call of the CUDA runtime, so
-  /// that nothing of its cost stays. Not for programs in which something else uses CUPTI.
+  /// Removes CUPTI from the process when the session ends, at the next CUDA runtime call, so that
+  /// no cost remains. Not for programs in which other code uses CUPTI.
   bool detach_at_end = false;
 };
 
 class CuptiSession final : public TaskMarker, public DeviceRecorder {
  public:
-  /// Takes CUPTI for this process. unavailable, with the reason, when it cannot record; best before
-  /// the first CUDA call. Without `api`: the library that is found.
+  /// Takes CUPTI for this process, best before the first CUDA call. Returns unavailable, with the
+  /// reason, if it cannot record. Without `api`, loads the library that it finds.
   static Result<std::unique_ptr<CuptiSession>> open(std::shared_ptr<CuptiApi> api,
                                                     CuptiSessionOptions options);
   static Result<std::unique_ptr<CuptiSession>> open(CuptiSessionOptions options);
-  /// Gives CUPTI back. Buffers that it still holds stay where they are.
+  /// Gives CUPTI back. Buffers that CUPTI still holds remain allocated.
   ~CuptiSession() override;
 
   bool begin_task(std::int64_t step, TaskId task) override;

@@ -12,12 +12,13 @@ namespace {
 
 constexpr std::uint64_t kMostNs = std::numeric_limits<std::int64_t>::max();
 
-/// One record, and how much of the buffer is left from its begin on.
+/// One record, and the bytes of the buffer from its begin to the end.
 struct RawRecord {
   std::uint32_t kind = 0;
   std::span<const std::uint8_t> left;
 
-  /// A copy, since nothing says that records of a damaged buffer are aligned. None when it is cut.
+  /// Copies the record, since records of a damaged buffer may be unaligned. Returns nothing if it
+  /// is cut off.
   template <class Layout>
   std::optional<Layout> as() const {
     if (left.size() < sizeof(Layout)) return std::nullopt;
@@ -27,8 +28,8 @@ struct RawRecord {
   }
 };
 
-/// The number in the enumeration at `offset` of `record`, which need not be one of the
-/// enumeration's.
+/// Returns the value of the enumeration at `offset` of `record` as a number: it may be none of the
+/// enumerators.
 template <class Layout>
 std::uint32_t number_at(const Layout& record, std::size_t offset) {
   std::uint32_t number = 0;
@@ -36,7 +37,7 @@ std::uint32_t number_at(const Layout& record, std::size_t offset) {
   return number;
 }
 
-/// Where a decoded record goes: kept if its times can be true, or else counted.
+/// Receives decoded records: keeps those with plausible times and counts the others.
 class RecordSink {
  public:
   explicit RecordSink(DecodedBuffer& decoded) : decoded_(decoded) {}
@@ -57,7 +58,7 @@ class RecordSink {
       decoded_.activities.push_back(activity);
     }
   }
-  /// One that has no time of its own.
+  /// Keeps a record that has no time of its own.
   void keep_timeless(const CuptiActivity& activity) { decoded_.activities.push_back(activity); }
   void ignore() { ++decoded_.ignored; }
   void truncated() { ++decoded_.quarantined.truncated; }
@@ -124,7 +125,7 @@ void take(const CUpti_ActivityOverhead3& record, RecordSink& sink) {
 }
 
 void take(const CUpti_ActivityExternalCorrelation& record, RecordSink& sink) {
-  // Other kinds are of other tools.
+  // Other kinds belong to other tools.
   if (number_at(record, offsetof(CUpti_ActivityExternalCorrelation, externalKind)) !=
       CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0) {
     return sink.ignore();
@@ -150,7 +151,7 @@ void take(const CUpti_ActivityMarker2& record, RecordSink& sink) {
   } else if (flags & CUPTI_ACTIVITY_FLAG_MARKER_END) {
     activity.type = ActivityType::range_end;
   } else {
-    // Moments and synchronisation objects are no ranges.
+    // Instants and synchronisation objects are not ranges.
     return sink.ignore();
   }
   sink.keep(activity, record.timestamp, record.timestamp);
@@ -184,7 +185,7 @@ std::size_t take_as(const RawRecord& raw, RecordSink& sink) {
   return sizeof(Layout);
 }
 
-/// How long the record is at least: a later CUPTI may add to its end.
+/// Decodes a record and returns its minimum length: a later CUPTI may add to its end.
 std::size_t take_record(const RawRecord& raw, RecordSink& sink) {
   switch (raw.kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
@@ -222,14 +223,14 @@ DecodedBuffer decode_buffer(const CuptiApi& api, std::span<const std::uint8_t> b
   if (bytes.empty()) return decoded;
   RecordSink sink(decoded);
   const std::uint8_t* record = nullptr;
-  // Those of a later version may be longer than they are here.
+  // Records of a later version may be longer than here.
   const bool knows_lengths = api.version() / 100 == CUPTI_API_VERSION / 100;
-  // Up to where the buffer has been read; none behind a record whose length is not known.
+  // The end of the bytes read so far; nothing after a record of unknown length.
   std::optional<std::size_t> read = 0;
   std::size_t last = 0;
   for (bool is_first = true;; is_first = false) {
     if (read && bytes.size() - *read < sizeof RawRecord::kind) {
-      // CUPTI would look for a kind behind the buffer's end.
+      // CUPTI would look for a kind beyond the buffer's end.
       if (knows_lengths && *read < bytes.size()) sink.truncated();
       return decoded;
     }
@@ -240,7 +241,7 @@ DecodedBuffer decode_buffer(const CuptiApi& api, std::span<const std::uint8_t> b
     }
     const std::size_t at =
         record == nullptr ? bytes.size() : static_cast<std::size_t>(record - bytes.data());
-    // It must go forward within the buffer, or a damaged one would hold the worker for ever.
+    // Records must advance within the buffer, or a damaged buffer would loop the worker forever.
     if (status != CUPTI_SUCCESS || at >= bytes.size() || (!is_first && at <= last)) {
       ++decoded.quarantined.unknown_kinds;
       return decoded;

@@ -21,7 +21,7 @@ bool is_host_thread(TraceKind kind) {
   return kind == TraceKind::range || kind == TraceKind::call;
 }
 
-/// One add_device_records().
+/// The state of one add_device_records() call.
 class DeviceMerge {
  public:
   DeviceMerge(RankTrace device, bool has_marks, RankTrace& host)
@@ -34,7 +34,7 @@ class DeviceMerge {
     for (const TraceRecord& record : device_.records) add(record);
     for (const TraceRecord& record : computations_) keep_computation(record);
     host_.records = std::move(merged_);
-    // Where records were dropped a step's first may be among them.
+    // If records were dropped, a step's first record may be among them.
     if (device_.step_starts.size() > 1 && device_.dropped == 0)
       host_.step_starts = std::move(device_.step_starts);
     host_.source = device_.source;
@@ -42,7 +42,7 @@ class DeviceMerge {
   }
 
  private:
-  /// What of the host's stays in any case goes to merged_.
+  /// Splits the host's records: those that stay in any case go to merged_.
   void take_host_apart() {
     for (const TraceRecord& record : host_.records) {
       if (record.kind == TraceKind::compute) {
@@ -72,7 +72,7 @@ class DeviceMerge {
     for (TraceRecord& record : device_.records) record.name = translated[record.name];
   }
 
-  /// Gives the host's parts the times of their kernels: both begin in the same order.
+  /// Gives the host's parts the times of their kernels; both begin in the same order.
   void pair_communication() {
     std::map<TaskKey, std::vector<Interval>> kernels;
     for (const TraceRecord& record : device_.records) {
@@ -105,7 +105,8 @@ class DeviceMerge {
       has_work_ = true;
       const auto ready = ready_ns_.find(key_of(record));
       if (ready != ready_ns_.end()) record.ready_ns = ready->second;
-      // What has no number here has none on the host: it is of a step that was not seen whole.
+      // Records without a number here belong to a step that was not seen whole; the host has none
+      // either.
       recorded_.insert(key_of(record));
     }
     merged_.push_back(record);
@@ -122,7 +123,7 @@ class DeviceMerge {
   RankTrace& host_;
   std::vector<TraceRecord> merged_, computations_;
   std::map<TaskKey, std::int64_t> ready_ns_;
-  std::map<TaskKey, std::vector<std::size_t>> parts_;  // in merged_
+  std::map<TaskKey, std::vector<std::size_t>> parts_;  // indices in merged_
   std::set<TaskKey> recorded_;                         // tasks with work on the device
   bool has_parts_ = false, has_work_ = false;
   std::int32_t host_threads_ = 0, device_lanes_ = 0;

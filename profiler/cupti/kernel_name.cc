@@ -10,7 +10,7 @@ namespace hocket {
 
 std::string kernel_name(const char* symbol) {
   if (symbol == nullptr || *symbol == '\0') return "kernel without a name";
-  // Others are names of C, which the demangler would take for types: "a" for a signed char.
+  // Other symbols are C names, which the demangler would read as types: "a" as a signed char.
   if (!std::string_view(symbol).starts_with("_Z")) return symbol;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> written(

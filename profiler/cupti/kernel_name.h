@@ -1,6 +1,6 @@
 #pragma once
 
-// What people call the work on a device: kernels as in the source, copies and waits in words. Pure.
+// Names the work on a device for people: kernels as in the source, copies and waits in words. Pure.
 
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace hocket {
 
-/// A kernel's name as it was written; `symbol` itself where that cannot be told.
+/// Returns a kernel's name as in the source; `symbol` itself if it cannot be demangled.
 std::string kernel_name(const char* symbol);
 
 /// The following take CUPTI's numbers.

@@ -19,7 +19,7 @@ constexpr KindOfLevel kKinds[] = {
     {CuptiLevel::l0, CUPTI_ACTIVITY_KIND_MEMCPY2, "memory copies between devices"},
     {CuptiLevel::l0, CUPTI_ACTIVITY_KIND_MEMSET, "memory sets"},
     {CuptiLevel::l0, CUPTI_ACTIVITY_KIND_OVERHEAD, "overhead"},
-    // Before the calls, so that none is recorded without the task that it is of.
+    // External correlation comes before the calls, so that no call is recorded without its task.
     {CuptiLevel::l1, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, "external correlation"},
     {CuptiLevel::l1, CUPTI_ACTIVITY_KIND_RUNTIME, "runtime calls"},
     {CuptiLevel::l1, CUPTI_ACTIVITY_KIND_DRIVER, "driver calls"},
@@ -28,7 +28,7 @@ constexpr KindOfLevel kKinds[] = {
     {CuptiLevel::l2, CUPTI_ACTIVITY_KIND_CUDA_EVENT, "events"},
 };
 
-// An answer of "not ready" is an error of the runtime, which is then cleared.
+// The runtime reports "not ready" as an error, which is then cleared.
 constexpr CudaCall kPollingCalls[] = {
     {ApiDomain::runtime, CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020},
     {ApiDomain::runtime, CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020},

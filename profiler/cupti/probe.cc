@@ -12,12 +12,12 @@ tl::unexpected<Error> unavailable(const std::string& why) {
   return failure(ErrorCode::unavailable, "CUPTI: " + why + "; " + kHostLevel);
 }
 
-/// CUDA's version as its driver writes it.
+/// Formats the CUDA version that the driver reports.
 std::string cuda_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// "13.0", or "before 13".
+/// Returns "13.0", or "before 13".
 std::string library_text(std::uint32_t version) {
   if (version < 10'000) return "before 13";
   return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100);
@@ -103,7 +103,7 @@ Result<void> enable_kinds(CuptiApi& api, CuptiLevel level) {
                        std::string(activity_kind_name(kinds[i])) + ": " +
                        describe_status(api, status));
   }
-  // Each time, since enabling a kind takes it back. Where it fails the profile is larger, no more.
+  // Done each time, since enabling a kind undoes it. If it fails, the profile is merely larger.
   if (level >= CuptiLevel::l1) {
     for (const CudaCall& call : polling_calls()) api.leave_out(call.domain, call.id);
   }

@@ -1,9 +1,9 @@
 #pragma once
 
-// The steps by which CUPTI comes to record on this machine, and the reasons why it cannot: a
-// missing driver, one that is too old, another tool that records, kinds of records that are
-// refused. Messages end with what that means for the caller, who then profiles on the host alone.
-// Not thread-safe.
+// Checks whether CUPTI can record on this machine now and explains why not: a missing or old
+// driver, another tool that records, kinds of records that are refused. Messages end with the
+// consequence for the caller, who then profiles on the host alone. One thread at a time may call
+// these functions.
 
 #include <string>
 
@@ -16,18 +16,19 @@ namespace hocket {
 /// Ends every such message.
 inline constexpr const char* kHostLevel = "profiling goes on at the host level";
 
-/// Says what a status means and what to do about it.
+/// Explains a status and what to do about it.
 std::string describe_status(const CuptiApi& api, int status);
 
-/// Checks the versions of the driver and of the library. Calls nothing that needs a device.
+/// Checks that the driver and the version of the library are supported. Makes no call that needs a
+/// device.
 Result<void> check_versions(const CuptiApi& api);
 
-/// Takes the subscription; unavailable with the name of the tool that holds it.
+/// Takes the subscription; returns unavailable with the name of the tool that holds it.
 Result<void> subscribe_cupti(CuptiApi& api);
 
-/// Enables the kinds of `level`. What fails is undone; the message names the kind.
+/// Enables the kinds of `level`. On failure disables what it enabled; the message names the kind.
 Result<void> enable_kinds(CuptiApi& api, CuptiLevel level);
-/// Disables them all, and goes on where one fails.
+/// Disables all kinds of `level`, and continues if one fails.
 void disable_kinds(CuptiApi& api, CuptiLevel level);
 
 }  // namespace hocket

@@ -18,7 +18,7 @@ CuptiSession::Recording::Recording(std::shared_ptr<CuptiApi> api, CuptiSessionOp
 CuptiSession::Recording::~Recording() {
   if (!is_open_) return;
   pause();
-  // What CUPTI can give back now need not be left behind.
+  // Takes back all buffers that CUPTI can give back now, so that they are not leaked.
   api_->flush(true);
   pool_->close();
   reader_.join();
@@ -32,7 +32,7 @@ CuptiSession::Recording::~Recording() {
 Result<void> CuptiSession::Recording::open() {
   if (auto ok = check_versions(*api_); !ok) return ok;
   if (auto ok = subscribe_cupti(*api_); !ok) return ok;
-  // Where these are not known CUPTI clears the buffers once more, and takes more of them.
+  // If CUPTI does not know these, it clears the buffers once more and takes more of them.
   api_->promise_zeroed_buffers();
   api_->share_buffers();
   if (const int status = api_->register_buffers(pool_); status != 0) {
@@ -40,8 +40,8 @@ Result<void> CuptiSession::Recording::open() {
     return failure(ErrorCode::unavailable,
                    "CUPTI: its buffers: " + describe_status(*api_, status) + "; " + kHostLevel);
   }
-  // Enabled once before anything runs, so that what is loaded onto the device from now on is known
-  // to CUPTI, and so that what is refused is refused now.
+  // Enables the kinds once before anything runs, so that CUPTI knows the modules loaded from now on
+  // and refuses unsupported kinds now.
   if (auto ok = enable_kinds(*api_, options_.level); !ok) {
     api_->unsubscribe();
     return ok;
@@ -79,7 +79,7 @@ void CuptiSession::Recording::pause() {
 void CuptiSession::Recording::begin_recording() {
   if (!span_->has_begun) {
     span_->has_begun = true;
-    // What an earlier user of CUPTI in this process has lost is not of this span.
+    // Records lost by an earlier user of CUPTI in this process do not count for this span.
     std::size_t lost_before = 0;
     api_->take_dropped(lost_before);
     std::uint64_t now_ns = 0;
@@ -178,7 +178,7 @@ void CuptiSession::Recording::read_buffers() {
       continue;
     }
     if (pool_->is_closed()) return;
-    // Once more after a pause.
+    // Flushes once more after a pause.
     const bool is_enabled = is_enabled_;
     if (is_enabled) read_clock();
     if (is_enabled || may_be_more) api_->flush(false);

@@ -1,10 +1,10 @@
 #pragma once
 
-// The inside of a CuptiSession: the state of its span, and the thread that reads buffers. Private
-// to profiler/cupti. Thread-safe.
+// The implementation of CuptiSession: the state of its span, and the thread that reads buffers.
+// Private to profiler/cupti. Thread-safe as CuptiSession.
 //
-// Order of locks: control_ before data_. CUPTI's callbacks take neither, since the pool alone
-// serves them; with data_ held CUPTI is asked for nothing but the names of calls.
+// Lock order: control_ before data_. CUPTI's callbacks take neither, since they use only the pool.
+// With data_ held, CUPTI is called only for the names of calls.
 
 #include <atomic>
 #include <cstdint>
@@ -49,7 +49,7 @@ class CuptiSession::Recording {
   };
 
   std::unique_ptr<Span> new_span() const;
-  /// With control_ held.
+  /// Requires control_ held.
   void begin_recording();
   void end_recording();
   CuptiProfile collect();
@@ -66,16 +66,16 @@ class CuptiSession::Recording {
   bool is_open_ = false;
   std::thread reader_;
 
-  std::atomic<bool> is_marking_ = false;  // tasks are told to CUPTI
+  std::atomic<bool> is_marking_ = false;  // tasks are marked in CUPTI
   std::atomic<bool> is_enabled_ = false;  // CUPTI records
 
-  // All but begin_task() and end_task() one at a time.
+  // Serialises all functions except begin_task() and end_task().
   std::mutex control_;
 
   std::mutex data_;
-  // Under data_; replaced under control_, too:
+  // Guarded by data_; replaced with control_ held, too:
   std::unique_ptr<Span> span_;
-  bool is_recording_ = false;  // CUPTI may still bring records of span_
+  bool is_recording_ = false;  // CUPTI may still deliver records of span_
   std::int64_t late_buffers_ = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A task as the 64-bit number that CUPTI ties to calls (external correlation), and back to the
-// place that it has in its step. Pure.
+// Encodes a task as the 64-bit number that CUPTI ties to calls (external correlation), and finds
+// the task's number in its step from it. Pure.
 
 #include <cstdint>
 #include <span>
@@ -16,22 +16,23 @@ namespace hocket {
 
 struct MarkedTask {
   std::int64_t step = 0;
-  std::int64_t task = kNoTask;  ///< kNoTask: a launch of the whole step, or one of unknown number
+  /// kNoTask: a launch of the whole step, or a task of unknown number
+  std::int64_t task = kNoTask;
 
   bool operator==(const MarkedTask&) const = default;
 };
 
-// What does not fit is cut off, so numbers come again: that of a step after so many steps, and
-// within a step that of a slot only if it was used as often as no step does.
+// High bits that do not fit are cut off, so numbers repeat: those of steps after 2^kMarkedStepBits
+// steps, and those of slots only if a step reuses one more often than any step does.
 inline constexpr int kMarkedSlotBits = 24, kMarkedGenerationBits = 20, kMarkedStepBits = 20;
-/// How far before the step that it is asked about a mark may be.
+/// Largest distance of a mark's step before the step of the query.
 inline constexpr std::int64_t kMarkedStepsBefore = 1024;
 
 constexpr std::uint64_t low_bits(std::uint64_t value, int bits) {
   return value & ((std::uint64_t{1} << bits) - 1);
 }
 
-/// Slots beyond those that fit are marked as kWholeStep is. `step` is at least 0.
+/// Packs a task. Slots that do not fit are marked as kWholeStep is. Requires `step` ≥ 0.
 constexpr std::uint64_t pack_task(std::int64_t step, TaskId task) {
   constexpr std::uint64_t none = low_bits(~std::uint64_t{0}, kMarkedSlotBits);
   const bool fits = task.slot < none;
@@ -42,8 +43,8 @@ constexpr std::uint64_t pack_task(std::int64_t step, TaskId task) {
          generation << kMarkedSlotBits | slot;
 }
 
-/// The step of a mark, of which it is known to be at least `first_step` − kMarkedStepsBefore, and
-/// less than 2^kMarkedStepBits steps after that; kNoStep when that is below 0.
+/// Returns the step of a mark; kNoStep if it is below 0. Requires the step to be at least
+/// `first_step` − kMarkedStepsBefore, and less than 2^kMarkedStepBits steps after that.
 constexpr std::int64_t step_of_mark(std::uint64_t mark, std::int64_t first_step) {
   const std::int64_t least = first_step - kMarkedStepsBefore;
   const std::uint64_t ahead =
@@ -52,7 +53,7 @@ constexpr std::int64_t step_of_mark(std::uint64_t mark, std::int64_t first_step)
   return step < 0 ? kNoStep : step;
 }
 
-/// Which task of its step each one was.
+/// Maps marks to the number of the task in its step.
 class TaskNumbers {
  public:
   TaskNumbers() = default;

@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-/// CUPTI brings the device's clock to the host's, which is not exact.
+/// Slack for CUPTI's conversion of the device's clock to the host's, which is inexact.
 constexpr std::int64_t kSessionSlackNs = 1'000'000;
 
 bool is_call(ActivityType type) {
@@ -22,7 +22,8 @@ std::string stream_place(const CuptiActivity& activity) {
          std::to_string(activity.context) + " stream " + std::to_string(activity.stream);
 }
 
-/// Collectives of a task come in the same order on every rank, whatever their streams.
+/// Returns the group that orders a collective: a task's collectives come in the same order on every
+/// rank, whatever their streams.
 std::string communication_group(const TraceRecord& record, const std::string& place) {
   if (record.task == kNoTask) return place;
   const std::string digits = std::to_string(record.task);
@@ -31,12 +32,12 @@ std::string communication_group(const TraceRecord& record, const std::string& pl
 
 }  // namespace
 
-/// One finish().
+/// The state of one finish() call.
 class TimelineAssembly {
  public:
   TimelineAssembly(const CuptiTimeline& timeline, const ClockMap& clock, const TimelineSpan& span)
       : timeline_(timeline), clock_(clock), span_(span) {
-    // The builder's names are the timeline's, by the same numbers.
+    // The builder shares the timeline's numbering of names.
     for (const std::string& name : timeline.names_.texts()) builder_.names().number(name);
     for (std::uint32_t i = 0; i < builder_.names().size(); ++i) {
       communication_.push_back(communication_name(builder_.names().text(i)));
@@ -64,7 +65,7 @@ class TimelineAssembly {
 
  private:
   struct Call {
-    std::int64_t begin_ns = 0;  // by CUPTI's clock
+    std::int64_t begin_ns = 0;  // on CUPTI's clock
     std::uint32_t thread = 0;
   };
   struct Placed {
@@ -73,7 +74,8 @@ class TimelineAssembly {
     bool is_on_device = false;
   };
 
-  /// What ties records together. The calls of one launch share its number: the outermost counts.
+  /// Collects what ties records together. Nested calls of one launch share its number; the
+  /// outermost counts.
   void join() {
     for (const CuptiTimeline::Kept& kept : timeline_.kept_) {
       const CuptiActivity& activity = kept.activity;
@@ -117,7 +119,7 @@ class TimelineAssembly {
         describe_wait(activity, placed);
         break;
       case ActivityType::range_begin: {
-        // One that is still open has no end to show.
+        // A range that is still open has no end.
         const auto end = range_ends_.find(activity.id);
         if (end == range_ends_.end()) return;
         end_ns = end->second;
@@ -158,7 +160,7 @@ class TimelineAssembly {
   void describe_wait(const CuptiActivity& activity, Placed& placed) {
     TraceRecord& record = placed.record;
     record.kind = TraceKind::call;
-    // CUPTI does not say which thread waited, but the call around the wait does.
+    // CUPTI does not tell which thread waited, but the call around the wait does.
     const auto call = calls_.find(activity.correlation);
     placed.place =
         call == calls_.end() ? places_.number("waits") : thread_place(call->second.thread);
@@ -193,7 +195,7 @@ class TimelineAssembly {
     placed_.push_back(std::move(placed));
   }
 
-  /// The steps of the span and the one behind it, which ends the last window.
+  /// Returns the steps of the span and the one after it, which ends the last window.
   std::vector<StepRange> find_steps() const {
     const std::int64_t last = span_.first_step + span_.steps;
     std::map<std::int64_t, std::int64_t> on_host;

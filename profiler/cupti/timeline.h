@@ -1,8 +1,8 @@
 #pragma once
 
-// Collects CUPTI's records over a span of steps and makes a rank's trace of them: the records that
-// hosts and simulators have, on the host's clock. Kernels are of the task around whose launch a
-// TaskMark stood, and were submitted when that call began. Not thread-safe.
+// Collects CUPTI's records over a span of steps and builds a rank's trace from them, with the same
+// kinds of records as hosts and simulators, on the host's clock. A kernel belongs to the task whose
+// TaskMark surrounded its launch; its submission time is the begin of that call. Not thread-safe.
 //
 // Kernels, copies and fills lie on lanes by stream, NCCL's kernels on channels by stream; calls,
 // NVTX ranges, waits and CUPTI's own overhead on lanes by thread.
@@ -23,35 +23,35 @@
 
 namespace hocket {
 
-/// What the trace is of.
+/// The rank, steps and times of a trace.
 struct TimelineSpan {
   std::int64_t rank = 0, ranks = 1;
   std::string host = {};
   std::int64_t first_step = 0, steps = 1;
-  /// When CUPTI recorded, by its clock.
+  /// Time in which CUPTI recorded, on its clock.
   std::int64_t begin_cupti_ns = 0, end_cupti_ns = 0;
-  /// When the host began steps, by the host's clock; rising in both. If there are any, no other
-  /// step begins.
+  /// Step begins on the host, on the host's clock; rising in both. If not empty, no other step
+  /// begins.
   std::vector<StepStart> host_starts = {};
   TaskNumbers tasks = {};
 };
 
 struct CuptiTrace {
-  /// Steps begin with their first work on the device where every step has some that is marked, or
-  /// else where the host began them. Records outside of all windows are left out, if there are any
-  /// windows.
+  /// Steps begin with their first work on the device if every step has marked work, else where the
+  /// host began them. If there are windows, records outside all of them are left out.
   RankTrace trace;
-  QuarantineCounts quarantined;                 ///< the trace has their total
-  std::int64_t left_out = 0;                    ///< outside of all windows
-  std::int64_t device_records = 0, marked = 0;  ///< of those kept, and how many have a step
+  QuarantineCounts quarantined;                 ///< total also in the trace
+  std::int64_t left_out = 0;                    ///< records outside all windows
+  std::int64_t device_records = 0, marked = 0;  ///< kept records, and those with a step
 };
 
 class CuptiTimeline {
  public:
-  /// Keeps `capacity` records at most, and counts the others as dropped.
+  /// Keeps at most `capacity` records and counts the others as dropped.
   explicit CuptiTimeline(std::size_t capacity) : capacity_(capacity) {}
 
-  /// The names in `buffer` must still be CUPTI's. `api` tells the names of calls.
+  /// Adds a buffer's records. Requires that the names in `buffer` are still valid in CUPTI. `api`
+  /// supplies the names of calls.
   void add(const DecodedBuffer& buffer, const CuptiApi& api);
 
   CuptiTrace finish(const ClockMap& clock, const TimelineSpan& span) const;

@@ -1,6 +1,6 @@
 #pragma once
 
-// How kinds of records are called in exported timelines.
+// The names of record kinds in exported timelines. Pure.
 
 #include <array>
 #include <optional>
@@ -23,7 +23,7 @@ constexpr std::string_view category_of(TraceKind kind) {
   return kCategories[static_cast<std::size_t>(kind)].second;
 }
 
-/// None when no kind is called so.
+/// Returns nothing if no kind has this name.
 constexpr std::optional<TraceKind> kind_of_category(std::string_view category) {
   for (const auto& [kind, name] : kCategories) {
     if (name == category) return kind;

@@ -62,14 +62,14 @@ std::optional<std::int64_t> integer_of(std::string_view text) {
   return value;
 }
 
-/// The handler of nlohmann's SAX parser. Only containers whose content is kept are on its stack, so
-/// that depth costs nothing here; the parser itself keeps one bit a level and does not recurse.
+/// The handler of nlohmann's SAX parser. Its stack has only containers whose content is kept, so
+/// depth costs nothing here; the parser itself keeps one bit per level and does not recurse.
 class EventReader {
  public:
   EventReader(std::istream& in, const std::function<void(const ChromeEvent&)>& take)
       : in_(in), take_(take) {}
 
-  // What nlohmann::json_sax asks for.
+  // The interface of nlohmann::json_sax.
   bool null() { return true; }
   bool boolean(bool) { return true; }
   bool number_integer(std::int64_t value) { return take_number(std::to_string(value)); }
@@ -102,7 +102,7 @@ class EventReader {
  private:
   enum class Place { root, events, event, arguments, distributed };
 
-  /// The parser's own words without its name and number, in one line of bounded length.
+  /// Returns the parser's message without its name and number, in one line of bounded length.
   static std::string reason(std::string text) {
     const auto begin = text.rfind(": ");
     if (begin != std::string::npos && begin + 2 < text.size()) text.erase(0, begin + 2);
@@ -195,7 +195,7 @@ class EventReader {
     }
     if (place == Place::arguments) {
       if (const auto member = member_of(kTexts, key_)) event_.arguments.*member = text;
-      // Some versions of Kineto put numbers into quotes.
+      // Some versions of Kineto quote numbers.
       if (const auto member = member_of(kIntegers, key_)) {
         event_.arguments.*member = integer_of(text);
       }
@@ -203,7 +203,7 @@ class EventReader {
     return true;
   }
 
-  /// Numbers in one file and texts in another.
+  /// Takes a label, which is a number in some files and a text in others.
   void take_label(const std::string& text) {
     if (key_ == "pid") event_.process = text;
     if (key_ == "tid") event_.thread = text;
@@ -214,7 +214,7 @@ class EventReader {
   const std::function<void(const ChromeEvent&)>& take_;
   std::vector<Place> places_;
   std::uint64_t skipped_ = 0;  ///< open containers whose content is not kept
-  std::string key_;            ///< the last one read outside of those
+  std::string key_;            ///< the last key read outside those
   ChromeEvent event_;
   ChromeHead head_;
   Error error_;

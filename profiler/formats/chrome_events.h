@@ -1,7 +1,8 @@
 #pragma once
 
 // Reads the JSON trace event format event by event (docs/formats/trace.md): the object form, and
-// the bare array of older tools. What is not listed here is skipped, however deep it is.
+// the bare array of older tools. Skips everything not listed here, at any depth. Pure, except for
+// reading the stream.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +15,7 @@
 
 namespace hocket {
 
-/// What of an event's "args" is known: hocket's own first, then Kineto's.
+/// The known fields of an event's "args": hocket's own first, then Kineto's.
 struct ChromeArguments {
   std::optional<std::int64_t> step, task, bytes, sequence, lane, submitted_ns, ready_ns;
   std::optional<std::int64_t> ranks, dropped, quarantined, clock_ns, realtime_ns;
@@ -26,28 +27,28 @@ struct ChromeArguments {
 };
 
 struct ChromeEvent {
-  std::string phase, name, category, process, thread, id;  ///< numbers as they are spelled
-  std::optional<std::int64_t> begin_ns, duration_ns;       ///< none: missing, or no such number
+  std::string phase, name, category, process, thread, id;  ///< numbers as spelled in the file
+  std::optional<std::int64_t> begin_ns, duration_ns;  ///< nothing if missing or not such a number
   ChromeArguments arguments;
 };
 
-/// What stands beside the events.
+/// The fields beside the events.
 struct ChromeHead {
   std::optional<std::int64_t> rank, world_size;
-  std::optional<std::int64_t> base_ns;  ///< realtime at which the events' times begin
+  std::optional<std::int64_t> base_ns;  ///< realtime of the events' time 0
   std::string host;
   bool is_kineto = false;
-  /// The document ends in the middle; the events before that were read.
+  /// The document ends in the middle; the events before that point were read.
   bool is_cut_off = false;
 };
 
-/// Hands over each event; the reference is good during the call. invalid_argument, with the place,
-/// when the text is no JSON.
+/// Calls `take` for each event; the reference is valid during the call. Returns invalid_argument,
+/// with the position, if the text is not JSON.
 Result<ChromeHead> read_chrome_events(std::istream& in,
                                       const std::function<void(const ChromeEvent&)>& take);
 
-/// "1234.567" microseconds as nanoseconds, rounded to the nearest; none when it is no decimal
-/// number or too large. Exact where a double is not.
+/// Converts "1234.567" microseconds to nanoseconds, rounded to the nearest; nothing if it is not a
+/// decimal number or too large. Exact where a double is not.
 std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds);
 
 }  // namespace hocket

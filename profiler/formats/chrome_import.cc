@@ -14,7 +14,7 @@
 namespace hocket {
 namespace {
 
-/// Joins begins and ends, and gives each event to whom it belongs.
+/// Joins begin and end events, and passes each event to the builder of its trace.
 class Importer {
  public:
   void take(const ChromeEvent& event) {
@@ -88,9 +88,9 @@ class Importer {
   OwnEvents own_;
   KinetoEvents kineto_;
   ImportNotes notes_;
-  /// Begun and not ended, by process and thread; ends belong to the latest.
+  /// Begun events that have not ended, by process and thread; an end belongs to the latest.
   std::map<std::pair<std::string, std::string>, std::vector<ChromeEvent>> open_;
-  bool found_ = false;  ///< anything of a timeline
+  bool found_ = false;  ///< found any part of a timeline
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ void append_number(std::string& text, std::int64_t number) {
   text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
-/// Nanoseconds as microseconds with three decimals.
+/// Appends nanoseconds as microseconds with three decimals.
 void append_microseconds(std::string& text, std::int64_t ns) {
   const std::int64_t fraction = ns % 1000 < 0 ? -(ns % 1000) : ns % 1000;
   if (ns < 0 && ns > -1000) text += '-';
@@ -29,7 +29,7 @@ void append_microseconds(std::string& text, std::int64_t ns) {
   }
 }
 
-/// As a JSON string, whatever it holds.
+/// Returns any text as a JSON string.
 std::string quoted(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -47,7 +47,7 @@ class ChromeTraceWriter::RankSink final : public TraceSink {
 };
 
 ChromeTraceWriter::ChromeTraceWriter(std::ostream& out) : out_(out) {
-  // No "displayTimeUnit": some versions of Perfetto take it for the unit of the times.
+  // Omits "displayTimeUnit": some versions of Perfetto take it for the unit of the times.
   text_ = "{\"traceEvents\":[";
 }
 
@@ -66,7 +66,8 @@ std::int64_t ChromeTraceWriter::take_thread(const LaneKey& key, std::int64_t beg
                                             std::int64_t end_ns) {
   Lane& lane = lanes_.try_emplace(key, Lane{LaneTracks(nests(key.kind)), {}}).first->second;
   const std::size_t track = lane.tracks.place(begin_ns, end_ns);
-  // Of the file, not of the process: Perfetto names threads by this number alone.
+  // Numbers are unique in the file, not in the process: Perfetto names threads by this number
+  // alone.
   while (lane.threads.size() <= track) lane.threads.push_back(++threads_);
   return lane.threads[track];
 }
@@ -75,7 +76,7 @@ void ChromeTraceWriter::begin_span(const LaneKey& lane, std::string_view name,
                                    std::int64_t begin_ns, std::int64_t end_ns) {
   const std::int64_t thread = take_thread(lane, begin_ns, end_ns);
   begin_event();
-  // The time stands before the name: readers that look for it by hand stumble over escapes.
+  // The time comes before the name: readers without a JSON parser fail on escapes.
   text_ += "{\"ph\":\"X\",\"pid\":";
   append_number(text_, lane.rank);
   text_ += ",\"tid\":";
@@ -155,7 +156,7 @@ void ChromeTraceWriter::write_head(const RankTrace& trace) {
 }
 
 void ChromeTraceWriter::write(const RankTrace& trace) {
-  (void)rank(trace.rank);  // so that its process is named
+  (void)rank(trace.rank);  // creates and names its process
   const std::lock_guard lock(mutex_);
   HOCKET_CHECK(!is_finished_, "nothing is recorded after the end");
   write_head(trace);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes what ran as a timeline that Perfetto and chrome://tracing open: the JSON trace event
-// format, docs/formats/trace.md. Thread-safe.
+// Writes traces as a timeline that Perfetto and chrome://tracing open, in the JSON trace event
+// format (docs/formats/trace.md). Thread-safe.
 
 #include <cstdint>
 #include <iosfwd>
@@ -19,30 +19,31 @@
 
 namespace hocket {
 
-/// One process a rank, one thread a stream and a channel. Events of one thread never overlap, since
-/// Perfetto drops those that do: where two of one lane overlap, the second goes to a thread of its
-/// own. Ranges and calls of a host thread may lie in one another.
+/// Shows each rank as a process and each stream and channel as a thread. Events of one thread never
+/// overlap, since Perfetto drops those that do: if two events of a lane overlap, the second goes to
+/// another thread. Ranges and calls of a host thread may nest.
 class ChromeTraceWriter {
  public:
-  /// Writes to `out`, which must outlive this, as events come in.
+  /// Writes to `out` as events come in. `out` must outlive this object.
   explicit ChromeTraceWriter(std::ostream& out);
-  ~ChromeTraceWriter();  ///< Ends the document if finish() did not.
+  ~ChromeTraceWriter();  ///< Ends the document unless finish() did
   ChromeTraceWriter(const ChromeTraceWriter&) = delete;
   ChromeTraceWriter& operator=(const ChromeTraceWriter&) = delete;
 
-  /// Where the events of `rank` go. Lives as long as this.
+  /// Returns the sink for the events of `rank`. It lives as long as this object.
   TraceSink& rank(std::int64_t rank);
 
-  /// Writes a trace on its own clock, with all that read_chrome_trace() needs to read it back
-  /// equal: records that came through rank() carry less. At most once a rank. `trace` is in order.
+  /// Writes a trace on its own clock, with everything that read_chrome_trace() needs to read back
+  /// an equal trace; records that came through rank() carry less. Call at most once per rank.
+  /// Requires `trace` in order.
   void write(const RankTrace& trace);
 
-  /// Names the lanes and ends the document; nothing may be recorded afterwards. unavailable when
-  /// `out` did not take all of it.
+  /// Names the lanes and ends the document; nothing may be recorded afterwards. Returns unavailable
+  /// if `out` failed.
   Result<void> finish();
 
  private:
-  /// What orders the lanes of a file, and what they are called by.
+  /// The identity and sort key of a lane in the file.
   struct LaneKey {
     std::int64_t rank = 0;
     TraceKind kind = TraceKind::compute;
@@ -50,17 +51,17 @@ class ChromeTraceWriter {
 
     auto operator<=>(const LaneKey&) const = default;
   };
-  /// The threads that one lane needs for its overlapping events.
+  /// The threads that a lane needs for its overlapping events.
   struct Lane {
     LaneTracks tracks;
-    std::vector<std::int64_t> threads;  ///< of each track
+    std::vector<std::int64_t> threads;  ///< by track
   };
   class RankSink;
 
   void record(std::int64_t rank, const TraceEvent& event);
-  /// The thread that shows an event of the lane.
+  /// Returns the thread that shows an event of the lane.
   std::int64_t take_thread(const LaneKey& lane, std::int64_t begin_ns, std::int64_t end_ns);
-  /// All of an event up to its arguments.
+  /// Writes an event up to its arguments.
   void begin_span(const LaneKey& lane, std::string_view name, std::int64_t begin_ns,
                   std::int64_t end_ns);
   void write_head(const RankTrace& trace);
@@ -69,12 +70,12 @@ class ChromeTraceWriter {
   void begin_event();
   void write_text();
 
-  std::mutex mutex_;  ///< of all that follows
+  std::mutex mutex_;  ///< guards all members below
   std::ostream& out_;
   std::map<std::int64_t, std::unique_ptr<RankSink>> ranks_;
   std::map<LaneKey, Lane> lanes_;
   std::int64_t threads_ = 0;
-  std::string text_;  ///< not yet written
+  std::string text_;  ///< text not yet written
   bool is_first_ = true;
   bool is_finished_ = false;
 };

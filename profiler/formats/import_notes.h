@@ -1,6 +1,6 @@
 #pragma once
 
-// What an import left out, and why, counted.
+// Counts what an import left out, by reason. Not thread-safe.
 
 #include <cstdint>
 #include <map>
@@ -11,9 +11,9 @@ namespace hocket {
 
 class ImportNotes {
  public:
-  /// One more thing left out for this reason, which reads on after a number: "events without …".
+  /// Counts one more thing left out for `reason`, a text that follows a number: "events without …".
   void count(const std::string& reason) {
-    // A hostile file must not make a list of its own length.
+    // Bounds the list, which a hostile file could make as long as itself.
     if (counts_.size() < kMostReasons || counts_.contains(reason)) {
       ++counts_[reason];
     } else {

@@ -15,7 +15,7 @@
 namespace hocket {
 namespace {
 
-/// Bytes of an element by the name of its type; 0 when that is not known.
+/// Returns the bytes of an element by the name of its type; 0 if unknown.
 std::int64_t element_bytes(std::string_view type) {
   static const std::map<std::string_view, std::int64_t> bytes{
       {"Float", 4}, {"Double", 8},      {"Half", 2},         {"BFloat16", 2}, {"Int", 4},
@@ -25,7 +25,7 @@ std::int64_t element_bytes(std::string_view type) {
   return found == bytes.end() ? 0 : found->second;
 }
 
-/// The larger of what goes in and what comes out: the whole of an all-gather or a reduce-scatter.
+/// Returns the larger of input and output: the full size of an all-gather or a reduce-scatter.
 std::int64_t message_bytes(const ChromeArguments& arguments) {
   if (arguments.bytes) return *arguments.bytes;
   const std::int64_t elements =
@@ -48,7 +48,8 @@ std::optional<std::int64_t> begin_of(const std::unordered_map<std::int64_t, std:
   return found == begins.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// Steps by the number that the records carry, each from its first record to the next one's.
+/// Returns the steps by the number that the records carry, each from its first record to the next
+/// step's.
 std::vector<StepRange> steps_of_records(const std::vector<TraceRecord>& records) {
   std::map<std::int64_t, StepRange> by_step;
   for (const TraceRecord& record : records) {
@@ -63,7 +64,8 @@ std::vector<StepRange> steps_of_records(const std::vector<TraceRecord>& records)
   return steps;
 }
 
-/// Kineto's times are the host's realtime, or begin at a realtime that the file tells.
+/// Returns clock samples. Kineto's times are the host's realtime, or count from a realtime that the
+/// file states.
 std::vector<ClockSample> clock_samples(const ChromeHead& head,
                                        const std::vector<TraceRecord>& records) {
   constexpr std::int64_t kYear2001 = 1'000'000'000'000'000'000;
@@ -82,7 +84,7 @@ std::vector<ClockSample> clock_samples(const ChromeHead& head,
 }  // namespace
 
 KinetoEvents::Role KinetoEvents::role_of(const ChromeEvent& event) {
-  // By the names of several versions, in small letters.
+  // Category names of several versions, in lower case.
   static const std::map<std::string_view, Role, std::less<>> roles{
       {"kernel", Role::kernel},
       {"gpu_memcpy", Role::copy},
@@ -96,7 +98,7 @@ KinetoEvents::Role KinetoEvents::role_of(const ChromeEvent& event) {
       {"cuda_driver", Role::call},
       {"hip_runtime", Role::call},
       {"runtime", Role::call},
-      // They repeat what other events say, or say nothing about work.
+      // These repeat other events or describe no work.
       {"gpu_user_annotation", Role::left_out},
       {"python_function", Role::left_out},
       {"cuda_sync", Role::left_out},
@@ -108,7 +110,7 @@ KinetoEvents::Role KinetoEvents::role_of(const ChromeEvent& event) {
     has_kineto_category_ = true;
     return role->second;
   }
-  // PyTorch without Kineto writes no categories, but says where it ran.
+  // PyTorch without Kineto writes no categories, but states where an event ran.
   if (event.category.empty() && event.process == "CUDA functions") return Role::kernel;
   if (event.category.empty() && event.process == "CPU functions") {
     has_kineto_category_ = true;
@@ -166,7 +168,8 @@ std::vector<bool> KinetoEvents::outermost(const std::vector<bool>& candidates) c
   }
   const auto key = [&](std::size_t i) {
     const TraceRecord& record = seen_[i].record;
-    // What ends later holds what ends sooner. Not negated: the least number has no opposite.
+    // An event that ends later encloses one that ends sooner. Uses ~ because the least number has
+    // no negative.
     return std::tuple(seen_[i].place, record.begin_ns, ~record.end_ns);
   };
   std::stable_sort(order.begin(), order.end(),
@@ -196,12 +199,12 @@ KinetoEvents::Communication KinetoEvents::find_communication() const {
     auto& name = found.names[i];
     if (seen_[i].role == Role::copy || seen_[i].role == Role::call) continue;
     name = by_name[seen_[i].record.name];
-    // A host's event may be called like a kernel, and the other way round.
+    // A host event may have a kernel's name, and the other way round.
     const bool is_kernel = seen_[i].role == Role::kernel;
     if (name && is_kernel != (name->source == CommunicationSource::kernel)) name.reset();
     if (name) has_source[static_cast<std::size_t>(name->source)] = true;
   }
-  // One operation is counted once: where it ran, if that was seen.
+  // Counts one operation once: at the source closest to the device.
   const auto first = std::find(has_source.begin(), has_source.end(), true);
   found.source = static_cast<CommunicationSource>(first - has_source.begin());
   std::vector<bool> dispatched(seen_.size());
@@ -266,7 +269,7 @@ std::vector<StepRange> KinetoEvents::steps(std::string_view step_range, ImportNo
 RankTrace KinetoEvents::finish(const ChromeHead& head, std::string_view step_range,
                                ImportNotes& notes) {
   classify();
-  // Lanes are numbered in the order in which they were first used.
+  // Lanes are numbered in the order of their first use.
   std::stable_sort(seen_.begin(), seen_.end(), [](const Seen& a, const Seen& b) {
     return a.record.begin_ns < b.record.begin_ns;
   });

@@ -1,7 +1,7 @@
 #pragma once
 
-// Events as PyTorch's profiler writes them, or any other tool that is not hocket, into the trace of
-// one rank.
+// Builds the trace of one rank from events of PyTorch's profiler or any tool other than hocket. Not
+// thread-safe.
 
 #include <cstdint>
 #include <optional>
@@ -22,11 +22,11 @@ class KinetoEvents {
  public:
   void take_record(const ChromeEvent& event, std::optional<std::int64_t> end_ns,
                    ImportNotes& notes);
-  /// Where an arrow from a launch to what it launched begins.
+  /// Takes the begin of an arrow from a launch to the work that it launched.
   void take_flow(const ChromeEvent& event);
 
   bool is_empty() const { return seen_.empty() && quarantined_ == 0; }
-  /// `step_range` as in ChromeImportOptions.
+  /// Builds the trace. `step_range` is that of ChromeImportOptions.
   RankTrace finish(const ChromeHead& head, std::string_view step_range, ImportNotes& notes);
 
  private:
@@ -39,18 +39,18 @@ class KinetoEvents {
     std::int64_t correlation = 0;  ///< 0: none
   };
 
-  /// What the names say, by the place in seen_.
+  /// Communication found by the events' names; indices are those of seen_.
   struct Communication {
     std::vector<std::optional<CommunicationName>> names;
     std::vector<bool> outermost_dispatches;
-    CommunicationSource source = CommunicationSource::kernel;  ///< the one that is counted
+    CommunicationSource source = CommunicationSource::kernel;  ///< the source that is counted
   };
 
   Role role_of(const ChromeEvent& event);
-  /// Which of those that `candidates` marks lie in no other of them on the same thread.
+  /// Marks the candidates that lie in no other candidate on the same thread.
   std::vector<bool> outermost(const std::vector<bool>& candidates) const;
   Communication find_communication() const;
-  /// Decides what the host's and the device's events are.
+  /// Decides the kind of each host and device event.
   void classify();
   std::vector<StepRange> steps(std::string_view step_range, ImportNotes& notes) const;
 

@@ -18,7 +18,7 @@ std::optional<Number> number_in(std::string_view text) {
   return number;
 }
 
-/// 3 of "stream 3" and of "stream 3 (2)".
+/// Returns the lane number in a thread's name: 3 for "stream 3" and "stream 3 (2)".
 std::optional<std::int32_t> lane_in(std::string_view thread_name) {
   thread_name = thread_name.substr(0, thread_name.find(" ("));
   const auto blank = thread_name.rfind(' ');
@@ -26,14 +26,14 @@ std::optional<std::int32_t> lane_in(std::string_view thread_name) {
   return number_in<std::int32_t>(thread_name.substr(blank + 1));
 }
 
-/// Of a trace that marks no steps: each begins with its first record.
+/// Returns the steps of a trace without step marks: each begins with its first record.
 std::vector<StepStart> starts_of_records(const std::vector<TraceRecord>& records) {
   std::vector<StepStart> starts;
   for (const TraceRecord& record : records) {
     if (record.step == kNoStep || (!starts.empty() && record.step <= starts.back().step)) continue;
     starts.push_back({record.step, record.begin_ns});
   }
-  // Two steps that begin at once are not told apart.
+  // Two steps that begin at the same time cannot be distinguished.
   const auto same = [](const auto& a, const auto& b) { return a.begin_ns == b.begin_ns; };
   starts.erase(std::unique(starts.begin(), starts.end(), same), starts.end());
   return starts;
@@ -99,7 +99,7 @@ bool OwnEvents::take_metadata(const ChromeEvent& event) {
   if (process->knows_ranks) trace.ranks = *arguments.ranks;
   trace.host = arguments.host;
   trace.source = arguments.source;
-  // What an untrusted file counts must not overflow when more is added to it.
+  // Bounds counts from an untrusted file so that sums do not overflow.
   constexpr std::int64_t kMost = std::int64_t{1} << 60;
   trace.dropped = std::clamp<std::int64_t>(arguments.dropped.value_or(0), 0, kMost);
   trace.quarantined += std::clamp<std::int64_t>(arguments.quarantined.value_or(0), 0, kMost);

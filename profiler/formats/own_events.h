@@ -1,6 +1,6 @@
 #pragma once
 
-// Events as ChromeTraceWriter writes them, back into the traces that they were.
+// Restores traces from events that ChromeTraceWriter wrote. Not thread-safe.
 
 #include <cstdint>
 #include <map>
@@ -19,15 +19,15 @@ namespace hocket {
 /// Takes events whose category is one of hocket's (profiler/formats/category.h).
 class OwnEvents {
  public:
-  /// Without `end_ns` the event cannot be true.
+  /// Takes a record. Without `end_ns` the event counts as quarantined.
   void take_record(const ChromeEvent& event, TraceKind kind, std::optional<std::int64_t> end_ns,
                    ImportNotes& notes);
-  /// Whether this metadata is hocket's, or names a thread.
+  /// Returns true if this metadata is hocket's or names a thread, and takes it.
   bool take_metadata(const ChromeEvent& event);
-  /// Whether this instant event marks a step.
+  /// Returns true if this instant event marks a step, and takes it.
   bool take_step(const ChromeEvent& event);
 
-  /// By rank.
+  /// Returns the traces by rank.
   std::vector<RankTrace> finish();
 
  private:

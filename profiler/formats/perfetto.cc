@@ -31,25 +31,25 @@ using perfetto::TrackEvent;
 
 constexpr std::string_view kStepCategory = "step";
 
-/// What a slice says beside its name, in the order of their numbers; 0 names nothing.
+/// Annotations of a slice, in the order of their numbers; 0 is unused.
 enum Annotation : std::uint64_t { kStep = 1, kTask, kBytes, kSequence, kCollective };
 constexpr std::array<std::string_view, 5> kAnnotations{"step", "task", "bytes", "sequence",
                                                        "collective"};
 
-/// Bytes that are not UTF-8 replaced: Perfetto takes no others.
+/// Replaces bytes that are not UTF-8, which Perfetto rejects.
 std::string valid_utf8(std::string_view text) {
   const auto quoted =
       nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return nlohmann::json::parse(quoted).get<std::string>();
 }
 
-/// Appends packets to a stream. One message is held at a time, whatever the trace.
+/// Appends packets to a stream. Holds one message at a time, whatever the size of the trace.
 class PacketStream {
  public:
   explicit PacketStream(std::ostream& out) : out_(out) {}
 
   void write(const TracePacket& packet) {
-    // A trace is a message of which each packet is one field, so that packets can be appended.
+    // A trace is a message with one field per packet, so packets can be appended.
     constexpr char kPacketTag = perfetto::Trace::kPacketFieldNumber << 3 | 2;
     text_ += kPacketTag;
     packet.SerializeToString(&packet_);
@@ -74,14 +74,14 @@ class PacketStream {
   std::string text_, packet_;
 };
 
-/// From a rank's clock to the times of the file.
+/// Maps a rank's clock to the times of the file.
 class FileClock {
  public:
   FileClock(const ClockFit& fit, std::int64_t shift_ns) : fit_(fit), shift_ns_(shift_ns) {}
 
-  /// Between minus half of the largest number and the largest.
+  /// Returns a time between minus half of the largest number and the largest.
   static std::int64_t on_reference(const ClockFit& fit, std::int64_t clock_ns) {
-    // Exact where nothing is to be done: a double does not hold every time.
+    // Exact if there is nothing to convert: a double does not hold every time.
     if (fit.offset_ns == 0 && fit.drift == 0) return clock_ns;
     constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
     const double since = static_cast<double>(clock_ns) - static_cast<double>(fit.reference_ns);
@@ -104,8 +104,8 @@ class FileClock {
   std::int64_t shift_ns_;
 };
 
-/// One trace: a process and its tracks, in a packet sequence of its own. Slices begin and end in
-/// the order of time, an end before a begin at the same time.
+/// Writes one trace: a process and its tracks, in a packet sequence of its own. Slices begin and
+/// end in the order of time, an end before a begin at the same time.
 class ProcessWriter {
  public:
   ProcessWriter(PacketStream& out, const RankTrace& trace, std::size_t index, FileClock clock,
@@ -135,17 +135,17 @@ class ProcessWriter {
     LaneTracks tracks;
     std::vector<std::uint64_t> uuids;
   };
-  /// When a slice ends, which one it is in the order of their begins, and its track.
+  /// The end of an open slice, its number in the order of begins, and its track.
   struct End {
     std::uint64_t end_ns = 0, number = 0, track = 0;
 
-    /// The innermost, which began last, ends first.
+    /// The innermost slice, which began last, ends first.
     bool operator<(const End& other) const {
       return std::tuple(other.end_ns, number) < std::tuple(end_ns, other.number);
     }
   };
 
-  /// Tracks of one file have different numbers; 0 is Perfetto's own.
+  /// Tracks of one file have different numbers; Perfetto reserves 0.
   std::uint64_t process_uuid() const { return (std::uint64_t{index_} + 1) << 32; }
 
   TracePacket packet() const {
@@ -195,7 +195,7 @@ class ProcessWriter {
     return process_uuid() + tracks_;
   }
 
-  /// A place among the tracks that does not depend on which was needed first.
+  /// Returns a track's position, independent of which track was used first.
   static std::int32_t order_of(const LaneKey& key, std::size_t track) {
     const auto kind = static_cast<std::int32_t>(key.kind);
     const auto further = static_cast<std::int32_t>(std::min<std::size_t>(track, 99));
@@ -228,7 +228,8 @@ class ProcessWriter {
     annotation.set_int_value(value);
   }
 
-  /// Names are numbered as in the trace, from 1, and told when they are first needed.
+  /// Sets a slice's name. Names are numbered as in the trace, from 1, and written before their
+  /// first use.
   void set_name(TracePacket& packet, std::uint32_t name) {
     packet.mutable_track_event()->set_name_iid(std::uint64_t{name} + 1);
     if (name_is_known_[name]) return;
@@ -252,7 +253,7 @@ class ProcessWriter {
     if (record.bytes != 0) annotate(slice, kBytes, record.bytes);
     if (record.sequence != kNoSequence) {
       annotate(slice, kSequence, record.sequence);
-      // Arrows between the ranks' parts of one collective.
+      // Draws arrows between the ranks' parts of one collective.
       if (has_flows_) slice.add_flow_ids(static_cast<std::uint64_t>(record.sequence) + 1);
     }
     if (record.collective) {
@@ -271,7 +272,7 @@ class ProcessWriter {
     }
   }
 
-  /// A track with a slice for each window.
+  /// Writes a track with a slice for each window.
   void write_steps() {
     if (trace_.step_starts.size() < 2) return;
     const std::uint64_t track = add_track("steps", 0);
@@ -298,11 +299,11 @@ class ProcessWriter {
   const bool has_flows_;
   std::vector<bool> name_is_known_;
   std::map<LaneKey, Lane> lanes_;
-  std::priority_queue<End> ends_;  ///< of the slices that are open
+  std::priority_queue<End> ends_;  ///< ends of the open slices
   std::uint64_t tracks_ = 0, slices_ = 0;
 };
 
-/// What must be added so that no time is before 0.
+/// Returns the shift that makes all times at least 0.
 std::int64_t shift_of(std::span<const RankTrace> traces, std::span<const ClockFit> fits) {
   std::int64_t least = 0;
   for (std::size_t i = 0; i < traces.size(); ++i) {

@@ -1,8 +1,9 @@
 #pragma once
 
-// Writes traces as Perfetto's own format, https://perfetto.dev/docs/reference/trace-packet-proto:
-// a process a rank, a track a stream, channel and host thread, with further tracks where two
-// records of one lane overlap; names interned. Times are on rank 0's clock.
+// Writes traces in Perfetto's own format, https://perfetto.dev/docs/reference/trace-packet-proto: a
+// process for each rank; a track for each stream, channel and host thread, and further tracks for
+// overlapping records of a lane. Names are interned. Times are on rank 0's clock. Any thread may
+// call it; not concurrently on one stream.
 
 #include <iosfwd>
 #include <span>
@@ -13,7 +14,7 @@
 
 namespace hocket {
 
-/// Traces and fits in the same order. unavailable when `out` does not take it.
+/// Writes the traces; `fits` are in the same order. Returns unavailable if `out` fails.
 Result<void> write_perfetto(std::ostream& out, std::span<const RankTrace> traces,
                             std::span<const ClockFit> fits);
 

@@ -15,7 +15,8 @@ bool is_of_lane(TraceKind kind) {
   return kind == TraceKind::compute || kind == TraceKind::communication || kind == TraceKind::copy;
 }
 
-/// `intervals` by lane, all within a window of `wall_ns`.
+/// Returns the activity of one window of `wall_ns`; `intervals` are by lane and lie within the
+/// window.
 JobActivity activity_within(const std::map<Place, std::vector<Interval>>& intervals,
                             std::int64_t wall_ns) {
   JobActivity activity;
@@ -61,7 +62,7 @@ std::optional<JobActivity> ActivityMeter::take(std::int64_t step) {
   step_starts_ns_.erase(step_starts_ns_.begin(), next);
   std::map<Place, std::vector<Interval>> inside;
   for (const Busy& busy : events_) {
-    // A lane that did nothing in this window is there all the same.
+    // Creates the entry even for a lane that is idle in this window.
     auto& of_lane = inside[{busy.kind, busy.lane}];
     const Interval part{std::max(busy.begin_ns, window.begin_ns),
                         std::min(busy.end_ns, window.end_ns)};

@@ -1,8 +1,8 @@
 #pragma once
 
-// How busy a running job is, iteration by iteration, for what it reports while it runs. Cheap: what
-// ran is kept until it was asked about, and no more of it than fits. Windows are those of
-// measure_iterations() (profiler/metrics/iterations.h). Thread-safe.
+// Measures how busy a running job's lanes are in each iteration, for the reports it sends while it
+// trains. Memory is bounded: events are kept until take() has used them, and at most `capacity` of
+// them. Windows are those of measure_iterations() (profiler/metrics/iterations.h). Thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,14 +19,15 @@ namespace hocket {
 
 class ActivityMeter final : public TraceSink {
  public:
-  /// Keeps at most `capacity` events, and forgets the oldest first.
+  /// Keeps at most `capacity` events and drops the oldest first.
   explicit ActivityMeter(std::size_t capacity = 1 << 16) : capacity_(capacity) {}
 
   void record(const TraceEvent& event) override;
 
-  /// The iteration of step `step`, and forgets what ended before the next one began. Ask for steps
-  /// in turn, once all events of the step and of the next have been recorded. Nothing when the
-  /// step's window is not known, or something in it was forgotten.
+  /// Returns the activity of step `step`'s iteration and drops events that end before the next step
+  /// begins. Requires that steps are asked for in increasing order, once all events of the step and
+  /// of the next one are recorded. Returns nothing if the step's window is unknown or an event in
+  /// it was dropped.
   std::optional<JobActivity> take(std::int64_t step);
 
  private:
@@ -42,7 +43,7 @@ class ActivityMeter final : public TraceSink {
   // Guarded by mutex_:
   std::deque<Busy> events_;
   std::map<std::int64_t, std::int64_t> step_starts_ns_;
-  /// Before this something was forgotten.
+  /// Events that end after this time are all kept.
   std::int64_t known_from_ns_ = std::numeric_limits<std::int64_t>::min();
 };
 

@@ -12,10 +12,10 @@
 namespace hocket {
 namespace {
 
-/// A residual above this share of the median transfer is too large to compare ranks.
+/// Largest residual with which ranks are compared, as a share of the median transfer.
 constexpr double kMostResidual = 0.1;
 
-/// The window that holds `time_ns`, of windows by begin.
+/// Returns the index of the window that holds `time_ns`; `windows` are sorted by begin.
 std::optional<std::size_t> window_at(std::span<const StepWindow> windows, std::int64_t time_ns) {
   const auto after = std::partition_point(
       windows.begin(), windows.end(),
@@ -36,7 +36,7 @@ bool communicates(const RankTrace& trace) {
   });
 }
 
-/// Why these traces are not those of all ranks.
+/// Returns why these are not the traces of all ranks; nothing if they are.
 std::optional<std::string> missing_ranks(std::span<const RankTrace> traces) {
   std::set<std::int64_t> present;
   std::int64_t ranks = 1;
@@ -50,7 +50,7 @@ std::optional<std::string> missing_ranks(std::span<const RankTrace> traces) {
          " ranks have a trace, so it is not known who came last";
 }
 
-/// Equal parts of all ranks, in the order of the traces.
+/// Matching parts of all ranks, in the order of the traces.
 class CommonParts {
  public:
   CommonParts(std::span<const RankTrace> traces, std::size_t reference)
@@ -64,7 +64,7 @@ class CommonParts {
   }
 
   std::size_t size() const { return first_.size(); }
-  /// As the reference rank recorded it.
+  /// Returns the part as the reference rank recorded it.
   const TraceRecord& reference(std::size_t i) const { return *first_[i]; }
   std::span<const TraceRecord* const> on_ranks(std::size_t i) const {
     return std::span(parts_).subspan(i * ranks_, ranks_);
@@ -114,7 +114,7 @@ std::string clock_of(const RankTrace& trace) {
   return "collectives: rank " + std::to_string(trace.rank) + "'s clock is ";
 }
 
-/// Whose clock cannot be compared at all.
+/// Returns a message for each trace whose clock cannot be related to another.
 std::vector<std::string> unrelated(std::span<const RankTrace> traces,
                                    std::span<const ClockFit> fits) {
   std::vector<std::string> reasons;
@@ -126,7 +126,7 @@ std::vector<std::string> unrelated(std::span<const RankTrace> traces,
   return reasons;
 }
 
-/// Whose clock is not known well enough for such transfers.
+/// Returns a message for each trace whose clock is not known well enough for such transfers.
 std::vector<std::string> uncertain(std::span<const RankTrace> traces,
                                    std::span<const ClockFit> fits,
                                    const std::vector<CollectiveMetrics>& collectives) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// The collectives of a job over all its ranks: who came last, who waited, how fast data went. Pure.
+// Computes metrics of a job's collectives over all ranks: arrival skew, waiting time and bandwidth.
+// Pure.
 
 #include <cstdint>
 #include <span>
@@ -15,14 +16,15 @@
 namespace hocket {
 
 struct CollectiveFigures {
-  std::vector<CollectiveMetrics> collectives;  ///< as JobMetrics has them
-  /// Of the collectives that the reference rank began in each window the sum of transfers; one a
-  /// window, or none at all when they are withheld.
+  std::vector<CollectiveMetrics> collectives;  ///< as in JobMetrics
+  /// Sum of transfers of the collectives that the reference rank began in each window. One entry
+  /// for each window; empty if transfers are withheld.
   std::vector<double> transfer_ns;
   std::vector<std::string> withheld;
 };
 
-/// `reference` is reference_index(traces), `windows` are its windows.
+/// Measures all collectives of a job. Requires that `reference` is reference_index(traces) and
+/// `windows` are that trace's windows.
 CollectiveFigures measure_collectives(std::span<const RankTrace> traces,
                                       std::span<const ClockFit> fits, std::size_t reference,
                                       std::span<const StepWindow> windows);

@@ -10,7 +10,7 @@ std::vector<StepWindow> windows_of(std::span<const StepStart> starts, std::int64
   std::sort(sorted.begin(), sorted.end(), [](const StepStart& a, const StepStart& b) {
     return std::pair(a.step, a.begin_ns) < std::pair(b.step, b.begin_ns);
   });
-  // Of a step that started twice the first start counts.
+  // If a step started twice, the first start counts.
   sorted.erase(std::unique(sorted.begin(), sorted.end(),
                            [](const auto& a, const auto& b) { return a.step == b.step; }),
                sorted.end());

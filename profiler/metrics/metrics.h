@@ -1,12 +1,12 @@
 #pragma once
 
-// What traces say about how a step runs. docs/METRICS.md defines each figure, with its formula and
-// its source. Pure.
+// Computes the metrics of traces. docs/METRICS.md defines each figure, with its formula and its
+// source. Pure.
 //
 // W is an iteration's window, from the start of its first task to that of the next step's; C, M and
-// P are the unions of compute, communication and other copies inside it. A step whose successor's
-// start is not in the trace has no window. Only time inside windows counts, and records that cannot
-// be true (is_plausible) count for nothing.
+// P are the unions of compute, communication and other copies inside it. A step has no window if
+// the next step's start is not in the trace. Only time inside windows counts. Implausible records
+// (is_plausible) are ignored.
 
 #include <cstdint>
 #include <optional>
@@ -27,30 +27,29 @@ struct IterationMetrics {
   std::int64_t compute_ns = 0;        ///< |C|
   std::int64_t communication_ns = 0;  ///< |M|
   std::int64_t copy_ns = 0;           ///< |P|
-  /// W in four: C, M∖C, P∖(C∪M) and the rest. They sum to |W|.
+  /// Partition of W: C, M∖C, P∖(C∪M) and the rest, which sum to |W|.
   std::int64_t exposed_ns = 0, other_ns = 0, idle_ns = 0;
 
   std::int64_t overlap_ns() const { return communication_ns - exposed_ns; }
   bool operator==(const IterationMetrics&) const = default;
 };
 
-/// Why a stream stood still before a record. Where nothing is known of when the work was submitted,
-/// gaps are unknown.
+/// Idle times of a stream by their cause. Gaps before work without a submission time are unknown.
 struct GapTimes {
-  std::int64_t host_ns = 0;    ///< the work was not submitted yet
-  std::int64_t event_ns = 0;   ///< submitted, but something it depends on was not done
-  std::int64_t kernel_ns = 0;  ///< nothing but the switch from the record before
+  std::int64_t host_ns = 0;    ///< time before the work was submitted
+  std::int64_t event_ns = 0;   ///< time after submission until the dependencies were done
+  std::int64_t kernel_ns = 0;  ///< time that remains: the switch from the record before
   std::int64_t unknown_ns = 0;
 
   bool operator==(const GapTimes&) const = default;
 };
 
 /// One stream or channel over all measured windows: compute, communication or copy. Its gaps lie
-/// between two of its records: what is before its first and after its last record is none.
+/// between two of its records; time before the first and after the last one counts as no gap.
 struct StreamMetrics {
   TraceKind kind = TraceKind::compute;
   std::int32_t lane = 0;
-  std::int64_t records = 0;  ///< those that begin in a window
+  std::int64_t records = 0;  ///< records that begin in a window
   std::int64_t busy_ns = 0;
   GapTimes gaps = {};
 
@@ -59,15 +58,15 @@ struct StreamMetrics {
 
 struct LatencyFigures {
   std::int64_t records = 0;
-  double median_ns = 0, p95_ns = 0;  ///< 0 of no records
+  double median_ns = 0, p95_ns = 0;  ///< 0 without records
 
   bool operator==(const LatencyFigures&) const = default;
 };
 
-/// Of begin − submitted, over the records that begin in a window.
+/// Latency from submission to begin, over the records that begin in a window.
 struct LaunchLatency {
-  /// Of those that had nothing to wait for: submitted when all earlier records of their stream had
-  /// ended, and not before they were ready, where that is known.
+  /// Figures of records that had nothing to wait for: submitted after all earlier records of their
+  /// stream had ended, and not before they were ready, where that is known.
   LatencyFigures to_idle_stream = {};
   LatencyFigures all = {};
 
@@ -78,58 +77,59 @@ struct RankMetrics {
   std::int64_t rank = 0;
   std::vector<IterationMetrics> iterations;
   std::vector<StreamMetrics> streams;   ///< by kind and lane
-  std::optional<LaunchLatency> launch;  ///< absent when nothing is known of submissions
+  std::optional<LaunchLatency> launch;  ///< absent without submission times
 
   bool operator==(const RankMetrics&) const = default;
 };
 
-/// The iterations of `trace`, without those whose step is below `first_step`.
+/// Measures the iterations of `trace`, without those whose step is below `first_step`.
 RankMetrics measure_rank(const RankTrace& trace, std::int64_t first_step = 0);
 
-/// One part of a collective over all ranks; times on rank 0's clock. Step, bytes, kind and name are
-/// those that rank 0 recorded.
+/// One part of a collective over all ranks. Times are on rank 0's clock; step, bytes, kind and name
+/// are those that rank 0 recorded.
 struct CollectiveMetrics {
   std::int64_t sequence = 0, step = kNoStep, bytes = 0;
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::string name;
-  /// From the first rank's begin to the last one's.
+  /// Time from the first rank's begin to the last one's.
   double arrival_skew_ns = 0;
-  /// Mean over ranks of what each waited for the last to arrive.
+  /// Mean over ranks of the wait for the last rank to arrive.
   double wait_ns = 0;
-  /// From the last one's begin to the median end; at least 0.
+  /// Time from the last rank's begin to the median end; at least 0.
   double transfer_ns = 0;
-  /// Bytes a second: bytes / transfer, and times the kind's factor, which makes it comparable with
-  /// the link's rate whatever the number of ranks (NCCL's tests, PERFORMANCE.md). 0 when the
-  /// transfer took no time.
+  /// Bytes a second: bytes / transfer, and that times the kind's factor (busbw), which makes it
+  /// comparable with the link's rate for any number of ranks (NCCL's tests, PERFORMANCE.md). 0 if
+  /// the transfer took no time.
   double algorithm_bandwidth = 0, bus_bandwidth = 0;
 
   bool operator==(const CollectiveMetrics&) const = default;
 };
 
-/// 2(n−1)/n for all_reduce, (n−1)/n for all_gather, reduce_scatter and all_to_all, 1 for broadcast.
+/// Returns 2(n−1)/n for all_reduce, (n−1)/n for all_gather, reduce_scatter and all_to_all, 1 for
+/// broadcast.
 double bus_factor(CollectiveKind kind, std::int64_t ranks);
 
 struct JobMetrics {
   std::vector<RankMetrics> ranks;  ///< in the order of the traces
-  /// Those of a known kind that all ranks have and rank 0 began in a window, by sequence; without
-  /// any step starts all that they have. Empty, with the reason in `withheld`, when a rank's trace
+  /// Collectives of a known kind that all ranks have and rank 0 began in a window, by sequence;
+  /// without step starts, all common ones. Empty, with the reason in `withheld`, if a rank's trace
   /// is missing or the clocks cannot be compared well enough.
   std::vector<CollectiveMetrics> collectives;
   std::vector<std::string> withheld;
-  /// By how much the slowest rank's median iteration computes longer than the median rank's; absent
-  /// unless two ranks have iterations.
+  /// Difference between the slowest rank's median compute time in an iteration and the median
+  /// rank's. Absent unless two ranks have iterations.
   std::optional<double> slowest_rank_ns;
   std::int64_t slowest_rank = 0;
-  /// median |W| − max(median |C|, median over iterations of the sum of transfers), of rank 0;
-  /// absent without iterations or when the transfers are withheld.
+  /// median |W| − max(median |C|, median over iterations of the sum of transfers), of rank 0.
+  /// Absent without iterations or if the transfers are withheld.
   std::optional<double> headroom_ns;
 
   bool operator==(const JobMetrics&) const = default;
 };
 
-/// Traces and fits in the same order, of the same job. A residual above a tenth of the median
-/// transfer withholds what compares ranks. Where rank 0's trace is missing, that of the lowest rank
-/// stands in for it.
+/// Measures a job from its ranks' traces and their fits, in the same order. A residual above a
+/// tenth of the median transfer withholds comparisons between ranks. The lowest rank replaces rank
+/// 0 if rank 0's trace is missing.
 JobMetrics measure_job(std::span<const RankTrace> traces, std::span<const ClockFit> fits,
                        std::int64_t first_step = 0);
 
@@ -142,8 +142,8 @@ struct NamedMetric {
   bool operator==(const NamedMetric&) const = default;
 };
 
-/// All of `job`'s figures that exist, finite: medians over iterations and collectives; of streams
-/// their sum, by iteration. With `bound_ns`, T*, also η.
+/// Returns all figures of `job` that exist and are finite: medians over iterations and collectives;
+/// for streams their sum, per iteration. With `bound_ns`, T*, includes η.
 std::vector<NamedMetric> named_metrics(const JobMetrics& job, std::optional<double> bound_ns = {});
 
 }  // namespace hocket

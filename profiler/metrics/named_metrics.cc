@@ -120,7 +120,7 @@ void add_collectives(const JobMetrics& job, CollectiveKind kind, Names& names) {
   add("bus_bandwidth", &CollectiveMetrics::bus_bandwidth, true);
 }
 
-/// The rank whose iteration stands for the job's: the lowest that has one.
+/// Returns the rank whose iteration represents the job's: the lowest that has one.
 const RankMetrics* first_rank(const JobMetrics& job) {
   const RankMetrics* first = nullptr;
   for (const RankMetrics& rank : job.ranks) {

@@ -15,15 +15,15 @@ bool is_on_stream(const TraceRecord& record) {
          record.kind == TraceKind::copy;
 }
 
-/// What is not known comes last.
+/// Returns a sort key that orders unknown times (0) last.
 std::int64_t known_first(std::int64_t time_ns) {
   return time_ns == 0 ? std::numeric_limits<std::int64_t>::max() : time_ns;
 }
 
 using Lane = std::vector<const TraceRecord*>;
 
-/// The records of each stream by begin. Of several that begin at once, the one that was submitted
-/// and ready first ends the gap before them, whatever their order in the trace.
+/// Returns each stream's records by begin. Of records that begin at the same time, the one
+/// submitted and ready first ends the gap before them, whatever their order in the trace.
 std::vector<Lane> lanes_of(std::span<const TraceRecord> records) {
   Lane sorted;
   for (const TraceRecord& record : records) {
@@ -49,7 +49,7 @@ bool begins_inside(const TraceRecord& record, const Coverage& measured) {
   return measured.inside_ns({record.begin_ns, record.begin_ns + 1}) > 0;
 }
 
-/// Adds the gap from `idle_ns` to the begin of `record`, as far as it is in `measured`.
+/// Adds the part inside `measured` of the gap from `idle_ns` to the begin of `record`.
 void add_gap(const TraceRecord& record, std::int64_t idle_ns, const Coverage& measured,
              GapTimes& gaps) {
   const std::int64_t begin_ns = record.begin_ns;
@@ -88,7 +88,7 @@ StreamMetrics measure_stream(const Lane& lane, const std::vector<Interval>& meas
   return metrics;
 }
 
-/// Of one stream after the other.
+/// Launch latencies, fed one stream after the other.
 class Launches {
  public:
   explicit Launches(const Coverage& measured) : measured_(measured) {}

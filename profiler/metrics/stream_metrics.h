@@ -1,7 +1,7 @@
 #pragma once
 
-// What the streams and channels of one rank did in its windows: how busy each was, why it stood
-// still, and how long work took from its submission to its start. Pure.
+// Measures the streams and channels of one rank in its windows: busy time, causes of idle time, and
+// the latency from submission to start. Pure.
 
 #include <optional>
 #include <span>
@@ -13,8 +13,8 @@
 
 namespace hocket {
 
-/// Below this a gap between two records of a stream is the switch from one to the other, even where
-/// it is not known when the second was ready (Holistic Trace Analysis, idle time breakdown).
+/// Gaps between two records of a stream below this length count as the switch between them, even if
+/// the second one's ready time is unknown (Holistic Trace Analysis, idle time breakdown).
 inline constexpr std::int64_t kConsecutiveKernelsNs = 30;
 
 struct StreamFigures {
@@ -22,7 +22,7 @@ struct StreamFigures {
   std::optional<LaunchLatency> launch;
 };
 
-/// `measured` is the time that counts, a union.
+/// Measures all streams. `measured` is the time that counts, a union.
 StreamFigures measure_streams(std::span<const TraceRecord> records,
                               const std::vector<Interval>& measured);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kUnknown = ~std::size_t{0};
 
-/// Finds submissions by id, which may come again once the task has ended.
+/// Finds submissions by task id; ids are reused after a task has ended.
 class SubmissionIndex {
  public:
   explicit SubmissionIndex(const FixedBuffer<Submission>& submissions) : submissions_(submissions) {
@@ -27,7 +27,7 @@ class SubmissionIndex {
     std::sort(sorted_.begin(), sorted_.end());
   }
 
-  /// The last one of `task` among the first `count`, or kUnknown.
+  /// Returns the last submission of `task` among the first `count`, or kUnknown.
   std::size_t before(TaskId task, std::size_t count) const {
     const auto after =
         std::lower_bound(sorted_.begin(), sorted_.end(), std::pair(packed(task), count));
@@ -35,7 +35,7 @@ class SubmissionIndex {
     return std::prev(after)->second;
   }
 
-  /// The last one of `event`'s task that was not submitted after it began.
+  /// Returns the last submission of `event`'s task that precedes the event's begin.
   std::size_t of(const TraceEvent& event) const {
     std::size_t at = before(event.task, submissions_.size());
     while (at != kUnknown && submissions_[at].submitted_ns > event.begin_ns)
@@ -80,7 +80,7 @@ class Assembly {
   }
 
  private:
-  /// Brings events, submissions and readiness together.
+  /// Joins events, submissions and ready times.
   void join() {
     for (std::size_t i = 0; i < log_.readiness.size(); ++i) {
       const Readiness& ready = log_.readiness[i];
@@ -97,8 +97,9 @@ class Assembly {
   }
 
   /// Finds the submission of each step's first task, where it is certain. It follows the last one
-  /// of the step before, or is the first that was kept. Either is known when the step after it has
-  /// shown, since all of the step before has run then, or when that task itself has run.
+  /// of the step before, or is the first that was kept. Either is known once a task of the step
+  /// after it has ended, since all of the step before has run then, or once that task itself has
+  /// run.
   void number_steps() {
     struct Range {
       std::size_t first = kUnknown, last = 0;
@@ -110,7 +111,7 @@ class Assembly {
       step.first = std::min(step.first, kept.submission);
       step.last = std::max(step.last, kept.submission);
     }
-    std::map<std::int64_t, std::size_t> begins;  // of blocks
+    std::map<std::int64_t, std::size_t> begins;  // begins of blocks
     for (const BlockLog& block : log_.blocks)
       begins[log_.steps.block(block.block).begin] = block.first_submission;
     for (const auto& [step, range] : steps) {
@@ -123,7 +124,7 @@ class Assembly {
     }
   }
 
-  /// From when on something is missing.
+  /// Returns the time from which records are missing.
   std::int64_t lost_ns() const {
     return std::min(log_.first_dropped_ns.load(), log_.submissions_full_ns);
   }
@@ -133,10 +134,10 @@ class Assembly {
     return at == first_submissions_.end() ? kUnknown : at->second;
   }
 
-  /// Until when nothing of `block` is missing.
+  /// Returns the time until which `block` is complete.
   std::int64_t whole_until_ns(const BlockLog& block) const {
     if (block.is_closed) return lost_ns();
-    // What was ready and has not ended may have begun.
+    // Tasks that were ready and have not ended may have begun.
     std::vector<std::int64_t> bytes(log_.submissions.size());
     std::vector<bool> seen(log_.submissions.size());
     for (const KeptEvent& kept : events_) {
@@ -153,9 +154,9 @@ class Assembly {
     return until_ns;
   }
 
-  /// Steps of which something was submitted before anything was kept.
+  /// Finds the steps with submissions before recording began.
   void find_begun_before() {
-    if (log_.submissions.size() == 0) return;  // only the trace is watched
+    if (log_.submissions.size() == 0) return;  // watches only the trace
     for (const KeptEvent& kept : events_) {
       if (kept.submission == kUnknown && kept.is_task &&
           kept.event->begin_ns < log_.submissions_full_ns)
@@ -168,7 +169,7 @@ class Assembly {
     const auto begun = begun_before_.lower_bound(steps.end);
     if (begun != begun_before_.begin()) steps.begin = std::max(steps.begin, *std::prev(begun) + 1);
     if (log_.submissions.size() > 0) {
-      // Where the first task is not known, some may have run before anything was kept.
+      // If the first task is unknown, some tasks may have run before recording began.
       const auto known = first_submissions_.lower_bound(steps.begin);
       if (known == first_submissions_.end()) return;
       steps.begin = known->first;
@@ -181,7 +182,7 @@ class Assembly {
       if (starts_.empty() || start_ns > starts_.back().begin_ns)
         starts_.push_back({step, start_ns});
     }
-    // One start alone is no window.
+    // A single start makes no window.
     if (starts_.size() == before + 1) starts_.pop_back();
     for (std::size_t i = before + 1; i < starts_.size(); ++i) {
       if (starts_[i - 1].step + 1 == starts_[i].step)
@@ -215,7 +216,7 @@ class Assembly {
                          .step = event.step,
                          .bytes = event.bytes,
                          .sequence = event.sequence};
-      // Metrics and clocks take a collective for one of all ranks.
+      // Metrics and clock fits treat a record's collective as one among all ranks.
       if (event.kind == TraceKind::communication && event.group == CollectiveGroup::world)
         record.collective = event.collective;
       if (kept.submission != kUnknown) {
@@ -232,14 +233,14 @@ class Assembly {
     put_in_order(trace);
   }
 
-  /// `name` with what is not UTF-8 replaced, since formats of text take nothing else.
+  /// Returns `name` with bytes that are not UTF-8 replaced, since text formats accept only UTF-8.
   static std::string text_of(std::string_view name) {
     using nlohmann::json;
     return json::parse(json(name).dump(-1, ' ', false, json::error_handler_t::replace))
         .get<std::string>();
   }
 
-  /// Of the first window's step.
+  /// Builds the structure of the first window's step.
   StepStructure make_structure() const {
     StepStructure structure;
     std::unordered_map<std::size_t, CollectiveKind> kinds;  // by submission
@@ -286,7 +287,7 @@ class Assembly {
     for (std::int64_t block = 0; block < log_.steps.blocks(); ++block) {
       const ProfiledBlock steps = log_.steps.plain(block);
       for (std::int64_t step = steps.begin; step < steps.end; ++step) {
-        // A step's start is certain when none of it runs any more.
+        // A step's start is certain once none of the step runs any more.
         if (step + 1 + SpanSteps::kAfter > log_.latest_step) break;
         const std::int64_t begin_ns = log_.start_ns(step), end_ns = log_.start_ns(step + 1);
         if (begin_ns < end_ns && end_ns != kNeverNs)

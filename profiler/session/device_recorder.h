@@ -1,8 +1,8 @@
 #pragma once
 
-// What records a device beside a profile session (ProfileSessionOptions::device): kernels and
-// copies, of which the session itself sees only the tasks that they are of. profiler/cupti has one
-// for NVIDIA's.
+// The interface of a recorder that traces a device beside a profile session
+// (ProfileSessionOptions::device): its kernels and copies, where the session itself sees only
+// tasks. profiler/cupti implements it for NVIDIA GPUs. Called by one thread at a time.
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@ namespace hocket {
 
 struct ProfileResult;
 
-/// `id` was task `task` of step `step`, as a TraceRecord numbers it.
+/// A task's id and its number: task `task` of step `step`, as TraceRecord numbers it.
 struct NumberedTask {
   TaskId id;
   std::int64_t step = 0, task = 0;
@@ -20,17 +20,18 @@ struct NumberedTask {
   bool operator==(const NumberedTask&) const = default;
 };
 
-/// Called by one thread at a time, whichever; it may not call the session.
+/// Called by one thread at a time, which may be any thread. Must not call the session.
 class DeviceRecorder {
  public:
   virtual ~DeviceRecorder() = default;
 
-  /// What is handed to the device from here on is recorded, until pause(). In turn with it.
+  /// Starts to record work that is handed to the device from now on, until pause(). Calls of the
+  /// two alternate.
   virtual void resume() = 0;
   virtual void pause() = 0;
 
-  /// After pause(): puts what was recorded since the last call into `result`, which is the
-  /// session's of the same span, and counts what was lost. What is not known better stays.
+  /// Adds the records since the last call to `result`, the session's result for the same span, and
+  /// counts those lost. Keeps values that the device does not know better. Requires pause() before.
   virtual void add_to(ProfileResult& result) = 0;
 };
 

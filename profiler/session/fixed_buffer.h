@@ -1,6 +1,6 @@
 #pragma once
 
-// An array of fixed capacity whose memory is only touched as it is filled. Not thread-safe.
+// An array of fixed capacity that touches its memory only as it fills. Not thread-safe.
 
 #include <cstddef>
 #include <memory>
@@ -19,13 +19,13 @@ class FixedBuffer {
   FixedBuffer(const FixedBuffer&) = delete;
   FixedBuffer& operator=(const FixedBuffer&) = delete;
 
-  /// False when it is full.
+  /// Returns false if the buffer is full.
   bool push_back(const T& value) {
     if (size_ == capacity_) return false;
     put(size_++, value);
     return true;
   }
-  /// For a caller that shares the places out itself, in place of push_back().
+  /// Stores a value at `index`, for callers that assign indices themselves instead of push_back().
   void put(std::size_t index, const T& value) { std::construct_at(values_ + index, value); }
   void truncate(std::size_t size) { size_ = size; }
 

@@ -1,11 +1,10 @@
 #pragma once
 
-// Profiles some iterations of a job on one rank, while it trains. A session watches the scheduler
-// from its first task on and costs next to nothing while it is off: a load a callback. When it is
-// on, it keeps what runs in buffers of fixed size, which start() makes; take() turns them into a
-// trace.
+// Profiles some iterations of a job on one rank while it trains. A session watches the scheduler
+// from its first task on; while it is off, each callback costs one load. While it is on, it records
+// into buffers of fixed size, which start() allocates; take() makes a trace of them.
 //
-// Every rank makes one, and starts it at the same step:
+// Every rank makes one and starts it at the same step:
 //
 //   ProfileSession session({.clock = …, .rank = 0});
 //   Scheduler scheduler(config, executor, {.trace = &session, .observer = &session, …});
@@ -13,19 +12,20 @@
 //   … train; stop() if the job ends before the span …
 //   if (auto profile = session.take()) …
 //
-// What a device does is recorded beside, by ProfileSessionOptions::device. All that was handed to
-// it must have ended there before take().
+// ProfileSessionOptions::device records the device beside it. All work handed to the device must
+// have ended there before take().
 //
-// The cost is measured in the same run: `interleave` makes blocks of steps in turn profiled and
-// not, and ProfileResult::overhead compares the two.
+// The same run measures the cost: with `interleave`, blocks of steps are profiled and not profiled
+// in turn, and ProfileResult::overhead compares the two.
 //
-// A session watches one scheduler at a time, and several one after the other. Steps are the
-// scheduler's, and a new scheduler counts from 0 again: stop() a span before the next one starts. A
-// span that has not reached its first step waits for that step of the next one. Two steps run at
-// once, no more: what watches relies on it, as Scheduler and the simulator see to it.
+// A session watches one scheduler at a time, and may watch several one after the other. Step
+// numbers are the scheduler's, and a new scheduler counts from 0 again: stop() a span before the
+// next scheduler starts. A span that has not reached its first step waits for that step of the next
+// scheduler. At most two steps run at once; the session relies on this, and Scheduler and the
+// simulator ensure it.
 //
-// Thread-safe as PlanObserver and TraceSink ask for; start(), stop() and take() from any
-// thread. Names of tasks must stay valid until take(), if a span saw them.
+// Callbacks are thread-safe as PlanObserver and TraceSink require; start(), stop() and take() may
+// be called from any thread. Names of tasks in a span must stay valid until take().
 
 #include <atomic>
 #include <cstdint>
@@ -50,43 +50,43 @@ struct ProfileSessionOptions {
   const Clock& clock;
   std::int64_t rank = 0, ranks = 1;
   std::string host = {};
-  std::string source = "host";  ///< as RankTrace's
-  /// Records that a span keeps at most; more are dropped and counted.
+  std::string source = "host";  ///< as in RankTrace
+  /// Maximum records kept in a span; further ones are dropped and counted.
   std::size_t capacity = 1 << 20;
-  /// The host's realtime clock; empty: the machine's.
+  /// The host's realtime clock; the system's clock if empty.
   std::function<std::int64_t()> realtime_ns = {};
-  /// Records the device while something is kept, if not null, and adds that to what take() gives.
-  /// Outlives the session.
+  /// Optional recorder of the device, active while the session records; its records are added to
+  /// the result of take(). Must outlive the session.
   DeviceRecorder* device = nullptr;
 };
 
 struct ProfileSpan {
   std::int64_t first_step = 0;
-  std::int64_t steps = 10;  ///< profiled ones
-  /// Profiled steps in a row. After each block come as many that are not profiled, and a few
-  /// between the two that are neither. 0: all are profiled, in one block.
+  std::int64_t steps = 10;  ///< number of profiled steps
+  /// Profiled steps in a row. As many steps that are not profiled follow each block, with a few
+  /// steps in between that belong to neither. 0: all steps are profiled, in one block.
   std::int64_t interleave = 0;
 };
 
 inline constexpr std::int64_t kMaxProfiledSteps = 1'000'000;
 
-/// What profiling cost.
+/// The measured cost of profiling.
 struct ProfileOverhead {
   double profiled_ns = 0, plain_ns = 0;  ///< medians of an iteration
-  std::int64_t profiled = 0, plain = 0;  ///< how many
+  std::int64_t profiled = 0, plain = 0;  ///< number of iterations
   double error_ns = 0;                   ///< standard error of profiled_ns − plain_ns
   double share() const { return plain_ns > 0 ? profiled_ns / plain_ns - 1 : 0; }
-  /// share() is known to ± this, with 95 % confidence.
+  /// Half width of the 95 % confidence interval of share().
   double share_margin() const { return plain_ns > 0 ? 1.96 * error_ns / plain_ns : 0; }
 };
 
-/// What a session has, once it is done.
+/// The result of a finished span.
 struct ProfileResult {
   RankTrace trace;
   StepStructure structure;
-  std::optional<ProfileOverhead> overhead;  ///< with interleave
-  std::vector<NumberedTask> tasks;          ///< of the records, as far as they are known
-  std::vector<std::string> notes = {};      ///< what else is to be known of it, for people
+  std::optional<ProfileOverhead> overhead;  ///< present with interleave
+  std::vector<NumberedTask> tasks;          ///< tasks of the records, as far as known
+  std::vector<std::string> notes = {};      ///< remarks for people
 };
 
 class ProfileSession final : public PlanObserver, public TraceSink {
@@ -94,22 +94,23 @@ class ProfileSession final : public PlanObserver, public TraceSink {
   explicit ProfileSession(ProfileSessionOptions options);
   ~ProfileSession() override;
 
-  /// Before the span's first step is submitted: steps that were begun are left out.
-  /// invalid_argument when a span is under way or not taken, or the numbers are out of range.
+  /// Starts a span. Call it before the span's first step is submitted: steps that have begun are
+  /// left out. Returns invalid_argument if a span is active or not taken, or the numbers are out of
+  /// range.
   Result<void> start(const ProfileSpan& span);
 
-  /// Whether the span has ended, so that take() has something. It ends two steps after the last
-  /// one of the span has begun, since a task of that step may have begun before the first that
-  /// ends; or with stop().
+  /// Returns whether the span has ended and take() has a result. A span ends with stop(), or once
+  /// the second step after its last one has begun: a task of that last step may begin before the
+  /// first task that ends.
   bool is_done() const;
-  /// The profile, once; nothing while there is none. The job may go on meanwhile. Windows that
-  /// miss something, because a buffer was full or the span was stopped, are left out, and so are
-  /// records outside all windows.
+  /// Returns the profile once; nothing before the span has ended. The job may run meanwhile.
+  /// Windows that miss records, because a buffer was full or the span was stopped, are left out,
+  /// and so are records outside all windows.
   std::optional<ProfileResult> take();
-  /// Ends the span with the steps that have ended; harmless when there is none.
+  /// Ends the span with the steps that have ended; does nothing without a span.
   void stop();
 
-  // PlanObserver and TraceSink, for the scheduler.
+  // Callbacks of PlanObserver and TraceSink, for the scheduler.
   void configured(const PlanOptions&) override {}
   void submitted(const SubmittedTask& task) override;
   void launched(const CapturedStep& step, TaskId first) override;
@@ -123,7 +124,7 @@ class ProfileSession final : public PlanObserver, public TraceSink {
 
  private:
   class Recorder;
-  std::atomic<bool> on_ = false;  // a span is under way
+  std::atomic<bool> on_ = false;  // a span is active
   std::unique_ptr<Recorder> recorder_;
 };
 

@@ -21,8 +21,8 @@ void lower(std::atomic<std::int64_t>& least, std::int64_t value) {
   }
 }
 
-/// Whether a task of `step` says something new where `latest` has shown. Two steps run at once; one
-/// from before those is another scheduler's.
+/// Returns whether a task of `step` is news after `latest`. Two steps run at once; a step from
+/// before those belongs to another scheduler.
 bool shows(std::int64_t latest, std::int64_t step) {
   return step > latest || step + SpanSteps::kBefore < latest;
 }
@@ -51,7 +51,7 @@ Result<void> ProfileSession::Recorder::start(const ProfileSpan& span) {
                    "profile span: one is under way, or not taken yet; take() it first");
   }
   log_ = std::make_unique<SpanLog>(span, options_.capacity);
-  // Which step runs now is not known yet, and it may be the one before the span.
+  // The running step is not known yet, and it may be the one before the span.
   log_->blocks.push_back({});
   first_kept_step_ = span.first_step - 1;
   keeping_ = true;
@@ -92,7 +92,7 @@ std::optional<ProfileResult> ProfileSession::Recorder::take() {
   hand_out(nullptr);
   const std::unique_ptr<SpanLog> log = std::move(log_);
   done_ = false;
-  // The next span must not begin before the device's recorder has given this one's.
+  // The next span must not begin before the device's recorder has delivered this one's.
   if (!options_.device) control.unlock();
   ProfileResult result = assemble(*log, options_);
   if (options_.device) options_.device->add_to(result);
@@ -146,7 +146,7 @@ void ProfileSession::Recorder::step_shows(SpanLog& log, std::int64_t step) {
   if (decisions_.log != &log || !on_.load(std::memory_order_relaxed)) return;
   const std::int64_t latest = log.latest_step;
   if (!shows(latest, step)) return;
-  // Of another scheduler when it goes back, which a span does not survive.
+  // A step number that goes back belongs to another scheduler; it ends the span.
   const bool is_over = step < latest ? latest >= log.first_step : step >= log.steps.done_at();
   if (!is_over || step > latest) log.latest_step = step;
   if (is_over) {
@@ -190,7 +190,7 @@ void ProfileSession::Recorder::stop_keeping() {
 
 void ProfileSession::Recorder::submit(SpanLog& log, const SubmittedTask& task,
                                       std::int64_t now_ns) {
-  // Without room for its accesses a task has none that are true.
+  // A task whose accesses do not fit is not recorded: its accesses would be incomplete.
   if (log.accesses.left() < task.accesses.size() ||
       !log.submissions.push_back({task.id, now_ns, task.name, task.bytes, log.accesses.size(),
                                   static_cast<std::uint32_t>(task.accesses.size()), task.priority,

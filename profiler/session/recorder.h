@@ -1,10 +1,10 @@
 #pragma once
 
-// The part of a profile session that callbacks reach while a span is under way. Each lane has a
-// lock and a place to write of its own, so lanes do not meet; the plan's calls come one at a time.
+// The part of a profile session that callbacks use while a span is active. Each lane has its own
+// lock and buffer, so lanes do not contend; the plan's calls come one at a time.
 //
-// Locks are taken in this order: control_, lanes in their order, decisions_. The recorder of the
-// device is called with any of them held.
+// Lock order: control_, lanes in their order, decisions_. The device's recorder is called with any
+// of them held.
 
 #include <array>
 #include <atomic>
@@ -20,7 +20,7 @@ namespace hocket {
 
 class ProfileSession::Recorder {
  public:
-  /// `on` is true while a span is under way.
+  /// `on` is true while a span is active.
   Recorder(ProfileSessionOptions options, std::atomic<bool>& on);
 
   Result<void> start(const ProfileSpan& span);
@@ -28,14 +28,14 @@ class ProfileSession::Recorder {
   std::optional<ProfileResult> take();
   void stop();
 
-  // As the session's, called while it is on.
+  // The session's functions of the same names, called while `on` is true.
   void submitted(const SubmittedTask& task);
   void launched(const CapturedStep& step, TaskId first);
   void ready(TaskId task);
   void record(const TraceEvent& event);
 
  private:
-  /// Of one lane, or several that share it where there are very many.
+  /// The state of one lane; lanes beyond the limits share one.
   struct alignas(64) Lane {
     std::mutex mutex;
     // Guarded by mutex:
@@ -46,7 +46,8 @@ class ProfileSession::Recorder {
   static constexpr std::size_t kComputeLanes = 24, kChannels = 16, kOtherLanes = 8;
 
   Lane& lane_of(const TraceEvent& event);
-  /// A higher step has shown: begins or ends to keep things, or ends the span. Under a lane's lock.
+  /// Handles the first task of a higher step: starts or stops recording, or ends the span. Requires
+  /// a lane's lock.
   void step_shows(SpanLog& log, std::int64_t step);
   void keep_block(SpanLog& log, std::optional<std::int64_t> block);
   void keep(SpanLog& log, EventPool::Cursor& cursor, const TraceEvent& event);
@@ -60,7 +61,7 @@ class ProfileSession::Recorder {
   const ProfileSessionOptions options_;
   std::atomic<bool>& on_;
   std::atomic<bool> done_ = false;
-  // Set with decisions_.mutex held, or while no log is handed out; read by all.
+  // Set with decisions_.mutex held, or while no log is handed out; read by all threads.
   std::atomic<bool> keeping_ = false;
   std::atomic<std::int64_t> first_kept_step_ = 0;
 

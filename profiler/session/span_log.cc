@@ -6,9 +6,9 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t kMaxChunk = 1024;
-/// Lanes take a chunk each, so small pools have small ones.
+/// Number of chunks in a pool; small pools have small chunks, since each lane takes one.
 constexpr std::size_t kChunks = 64;
-/// A task has about as many.
+/// Typical number of accesses of a task.
 constexpr std::size_t kAccessesEach = 4;
 
 }  // namespace

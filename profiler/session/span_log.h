@@ -1,7 +1,7 @@
 #pragma once
 
-// What a span of a profile session has kept, as it came, and what is made of that. Whoever fills it
-// keeps one thread at a time on each part; assemble() is pure.
+// The raw records of a profile session's span, and the function that assembles a profile from them.
+// At most one thread at a time writes each part; assemble() is pure.
 
 #include <array>
 #include <atomic>
@@ -35,7 +35,7 @@ struct Submission {
 struct Readiness {
   TaskId id;
   std::int64_t ready_ns = 0;
-  std::size_t submissions = 0;  ///< how many there were: ids come again
+  std::size_t submissions = 0;  ///< submissions before it, since ids are reused
 };
 
 /// Events in chunks, each of which one lane fills.
@@ -43,13 +43,14 @@ class EventPool {
  public:
   explicit EventPool(std::size_t capacity);
 
-  /// A lane's place in the pool.
+  /// A lane's position in the pool.
   struct Cursor {
     std::size_t chunk = 0, used = 0, size = 0;
   };
-  /// Many lanes at once, each with its own cursor. False when the pool is full.
+  /// Appends an event; many lanes may call it at once, each with its own cursor. Returns false if
+  /// the pool is full.
   bool append(Cursor& cursor, const TraceEvent& event);
-  /// All events, lane by lane; while nobody appends.
+  /// Returns all events, lane by lane. Requires that no thread appends.
   std::vector<const TraceEvent*> events() const;
 
  private:
@@ -59,7 +60,7 @@ class EventPool {
   std::atomic<std::size_t> next_chunk_ = 0;
 };
 
-/// A block of steps that something was kept for.
+/// A block of steps for which records were kept.
 struct BlockLog {
   std::int64_t block = 0;
   std::size_t first_submission = 0, first_readiness = 0, first_access = 0;
@@ -69,7 +70,7 @@ struct BlockLog {
 struct SpanLog {
   SpanLog(const ProfileSpan& span, std::size_t capacity);
 
-  /// The least known begin of a task of `step`.
+  /// Returns the earliest known begin of a task of `step`.
   std::int64_t start_ns(std::int64_t step) const {
     const std::int64_t index = step - first_step;
     if (index < 0 || index >= std::ssize(starts_ns)) return kNeverNs;
@@ -78,8 +79,8 @@ struct SpanLog {
 
   const SpanSteps steps;
   const std::int64_t first_step;
-  std::vector<std::atomic<std::int64_t>> starts_ns;  ///< of each step from the first
-  std::atomic<std::int64_t> latest_step = kNoStep;   ///< the highest that has shown
+  std::vector<std::atomic<std::int64_t>> starts_ns;  ///< by step, from the first
+  std::atomic<std::int64_t> latest_step = kNoStep;   ///< highest step seen so far
 
   EventPool events;
   std::atomic<std::int64_t> dropped = 0, first_dropped_ns = kNeverNs;
@@ -87,13 +88,13 @@ struct SpanLog {
   FixedBuffer<Submission> submissions;
   FixedBuffer<Readiness> readiness;
   FixedBuffer<Access> accesses;
-  std::int64_t submissions_full_ns = kNeverNs;  ///< when the first of these did not fit
+  std::int64_t submissions_full_ns = kNeverNs;  ///< time at which the first of these did not fit
   std::vector<BlockLog> blocks;
 
   std::vector<ClockSample> clock_samples;
 };
 
-/// The profile that `log` makes.
+/// Assembles the profile of `log`.
 ProfileResult assemble(const SpanLog& log, const ProfileSessionOptions& options);
 
 }  // namespace hocket

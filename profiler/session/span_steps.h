@@ -1,11 +1,11 @@
 #pragma once
 
-// Which steps of a profile's span are profiled, which are left alone to compare with them, and when
-// something has to be kept. Pure.
+// Decides which steps of a span are profiled, which are left alone for comparison, and when records
+// must be kept. Pure.
 //
-// When a task of step s ends, step s + 2 was not submitted yet, and all of step s − 2 has ended.
-// So whoever begins to keep things when step P − 2 shows first misses nothing of step P, and may
-// stop when step Q + 2 shows, having all of step Q.
+// When a task of step s ends, step s + 2 has not been submitted, and all of step s − 2 has ended.
+// So recording that starts when step P − 2 is first seen misses nothing of step P, and may stop
+// when step Q + 2 is seen with all of step Q recorded.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace hocket {
 
-/// Steps [begin, end), which are profiled.
+/// The profiled steps [begin, end).
 struct ProfiledBlock {
   std::int64_t begin = 0, end = 0;
 };
@@ -34,13 +34,13 @@ class SpanSteps {
     return {begin, begin + std::min(left, span_.interleave)};
   }
 
-  /// The steps after block `index` in whose windows nothing is kept.
+  /// Returns the steps after block `index` in whose windows nothing is recorded.
   ProfiledBlock plain(std::int64_t index) const {
     const std::int64_t begin = block(index).end + kAfter + 1;
     return {begin, begin + span_.interleave};
   }
 
-  /// The block that something is kept for when `latest` is the highest step that has shown.
+  /// Returns the block to record when `latest` is the highest step seen.
   std::optional<std::int64_t> kept_block(std::int64_t latest) const {
     const std::int64_t ahead = latest + kBefore - span_.first_step;
     const std::int64_t index =
@@ -51,7 +51,7 @@ class SpanSteps {
     return index;
   }
 
-  /// The span is done when this step shows.
+  /// Returns the step that ends the span when it is seen.
   std::int64_t done_at() const {
     const std::int64_t last = span_.interleave == 0 ? block(0).end : plain(blocks_ - 1).end;
     return last + kAfter;
@@ -60,7 +60,7 @@ class SpanSteps {
   static constexpr std::int64_t kBefore = 2, kAfter = 2;
 
  private:
-  /// From one block to the next.
+  /// Returns the distance between the begins of two blocks.
   std::int64_t round() const { return 2 * span_.interleave + kAfter + 1 + kBefore; }
 
   ProfileSpan span_;

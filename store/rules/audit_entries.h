@@ -1,6 +1,6 @@
 #pragma once
 
-// The audit's entry for each change that the store audits by itself. Pure functions. Thread-safe.
+// Builds the audit entries for the changes that a store makes itself. Pure functions. Thread-safe.
 
 #include "core/protocol/config_key.h"
 #include "store/rows.h"
@@ -9,7 +9,7 @@ namespace hocket::rules {
 
 NewAudit audit_of(const PromotionRow& promoted, const ConfigKey& key);
 
-/// Of a version that leaves the stage that it has in `before`.
+/// Returns the entry for a version that leaves its stage in `before`.
 NewAudit audit_of_stage(const PromotionRow& before, PromotionStage stage, std::string_view actor,
                         std::string_view note, const ConfigKey& key);
 

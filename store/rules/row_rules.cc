@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxNameLength = 100;
 constexpr std::size_t kMaxStemLength = 60;
 
-// Not std::isalnum, which depends on the locale.
+// std::isalnum is not used because it depends on the locale.
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }

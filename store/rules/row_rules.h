@@ -1,7 +1,6 @@
 #pragma once
 
-// The rules of rows: which values the store accepts and refuses, and what it generates. Pure
-// functions. Thread-safe.
+// The checks and generated values of rows. Pure functions. Thread-safe.
 
 #include <cstdint>
 #include <optional>
@@ -14,16 +13,16 @@
 
 namespace hocket::rules {
 
-/// The text of a JSON object that reads back as the same value. invalid_argument names `what`.
+/// Returns a JSON object as text that parses to the same value; invalid_argument names `what`.
 Result<std::string> object_text(const nlohmann::json& value, std::string_view what);
 
-/// The command as a JSON array of strings.
+/// Returns the command as a JSON array of strings.
 Result<std::string> command_text(const std::vector<std::string>& command);
 
 /// Refuses text that is not UTF-8; the message names `what`.
 Result<void> check_text(std::string_view text, const std::string& what);
 Result<void> check_finite(double value, const std::string& what);
-/// Refuses a name that is none for a `kind`: a study, a profile.
+/// Refuses an invalid name for a `kind`: a study, a profile.
 Result<void> check_name(std::string_view kind, std::string_view name);
 
 Result<void> check(const NewStudy& study);
@@ -32,37 +31,38 @@ Result<void> check(const NewTrial& trial);
 Result<void> check(const NewPromotion& promotion);
 Result<void> check(const NewQuarantine& quarantine);
 Result<void> check(const NewAudit& audit);
-/// Of who does something, and why.
+/// Checks the texts that name an actor and a reason.
 Result<void> check_actor(std::string_view actor, std::string_view note);
 
-/// `result` without its empty metrics, or why it cannot be stored.
+/// Returns `result` without its empty metrics, or why it cannot be stored.
 Result<TrialResult> checked(TrialResult result);
 
-/// Refuses when `update` expects another owner than the study has.
+/// Refuses if `update` expects another owner than the study has.
 Result<void> check_owner(const StudyRow& study, const StudyUpdate& update);
 
-/// Changes what `update` says.
+/// Applies the changes in `update`.
 void apply(StudyRow& study, const StudyUpdate& update);
 
-/// Whether a trial, as stored with its measurements, is to be ended with `result` now: false when
-/// it has already ended in just this way.
+/// Returns whether `result` must now end a trial, given as stored with its measurements; false if
+/// the trial has already ended with this result.
 Result<bool> must_end(const TrialRow& stored, const TrialResult& result);
 
-/// The row that `promotion` becomes when its key has this state; its id is still to be given.
+/// Returns the row for `promotion` while its key is in this state; the caller assigns its id.
 PromotionRow promoted(const NewPromotion& promotion, const KeyState& state,
                       std::int64_t promoted_at_ns);
 
-/// Whether a version is to be moved to `stage` now: false when it is there already.
+/// Returns whether a version must now move to `stage`; false if it is there already.
 Result<bool> must_move(const PromotionRow& stored, PromotionStage stage);
 
 /// Refuses a trial that has ended.
 Result<void> check_renewable(const TrialRow& stored);
 
-/// What a generated name starts with; a number follows. `kind` is what there is without the others.
+/// Returns the stem of a generated name, which a number follows. `kind` is the stem without a
+/// command and a workload.
 std::string name_stem(const std::vector<std::string>& command, std::string_view workload_name,
                       std::string_view kind = "study");
 
-/// The first of STEM-`number`, STEM-`number + 1`, … for which `taken` is false.
+/// Returns the first of STEM-`number`, STEM-`number + 1`, … for which `taken` is false.
 template <class Taken>
 Result<std::string> generated_name(const std::string& stem, std::int64_t number, Taken&& taken) {
   for (;; ++number) {
@@ -73,14 +73,14 @@ Result<std::string> generated_name(const std::string& stem, std::int64_t number,
   }
 }
 
-/// The id that `name_or_id` is, when it is one.
+/// Returns `name_or_id` as an id, if it is one.
 std::optional<std::int64_t> parse_id(std::string_view name_or_id);
 
 bool matches(const WorkloadRow& workload, std::string_view selector);
 
 Error no_such(std::string_view kind, std::int64_t id);
 Error no_such_study(std::string_view name_or_id);
-/// `text` between quotation marks, on one line, whatever is in it.
+/// Returns any text in quotation marks, on one line.
 std::string in_quotes(std::string_view text);
 Error name_taken(std::string_view name, std::string_view kind = "study");
 

@@ -12,10 +12,11 @@
 namespace hocket::sqlite {
 namespace {
 
-/// SQLite's own mutexes are not needed: one thread at a time is a connection's rule.
+// Disables SQLite's mutexes: only one thread at a time uses a Connection.
 constexpr int kCommonFlags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 
-/// `path` as an SQLite URI (https://www.sqlite.org/uri.html) of a file that does not change.
+/// Returns `path` as an SQLite URI (https://www.sqlite.org/uri.html) of a file that does not
+/// change.
 std::string immutable_uri(const std::string& path) {
   std::string uri = "file://";
   for (const char c : path) {
@@ -36,7 +37,7 @@ std::string immutable_uri(const std::string& path) {
   return uri + "?immutable=1";
 }
 
-/// Text from a damaged file may hold anything; an error is one line.
+/// Puts text on one line for an error message; text from a damaged file may hold any bytes.
 std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
@@ -49,7 +50,7 @@ bool means_disk_full(int code, int system_errno) {
          (system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG);
 }
 
-/// `code` is an extended result code, `detail` SQLite's words for it.
+/// Describes an error; `code` is an extended result code, `detail` SQLite's message.
 Error describe(int code, int system_errno, const std::string& detail, const std::string& path,
                int busy_timeout_ms, const Subject& subject) {
   const std::string store = std::string(subject.noun) + " " + path;
@@ -110,7 +111,7 @@ Result<Connection> Connection::open(const std::string& path, Mode mode, int busy
   HOCKET_CHECK(path.starts_with('/'), "SQLite reads some relative paths as something else");
   int flags = kCommonFlags;
   if (mode == Mode::create) flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  // SQLite makes it read-only by itself where writing is not permitted.
+  // SQLite falls back to read-only where writing is not permitted.
   if (mode == Mode::recover) flags |= SQLITE_OPEN_READWRITE;
   if (mode == Mode::read || mode == Mode::immutable) flags |= SQLITE_OPEN_READONLY;
   std::string name = path;
@@ -138,7 +139,7 @@ Result<Connection> Connection::open(const std::string& name, int flags, const st
 }
 
 Error Connection::error(int code) const {
-  // SQLite keeps the system's error, but for one at a commit.
+  // SQLite keeps the system's error, except at a commit.
   const int last_errno = errno;
   const int kept_errno = sqlite3_system_errno(db_.get());
   return describe(code, kept_errno != 0 ? kept_errno : last_errno,
@@ -186,12 +187,13 @@ Query::Query(Query&& other) noexcept
     : db_(other.db_), statement_(std::exchange(other.statement_, nullptr)) {}
 
 Query::~Query() {
-  // Its result repeats that of the last step; a moved-from query holds null, which it accepts.
+  // A reset repeats the result of the last step, which is ignored. A moved-from query holds null,
+  // which sqlite3_reset() accepts.
   sqlite3_reset(statement_);
 }
 
 Result<bool> Query::next() {
-  errno = 0;  // for error(), which must not see an older one
+  errno = 0;  // clears older errors for error()
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
@@ -211,7 +213,7 @@ double Query::real(int column) const {
 }
 
 std::string Query::text(int column) const {
-  // The pointer first: asking for it may convert the value, which changes its size.
+  // Gets the pointer first: sqlite3_column_text() may convert the value, which changes its size.
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (bytes == nullptr) return {};
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
@@ -263,8 +265,8 @@ Result<Transaction> Transaction::begin(Connection& db, Kind kind) {
 Transaction::Transaction(Transaction&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
 
 Transaction::~Transaction() {
-  // SQLite has rolled back by itself after some errors, a full disk among them. If this fails the
-  // transaction dies with the connection.
+  // SQLite rolls back by itself after some errors, such as a full disk. If ROLLBACK fails, the
+  // transaction ends with the connection.
   if (db_ != nullptr && db_->in_transaction()) (void)db_->execute("ROLLBACK");
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// SQLite's C interface as values that clean up after themselves and errors that say what to do.
-// This file and its source are the only ones that see sqlite3.h. Not thread-safe: one thread at a
-// time uses a connection and everything made from it.
+// Wraps SQLite's C interface in RAII types with error messages that tell the user what to do. Only
+// this file and its source include sqlite3.h. Not thread-safe: one thread at a time uses a
+// connection and everything made from it.
 
 #include <cstdint>
 #include <memory>
@@ -18,53 +18,55 @@ struct sqlite3_stmt;
 
 namespace hocket::sqlite {
 
-/// How an error about the file ends.
+/// Ends error messages about the file.
 inline constexpr char kNameAnother[] = "name another store with --store or HOCKET_STORE";
 
-/// What a file is to its user, for the words and codes of errors about it.
+/// The kind of file, for the wording and codes of errors about it.
 struct Subject {
   std::string_view noun = "store";
   std::string_view advice = kNameAnother;
-  /// Of a file whose content is not what SQLite wrote.
+  /// Error code for a file whose content SQLite did not write.
   ErrorCode damaged = ErrorCode::unavailable;
 };
 
-/// The file may be read, and not written.
+/// Returns the error for a file that may be read but not written.
 Error read_only_error(const std::string& path, const Subject& subject = {});
 
-/// A value that is bound as bytes, not as text.
+/// A value bound as bytes, not as text.
 struct Bytes {
   std::string_view value;
 };
 
 class Query;
 
-/// One open database, in a file or in memory. Prepared statements are kept for its lifetime.
+/// An open database, in a file or in memory. Prepared statements are kept for its lifetime.
 class Connection {
  public:
   enum class Mode {
-    create,   ///< read and write; creates an empty file when there is none
-    read,     ///< reads, beside processes that write
-    recover,  ///< read, and what a killed writer left half done is undone, where that is permitted
-    immutable,  ///< reads a file that nobody may write meanwhile; takes no locks
+    create,     ///< read and write; creates an empty file if there is none
+    read,       ///< read, beside processes that write
+    recover,    ///< read; undoes a killed writer's unfinished transaction where permitted
+    immutable,  ///< read a file that no process writes meanwhile; takes no locks
   };
 
-  /// `path` must be absolute: SQLite gives some relative names (":memory:", "file:…") a meaning.
+  /// Opens the file. `path` must be absolute: SQLite interprets some relative names (":memory:",
+  /// "file:…").
   static Result<Connection> open(const std::string& path, Mode mode, int busy_timeout_ms,
                                  const Subject& subject = {});
   /// Opens a new, empty database in memory, which ends with the connection.
   static Result<Connection> open_in_memory();
 
   /// Prepares `sql` (a literal, or text that outlives the connection) and binds `values` to ?1, ?2,
-  /// …. At most one Query of one text may exist at a time.
+  /// …. At most one Query of each text may exist at a time.
   template <class... Values>
   Result<Query> query(std::string_view sql, const Values&... values);
 
-  /// Runs `sql`, which returns no rows that matter, to its end.
+  /// Runs `sql` to its end and ignores its rows.
   template <class... Values>
   Result<void> execute(std::string_view sql, const Values&... values);
 
-  /// The integer in the first column of the first row; none without a row, or when it is NULL.
+  /// Returns the integer in the first column of the first row; nothing without a row or if it is
+  /// NULL.
   template <class... Values>
   Result<std::optional<std::int64_t>> integer(std::string_view sql, const Values&... values);
 
@@ -72,9 +74,10 @@ class Connection {
   Result<void> execute_script(const char* script);
 
   std::int64_t last_insert_id() const;
-  /// Rows that the latest INSERT, UPDATE or DELETE changed.
+  /// Returns the number of rows that the latest INSERT, UPDATE or DELETE changed.
   std::int64_t changes() const;
-  /// Rows that this connection has changed since it was opened, those rolled back included.
+  /// Returns the number of rows changed since this connection was opened, including those rolled
+  /// back.
   std::int64_t total_changes() const;
   bool in_transaction() const;
 
@@ -98,10 +101,10 @@ class Connection {
 
   Result<sqlite3_stmt*> prepared(std::string_view sql);
 
-  /// What the failed call with SQLite's result `code` means to a user.
+  /// Returns an error for the user from the result `code` of the failed SQLite call.
   Error error(int code) const;
 
-  // Statements are finalised before the connection closes: members go in reverse order.
+  // Members are destroyed in reverse order: statements are finalised before the connection closes.
   std::unique_ptr<sqlite3, Close> db_;
   std::unordered_map<std::string_view, std::unique_ptr<sqlite3_stmt, Finalize>> statements_;
   std::string path_;
@@ -109,8 +112,8 @@ class Connection {
   Subject subject_;
 };
 
-/// One use of a prepared statement; it is reset at the end, so that no read outlives it. Must not
-/// outlive or see a move of its connection.
+/// One use of a prepared statement. Its destructor resets the statement, so that no read remains
+/// open. The connection must outlive it and must not be moved meanwhile.
 class Query {
  public:
   Query(Query&& other) noexcept;
@@ -119,10 +122,10 @@ class Query {
   Query& operator=(Query&&) = delete;
   ~Query();
 
-  /// Steps to the next row; false after the last.
+  /// Steps to the next row; returns false after the last one.
   Result<bool> next();
 
-  // The present row's columns, from 0. Another type than asked for is converted by SQLite's rules.
+  // Columns of the current row, from 0. SQLite converts values of another type by its rules.
   bool is_null(int column) const;
   std::int64_t integer(int column) const;
   double real(int column) const;
@@ -137,7 +140,7 @@ class Query {
 
   Query(Connection& db, sqlite3_stmt* statement);
 
-  // Each binds the parameter `index` (from 1) and returns SQLite's result code.
+  // Binds the parameter `index` (from 1) and returns SQLite's result code.
   int bind(int index, std::int64_t value);
   int bind(int index, double value);
   int bind(int index, std::string_view value);
@@ -152,12 +155,13 @@ class Query {
   sqlite3_stmt* statement_;
 };
 
-/// A transaction that rolls back unless it was committed.
+/// A transaction that rolls back unless it is committed.
 class Transaction {
  public:
   enum class Kind {
-    read,   ///< every read sees one state
-    write,  ///< takes the write lock now, so that nothing later in it can find the store locked
+    read,  ///< all reads see one state
+    /// Takes the write lock at the begin, so that no later statement finds the store locked.
+    write,
   };
 
   static Result<Transaction> begin(Connection& db, Kind kind);

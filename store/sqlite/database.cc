@@ -17,27 +17,27 @@ std::int64_t newest_version() {
   return static_cast<std::int64_t>(migration_steps().size());
 }
 
-/// The version, read in one transaction. The first read of a connection: this is where a file that
-/// is no database, or cannot be read, shows.
+/// Reads the version in one transaction. This is the first read of a connection, which fails for a
+/// file that is no database or cannot be read.
 Result<std::int64_t> read_version(Connection& db) {
   const auto transaction = Transaction::begin(db, Transaction::Kind::read);
   if (!transaction) return failure(transaction.error());
   return schema_version(db, newest_version());
 }
 
-/// Settings of a connection, not of the file. A file from elsewhere must not make SQLite run code
-/// that its schema names, nor believe in sizes that its pages claim.
+/// Configures a connection, not the file. Prevents an untrusted file from making SQLite run code
+/// named in its schema, and checks the sizes that its pages claim.
 Result<void> configure(Connection& db) {
   return db.execute_script(
       "PRAGMA trusted_schema = OFF;"
       "PRAGMA cell_size_check = ON;"
       "PRAGMA foreign_keys = ON;"
-      // A trial that was told is kept across a power cut; the wait is nothing beside a trial.
+      // A finished trial survives a power cut; the wait is short compared to a trial.
       "PRAGMA synchronous = FULL;");
 }
 
-/// In WAL mode readers never wait for a writer, nor a writer for readers. Two processes that switch
-/// a new file at once would deadlock, so SQLite refuses one of them without any wait.
+/// Switches to WAL mode, in which readers and writers do not block each other. If two processes
+/// switch a new file at once, SQLite refuses one of them immediately, since waiting would deadlock.
 Result<void> switch_to_wal(Connection& db, int busy_timeout_ms) {
   const SteadyClock clock;
   const std::int64_t deadline_ns = clock.now_ns() + busy_timeout_ms * std::int64_t{1'000'000};
@@ -61,12 +61,13 @@ Result<Connection> open_for_writing(const std::string& path, int busy_timeout_ms
                                                " for the store: " + error.message() + "; " +
                                                kNameAnother);
   }
-  // SQLite would read it instead, silently, and leave files that keep its owner from writing.
+  // SQLite would open it read-only without an error, and leave files that keep its owner from
+  // writing.
   if (fs::exists(path, error) && !may_write(path)) return failure(read_only_error(path));
   auto db = Connection::open(path, Connection::Mode::create, busy_timeout_ms);
   if (!db) return db;
   if (auto ok = configure(*db); !ok) return failure(ok.error());
-  // Before anything is written: another program's file must stay as it is.
+  // Checked before any write: another program's file must stay unchanged.
   const auto version = read_version(*db);
   if (!version) return failure(version.error());
   if (auto ok = switch_to_wal(*db, busy_timeout_ms); !ok) return failure(ok.error());
@@ -94,11 +95,11 @@ Result<Connection> try_reading(const std::string& path, Connection::Mode mode,
   return db;
 }
 
-/// SQLite coordinates readers and writers in two files beside the database (-wal, -shm), which even
-/// a reader creates. One that may not write must not: in a read-only folder it cannot, and
-/// elsewhere its files would keep the owner from writing. Without a -wal no process has the
-/// database open and it is complete, so it is read as it is; with one, ignoring it would hide the
-/// latest trials.
+/// Opens a store for reading. SQLite coordinates readers and writers through two files beside the
+/// database (-wal, -shm), which even a reader creates. A reader without write permission must not
+/// create them: in a read-only folder it cannot, and elsewhere they would keep the owner from
+/// writing. Without a -wal file no process has the database open and it is complete, so it is read
+/// as immutable; with one, ignoring it would hide the latest trials.
 Result<Connection> open_for_reading(const std::string& path, int busy_timeout_ms) {
   std::error_code error;
   const bool has_index = fs::exists(path + "-shm", error);
@@ -125,7 +126,7 @@ Result<Connection> open_database(const std::string& path, bool read_only, int bu
                    "the store's path is empty; name a file with --store or HOCKET_STORE");
   }
   std::error_code error;
-  // As SQLite does, which keeps its other files beside the target of a link.
+  // Resolves links as SQLite does, which keeps its other files beside a link's target.
   const std::string absolute = fs::weakly_canonical(fs::absolute(path, error), error).string();
   if (error) {
     return failure(ErrorCode::unavailable, "store " + path + ": " + error.message());

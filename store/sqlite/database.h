@@ -1,7 +1,7 @@
 #pragma once
 
-// From a path to a connection that is ready for use: the right file, the right version, the right
-// settings. Thread-safe.
+// Opens a path as a configured connection: checks the file, its version and its permissions.
+// Thread-safe.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 
 namespace hocket::sqlite {
 
-/// See open_store() for what it does and its errors.
+/// Opens a store's database; open_store() documents the behaviour and errors.
 Result<Connection> open_database(const std::string& path, bool read_only, int busy_timeout_ms);
 
 /// See open_store_in_memory().

@@ -1,5 +1,5 @@
 // Reads the tables of an SQLite export of Nsight Systems ("SQLite Schema Reference" in its User
-// Guide). Versions differ in their columns; what a version lacks is read as NULL:
+// Guide). Versions differ in their columns; missing columns are read as NULL:
 //
 //   StringIds                     id, value
 //   CUPTI_ACTIVITY_KIND_KERNEL    start, end, streamId, a name; deviceId, correlationId, globalPid
@@ -8,7 +8,7 @@
 //   CUPTI_ACTIVITY_KIND_RUNTIME   start, end; nameId, correlationId, globalTid
 //   NVTX_EVENTS                   start, end, text or textId; eventType, globalTid
 //   TARGET_INFO_SYSTEM_ENV        name, value: 'Hostname'
-//   TARGET_INFO_SESSION_START_TIME  utcEpochNs: realtime at which all times begin
+//   TARGET_INFO_SESSION_START_TIME  utcEpochNs: realtime of the recording's time 0
 
 #include <algorithm>
 #include <array>
@@ -41,13 +41,14 @@ constexpr char kFills[] = "CUPTI_ACTIVITY_KIND_MEMSET";
 constexpr char kCalls[] = "CUPTI_ACTIVITY_KIND_RUNTIME";
 constexpr char kRanges[] = "NVTX_EVENTS";
 
-/// Ranges of a thread, and ranges between any two points (NvtxPushPopRange, NvtxStartEndRange).
+/// Event types of a thread's ranges, and of ranges between any two points (NvtxPushPopRange,
+/// NvtxStartEndRange).
 constexpr std::int64_t kPushPopRange = 59, kStartEndRange = 60;
 
 /// The lower 24 bits of a globalTid are the thread; a globalPid has zeros there.
 constexpr int kThreadBits = 24;
 
-/// What CUPTI's copy kinds are called in Nsight.
+/// Returns Nsight's name for CUPTI's copy kind.
 std::string copy_name(std::optional<std::int64_t> kind) {
   static const std::map<std::int64_t, std::string> names{{1, "Host-to-Device"},
                                                          {2, "Device-to-Host"},
@@ -58,7 +59,7 @@ std::string copy_name(std::optional<std::int64_t> kind) {
   return found == names.end() ? "[CUDA memcpy]" : "[CUDA memcpy " + found->second + "]";
 }
 
-/// A process's part of the export.
+/// One process of the export.
 struct Process {
   TraceBuilder builder;
   std::int64_t quarantined = 0;
@@ -79,7 +80,7 @@ class NsightExport {
                          kKernels + ", " + kRanges +
                          ", …); make one with nsys export --type sqlite");
     }
-    // Launches first: kernels look them up.
+    // Reads launches first, since kernels look them up.
     for (const auto step :
          {&NsightExport::read_strings, &NsightExport::read_calls, &NsightExport::read_ranges,
           &NsightExport::read_kernels, &NsightExport::read_copies, &NsightExport::read_fills}) {
@@ -120,19 +121,19 @@ class NsightExport {
                        "; this version of Nsight Systems' export is not known");
   }
 
-  /// The column of `table`, or NULL where this version has none.
+  /// Returns the column of `table`, or NULL if this version lacks it.
   std::string column(const char* table, const char* name) const {
     return tables_.at(table).contains(name) ? "\"" + std::string(name) + "\"" : "NULL";
   }
 
-  /// The first of several columns that has a value.
+  /// Returns an expression for the first of several columns that has a value.
   std::string first_of(const char* table, std::initializer_list<const char*> names) const {
     std::string text = "COALESCE(NULL";
     for (const char* name : names) text += ", " + column(table, name);
     return text + ", NULL)";
   }
 
-  /// Calls `take` for each row of the columns `selected`.
+  /// Calls `take` for each row, with the columns `selected`.
   template <class Take>
   Result<void> each(const char* table, const std::vector<std::string>& selected, const Take& take) {
     std::string& sql = statements_.emplace_back("SELECT ");
@@ -167,7 +168,8 @@ class NsightExport {
     return *process;
   }
 
-  /// Counts what has no begin or no end: it was not over when the recording was.
+  /// Returns whether the row has a begin and an end; counts it as quarantined otherwise, since it
+  /// had not ended when the recording did.
   static bool has_times(Process& process, const Query& row) {
     const bool has = !row.is_null(0) && !row.is_null(1);
     if (!has) ++process.quarantined;
@@ -209,7 +211,7 @@ class NsightExport {
     return each(kRanges, selected, [&](const Query& row) {
       const auto type = row.optional_integer(4);
       if (type && *type != kPushPopRange && *type != kStartEndRange) return;
-      // Without types, what has no end is a mark.
+      // Without types, a row without an end is a mark.
       if (!type && row.is_null(1)) return;
       Process& process = process_of(row.optional_integer(5));
       if (!has_times(process, row)) return;
@@ -225,7 +227,7 @@ class NsightExport {
     });
   }
 
-  /// The columns of all that runs on a device; `last` ones are the table's own.
+  /// Returns the columns of all device activities, followed by the table's own, `last`.
   std::vector<std::string> device_columns(const char* table, std::vector<std::string> last) const {
     std::vector<std::string> selected{"\"start\"",
                                       "\"end\"",
@@ -237,7 +239,7 @@ class NsightExport {
     return selected;
   }
 
-  /// Adds what a row of device_columns() tells, but for its kind and name.
+  /// Adds a row of device_columns() as a record; the caller sets its kind and name.
   void add_device_record(const Query& row, TraceRecord record, std::string_view name) {
     Process& process = process_of(row.optional_integer(5));
     process.has_device = true;
@@ -330,7 +332,7 @@ class NsightExport {
                                         [](const auto& p) { return p.second->has_device; });
     std::vector<RankTrace> traces;
     for (auto& [id, process] : processes_) {
-      // Launchers and loaders use no device where others do.
+      // Skips processes without device activity, such as launchers, if others have some.
       if (any_device && !process->has_device) continue;
       RankTrace trace;
       trace.rank = static_cast<std::int64_t>(traces.size());
@@ -349,7 +351,7 @@ class NsightExport {
     return traces;
   }
 
-  std::deque<std::string> statements_;  ///< texts that db_ uses to its end
+  std::deque<std::string> statements_;  ///< statement texts, which db_ uses until it closes
   Connection db_;
   std::string path_;
   std::map<std::string, Columns, std::less<>> tables_;

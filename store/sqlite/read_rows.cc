@@ -13,7 +13,7 @@ tl::unexpected<Error> damaged(const std::string& what) {
   return failure(ErrorCode::unavailable, what);
 }
 
-/// The text itself is not repeated: it may hold anything.
+/// Returns the error for an unknown word. Does not repeat the text, which may hold any bytes.
 tl::unexpected<Error> unknown_word(const Query& row, const char* column) {
   return damaged("row " + std::to_string(row.integer(0)) + " has an unknown " + column);
 }
@@ -41,7 +41,7 @@ Result<std::vector<std::string>> read_command(const Query& row, int column) {
   return command;
 }
 
-/// Topologies and workloads have the same columns.
+/// Reads a topology or a workload, whose tables have the same columns.
 template <class Row>
 Result<Row> read_description(const Query& row) {
   auto document = read_document(row, 3);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Rows of the tables as values. Each function expects the columns of its table in the schema's
-// order (SELECT *), to which a migration may only append. What is read may come from a damaged
-// file, so nothing in it is trusted. Not thread-safe.
+// Reads rows of the tables as values. Each function expects the columns of its table in the
+// schema's order (SELECT *), to which a migration may only append. Values may come from a damaged
+// file, so none is trusted. Not thread-safe.
 
 #include "core/base/result.h"
 #include "store/rows.h"
@@ -17,7 +17,7 @@ Result<TrialRow> read_trial(const Query& row);
 Result<PromotionRow> read_promotion(const Query& row);
 Result<QuarantineRow> read_quarantine(const Query& row);
 Result<AuditRow> read_audit(const Query& row);
-/// Without its ranks.
+/// Reads a profile without its ranks.
 Result<ProfileRow> read_profile(const Query& row);
 Result<ProfileRank> read_profile_rank(const Query& row);
 Result<ProfileIteration> read_profile_iteration(const Query& row);

@@ -13,7 +13,7 @@ constexpr unsigned kHasCollective = 1U << 3, kHasBytes = 1U << 4, kHasSequence =
                    kHasSubmitted = 1U << 6, kHasReady = 1U << 7, kKindMask = 7;
 constexpr auto kLastKind = static_cast<unsigned>(TraceKind::call);
 
-// Differences wrap: whatever a file claims is defined, and checked afterwards.
+// Differences wrap, so that any value in a file is defined behaviour; checks follow.
 std::uint64_t difference(std::int64_t a, std::int64_t b) {
   return static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
 }
@@ -47,7 +47,7 @@ std::uint64_t word_at(std::string_view bytes, std::size_t at) {
   return word;
 }
 
-/// Reads numbers from bytes; once they have run out, or one is too long, all are 0.
+/// Reads numbers from bytes; after the end of the bytes, or a number that is too long, all are 0.
 class Unpacker {
  public:
   explicit Unpacker(std::string_view bytes)
@@ -84,7 +84,8 @@ class Unpacker {
   bool is_bad_ = false;
 };
 
-/// The record after `last`, whose sequence is the latest one.
+/// Reads the record after `last`; `last_sequence` is the latest sequence. Returns false if it is
+/// invalid.
 bool unpack(Unpacker& in, const TraceRecord& last, std::int64_t last_sequence,
             TraceRecord& record) {
   const unsigned head = in.byte();
@@ -163,7 +164,7 @@ std::uint64_t block_checksum(std::string_view bytes) {
   constexpr std::uint64_t kOffset = 0xcbf29ce484222325, kPrime = 0x100000001b3;
   std::uint64_t hash = (kOffset ^ bytes.size()) * kPrime;
   std::size_t at = 0;
-  // The compiler makes one load of a whole word.
+  // The compiler turns this loop into one load of a word.
   for (; at + 8 <= bytes.size(); at += 8) {
     std::uint64_t word = 0;
     for (std::size_t i = 0; i < 8; ++i) {

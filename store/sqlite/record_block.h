@@ -1,18 +1,17 @@
 #pragma once
 
-// Records of a trace as bytes (docs/formats/trace_file.md): what a window is read from, since rows
-// with a column for each field take several times as long. Pure functions, and an object for one
-// thread at a time.
+// Encodes a trace's records as bytes (docs/formats/trace_file.md). Windows are read from these
+// blocks, since rows with a column for each field take several times as long. Pure functions, and a
+// class for one thread at a time.
 //
-// A block begins with the checksum of the rest, 8 bytes, little-endian: where a file was cut off or
-// the power failed, there may be zeros in place of a page, and those would be records, too.
+// A block begins with the checksum of the rest, 8 bytes, little-endian: after a cut-off or a power
+// cut, a file may have zeros in place of a page, which would decode as records.
 //
-// A record is, in this order, with little-endian base-128 numbers and differences of signed numbers
-// zigzagged (0, -1, 1, -2 … become 0, 1, 2, 3 …):
+// A record consists of the following, in this order. Numbers are little-endian base-128;
+// differences of signed numbers are zigzagged (0, -1, 1, -2 … become 0, 1, 2, 3 …):
 //
-//   byte: bits 0-2 the kind, then one bit each for whether there is a collective, bytes, a
-//   sequence,
-//         submitted_ns, ready_ns
+//   byte: bits 0-2 are the kind; then one bit each for the presence of a collective, bytes,
+//         a sequence, submitted_ns, ready_ns
 //   [byte: the collective]  lane  name
 //   begin_ns - that of the record before (0)  end_ns - begin_ns
 //   step, task - those of the record before (0), zigzagged
@@ -30,17 +29,17 @@
 
 namespace hocket::sqlite {
 
-/// Of the checksum.
+/// Size of the checksum.
 inline constexpr std::size_t kChecksumBytes = 8;
 
-/// Packs records one after another. They must be plausible (core/trace/rank_trace.h) and come by
+/// Packs records one after another. They must be plausible (core/trace/rank_trace.h) and sorted by
 /// begin_ns.
 class RecordPacker {
  public:
-  /// `name` is stored in place of `record.name`.
+  /// Adds a record. `name` is stored in place of `record.name`.
   void add(const TraceRecord& record, std::uint32_t name);
 
-  /// The block of what was added since the last call, which the next one begins anew.
+  /// Returns the block of the records added since the last call and starts a new one.
   std::string take();
 
  private:
@@ -50,12 +49,12 @@ class RecordPacker {
   static TraceRecord first_record();
 };
 
-/// Of a block's bytes after the checksum: FNV-1a with words of 8 bytes in place of bytes, the last
-/// one filled up with zeros, after the length as the first word.
+/// Returns the checksum of a block's bytes after the checksum field: FNV-1a over words of 8 bytes
+/// instead of bytes, the last one padded with zeros, with the length as the first word.
 std::uint64_t block_checksum(std::string_view bytes);
 
-/// Appends the records of a block to `records`. invalid_argument when these are not `count` records
-/// that can be true; then some may have been appended.
+/// Appends the records of a block to `records`. Returns invalid_argument if the bytes are not
+/// `count` plausible records; some may have been appended then.
 Result<void> unpack_records(std::string_view bytes, std::int64_t count,
                             std::vector<TraceRecord>& records);
 

@@ -6,8 +6,8 @@
 namespace hocket::sqlite {
 namespace {
 
-// JSON columns hold objects, but for `command`, which is an array of strings. Times are Unix time
-// in nanoseconds.
+// JSON columns hold objects, except `command`, an array of strings. Times are Unix time in
+// nanoseconds.
 constexpr const char* kVersion1 = R"sql(
 CREATE TABLE topologies (
   id          INTEGER PRIMARY KEY,
@@ -75,8 +75,8 @@ CREATE TABLE promotions (
 CREATE INDEX promotions_by_key ON promotions (topology_id, workload_id, id);
 )sql";
 
-// SQLite cannot drop a NOT NULL, so `promotions` is built anew; nothing refers to it. The defaults
-// let a program that knows version 1, and had the file open before, go on promoting.
+// SQLite cannot drop a NOT NULL, so `promotions` is rebuilt; no table refers to it. The defaults
+// let a program that knows version 1, and had the file open before, continue to promote.
 constexpr const char* kVersion2 = R"sql(
 CREATE TABLE new_promotions (
   id             INTEGER PRIMARY KEY,
@@ -136,7 +136,7 @@ CREATE TABLE audit (
 CREATE INDEX audit_by_subject ON audit (subject, id);
 )sql";
 
-// AUTOINCREMENT: the id of a removed profile must not name a later one.
+// AUTOINCREMENT keeps the id of a removed profile from naming a later one.
 constexpr const char* kVersion3 = R"sql(
 CREATE TABLE profiles (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -200,12 +200,12 @@ CREATE INDEX profile_requests_open ON profile_requests (job, id) WHERE taken_by 
 
 constexpr std::array<const char*, 3> kSteps = {kVersion1, kVersion2, kVersion3};
 
-/// Runs the step that the file is due for; returns the version it has then.
+/// Runs the file's next migration step; returns the version after it.
 Result<std::int64_t> migrate_once(Connection& db, std::span<const char* const> steps) {
   const auto newest = static_cast<std::int64_t>(steps.size());
   auto transaction = Transaction::begin(db, Transaction::Kind::write);
   if (!transaction) return failure(transaction.error());
-  // Read under the write lock: another process may have migrated meanwhile.
+  // Reads the version under the write lock: another process may have migrated meanwhile.
   const auto version = schema_version(db, newest);
   if (!version) return failure(version.error());
   if (*version == newest) return newest;

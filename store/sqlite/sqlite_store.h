@@ -1,7 +1,7 @@
 #pragma once
 
 // The Store in an SQLite file (docs/formats/store.md). Thread-safe: one connection behind a mutex.
-// Processes are kept apart by SQLite: readers never wait, writers wait for one another up to the
+// SQLite isolates processes: readers never wait, and writers wait for each other up to the
 // connection's busy timeout.
 
 #include <mutex>
@@ -17,7 +17,7 @@ namespace hocket::sqlite {
 
 class SqliteStore final : public Store {
  public:
-  /// `db` comes from open_database().
+  /// Requires `db` from open_database().
   SqliteStore(Connection db, WallClock now_unix_ns);
 
   Result<std::int64_t> upsert_topology(const Topology& topology) override;
@@ -70,38 +70,38 @@ class SqliteStore final : public Store {
   Result<std::int64_t> change_count() override;
 
  private:
-  /// Runs `body` in a transaction, committed when it returns a value.
+  /// Runs `body` in a transaction and commits if it returns a value.
   template <class Body>
   auto transact(Transaction::Kind kind, Body&& body) -> decltype(body());
 
-  // All below run within a transaction.
+  // All functions below run within a transaction.
   template <class Row>
   Result<std::vector<Row>> rows(Result<Query> query, Result<Row> (*read)(const Query&));
   template <class Row>
   Result<std::optional<Row>> first(Result<Query> query, Result<Row> (*read)(const Query&));
 
-  /// The id that `select` finds for `key`, else that of a row that `insert` makes.
+  /// Returns the id that `select` finds for `key`; without one, the id of a row that `insert` adds.
   Result<std::int64_t> upsert(std::string_view select, std::string_view insert,
                               const std::string& key, const std::string& name,
                               const nlohmann::json& document);
   Result<std::optional<StudyRow>> study_by_name(std::string_view name);
-  /// not_found when there is none.
+  /// Returns not_found if there is none.
   Result<StudyRow> study_by_id(std::int64_t id);
   Result<std::string> new_name(const NewStudy& study, std::int64_t id);
   Result<std::string> new_name(const NewProfile& profile, std::int64_t id);
-  /// "" without a workload.
+  /// Returns "" without a workload.
   Result<std::string> name_of_workload(std::optional<std::int64_t> workload_id);
   Result<void> check_references(std::optional<std::int64_t> topology_id,
                                 std::optional<std::int64_t> workload_id);
   Result<void> touch_study(std::int64_t study_id);
-  /// not_found for an unknown topology or workload.
+  /// Returns not_found for an unknown topology or workload.
   Result<ConfigKey> key_of(std::int64_t topology_id, std::int64_t workload_id);
   Result<KeyState> state_of(std::int64_t topology_id, std::int64_t workload_id);
   Result<std::optional<PromotionRow>> newest_promotion(std::string_view topology_fingerprint,
                                                        std::string_view workload_fingerprint,
                                                        PromotionStage stage);
   Result<void> write_audit(const NewAudit& audit);
-  /// With their ranks; `profiles` are by id.
+  /// Adds the ranks to `profiles`, which are sorted by id.
   Result<void> read_ranks(std::vector<ProfileRow>& profiles);
   Result<void> check_profile_id(std::int64_t profile_id);
   Result<void> write_parts(std::int64_t profile_id, const NewProfile& profile);

@@ -1,4 +1,4 @@
-// What SqliteStore knows of keys: versions, states, quarantine, and the audit of all that.
+// SqliteStore's functions for keys: versions, states, quarantine, and their audit.
 
 #include <algorithm>
 
@@ -255,7 +255,7 @@ Result<std::vector<AuditRow>> SqliteStore::audit(const AuditFilter& filter) {
   constexpr std::string_view kNewest =
       "SELECT * FROM audit WHERE id > ?1 AND (?2 IS NULL OR subject = ?2) "
       "ORDER BY id DESC LIMIT ?3";
-  // SQLite takes a negative limit for none.
+  // A negative limit means none in SQLite.
   const std::int64_t limit = filter.limit ? std::int64_t{*filter.limit} : -1;
   auto found = transact(Kind::read, [&] {
     return rows(
@@ -268,7 +268,7 @@ Result<std::vector<AuditRow>> SqliteStore::audit(const AuditFilter& filter) {
 
 Result<std::int64_t> SqliteStore::change_count() {
   const std::lock_guard lock(mutex_);
-  // Counts the changes of other connections; both counts only grow.
+  // data_version counts the changes of other connections; both counts only grow.
   const auto others = db_.integer("PRAGMA data_version");
   if (!others) return failure(others.error());
   return others->value_or(0) + db_.total_changes();

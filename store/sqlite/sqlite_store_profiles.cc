@@ -1,4 +1,4 @@
-// What SqliteStore knows of profiles and of who asked for them.
+// SqliteStore's functions for profiles and profile requests.
 
 #include <map>
 
@@ -197,7 +197,7 @@ Result<std::optional<ProfileRequestRow>> SqliteStore::take_profile_request(
   if (auto ok = rules::check_job(job_id, job_name); !ok) return failure(ok.error());
   const std::int64_t oldest_ns = rules::oldest_request_ns(now_unix_ns_(), max_age_ns);
   const auto look = [&] { return open_request(job_id, job_name, oldest_ns); };
-  // Jobs ask often and mostly in vain: that must not cost the lock that writers wait for.
+  // Jobs ask often and mostly find nothing: this must not take the lock that writers wait for.
   auto seen = transact(Kind::read, look);
   if (!seen || !*seen) return seen;
   return transact(Kind::write, [&]() -> Result<std::optional<ProfileRequestRow>> {

@@ -1,8 +1,8 @@
-// Reads windows of a trace file from its blocks. All that is small is read when the file is opened.
+// Reads windows of a trace file from its blocks. Everything but the records is read when the file
+// is opened.
 //
-// A file whose end is missing, since a copy broke off, is refused by SQLite as a whole. Told to
-// trust what is there (PRAGMA writable_schema), it reads the pages that exist, and the rows before
-// the first missing page are what is left.
+// SQLite refuses a file whose end is missing after an incomplete copy. With PRAGMA writable_schema
+// it reads the existing pages, which leaves the rows before the first missing page.
 
 #include <algorithm>
 #include <charconv>
@@ -23,25 +23,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Nsight's word for a name that it does not know.
+/// Nsight's placeholder for an unknown name.
 constexpr char kUnknownName[] = "[Unknown]";
 
 struct Block {
   std::int64_t id = 0, begin_ns = 0, end_ns = 0, records = 0;
 };
 
-/// Whether what lasts from `begin_ns` to `end_ns` overlaps the window; a point that lies in it
-/// does.
+/// Returns whether the interval from `begin_ns` to `end_ns` overlaps the window; an empty interval
+/// inside it does.
 bool overlaps(std::int64_t begin_ns, std::int64_t end_ns, const TraceWindow& window) {
   return begin_ns < window.end_ns && (end_ns > window.begin_ns || begin_ns >= window.begin_ns);
 }
 
 class TraceReader final : public TraceFileReader {
  public:
-  /// `is_cut` when pages at the file's end are missing.
+  /// `is_cut` says that pages at the file's end are missing.
   TraceReader(Connection db, bool is_cut) : db_(std::move(db)), is_cut_(is_cut) {}
 
-  /// Reads all but the records. Call it once, first.
+  /// Reads everything but the records. Call it once, before all other functions.
   Result<void> load();
 
   Result<TraceFileSummary> summary() override { return summary_; }
@@ -52,13 +52,14 @@ class TraceReader final : public TraceFileReader {
   Result<void> load_head();
   Result<void> load_names();
   Result<void> load_blocks();
-  /// Calls `row` for each row of `sql`. Of a file that is cut off, as far as it goes.
+  /// Calls `row` for each row of `sql`; in a cut-off file, for the rows before the first missing
+  /// page.
   template <class Row>
   Result<void> each_row(std::string_view sql, Row&& row);
-  /// Appends those of the block's records that overlap the window.
+  /// Appends the block's records that overlap the window.
   Result<void> read_block(const Block& block, const TraceWindow& window,
                           std::vector<TraceRecord>& records);
-  /// Puts the names that `trace`'s records use into it, in the order of their use.
+  /// Fills in the names that `trace`'s records use, in the order of their use.
   Result<void> resolve_names(RankTrace& trace);
 
   Error damaged(const std::string& why) const { return damaged_trace(db_.path(), why); }
@@ -137,7 +138,7 @@ Result<void> TraceReader::load_blocks() {
   if (!ok) return ok;
   if (odd && !is_cut_) return failure(damaged(*odd));
   if (is_cut_) {
-    // A row may be there and the rest of its bytes missing.
+    // A row may exist while the rest of its bytes are missing.
     std::vector<TraceRecord> records;
     const auto is_whole = [&](const Block& block) {
       records.clear();
@@ -157,7 +158,7 @@ Result<void> TraceReader::load_blocks() {
 }
 
 Result<void> TraceReader::load() {
-  // Of one state, should somebody still write.
+  // Reads one state of the file, even if a process still writes it.
   const auto transaction = Transaction::begin(db_, Transaction::Kind::read);
   if (!transaction) return failure(transaction.error());
   if (auto ok = load_head(); !ok) return ok;
@@ -221,7 +222,7 @@ Result<RankTrace> TraceReader::read(const TraceWindow& window) {
     if (!overlaps(block.begin_ns, block.end_ns, window)) continue;
     if (auto ok = read_block(block, window, trace.records); !ok) return failure(ok.error());
   }
-  // Only parts that were appended out of order are so.
+  // Records are unsorted only if parts were appended out of order.
   if (!std::ranges::is_sorted(trace.records, {}, &TraceRecord::begin_ns)) {
     std::ranges::stable_sort(trace.records, {}, &TraceRecord::begin_ns);
   }
@@ -229,7 +230,7 @@ Result<RankTrace> TraceReader::read(const TraceWindow& window) {
   return trace;
 }
 
-/// A file from elsewhere must not make SQLite run code that its schema names, nor believe in sizes
+/// Opens an untrusted file: SQLite must not run code named in its schema, and must check the sizes
 /// that its pages claim.
 Result<Connection> open_carefully(const std::string& path, bool is_cut) {
   auto db = Connection::open(path, Connection::Mode::recover, kTraceBusyTimeoutMs, kTraceSubject);
@@ -264,7 +265,7 @@ Result<TraceFileKind> kind_of(Connection& db) {
   return failure(no_trace(db.path(), "it has none of the tables of one"));
 }
 
-/// A reader of the file at `path`, an absolute one.
+/// Returns a reader of the file at `path`, which is absolute.
 Result<std::unique_ptr<TraceFileReader>> open_reader(const std::string& path, bool is_cut) {
   auto db = open_carefully(path, is_cut);
   if (!db) return failure(db.error());
@@ -277,8 +278,8 @@ Result<std::unique_ptr<TraceFileReader>> open_reader(const std::string& path, bo
   return reader;
 }
 
-/// Whether the file has fewer pages than its head claims (https://www.sqlite.org/fileformat.html,
-/// 1.3), which SQLite reports like any other damage.
+/// Returns whether the file has fewer pages than its header claims
+/// (https://www.sqlite.org/fileformat.html, 1.3). SQLite reports this like any other damage.
 bool is_cut_off(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   unsigned char head[32] = {};
@@ -326,7 +327,7 @@ Result<std::unique_ptr<TraceFileReader>> open_trace_file(const std::string& path
   const auto absolute = absolute_path(path);
   if (!absolute) return failure(absolute.error());
   auto reader = open_reader(*absolute, false);
-  // Asked only then: a file that is being written is not cut off, but may look so for a moment.
+  // Checked only after an error: a file that is being written may look cut off for a moment.
   if (!reader && reader.error().code == kTraceSubject.damaged && is_cut_off(*absolute)) {
     reader = open_reader(*absolute, true);
   }

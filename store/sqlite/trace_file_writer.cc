@@ -1,6 +1,6 @@
-// Writes a trace file. Each append is one transaction. SQLite's rollback journal keeps little
-// beside a file that only grows, and undoes what a killed process had begun; what it had committed
-// is in the file. Only finish() waits for the disk, so a power cut may cost what was not finished.
+// Writes a trace file. Each append is one transaction. The rollback journal of a file that only
+// grows stays small, and undoes what a killed process had not committed. Only finish() waits for
+// the disk, so a power cut may lose an unfinished file's data.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -26,10 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// NVTX's push/pop ranges, and calls of CUDA's runtime, in Nsight's enumerations.
+/// Nsight's values for NVTX push/pop ranges, CUDA runtime calls and unknown copies.
 constexpr std::int64_t kPushPopRange = 59, kRuntimeClass = 0, kUnknownCopy = 0;
 
-/// NULL in a column for what a record does not have.
+/// Returns NULL for a value that a record lacks.
 std::optional<std::int64_t> unless(std::int64_t value, std::int64_t absent) {
   return value == absent ? std::nullopt : std::optional(value);
 }
@@ -42,7 +42,7 @@ class TraceWriter final : public TraceFileWriter {
   Result<void> finish() override;
 
  private:
-  /// What is known once a transaction is committed.
+  /// Totals of the committed transactions.
   struct Totals {
     std::int64_t names = 0, dropped = 0, quarantined = 0;
   };
@@ -54,11 +54,11 @@ class TraceWriter final : public TraceFileWriter {
   Result<void> write_kernel(const TraceRecord& record, std::int64_t name);
   Result<void> write_block(RecordPacker& packer, std::int64_t records, std::int64_t begin_ns,
                            std::int64_t end_ns);
-  /// The ids of the part's names; new ones are inserted.
+  /// Returns the ids of the part's names; inserts new ones.
   Result<std::vector<std::int64_t>> name_ids(const RankTrace& part, Totals& totals);
   Result<void> set(const char* key, std::int64_t value);
 
-  std::optional<Connection> db_;  // none once finished
+  std::optional<Connection> db_;  // empty after finish()
   std::int64_t rank_;
   Totals totals_;
   std::unordered_map<std::string, std::int64_t> names_;
@@ -118,7 +118,7 @@ Result<void> TraceWriter::write_row(const TraceRecord& record, std::int64_t name
           record.bytes, kUnknownCopy, name, step, task, unless(record.sequence, kNoSequence),
           unless(record.submitted_ns, 0), unless(record.ready_ns, 0));
     case TraceKind::range:
-      // As text: many a query looks for ranges there and nowhere else.
+      // Stored as text, since many queries look for range names only there.
       return db_->execute(
           "INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, hocketStep, "
           "hocketTask) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -159,7 +159,7 @@ Result<void> TraceWriter::write_records(const RankTrace& part,
   return in_block == 0 ? Result<void>() : write_block(packer, in_block, begin_ns, end_ns);
 }
 
-/// The places of the records that can be true, by begin_ns.
+/// Returns the indices of the plausible records, by begin_ns.
 std::vector<std::uint32_t> order_of(const RankTrace& part) {
   std::vector<std::uint32_t> order;
   order.reserve(part.records.size());
@@ -208,7 +208,7 @@ Result<void> TraceWriter::append(const RankTrace& part) {
   if (ok) {
     totals_ = totals;
   } else {
-    // Rolled back, and so are the names.
+    // The rollback also removed the new names.
     std::erase_if(names_, [&](const auto& entry) { return entry.second >= totals_.names; });
   }
   return ok;
@@ -216,14 +216,14 @@ Result<void> TraceWriter::append(const RankTrace& part) {
 
 Result<void> TraceWriter::finish() {
   if (!db_) return {};
-  // The commit then waits until everything that was ever written is on the disk.
+  // The commit waits until everything written so far is on the disk.
   if (auto ok = db_->execute_script("PRAGMA synchronous = FULL"); !ok) return ok;
   if (auto ok = set(kFinishedKey, 1); !ok) return ok;
   db_.reset();
   return {};
 }
 
-/// Creates an empty file where there is none.
+/// Creates an empty file; fails if one exists.
 Result<void> create_file(const std::string& path) {
   const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   if (file < 0) {

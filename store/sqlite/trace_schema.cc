@@ -6,8 +6,8 @@
 namespace hocket::sqlite {
 namespace {
 
-// Columns in Nsight's order; hocket's own follow. What is not known is NULL: it takes no space, and
-// joins with nothing.
+// Columns in Nsight's order, followed by hocket's own. Unknown values are NULL: it takes no space
+// and joins with nothing.
 constexpr char kTables[] = R"sql(
 CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tables of a trace file (docs/formats/trace_file.md) and how its connections are set up. Not
+// The tables of a trace file (docs/formats/trace_file.md) and the setup of its connections. Not
 // thread-safe.
 
 #include <cstdint>
@@ -21,14 +21,15 @@ inline constexpr int kTraceBusyTimeoutMs = 5000;
 inline constexpr Subject kTraceSubject = {
     .noun = "trace file", .advice = "name another trace", .damaged = ErrorCode::invalid_argument};
 
-/// Records in a block of HOCKET_BLOCKS, but for the last one of each append.
+/// Records in a block of HOCKET_BLOCKS, except the last one of each append.
 inline constexpr std::int64_t kRecordsPerBlock = 512;
 
-/// Nsight's streams are one row of numbers for computation and communication.
+/// Streams share one number range in Nsight: computation below this number, communication from it
+/// on.
 inline constexpr std::int64_t kFirstChannelStream = 1'000'000;
 
-/// Nsight's `globalPid` and `globalTid` hold a process in 24 bits above the 24 of a thread. A rank
-/// is its process, and its host thread the thread.
+/// Bits of the thread in Nsight's `globalPid` and `globalTid`, below 24 bits of a process. A rank
+/// is stored as a process, and its host thread as the thread.
 inline constexpr std::int64_t kThreadBits = 24;
 inline constexpr std::int64_t kMaxRanks = std::int64_t{1} << 24;
 
@@ -41,10 +42,11 @@ inline constexpr char kDroppedKey[] = "HOCKET_DROPPED";
 inline constexpr char kQuarantinedKey[] = "HOCKET_QUARANTINED";
 inline constexpr char kFinishedKey[] = "HOCKET_FINISHED";
 
-/// Makes the tables in an empty file and marks it, for the trace of `head`.
+/// Creates the tables in an empty file and marks it as a trace file, for the trace of `head`.
 Result<void> create_trace_tables(Connection& db, const RankTrace& head);
 
-/// The error about a file at `path` that holds no trace, or one that cannot be read, because `why`.
+/// Returns the error for a file at `path` that holds no trace, or that cannot be read; `why` is the
+/// reason.
 Error no_trace(const std::string& path, const std::string& why);
 Error damaged_trace(const std::string& path, const std::string& why);
 

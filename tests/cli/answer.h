@@ -1,6 +1,6 @@
 #pragma once
 
-// What a verb answers when it is run in the test's own process.
+// Runs a verb within the test's process and captures its output. One thread.
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,11 +15,11 @@ struct Answer {
   int status = 0;
   std::string out, err;
 
-  /// What was printed on stdout, as JSON; discarded when it is none.
+  /// Returns stdout parsed as JSON; a discarded value if it is not JSON.
   nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
 };
 
-/// `hocket ARGUMENTS`, without a terminal.
+/// Runs `hocket ARGUMENTS` without a terminal.
 inline Answer ask_hocket(const std::vector<std::string>& arguments) {
   std::ostringstream out, err;
   const int status = run_hocket(arguments, out, err, 0);

@@ -29,7 +29,7 @@ TunedJob job(int ranks, const std::string& workload = "gpt2") {
   return job;
 }
 
-/// A trial of the job's report, or of the clock alone.
+/// A trial with a job's report, or with the clock's time only.
 struct Trial {
   std::int64_t x = 0;
   double value = 0;
@@ -58,7 +58,7 @@ class DonorSource : public ::testing::Test {
     return *store_->study(name);
   }
 
-  /// The name of the nearest, "" when there is none.
+  /// Returns the name of the nearest study, "" if there is none.
   std::string nearest(const StudyDefinition& own, const TunedJob& job) {
     const auto found = nearest_donor(*store_, own, job);
     EXPECT_TRUE(found);
@@ -108,7 +108,7 @@ TEST_F(DonorSource, WhatDoesNotFitIsPassedOver) {
   add("too-far", job(2048), definition(), trials_);
   add("unknown", {job(2).topology, {"gpt2", {}}}, definition(), trials_);
   EXPECT_EQ(nearest(own, job(2)), "");
-  // A definition that cannot be read does no harm.
+  // An unreadable definition is skipped.
   const auto broken = add("broken", job(2), definition(), trials_);
   ASSERT_TRUE(store_->update_study(broken.id, {.definition = nlohmann::json{{"format", "other"}}}));
   EXPECT_EQ(nearest(own, job(2)), "");
@@ -162,7 +162,7 @@ TEST_F(DonorSource, NothingIsTakenUnasked) {
   const auto own = add("own", job(2), unwanted, {}, StudyState::running);
   const auto none = take_donor(*store_, own.id, first);
   EXPECT_TRUE(none && !*none);
-  // A first trial that failed leaves open what "auto" means.
+  // A first trial that failed does not determine the meaning of "auto".
   const auto other = add("other", job(2), definition(), {}, StudyState::running);
   const auto open = take_donor(*store_, other.id, failed);
   EXPECT_TRUE(open && !*open);

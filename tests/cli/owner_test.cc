@@ -15,9 +15,9 @@ HostView host_with(std::optional<std::string> start_time) {
 TEST(Owner, IsJudgedByHostBootAndStart) {
   const auto host = host_with("1000");
   EXPECT_EQ(owner_state("42@node7 boot-a/1000", host), OwnerState::alive);
-  EXPECT_EQ(owner_state("42@node7 boot-a/999", host), OwnerState::gone);   // id used again
+  EXPECT_EQ(owner_state("42@node7 boot-a/999", host), OwnerState::gone);   // process id reused
   EXPECT_EQ(owner_state("43@node7 boot-a/1000", host), OwnerState::gone);  // no such process
-  EXPECT_EQ(owner_state("42@node7 boot-b/1000", host), OwnerState::gone);  // the host restarted
+  EXPECT_EQ(owner_state("42@node7 boot-b/1000", host), OwnerState::gone);  // the host was restarted
   EXPECT_EQ(owner_state("42@node8 boot-a/1000", host), OwnerState::unknown);
   EXPECT_EQ(owner_state("42@node7 boot-a/1000", host_with(std::nullopt)), OwnerState::gone);
 }

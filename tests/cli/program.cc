@@ -38,7 +38,7 @@ Program::Program(const TemporaryFolder& folder, std::vector<std::string> argumen
   auto argv = pointers(arguments);
   pid_ = fork();
   if (pid_ != 0) return;
-  // Only here, in a child of a test that has one thread.
+  // Done only here, in the child of a single-threaded test.
   if (chdir(folder.path().c_str()) != 0) _exit(127);
   setenv("HOCKET_STORE", folder.file("store.db").c_str(), 1);
   setenv("TMPDIR", folder.path().c_str(), 1);
@@ -83,7 +83,7 @@ Fifo::~Fifo() {
 }
 
 int Fifo::read_some() {
-  if (fd_ < 0) fd_ = open(path_.c_str(), O_RDONLY);  // waits for a writer
+  if (fd_ < 0) fd_ = open(path_.c_str(), O_RDONLY);  // blocks until there is a writer
   char block[256];
   const ssize_t length = read(fd_, block, sizeof block);
   if (length > 0) text_.append(block, static_cast<std::size_t>(length));

@@ -1,6 +1,6 @@
 #pragma once
 
-// The real program, started by a test, with a store and a folder of its own. Not thread-safe.
+// Runs the program as a process, with a store and folder of its own. Not thread-safe.
 
 #include <sys/types.h>
 
@@ -14,14 +14,14 @@
 namespace hocket {
 
 struct Ended {
-  int status = 0;  ///< as a shell has it: 128 + signal for one that was killed
+  int status = 0;  ///< as in a shell: 128 + signal if it was killed
   std::string out, err;
 
-  /// What was printed on stdout, as JSON; null when it is none.
+  /// Returns stdout parsed as JSON; a discarded value if it is not JSON.
   nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
 };
 
-/// `hocket ARGUMENTS…` as a process; killed when the object goes.
+/// `hocket ARGUMENTS…` as a process; killed by the destructor.
 class Program {
  public:
   using Environment = std::map<std::string, std::string>;
@@ -42,11 +42,12 @@ class Program {
   pid_t pid_ = -1;
 };
 
-/// From start to end.
+/// Runs the program and waits for its end.
 Ended hocket_run(const TemporaryFolder& folder, std::vector<std::string> arguments,
                  const Program::Environment& environment = {});
 
-/// Through which a command tells a test who it is, and holds on until the test is done.
+/// A pipe by which a command tells a test its process id, and that shows when the command has
+/// ended.
 class Fifo {
  public:
   explicit Fifo(std::string path);
@@ -56,10 +57,10 @@ class Fifo {
 
   const std::string& path() const { return path_; }
 
-  /// Waits until `count` numbers, each in a line, were written.
+  /// Waits until `count` numbers, one per line, were written.
   std::vector<pid_t> read_pids(std::size_t count);
 
-  /// Waits until no process has it open for writing any more.
+  /// Waits until no process has it open for writing.
   void wait_for_end();
 
  private:

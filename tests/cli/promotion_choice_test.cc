@@ -48,7 +48,7 @@ class PromotionChoiceTest : public ::testing::Test {
     return *found;
   }
 
-  /// The id that was chosen, 0 when none was.
+  /// Returns the id of the selected promotion, 0 if there is none.
   int chosen(const PromotionChoice& choice) {
     const auto found = choose(promoted(), choice, host());
     return found ? found->promotion.config.at("id").get<int>() : 0;

@@ -79,7 +79,7 @@ TEST_F(SweepTest, ResumesWithEveryFinishedTrial) {
   EXPECT_EQ(first.outcome.metrics, (Measurements{{"wall_ns", {9}}}));
   EXPECT_EQ(resumed->history[1].outcome.state, TrialState::failed);
   EXPECT_EQ(resumed->history[1].outcome.message, "no");
-  // What ran when the owner died is gone; the owner is this process.
+  // The trial that was running when the owner died is removed; this process is the owner.
   EXPECT_EQ(store_->trials(id, TrialDetail::summary)->size(), 2U);
   EXPECT_EQ(owner_state(store_->study("work-1")->owner, this_host()), OwnerState::alive);
 }

@@ -45,7 +45,7 @@ void redirect(const std::string& path, int target) {
   if (file < 0 || dup2(file, target) < 0) _exit(126);
 }
 
-/// Only calls that are allowed between fork and exec in a program with threads.
+/// Uses only calls that are allowed between fork and exec in a program with threads.
 void prepare(const ChildOptions& options, const char* disk_size) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   redirect(options.out_path, STDOUT_FILENO);
@@ -54,7 +54,7 @@ void prepare(const ChildOptions& options, const char* disk_size) {
   if (options.file_bytes) {
     const rlimit limit = {*options.file_bytes, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &limit);
-    signal(SIGXFSZ, SIG_IGN);  // the write fails instead
+    signal(SIGXFSZ, SIG_IGN);  // makes the write fail instead
   }
   if (!options.disk_folder.empty()) {
     if (unshare(CLONE_NEWNS) != 0 ||

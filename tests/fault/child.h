@@ -1,7 +1,7 @@
 #pragma once
 
-// A program that a test starts, and that ends with the test at the latest. For the thread that
-// started it.
+// A program started by a test, which ends at the latest with the test. For the thread that started
+// it.
 
 #include <sys/types.h>
 
@@ -18,10 +18,11 @@ namespace hocket {
 struct ChildOptions {
   std::vector<std::string> argv = {};
   std::map<std::string, std::string> environment = {};  ///< added to the test's own
-  std::string out_path = {}, err_path = {};             ///< files for its output; empty: none
-  /// Largest file that it may write; more fails as a full disk does.
+  std::string out_path = {}, err_path = {};             ///< files for its output; empty: no file
+  /// Maximum size of a file that it may write; beyond it writing fails as on a full disk.
   std::optional<std::uint64_t> file_bytes = {};
-  /// A folder that is an empty file system of `disk_bytes` for the program alone (root only).
+  /// A folder that is an empty file system of `disk_bytes`, visible only to the program (root
+  /// only).
   std::string disk_folder = {};
   std::uint64_t disk_bytes = 0;
 };
@@ -29,7 +30,7 @@ struct ChildOptions {
 class Child {
  public:
   explicit Child(const ChildOptions& options);
-  /// Kills it if it still runs.
+  /// Kills the program if it is still running.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -38,8 +39,8 @@ class Child {
   void signal(int number) const;
   bool is_running() { return !wait(std::chrono::seconds(0)); }
 
-  /// Its exit status as a shell has it, 128 + signal for one that was killed; nothing when it still
-  /// runs after `limit`.
+  /// Waits for the end. Returns the exit status as in a shell, 128 + signal if it was killed;
+  /// nothing if it is still running after `limit`.
   std::optional<int> wait(std::chrono::milliseconds limit);
 
  private:
@@ -47,13 +48,14 @@ class Child {
   std::optional<int> status_;
 };
 
-/// The letter of the process's state in /proc: 'T' when it is stopped; 0 when there is none.
+/// Returns the letter of the process's state in /proc: 'T' if it is stopped; 0 if it does not
+/// exist.
 char process_state(pid_t pid);
 
-/// A number of kB in the process's /proc/PID/status: "VmRSS", "VmHWM".
+/// Returns a field in kB from the process's /proc/PID/status: "VmRSS", "VmHWM".
 std::int64_t status_kb(pid_t pid, const std::string& field);
 
-/// Looks again and again until `condition` holds; false when it does not within `limit`.
+/// Polls until `condition` holds. Returns false if it does not hold within `limit`.
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::milliseconds limit = std::chrono::seconds(30));
 

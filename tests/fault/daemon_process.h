@@ -1,7 +1,7 @@
 #pragma once
 
-// `hocket serve` as a process, and a client of it. A test that needs no store of its own gives a
-// folder. For one thread, except DaemonClient: one a thread.
+// `hocket serve` as a process, and a client for it. For one thread, except that each thread may
+// have a DaemonClient.
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,25 +17,25 @@ namespace hocket {
 class DaemonProcess {
  public:
   struct Options {
-    std::string store;  ///< the file
-    std::string log;    ///< a file
+    std::string store;  ///< path of a file
+    std::string log;    ///< path of a file
     std::uint16_t port = 0;
     std::vector<std::string> arguments = {};
     ChildOptions child = {};  ///< limits
   };
-  /// Waits until it listens.
+  /// Starts the daemon and waits until it listens.
   explicit DaemonProcess(Options options);
 
-  /// False when it did not start; the log says why.
+  /// Returns false if it did not start; the log contains the reason.
   bool listens() const { return port_ != 0; }
   std::uint16_t port() const { return port_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   pid_t pid() const { return child_->pid(); }
   Child& child() { return *child_; }
 
-  /// SIGKILL, and waits for the end.
+  /// Sends SIGKILL and waits for the end.
   void kill();
-  /// SIGTERM; its exit status, -1 when it does not stop.
+  /// Sends SIGTERM. Returns the exit status, -1 if it does not stop.
   int stop();
 
  private:
@@ -43,14 +43,14 @@ class DaemonProcess {
   std::uint16_t port_ = 0;
 };
 
-/// Requests with JSON, each for half a minute at most.
+/// Sends requests with JSON; each takes at most half a minute.
 class DaemonClient {
  public:
   explicit DaemonClient(std::uint16_t port);
 
   Result<HttpResponse> send(const std::string& method, const std::string& target,
                             const nlohmann::json& body = nullptr);
-  /// The object in an answer of 2xx; else an error.
+  /// Returns the object of a 2xx response; otherwise an error.
   Result<nlohmann::json> ask(const std::string& method, const std::string& target,
                              const nlohmann::json& body = nullptr);
 

@@ -1,4 +1,5 @@
-// A daemon whose disk is full says so, goes on answering what it can, and loses nothing.
+// A daemon with a full disk reports errors, keeps answering requests that need no space, and loses
+// no data.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,8 +49,8 @@ class FullDisk : public ::testing::Test {
     return answer.value_or(nlohmann::json::object());
   }
 
-  /// Asks for a trial and tells it, with a long text. The first answer that was refused, else the
-  /// last one.
+  /// Asks for a trial and tells its result, with a long text. Returns the first response that is an
+  /// error, otherwise the last one.
   HttpResponse work() {
     if (!trial_) {
       auto asked = client_->send("POST", "/v1/studies/s/ask", {{"worker", "w"}}).value();
@@ -66,12 +67,12 @@ class FullDisk : public ::testing::Test {
     return told;
   }
 
-  /// A path as the daemon sees it, for others.
+  /// Returns the path by which other processes reach a file of the daemon.
   std::string in_daemon(const std::string& path) const {
     return "/proc/" + std::to_string(daemon_->pid()) + "/root" + path;
   }
 
-  /// Works until the disk is full, and sees that what needs no space goes on.
+  /// Works until the disk is full, and checks that requests that need no space still succeed.
   void fill() {
     HttpResponse answer{.status = 200};
     for (int i = 0; i < 2000 && answer.status == 200; ++i) answer = work();
@@ -87,7 +88,7 @@ class FullDisk : public ::testing::Test {
         [&] { return client_->send("GET", "/v1/configs/" + key_).value().status == 200; }));
   }
 
-  /// There is space again: what was refused works, and what was acknowledged is there.
+  /// Checks, after space was freed, that refused requests succeed and acknowledged data exists.
   void expect_recovered() {
     EXPECT_EQ(work().status, 200);
     EXPECT_EQ(work().status, 200);
@@ -98,7 +99,7 @@ class FullDisk : public ::testing::Test {
     }
     for (const std::int64_t trial : told_) EXPECT_EQ(status[trial], "failed") << trial;
     EXPECT_GE(ask("GET", "/v1/configs/" + key_)["version"], version_);
-    // The disk may be gone with the daemon.
+    // The disk may disappear together with the daemon.
     for (const char* end : {"", "-wal"}) {
       std::filesystem::copy_file(in_daemon(store_ + end), folder_.file("copy") + end);
     }

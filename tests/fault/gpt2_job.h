@@ -13,33 +13,34 @@
 namespace hocket {
 
 struct Gpt2JobOptions {
-  std::string daemon = {};  ///< its URL; empty: none
+  std::string daemon = {};  ///< URL of the daemon; empty: none
   int ranks = 2;
   bool watch = false;
   std::string explore = "20%";
   bool record = false;
-  std::vector<std::string> arguments = {};  ///< of gpt2
+  std::vector<std::string> arguments = {};  ///< arguments of gpt2
 };
 
-/// One process a rank, as `hocket run` starts them.
+/// Runs one process per rank, as `hocket run` does.
 class Gpt2Job {
  public:
-  /// Its files are in `folder`.
+  /// Stores its files in `folder`.
   Gpt2Job(const TemporaryFolder& folder, const Gpt2JobOptions& options);
 
   Child& rank(int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
 
-  /// Iterations that rank 0 has said so far.
+  /// Returns the number of iterations rank 0 has printed so far.
   std::int64_t iterations() const;
-  /// What rank 0 printed, and all ranks' errors.
+  /// Return rank 0's output, and the errors of all ranks.
   std::string out() const;
   std::string errors() const;
 
-  /// The first exit status that is not 0, else 0; -1 when a rank still runs after a minute.
+  /// Returns the first exit status that is not 0, otherwise 0; -1 if a rank is still running after
+  /// a minute.
   int wait();
-  /// The tape of a rank of a job that recorded.
+  /// Returns the tape of a rank; requires a job that recorded.
   std::string tape(int rank) const;
-  /// "losses" and "parameters_hash" of a job that has ended well.
+  /// Returns "losses" and "parameters_hash" of a job that ended successfully.
   nlohmann::json learned() const;
 
  private:

@@ -1,4 +1,4 @@
-// A daemon among clients that mean it ill goes on answering those that do not.
+// A daemon with hostile clients continues to serve the others.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class HostileClients : public ::testing::Test {
 
   RawClient& connect() { return clients_.emplace_back(daemon_->port()); }
 
-  /// Others are served.
+  /// Expects that other clients are served.
   void expect_well() {
     RawClient client(daemon_->port());
     client.get("/healthz");
@@ -62,7 +62,7 @@ class HostileClients : public ::testing::Test {
            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   }
 
-  /// The status of the answer; 0: it was closed without one.
+  /// Returns the status of the response; 0 if the connection was closed without one.
   int status_of(const std::string& bytes) {
     RawClient client(daemon_->port());
     client.send(bytes);
@@ -85,12 +85,12 @@ TEST_F(HostileClients, ThousandsThatSayLittleOrNothing) {
   for (int i = 0; i < 1000; ++i) connect();
   expect_well();
   const std::string request = "POST /v1/resolve HTTP/1.1\r\nHost: a\r\n" + kBearer;
-  // A byte from each in turn, and the end never comes.
+  // Sends a byte from each client in turn; the requests are never completed.
   for (std::size_t at = 0; at < request.size(); ++at) {
     for (RawClient& client : clients_) client.send(request.substr(at, 1));
     if (at % 20 == 0) expect_well();
   }
-  // The daemon gives up on those that have begun.
+  // The daemon times out the requests that have begun.
   EXPECT_EQ(clients_.front().read_response().status, 408);
   EXPECT_TRUE(clients_.back().read_response().status == 408 && clients_.back().is_closed());
 }

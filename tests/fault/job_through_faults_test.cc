@@ -1,4 +1,4 @@
-// A job trains as if there were no daemon, whatever the daemon does.
+// A job trains exactly as without a daemon, whatever the daemon does.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 const std::vector<std::string> kShort = {"--d-model", "64", "--sequence", "32",
                                          "--batch",   "2",  "--steps",    "12"};
 
-/// Long enough to be stopped meanwhile: a step takes some 70 ms on this link.
+/// Arguments for a job long enough to be stopped in between: a step takes about 70 ms on this link.
 std::vector<std::string> slow() {
   auto arguments = kShort;
   arguments.insert(arguments.end(), {"--link", "100mbit,1ms"});
@@ -35,7 +35,7 @@ std::vector<std::string> slow() {
 
 class JobThroughFaults : public ::testing::Test {
  protected:
-  /// What a job learns without a daemon, on whatever link.
+  /// Returns the result of a job without a daemon; it does not depend on the link.
   nlohmann::json undisturbed() {
     Gpt2Job job(folder_, {.arguments = kShort});
     EXPECT_EQ(job.wait(), 0) << job.errors();
@@ -44,7 +44,7 @@ class JobThroughFaults : public ::testing::Test {
     return learned;
   }
 
-  /// Trains with the daemon `url`, watching it and not, and gives what it wrote on stderr.
+  /// Trains with the daemon `url`, with and without watching it. Returns the output on stderr.
   std::string expect_unharmed(const std::string& url, const nlohmann::json& expected) {
     std::string errors;
     for (const bool watch : {false, true}) {
@@ -53,8 +53,8 @@ class JobThroughFaults : public ::testing::Test {
       Gpt2Job job(folder_, {.daemon = url, .watch = watch, .arguments = kShort});
       EXPECT_EQ(job.wait(), 0) << job.errors();
       EXPECT_EQ(job.learned(), expected) << job.errors();
-      // Two seconds at the start are allowed, half a one at the end, and the training is short; a
-      // job that waits for an answer takes half a minute.
+      // Two seconds at the start and half a second at the end are allowed, and the training is
+      // short; a job that waits for a response takes half a minute.
       EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
       errors += job.errors();
     }
@@ -65,7 +65,7 @@ class JobThroughFaults : public ::testing::Test {
     return {.store = folder_.file("store.db"), .log = folder_.file("log")};
   }
 
-  /// A job that watches a daemon, in the midst of its steps, and held there until `go_on`.
+  /// Returns a job that watches a daemon and is stopped in the middle of its steps until `go_on`.
   std::unique_ptr<Gpt2Job> start_held(const std::string& url) {
     auto job = std::make_unique<Gpt2Job>(
         folder_, Gpt2JobOptions{.daemon = url, .watch = true, .arguments = slow()});
@@ -73,7 +73,7 @@ class JobThroughFaults : public ::testing::Test {
     job->rank(1).signal(SIGSTOP);
     return job;
   }
-  /// The same, once the daemon at `port` knows it.
+  /// Like start_held, but returns after the daemon at `port` knows the job.
   std::unique_ptr<Gpt2Job> start_watching(const std::string& url, std::uint16_t port) {
     auto job = start_held(url);
     EXPECT_TRUE(eventually([&] { return is_connected(port); })) << job->errors();
@@ -99,7 +99,7 @@ std::string key_in(const Request& request) {
                     fingerprint(workload_from_json(body.at("workload")).value())});
 }
 
-/// Answers as a daemon does that has `config` for everybody, and sends `events` to who watches.
+/// Answers like a daemon that has `config` for every key, and sends `events` to watchers.
 std::function<void(Peer&)> daemon_with(nlohmann::json config, std::string events,
                                        std::atomic<int>& watched) {
   return [=, &watched](Peer& peer) {
@@ -125,7 +125,7 @@ void write_without_end(Peer& peer, const std::string& head, const std::string& p
   for (int i = 0; i < 10'000 && peer.write(piece); ++i) continue;
 }
 
-/// Nothing comes for half a minute, then the right answer.
+/// Sends the correct response after half a minute.
 void answer_late(Peer& peer) {
   while (const auto request = peer.read()) {
     pollfd closing = {peer.socket(), 0, 0};
@@ -236,7 +236,7 @@ TEST_F(JobThroughFaults, OneThatIsKilledAndComesBack) {
   EXPECT_EQ(daemon->stop(), 0);
 }
 
-/// Passes bytes on in both directions, until it stops and leaves both connections open.
+/// Forwards bytes in both directions, until it stalls and leaves both connections open.
 class Proxy {
  public:
   explicit Proxy(std::uint16_t port) : port_(port) {}
@@ -257,7 +257,7 @@ class Proxy {
     ::close(server);
   }
 
-  /// False when either has closed.
+  /// Returns false if either side has closed.
   bool pass_on_some(int client, int server) {
     const short wanted = is_stalled_ ? 0 : POLLIN;
     pollfd ends[] = {{client, wanted, 0}, {server, wanted, 0}};

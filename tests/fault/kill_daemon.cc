@@ -1,5 +1,5 @@
-// Kills `hocket serve` again and again while clients ask, tell, push and report, and checks after
-// each restart that everything it had acknowledged is there.
+// Kills `hocket serve` repeatedly while clients ask, tell, push and report. Checks after each
+// restart that everything the daemon had acknowledged is stored.
 //
 //   bin/kill_daemon --rounds 100
 //   {"asks":…,"pushes":…,"rounds":100,"seed":1,"tells":…}
@@ -40,8 +40,8 @@ nlohmann::json definition() {
   return to_json(study);
 }
 
-/// One client, which goes on where it was when the daemon is back. A request whose answer did not
-/// come ends its part of a round.
+/// A client that continues where it stopped when the daemon is back. A request without a response
+/// ends its part of a round.
 class Client {
  public:
   Client(Ledger& ledger, std::uint64_t seed) : ledger_(ledger), random_(seed) {}
@@ -58,7 +58,7 @@ class Client {
   virtual void begin(DaemonClient&) {}
   virtual void act(DaemonClient& daemon) = 0;
 
-  /// The answer, if there was one, and its status was `expected` or `other`.
+  /// Returns the response, if there was one with the status `expected` or `other`.
   std::optional<nlohmann::json> ask(DaemonClient& daemon, const std::string& method,
                                     const std::string& target, const nlohmann::json& body,
                                     int expected = 200, int other = 200) {
@@ -90,13 +90,14 @@ class Worker final : public Client {
   };
 
   void begin(DaemonClient& daemon) override {
-    // The answer to the last tell may have been lost; then it may be there already.
+    // The response to the last tell may have been lost; then the result may already be stored.
     if (trial_) tell(daemon);
   }
 
   void act(DaemonClient& daemon) override {
     const std::string study = "faults-" + std::to_string(ledger_.study_number());
-    // Another worker may have created it, or this one without learning of it.
+    // The study may have been created by another worker, or by this one without receiving the
+    // response.
     if (created_.insert(study).second &&
         !ask(daemon, "POST", "/v1/studies", {{"study", study}, {"definition", definition()}}, 201,
              400)) {
@@ -147,7 +148,7 @@ class Operator final : public Client {
   }
 };
 
-/// A job that reports, keeps what is pushed, and looks at the current version.
+/// A job that reports, keeps pushed versions, and queries the current version.
 class Reporter final : public Client {
  public:
   using Client::Client;
@@ -179,7 +180,8 @@ class Reporter final : public Client {
   std::int64_t version_ = 0, step_ = 0;
 };
 
-/// Serves until so many answers came and a moment longer, then kills the daemon.
+/// Serves until a random number of responses has arrived and a moment longer, then kills the
+/// daemon.
 void run_round(DaemonProcess& daemon, std::vector<std::unique_ptr<Client>>& clients, Ledger& ledger,
                std::mt19937_64& random) {
   const auto enough = ledger.acknowledged() + 1 + random() % 80;

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a daemon has acknowledged to several clients, and whether its store has it. Thread-safe.
+// Records what a daemon has acknowledged to several clients, and checks that its store contains it.
+// Thread-safe.
 
 #include <cstdint>
 #include <map>
@@ -14,23 +15,23 @@ namespace hocket {
 
 class Ledger {
  public:
-  /// A trial was given out; the same one twice is a complaint.
+  /// Records a trial that was handed out; handing it out twice is a complaint.
   void asked(const std::string& study, std::int64_t trial, const nlohmann::json& params);
   void told(const std::string& study, std::int64_t trial, double value);
-  /// Versions of one client: each is above the one before.
+  /// Records versions of one client; each must be above the previous one.
   void pushed(std::int64_t version, const nlohmann::json& config);
 
-  /// The study that workers share now, and that it has no more to give.
+  /// The study that the workers currently share, and the notification that it has no more trials.
   int study_number() const;
   void study_is_taken(const std::string& study);
 
-  /// Compares with the store: what came since the last call, or everything.
+  /// Compares with the store the entries since the last call, or all entries.
   void check(const std::string& store, bool everything);
 
   void complain(const std::string& what);
   bool has_complaints() const { return !complaints().empty(); }
   std::vector<std::string> complaints() const;
-  /// Answers that were entered.
+  /// Returns the number of recorded acknowledgements.
   std::uint64_t acknowledged() const;
   nlohmann::json counts() const;
 
@@ -46,7 +47,7 @@ class Ledger {
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::map<std::string, Trials> studies_;
-  std::set<std::string> changed_;  // studies, since the last check
+  std::set<std::string> changed_;  // studies changed since the last check
   std::map<std::int64_t, nlohmann::json> versions_;
   std::set<std::int64_t> trials_;
   int study_number_ = 1;

@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-/// Follows a tape's records.
+/// Processes the records of a tape.
 class Follower {
  public:
   explicit Follower(const PlanOptions& plan) : partition_bytes_(plan.partition_bytes) {}
@@ -68,7 +68,7 @@ class Follower {
   std::int64_t partition_bytes_;
   std::vector<std::vector<TapeTask>> captured_;
   std::map<std::uint64_t, std::size_t> number_of_task_;
-  std::vector<std::int64_t> cut_by_, bytes_, left_, started_;  // by collective
+  std::vector<std::int64_t> cut_by_, bytes_, left_, started_;  // indexed by collective
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tapes of a job's ranks say of changes of its configuration. Pure.
+// Reads the changes of configuration from the tapes of a job's ranks. Pure.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 namespace hocket {
 
 struct TapeSwitch {
-  std::uint64_t collective = 0;  ///< the first one that is submitted after it
+  std::uint64_t collective = 0;  ///< first collective submitted after the change
   std::int64_t partition_bytes = 0, credit_bytes = 0;
 
   bool operator==(const TapeSwitch&) const = default;
@@ -20,17 +20,18 @@ struct TapeSwitch {
 
 struct RankTape {
   std::vector<TapeSwitch> switches;
-  /// Of each collective, how many parts it has; 0: not all of them have started.
+  /// Number of parts of each collective; 0 if not all of them have started.
   std::vector<std::int64_t> parts;
-  bool is_whole = false;  ///< it has its end
+  bool is_whole = false;  ///< true if the tape has its end
 };
 
-/// Reads a tape as far as it goes. An error when a part is larger, or a collective that is done has
-/// another number of parts, than the partition at its submission says: two configurations at once.
+/// Reads a tape as far as it is intact. Returns an error if a part is larger, or a finished
+/// collective has another number of parts, than the partition at its submission implies: it then
+/// ran with two configurations.
 Result<RankTape> read_rank_tape(std::string_view bytes);
 
-/// What keeps ranks from having made the same changes, each before the same collective; "" when
-/// nothing does. Compared as far as both have come.
+/// Returns the first difference in the changes of two ranks, each of which must be before the same
+/// collective; "" if there is none. Compares the range that both tapes cover.
 std::string difference(const RankTape& a, const RankTape& b);
 
 }  // namespace hocket

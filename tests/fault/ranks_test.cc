@@ -1,4 +1,5 @@
-// Pushes to a job whose ranks stall or die: all ranks change before the same collective, or none.
+// Pushes to a job whose ranks stall or die: all ranks change before the same collective, or none
+// does.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ using ::testing::Ge;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kSteps = 200;
-constexpr std::uint64_t kCollectives = 7;  // of a step, the ballot included
+constexpr std::uint64_t kCollectives = 7;  // per step, including the ballot
 
 std::vector<std::string> model() {
   return {"--d-model", "32",      "--heads", "2",       "--sequence",
@@ -32,8 +33,8 @@ ScheduleConfig parts_of(std::int64_t partition_bytes, CollectiveOrder order = {}
   return config;
 }
 
-/// A job of so many ranks that watches a daemon of its own. Its last rank is stopped, so that the
-/// steps are not over before a test does anything.
+/// A job with the given number of ranks that watches its own daemon. The last rank is stopped, so
+/// that the job does not end before the test acts.
 class Ranks : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -54,7 +55,7 @@ class Ranks : public ::testing::TestWithParam<int> {
     })) << job_->errors();
   }
 
-  /// A version that was acknowledged.
+  /// Pushes a version and returns it once it is acknowledged.
   std::int64_t push(const ScheduleConfig& config) {
     const auto pushed = client_.ask("PUT", "/v1/configs/" + key_, {{"config", to_json(config)}});
     EXPECT_TRUE(pushed) << pushed.error().message;
@@ -82,7 +83,7 @@ class Ranks : public ::testing::TestWithParam<int> {
   }
   void go_on(int rank) { job_->rank(rank).signal(SIGCONT); }
 
-  /// The others can go no further than a step or two.
+  /// Waits until the other ranks, which can advance by only a step or two, have stopped.
   void wait_until_all_wait() {
     EXPECT_TRUE(eventually([&, before = std::int64_t{-1}, same = 0]() mutable {
       const auto now = job_->iterations();
@@ -106,7 +107,7 @@ class Ranks : public ::testing::TestWithParam<int> {
     return tapes;
   }
 
-  /// The job ends as it would have ended without a daemon, and says so on every tape.
+  /// Expects that the job ends as without a daemon, and that every tape shows it.
   void expect_unharmed(std::size_t least_switches) {
     EXPECT_EQ(job_->wait(), 0) << job_->errors();
     const auto learned = job_->learned();
@@ -122,8 +123,8 @@ class Ranks : public ::testing::TestWithParam<int> {
     expect_same(learned, job_->learned());
   }
 
-  /// Two numbers have one sum. Of three, a sum rounds by the order in which a ring adds them, which
-  /// depends on where its part begins.
+  /// Sums of two numbers are exact in any order. With three, rounding depends on the order in which
+  /// a ring adds, which depends on where a part begins.
   void expect_same(const nlohmann::json& learned, const nlohmann::json& expected) const {
     if (GetParam() == 2) {
       EXPECT_EQ(learned, expected);

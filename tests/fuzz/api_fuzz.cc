@@ -1,5 +1,5 @@
-// Any request, "METHOD TARGET" on the first line and the body after it, is answered; an answer that
-// says what is wrong is JSON with a message. The daemon goes on from one input to the next.
+// The daemon answers any request, "METHOD TARGET" on the first line and the body after it; an error
+// answer is JSON with a message. The daemon keeps its state from one input to the next.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +42,7 @@ void check(const hocket::Response& response) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Bounded: what inputs have left in the store would slow the later ones down.
+  // Restarts the daemon now and then, since the store's growth would slow down later inputs.
   static std::unique_ptr<Fuzzed> daemon;
   static int inputs = 0;
   if (inputs++ % 500 == 0) daemon = std::make_unique<Fuzzed>();

@@ -1,5 +1,5 @@
-// Any bytes are read into traces that keep the rules of core/trace/rank_trace.h, or to an error;
-// what was read is written and read back equal.
+// Any bytes are read as traces that keep the rules of core/trace/rank_trace.h, or refused with an
+// error; traces that were read are written and read back equal.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Any text is refused with an error, or gives a constraint that is read back from its text as the
-// same one, and that can be asked about any numbers.
+// Any text is refused with an error, or gives a constraint whose text reads back as the same
+// constraint, and which can be evaluated on any numbers.
 
 #include <cstddef>
 #include <cstdint>

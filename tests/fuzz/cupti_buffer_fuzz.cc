@@ -1,7 +1,7 @@
-// The first byte says whether CUPTI is of a later version and whether its clock is set meanwhile,
-// the second how many bytes a buffer has, in units of 64; the rest is buffers of CUPTI's. Whatever
-// they hold, each record is kept, ignored or counted, and what is kept makes a trace that can be
-// true.
+// The first byte selects whether CUPTI is of a later version and whether its clock is set
+// meanwhile; the second is a buffer's size, in units of 64 bytes; the rest is the content of
+// CUPTI's buffers. For any content, each record is kept, ignored or counted, and the kept records
+// make a plausible trace.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace {
 using hocket::CuptiActivity;
 using hocket::DecodedBuffer;
 
-/// How many records CUPTI finds.
+/// Returns the number of records that CUPTI finds.
 std::int64_t walk(const hocket::CuptiApi& cupti, std::span<const std::uint8_t> bytes) {
   const std::uint8_t* record = nullptr;
   std::int64_t records = 0;
@@ -37,7 +37,7 @@ DecodedBuffer decode(const hocket::CuptiApi& cupti, std::span<const std::uint8_t
     HOCKET_CHECK(
         activity.begin_ns >= 0 && activity.begin_ns <= activity.end_ns && activity.bytes >= 0,
         "what is kept can be true");
-    // CUPTI's pointers are none in bytes that it did not write.
+    // Pointers in bytes that CUPTI did not write are invalid.
     activity.name = activity.id % 2 ? "_Z4gemmPf" : "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
   }
   return decoded;

@@ -1,4 +1,4 @@
-// Any bytes are refused or give events, and the same ones however they are cut.
+// Any bytes are refused or give events, and the same events however they are divided into pieces.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Any text is refused with an error, or gives a message that is written and read back alike.
+// Any text is refused with an error, or gives a message that is written and read back equal.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// What is read from `document`, if anything, survives being written and read.
+/// Checks that a message read from `document`, if any, is equal after being written and read.
 template <class Read>
 void round_trip(const nlohmann::json& document, const Read& read) {
   const auto message = read(document);

@@ -1,5 +1,5 @@
-// Any text is refused with an error, or gives a limit that is read back from its text as the same
-// one, and that can be held against a trial.
+// Any text is refused with an error, or gives a limit whose text reads back as the same limit, and
+// which can be checked against a trial.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The first byte is how many records are asked for, the rest a block's bytes: they are so many
-// records that can be true, or an error. What was read is packed and read back equal.
+// The first byte is the number of records, the rest a block's bytes: they decode to that many
+// plausible records, or to an error. Decoded records are packed and read back equal.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// A block with the checksum that its bytes should have.
+/// Returns a block with the right checksum for its bytes.
 std::string sealed(std::string_view bytes) {
   std::uint64_t sum = hocket::sqlite::block_checksum(bytes);
   std::string block;

@@ -1,5 +1,5 @@
 // Any text is refused with an error, or gives a table that is written as CSV and read back as the
-// same measurements. The first line says what the default is.
+// same measurements. The first line is the default.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace {
 
 using hocket::RecordedTable;
 
-/// As it is written: 0 has no sign, since an integer has none.
+/// Returns a value as it is written: 0 has no sign, since an integer 0 has none.
 std::string cell(const hocket::ParameterValue& value) {
   const auto* real = std::get_if<double>(&value);
   return hocket::csv_cell(hocket::to_text(real ? *real + 0.0 : value));
 }
 
-/// A line for each measurement, in the order of their texts.
+/// Returns a line for each measurement, sorted by text.
 std::vector<std::string> lines_of(const RecordedTable& table) {
   std::vector<std::string> lines;
   table.for_each([&](const hocket::Params& params, const RecordedTable::Measurements& measured) {

@@ -1,5 +1,5 @@
-// Any bytes, in pieces as the first byte says, give requests within the limits, and then a refusal
-// or the wish for more: the path of what a server reads.
+// Any bytes, in pieces whose sizes the first byte selects, give requests within the limits, and
+// then a refusal or a need for more bytes: the path of a server's input.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Any text is refused with an error, or gives segments and names that are what was promised.
+// Any text is refused with an error, or gives segments and names that meet the parser's guarantees.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Any bytes are read record by record to their end or to an error; each record takes a byte at
-// least. And they are replayed, to their end, an error or a difference.
+// Any bytes are read record by record up to their end or an error; each record takes at least one
+// byte. They are also replayed, up to their end, an error or a difference.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Small random traces with everything that a trace may have: lanes, overlaps, records of no length
-// and across windows, times that are not known.
+// Generates small random traces with every allowed feature: lanes, overlaps, records without length
+// and across windows, unknown times. Pure.
 
 #include <random>
 

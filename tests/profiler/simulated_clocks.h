@@ -1,7 +1,7 @@
 #pragma once
 
-// Ranks whose clocks are known: each has an offset and a drift against true time, and what they see
-// of exchanges and collectives follows.
+// Simulates ranks with known clocks: each has an offset and a drift against true time, from which
+// its records of exchanges and collectives follow. One thread.
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ class SimulatedClocks {
     return std::llround(clocks_[rank].offset_ns + true_ns * (1 + clocks_[rank].drift));
   }
 
-  /// How far `fit` is off for what `rank`'s clock shows.
+  /// Returns the error of `fit` at time `clock_ns` on `rank`'s clock.
   double error_ns(const ClockFit& fit, std::size_t rank, std::int64_t clock_ns) const {
     const SimulatedClock &own = clocks_[rank], &first = clocks_[0];
     const double true_ns = (static_cast<double>(clock_ns) - own.offset_ns) / (1 + own.drift);
@@ -39,8 +39,8 @@ class SimulatedClocks {
                     (first.offset_ns + true_ns * (1 + first.drift)));
   }
 
-  /// Rounds from `begin_ns` on: ranks begin within `apart_ns`, none ends before all have begun, and
-  /// each takes longer by a delay of its own.
+  /// Simulates exchange rounds from `begin_ns` on: ranks begin within `apart_ns`, none ends before
+  /// all have begun, and each ends after a delay of its own.
   std::vector<std::vector<ClockRound>> exchange(double begin_ns, int rounds, double every_ns,
                                                 double apart_ns = 2e4) {
     std::vector<double> delays;
@@ -57,8 +57,8 @@ class SimulatedClocks {
     return all;
   }
 
-  /// Traces with one all-reduce every `every_ns`, whose ends are `noise_ns` apart, `late_ns` later
-  /// on the last rank in a tenth of them and `bias_ns` in all.
+  /// Traces with one all-reduce every `every_ns`. Its ends are `noise_ns` apart; on the last rank
+  /// they are `late_ns` later in a tenth of the cases and `bias_ns` later always.
   struct Job {
     int collectives = 100;
     double begin_ns = 1e9, every_ns = 1e7, noise_ns = 2e3, late_ns = 0, bias_ns = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Traces of simulated steps, for tests of what reads traces.
+// Traces of simulated steps, for tests of code that reads traces. One thread.
 
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// Makes a RankTrace and a StepStructure of what one simulated rank does.
+/// Builds a RankTrace and a StepStructure from one simulated rank.
 class SimulatedTrace final : public PlanObserver, public TraceSink {
  public:
   void configured(const PlanOptions&) override {}
@@ -79,7 +79,7 @@ class SimulatedTrace final : public PlanObserver, public TraceSink {
   std::map<std::int64_t, std::int64_t> starts_;
 };
 
-/// What rank `rank` does when `step` is simulated.
+/// Simulates `step` and returns rank `rank`'s trace.
 inline SimulatedTrace simulated_trace(const StepDescription& step, SimulationOptions options,
                                       std::int64_t rank = 0) {
   SimulatedTrace simulated;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The figures of one rank counted nanosecond by nanosecond: slow and obviously right.
+// Computes one rank's metrics nanosecond by nanosecond: a slow but simple reference. Pure.
 
 #include <algorithm>
 #include <map>
@@ -39,7 +39,7 @@ class Ticks {
     return metrics;
   }
 
-  /// Measured nanoseconds from the first begin to the last end on a lane.
+  /// Returns the measured time from the first begin to the last end on a lane.
   std::int64_t span_ns(TraceKind kind, std::int32_t lane) const {
     std::int64_t first = kTimelineEnd * 2, last = 0, span = 0;
     for (const TraceRecord* record : on(kind, lane)) {
@@ -79,7 +79,7 @@ class Ticks {
     return metrics;
   }
 
-  /// In the order in which they end gaps.
+  /// Returns a lane's records in the order in which they end gaps.
   std::vector<const TraceRecord*> on(TraceKind kind, std::int32_t lane) const {
     std::vector<const TraceRecord*> records;
     for (const TraceRecord& record : trace_.records) {

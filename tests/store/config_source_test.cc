@@ -95,7 +95,7 @@ TEST_F(ConfigSourceTest, AFileThatIsNoStoreIsAnError) {
   EXPECT_THAT(message_of(find()), HasSubstr("not an SQLite database"));
 }
 
-// A call that was given up goes on while the process ends, and while its statics are destroyed.
+// An abandoned call continues while the process ends and its statics are destroyed.
 TEST_F(ConfigSourceTest, IsRightWhileTheProcessEnds) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   static std::string path;
@@ -103,13 +103,13 @@ TEST_F(ConfigSourceTest, IsRightWhileTheProcessEnds) {
     const auto found =
         open_config_source(path)->find(sample_topology(), sample_workload(), kMinuteNs);
     std::filesystem::remove_all(
-        std::filesystem::path(path).parent_path());  // the fixture's, whose destructor does not run
+        std::filesystem::path(path).parent_path());  // the fixture's destructor does not run
     std::_Exit(found && *found ? 0 : 1);
   };
   EXPECT_EXIT(
       {
         path = path_;
-        std::atexit(find_last);  // runs after what is made after this has been destroyed
+        std::atexit(find_last);  // runs after later statics have been destroyed
         promote(to_json(ScheduleConfig()));
         must(find());
         std::exit(2);

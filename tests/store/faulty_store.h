@@ -1,7 +1,6 @@
 #pragma once
 
-// A Store whose nth call fails before it does anything, for tests of what callers do about it. Not
-// thread-safe.
+// A Store whose nth call fails without an effect, for tests of its callers. Not thread-safe.
 
 #include <cstdint>
 #include <utility>
@@ -12,7 +11,8 @@ namespace hocket {
 
 class FaultyStore final : public Store {
  public:
-  /// Call number `failing_call` (from 1) of those to come fails; `inner` must outlive this object.
+  /// Makes the call number `failing_call` (from 1) from now on fail; `inner` must outlive this
+  /// object.
   FaultyStore(Store& inner, int failing_call) : inner_(&inner), calls_left_(failing_call) {}
 
   static Error fault() { return {ErrorCode::unavailable, "disk full: injected by a test"}; }

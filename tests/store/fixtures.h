@@ -1,6 +1,6 @@
 #pragma once
 
-// What the store's tests share: a folder of their own, a clock that they set, sample values.
+// Fixtures of the store's tests: a temporary folder, a settable clock, sample values. One thread.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 
 namespace hocket {
 
-/// Ends the test at once when there is no value.
+/// Returns the value; ends the test at once if there is none.
 template <class T>
 T must(Result<T> result) {
   if (!result) {
@@ -34,7 +34,7 @@ ErrorCode code_of(const Result<T>& result) {
   return result ? ErrorCode::interrupted : result.error().code;
 }
 
-/// The message, once it is known to be one line without a trailing period.
+/// Returns the error's message and checks that it is one line without a trailing period.
 template <class T>
 std::string message_of(const Result<T>& result) {
   if (result) {

@@ -1,4 +1,4 @@
-// Opening a store: where it is, and every file that cannot be one.
+// Tests opening a store: its path, and every kind of file that cannot be a store.
 
 #include "store/open.h"
 
@@ -43,7 +43,7 @@ std::string default_path(const char* store, const char* state, const char* home)
   return path ? *path : "error: " + path.error().message;
 }
 
-/// A store with some of everything; closed again.
+/// Creates a store with rows of each kind, and closes it.
 void fill(const std::string& path) {
   const auto store = must(open_store(path));
   const auto topology = must(store->upsert_topology(sample_topology()));
@@ -60,7 +60,7 @@ void fill(const std::string& path) {
   must(store->set_key_state(topology, workload, {.frozen = true}, "ada"));
 }
 
-/// Checks that neither way of opening works, that each says why, and that the file is left alone.
+/// Checks that both ways of opening fail with a reason and leave the file unchanged.
 void expect_refused(const std::string& path, const testing::Matcher<std::string>& message) {
   const std::string before = read_bytes(path);
   for (const bool read_only : {false, true}) {
@@ -272,7 +272,7 @@ TEST(OpenStore, AFullDiskLosesNothingEarlier) {
   EXPECT_TRUE(store->start_trial({study_id, {}, nlohmann::json::object()})) << "and has room again";
 }
 
-/// Uses everything; only that it returns matters, and that what fails says why.
+/// Calls every function; checks only that each returns, and that errors have messages.
 void use(Store& store) {
   const auto look = [](const auto& result) {
     if (!result) message_of(result);
@@ -309,7 +309,7 @@ TEST(CheckStore, KnowsAWholeStoreFromADamagedOne) {
   const std::string whole = read_bytes(path);
   constexpr std::size_t kPage = 4096;
   int damaged = 0;
-  // Each page's header, but the first one's: without that it is no database.
+  // Overwrites each page's header except the first one's, without which the file is no database.
   for (std::size_t page = kPage; page < whole.size(); page += kPage) {
     std::string bytes = whole;
     bytes.replace(page, 8, 8, '\x7f');
@@ -336,7 +336,7 @@ TEST(OpenStore, ADamagedFileIsAnErrorOrWorksButNeverACrash) {
     std::mt19937 random(seed);
     std::string bytes = intact;
     if (seed % 10 == 9) bytes.resize(random() % bytes.size());
-    // Half of the time near a page's start, where SQLite keeps its structure.
+    // Half of the changes are near a page's start, where SQLite keeps its structure.
     for (unsigned i = 0; i < 1 + seed % 24 && !bytes.empty(); ++i) {
       std::size_t at = random() % bytes.size();
       if (random() % 2 == 0) at = at / 4096 * 4096 + random() % 110;

@@ -1,4 +1,4 @@
-// Several processes on one store, processes that are killed, and users who may not write.
+// Tests several processes on one store, killed processes, and users without write permission.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -23,10 +23,10 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// Generous: the machine may be busy, and no test waits for it.
+/// A generous limit, since the system may be busy; no test waits for it to expire.
 constexpr int kBusyTimeoutMs = 60'000;
 
-/// A pipe; both ends close with it.
+/// A pipe whose ends are closed with it.
 struct Pipe {
   Pipe() {
     if (pipe2(ends, O_CLOEXEC) != 0) abort();
@@ -44,8 +44,8 @@ struct Pipe {
   int ends[2];
 };
 
-/// Runs `body` in a forked process, which ends with its return value. What the body's expectations
-/// print goes to stderr; `body` returns 0 only when it is content.
+/// Runs `body` in a forked process, which exits with its return value. Failed expectations in it
+/// print to stderr; `body` returns 0 only if all hold.
 template <class Body>
 pid_t start_process(Body&& body) {
   std::fflush(nullptr);
@@ -68,7 +68,7 @@ int exit_status(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// Prints why and fails the child's check.
+/// Prints the reason and makes the child's check fail.
 bool complain(const std::string& why) {
   std::fprintf(stderr, "in the child: %s\n", why.c_str());
   return false;
@@ -94,7 +94,7 @@ TEST(StoreProcesses, ManyOpenANewStoreAtOnce) {
       children.push_back(start_process([&] {
         gate.close_write();
         char byte;
-        (void)!read(gate.ends[0], &byte, 1);  // until the parent opens the gate
+        (void)!read(gate.ends[0], &byte, 1);  // blocks until the parent opens the gate
         const auto store = open_store(folder.file("store.db"), {.busy_timeout_ms = kBusyTimeoutMs});
         return worked(store) && worked((*store)->create_study(sample_study())) ? 0 : 1;
       }));
@@ -144,7 +144,7 @@ TEST(StoreProcesses, SweepsShareAStoreAndNothingIsLost) {
   EXPECT_EQ(names.size(), studies.size());
 }
 
-/// Tells trials of study 1 for ever; writes each id to `acknowledgements` once it is told.
+/// Finishes trials of study 1 forever; writes each id to `acknowledgements` after it is finished.
 int tell_for_ever(const std::string& path, int acknowledgements) {
   const auto store = open_store(path, {.busy_timeout_ms = kBusyTimeoutMs});
   if (!worked(store)) return 1;
@@ -158,8 +158,8 @@ int tell_for_ever(const std::string& path, int acknowledgements) {
   }
 }
 
-/// Kills a process that runs `work` once it has acknowledged `count` ids; returns those that it
-/// acknowledged.
+/// Kills a process that runs `work` after it has acknowledged `count` ids; returns all acknowledged
+/// ids.
 std::set<std::int64_t> kill_after(const std::string& path, int count,
                                   int (*work)(const std::string&, int) = tell_for_ever) {
   Pipe pipe;
@@ -169,7 +169,7 @@ std::set<std::int64_t> kill_after(const std::string& path, int count,
   std::int64_t id = 0;
   while (read(pipe.ends[0], &id, sizeof id) == sizeof id) {
     told.insert(id);
-    // It goes on telling meanwhile, and the pipe keeps what it had acknowledged before it died.
+    // The child continues meanwhile, and the pipe keeps the ids acknowledged before its end.
     if (static_cast<int>(told.size()) == count) kill(child, SIGKILL);
   }
   EXPECT_EQ(exit_status(child), 128 + SIGKILL);
@@ -203,7 +203,7 @@ TEST(StoreProcesses, AKilledWriterLosesNoTrialThatItTold) {
   }
 }
 
-/// A store with a topology, a workload (each with id 1), and a study.
+/// Creates a store with a topology, a workload (each with id 1), and a study.
 void prepare(const std::string& path) {
   const auto store = must(open_store(path));
   must(store->upsert_topology(sample_topology()));
@@ -219,7 +219,7 @@ NewPromotion push() {
           .stage = PromotionStage::staged};
 }
 
-/// Pushes versions of key (1, 1) and releases them, for ever; writes each id once that is done.
+/// Pushes versions of key (1, 1) and releases them, forever; writes each id after its release.
 int push_for_ever(const std::string& path, int acknowledgements) {
   const auto store = open_store(path, {.busy_timeout_ms = kBusyTimeoutMs});
   if (!worked(store)) return 1;
@@ -262,7 +262,7 @@ TEST(StoreProcesses, WorkersShareAStudyWhileLeasesExpire) {
       const auto store = open_store(path, {.busy_timeout_ms = kBusyTimeoutMs});
       if (!worked(store)) return 1;
       for (int t = 0; t < kTrials; ++t) {
-        // Every third worker's lease is over at once; anybody may remove its trial.
+        // Every third lease ends at once, so any worker may remove its trial.
         const bool is_lost = t % 3 == 2;
         const auto trial = (*store)->start_trial({1, {}, {{"x", t}}, "w", is_lost ? 0 : 1'000'000});
         if (!worked(trial)) return 2;
@@ -290,12 +290,12 @@ TEST(StoreProcesses, AChangeByAnotherProcessChangesTheCount) {
   const std::string path = folder.file("store.db");
   prepare(path);
   for (const bool read_only : {false, true}) {
-    // Started first: a child must not inherit what SQLite knows of a file.
+    // Started before the store is opened: a child must not inherit SQLite's state about a file.
     Pipe gate;
     const pid_t child = start_process([&] {
       gate.close_write();
       char byte;
-      (void)!read(gate.ends[0], &byte, 1);  // until the parent opens the gate
+      (void)!read(gate.ends[0], &byte, 1);  // blocks until the parent opens the gate
       const auto store = open_store(path, {.busy_timeout_ms = kBusyTimeoutMs});
       return worked(store) && worked((*store)->promote(push())) ? 0 : 1;
     });
@@ -308,13 +308,14 @@ TEST(StoreProcesses, AChangeByAnotherProcessChangesTheCount) {
   }
 }
 
-/// Lets no file of this process grow beyond `bytes`.
+/// Limits all files of this process to `bytes`.
 bool limit_files(rlim_t bytes) {
   const rlimit limit{bytes, RLIM_INFINITY};
   return setrlimit(RLIMIT_FSIZE, &limit) == 0;
 }
 
-/// Runs `step` until it fails; whether it failed for want of space and can be done once there is.
+/// Runs `step` until it fails; returns whether it failed for lack of space and succeeds once there
+/// is space.
 template <class Step>
 bool fills_up_and_goes_on(Step&& step) {
   if (!limit_files(200'000)) return complain("setrlimit");
@@ -366,7 +367,7 @@ TEST(StoreProcesses, AFileThatMayNotGrowIsAFullDisk) {
             must(store->audit({})).size());
 }
 
-/// Runs `body` as somebody who owns nothing here (root may write anywhere).
+/// Runs `body` as a user who owns nothing here (root may write anywhere).
 template <class Body>
 int as_stranger(Body&& body) {
   return exit_status(start_process([&] {
@@ -398,7 +399,8 @@ class ReadOnlyFolder : public testing::Test {
     fs::permissions(folder_.path(), kRead | kEnter);
   }
 
-  /// How many trials of study 1 a stranger sees, or -1 and a complaint on stderr.
+  /// Returns the number of trials of study 1 that another user sees; -1, with a message on stderr,
+  /// if it fails.
   static std::int64_t trials_seen(const std::string& path) {
     Pipe pipe;
     std::int64_t count = -1;
@@ -499,7 +501,7 @@ TEST_F(ReadOnlyFolder, AReadOnlyFileInAWritableFolderIsReadAndNotWritten) {
               return store.error().message.find("is read-only") != std::string::npos ? 0 : 2;
             }),
             0);
-  // What the reader leaves beside the file must not keep its owner from writing again.
+  // Files that the reader leaves must not keep the owner from writing again.
   fs::permissions(path_, kRead | fs::perms::owner_write);
   EXPECT_TRUE(must(open_store(path_))->create_study(sample_study()));
 }

@@ -19,7 +19,7 @@ TEST(ProfileFolder, EachProfileGetsANameAndAFolderOfItsOwn) {
   EXPECT_EQ(first.path, path + ".profiles/" + first.name);
   EXPECT_TRUE(std::filesystem::is_directory(first.path));
   EXPECT_TRUE(std::filesystem::is_directory(second.path));
-  // Names are the store's to accept, and taken ones are not given.
+  // The store accepts the names, and names in use are not given out.
   EXPECT_EQ(must(store->add_profile({.name = first.name})).name, first.name);
   NewProfile next{.name = "gpt2-6x256-4"};
   must(store->add_profile(next));
@@ -41,7 +41,7 @@ TEST(ProfileFolder, IsMadeOfATrailOfRanksAndRemovedWithThem) {
   EXPECT_EQ(trace_file_path(folder.path, 17), folder.path + "/rank-17.sqlite");
   must(remove_profile_folder(path, folder.name));
   EXPECT_FALSE(std::filesystem::exists(folder.path));
-  must(remove_profile_folder(path, folder.name));  // again is harmless
+  must(remove_profile_folder(path, folder.name));  // a second call has no effect
 }
 
 TEST(ProfileFolder, RemovingLeavesWhatIsNoTrace) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Random traces for tests of what is stored. Pure.
+// Generates random traces for tests of storage. Pure.
 
 #include <limits>
 #include <random>
@@ -14,7 +14,7 @@ inline TraceRecord random_record(std::mt19937_64& random, std::size_t names) {
   const auto below = [&](std::int64_t end) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(end));
   };
-  // Small numbers mostly, so that records overlap; sometimes as large as there are.
+  // Mostly small numbers, so that records overlap; sometimes the largest ones.
   const auto number = [&](std::int64_t end) {
     return below(50) == 0 ? std::numeric_limits<std::int64_t>::max() - below(3) : below(end);
   };
@@ -35,7 +35,7 @@ inline TraceRecord random_record(std::mt19937_64& random, std::size_t names) {
   return record;
 }
 
-/// Up to `most` records that can be true, in any order, with what belongs to them.
+/// Returns up to `most` plausible records in any order, with the other parts of a trace.
 inline RankTrace random_trace(std::mt19937_64& random, std::size_t most) {
   RankTrace trace;
   trace.rank = 3;

@@ -1,4 +1,4 @@
-// Keys in the store: versions, states, quarantine, audit.
+// Tests the store's functions for keys: versions, states, quarantine, audit.
 
 #include <gmock/gmock.h>
 
@@ -31,7 +31,7 @@ class StoreKeys : public StoreFixture {
             .note = "faster"};
   }
 
-  /// A version that has come to be in `stage`.
+  /// Adds a version and brings it to `stage`.
   PromotionRow version_in(PromotionStage stage) {
     const bool is_held = stage == PromotionStage::held;
     must(store_->set_key_state(topology_, workload_, {.pinned = is_held}, ""));
@@ -85,7 +85,7 @@ TEST_F(StoreKeys, AVersionIsKeptAsItWasTold) {
 
 TEST_F(StoreKeys, RefusesVersionsThatAreNone) {
   std::vector<NewPromotion> bad(7, pushed());
-  bad[0].origin = PromotionOrigin::study;  // and names none
+  bad[0].origin = PromotionOrigin::study;  // without naming a study
   bad[1].stage = PromotionStage::withdrawn;
   bad[2].stage = PromotionStage::held;
   bad[3].actor = "\xff";

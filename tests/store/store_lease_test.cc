@@ -1,4 +1,4 @@
-// Trials that workers hold on lease.
+// Tests trials that workers hold on lease.
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// Profiles and requests for them in the store.
+// Tests profiles and profile requests in the store.
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
-// Random sequences of calls: a store whose file is opened again now and then answers like one that
-// stays open in memory.
+// Checks on random sequences of calls that a store whose file is closed and opened again answers
+// like one that stays open in memory.
 
 #include <gtest/gtest.h>
 
@@ -153,7 +153,7 @@ class TwinStores {
 
   int below(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
   bool coin() { return below(2) == 0; }
-  /// From 1; sometimes one that does not exist.
+  /// Returns an id from 1; sometimes one that does not exist.
   std::int64_t id(int last) { return 1 + below(last + 1); }
   std::optional<std::int64_t> maybe_id(int last) {
     return coin() ? std::nullopt : std::optional(id(last));
@@ -194,7 +194,8 @@ class TwinStores {
     promotion.note = text();
     return promotion;
   }
-  /// Sometimes with a rank, an iteration or a metric that comes twice or has no rank.
+  /// Returns a random profile; sometimes a rank, an iteration or a metric occurs twice or has no
+  /// rank.
   NewProfile new_profile() {
     NewProfile profile{.name = coin() ? "" : "name" + std::to_string(below(5)), .source = text()};
     profile.topology_id = maybe_id(3);

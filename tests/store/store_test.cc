@@ -1,4 +1,4 @@
-// Topologies, workloads, studies, trials and promotions in the store.
+// Tests topologies, workloads, studies, trials and promotions in the store.
 
 #include "store/store.h"
 

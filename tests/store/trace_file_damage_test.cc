@@ -1,5 +1,5 @@
-// Trace files whose writer was killed or found the disk full, that broke off, or are something
-// else.
+// Tests trace files whose writer was killed or found the disk full, incomplete copies, and files of
+// other kinds.
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// Part number `part` of a trace: which records a file has can be told from them alone.
+/// Returns part number `part` of a trace; its records identify themselves.
 RankTrace numbered_part(std::int64_t part) {
   RankTrace trace;
   trace.names = {"name of part " + std::to_string(part), "shared"};
@@ -39,7 +39,7 @@ RankTrace numbered_part(std::int64_t part) {
   return trace;
 }
 
-/// That the file holds the first of the numbered records; returns how many.
+/// Checks that the file holds the first of the numbered records; returns how many.
 std::int64_t expect_beginning(TraceFileReader& reader) {
   const TraceFileSummary summary = must(reader.summary());
   const RankTrace trace = must(reader.read());
@@ -92,7 +92,7 @@ TEST(TraceFileDamage, AKilledWriterLosesNothingThatItHadAppended) {
     std::int64_t appended = 0, part = 0;
     while (::read(ends[0], &part, sizeof part) == sizeof part) {
       EXPECT_EQ(part, appended);
-      // It goes on meanwhile, and dies wherever it is then.
+      // The child continues meanwhile, and is killed at an arbitrary point.
       if (++appended == 1 + round) kill(child, SIGKILL);
     }
     close(ends[0]);
@@ -164,7 +164,7 @@ TEST(TraceFileDamage, AFileThatBreaksOffIsReadAsFarAsItGoes) {
     EXPECT_FALSE(must((*reader)->summary()).is_finished);
     const std::int64_t found = expect_beginning(**reader);
     EXPECT_LT(found, 30'000);
-    // Blocks of rows lie behind the rows, so the last block at least is missing, and few others.
+    // Blocks lie behind the rows, so at least the last block is missing, and few others.
     const auto share = static_cast<double>(size) / static_cast<double>(whole.size());
     EXPECT_GE(static_cast<double>(found), (share - 0.1) * 30'000);
     most = std::max(most, found);
@@ -241,7 +241,7 @@ TEST(TraceFileDamage, MutatedFilesAreAnErrorOrWorkButNeverACrash) {
     std::mt19937_64 random(seed);
     std::string bytes = intact;
     if (seed % 5 == 0) bytes.resize(random() % bytes.size());
-    // Half of the time near a page's start, where SQLite keeps its structure.
+    // Half of the changes are near a page's start, where SQLite keeps its structure.
     for (std::uint64_t i = 0; i < 1 + seed % 24 && !bytes.empty(); ++i) {
       std::size_t at = random() % bytes.size();
       if (random() % 2 == 0) at = at / 8192 * 8192 + random() % 110;

@@ -20,7 +20,7 @@ void write(const std::string& path, const std::vector<RankTrace>& parts) {
   must(writer->finish());
 }
 
-/// What is to be read of parts that were appended, within a window.
+/// Returns the trace expected from reading appended parts within a window.
 RankTrace joined(const std::vector<RankTrace>& parts, const TraceWindow& window = {}) {
   RankTrace all = parts.front();
   all.names.clear();
@@ -49,7 +49,7 @@ RankTrace joined(const std::vector<RankTrace>& parts, const TraceWindow& window 
   return all;
 }
 
-/// Equal but for where a name stands in `names`; and no name comes twice there or is not used.
+/// Checks equality except for the order of `names`; each name must be used and occur once.
 void expect_same(const RankTrace& found, const RankTrace& expected) {
   ASSERT_EQ(found.records.size(), expected.records.size());
   std::vector<bool> is_used(found.names.size());
@@ -179,7 +179,7 @@ TEST(TraceFile, CannotBeCreatedEverywhereNorForEveryRank) {
   }
 }
 
-/// The rows of `sql` as texts, columns separated by "|".
+/// Returns the rows of `sql` as texts, columns separated by "|".
 std::vector<std::string> rows(const std::string& path, const char* sql, int columns) {
   auto db = must(sqlite::Connection::open(path, sqlite::Connection::Mode::read, 0));
   auto query = must(db.query(sql));

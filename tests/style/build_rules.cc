@@ -12,7 +12,7 @@ using Words = std::set<std::string, std::less<>>;
 
 constexpr std::string_view kTestEnd = "_test.cc";
 
-/// What a CMakeLists.txt names, its comments left out.
+/// Returns the words of a CMakeLists.txt without its comments.
 Words words_of(std::string_view cmake) {
   Words words;
   for (std::string_view line : lines_of(cmake)) {
@@ -29,7 +29,7 @@ Words words_of(std::string_view cmake) {
   return words;
 }
 
-/// By folder.
+/// Returns the named sources by folder.
 std::map<std::string_view, Words> named_sources(const std::vector<SourceFile>& tree) {
   std::map<std::string_view, Words> named;
   for (const SourceFile& file : tree) {
@@ -46,18 +46,18 @@ bool is_named(std::string_view path, const std::map<std::string_view, Words>& na
   return false;
 }
 
-/// "core" of "core/host/link.h".
+/// Returns the first folder: "core" for "core/host/link.h".
 std::string_view top_of(std::string_view path) {
   return path.substr(0, path.find('/'));
 }
 
-/// "link" of "core/host/link.h".
+/// Returns the stem: "link" for "core/host/link.h".
 std::string_view stem_of(std::string_view path) {
   const std::string_view name = name_of(path);
   return name.substr(0, name.rfind('.'));
 }
 
-/// Tests of the whole project rather than of one folder.
+/// Returns whether the test covers the whole project rather than one folder.
 bool stands_alone(std::string_view path) {
   const std::string_view top = top_of(path);
   return top == "style" || top == "fault" || top == "sim";

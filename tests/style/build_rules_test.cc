@@ -35,7 +35,8 @@ TEST(BuildRules, FindTestsThatMirrorNothing) {
                                        sample(std::move(path), "")});
   };
   EXPECT_THAT(problems("tests/core/host/link_test.cc"), IsEmpty());
-  EXPECT_THAT(problems("tests/store/link_test.cc"), IsEmpty());  // another part's name
+  // A source of another part has that name.
+  EXPECT_THAT(problems("tests/store/link_test.cc"), IsEmpty());
   EXPECT_THAT(problems("tests/core/random_graphs_test.cc"), IsEmpty());
   EXPECT_THAT(problems("tests/style/rooms_test.cc"), IsEmpty());
 

@@ -1,4 +1,4 @@
-// Sources are as clang-format leaves them.
+// Checks that clang-format would leave the sources unchanged.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace hocket::style {
 namespace {
 
-/// Debian 12's; other versions lay some code out differently.
+/// Version in Debian 12; other versions format some code differently.
 constexpr const char* kVersion = "version 14.";
 
 ProcessResult run(std::vector<std::string> argv) {
@@ -28,7 +28,7 @@ ProcessResult run(std::vector<std::string> argv) {
   return failed;
 }
 
-/// The result of looking for files that clang-format would change.
+/// Returns the result of a run that fails if clang-format would change a file.
 ProcessResult check_format(const std::vector<std::string>& paths) {
   std::vector<std::string> argv = {"clang-format", "--dry-run", "-Werror",
                                    "--style=file:" HOCKET_SOURCE_DIR "/.clang-format"};

@@ -7,7 +7,7 @@
 namespace hocket::style {
 namespace {
 
-/// "hocket::Window" of each type that `file` defines outside of other types.
+/// Returns names such as "hocket::Window" of all types that `file` defines outside of other types.
 std::vector<std::string> types_in(const SourceFile& file) {
   static const std::regex opens(R"(^namespace ([\w:]+) \{)"),
       defines(R"(^(?:struct|class|union|enum class|enum) (?:alignas\(\d+\) )?([\w:]+)[^;]*$)");
@@ -30,7 +30,7 @@ std::vector<std::string> types_in(const SourceFile& file) {
 }  // namespace
 
 Problems check_types_are_defined_once(const std::vector<SourceFile>& tree) {
-  std::map<std::string, std::string> first;  // by name
+  std::map<std::string, std::string> first;  // file of the first definition, by name
   Problems problems;
   for (const SourceFile& file : tree) {
     if (!file.path.ends_with(".h")) continue;

@@ -6,8 +6,8 @@
 
 namespace hocket::style {
 
-/// No two headers define a type of the same name in the same namespace: a program with both would
-/// be undefined, and no compiler or linker says so (C++20, [basic.def.odr]).
+/// Checks that no two headers define a type of the same name in the same namespace: a program with
+/// both is undefined, which neither compiler nor linker reports (C++20, [basic.def.odr]).
 Problems check_types_are_defined_once(const std::vector<SourceFile>& tree);
 
 }  // namespace hocket::style

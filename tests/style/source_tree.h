@@ -1,7 +1,7 @@
 #pragma once
 
-// The project's own sources as values, so that rules about them are functions and their tests need
-// no files. Not thread-safe.
+// The project's sources as values, so that rules are functions and their tests need no files. Not
+// thread-safe.
 
 #include <filesystem>
 #include <string>
@@ -18,23 +18,24 @@ struct SourceFile {
   FileKind kind = FileKind::cpp;
 };
 
-/// Broken rules, each "path[:line]: what is wrong".
+/// Broken rules, each as "path[:line]: problem".
 using Problems = std::vector<std::string>;
 
-/// The files of the kinds above, sorted by path; build folders and hidden ones (but .ci) left out.
+/// Loads the files of the kinds above, sorted by path, without build folders and hidden ones
+/// (except .ci).
 std::vector<SourceFile> load_tree(const std::filesystem::path& root);
 
-/// The tree that this program was built from.
+/// Returns the tree that this program was built from.
 const std::vector<SourceFile>& this_tree();
 
-/// A source as the tests of the rules write it; the kind follows from the path.
+/// Returns a source for tests of the rules; its kind follows from the path.
 SourceFile sample(std::string path, std::string text);
 
 std::vector<std::string_view> lines_of(std::string_view text);
 
-/// "core/host" of "core/host/link.h"; "" at the root.
+/// Returns "core/host" for "core/host/link.h"; "" for a file at the root.
 std::string_view folder_of(std::string_view path);
-/// "link.h" of "core/host/link.h".
+/// Returns "link.h" for "core/host/link.h".
 std::string_view name_of(std::string_view path);
 
 }  // namespace hocket::style

@@ -6,7 +6,7 @@
 namespace hocket::style {
 namespace {
 
-/// One problem for each line about which `objection` has something to say.
+/// Returns one problem for each line to which `objection` objects.
 template <class Objection>
 Problems check_lines(const SourceFile& file, const Objection& objection) {
   Problems problems;
@@ -21,7 +21,7 @@ Problems check_lines(const SourceFile& file, const Objection& objection) {
   return problems;
 }
 
-/// Characters, of UTF-8.
+/// Returns the number of characters in UTF-8 text.
 std::size_t columns(std::string_view line) {
   std::size_t count = 0;
   for (const char c : line) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -41,7 +41,7 @@ bool contains_word(std::string_view line, std::string_view word) {
   return false;
 }
 
-/// Whether `line` names somebody's folder below `homes`.
+/// Returns whether `line` names a user's folder below `homes`.
 bool names_home(std::string_view line, std::string_view homes) {
   for (auto at = line.find(homes); at != std::string_view::npos; at = line.find(homes, at + 1)) {
     const std::string_view user = line.substr(at + homes.size());
@@ -91,7 +91,7 @@ Problems check_header_opening(const SourceFile& file) {
 
 Problems check_leftovers(const SourceFile& file) {
   return check_lines(file, [](std::string_view line) -> std::string {
-    // Never written out here, since this file is checked too.
+    // Assembled here, since this file is checked, too.
     for (std::string marker : {"TO-DO", "FIX-ME"}) {
       std::erase(marker, '-');
       if (contains_word(line, marker)) return "a leftover " + marker;

@@ -9,19 +9,20 @@ namespace hocket::style {
 inline constexpr std::size_t kMaxColumns = 100;
 inline constexpr std::size_t kMaxLines = 600;
 
-/// Lines of at most kMaxColumns characters; a line that holds one unbreakable link may be longer,
-/// and so may lines of Markdown.
+/// Limits lines to kMaxColumns characters, except a line with one unbreakable link and lines of
+/// Markdown.
 Problems check_line_length(const SourceFile& file);
 
-/// No tabs, no blanks at the end of a line, one newline at the end of the file.
+/// Forbids tabs and blanks at the end of a line; requires one newline at the end of the file.
 Problems check_white_space(const SourceFile& file);
 
 Problems check_file_length(const SourceFile& file);
 
-/// A header begins with `#pragma once`, a blank line and a comment on what it is for.
+/// Requires a header to begin with `#pragma once`, a blank line and a comment on its purpose.
 Problems check_header_opening(const SourceFile& file);
 
-/// No notes of unfinished work, no path into somebody's home (the placeholder user "me" is fine).
+/// Forbids notes of unfinished work and paths into a user's home (except the placeholder user
+/// "me").
 Problems check_leftovers(const SourceFile& file);
 
 }  // namespace hocket::style

@@ -55,7 +55,7 @@ TEST(TextRules, WantHeadersToSayWhatTheyAreFor) {
 }
 
 TEST(TextRules, RefuseLeftovers) {
-  // Put together here, since this file is checked too.
+  // Assembled here, since this file is checked, too.
   const auto problems = [](std::string path, const std::string& begin, const std::string& end) {
     return check_leftovers(sample(std::move(path), begin + end + "\n"));
   };

@@ -13,10 +13,9 @@
 namespace hocket {
 namespace {
 
-/// Weights of the features; docs/TRANSFER.md gives the reasons.
-constexpr double kMain = 1;  ///< a doubling of ranks, cores, rate, bytes, tensors
-/// A doubling of a quantity that follows from those, or a library's version.
-constexpr double kMinor = 0.25;
+/// What each feature weighs; docs/guides/transfer.md says why.
+constexpr double kMain = 1;      ///< a doubling of ranks, cores, rate, bytes, tensors
+constexpr double kMinor = 0.25;  ///< a doubling of what follows from those, or a library's version
 constexpr double kLatencyWeight = 0.5;
 constexpr double kOtherProcessor = 1;
 constexpr double kOtherLinkKind = 4;

@@ -4,9 +4,9 @@
 // the other. Pure functions; thread-safe.
 //
 // A distance is a sum of differences, each in doublings: four times the ranks is as far away as a
-// quarter of the link rate. docs/TRANSFER.md has the table. Distances are symmetric, and 0 between
-// equal jobs. The triangle inequality holds between topologies, and between workloads that list
-// their tensors.
+// quarter of the link rate. docs/guides/transfer.md has the table. Distances are symmetric, and 0
+// between equal jobs. The triangle inequality holds between topologies, and between workloads that
+// list their tensors.
 
 #include <span>
 #include <string>

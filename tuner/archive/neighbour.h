@@ -1,6 +1,6 @@
 #pragma once
 
-// The nearest job that has a configuration, for one that has none. Thread-safe.
+// Finds the most similar job that has a configuration, for a job without one. Thread-safe.
 
 #include <optional>
 #include <string>
@@ -13,13 +13,13 @@ namespace hocket {
 
 struct Neighbour {
   ConfigKey key;
-  double distance = 0;     ///< tuner/archive/job_similarity.h
-  std::string difference;  ///< for people: "4 ranks instead of 2"
-  PromotionRow promotion;  ///< its current one
+  double distance = 0;     ///< as in tuner/archive/job_similarity.h
+  std::string difference;  ///< for the user: "4 ranks instead of 2"
+  PromotionRow promotion;  ///< current promotion of `key`
 };
 
-/// Of the keys with a current promotion that nearest to `own`, which is in the store, and at most
-/// kFarthestDonor away; nothing when there is none.
+/// Returns, among the keys with a current promotion, the nearest to `own` within kFarthestDonor;
+/// nothing if there is none. Requires that `own` is in the store.
 Result<std::optional<Neighbour>> find_neighbour(Store& store, const ConfigKey& own);
 
 }  // namespace hocket

@@ -1,6 +1,7 @@
 #pragma once
 
-// The daemon, put together: a store, the HTTP interface over it, and what acts of itself.
+// The complete daemon: HTTP interface over a store, and live tuning. For one thread; server() has
+// thread-safe methods.
 
 #include <memory>
 
@@ -21,8 +22,9 @@ struct DaemonOptions {
 
 class Daemon {
  public:
-  /// Listens from now on. `store` and `clock` outlive it. Errors as Server::create; also
-  /// invalid_argument for an address off loopback without tokens, unless options.server.insecure.
+  /// Starts listening. Requires that `store` and `clock` outlive the daemon. Errors: those of
+  /// Server::create; invalid_argument for a non-loopback address without tokens, unless
+  /// options.server.insecure.
   static Result<std::unique_ptr<Daemon>> create(DaemonOptions options, Store& store,
                                                 const Clock& clock);
   virtual ~Daemon() = default;

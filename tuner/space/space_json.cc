@@ -4,8 +4,8 @@
 namespace hocket {
 namespace {
 
-constexpr const char* kFormat = "hocket-space";
-constexpr int kVersion = 1;
+constexpr const char* kSpaceFormat = "hocket-space";
+constexpr int kSpaceVersion = 1;
 
 nlohmann::json range_json(const char* type, const auto& range) {
   return {{"type", type}, {"low", range.low}, {"high", range.high}, {"log", range.log}};
@@ -124,7 +124,7 @@ nlohmann::json to_json(const Space& space) {
     parameters.push_back(std::move(entry));
   }
   nlohmann::json document = {
-      {"format", kFormat}, {"version", kVersion}, {"parameters", std::move(parameters)}};
+      {"format", kSpaceFormat}, {"version", kSpaceVersion}, {"parameters", std::move(parameters)}};
   for (const auto& constraint : space.constraints()) {
     document["constraints"].push_back(constraint.text());
   }
@@ -132,7 +132,7 @@ nlohmann::json to_json(const Space& space) {
 }
 
 Result<Space> space_from_json(const nlohmann::json& document) {
-  if (auto ok = check_format(document, kFormat, kVersion); !ok) {
+  if (auto ok = check_format(document, kSpaceFormat, kSpaceVersion); !ok) {
     return failure(ok.error().in("search space"));
   }
   const auto entries = read_array(document, "parameters");

@@ -17,7 +17,8 @@ namespace {
 // Prior of b, the trust in the simulator's ratios, and its upper bound.
 constexpr double kTrust = 1, kTrustDeviation = 0.15, kMostTrust = 1.5;
 
-constexpr double kLengthScale = 0.4;  // length scale of the discrepancy, in the unit cube
+constexpr double kDiscrepancyLengthScale =
+    0.4;  // length scale of the discrepancy, in the unit cube
 constexpr double kDegreesOfFreedom = 4;
 /// Standard deviation of the largest outlier.
 constexpr double kMostOutlier = 0.5;
@@ -181,7 +182,7 @@ void StepSurrogate::anchor() {
 }
 
 double StepSurrogate::kernel(const UnitPoint& a, const UnitPoint& b) const {
-  return matern_5_2(unit_distance(a, b, categorical_) / kLengthScale);
+  return matern_5_2(unit_distance(a, b, categorical_) / kDiscrepancyLengthScale);
 }
 
 Eigen::VectorXd StepSurrogate::noise_variances(double noise) const {

@@ -6,7 +6,7 @@
 namespace hocket {
 namespace {
 
-/// A piece for each rank, of equal size.
+/// Cuts `values` into pieces of equal size, one per rank.
 Result<std::vector<DevicePiece>> equal_pieces(std::span<float> values, int ranks) {
   const auto count = static_cast<std::size_t>(ranks);
   if (values.size() % count != 0) {

@@ -1,11 +1,11 @@
 #pragma once
 
-// The seam to collectives that run on a device. Implementations: NCCL (nccl_collective.h), and a
-// sole rank, which has nothing to exchange.
+// Interface to collectives that run on a device. Implementations: NCCL (nccl_collective.h), and a
+// single rank, which has nothing to exchange.
 //
-// What is exchanged is in the device's memory, and stays where it is. A call puts the collective
-// into `stream` and returns before it has run. Each rank makes a channel's calls in one order. One
-// thread calls open(), split() and the collectives.
+// The values are in the device's memory and are exchanged in place. A call puts the collective into
+// `stream` and returns before it has run. All ranks must make the calls on a channel in the same
+// order. open(), split() and the collectives must be called by one thread.
 
 #include <cstddef>
 #include <memory>
@@ -17,10 +17,11 @@
 
 namespace hocket {
 
-/// Some of the values that ranks exchange: as many on each, which lie wherever the rank has them.
+/// A range of the values that the ranks exchange. It has the same length on every rank; its address
+/// may differ.
 struct DevicePiece {
   std::span<float> values;
-  int owner = 0;  ///< a rank
+  int owner = 0;  ///< rank that owns the piece
 };
 
 class DeviceCollective {
@@ -30,39 +31,42 @@ class DeviceCollective {
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
 
-  /// Prepares `channels` channels, whose collectives may be under way at once; again when their
-  /// number changes, while nothing is under way. Blocks until all ranks have called it.
+  /// Prepares `channels` channels, whose collectives may be in flight at the same time. May be
+  /// called again with another number while nothing is in flight. Blocks until all ranks have
+  /// called it.
   virtual Result<void> open(int channels) = 0;
 
-  /// Exchanges `pieces`, all at once:
-  ///  - all_reduce: each becomes the sum of all ranks' values, whoever owns it;
-  ///  - reduce_scatter: each becomes that on its owner, and nothing in particular elsewhere;
-  ///  - all_gather: each becomes what it is on its owner. One piece is a broadcast.
+  /// Exchanges all `pieces` at once:
+  ///  - all_reduce: each piece becomes the sum of all ranks' values; its owner is ignored;
+  ///  - reduce_scatter: each piece becomes that sum on its owner and is unspecified on other ranks;
+  ///  - all_gather: each piece becomes its owner's values. With one piece this is a broadcast.
   virtual Result<void> exchange(CollectiveKind kind, std::span<const DevicePiece> pieces,
                                 int channel, DeviceStream stream) = 0;
 
-  /// `values` becomes the sum of all ranks' values.
+  /// Replaces `values` by the sum of all ranks' values.
   Result<void> all_reduce(std::span<float> values, int channel, DeviceStream stream);
-  /// The rank's piece of `values`, the rank()-th of world_size() equal ones, becomes the sum of all
-  /// ranks' values there; the others are lost. invalid_argument unless world_size() divides the
-  /// number of values.
+  /// Reduces `values` and leaves each rank one piece of the sum: the rank()-th of world_size()
+  /// equal pieces. The other pieces are unspecified. Returns invalid_argument unless world_size()
+  /// divides the number of values.
   Result<void> reduce_scatter(std::span<float> values, int channel, DeviceStream stream);
-  /// Each piece of `values` becomes that of its rank. invalid_argument as for reduce_scatter().
+  /// Replaces each piece of `values` by the values of its rank. Returns invalid_argument as
+  /// reduce_scatter() does.
   Result<void> all_gather(std::span<float> values, int channel, DeviceStream stream);
-  /// `values` becomes that of rank `root`. invalid_argument when there is no such rank.
+  /// Replaces `values` by those of rank `root`. Returns invalid_argument when there is no such
+  /// rank.
   Result<void> broadcast(std::span<float> values, int root, int channel, DeviceStream stream);
 
-  /// The ranks that give the same `group`, from 0, among themselves, in the order that they have
-  /// here; open() it before its first collective. Blocks until all ranks have called it, while
-  /// nothing is under way. It has an end, health and abort() of its own; all ranks end theirs in
-  /// one order.
+  /// Returns a collective among the ranks that pass the same `group` (≥ 0), in the order they have
+  /// here. It must be open()ed before its first collective. Blocks until all ranks have called it;
+  /// nothing may be in flight. The result has its own lifetime, health() and abort(); all ranks
+  /// must destroy their groups in the same order.
   virtual Result<std::unique_ptr<DeviceCollective>> split(int group) = 0;
 
-  /// What has gone wrong since with what was put into streams; unavailable when a rank is gone.
+  /// Returns the first error since of what was put into streams; unavailable when a rank is gone.
   /// Never blocks.
   virtual Result<void> health() = 0;
 
-  /// Ends what is under way, with whatever result, so that no stream is held up any more; later
+  /// Aborts everything in flight, with unspecified results, so that no stream stays blocked; later
   /// calls fail. Any thread.
   virtual void abort() = 0;
 };

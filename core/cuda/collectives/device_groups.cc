@@ -64,7 +64,8 @@ Result<void> DeviceGroups::health() {
   return between_->health();
 }
 
-// At once: one may end only when what another has under way has ended.
+// Aborts all groups concurrently: one abort may end only when another group's collectives have
+// ended.
 void DeviceGroups::abort() {
   const std::jthread groups([this] {
     std::lock_guard lock(mutex_);

@@ -1,10 +1,11 @@
 #pragma once
 
-// All ranks and the groups that they form (core/step/rank_grid.h), each a DeviceCollective of its
-// own: those of a host, and those at one place on every host. Where a rank is alone on its host, or
-// all are on one, nobody exchanges anything in groups, and there is but the whole.
+// All ranks and the groups they form (core/step/rank_grid.h): the ranks of a host, and the ranks at
+// one place on every host. Each group is a DeviceCollective of its own. When every host has one
+// rank, or all ranks are on one host, a group is either all ranks or a single rank, and no group is
+// created.
 //
-// One thread calls open() and exchange().
+// open() and exchange() must be called by one thread; health() and abort() by any.
 
 #include <memory>
 #include <mutex>
@@ -19,19 +20,19 @@ namespace hocket {
 
 class DeviceGroups {
  public:
-  /// `world` has the ranks of `grid`, and must outlive the groups.
+  /// `world` must have the ranks of `grid` and must outlive the groups.
   DeviceGroups(DeviceCollective& world, const RankGrid& grid);
 
-  /// Makes the groups, the first time, and prepares `channels` channels of each. Blocks until all
-  /// ranks have called it, while nothing is under way.
+  /// Prepares `channels` channels of each group; the first call also creates the groups. Blocks
+  /// until all ranks have called it; nothing may be in flight.
   Result<void> open(int channels);
 
-  /// Puts `part` into `stream`, of which only kind, group, values, blocks and bucket count. Each
-  /// rank makes a channel's calls in one order. invalid_argument for a kind that is not carried
-  /// out.
+  /// Puts `part` into `stream`; only its kind, group, values, blocks and bucket are used. All ranks
+  /// must make the calls on a channel in the same order. Returns invalid_argument for an
+  /// unsupported kind.
   Result<void> exchange(const PartWork& part, int channel, DeviceStream stream);
 
-  /// As DeviceCollective has them, of all.
+  /// As in DeviceCollective, for all groups.
   Result<void> health();
   void abort();
 
@@ -39,7 +40,7 @@ class DeviceGroups {
   const RankGrid& grid() const { return grid_; }
 
  private:
-  /// Null where a rank is alone in it.
+  /// Returns the collective of `group`; null when this rank is alone in it.
   DeviceCollective* of(CollectiveGroup group);
   Result<void> split();
 
@@ -47,7 +48,7 @@ class DeviceGroups {
   const RankGrid grid_;
   std::vector<DevicePiece> pieces_;  // scratch
   std::mutex mutex_;
-  // Guarded by mutex_, where threads other than the one that calls open() look:
+  // Guarded by mutex_, since other threads than that of open() use them:
   std::unique_ptr<DeviceCollective> inside_, between_;
   bool is_aborted_ = false;
 };

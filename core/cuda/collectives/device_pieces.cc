@@ -8,13 +8,14 @@
 namespace hocket {
 namespace {
 
-/// What a part is of: one span, or those of a bucket, one after the other.
+/// Returns the spans of a part: one, or the tensors of its bucket in order.
 std::span<const std::span<float>> spans_of(const PartWork& part) {
   if (part.bucket.empty()) return {&part.values, 1};
   return part.bucket;
 }
 
-/// Appends those of the values from `begin` to `end` of `spans`.
+/// Appends to `pieces` the values of `spans` in `range`, counted over all spans in order, with
+/// `owner`.
 void add_pieces(std::span<const std::span<float>> spans, const ValueRange& range, int owner,
                 std::vector<DevicePiece>& pieces) {
   std::size_t before = 0;

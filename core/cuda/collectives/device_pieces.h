@@ -1,6 +1,6 @@
 #pragma once
 
-// Which values of a part of a collective go to whom, for a device. Pure.
+// Finds the pieces of a part of a collective and the ranks that own them, for a device. Pure.
 
 #include <vector>
 
@@ -10,9 +10,9 @@
 
 namespace hocket {
 
-/// Replaces `pieces` by those of `part`, in the order in which they lie in its values; owners are
-/// counted among the members of its group. Neighbours are one piece where that makes no difference,
-/// and none is empty.
+/// Replaces `pieces` by those of `part`, in the order in which they lie in its values. Owners are
+/// numbered among the members of its group. Adjacent pieces are joined where that changes no
+/// result; no piece is empty.
 void find_pieces(const PartWork& part, const RankGrid& grid, int rank,
                  std::vector<DevicePiece>& pieces);
 

@@ -23,7 +23,7 @@ namespace hocket {
 namespace {
 
 Error nccl_error(std::string_view what, ncclResult_t result, ncclComm_t communicator) {
-  // A peer that died shows as one of these two, whichever side of its connection noticed.
+  // A dead peer shows as one of these two, depending on which side of the connection noticed.
   const bool is_remote = result == ncclRemoteError || result == ncclSystemError;
   std::string words = std::string(what) + ": ";
   if (is_remote) words += "another rank is gone, or cannot be reached: ";
@@ -35,13 +35,13 @@ Error nccl_error(std::string_view what, ncclResult_t result, ncclComm_t communic
   return {ErrorCode::unavailable, words};
 }
 
-/// Where NCCL writes a communicator: at once, or when it is made, by a thread of its own. So the
-/// place must outlive that.
+/// Memory into which NCCL writes a communicator: immediately, or later from a thread of its own
+/// once the communicator is made. So the memory must outlive that write.
 class CommunicatorSlot {
  public:
   CommunicatorSlot() : at_(std::make_unique<ncclComm_t>(nullptr)) {}
   ~CommunicatorSlot() {
-    // It may still be written; nobody tells when not any more.
+    // NCCL may still write to it, and nothing reports when it no longer will.
     if (at_ && !get()) keep(std::move(at_));
   }
   CommunicatorSlot(CommunicatorSlot&&) = default;
@@ -51,7 +51,7 @@ class CommunicatorSlot {
   ncclComm_t get() const { return std::atomic_ref(*at_).load(std::memory_order_acquire); }
 
  private:
-  /// To the end of the process.
+  /// Keeps `place` until the process ends.
   static void keep(std::unique_ptr<ncclComm_t> place) {
     static std::mutex mutex;
     static auto* const kept = new std::vector<std::unique_ptr<ncclComm_t>>;
@@ -62,8 +62,8 @@ class CommunicatorSlot {
   std::unique_ptr<ncclComm_t> at_;
 };
 
-/// Calls of NCCL on communicators that do not block return before they are done. The lock is held
-/// for a call or a question at a time, so that abort() comes between them.
+/// Calls on non-blocking communicators return before they are done. The lock is held for one call
+/// or query at a time, so that abort() can run between them.
 class NcclCollective final : public DeviceCollective {
  public:
   explicit NcclCollective(const NcclOptions& options) : options_(options) {}
@@ -76,7 +76,7 @@ class NcclCollective final : public DeviceCollective {
   int rank() const override { return rank_; }
   int world_size() const override { return world_size_; }
 
-  /// Makes the communicator of the first channel.
+  /// Creates the communicator of the first channel.
   Result<void> connect(int rank, const RankGrid& grid, const ncclUniqueId& id) {
     rank_ = rank;
     world_size_ = static_cast<int>(grid.ranks);
@@ -133,8 +133,9 @@ class NcclCollective final : public DeviceCollective {
     return {};
   }
 
-  /// Without the lock, since it ends when graphs with these communicators are gone: who has one may
-  /// ask for health() first.
+  /// Calls NCCL without holding the lock: NCCL's abort ends only when graphs with these
+  /// communicators are destroyed, and the thread that owns such a graph may call health() before it
+  /// destroys it.
   void abort() override {
     std::deque<CommunicatorSlot> ended;
     {
@@ -142,8 +143,9 @@ class NcclCollective final : public DeviceCollective {
       is_aborted_ = true;
       ended.swap(communicators_);
     }
-    // In a group all are told to end before any is waited for, which what another one has under
-    // way may hold up. The first one first: the others are made by calls on it, which then end.
+    // Within a group NCCL aborts all communicators before it waits for any, since a communicator's
+    // abort may depend on what another has in flight. The first one comes first: the others are
+    // made by calls on it, which then end.
     ncclGroupStart();
     for (const CommunicatorSlot& slot : ended)
       if (slot.get()) ncclCommAbort(slot.get());
@@ -167,13 +169,14 @@ class NcclCollective final : public DeviceCollective {
   static ncclResult_t state_of(const CommunicatorSlot& slot) {
     return slot.get() ? state_of(slot.get()) : ncclInProgress;
   }
-  /// After this no rank is waited for at the end. Under mutex_.
+  /// Reports a failure; from then on the destructor does not wait for other ranks. Requires mutex_.
   tl::unexpected<Error> fail(std::string_view what, ncclResult_t result, ncclComm_t communicator) {
     has_failed_ = true;
     return failure(nccl_error(what, result, communicator));
   }
 
-  /// A rank's number in the communicators: that of its block of what is scattered.
+  /// Returns a rank's number in the communicators: the index of the block it owns of a scattered
+  /// buffer.
   int place_of(int rank) const { return static_cast<int>(grid_.block_of(rank)); }
 
   ncclResult_t exchange(CollectiveKind kind, std::span<const DevicePiece> pieces,
@@ -194,7 +197,7 @@ class NcclCollective final : public DeviceCollective {
       result = exchange(kind, piece, communicator, stream);
       if (result != ncclSuccess && result != ncclInProgress) break;
     }
-    // Ended in any case.
+    // The group must be ended in any case.
     const ncclResult_t ended = ncclGroupEnd();
     return result == ncclSuccess || result == ncclInProgress ? ended : result;
   }
@@ -216,8 +219,8 @@ class NcclCollective final : public DeviceCollective {
     }
     return ncclInvalidArgument;
   }
-  /// A piece of equal size for each rank, one behind the other in the order of their numbers: for
-  /// this NCCL has collectives of its own.
+  /// Returns whether there is one piece of equal size per rank, contiguous and in the order of the
+  /// ranks' numbers. NCCL has collectives of its own for this case.
   bool are_in_place(std::span<const DevicePiece> pieces) const {
     if (pieces.size() != static_cast<std::size_t>(world_size_)) return false;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -234,7 +237,7 @@ class NcclCollective final : public DeviceCollective {
     return communicators_.size();
   }
 
-  /// Puts a collective on a channel into its stream, by `call(communicator)`.
+  /// Puts a collective on a channel into its stream by `call(communicator)`.
   Result<void> put(std::string_view what, int channel, const auto& call) {
     const auto index = static_cast<std::size_t>(channel);
     {
@@ -249,7 +252,7 @@ class NcclCollective final : public DeviceCollective {
     return wait_for(index, what);
   }
 
-  /// `make(place)` begins to make the next communicator of `owner`, which may be this.
+  /// Begins to make the next communicator of `owner`, which may be this object, by `make(place)`.
   Result<void> begin_making(const std::string& what, NcclCollective& owner, const auto& make) {
     std::unique_lock lock(mutex_);
     std::unique_lock<std::mutex> owners;
@@ -261,20 +264,20 @@ class NcclCollective final : public DeviceCollective {
     return {};
   }
 
-  /// Splits the next communicator of `owner` off the first one of this: of the ranks that give the
-  /// same `group`, in the order of their keys.
+  /// Splits the next communicator of `owner` off the first one of this object, among the ranks that
+  /// pass the same `group`, in the order of their keys.
   Result<void> make_from_first(const std::string& what, NcclCollective& owner, int group, int key) {
     auto ok = begin_making(what, owner, [&](ncclComm_t* place) {
       ncclConfig_t config = non_blocking();
       return ncclCommSplit(communicators_.front().get(), group, key, place, &config);
     });
-    // The call is one on the first communicator, and makes the other one.
+    // The call runs on the first communicator and creates the other.
     if (ok) ok = wait_for(0, what);
     if (ok) ok = owner.wait_for(owner.count() - 1, what);
     return ok;
   }
 
-  /// What the first communicator says of this rank.
+  /// Takes this rank's number and the number of ranks from the first communicator.
   Result<void> ask_place() {
     std::lock_guard lock(mutex_);
     if (is_aborted_) return aborted();
@@ -286,7 +289,7 @@ class NcclCollective final : public DeviceCollective {
     return {};
   }
 
-  /// Until the last call on this communicator is done.
+  /// Blocks until the last call on this communicator is done.
   Result<void> wait_for(std::size_t index, std::string_view what) {
     const auto deadline = steady_deadline();
     for (;;) {
@@ -311,7 +314,8 @@ class NcclCollective final : public DeviceCollective {
     return std::chrono::steady_clock::now() + std::chrono::nanoseconds(options_.timeout_ns);
   }
 
-  /// Ends the last communicator with the other ranks; false when that fails, or something has.
+  /// Finalizes the last communicator together with the other ranks. Returns false when that fails
+  /// or something has failed before.
   bool close_last() {
     std::unique_lock lock(mutex_);
     if (is_aborted_ || has_failed_ || !communicators_.back().get()) return false;
@@ -343,15 +347,15 @@ class NcclCollective final : public DeviceCollective {
   bool has_failed_ = false;
 };
 
-/// Collectives of several communicators may be under way at once. Without an order between them two
-/// ranks may fill their devices with different ones, which wait for each other; NCCL's order is
-/// that in which a rank puts them into streams, which is the same on all. From the environment
-/// alone, and read when NCCL is first used.
+/// Makes NCCL order the collectives of several communicators, which may be in flight at once.
+/// Without an order, two ranks could fill their devices with different collectives that wait for
+/// each other. NCCL's order is that in which a rank puts them into streams, which is the same on
+/// all ranks. NCCL takes this option only from the environment, and reads it when it is first used.
 void order_communicators() {
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
 }
 
-/// Rank 0's id, on every rank.
+/// Sends rank 0's unique id to every rank.
 Result<ncclUniqueId> agree_on_id(Collective& messages) {
   ncclUniqueId id{};
   if (messages.rank() == 0) {

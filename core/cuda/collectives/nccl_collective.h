@@ -1,19 +1,21 @@
 #pragma once
 
-// Ranks with a device each, over NCCL: a communicator a channel, made without blocking, so that a
-// rank that is gone is noticed and no call hangs. How the devices meet, ranks hear from rank 0 over
-// what already connects their hosts.
+// Collectives over NCCL for ranks with one device each. Each channel has a communicator, created in
+// non-blocking mode, so that a lost rank is noticed and no call hangs. Rank 0 sends the other ranks
+// NCCL's unique id over the existing connection between the hosts.
 //
-// A peer on another host that dies shows in health(), as far as its connection tells; one on the
-// same host often does not, and is found by whoever waits for what never ends (DeviceExecutor's
-// limit). Then abort() ends what is under way.
+// The death of a peer on another host shows in health(), as far as its connection reports it. A
+// peer on the same host often goes unnoticed; then whoever waits for work that never ends finds out
+// (the limit of DeviceExecutor). abort() then ends what is in flight.
 //
-// Pieces that lie in the order of the ranks, or of the blocks that these own
-// (core/step/rank_grid.h), and are equal, go as NCCL's own reduce-scatter and all-gather; others as
-// a reduction or a broadcast each, which NCCL launches together.
+// Equal pieces in the order of the ranks, or of the blocks that the ranks own
+// (core/step/rank_grid.h), use NCCL's reduce-scatter and all-gather. Other pieces use one reduction
+// or broadcast each, which NCCL launches together.
 //
-// At its end a collective waits for the other ranks to end theirs, up to the limit, since they may
-// still read what is here; after a failure or an abort() it does not.
+// The destructor waits for the other ranks to destroy theirs, up to the limit, since they may still
+// read this rank's memory; after a failure or an abort() it does not wait.
+//
+// One thread calls open(), split() and the collectives; abort() may be called by any thread.
 
 #include <cstdint>
 #include <memory>
@@ -26,13 +28,13 @@
 namespace hocket {
 
 struct NcclOptions {
-  /// Connecting, putting a collective into a stream, and the end may take this long each.
+  /// Limit for connecting, for putting a collective into a stream, and for the destructor, each.
   std::int64_t timeout_ns = 30'000'000'000;
 };
 
-/// Connects the devices of all ranks of `messages`, over which rank 0 tells how they find each
-/// other. Blocks until all have come. `driver` is that of this rank's device. unavailable with what
-/// NCCL says, timed_out when a rank does not come.
+/// Connects the devices of all ranks of `messages`, over which rank 0 sends NCCL's unique id.
+/// Blocks until all ranks have called it. `driver` must be that of this rank's device. Returns
+/// unavailable with NCCL's message, and timed_out when a rank does not come.
 Result<std::unique_ptr<DeviceCollective>> connect_nccl(Collective& messages, DeviceDriver& driver,
                                                        const NcclOptions& options = {});
 

@@ -3,7 +3,7 @@
 namespace hocket {
 namespace {
 
-// Of the runtime's codes, which are part of its interface: cudaErrorInsufficientDriver,
+// Error codes of the CUDA runtime, which are part of its interface: cudaErrorInsufficientDriver,
 // cudaErrorNoDevice, cudaErrorSystemDriverMismatch, cudaErrorCompatNotSupportedOnDevice.
 constexpr int kSuccess = 0, kInsufficientDriver = 35, kNoDevice = 100, kDriverMismatch = 803,
               kCompatibilityNotSupported = 804;

@@ -11,7 +11,7 @@ Result<CudaCapability> probe_cuda() {
   cudaDriverGetVersion(&found.driver_version);
   int devices = 0;
   const cudaError_t counted = cudaGetDeviceCount(&devices);
-  cudaGetLastError();  // it would otherwise show in a later call
+  cudaGetLastError();  // Otherwise a later call would report it.
   if (auto ok = judge_cuda(found.runtime_version, found.driver_version, devices, counted,
                            cudaGetErrorString(counted));
       !ok) {

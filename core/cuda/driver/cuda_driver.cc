@@ -12,10 +12,10 @@
 namespace hocket {
 namespace {
 
-/// Nothing, or what the runtime says against `what`.
+/// Returns success, or the runtime's error with `what` as its context.
 Result<void> checked(const char* what, cudaError_t error) {
   if (error == cudaSuccess) return {};
-  cudaGetLastError();  // it would otherwise show in a later call
+  cudaGetLastError();  // Otherwise a later call would report it.
   return failure(ErrorCode::unavailable, std::string(what) + ": " + cudaGetErrorString(error) +
                                              " (" + cudaGetErrorName(error) + ")");
 }
@@ -32,8 +32,8 @@ class CudaDriver final : public DeviceDriver {
  public:
   explicit CudaDriver(int ordinal) : ordinal_(ordinal) {}
 
-  /// Makes the device's context, and lets its pool keep what streams have freed: it would otherwise
-  /// give memory back whenever the host waits.
+  /// Creates the device's context, and makes its memory pool keep what streams have freed; by
+  /// default the pool returns memory to the system whenever the host synchronizes.
   Result<void> open() {
     if (auto ok = use_device(); !ok) return ok;
     if (auto ok = checked("cudaDeviceGetStreamPriorityRange",
@@ -136,7 +136,8 @@ class CudaDriver final : public DeviceDriver {
       return failure(ok.error());
     }
     cudaGraphExec_t graph = nullptr;
-    // With the priorities of the streams that were captured, not of the one that it is launched in.
+    // Keeps the priorities of the captured streams; by default the launching stream's priority
+    // applies.
     auto ok =
         checked("cudaGraphInstantiate",
                 cudaGraphInstantiate(&graph, captured, cudaGraphInstantiateFlagUseNodePriority));

@@ -1,6 +1,6 @@
 #pragma once
 
-// A device driven by the CUDA runtime.
+// Implementation of DeviceDriver by the CUDA runtime. Any thread.
 
 #include <memory>
 
@@ -9,8 +9,9 @@
 
 namespace hocket {
 
-/// The device `ordinal`, as the runtime counts the visible ones from 0. unavailable, as
-/// probe_cuda() says, when there is none that can be used; invalid_argument when there are fewer.
+/// Opens device `ordinal`, counted from 0 over the devices visible to the runtime. Returns
+/// unavailable, as probe_cuda() does, when no device can be used, and invalid_argument when there
+/// are fewer devices.
 Result<std::unique_ptr<DeviceDriver>> open_cuda_device(int ordinal);
 
 }  // namespace hocket

@@ -1,6 +1,7 @@
 #pragma once
 
-// For kernels and libraries of CUDA, in the body of a task: the runtime's own handle of a stream.
+// Converts a DeviceStream to the CUDA runtime's handle, for kernels and CUDA libraries called in
+// the body of a task. Any thread.
 
 #include <cuda_runtime_api.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Events to be used again: a step needs as many as it has tasks, and making one costs more than
+// Reuses events: a step needs as many as it has tasks, and creating an event costs more than
 // recording it. Not thread-safe.
 
 #include <vector>
@@ -14,7 +14,7 @@ class DeviceEventPool {
  public:
   /// `driver` must outlive the pool.
   DeviceEventPool(DeviceDriver& driver, EventTiming timing) : driver_(driver), timing_(timing) {}
-  /// All that were taken must have been given back.
+  /// Requires that all events have been given back.
   ~DeviceEventPool() {
     for (const DeviceEvent event : free_) driver_.destroy_event(event);
   }
@@ -27,7 +27,8 @@ class DeviceEventPool {
     free_.pop_back();
     return event;
   }
-  /// It may be recorded again although streams wait for it: they wait for what it stood for.
+  /// Returns `event` to the pool. It may be recorded again while streams wait for it: they wait for
+  /// the work it stood for when they began to.
   void give_back(DeviceEvent event) { free_.push_back(event); }
 
  private:

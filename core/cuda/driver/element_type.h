@@ -1,6 +1,6 @@
 #pragma once
 
-// What a device computes with: the types of the elements of matrices and vectors.
+// Element types of matrices and vectors on a device. Pure.
 
 #include <cstddef>
 #include <cstdint>

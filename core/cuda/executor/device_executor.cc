@@ -10,10 +10,10 @@
 namespace hocket {
 namespace {
 
-/// While the device runs, the thread asks it again at once so often, and then after pauses: what
-/// runs for long is not worth a core.
+/// Number of polls without progress, while the device runs, before the thread pauses between polls:
+/// long-running work does not justify occupying a core.
 constexpr int kBusyLooks = 2000;
-/// And while there is more to issue, after so many batches of tasks.
+/// Number of batches of tasks that are issued between two polls.
 constexpr int kBatchesALook = 8;
 constexpr std::chrono::microseconds kPause(50);
 
@@ -42,7 +42,7 @@ void DeviceExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& la
   source_ = &source;
   trace_ = trace;
   stopping_ = false;
-  // At first both may take.
+  // Initially both kinds of work may be taken.
   streams_woken_ = channels_woken_ = true;
   threads_.emplace_back([this, lanes] {
     if (const auto ok = run(lanes); !ok) source_->fail(ok.error());
@@ -65,7 +65,7 @@ void DeviceExecutor::stop(bool failed) {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  // First: NCCL's abort ends when the thread's graph is gone.
+  // Notify before the aborts: NCCL's abort ends only when the thread has destroyed its graph.
   told_.notify_one();
   if (failed) {
     groups_.abort();
@@ -91,7 +91,7 @@ Result<void> DeviceExecutor::run(const Lanes& lanes) {
   for (int idle_looks = 0;; ++idle_looks) {
     if (!listen(issuer.has_work_in_flight(), idle_looks, may_take_compute, may_take_parts))
       return {};
-    // Credits come back below only, so this ends.
+    // Terminates, since credit is returned only below.
     while (may_take_parts) {
       const auto issued = issuer.issue_part();
       if (!issued) return failure(issued.error());

@@ -1,21 +1,24 @@
 #pragma once
 
-// Runs a schedule on a device: compute tasks on its streams, parts of collectives on a stream a
-// channel. It issues ahead (core/scheduler/executor.h): a task is put into a stream as soon as
-// those that it waits for are in theirs, behind waits for these where they are on other streams
-// (stream_mapping.h). So a dependency costs the device an event and the host nothing; the host
-// hears of what has run later, by asking, and tells the source for its credits and steps. A step
-// that comes as a whole is launched as a graph (step_graph.h), and is one task to all of this.
+// Runs a schedule on a device: compute tasks on its compute streams, and parts of collectives on
+// one stream per channel. It issues ahead (core/scheduler/executor.h): it puts a task into a stream
+// as soon as its predecessors are in theirs, and makes the stream wait for predecessors in other
+// streams (stream_mapping.h). So a dependency costs the device an event and the host nothing. The
+// host learns later, by polling, which work has run, and reports it to the source for credit and
+// for the ends of steps. A step that the source hands out as a whole is launched as a graph
+// (step_graph.h) and counts as one task here.
 //
-// Bodies run on the one thread that puts everything into streams, in the order in which the source
-// hands it out, and must not wait for the device (device_task.h). Values of collectives are in the
-// device's memory and stay there while the step runs: they must not be of data in DeviceMemory.
+// Bodies run on the one thread that issues all work, in the order in which the source hands them
+// out. They must not wait for the device (device_task.h). Values of collectives are in the device's
+// memory and must stay there during the step: they must not belong to data in DeviceMemory.
 //
-// Under order=negotiated rank 0 chooses among collectives whose inputs the device has computed; the
-// other orders are known beforehand, and put into streams ahead like everything else.
+// Under order=negotiated, rank 0 chooses among collectives whose inputs the device has computed.
+// The other orders are known beforehand, so their collectives are issued ahead like all other work.
 //
-// When nothing at all has run for the limit while something should, a rank or the device is taken
-// for dead: the collectives are aborted and the source fails.
+// When work is in flight and none has completed within the limit, a rank or the device is
+// considered dead: the collectives are aborted and the source fails.
+//
+// start(), stop() and the destructor are for the scheduler; wake() may be called by any thread.
 
 #include <condition_variable>
 #include <cstdint>
@@ -35,21 +38,22 @@
 namespace hocket {
 
 struct DeviceExecutorOptions {
-  /// Told what is put onto the device, and whose it is; may be null. Outlives the executor.
+  /// Is told about each task whose work is put onto the device; may be null. Must outlive the
+  /// executor.
   TaskMarker* marker = nullptr;
 };
 
 class DeviceExecutor final : public Executor {
  public:
-  /// All must outlive the executor. `messages` carries rank 0's order between the hosts, and has
-  /// the ranks of `groups`; nothing can run for longer than its limit.
+  /// All must outlive the executor. `messages` carries rank 0's order between the hosts and has the
+  /// same ranks as `groups`; its timeout limits how long anything may run.
   DeviceExecutor(DeviceDriver& driver, DeviceGroups& groups, DeviceMemory& memory,
                  Collective& messages, const Clock& clock,
                  const DeviceExecutorOptions& options = {});
   ~DeviceExecutor() override;
 
-  /// Failures to make streams and to open the collective are the source's. `trace` gets the times
-  /// of the device, once it is known that something has run; lanes are streams and channels.
+  /// Reports failures to create streams and to open the collectives to `source`. `trace` gets
+  /// device times, once work is known to have run; lanes are streams and channels.
   void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) override;
   void wake(std::size_t streams, std::size_t channels) override;
   void stop(bool failed) override;
@@ -60,10 +64,11 @@ class DeviceExecutor final : public Executor {
   int ranks_per_host() const override { return messages_.ranks_per_host(); }
 
  private:
-  /// The issuing thread.
+  /// Runs on the issuing thread until stop().
   Result<void> run(const Lanes& lanes);
-  /// Takes what wake() has told into `may_take_…`; when neither is set, waits for it, while the
-  /// device runs a short moment or not at all. False when it is time to stop.
+  /// Moves what wake() has reported into `may_take_…`. When neither is set, it waits for wake() or
+  /// stop(): briefly while the device runs, else without limit. Returns false when it is time to
+  /// stop.
   bool listen(bool device_runs, int idle_looks, bool& may_take_compute, bool& may_take_parts);
 
   DeviceDriver& driver_;
@@ -76,7 +81,7 @@ class DeviceExecutor final : public Executor {
   TraceSink* trace_ = nullptr;
 
   std::mutex mutex_;
-  // Guarded by mutex_: what wake() and stop() tell the issuing thread.
+  // Guarded by mutex_; written by wake() and stop(), read by the issuing thread.
   bool streams_woken_ = false, channels_woken_ = false;
   bool stopping_ = false;
   std::condition_variable told_;

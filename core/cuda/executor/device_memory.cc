@@ -9,8 +9,8 @@
 namespace hocket {
 namespace {
 
-/// Calls `visit(data, overwrites)` once for each piece of data: whether the task does not look at
-/// what was there.
+/// Calls `visit(data, overwrites)` once for each accessed piece of data. `overwrites` is true when
+/// the task only writes it.
 template <class Visit>
 void for_each_data(std::span<const Access> accesses, Visit&& visit) {
   for (std::size_t i = 0; i < accesses.size(); ++i) {

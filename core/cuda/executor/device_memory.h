@@ -1,12 +1,12 @@
 #pragma once
 
-// The device's memory of data that lives within a step, such as activations: allocated in the order
-// of a stream by the first task that accesses it, which must write it, and freed after the last.
-// The caller counts beforehand how many tasks of a step access it; a step is over for a piece of
-// data when that many tasks have accessed it.
+// Device memory of data that lives within a step, such as activations. The first task of a step
+// that accesses the data must write it, and the memory is allocated in the order of that task's
+// stream; it is freed after the last. The caller counts beforehand the tasks in a step that access
+// the data; the step ends for a piece of data when that many tasks have accessed it.
 //
-// add() may be called from any thread, and before a task that accesses the data is submitted;
-// everything else is for the executor's thread and the bodies that it runs.
+// add() may be called by any thread, before a task that accesses the data is submitted. Everything
+// else is for the executor's thread and the bodies it runs.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,38 +22,41 @@ namespace hocket {
 
 class DeviceMemory {
  public:
-  /// `driver` must outlive the memory. Data whose step did not come to its end is not freed.
+  /// `driver` must outlive the memory. Data of a step that did not run to its end is not freed.
   explicit DeviceMemory(DeviceDriver& driver) : driver_(driver) {}
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// `data` takes `bytes` from the first of `uses` (at least 1) tasks to the last, again and again.
+  /// Adds `data` of size `bytes`, allocated in every step from the first to the last of its `uses`
+  /// (≥ 1) tasks.
   void add(DataId data, std::size_t bytes, std::uint32_t uses);
 
-  /// Forgets what was added, while none of it is in use: other data takes its numbers.
+  /// Forgets all added data, so that other data can take its numbers. None of it may be in use.
   void clear();
 
-  /// Whether it was added.
+  /// Returns whether `data` was added.
   bool has(DataId data) const;
-  /// Where `data` is; for the body of a task that accesses it.
+  /// Returns the address of `data`. Call it only in the body of a task that accesses `data`.
   void* at(DataId data) const;
 
-  /// Before a task with these accesses: allocates in `stream` what it is the first to access.
-  /// invalid_argument when it is the first and reads.
+  /// Call it before a task with these accesses: allocates in `stream` the data that the task is the
+  /// first to access. Returns invalid_argument when such an access reads.
   Result<void> begin_task(std::span<const Access> accesses, DeviceStream stream);
-  /// After it: gives the data that it was the last to access, to be freed by free().
+  /// Call it after the task: replaces `last_used` by the data that the task was the last to access.
+  /// The caller frees that data with free().
   void end_task(std::span<const Access> accesses, std::vector<DataId>& last_used);
-  /// `stream` has come after all uses.
+  /// Frees `data` in `stream`, which must be ordered after all its uses.
   Result<void> free(DataId data, DeviceStream stream);
 
  private:
   struct Temporary {
     std::size_t bytes = 0;
-    std::uint32_t uses = 0, used = 0;  // uses is 0 for data that was not added
+    // `uses` is 0 for data that was not added
+    std::uint32_t uses = 0, used = 0;
     void* memory = nullptr;
   };
 
-  /// Null for data that was not added.
+  /// Returns null for data that was not added.
   Temporary* find(DataId data);
   const Temporary* find(DataId data) const;
 

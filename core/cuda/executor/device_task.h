@@ -1,7 +1,7 @@
 #pragma once
 
-// What the body of a task that runs on a device needs to know: where to put its work. The body runs
-// on the host, and must not wait for the device.
+// Tells the body of a device task where to put its work. The body runs on the host, on the
+// executor's thread, and must not wait for the device.
 //
 //   scheduler.compute({.name = "gelu"}, {read(x), write(y)}, [=] {
 //     gelu_kernel<<<blocks, threads, 0, cuda_stream(this_device_task().stream)>>>(…);
@@ -19,11 +19,13 @@ namespace hocket {
 class DeviceMemory;
 
 struct DeviceTask {
-  /// Everything that the task does on the device goes here, or into what this waits for at its end.
+  /// Stream of all the task's device work. The body may use other streams if this stream waits for
+  /// them at the end of the body.
   DeviceStream stream;
-  /// The number of the compute stream, from 0: for what each stream has one of, as a workspace.
+  /// Index of the compute stream, from 0, for resources that each stream has one of, such as
+  /// workspaces.
   std::uint32_t lane = 0;
-  /// Of the data that was added to it; never null in a task.
+  /// Memory of data that lives within a step; never null in a task.
   const DeviceMemory* memory = nullptr;
 };
 
@@ -31,13 +33,13 @@ namespace device_task {
 inline thread_local const DeviceTask* running = nullptr;
 }
 
-/// The task whose body this thread runs.
+/// Returns the task whose body this thread is running.
 inline const DeviceTask& this_device_task() {
   HOCKET_CHECK(device_task::running, "no device task runs on this thread");
   return *device_task::running;
 }
 
-/// `task` runs on this thread while this lives; tasks may be nested.
+/// Marks `task` as running on this thread during its own lifetime. Tasks may be nested.
 class RunningDeviceTask {
  public:
   explicit RunningDeviceTask(const DeviceTask& task)

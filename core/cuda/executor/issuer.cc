@@ -30,7 +30,7 @@ Result<bool> Issuer::issue_compute() {
   std::array<ComputeWork, kBatch> work;
   const std::size_t taken = parts_.source.take_compute({issued_.data(), issued_count_}, work);
   issued_count_ = 0;
-  // Those of a batch are all ready, so none of them waits for another.
+  // All tasks of a batch are ready, so none waits for another.
   for (const ComputeWork& task : std::span(work).first(taken)) {
     if (auto ok = run_compute(task); !ok) return failure(ok.error().in(words_of(task)));
     issued_[issued_count_++] = task.task;

@@ -1,7 +1,8 @@
 #pragma once
 
-// What the thread of a DeviceExecutor does: takes work from its source, puts it into the device's
-// streams, and tells what has run. It neither sleeps nor knows when to.
+// The work of a DeviceExecutor's thread: takes work from the source, puts it into the device's
+// streams and reports what has run. It never sleeps; the executor decides when to call it. One
+// thread uses it.
 
 #include <array>
 #include <cstdint>
@@ -22,7 +23,7 @@
 
 namespace hocket {
 
-/// What an Issuer works with.
+/// Everything an Issuer works with; all must outlive it.
 struct IssuerParts {
   WorkSource& source;
   DeviceDriver& driver;
@@ -30,7 +31,7 @@ struct IssuerParts {
   DeviceMemory& memory;
   const Clock& clock;
   TaskMarker* marker = nullptr;  ///< may be null
-  /// Nothing may take longer; > 0.
+  /// Longest time without progress; > 0.
   std::int64_t limit_ns = 0;
 };
 
@@ -38,23 +39,24 @@ class Issuer {
  public:
   Issuer(const IssuerParts& parts, std::unique_ptr<DeviceQueues> queues);
 
-  /// Reports the compute tasks that the last call has put into streams, takes others and puts them
-  /// into theirs. False when there were none: the caller owes the source a sleep.
+  /// Reports the compute tasks that the previous call issued, takes others and issues them. Returns
+  /// false when there were none: the caller then owes the source a sleep.
   Result<bool> issue_compute();
-  /// The same for one part.
+  /// Does the same for one part.
   Result<bool> issue_part();
 
-  /// Tells the source what has run; whether anything has. timed_out after the limit. Not between
-  /// the issue of a part and the next issue_part(), which reports it.
+  /// Reports to the source what has run, and returns whether anything has. Returns timed_out when
+  /// nothing has run for the limit. Must not be called between the issue of a part and the next
+  /// issue_part(), which reports that part.
   Result<bool> report_completed();
 
-  /// Whether anything is in the streams, as far as is known.
+  /// Returns whether any work was in the streams at the last look.
   bool has_work_in_flight() const { return queues_->in_flight() > 0; }
 
  private:
   static constexpr std::size_t kBatch = 16;
 
-  /// A collective of which the source asks when its inputs have arrived.
+  /// A collective whose inputs the source has asked about.
   struct Watch {
     TaskId collective;
     std::vector<StreamPosition> inputs;
@@ -68,7 +70,7 @@ class Issuer {
   const IssuerParts parts_;
   const std::unique_ptr<DeviceQueues> queues_;
   TaskIssue issue_;
-  std::unique_ptr<StepGraph> step_graph_;  // once a step has come as a whole
+  std::unique_ptr<StepGraph> step_graph_;  // created for the first step that comes as a whole
   std::int64_t last_progress_ns_;
 
   std::array<TaskId, kBatch> issued_;

@@ -45,7 +45,7 @@ Result<void> StepGraph::launch(const StepWork& work, DeviceStream stream) {
 Result<void> StepGraph::capture(const StepWork& work) {
   if (auto ok = parts_.driver.begin_capture(capturing_); !ok) return ok;
   const auto put_there = put(work, capturing_);
-  // Ended in any case: the stream would go on capturing.
+  // The capture must be ended in any case: the stream would otherwise keep capturing.
   const auto graph = parts_.driver.end_capture(capturing_);
   if (graph) graph_ = *graph;
   if (!put_there) {
@@ -58,7 +58,7 @@ Result<void> StepGraph::capture(const StepWork& work) {
 Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
   if (auto ok = streams_.fork(stream); !ok) return ok;
   TaskIssue issue(streams_, parts_.memory, parts_.groups);
-  std::vector<StreamPosition> positions, also_after;  // of parts
+  std::vector<StreamPosition> positions, also_after;  // positions: of the parts so far, in order
   const auto channels = static_cast<std::uint64_t>(parts_.lanes.channels);
   for (const StepEntry& entry : work.sequence) {
     const CapturedStep::Task& task = work.step->task(entry.task);
@@ -67,7 +67,7 @@ Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
       if (!position) return failure(position.error().in("task \"" + task.name + "\""));
       continue;
     }
-    // The last part of each channel that must have ended.
+    // The last part of each channel that must have ended first.
     also_after.clear();
     const std::uint64_t ended = entry.after_part ? *entry.after_part + 1 : 0;
     for (std::uint64_t part = ended - std::min(ended, channels); part < ended; ++part)

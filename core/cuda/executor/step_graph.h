@@ -1,20 +1,21 @@
 #pragma once
 
-// Captured steps that are put onto the device as a whole, by a graph: a launch costs the host one
-// call, however many tasks the step has. In return a step begins when the one before has ended, and
-// of its tasks nothing is known but that all have run.
+// Puts captured steps onto the device as a whole, as a graph: a launch costs the host one call,
+// however many tasks the step has. In return, a step begins only when the one before has ended, and
+// no task's completion is known before that of the step.
 //
-// The first launch of a step puts its tasks into streams one by one, so that what bodies set up
-// when they first run is there. The second is captured, and from then on its graph is launched. So
-// bodies run twice, and
-//  - put the same work into their streams each time. What changes from step to step, such as the
-//    number of an update, must be in the device's memory, and be changed there by a task;
+// The first launch of a step puts its tasks into streams one by one, so that everything bodies set
+// up when they first run exists. The second launch is captured; from then on its graph is launched.
+// So bodies run twice, and they
+//  - must put the same work into their streams each time. State that changes from step to step,
+//    such as the number of an update, must be in device memory and be changed there by a task;
 //  - must not, when they run again, allocate or wait, nor use events that were recorded elsewhere.
-// Another step, or the same one cut or ordered anew (StepWork::version), begins from the first.
-// What a graph allocates is beside what the first launch has used, which the driver keeps: twice
-// the memory.
 //
-// Collectives of a captured step must be capturable, as NCCL's are. One thread uses it.
+// Another step, or the same one cut or ordered differently (StepWork::version), starts with a first
+// launch again. A graph allocates memory in addition to what the first launch has used, which the
+// driver keeps: twice the memory.
+//
+// Collectives of a captured step must support capture, as NCCL's do. One thread uses it.
 
 #include <cstdint>
 #include <memory>
@@ -30,7 +31,7 @@
 
 namespace hocket {
 
-/// What a StepGraph works with; all must outlive it.
+/// Everything a StepGraph works with; all must outlive it.
 struct StepGraphParts {
   DeviceDriver& driver;
   DeviceGroups& groups;
@@ -45,23 +46,23 @@ class StepGraph {
   StepGraph(const StepGraph&) = delete;
   StepGraph& operator=(const StepGraph&) = delete;
 
-  /// After what is in `stream`, and before what follows there. Of another version than the last:
-  /// what was launched has run.
+  /// Launches a step in `stream`, after the work that is in it and before the work that follows.
+  /// When the version differs from the last launch's, that launch must have run.
   Result<void> launch(const StepWork& work, DeviceStream stream);
 
  private:
   explicit StepGraph(const StepGraphParts& parts)
       : parts_(parts), streams_(parts.driver, parts.lanes) {}
   Result<void> capture(const StepWork& work);
-  /// Puts the tasks into streams that are forked from `stream`.
+  /// Puts the tasks into streams forked from `stream`.
   Result<void> put(const StepWork& work, DeviceStream stream);
   void drop_graph();
 
   const StepGraphParts parts_;
   ForkedStreams streams_;
-  DeviceStream capturing_;  // from which the others are forked while a step is captured
+  DeviceStream capturing_;  // the origin of the fork while a step is captured
   std::optional<std::uint64_t> version_;
-  bool has_run_ = false;  // of this version
+  bool has_run_ = false;  // whether this version has been launched
   std::optional<DeviceGraph> graph_;
 };
 

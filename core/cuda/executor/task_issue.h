@@ -1,7 +1,7 @@
 #pragma once
 
-// Puts one task after another into streams: its waits, the memory that lives within the step, what
-// its body or the collective does, and the ends of memory. One thread uses it.
+// Puts tasks into streams one by one: their waits, the memory that lives within the step, the work
+// of the body or collective, and the release of memory. One thread uses it.
 
 #include <cstdint>
 #include <optional>
@@ -21,16 +21,16 @@ namespace hocket {
 
 class TaskIssue {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive it.
   TaskIssue(StreamQueues& queues, DeviceMemory& memory, DeviceGroups& groups)
       : queues_(queues), memory_(memory), groups_(groups) {}
 
-  /// Gives where it is. `work`, if there is one, comes out when it has run; its lane is set here.
-  /// unavailable when the body throws.
+  /// Issues a compute task and returns its position. `work`, if given, is reported when the task
+  /// has run; its lane is set here. Returns unavailable when the body throws.
   Result<StreamPosition> compute(std::span<const Access> accesses, TaskBody& body,
                                  std::optional<DeviceWork> work);
-  /// The same of a part, which comes after the positions `also_after`, too
-  /// (StreamMapping::place_part). invalid_argument when the values live within the step.
+  /// Issues a part, which also comes after the positions `also_after` (StreamMapping::place_part).
+  /// Returns invalid_argument when its values live within the step.
   Result<StreamPosition> part(const PartWork& part, std::optional<DeviceWork> work,
                               std::span<const StreamPosition> also_after = {});
 
@@ -40,8 +40,8 @@ class TaskIssue {
     StreamPlacement placement;
   };
 
-  /// Frees what the task at `position` was the last to use, where that comes after all uses;
-  /// `late_` gets the rest.
+  /// Frees the data that the task at `position` was the last to use, if that task's end comes after
+  /// all uses; puts the rest into `late_`.
   Result<void> release_here(StreamPosition position, DeviceStream stream);
   Result<void> release_late();
 

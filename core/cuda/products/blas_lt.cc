@@ -27,7 +27,8 @@ cudaDataType_t cuda_type(ElementType type) {
   return type == ElementType::float32 ? CUDA_R_32F : CUDA_R_16BF;
 }
 
-/// Rows of the library's result are columns of c, so its bias is ours; and its first matrix is b.
+/// Returns the epilogue in cuBLASLt's view, where b is the first matrix and rows of the result are
+/// columns of c; its bias therefore is the bias of c.
 cublasLtEpilogue_t lt_epilogue(const ColumnMajorProduct& product) {
   switch (product.epilogue) {
     case Epilogue::none:
@@ -42,7 +43,7 @@ cublasLtEpilogue_t lt_epilogue(const ColumnMajorProduct& product) {
   return CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-/// Sets attributes of one of the library's descriptors until one is refused.
+/// Sets attributes of one cuBLASLt descriptor; after the first error, set() does nothing.
 class Attributes {
  public:
   explicit Attributes(cublasStatus_t begun) : status_(begun) {}
@@ -74,7 +75,7 @@ class Attributes {
   cublasStatus_t status_;
 };
 
-/// What is kept of a kind of product: the library's descriptors, and what it does with them.
+/// Cached state of one kind of product: cuBLASLt's descriptors and the chosen algorithm.
 struct Algorithm {
   cublasLtMatmulDescOpaque_t operation = {};
   cublasLtMatrixLayoutOpaque_t first = {}, second = {}, result = {};
@@ -128,8 +129,8 @@ class BlasLt final : public MatrixProducts {
   }
 
  private:
-  /// Names the vectors and matrices of the epilogue. Where they lie is the one thing in a
-  /// descriptor that changes.
+  /// Sets the addresses of the epilogue's vectors and matrices. Only these change in a descriptor
+  /// between products.
   static cublasStatus_t point(cublasLtMatmulDescOpaque_t& operation, const MatrixProduct& product) {
     Attributes attributes(CUBLAS_STATUS_SUCCESS);
     if (product.bias) attributes.set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
@@ -138,6 +139,7 @@ class BlasLt final : public MatrixProducts {
     return attributes.status();
   }
 
+  /// Describes the operation in CUBLAS_COMPUTE_32F, which computes in float32 throughout.
   static cublasStatus_t describe_operation(const ColumnMajorProduct& kind,
                                            const MatrixProduct& product,
                                            cublasLtMatmulDescOpaque_t& operation) {
@@ -148,7 +150,7 @@ class BlasLt final : public MatrixProducts {
         .set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(kind));
     if (product.gelu_input)
       attributes.set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, kind.result.rows);
-    // The heuristics look at how these are aligned.
+    // The heuristics look at the alignment of these addresses.
     return attributes.status() == CUBLAS_STATUS_SUCCESS ? point(operation, product)
                                                         : attributes.status();
   }
@@ -160,7 +162,7 @@ class BlasLt final : public MatrixProducts {
     return Attributes(cublasLtMatmulPreferenceInit(&preference))
         .set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
              std::uint64_t{options_.workspace_bytes})
-        // Sums of a product that is split go on in float32, in a fixed order.
+        // A split product accumulates its partial sums in float32, in a fixed order.
         .set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
              static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE))
         .set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, kind.first.alignment_bytes)

@@ -1,12 +1,12 @@
 #pragma once
 
-// Products of matrices by cuBLASLt. The algorithm for a kind of product (ColumnMajorProduct) is
-// asked for once and kept, so two equal products are computed alike, whatever their streams and
-// whatever else runs: each stream has a workspace of its own, of one size, which algorithms are
-// chosen for.
+// Matrix products by cuBLASLt. The algorithm for each kind of product (ColumnMajorProduct) is
+// chosen once and kept, so equal products are computed identically on every stream and under any
+// load. Each stream has a workspace of its own; all have the same size, and algorithms are chosen
+// for that size.
 //
-// The first product of a kind, and the first in a lane, allocate and may load code. So they must
-// not be captured: run a step once before you capture it.
+// The first product of a kind and the first product in a lane allocate memory and may load code, so
+// they must not run in a stream capture: run a step once before capturing it.
 
 #include <cstddef>
 #include <memory>
@@ -18,14 +18,17 @@
 namespace hocket {
 
 struct BlasLtOptions {
-  /// Of each stream; what NVIDIA recommends for Hopper.
+  /// Size of each stream's workspace. NVIDIA recommends this default for Hopper.
   std::size_t workspace_bytes = std::size_t{32} << 20;
 };
 
-/// On the device of `driver`, which must outlive the products; what they put into streams must have
-/// run before they end. multiply() gives unavailable where the library has no kernel for such a
-/// product (epilogues of float32 may be such): the same answer each time, at the cost of a look-up,
-/// so a caller may do without that epilogue then. Here unavailable with what the library says.
+/// Opens cuBLASLt on the device of `driver`, which must outlive the products. All work that the
+/// products put into streams must have run before they are destroyed. Returns unavailable, with the
+/// library's message, when cuBLASLt cannot be opened.
+///
+/// multiply() returns unavailable where cuBLASLt has no kernel for the product, for example for
+/// some float32 epilogues. The answer is the same each time and costs one look-up, so a caller can
+/// then compute that epilogue separately.
 Result<std::unique_ptr<MatrixProducts>> open_blas_lt(DeviceDriver& driver,
                                                      const BlasLtOptions& options = {});
 

@@ -7,7 +7,7 @@
 namespace hocket {
 namespace {
 
-/// Above this no matrix fits any memory, and below it no index overflows.
+/// Above any possible size of memory, and small enough that no index overflows.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
 
 std::uint32_t alignment_of(const void* address) {
@@ -24,7 +24,7 @@ std::int64_t row_stride_of(const DeviceMatrix& matrix) {
   return matrix.row_stride == 0 ? matrix.columns : matrix.row_stride;
 }
 
-/// `matrix` by itself, which is called `name`.
+/// Checks `matrix` by itself; `name` is its name in messages.
 Result<void> check_matrix(const std::string& name, const DeviceMatrix& matrix, bool is_batch) {
   if (matrix.rows < 1 || matrix.columns < 1)
     return invalid(name + " is " + size_words(matrix) + ": must have at least 1 row and column");
@@ -67,7 +67,8 @@ Result<void> check_batch(const MatrixProduct& product) {
   const DeviceMatrix& c = product.c;
   const std::int64_t row_stride = row_stride_of(c);
   const std::int64_t needed = (c.rows - 1) * row_stride + c.columns;
-  // Beside each other, as the heads of attention: each has some columns of the same rows.
+  // The matrices lie side by side, as heads of attention do: each has some columns of the same
+  // rows.
   const bool are_beside = c.batch_stride >= c.columns &&
                           c.batch_stride <= (row_stride - c.columns) / (product.batch - 1);
   if (c.batch_stride < needed && !are_beside)
@@ -79,7 +80,7 @@ Result<void> check_batch(const MatrixProduct& product) {
   return {};
 }
 
-/// What the epilogue takes is there, and nothing else.
+/// Checks that the operands of the epilogue are given, and no others.
 Result<void> check_epilogue(const MatrixProduct& product) {
   const Epilogue epilogue = product.epilogue;
   const bool biased = epilogue == Epilogue::bias || epilogue == Epilogue::bias_gelu;

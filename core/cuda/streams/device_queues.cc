@@ -88,7 +88,7 @@ Result<void> DeviceQueues::end(StreamPosition position, const std::optional<Devi
 
 Result<std::size_t> DeviceQueues::count_run(const Queue& queue) {
   std::size_t run = 0, left = queue.entries.size();
-  // The first is asked for alone: mostly nothing has run since.
+  // The first entry is queried alone: usually nothing has run since the last poll.
   for (std::size_t ahead = 0; left > 0; ahead = left / 2) {
     const auto has_run = driver_.has_run(queue.entries[run + ahead].end);
     if (!has_run) return failure(has_run.error());

@@ -1,12 +1,12 @@
 #pragma once
 
-// The streams of a device with what was put into them and has not run: carries out what a
-// StreamMapping decides, and finds out what has run. One thread uses it.
+// The streams of a device and the work in them that has not run. Carries out the decisions of a
+// StreamMapping and finds out which work has run. One thread uses it.
 //
-// After each task an event is recorded, at once: recorded when somebody waits for it, it would
-// stand for all that was put into the stream since. Events are taken from a pool and go back when
-// they have run. A stream's events run in order, so asking for a few of them, by halving, tells
-// which have; a stream that has nothing new costs one question.
+// An event is recorded right after each task. Recorded later, when another stream waits for it, it
+// would also stand for work put into the stream since. Events come from a pool and return to it
+// when they have run. A stream's events run in order, so a binary search over them finds how many
+// have run; a stream without progress costs one query.
 
 #include <cstdint>
 #include <deque>
@@ -28,12 +28,12 @@ namespace hocket {
 
 class DeviceQueues final : public StreamQueues {
  public:
-  /// Makes the streams: those of channels, and of the ends of memory, are urgent. `trace`, if not
-  /// null, receives what has run and when, as the device says, in the time of `clock`; that takes a
-  /// second event a task. All must outlive them.
+  /// Creates the streams; those of channels and of memory release are urgent. `trace`, if not null,
+  /// receives the work that has run with device times converted to the time of `clock`; this takes
+  /// a second event per task. All arguments must outlive the queues.
   static Result<std::unique_ptr<DeviceQueues>> open(DeviceDriver& driver, const Lanes& lanes,
                                                     TraceSink* trace, const Clock& clock);
-  /// What is in the streams need not have run.
+  /// Work in the streams need not have run.
   ~DeviceQueues() override;
   DeviceQueues(const DeviceQueues&) = delete;
   DeviceQueues& operator=(const DeviceQueues&) = delete;
@@ -42,10 +42,11 @@ class DeviceQueues final : public StreamQueues {
   Result<DeviceStream> begin(const StreamPlacement& placement) override;
   Result<void> end(StreamPosition position, const std::optional<DeviceWork>& work) override;
 
-  /// Appends what has run since the last call to `completed`, and tells the mapping and the trace.
+  /// Appends to `completed` the work that has run since the last call, and tells the mapping and
+  /// the trace.
   Result<void> poll(std::vector<CompletedWork>& completed);
 
-  /// Positions that have not run, as far as poll() knows.
+  /// Returns the number of positions that have not run, as of the last poll().
   std::size_t in_flight() const { return in_flight_; }
 
  private:
@@ -57,22 +58,22 @@ class DeviceQueues final : public StreamQueues {
   struct Queue {
     DeviceStream stream;
     std::deque<Entry> entries;       ///< in order
-    std::uint64_t first_number = 1;  ///< the position of the first of them
-    DeviceEvent begun;               ///< of the task that end() is to be called for
+    std::uint64_t first_number = 1;  ///< position of the first entry
+    DeviceEvent begun;               ///< start event of the task whose end() is pending
   };
 
   DeviceQueues(DeviceDriver& driver, const Lanes& lanes, TraceSink* trace);
   Result<DeviceEvent> record(DeviceStream stream);
-  /// It has run: its events go back to the pool.
+  /// Returns the events of an entry that has run to the pool, and traces the entry if it has work.
   Result<void> put_away(const Entry& entry);
-  /// How many of the queue's entries have run.
+  /// Returns how many of the queue's entries have run.
   Result<std::size_t> count_run(const Queue& queue);
 
   DeviceDriver& driver_;
   StreamMapping mapping_;
   TraceSink* const trace_;
   DeviceEventPool events_;
-  std::optional<DeviceTimeline> timeline_;  // with a trace
+  std::optional<DeviceTimeline> timeline_;  // only with a trace
   std::vector<Queue> queues_;               // by stream
   std::size_t in_flight_ = 0;
 };

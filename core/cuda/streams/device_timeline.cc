@@ -5,7 +5,8 @@
 namespace hocket {
 namespace {
 
-/// The CUDA runtime gives milliseconds as a float, so at this distance a time is good to 60 ns.
+/// Distance from which the origin is advanced. The CUDA runtime gives milliseconds as a float, so
+/// at this distance a time is exact to 60 ns.
 constexpr std::int64_t kFarNs = 1'000'000'000;
 
 }  // namespace

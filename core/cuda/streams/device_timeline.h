@@ -1,8 +1,8 @@
 #pragma once
 
-// When things ran on a device, in the time of the host's clock. The device tells only how far apart
-// two events are, and less exactly the further: so times are counted from an event that is moved on
-// now and then. Not thread-safe.
+// Converts the times of device events to the host's clock. The device reports only the time between
+// two events, and less exactly the further apart they are. So times are measured from an origin
+// event, which is advanced regularly. Not thread-safe.
 
 #include <cstdint>
 
@@ -15,18 +15,19 @@ namespace hocket {
 
 class DeviceTimeline {
  public:
-  /// Records an event of `events`, which are timed, in `stream`, and waits for it. All must outlive
-  /// the timeline.
+  /// Takes an event from `events`, which must be timed, records it in `stream` as the origin and
+  /// waits for it. All arguments must outlive the timeline.
   static Result<DeviceTimeline> start(DeviceDriver& driver, DeviceEventPool& events,
                                       const Clock& clock, DeviceStream stream);
 
-  /// When `event` was passed, which has run. An error of the device.
+  /// Returns the time of `event`, which must have run, on the host's clock. Reports errors of the
+  /// device.
   Result<std::int64_t> time_of(DeviceEvent event) const;
 
-  /// Gives `event` back to the pool, whose time_of() is `time_ns`, or keeps it in place of the one
-  /// that times are counted from.
+  /// Returns `event`, whose time_of() is `time_ns`, to the pool; or keeps it as the new origin and
+  /// returns the old one.
   void give_back(DeviceEvent event, std::int64_t time_ns);
-  /// Gives back the event that times are counted from; the timeline is over.
+  /// Returns the origin to the pool. The timeline must not be used afterwards.
   void end() { events_->give_back(origin_); }
 
  private:

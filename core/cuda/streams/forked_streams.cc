@@ -37,7 +37,7 @@ Result<void> ForkedStreams::fork(DeviceStream origin) {
 Result<DeviceStream> ForkedStreams::begin(const StreamPlacement& placement) {
   const std::uint32_t index = placement.position.stream;
   const DeviceStream stream = streams_[index];
-  // What the first task of a stream waits for comes after the fork.
+  // The work that the first task of a stream waits for already runs after the fork.
   if (ends_[index].empty() && placement.waits.empty()) {
     if (auto ok = driver_.wait(stream, forked_); !ok) return failure(ok.error());
   }

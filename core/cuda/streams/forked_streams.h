@@ -1,8 +1,8 @@
 #pragma once
 
-// Streams that are forked from one and joined to it again: all that is put into them comes after
-// what was in that one, and before what follows there. Outside a capture and within. One thread
-// uses it.
+// Streams that are forked from an origin stream and joined to it again: all work put into them runs
+// after the work that is in the origin at the fork and before the work that follows the join. Works
+// inside and outside a capture. One thread uses it.
 
 #include <cstddef>
 #include <optional>
@@ -18,29 +18,30 @@ namespace hocket {
 
 class ForkedStreams final : public StreamQueues {
  public:
-  /// `driver` must outlive the streams; open() them first.
+  /// `driver` must outlive the streams. Call open() before anything else.
   ForkedStreams(DeviceDriver& driver, const Lanes& lanes)
       : driver_(driver), lanes_(lanes), events_(driver, EventTiming::none) {}
-  /// What is in the streams need not have run.
+  /// Work in the streams need not have run.
   ~ForkedStreams() override;
   ForkedStreams(const ForkedStreams&) = delete;
   ForkedStreams& operator=(const ForkedStreams&) = delete;
 
-  /// Makes them, those of channels and of the ends of memory urgent.
+  /// Creates the streams; those of channels and of memory release are urgent.
   Result<void> open();
 
-  /// From here to join(), or until the next fork() after a failure, tasks may be put into streams.
-  /// The mapping is a new one.
+  /// Forks from `origin`, with a new mapping. Tasks may be put into the streams until join(), or
+  /// after a failure until the next fork().
   Result<void> fork(DeviceStream origin);
   Result<void> join();
 
   StreamMapping& mapping() override { return *mapping_; }
   Result<DeviceStream> begin(const StreamPlacement& placement) override;
-  /// `work` is told to nobody.
+  /// Ignores `work`.
   Result<void> end(StreamPosition position, const std::optional<DeviceWork>& work) override;
 
  private:
-  /// An event that stands for what is in `stream`; it goes back to the pool with all others.
+  /// Returns an event that stands for the work in `stream`. It returns to the pool together with
+  /// all others.
   Result<DeviceEvent> record(DeviceStream stream);
   void give_back_events();
 
@@ -51,7 +52,8 @@ class ForkedStreams final : public StreamQueues {
   std::optional<StreamMapping> mapping_;
   DeviceStream origin_;
   DeviceEvent forked_;
-  std::vector<std::vector<DeviceEvent>> ends_;  // by stream, then by position
+  // by stream, then by position
+  std::vector<std::vector<DeviceEvent>> ends_;
   std::vector<DeviceEvent> taken_;
 };
 

@@ -60,7 +60,7 @@ void StreamMapping::note(std::optional<TaskId> collective, std::span<const Acces
 
 const StreamPlacement& StreamMapping::place_compute(std::span<const Access> accesses) {
   find_predecessors(std::nullopt, accesses);
-  // When the task could begin, its waits, and how many tasks may hold it up for longer than that.
+  // Earliest begin of the task, number of waits, and number of tasks that may delay it further.
   using Cost = std::tuple<std::uint64_t, std::size_t, std::uint64_t>;
   std::uint32_t best = 0;
   Cost best_cost{std::numeric_limits<std::uint64_t>::max(), 0, 0};

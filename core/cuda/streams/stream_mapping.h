@@ -1,21 +1,21 @@
 #pragma once
 
-// Which stream of a device runs a task, and what it waits for. Tasks come with their accesses, in
-// an order in which those that conflict come one after the other as submitted; where they go
+// Decides which stream of a device runs a task and what the stream waits for. Tasks come with their
+// accesses, in an order in which conflicting tasks follow each other as submitted. The placement
 // follows from these calls alone. Pure; not thread-safe.
 //
-// Streams are numbered: first those for computation, then one for each channel, and one for the
-// ends of memory.
+// Streams are numbered: first those for computation, then one per channel, and last one for the
+// release of memory.
 //
-//  - A compute task goes where it could begin first if every task took equally long: where its last
-//  predecessor is the last task of a stream, to that stream, since any other would begin no sooner
-//  and need a wait. Among equals, to the one that needs the fewest waits, then to the one with the
-//  fewest tasks that have not run, then to the first.
-//  - A part of a collective goes to the channel that its index names, the same on all ranks.
-//  - Parts of one collective are pieces of the same data, and not ordered among each other.
+//  - A compute task goes to the stream on which it could begin first if every task took equally
+//    long. If its last predecessor is the last task of a stream, it goes to that stream, since any
+//    other would begin no sooner and need a wait. Ties are broken by the fewest waits, then by the
+//    fewest tasks that have not run, then by the lowest number.
+//  - A part of a collective goes to the channel that its index selects, the same on all ranks.
+//  - Parts of one collective are ranges of the same data and are not ordered among each other.
 //
 // Guarantees: any two tasks with conflicting accesses are ordered by streams and waits; no wait is
-// implied by others or by what has run.
+// implied by other waits or by work that has run.
 
 #include <cstdint>
 #include <optional>
@@ -27,7 +27,7 @@
 
 namespace hocket {
 
-/// Where a task runs. Its stream waits for the ends of the tasks at `waits` first.
+/// Position at which a task runs, and the tasks whose ends its stream waits for first.
 struct StreamPlacement {
   StreamPosition position;
   std::vector<StreamPosition> waits;
@@ -35,26 +35,26 @@ struct StreamPlacement {
 
 class StreamMapping {
  public:
-  /// At least one of each.
+  /// Requires at least one of each.
   StreamMapping(int compute_streams, int channels);
 
-  /// The placement is valid until the next call.
+  /// Places a compute task. The placement is valid until the next call.
   const StreamPlacement& place_compute(std::span<const Access> accesses);
-  /// The part comes after the positions `also_after`, too, at most one a stream.
+  /// Places a part, which also comes after the positions `also_after`, at most one per stream.
   const StreamPlacement& place_part(TaskId collective, std::span<const Access> accesses,
                                     std::uint64_t index,
                                     std::span<const StreamPosition> also_after = {});
 
-  /// Where the memory of `data` may be freed, since no later task reads what is in it. At `last`,
-  /// the last position of its stream, when all uses come before the end of that; else at a position
-  /// of its own on the last stream. Later tasks that access `data` come after it.
+  /// Places the release of the memory of `data`, which no later task reads. The placement is
+  /// `last`, the last position of its stream, when all uses come before the end of that task;
+  /// otherwise a new position on the last stream. Later tasks that access `data` come after it.
   const StreamPlacement& place_release(DataId data, StreamPosition last);
 
-  /// What a task with these accesses would wait for and has not run, at most one a stream; valid
-  /// until the next call.
+  /// Returns the positions a task with these accesses would wait for and that have not run, at most
+  /// one per stream. Valid until the next call.
   std::span<const StreamPosition> predecessors(std::span<const Access> accesses);
 
-  /// What runs on this position's stream up to it has run.
+  /// Marks all work up to this position of its stream as run.
   void completed(StreamPosition position) { order_.completed(position); }
   bool has_completed(StreamPosition position) const { return order_.has_completed(position); }
 
@@ -63,12 +63,12 @@ class StreamMapping {
   std::uint32_t streams() const { return order_.streams(); }
 
  private:
-  /// The last uses of a piece of data; of each kind at most one a stream.
+  /// The last uses of a piece of data; each list has at most one position per stream.
   struct Uses {
-    std::optional<TaskId> collective;     ///< whose parts are the writers
-    std::vector<StreamPosition> before;   ///< what each of the writers comes after
-    std::vector<StreamPosition> writers;  ///< one, or the parts of a collective
-    std::vector<StreamPosition> readers;  ///< since then
+    std::optional<TaskId> collective;     ///< collective whose parts are the writers
+    std::vector<StreamPosition> before;   ///< positions that each of the writers comes after
+    std::vector<StreamPosition> writers;  ///< one task, or the parts of a collective
+    std::vector<StreamPosition> readers;  ///< readers since the last write
   };
 
   void find_predecessors(std::optional<TaskId> collective, std::span<const Access> accesses);

@@ -19,8 +19,8 @@ void StreamOrder::find_waits(std::uint32_t stream, std::span<const StreamPositio
     }
   }
   if (waits.size() < 2) return;
-  // No two are on one stream, and none comes before itself by way of another, so what is implied
-  // by one that is dropped is implied by the one for which that was dropped.
+  // No two positions are on one stream, and no chain of implications returns to its start. So a
+  // position implied by a dropped one is also implied by the one for which that was dropped.
   const auto is_implied = [&](const StreamPosition& position) {
     return std::ranges::any_of(waits, [&](const StreamPosition& other) {
       return other.stream != position.stream && row(other)[position.stream] >= position.number;
@@ -62,7 +62,7 @@ void StreamOrder::completed(StreamPosition position) {
 }
 
 void StreamOrder::drop_rows(Track& track) {
-  // When most have run, so that each is moved about once.
+  // Rows are dropped when most of them have run, so that each row is moved about once.
   const std::uint64_t run = track.completed + 1 - track.first_row;
   constexpr std::uint64_t kDropAtLeast = 64;
   if (run < kDropAtLeast || 2 * run < track.last + 1 - track.first_row) return;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Streams into which tasks are put where a StreamMapping says: those that run (device_queues.h),
-// and those of a step that is kept as a graph (step_graph.h).
+// Streams into which tasks are put according to a StreamMapping: streams that run
+// (device_queues.h), and those of a step captured as a graph (step_graph.h). One thread uses them.
 
 #include <optional>
 
@@ -13,10 +13,10 @@
 
 namespace hocket {
 
-/// A task or part as it comes out when it has run.
+/// A task or part as it is reported when it has run.
 struct DeviceWork {
   CompletedWork completed;
-  /// Its record in a trace, without the times.
+  /// Its trace record, without the times.
   TraceEvent traced;
 };
 
@@ -26,9 +26,9 @@ class StreamQueues {
 
   virtual StreamMapping& mapping() = 0;
 
-  /// Makes the stream of `placement` wait as it says; returns the stream, for what is to run.
+  /// Makes the stream of `placement` wait as it says, and returns that stream for the task's work.
   virtual Result<DeviceStream> begin(const StreamPlacement& placement) = 0;
-  /// All that `position` stands for is in its stream.
+  /// Call it when all work of `position` is in its stream.
   virtual Result<void> end(StreamPosition position, const std::optional<DeviceWork>& work) = 0;
 };
 

@@ -11,20 +11,21 @@
 namespace hocket {
 namespace {
 
-/// By how much a configuration must be faster to take the place of a simpler one.
+/// Inverse of the relative gain above which a configuration replaces another: 0.1 %.
 constexpr std::int64_t kLeastGainShare = 1000;
-/// An override of a region is one more thing to keep.
+/// The same for an override of a region, 0.5 %: each override complicates the configuration.
 constexpr std::int64_t kLeastRegionGainShare = 200;
-/// Kept to simplify what was found: as many times the events of the base, at most such a share.
+/// Events reserved for simplify(): this many times the events of the base, and at most this share
+/// of all (its inverse).
 constexpr std::int64_t kSimplifyingTimes = 8, kSimplifyingShare = 10;
-/// Of a task, when a step is partitioned and laid out, in events.
+/// Cost of partitioning and laying out a step, in events per task.
 constexpr std::int64_t kEventsPerTask = 4;
 
 bool is_above(std::int64_t ns, std::int64_t other_ns, std::int64_t share = kLeastGainShare) {
   return ns > other_ns + other_ns / share;
 }
 
-/// `config` with what `plain` overrides in `region`, if anything.
+/// Returns `config` with the overrides that `plain` has for `region`, or with none.
 ScheduleConfig with_region_of(const ScheduleConfig& plain, const std::string& region,
                               ScheduleConfig config) {
   const auto own = plain.regions.find(region);
@@ -38,7 +39,7 @@ ScheduleConfig with_region_of(const ScheduleConfig& plain, const std::string& re
 
 class PartitionSearch {
  public:
-  /// No configuration can take less than `least_ns`.
+  /// No configuration may take less than `least_ns`.
   PartitionSearch(const PreparedStep& prepared, const ChoiceOptions& options, std::int64_t least_ns)
       : prepared_(prepared),
         axes_(prepared.step(), options),
@@ -47,18 +48,18 @@ class PartitionSearch {
         most_events_(options.events),
         events_(options.events) {}
 
-  /// The bound is left to the caller.
+  /// Runs the search from `base`. The caller adds the bound.
   Result<PartitionChoice> run(const ScheduleConfig& base);
 
  private:
-  using Index = std::size_t;  ///< into considered_
+  using Index = std::size_t;  ///< index into considered_
 
   bool ended() const { return events_ <= 0 || ideal_; }
   Index consider(const ScheduleConfig& config);
   bool faster(Index challenger, Index holder, std::int64_t share) const;
-  /// The better of `from` and what `axis` leads to from there.
+  /// Returns the best of `from` and the configurations that `axis` leads to from there.
   Index best_of(Index from, const Axis& axis, std::int64_t share);
-  /// Goes along the axes that `axes_of(config)` gives until none is better.
+  /// Moves along the axes of `axes_of(config)` until none of them gives an improvement.
   template <class AxesOf>
   Index descend(Index from, std::int64_t share, const AxesOf& axes_of);
   std::vector<Index> starts_from(const ScheduleConfig& base);
@@ -68,9 +69,9 @@ class PartitionSearch {
   const PartitionAxes axes_;
   const std::int64_t least_ns_;
   const double tolerance_;
-  bool ideal_ = false;  // nothing faster is left to find
+  bool ideal_ = false;  // nothing faster can be found
   const std::int64_t most_events_;
-  std::int64_t events_;  // left
+  std::int64_t events_;  // events left
   std::vector<ConsideredPartition> considered_;
   std::map<std::string, Index> index_;
 };
@@ -121,7 +122,8 @@ PartitionSearch::Index PartitionSearch::descend(Index from, std::int64_t share,
   }
 }
 
-/// Takes back what hardly helps: all, or one region after the other, then one knob.
+/// Takes back changes that hardly help: all of them, or one region after another, then single
+/// knobs.
 PartitionSearch::Index PartitionSearch::simplify(Index from, Index base) {
   const ScheduleConfig plain = considered_[base].config;
   const auto plain_values = knob_values(plain);
@@ -146,7 +148,7 @@ PartitionSearch::Index PartitionSearch::simplify(Index from, Index base) {
   return from;
 }
 
-/// The fastest first.
+/// Returns the starting points that are not refused, the fastest first.
 std::vector<PartitionSearch::Index> PartitionSearch::starts_from(const ScheduleConfig& base) {
   std::vector<Index> starts;
   for (const Move& start : axes_.starts())
@@ -169,7 +171,7 @@ Result<PartitionChoice> PartitionSearch::run(const ScheduleConfig& base_config) 
   const auto keep = [&](Index found) {
     if (faster(found, best, kLeastGainShare)) best = found;
   };
-  // All starts as they are, before the first of them uses up the events.
+  // Evaluates all starts first, before descending from the first of them uses up the events.
   keep(best_of(base, axes_.starts(), kLeastGainShare));
   keep(descend(best, kLeastGainShare, of_step));
   for (const Index start : starts_from(base_config)) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kSmallestSearchedPartBytes = 64 << 10;
 constexpr std::int64_t kLargestSearchedBytes = std::int64_t{1} << 30;
-/// Smaller parts than make so many of a step cost more events than they are worth.
+/// Most parts of a step to search. The events of more, smaller parts cost more than they gain.
 constexpr std::int64_t kMostSearchedParts = 4096;
 
 std::int64_t power_of_two_from(std::int64_t bytes) {
@@ -32,7 +32,8 @@ Axis words_of(const std::string& knob) {
   return values_of(knob, find_knob(knob)->choices);
 }
 
-/// A bucket waits for all that feeds it, so a configuration divides either of the two.
+/// A bucket waits for all tasks that feed it, so a configuration sets either buckets or divided
+/// computations: each move that sets this knob resets the other.
 Axis excluding(Axis axis, const std::string& other, std::int64_t none_of_other,
                std::int64_t none_of_this) {
   for (Move& move : axis)
@@ -80,7 +81,7 @@ std::int64_t PartitionAxes::highest_part_bytes() const {
 Axis PartitionAxes::sizes_around(const std::string& knob, std::int64_t bytes) const {
   const std::int64_t high = highest_part_bytes();
   const std::int64_t low = std::min(least_part_bytes_, high);
-  // Above the largest collective all values are one.
+  // Above the largest collective, all values are equivalent.
   const std::int64_t from = std::min(power_of_two_from(bytes), high);
   std::vector<std::int64_t> sizes{from / 4, from / 2, from * 2, from * 4,
                                   high,     high / 4, high / 16};
@@ -92,7 +93,7 @@ Axis PartitionAxes::sizes_around(const std::string& knob, std::int64_t bytes) co
 
 Axis PartitionAxes::buckets() const {
   std::vector<std::int64_t> sizes{0};
-  // What joins at least two, up to all.
+  // Sizes from the least that joins two collectives, up to one that joins all.
   const std::int64_t high = power_of_two_from(all_bytes_);
   for (std::int64_t bytes = std::max(least_part_bytes_, power_of_two_from(2 * smallest_bytes_));
        bytes <= high; bytes *= 4)
@@ -147,7 +148,7 @@ std::vector<Move> PartitionAxes::starts() const {
 }
 
 void PartitionAxes::add_companions(bool fine, bool has_stages, bool is_late, Move& start) const {
-  // Parts of one stage run beside those of the next.
+  // Several channels let parts of one stage run beside those of the next.
   if (options_.comm_channels && (fine || has_stages))
     start.push_back({"comm_channels", fine ? 4 : 2});
   if (options_.order && (fine || is_late)) start.push_back({"order", "static"});
@@ -169,7 +170,7 @@ std::vector<Axis> PartitionAxes::of_region(const std::string& region,
   axes.push_back(words_of(path + "launch"));
   if (has_dimensions_ && config.bucket_bytes == 0)
     axes.push_back(values_of(path + "compute_parts", std::vector<int>{1, 2, 4, 8}));
-  // What the whole step does is no override.
+  // An override with the whole step's value changes nothing.
   const auto whole = knob_values(config);
   for (Axis& axis : axes) {
     std::erase_if(axis, [&](const Move& move) {

@@ -29,7 +29,7 @@ TEST(CommandLine, AVerbNeedsACommandOrMayNotHaveOne) {
   EXPECT_FALSE(no_command(Words{}, "best"));
 }
 
-/// What a shell makes of `words` after `printf '%s\n'`.
+/// Returns the words a shell parses from `words`, by `printf '[%s]'`.
 std::string through_shell(const std::string& words) {
   const std::string command = "printf '[%s]' " + words;
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);

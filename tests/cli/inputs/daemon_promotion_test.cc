@@ -38,7 +38,7 @@ const std::vector<DaemonPromotion> kAll = {
     promotion("none", topology(2, "tcp"), 0),
 };
 
-/// The index in kAll of what `choice` means on a host like the first's; −1: an error.
+/// Returns the index in kAll selected by `choice` on a host like the first's; −1 on an error.
 int chosen(const PromotionChoice& choice) {
   const auto found = choose(kAll, choice, topology(1, "local"));
   if (!found) return -1;

@@ -1,4 +1,4 @@
-// hocket simulate --profile.
+// Tests hocket simulate --profile.
 
 #include "cli/inputs/measured_job.h"
 

@@ -1,4 +1,4 @@
-// The terminal of `hocket top`, through a pseudo-terminal, and what it prints elsewhere.
+// Tests `hocket top` on a pseudo-terminal, and its output without a terminal.
 
 #include "cli/output/terminal.h"
 
@@ -44,7 +44,7 @@ class OnTerminal {
     pid_ = forkpty(&terminal_, nullptr, nullptr, &size);
     if (pid_ != 0) return;
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_DFL);
-    close_range(3, ~0u, 0);  // the daemon's, which would seem to live on
+    close_range(3, ~0u, 0);  // closes the daemon's sockets, which would otherwise stay open
     execv(argv[0], argv.data());
     _exit(127);
   }
@@ -59,7 +59,8 @@ class OnTerminal {
   }
   void type(char key) const { EXPECT_EQ(::write(terminal_, &key, 1), 1); }
 
-  /// Reads until `text` was shown, which is forgotten then; false at the end.
+  /// Reads until `text` was shown, and drops the output up to it. Returns false at the end of the
+  /// output.
   bool await(const std::string& text) {
     for (;;) {
       if (const auto at = shown.find(text); at != std::string::npos) {
@@ -70,7 +71,7 @@ class OnTerminal {
     }
   }
 
-  /// Reads to the end, and gives the exit status.
+  /// Reads to the end, and returns the exit status.
   int wait() {
     while (read_some()) {
     }
@@ -107,10 +108,11 @@ class OnTerminal {
 
 struct Printed {
   int status = 0;
-  std::string out;  ///< and what went to stderr
+  std::string out;  ///< stdout and stderr
 };
 
-/// `hocket ARGUMENTS` on a pipe. Not by fork() and more: this process has threads.
+/// Runs `hocket ARGUMENTS` on a pipe. Uses popen() instead of fork(), because this process has
+/// threads.
 Printed run(const std::string& arguments) {
   const std::string command = std::string(HOCKET_PROGRAM) + " " + arguments + " 2>&1";
   FILE* const pipe = popen(command.c_str(), "r");

@@ -36,7 +36,7 @@ class Explain : public ::testing::Test {
     return ask_hocket(arguments);
   }
 
-  /// Keeps a study whose trials are what `function` says.
+  /// Stores a study whose trials are computed by `function`.
   void keep(const std::string& name, int trials, const std::vector<std::string>& parameters,
             const FunctionRunner::Function& function, SearchMethod method = SearchMethod::model,
             const std::vector<std::string>& objectives = {"wall"}) const {
@@ -63,7 +63,7 @@ class Explain : public ::testing::Test {
     ASSERT_TRUE(record.finish(*result));
   }
 
-  /// A parabola in X; Y does not matter, and trials with a large X fail.
+  /// A parabola in X; Y has no effect, and trials with a large X fail.
   void keep_parabola(int trials = 14) const {
     keep("parabola", trials, {"X=int:1..40", "Y=choice:a,b"}, [](const Params& params) {
       const auto x = static_cast<double>(std::get<std::int64_t>(params.at("X")));
@@ -74,7 +74,7 @@ class Explain : public ::testing::Test {
     });
   }
 
-  /// The larger the window the better; the search simulates.
+  /// Larger windows are better; the search simulates.
   void keep_knobs(const std::string& name, SearchMethod method = SearchMethod::model,
                   const std::vector<std::string>& objectives = {"wall"}) const {
     const auto function = [&](const Params& params) {
@@ -122,7 +122,7 @@ TEST_F(Explain, AStudyAsJson) {
     EXPECT_EQ(trials[i].at("params"), stored[i].at("params"));
     EXPECT_EQ(trials[i].at("value"), stored[i].at("value"));
     EXPECT_EQ(trials[i].at("message"), stored[i].at("message"));
-    // The search, run again, asks for the same.
+    // The search asks for the same settings when it is run again.
     EXPECT_THAT(trials[i].at("reason").get<std::string>(), Not(HasSubstr("another setting")));
   }
 }
@@ -242,7 +242,7 @@ TEST_F(Explain, PlotsAreWrittenWhole) {
     EXPECT_EQ(xml_complaint(*document), "") << name;
     EXPECT_THAT(*document, HasSubstr("study parabola"));
   }
-  // Again, over what is there.
+  // Overwrites existing files.
   const auto again = ask({"plot", "parabola", "-o", target, "--json"});
   EXPECT_EQ(again.json().at("written").size(), 4U);
 }
@@ -307,7 +307,7 @@ TEST_F(Explain, EqualValuesShowNoEffect) {
   EXPECT_EQ(ask({"plot", "flat", "-o", folder_.file("flat")}).status, kDone);
 }
 
-/// Two hosts of four ranks, between which a flat all-reduce takes about as long as computing.
+/// Two hosts of four ranks; a flat all-reduce between them takes about as long as the computation.
 constexpr const char* kSlowNetwork =
     R"({"format":"hocket-step","version":1,"ranks":8,"ranks_per_host":4,"channel_split":0,
         "links":{"host":"800gbit,1us","network":"8gbit,20us"},
@@ -341,12 +341,12 @@ TEST_F(Explain, AStepAsJson) {
               row.at("iteration_ns").get<std::int64_t>() -
                   document.at("iteration_ns").get<std::int64_t>());
   }
-  // What was written is what was chosen, and is predicted as told.
+  // The written configuration is the chosen one, and its prediction matches.
   EXPECT_EQ(nlohmann::json::parse(read_file(better).value()), document.at("config"));
   const auto simulated = ask_as_it_is({"simulate", step, "--config", better, "--json"}).json();
   EXPECT_EQ(simulated.at("iteration_ns"), document.at("iteration_ns"));
   EXPECT_EQ(simulated.at("bound_ns"), document.at("bound_ns"));
-  // From there on nothing is left to change.
+  // Nothing is left to improve from there.
   const auto again = ask_as_it_is({"explain", step, "--json", "--config", better}).json();
   EXPECT_LE(again.at("iteration_ns"), document.at("iteration_ns"));
   EXPECT_EQ(again.at("baseline_ns"), document.at("iteration_ns"));

@@ -1,4 +1,4 @@
-// hocket fetch from a daemon; from a store see version_view_test.cc.
+// Tests hocket fetch from a daemon; for a store see version_view_test.cc.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

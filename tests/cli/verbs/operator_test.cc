@@ -1,4 +1,4 @@
-// The verbs that speak to a daemon, against one over loopback.
+// Tests the verbs that use a daemon, against one on loopback.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class OperatorTest : public ::testing::Test {
     return run(arguments);
   }
 
-  /// A job that presents itself; its key.
+  /// Registers a job and returns its key.
   std::string add_job(const std::string& id, const std::string& workload) const {
     Topology topology;
     topology.link = "tcp";
@@ -64,7 +64,7 @@ TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
   const auto pushed = ask({"push", key, "--set", "credit_bytes=8MiB", "--note", "as on b7"});
   EXPECT_EQ(pushed.status, 0) << pushed.err;
   EXPECT_THAT(pushed.out, HasSubstr("version 1 staged"));
-  // There is no job to try it, so it is released; a watcher sees that.
+  // No job can try it, so it is released; a watcher sees that.
   const auto watched = ask({"watch", "gpt2", "--count", "1"});
   EXPECT_EQ(watched.status, 0) << watched.err;
   EXPECT_THAT(watched.out, HasSubstr("version 1: "));
@@ -77,7 +77,7 @@ TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
   EXPECT_THAT(ask({"freeze", "gpt2"}).out, HasSubstr(", frozen"));
   EXPECT_THAT(ask({"freeze", "gpt2", "--off"}).out, Not(HasSubstr("frozen")));
 
-  // The second keeps what the first had set.
+  // The second push keeps the knob set by the first.
   ask({"push", "gpt2", "--set", "partition_bytes=1MiB"});
   const auto second = ask({"watch", "gpt2", "--count", "1", "--json"});
   const auto document = nlohmann::json::parse(second.out);

@@ -1,4 +1,4 @@
-// hocket profile, through a daemon on loopback and through a store.
+// Tests hocket profile, through a daemon on loopback and through a store.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST_F(ProfileVerb, WaitsForAProfileThatIsNewerAndSaysWhenThereIsNone) {
   const auto late = run({"gpt2", "--store", path_, "--wait", "0.001"});
   EXPECT_EQ(late.status, 1);
   EXPECT_THAT(late.err, HasSubstr("the request stands"));
-  // The job, which takes what is asked for.
+  // The job, which takes requests.
   std::thread job([&] {
     for (;;) {
       const auto taken = must(store->take_profile_request("job-1", "gpt2", 1'000'000'000'000));

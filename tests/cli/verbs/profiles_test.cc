@@ -1,4 +1,4 @@
-// The verbs on profiles, over a store with profiles of simulated jobs.
+// Tests the verbs on profiles, with a store of profiles from simulated jobs.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -28,8 +28,8 @@ constexpr const char* kStep =
                   {"parameter_bytes":16000000,"forward_ns":1000000,"backward_ns":2000000}],
         "collective":{"alpha_ns":40000,"beta_ns_per_byte":0.2,"latency_ns":100000}})";
 
-/// What a sweep of the knobs would have recorded of kStep: two measurements of each setting, with
-/// 1 % of noise.
+/// Returns a recorded sweep of kStep over the knobs: two measurements of each setting, with 1 %
+/// noise.
 std::string simulated_sweep() {
   const auto step = parse_step_description(kStep).value();
   std::mt19937_64 random(1);
@@ -97,7 +97,7 @@ TEST_F(Replay, PrintsEachTrialWithTheRecommendationAfterIt) {
       EXPECT_TRUE(trial.at("recommended").at("order").is_string());
       EXPECT_TRUE(trial.at("recommended").at("partition_bytes").is_number_integer());
     }
-    // The model may believe in a setting that nobody measured.
+    // The model may recommend a setting that was not measured.
     if (method != std::string_view("model")) {
       EXPECT_EQ(trials[0].at("recommended"), trials[0].at("params"));
     }
@@ -122,7 +122,8 @@ TEST_F(Replay, PrintsATable) {
 }
 
 TEST_F(Replay, StartsFromAnotherTable) {
-  // Lowest at a = 6, b = y; the donor has other columns' order, and one value that is not here.
+  // The minimum is at a = 6, b = y. The donor has another order of columns, and a value that is
+  // missing here.
   std::string text = "a,b,value\n", other = "b,a,value\n";
   for (int a = 1; a <= 9; ++a) {
     for (const char* b : {"x", "y", "z"}) {

@@ -1,4 +1,4 @@
-// hocket run: ranks as processes.
+// Tests hocket run: ranks as processes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(Run, AFailingRankEndsTheOthersAndGivesItsStatus) {
   const TemporaryFolder folder;
   Fifo fifo(folder.file("pids"));
   const Fifo ready(folder.file("ready"));
-  // Rank 1 fails once the others, and a child of one, stand; rank 2 ignores SIGTERM.
+  // Rank 1 fails once the others, and a child of one of them, have started; rank 2 ignores SIGTERM.
   Program program(folder, {"run", "--ranks", "3", "--", "sh", "-c", R"(
 case $RANK in
   0) exec 3>pids; sh -c 'echo $$ >&3; exec sleep 1000' & echo $$ >&3; wait;;

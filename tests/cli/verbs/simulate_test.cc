@@ -22,8 +22,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Communication (4.2 ms) hides behind computation (6 ms) only when the first layers go first.
-constexpr const char* kStep =
+// Communication (4.2 ms) hides behind computation (6 ms) only if the first layers have priority.
+constexpr const char* kSmallStep =
     R"({"format":"hocket-step","version":1,"name":"small",
         "layers":[{"name":"in","parameter_bytes":1000000,"forward_ns":500000,"backward_ns":1000000},
                   {"name":"mid \"x\"","parameter_bytes":4000000,"forward_ns":500000,
@@ -40,7 +40,7 @@ constexpr const char* kJittery =
 
 class Simulate : public ::testing::Test {
  protected:
-  /// `hocket simulate STEP ARGUMENTS…`
+  /// Runs `hocket simulate STEP ARGUMENTS…`.
   Answer simulate(const std::string& step, std::vector<std::string> arguments = {}) const {
     arguments.insert(arguments.begin(), {"simulate", step});
     return ask_hocket(arguments);
@@ -54,7 +54,7 @@ class Simulate : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  const std::string small_ = folder_.write("small.json", kStep);
+  const std::string small_ = folder_.write("small.json", kSmallStep);
 };
 
 TEST_F(Simulate, PrintsWhatItPredicts) {
@@ -86,7 +86,7 @@ TEST_F(Simulate, PrintsTheSameAsJson) {
 }
 
 TEST_F(Simulate, ReadsStandardInput) {
-  std::istringstream input(kStep);
+  std::istringstream input(kSmallStep);
   auto* const before = std::cin.rdbuf(input.rdbuf());
   const auto answer = simulate("-", {"--json"});
   std::cin.rdbuf(before);
@@ -186,7 +186,8 @@ TEST_F(Simulate, MeasuredCostsOfGroupsHoldOnTheRanksThatTheyWereMeasuredOn) {
     arguments.insert(arguments.end(), {"--json", "--set", "group_ranks=4"});
     return simulate(path, arguments).json().at("iteration_ns").get<std::int64_t>();
   };
-  // A quarter of the bytes goes between hosts at 2 ns, all of them inside at 0.01 ns.
+  // A quarter of the bytes is sent between hosts at 2 ns per byte, all of them within hosts at 0.01
+  // ns.
   const std::int64_t measured_ns = grouped_ns({});
   EXPECT_NEAR(static_cast<double>(measured_ns), 511'000, 1000);
   EXPECT_EQ(grouped_ns({"--ranks", "8", "--ranks-per-host", "4"}), measured_ns);
@@ -299,13 +300,13 @@ TEST_F(Simulate, SaysWhenAFileCannotBeWritten) {
   }
 }
 
-struct Misuse {
+struct SimulateMisuse {
   std::vector<std::string> arguments;
   std::string named;
 };
 
 TEST_F(Simulate, AnswersWrongArgumentsWithTwoAndTheirName) {
-  const std::vector<Misuse> misuses = {
+  const std::vector<SimulateMisuse> misuses = {
       {{"--set", "credit=1"}, "credit_bytes"},
       {{"--set", "streams=0"}, "from 1 to 64"},
       {{"--set", "streams"}, "--set"},
@@ -340,7 +341,7 @@ TEST_F(Simulate, AnswersWrongArgumentsWithTwoAndTheirName) {
 
 TEST_F(Simulate, AnswersAWrongDescriptionWithTwoItsFileAndItsField) {
   const auto refused = [&](const std::string& from, const std::string& to) {
-    std::string text = kStep;
+    std::string text = kSmallStep;
     text.replace(text.find(from), from.size(), to);
     const auto answer = simulate(folder_.write("bad.json", text));
     EXPECT_EQ(answer.status, kBadInput) << to;

@@ -21,7 +21,7 @@ Answer ask(const std::vector<std::string>& arguments) {
   return ask_hocket(arguments);
 }
 
-/// Two launches of a step of a compute task and a collective of two parts.
+/// Two launches of a step with a compute task and a collective of two parts.
 class TapeVerb : public ::testing::Test {
  protected:
   void SetUp() override {

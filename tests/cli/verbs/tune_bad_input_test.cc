@@ -1,4 +1,4 @@
-// What hocket answers to commands and arguments that cannot work.
+// Tests the error messages for invalid commands and arguments.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(TuneBadInput, AProgramThatIsNotThereEndsTheSweepAtOnce) {
   EXPECT_EQ(ended.status, 2);
   EXPECT_EQ(ended.out, "");
   EXPECT_THAT(ended.err, HasSubstr("hocket: cannot start no-such-program-here"));
-  // It does not stand in the way of studies that can be resumed.
+  // It does not block studies that can be resumed.
   const auto resumed = hocket_run(folder, {"tune", "--resume"});
   EXPECT_EQ(resumed.status, 2);
   EXPECT_THAT(resumed.err, HasSubstr("no unfinished study"));

@@ -1,4 +1,4 @@
-// hocket tune with several objectives, from start to end.
+// Tests hocket tune with several objectives, end to end.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A trade-off in X, fast and large or slow and small; X = 9 has no size.
+/// A trade-off in X between time and size; X = 9 has no size.
 constexpr const char* kTradeOff = "echo t=$((1000 - {X} * 10)); test $X = 9 || echo m=$((X * X))";
 
 std::vector<std::string> tune_front(std::vector<std::string> options) {
@@ -48,7 +48,7 @@ TEST(TuneFront, EveryVerbShowsTheFrontAndNothingIsPromoted) {
     EXPECT_EQ(trial.at("value"), 1000 - x * 10);
     EXPECT_EQ(trial.at("others"), nlohmann::json({x * x}));
   }
-  // Each setting trades one for the other.
+  // Each setting trades one objective for the other.
   EXPECT_EQ(document.at("front").size(), complete);
   EXPECT_THAT(ended.err, HasSubstr("trial 1/12  X=5  950 ± 0, 25"));
 
@@ -79,7 +79,7 @@ TEST(TuneFront, EveryVerbShowsTheFrontAndNothingIsPromoted) {
   }
 }
 
-/// Tells its process id in its sixth run and stays, unless the file "go" is there.
+/// Writes its process id in its sixth run and blocks, unless the file "go" exists.
 constexpr const char* kStay =
     "echo run >>runs; if [ $(wc -l <runs) = 6 ] && [ ! -e go ]; then exec 3>pids; echo $$ >&3; "
     "exec sleep 1000; fi; ";

@@ -1,4 +1,4 @@
-// A sweep that is stopped on its way, and goes on.
+// Tests sweeps that are interrupted and resumed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Counts its runs in a file; the third one tells its process ids, its own and a child's in another
-/// session, and stays. As long as the file "go" is there, none stays.
+/// Counts its runs in a file. The third run writes its process id and that of a child in another
+/// session, and blocks, unless the file "go" exists.
 constexpr const char* kScript = R"(
 echo run >>runs
 if [ $(wc -l <runs) = 3 ] && [ ! -e go ]; then
@@ -53,7 +53,7 @@ class TuneInterrupted : public ::testing::Test {
     return hocket_run(folder_, {"trials", "long", "--json"}).json().at("trials");
   }
 
-  /// What a sweep with the same options does that nobody stops.
+  /// Returns the result of an uninterrupted sweep with the same options.
   static nlohmann::json undisturbed() {
     const TemporaryFolder folder;
     folder.write("go", "");
@@ -106,7 +106,7 @@ TEST_F(TuneInterrupted, SigtermDoesTheSame) {
 
 TEST_F(TuneInterrupted, SigkillLosesNoFinishedTrial) {
   EXPECT_EQ(stop(SIGKILL).status, 128 + SIGKILL);
-  // It could not say so itself.
+  // The killed process could not store this state.
   EXPECT_EQ(hocket_run(folder_, {"studies", "--json"}).json().at("studies")[0].at("state"),
             "interrupted");
   auto kept = trials();

@@ -1,4 +1,4 @@
-// The store in states that nobody wants.
+// Tests faulty states of the store.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ const std::vector<std::string> kTune = {"tune",      "--param", "X=int:1..9", "-
 
 class TuneStore : public ::testing::Test {
  protected:
-  /// That tuning and reading both end with 2, with one line that holds `message`.
+  /// Expects that tuning and reading both exit with 2 and print one line that contains `message`.
   void expect_refused(const std::string& message) {
     for (const auto& arguments : {kTune, {"studies"}, {"best"}, {"fetch", "--workload", "x"}}) {
       SCOPED_TRACE(arguments[0]);
@@ -72,7 +72,7 @@ TEST_F(TuneStore, LockedByAnotherProcess) {
   const auto locked = hocket_run(folder_, kTune);
   EXPECT_EQ(locked.status, 2);
   EXPECT_THAT(locked.err, HasSubstr("lock"));
-  // Who only reads need not wait.
+  // Reading does not wait for the lock.
   EXPECT_EQ(hocket_run(folder_, {"studies"}).status, 0);
   ASSERT_TRUE(holder->execute_script("ROLLBACK"));
   EXPECT_EQ(hocket_run(folder_, kTune).status, 3);
@@ -114,7 +114,7 @@ TEST_F(TuneStore, ItsFolderCannotBeMade) {
 }
 
 TEST_F(TuneStore, AFullDiskEndsTheSweepAndLosesNothing) {
-  // A limit on the size of files stands for the disk's.
+  // A limit on file sizes simulates a full disk.
   const std::string script = std::string("trap '' XFSZ; ulimit -f 600; exec ") + HOCKET_PROGRAM +
                              " tune --study full --param X=int:1..999 --trials 150 "
                              "--all-trials --confirm 0 "

@@ -1,5 +1,5 @@
-// hocket tune from start to end, over commands that are not ours, and what the other verbs say of
-// it afterwards.
+// Tests hocket tune end to end, with arbitrary commands, and the output of the other verbs
+// afterwards.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Its "time" is a function of its parameter, lowest at X = 20.
+/// A command whose "time" is a function of its parameter, with the minimum at X = 20.
 constexpr const char* kParabola = "echo t=$(( ({X}-20)*(X-20) + 100 ))";
 
 std::vector<std::string> tune(const std::string& script, std::vector<std::string> options = {}) {
@@ -171,7 +171,7 @@ TEST(Tune, SearchesKnobsThatAreNamed) {
   EXPECT_THAT(refused.err, testing::HasSubstr("the nearest is launch"));
 }
 
-/// A job that reports through the file that HOCKET_REPORT names, over an emulated link.
+/// A job over an emulated link that writes its report to HOCKET_REPORT.
 constexpr const char* kReportingJob = R"(
 case $X in 1) n=1000000;; *) n=2000000;; esac
 it="{\"wall_ns\":$n,\"compute_ns\":1,\"communication_ns\":1,\"exposed_ns\":0}"
@@ -199,7 +199,7 @@ TEST(Tune, TakesTopologyAndWorkloadFromTheReportAndSaysThatALinkIsEmulated) {
   EXPECT_THAT(hocket_run(folder, {"studies"}).out, HasSubstr("emulated link"));
   EXPECT_EQ(hocket_run(folder, {"best", "--json"}).json().at("emulated_link"), true);
 
-  // Another host's hardware: only its fingerprint chooses it, and the line says so.
+  // Another host's hardware: only the fingerprint selects it, and the printed command contains it.
   const auto start = ended.out.find("hocket fetch ");
   ASSERT_NE(start, std::string::npos);
   EXPECT_THAT(ended.out.substr(start), HasSubstr("--topology "));
@@ -260,7 +260,8 @@ TEST(Tune, ATrialOverALimitHasFailedAndTheSearchGoesOn) {
   EXPECT_THAT(hocket_run(folder, {"best"}).out, HasSubstr("\nlimited to regex:m=([0-9]+)<=20, "));
 }
 
-/// Its iterations take 1 to 5 with X = 1; with X = 2 they take 6 to 10, and a last one 11.
+/// A command whose iterations take 1 to 5 with X = 1; with X = 2 they take 6 to 10, and a last one
+/// 11.
 constexpr const char* kSlowOrFast =
     "if [ $X = 1 ]; then for t in 1 2 3 4 5; do echo t=$t; done; exit; fi; "
     "for t in 6 7 8 9 10; do echo t=$t; done; ";

@@ -1,4 +1,4 @@
-// hocket tune that starts from an earlier study.
+// Tests hocket tune with transfer from an earlier study.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// Reports an iteration of (X − CENTRE)² + 100 microseconds on RANKS ranks. With STOP set, the
-/// third run tells its process id and stays, as long as there is no file "go".
+/// third run writes its process id and blocks, unless the file "go" exists.
 constexpr const char* kJob = R"(
 if [ -n "$STOP" ]; then
   echo run >>runs
@@ -97,7 +97,7 @@ TEST_F(TuneTransfer, AResumedStudyKeepsWhatItStartedFromWhateverTheStoreHoldsByT
   ASSERT_EQ(program.wait().status, 130);
   fifo.wait_for_end();
   folder_.write("go", "");
-  // Nearer than what the study began with, and good elsewhere.
+  // Nearer than the study's donor, with its minimum elsewhere.
   ASSERT_EQ(tune("4", {"--trials", "8", "--study", "nearer"}, "40").status, 3);
   const auto resumed =
       hocket_run(folder_, {"tune", "--resume", "--study", "own", "--json"}, stopping);

@@ -98,7 +98,7 @@ TEST(FrontView, AResultWithAFrontSurvivesItsJsonForm) {
   }
 }
 
-/// Two complete trials and one that failed when one objective had been measured.
+/// Returns two complete trials, and one that failed after one objective was measured.
 std::vector<TrialRow> some_rows() {
   std::vector<TrialRow> rows(3);
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -129,7 +129,7 @@ class RandomDrawing {
   std::mt19937_64 random_;
 };
 
-/// One character for each column.
+/// Returns one character per column.
 std::string in_columns(const std::string& line) {
   std::string columns;
   for (std::size_t at = 0; at < line.size();) {
@@ -146,7 +146,7 @@ TEST(LaneDrawing, ACellIsBlankIffNoRecordOverlapsIt) {
     SCOPED_TRACE(seed);
     RandomDrawing random(seed);
     const auto lines = random.drawn.lines(random.begin_ns, random.end_ns, random.columns, true);
-    std::map<std::string, std::string> drawn;  // by lane, its lines laid over one another
+    std::map<std::string, std::string> drawn;  // by lane, with its lines overlaid
     std::size_t cells = 0;
     for (const std::string& line : lines) {
       EXPECT_EQ(columns_of(line), static_cast<std::size_t>(random.columns)) << line;
@@ -202,7 +202,7 @@ TEST(LaneDrawing, TheAxisHasRoundTimesInOrder) {
       EXPECT_EQ(lines.back().size(), static_cast<std::size_t>(columns));
     }
   }
-  // A year in nanoseconds, and the longest time there is.
+  // A year in nanoseconds, and the maximum time.
   constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max();
   EXPECT_THAT(Drawn().lines(0, kLongest, 100).back(), HasSubstr("|0 ns"));
   Drawn drawn;

@@ -96,7 +96,8 @@ TEST(TopView, AsManyAsFitExactlyAreAllShown) {
   EXPECT_EQ(top_lines(shown, {80, 4})[2], "and 2 more");
 }
 
-/// Over random jobs and sizes: nothing is too wide or too high, and each job is counted.
+/// Random jobs and sizes: no line is too wide, there are not too many lines, and each job is
+/// counted.
 TEST(TopView, FitsAnyTerminal) {
   const char* const kPieces[] = {"gpt2-", "größe", "訓練", "🚂", "e\xcc\x81", "x", " "};
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {

@@ -21,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// A store with a study that has promoted a version, and what the verbs say of it.
+/// A store with a study that has promoted a version, and the output of the verbs for it.
 class VersionView : public ::testing::Test {
  protected:
   VersionView() {

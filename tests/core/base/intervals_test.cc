@@ -18,7 +18,7 @@ std::vector<Interval> random_intervals(std::mt19937_64& random) {
   return intervals;
 }
 
-/// One flag a nanosecond: slow and obviously right.
+/// Returns one flag per nanosecond: a slow but simple reference.
 std::vector<bool> covered(const std::vector<Interval>& intervals) {
   std::vector<bool> flags(kEnd);
   for (const auto& i : intervals) {

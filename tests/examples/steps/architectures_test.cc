@@ -31,7 +31,7 @@ TEST(ExampleSteps, FilesAreAsGenerated) {
   for (const auto& [file, step] : example_steps()) {
     const auto text = read_file(kFolder + file);
     ASSERT_TRUE(text) << text.error().message;
-    // EXPECT_TRUE, since the difference of two such texts says little.
+    // EXPECT_TRUE, since the difference of two such texts is not readable.
     EXPECT_TRUE(*text == example_text(step)) << file << ": run generate_steps examples/steps";
   }
 }
@@ -57,7 +57,7 @@ TEST(ExampleSteps, ParametersAddUpToThePublishedCounts) {
                                                       {"gpt2-124m.json", 124'439'808}};
   for (const auto& [file, count] : published)
     EXPECT_EQ(parameters_of(example(file)), count) << file;
-  // Its profile is rounded to 10 kB a layer.
+  // The profile is rounded to 10 kB per layer.
   EXPECT_NEAR(static_cast<double>(parameters_of(example("vgg16.json"))), 138'357'544, 16 * 1250);
 }
 
@@ -75,12 +75,12 @@ TEST(ExampleSteps, Vgg16IsThePublishedProfile) {
 }
 
 TEST(ExampleSteps, DerivedTimesFollowTheSourcesArithmetic) {
-  // fc of ResNet50: 2 · 2048 · 1000 operations an image, 64 images, at 16.92 TFLOP/s.
+  // fc of ResNet50: 2 · 2048 · 1000 operations per image, 64 images, at 16.92 TFLOP/s.
   const StepLayer fc = example("resnet50.json").layers.back();
   const double forward_ns = 2.0 * 2048 * 1000 * 64 / 16.92e3;
   EXPECT_NEAR(static_cast<double>(fc.forward_ns), forward_ns, 0.001 * forward_ns);
   EXPECT_NEAR(static_cast<double>(fc.backward_ns), 1.874 * forward_ns, 0.002 * forward_ns);
-  // All of its operations: 4.09 billion multiply-adds an image.
+  // All operations: 4.09 billion multiply-adds per image.
   double all_ns = 0;
   for (const StepLayer& layer : example("resnet50.json").layers)
     all_ns += static_cast<double>(layer.forward_ns);

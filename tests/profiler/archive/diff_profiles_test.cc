@@ -24,7 +24,7 @@ std::vector<ProfileIteration> iterations(double mean_ns, double sigma_ns, std::u
   for (std::int64_t step = 0; step < count; ++step) {
     const auto ns = static_cast<std::int64_t>(normal(random));
     all.push_back({.rank = 0, .step = step, .wall_ns = ns, .compute_ns = 500'000});
-    // Another rank's do not count.
+    // Iterations of other ranks do not count.
     all.push_back({.rank = 1, .step = step, .wall_ns = 7});
   }
   return all;
@@ -44,7 +44,7 @@ TEST(DiffIterations, ADifferenceIsBeyondTheNoiseOrWithinIt) {
     EXPECT_NEAR(slower[0].after_ns - slower[0].before_ns, 5e4, 2e4);
     const auto faster = diff_iterations(iterations(1.05e6, 1e4, seed + 1'000'000), before);
     EXPECT_NEAR(faster[0].p, slower[0].p, 1e-12);
-    // Equal ones are no difference.
+    // Equal values are no difference.
     EXPECT_EQ(same[1].name, "compute_ns");
     EXPECT_FALSE(same[1].is_beyond_noise());
   }
@@ -58,7 +58,7 @@ TEST(DiffIterations, WithoutIterationsThereIsNothingToSay) {
   EXPECT_FALSE(single[0].is_beyond_noise()) << "one value each shows nothing";
 }
 
-/// Two iterations of 100 ns with a task "a" in each, and what else is asked for.
+/// Returns a trace of two iterations of 100 ns with a task "a" of `a_ns` in each.
 RankTrace trace_of(std::int64_t a_ns) {
   RankTrace trace;
   trace.names = {"a", "b"};
@@ -74,7 +74,7 @@ RankTrace trace_of(std::int64_t a_ns) {
 
 TEST(DiffTasks, TakesMediansInsideWindowsLargestChangeFirst) {
   RankTrace before = trace_of(10), after = trace_of(14);
-  after.records[2].end_ns = 5000;  // outside of any window
+  after.records[2].end_ns = 5000;  // outside all windows
   for (const std::int64_t begin_ns : {1020, 1030, 1120, 1130}) {
     TraceRecord record;
     record.kind = TraceKind::communication;

@@ -47,7 +47,7 @@ TEST(ExportProfile, WritesAFileOrNothing) {
     must(export_profile_to(loaded, format, path));
     EXPECT_TRUE(read_bytes(path) == expected.str());
     EXPECT_FALSE(std::filesystem::exists(path + ".part"));
-    // A full disk.
+    // Simulates a full disk.
     EXPECT_THAT(message_of(export_profile_to(loaded, format, "/dev/full")),
                 HasSubstr("/dev/full: No space left"));
     EXPECT_THAT(message_of(export_profile_to(loaded, format, job.folder.file("none/out"))),
@@ -61,7 +61,7 @@ TEST(WriteWholeFile, LeavesWhatIsThereUntilItIsWhole) {
   TemporaryFolder folder;
   const std::string path = folder.file("out");
   must(write_whole_file(path, "old"));
-  // Where the new one would be made there is something else.
+  // A folder has the name of the temporary file.
   std::filesystem::create_directory(path + ".part");
   write_bytes(path + ".part/x", "x");
   EXPECT_FALSE(write_whole_file(path, "new"));

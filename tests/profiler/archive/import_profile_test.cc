@@ -21,7 +21,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// A store, and files to import.
+/// A store and files to import.
 class ImportProfile : public ::testing::Test {
  protected:
   std::string chrome_file(const std::string& name, const std::vector<RankTrace>& traces) {

@@ -54,7 +54,7 @@ TEST(LoadProfile, AnIterationIsTheSameTimeOnAllClocks) {
   const auto& starts = loaded.traces[0].step_starts;
   EXPECT_EQ(loaded.windows[0].begin_ns, starts[3].begin_ns);
   EXPECT_EQ(loaded.windows[0].end_ns, starts[4].begin_ns);
-  // As far as the fit goes; the ranks of this job do the same at the same time.
+  // Equal within the fit's accuracy, since this job's ranks do the same at the same time.
   EXPECT_NEAR(double(loaded.windows[1].begin_ns), double(starts[3].begin_ns + kOffset), 2);
   EXPECT_NEAR(double(loaded.windows[1].end_ns), double(starts[4].begin_ns + kOffset), 2);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -78,7 +78,7 @@ TEST(LoadProfile, AClockThatIsNotComparedShowsItsOwnIteration) {
 TEST(LoadProfile, AnUnknownIterationNamesThoseThereAre) {
   ProfiledJob job;
   const auto row = job.add();
-  // The last one has no end.
+  // The last iteration has no end.
   EXPECT_THAT(message_of(load_profile(row, {.step = 7})),
               AllOf(HasSubstr("no iteration 7"), HasSubstr("0 to 6")));
 }
@@ -127,7 +127,7 @@ TEST(LoadProfile, ForeignFilesAreNotes) {
   auto row = job.add();
   write_bytes(row.ranks[1].trace_path, "no trace");
   EXPECT_THAT(must(load_profile(row)).notes, ElementsAre(HasSubstr("rank 1 is left out")));
-  row.ranks[1].trace_path = job.path;  // the store is a database, too
+  row.ranks[1].trace_path = job.path;  // the store is an SQLite database, too
   EXPECT_THAT(must(load_profile(row)).notes, ElementsAre(HasSubstr("rank 1 is left out")));
   row.structure = {{"format", "hocket-structure"}, {"version", 99}};
   EXPECT_FALSE(must(load_profile(row)).structure);

@@ -38,7 +38,7 @@ TEST(Extrapolation, IsBeyondTwiceTheMeasuredPartsAndBelowHalfOfThem) {
     config.partition_bytes = partition_bytes;
     return extrapolation(calibration, config).has_value();
   };
-  EXPECT_FALSE(is_one(1 << 30));  // nothing was measured at all
+  EXPECT_FALSE(is_one(1 << 30));  // nothing was measured
   calibration.least_part_bytes = 512 << 10;
   calibration.most_part_bytes = 1 << 20;
   EXPECT_FALSE(is_one(1 << 20));
@@ -47,7 +47,7 @@ TEST(Extrapolation, IsBeyondTwiceTheMeasuredPartsAndBelowHalfOfThem) {
   EXPECT_FALSE(is_one(256 << 10));
   EXPECT_TRUE(is_one((256 << 10) - 64));
   calibration.most_part_bytes = 2 << 20;
-  EXPECT_FALSE(is_one(1 << 30));  // no tensor is larger than twice that
+  EXPECT_FALSE(is_one(1 << 30));  // no tensor exceeds twice the largest measured part
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Profiles of simulated jobs, for tests of what reads profiles.
+// Creates profiles of simulated jobs, for tests of code that reads profiles. One thread.
 
 #include <cmath>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace hocket {
 
-/// Two ranks on one host.
+/// A step of two ranks on one host.
 inline StepDescription small_step() {
   StepDescription step;
   step.layers = {{"in", 2'500'000, 1'000'000, 2'000'000}, {"out", 8 << 20, 1'500'000, 3'000'000}};
@@ -35,13 +35,13 @@ inline SimulationOptions small_options(std::int64_t iterations = 8) {
   return options;
 }
 
-/// A folder with a store, and profiles in it.
+/// A folder with a store and profiles.
 struct ProfiledJob {
   TemporaryFolder folder;
   std::string path = folder.file("store.db");
   std::unique_ptr<Store> store = must(open_store(path));
 
-  /// What all ranks do; rank r's clock is ahead by r times `offset_ns`.
+  /// Returns the traces of all ranks; rank r's clock is ahead by r times `offset_ns`.
   static std::vector<SimulatedTrace> traces(const StepDescription& step = small_step(),
                                             const SimulationOptions& options = small_options(),
                                             std::int64_t offset_ns = 0) {

@@ -28,7 +28,7 @@ StepDescription step_of_two_ranks() {
   return step;
 }
 
-/// A simulated job of two ranks, each profiled.
+/// A simulated job of two profiled ranks.
 class SaveProfile : public testing::Test {
  protected:
   ProfileResult profile_rank(std::int64_t rank) {
@@ -49,7 +49,7 @@ class SaveProfile : public testing::Test {
     return session.take().value();
   }
 
-  /// Of both ranks, which share a clock.
+  /// Returns a profile of both ranks, which share a clock.
   ProfileToSave profile() {
     ProfileToSave to_save{.folder = must(create_profile_folder(*store_, path_, "job")),
                           .ranks = {},
@@ -110,7 +110,7 @@ TEST_F(SaveProfile, ItsSumsHold) {
   for (const ProfileMetric& metric : must(store_->profile_metrics(row.id))) {
     if (!metric.rank || *metric.rank == 0) first[metric.name] = metric.value;
   }
-  // Every step of this job is the same, so medians add up like the steps do.
+  // All steps of this job are equal, so medians add up as steps do.
   EXPECT_EQ(first["compute_ns"] + first["exposed_ns"] + first["other_ns"] + first["idle_ns"],
             first["iteration_ns"]);
   EXPECT_EQ(first["iterations"], kIterations);
@@ -134,7 +134,7 @@ TEST_F(SaveProfile, ARankWithoutATraceIsARowThatSaysWhy) {
 
 TEST_F(SaveProfile, ATraceThatCannotBeWrittenLeavesTheRest) {
   ProfileToSave to_save = profile();
-  // Somebody else's file is where the trace goes.
+  // A folder of another program occupies the trace's path.
   std::filesystem::create_directory(trace_file_path(to_save.folder.path, 1));
   const std::string folder = to_save.folder.path;
   const auto row = must(save_profile(*store_, path_, std::move(to_save)));

@@ -41,7 +41,7 @@ class StoreLinkTest : public ::testing::Test {
     return warnings_;
   }
 
-  /// Waits as long as it takes; the limit of the test ends it.
+  /// Waits without a limit; the test's own limit ends it.
   static DaemonMessage next_message(DaemonLink& link) {
     for (;;) {
       if (auto message = link.take()) return *message;
@@ -87,7 +87,8 @@ TEST_F(StoreLinkTest, AStoreThatCannotBeUsedCostsOneWarningAndIsTriedAgain) {
   wait_until([&] { return opened_ >= 5; });
   ASSERT_EQ(warnings().size(), 1u);
   EXPECT_THAT(warnings()[0], HasSubstr("requests for profiles are not seen"));
-  // In one step: the link may be about to look for a journal beside what it opened.
+  // Renamed in one operation: the link may be about to look for a journal beside the file it
+  // opened.
   (void)must(open_store(path_ + ".new"));
   std::filesystem::rename(path_ + ".new", path_);
   const auto store = must(open_store(path_));

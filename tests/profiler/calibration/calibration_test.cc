@@ -72,8 +72,8 @@ TEST(Calibration, CountsPartsThatSharedTheLinkForTheirShare) {
   EXPECT_EQ(calibration->most_part_bytes, 1 << 18);
 }
 
-/// Two compute tasks of a millisecond: a part runs beside the first in every second step, and
-/// beside the second always.
+/// Simulates two compute tasks of a millisecond. A part runs beside the first in every second step,
+/// and always beside the second.
 SimulatedTrace now_and_then(double slowdown, double sigma, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;

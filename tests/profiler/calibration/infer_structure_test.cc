@@ -25,7 +25,7 @@ StepDescription random_layers(std::uint64_t seed) {
   return step;
 }
 
-/// As another profiler would have it: nothing is known of tasks.
+/// Returns a trace as another profiler would record it, without tasks.
 RankTrace foreign_trace(const StepDescription& step, const SimulationOptions& options) {
   RankTrace trace = simulated_trace(step, options).trace;
   for (TraceRecord& record : trace.records) record.task = kNoTask;
@@ -74,7 +74,8 @@ TEST(InferStructure, FindsBetweenWhichTasksACollectiveStands) {
     for (const StructureTask& task : structure->tasks) {
       for (const Access& access : task.accesses) {
         if (task.collective || access.data != moved) continue;
-        // Who waits for it is the first that began afterwards, here always in a forward pass.
+        // The task that waits for it is the first that began afterwards, here always in a forward
+        // pass.
         if (access.mode == AccessMode::read) {
           EXPECT_THAT(task.name, HasSubstr("forward"));
         } else {

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A step of `layers` layers with an activation that chains them, and sizes that differ.
+/// Returns a random step of several layers of different sizes, chained by an activation.
 StepDescription random_step(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
@@ -27,7 +27,7 @@ StepDescription random_step(std::uint64_t seed) {
   return step;
 }
 
-/// The steps that a profile sees when `step` is simulated.
+/// Simulates `step` and returns its profiled steps.
 std::vector<ProfiledStep> simulated_steps(const StepDescription& step, std::int64_t iterations,
                                           std::int64_t partition_bytes = 1 << 18) {
   StepProfile profile;
@@ -41,7 +41,7 @@ std::vector<ProfiledStep> simulated_steps(const StepDescription& step, std::int6
   return profile.steps(1);
 }
 
-/// The same step with nothing beside communication: every task updates one item more.
+/// Returns the step with nothing beside communication: every task updates one additional item.
 StepDescription serial(const StepDescription& description) {
   StepDescription step = expand(description);
   step.layers.clear();
@@ -51,7 +51,7 @@ StepDescription serial(const StepDescription& description) {
   return step;
 }
 
-/// Profiled tasks without that item, as the job that runs them serially submits them.
+/// Returns profiled tasks without that item, as a job that runs them serially submits them.
 std::vector<ProfiledStep> serial_steps(const StepDescription& description) {
   const auto serial_data = static_cast<std::size_t>(expand(description).data.size());
   auto steps = simulated_steps(serial(description), 4);
@@ -141,7 +141,7 @@ TEST(StepProfile, FindsTheSlowdownWhenSomeStepsAreSerial) {
   }
 }
 
-/// A step of its own making: two compute tasks and a collective, `scale` times slower.
+/// Returns a hand-written step, two compute tasks and a collective, `scale` times slower.
 ProfiledStep handmade(double scale = 1) {
   const auto ns = [scale](double value) { return static_cast<std::int64_t>(scale * value); };
   ProfiledStep step;
@@ -263,7 +263,7 @@ TEST(StepProfile, FindsWhatAPartCostsInEachGroup) {
     expect_near(*described.collective_inside, *step.collective_inside);
     expect_near(*described.collective_between, *step.collective_between);
 
-    // Steps without groups tell nothing of them, and those with groups nothing of the world.
+    // Steps without groups give no group costs, and grouped steps give no cost for the world group.
     EXPECT_EQ(with_group_costs(unknown, simulated_steps(step, 3)), unknown);
     const auto alone = describe_step(std::span(steps).first(1));
     ASSERT_TRUE(alone) << alone.error().message;
@@ -279,7 +279,7 @@ TEST(StepProfile, FindsWhatDividingAComputationAdds) {
     std::vector<std::int64_t> expected_ns;
     for (StepTask& task : step.tasks) {
       if (task.collective) continue;
-      // Chained by a piece of data that none of them divides.
+      // Chained by data that none of them divides.
       for (const Access& access : task.accesses) {
         if (access.mode != AccessMode::write) continue;
         expected_ns.push_back(static_cast<std::int64_t>(random() % 10'000));

@@ -86,7 +86,7 @@ TEST(StepStructure, AFieldThatIsWrongIsNamed) {
       {"/tasks/1/accesses/0", "read", "tasks[1].accesses[0]"},
       {"/tasks/1/accesses/0", json::array({"read"}), "tasks[1].accesses[0]"},
       {"/tasks/1/accesses/0", json::array({"look", 0}), "tasks[1].accesses[0]"},
-      // Data are numbered in the order in which they come.
+      // Data are numbered in the order of their first access.
       {"/tasks/1/accesses/0", json::array({"read", 2}), "tasks[1].accesses[0][1]"},
       {"/tasks/1/accesses/0", json::array({"read", -1}), "tasks[1].accesses[0][1]"},
   };

@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using Rounds = std::vector<std::vector<ClockRound>>;
 
-/// The machine's clock, with an offset and a drift.
+/// A copy of the system's clock with an offset and a drift.
 class SkewedClock final : public Clock {
  public:
   SkewedClock(std::int64_t offset_ns, double drift) : offset_ns_(offset_ns), drift_(drift) {}
@@ -24,7 +24,7 @@ class SkewedClock final : public Clock {
   }
   void sleep_until_ns(std::int64_t) const override {}
 
-  /// What an ideal clock without offset shows when this one shows `time_ns`.
+  /// Returns the time on an ideal clock when this one shows `time_ns`.
   double true_ns(double time_ns) const {
     return (time_ns - static_cast<double>(offset_ns_)) / (1 + drift_);
   }
@@ -73,7 +73,7 @@ TEST(ClockExchange, FindsSkewedClocksOfRealRanks) {
   }
 }
 
-/// Counts up by its step from a first time.
+/// A clock that advances by a fixed step per reading.
 class CountingClock final : public Clock {
  public:
   CountingClock(std::int64_t first_ns, std::int64_t step_ns)
@@ -133,7 +133,7 @@ TEST(ClockExchange, FailuresArePassedOn) {
   });
 }
 
-/// Adds a little to every sum.
+/// A collective that adds a small error to every sum.
 class InexactCollective final : public Collective {
  public:
   explicit InexactCollective(float error) : error_(error) {}

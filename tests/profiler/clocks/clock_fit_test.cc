@@ -17,7 +17,7 @@ using testing::HasSubstr;
 constexpr std::uint64_t kSeeds = 200;
 constexpr double kRoundingNs = 3;
 
-/// Three ranks, by their seed; the second and the last are looked at.
+/// Number of ranks; the tests check the second and the last.
 constexpr std::size_t kRanks = 3;
 
 TEST(ClockFit, AnExchangeBoundsTheErrorInAllOfTheTrace) {
@@ -261,7 +261,7 @@ TEST(ClockFit, RealtimeClocksRelateHosts) {
     std::vector<std::int64_t> ntp_ns{0};
     for (std::size_t rank = 0; rank < kRanks; ++rank) {
       ntp_ns.push_back(std::llround(clocks.uniform(-4e5, 4e5)));
-      // Each is read when the one before has long been.
+      // Each clock is read long after the one before.
       const double begin_ns = 20e9 * static_cast<double>(rank);
       for (const double true_ns : {begin_ns, begin_ns + 4e9, begin_ns + 9e9}) {
         const auto reading_ns = std::llround(clocks.uniform(0, 1e3));

@@ -14,7 +14,7 @@ struct Bounded {
   double offset = 0, drift = 0;
 };
 
-/// Bounds that a line is within.
+/// Returns random bounds that a line satisfies.
 Bounded random_bounds(std::mt19937_64& random) {
   const auto uniform = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
@@ -65,7 +65,8 @@ TEST(OffsetBounds, AgreeWithTryingManyDrifts) {
       ASSERT_GE(left.low, at_5e8.low - 1e-3);
       ASSERT_LE(left.high, at_5e8.high + 1e-3);
     }
-    // Nothing is left beyond, and nothing further out than what some drift reaches.
+    // No offsets are left for drifts beyond the range, and the offsets at 5e8 extend no further
+    // than some drift reaches.
     for (const double out : {drifts->low - 1e-6, drifts->high + 1e-6}) {
       if (out <= kLimits.low || out >= kLimits.high) continue;
       EXPECT_LT(truth.bounds.offsets(out).width(), 0) << out;

@@ -47,7 +47,7 @@ TEST(BufferPool, HandsFullBuffersOverInTheirOrderAndTakesThemBackClean) {
   EXPECT_EQ(a->records.data(), second.data());
   EXPECT_EQ(a->records.size(), 16u);
   EXPECT_EQ(b->records.data(), first.data());
-  // What is being read is nobody else's.
+  // A buffer that is being read is not given out.
   EXPECT_TRUE(pool.request().empty());
   pool.give_back(*a);
   const auto again = pool.request();
@@ -96,15 +96,15 @@ TEST(BufferPool, LeavesTheMemoryToCuptiWhenItEndsFirst) {
     BufferPool pool({.buffers = 2, .buffer_bytes = 1024});
     held = pool.request();
   }
-  // The address sanitizer sees it when the memory is gone.
+  // The address sanitizer reports an error if the memory is freed.
   std::memset(held.data(), 7, held.size());
   EXPECT_EQ(held.back(), 7);
-  // Left behind on purpose: this is the first buffer, so the pool's memory begins here.
+  // The pool leaks this memory by design; it begins at the first buffer.
   std::free(held.data());
 }
 
-/// Several threads are CUPTI: each fills buffers with its own number and counts them, while another
-/// reads. Nothing is lost, mixed up, or given to two at once.
+/// Several threads act as CUPTI: each fills buffers with its own number and counts them, while
+/// another thread reads. No buffer is lost, mixed up, or given to two threads at once.
 TEST(BufferPool, LosesNothingUnderSeveralThreads) {
   constexpr unsigned seed = 20;
   SCOPED_TRACE("seed " + std::to_string(seed));

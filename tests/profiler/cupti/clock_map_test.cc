@@ -27,7 +27,7 @@ TEST(ClockMap, KeepsDistancesAroundItsOnlyReading) {
   EXPECT_EQ(map.to_clock_ns(kRealtimeNs - 7), 993);
 }
 
-/// A realtime clock whose rate changes within what NTP may do, read with jitter.
+/// The realtime clock's rate changes within NTP's limits; readings have jitter.
 TEST(ClockMap, FollowsARateThatIsCorrected) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -70,14 +70,14 @@ TEST(ClockMap, LeavesOutReadingsThatAreNotLater) {
   map.add({kRealtimeNs, 1000, 0});
   map.add({kRealtimeNs + 500, 1000, 0});
   map.add({kRealtimeNs + 500, 900, 0});
-  // Read at about the same time, one may seem later by one clock and sooner by the other.
+  // Two readings at about the same time may be in opposite order by the two clocks.
   map.add({kRealtimeNs - 100, 1300, 400});
   EXPECT_EQ(map.samples(), (std::vector<ClockSample>{{1000, kRealtimeNs}}));
   EXPECT_EQ(map.jumps(), 0);
 }
 
-/// The clock is set while the job runs: whatever the map answers is true, and what lies far from
-/// the jump it answers.
+/// The clock is set while the job runs. Every answer of the map is right, and it answers for times
+/// far from the jump.
 TEST(ClockMap, NeverGuessesAroundAClockThatWasSet) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -102,13 +102,13 @@ TEST(ClockMap, NeverGuessesAroundAClockThatWasSet) {
       ASSERT_EQ(told.value_or(clock_ns), clock_ns);
       answered += told.has_value();
     }
-    // A step back over more than the trace leaves every time told apart; a shorter one hides some.
+    // A step back by more than the trace leaves no time ambiguous; a shorter step hides some.
     EXPECT_GT(answered, std::abs(set_by_ns) > 2 * kReadings * kGapNs ? 400 : -1);
   }
 }
 
 TEST(ReadClocks, TakesTheReadingThatTookLeast) {
-  /// Each look at the clock takes as long as the list says.
+  /// A clock whose readings take as long as the list says.
   class SlowClock final : public Clock {
    public:
     std::int64_t now_ns() const override { return now_ += steps_[next_++ % steps_.size()]; }

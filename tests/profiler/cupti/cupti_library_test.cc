@@ -40,7 +40,7 @@ TEST(CuptiLibrary, NamesAFunctionThatALibraryLacks) {
   EXPECT_THAT(loading_fails_with({"libm.so.6"}), HasSubstr("has no function cuptiGetVersion"));
 }
 
-/// Sets NVTX's variable for as long as it lives.
+/// Sets NVTX's environment variable for its lifetime.
 class NvtxVariable {
  public:
   explicit NvtxVariable(const std::string& value) { setenv(kName, value.c_str(), 1); }
@@ -61,7 +61,7 @@ TEST(CuptiLibrary, GivesNvtxToNobodyWithoutALibrary) {
   EXPECT_STREQ(std::getenv(NvtxVariable::kName), "");
 }
 
-/// The library of the toolkit, which works without a device as far as these tests go.
+/// The toolkit's library, which these tests can use without a device.
 class RealCuptiTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -82,7 +82,7 @@ TEST_F(RealCuptiTest, GivesNvtxTheFileThatWasLoaded) {
   const std::string path = give_nvtx_to_cupti(default_cupti_libraries());
   EXPECT_THAT(path, HasSubstr("/libcupti.so"));
   EXPECT_EQ(std::getenv(NvtxVariable::kName), path);
-  // NVTX looks for this function in it.
+  // NVTX calls this function of the library.
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr);
   EXPECT_NE(dlsym(library, "InitializeInjectionNvtx2"), nullptr);
@@ -110,7 +110,7 @@ TEST_F(RealCuptiTest, OpensASessionOrSaysWhyNot) {
   EXPECT_THAT(opened.error().message, AllOf(StartsWith("CUPTI: "), EndsWith(kHostLevel)));
 }
 
-/// What the other tests take for CUPTI walks buffers as the library does.
+/// The fake CUPTI of the other tests walks buffers as the library does.
 TEST_F(RealCuptiTest, WalksBuffersAsTheFakeDoes) {
   if (real_->version() / 100 != CUPTI_API_VERSION / 100) GTEST_SKIP() << "another version";
   const SetClock clock;

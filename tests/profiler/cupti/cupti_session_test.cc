@@ -38,7 +38,7 @@ class CuptiSessionTest : public testing::Test {
     session_ = std::move(*opened);
   }
 
-  /// The host submits two tasks; the device runs them a step later.
+  /// Submits two tasks on the host, which run on the device a step later.
   void run_step(std::int64_t step) {
     clock_.now = host_start_ns(step);
     for (std::int64_t task = 0; task < 2; ++task) {
@@ -215,7 +215,7 @@ TEST_F(CuptiSessionTest, CountsBuffersThatCuptiKeepsAndThoseThatComeLate) {
   session_->resume();
   run_steps(19, 26);
   const ProfileResult second = profile(20, 22);
-  // Read when the second span had begun, its records are outside of it; or else it was late.
+  // Records read after the second span began lie outside it; otherwise the buffer counts as late.
   EXPECT_THAT(second.notes, ElementsAre(AnyOf(HasSubstr("1 buffer came after an earlier span"),
                                               HasSubstr("from outside of the span"))));
   EXPECT_EQ(second.trace.step_starts.front().step, 20);
@@ -227,7 +227,7 @@ TEST_F(CuptiSessionTest, OutlivesBuffersThatCuptiKeeps) {
   cupti_->keeps_on_flush = true;
   run_steps(0, 3);
   session_.reset();
-  // CUPTI goes on writing into it, and gives it back when nobody waits for it.
+  // CUPTI continues to write into the buffer, and gives it back after the session has ended.
   cupti_->complete_buffer();
 }
 
@@ -268,7 +268,7 @@ TEST_F(CuptiSessionTest, GoesOnWhicheverCallFails) {
     cupti_->fails_at = cupti_->fallible_calls() + i;
     told += run();
   }
-  // Of the rest, a clock reading or a mark less is no news.
+  // Other failures, such as of a clock reading or a mark, give no warning.
   EXPECT_GT(told, 10);
 }
 

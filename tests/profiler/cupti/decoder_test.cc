@@ -115,7 +115,7 @@ TEST_F(DecoderTest, IgnoresWhatSaysNothingAboutWork) {
 }
 
 TEST_F(DecoderTest, AsksForNoRecordWhereNoKindFits) {
-  /// CUPTI reads a kind wherever it is told to look, behind the buffer's end too.
+  /// Reads a kind at any address it is given, as CUPTI does, even beyond the buffer's end.
   class Careless final : public CuptiApi {
    public:
     explicit Careless(const CuptiApi& walker) : walker_(walker) {}
@@ -222,7 +222,7 @@ TEST_F(DecoderTest, AccountsForEveryRecordOfADamagedBuffer) {
     std::int64_t walked = 0;
     while (cupti_.next_record(buffer, record) == CUPTI_SUCCESS) ++walked;
     const DecodedBuffer decoded = decode(buffer);
-    // The record at which CUPTI stops counts as one.
+    // The record at which CUPTI stops counts as one record.
     const std::int64_t stopped = decoded.quarantined.unknown_kinds + decoded.quarantined.truncated;
     ASSERT_LE(stopped, 1);
     ASSERT_EQ(decoded.records(), walked + stopped);
@@ -241,7 +241,7 @@ TEST_F(DecoderTest, SurvivesAnyBytesAtAnyAlignment) {
     RecordBytes bytes(random() % 700 + 11);
     for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random());
     const std::size_t skipped = random() % 8;
-    // Mostly a kind that exists, so that what is behind it is read.
+    // Uses mostly a kind that exists, so that the following bytes are read.
     if (random() % 4) bytes[skipped] = static_cast<std::uint8_t>(random() % 56);
     if (random() % 4) bytes[skipped + 1] = bytes[skipped + 2] = bytes[skipped + 3] = 0;
     const DecodedBuffer decoded =

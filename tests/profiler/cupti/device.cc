@@ -5,7 +5,7 @@
 namespace hocket {
 namespace {
 
-// Turns until the device's clock has moved on by so many cycles.
+// Spins until the device's clock has advanced by the given number of cycles.
 constexpr const char* kSpinPtx = R"(.version 8.0
 .target sm_80
 .address_size 64

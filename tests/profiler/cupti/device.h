@@ -1,7 +1,7 @@
 #pragma once
 
-// A real device through the driver alone, found at run time: enough to have something to record.
-// One thread.
+// A real device, used through the driver alone, which is loaded at run time. It produces work to
+// record. One thread.
 
 #include <cupti.h>
 
@@ -14,17 +14,17 @@ namespace hocket {
 
 class TestDevice {
  public:
-  /// The first device; null with the reason in `why` when there is none.
+  /// Opens the first device; null, with the reason in `why`, if there is none.
   static std::unique_ptr<TestDevice> open(std::string& why);
   ~TestDevice();
   TestDevice(const TestDevice&) = delete;
   TestDevice& operator=(const TestDevice&) = delete;
 
-  /// Stream 0 or 1. False when the driver refuses.
-  bool spin(int stream, std::uint64_t cycles);  ///< a kernel called hocket_spin
-  bool fill(int stream);                        ///< of kBytes
-  bool copy_to_host(int stream);                ///< of kBytes
-  bool ask(int stream);                         ///< whether it is done; the answer is dropped
+  /// Functions on stream 0 or 1; false if the driver fails.
+  bool spin(int stream, std::uint64_t cycles);  ///< runs a kernel named hocket_spin
+  bool fill(int stream);                        ///< fills kBytes
+  bool copy_to_host(int stream);                ///< copies kBytes
+  bool ask(int stream);  ///< queries whether the stream is done; ignores the answer
   bool synchronize();
 
   static constexpr std::size_t kBytes = 1 << 20;

@@ -28,7 +28,7 @@ TraceRecord record_of(TraceKind kind, std::uint32_t name, std::int64_t begin_ns,
   return record;
 }
 
-/// A task on stream 1, a collective of two parts, and a range.
+/// A profile with a task on stream 1, a collective of two parts, and a range.
 ProfileResult host_profile() {
   ProfileResult host;
   RankTrace& trace = host.trace;

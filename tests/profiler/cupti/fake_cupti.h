@@ -1,8 +1,8 @@
 #pragma once
 
-// CUPTI in memory: it asks for buffers, fills them with what a test says has run, and gives them
-// back when they are full or flushed. It fails when told to. Thread-safe, and as strict as CUPTI:
-// its lock is held while it calls for buffers, so who calls it from there never returns.
+// CUPTI in memory: it requests buffers, fills them with the records that a test supplies, and gives
+// them back when they are full or flushed. It fails on demand. Thread-safe, and as strict as CUPTI:
+// it holds its lock while it requests buffers, so a call from there deadlocks.
 
 #include <cstdint>
 #include <deque>
@@ -22,36 +22,37 @@ namespace hocket {
 
 class FakeCupti final : public CuptiApi {
  public:
-  /// CUPTI's clock is `clock` and `ahead_ns`.
+  /// CUPTI's clock shows the time of `clock` plus `ahead_ns`.
   explicit FakeCupti(const Clock& clock, std::int64_t ahead_ns = 0)
       : ahead_ns(ahead_ns), clock_(clock) {}
 
-  // What a test sets before it begins.
+  // Settings, made before the test begins.
   std::uint32_t library_version = CUPTI_API_VERSION;
   int driver = 13'000;
-  std::string other_subscriber;           ///< who records already; "": nobody
-  std::set<std::uint32_t> refused_kinds;  ///< enable() of them fails
-  std::int64_t fails_at = -1;             ///< the how manieth call that can fail does
-  bool keeps_on_flush = false;            ///< flushes bring nothing: records are not whole
+  std::string other_subscriber;           ///< name of a tool that holds the subscription; "": none
+  std::set<std::uint32_t> refused_kinds;  ///< kinds for which enable() fails
+  std::int64_t fails_at = -1;             ///< index of the call that fails, among those that can
+  /// Unforced flushes complete no buffer, as if records were incomplete.
+  bool keeps_on_flush = false;
   std::int64_t ahead_ns = 0;
 
-  // What ran. Each is recorded if its kind is enabled.
+  // Adds records of what ran, if their kind is enabled.
   void record(const RecordBytes& record);
-  /// A launch by this thread, with the task that is marked; the kernel's number.
+  /// Launches a kernel from this thread, for the marked task; returns its correlation.
   std::uint32_t launch(const char* kernel, std::uint32_t stream, std::int64_t call_ns,
                        std::int64_t begin_ns, std::int64_t end_ns);
-  /// Gives back the buffer in which something was written, whole or not.
+  /// Gives back the buffer that was written into, even if it is not full.
   void complete_buffer();
 
-  // What a test looks at.
+  // State for a test to check.
   std::set<std::uint32_t> enabled() const;
   bool is_subscribed() const;
-  std::int64_t recorded() const;  ///< records that were written into buffers
+  std::int64_t recorded() const;  ///< number of records written into buffers
   std::int64_t dropped_in_all() const;
   std::int64_t fallible_calls() const;
   std::int64_t flushes(bool forced) const;
   std::int64_t detached() const;
-  std::size_t open_marks() const;  ///< of all threads
+  std::size_t open_marks() const;  ///< marks of all threads
   bool records_vain_queries() const;
   bool shares_buffers() const;
 
@@ -77,7 +78,7 @@ class FakeCupti final : public CuptiApi {
   std::string call_name(ApiDomain domain, std::uint32_t id) const override;
 
  private:
-  /// With mutex_ held.
+  /// Requires mutex_ held.
   int fails() const;
   bool is_left_out(const RecordBytes& record) const;
   void write(const RecordBytes& record);
@@ -85,15 +86,16 @@ class FakeCupti final : public CuptiApi {
 
   const Clock& clock_;
   mutable std::mutex mutex_;
-  // Under mutex_:
+  // Guarded by mutex_:
   mutable std::int64_t calls_ = 0;
   std::shared_ptr<ActivityBuffers> buffers_;
   std::vector<std::shared_ptr<ActivityBuffers>> former_;
   std::span<std::uint8_t> current_;
-  std::shared_ptr<ActivityBuffers> owner_;  // of current_
+  std::shared_ptr<ActivityBuffers> owner_;  // owner of current_
   std::size_t used_ = 0;
   std::set<std::uint32_t> enabled_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> left_out_;  // calls, by kind and number
+  // Excluded calls, by kind and number.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> left_out_;
   bool records_vain_queries_ = true, shares_buffers_ = false;
   bool is_subscribed_ = false;
   std::map<std::thread::id, std::vector<std::uint64_t>> marks_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Tasks as a scheduler might have numbered them, and the profile of steps that have such tasks. One
-// thread.
+// Task ids as a scheduler might assign them, the tasks' numbers, and profiles of steps with such
+// tasks. One thread.
 
 #include <cstdint>
 #include <utility>
@@ -12,12 +12,12 @@
 
 namespace hocket {
 
-/// The id of task `task` of any step.
+/// Returns the id of task `task` of any step.
 inline TaskId marked_id(std::int64_t task) {
   return {static_cast<std::uint32_t>(1000 - task), static_cast<std::uint32_t>(3 * task)};
 }
 
-/// `tasks` tasks of each of the steps `from` to `to`.
+/// Returns `tasks` tasks for each of the steps from `from` to `to`.
 inline std::vector<NumberedTask> numbered_tasks(std::int64_t from, std::int64_t to,
                                                 std::int64_t tasks) {
   std::vector<NumberedTask> numbered;

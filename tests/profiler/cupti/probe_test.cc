@@ -22,7 +22,7 @@ using testing::StartsWith;
 
 class ProbeTest : public testing::Test {
  protected:
-  /// Why a session cannot open; "" when it can.
+  /// Returns the reason why a session cannot open; "" if it can.
   std::string refusal(CuptiLevel level = CuptiLevel::l2) {
     const auto opened = CuptiSession::open(cupti_, {.clock = clock_, .level = level});
     EXPECT_THAT(cupti_->enabled(), IsEmpty());

@@ -1,4 +1,4 @@
-// A profile session with CUPTI as its device: simulated steps whose tasks are kernels.
+// Tests a profile session with CUPTI as its device, on simulated steps whose tasks are kernels.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 using testing::IsEmpty;
 using testing::Not;
 
-/// Launches a kernel for each task and part that runs, with the task marked, then tells the host.
+/// Launches a marked kernel for each task and part, then passes the event to the host's session.
 class LaunchedRun final : public TraceSink {
  public:
   LaunchedRun(FakeCupti& cupti, TaskMarker* marker, TraceSink& next)
@@ -71,7 +71,7 @@ struct DeviceRun {
     run.emplace(*cupti, marks ? device.get() : nullptr, *session);
   }
 
-  /// Names in the profile are the simulation's: keep it.
+  /// Runs the simulation. Keep the result: the profile's names point into it.
   Simulation simulate_steps(std::int64_t iterations) {
     auto done = simulate(step, {.config = config,
                                 .iterations = iterations,
@@ -91,7 +91,7 @@ struct DeviceRun {
   std::optional<LaunchedRun> run;
 };
 
-/// What the device did, but for lanes, which CUPTI numbers by stream.
+/// The device's work without lanes, which CUPTI numbers by stream.
 using Worked = std::tuple<std::int64_t, std::int64_t, TraceKind, std::string, std::int64_t,
                           std::int64_t, std::int64_t>;
 
@@ -105,7 +105,7 @@ std::vector<Worked> worked(const std::vector<Ran>& all) {
   return work;
 }
 
-/// The work in `trace` is what `recorder` saw in its windows.
+/// Checks that the work in `trace` is what `recorder` saw in its windows.
 void expect_all_work(const RankTrace& trace, const TraceRecorder& recorder) {
   const std::vector<Worked> found = worked(ran(trace));
   const std::vector<Worked> truth = worked(ran_inside(recorder.events(), trace));
@@ -152,7 +152,7 @@ TEST(CuptiBesideHost, RecordsInTheProfiledBlocksAlone) {
   DeviceRun job(5, CuptiLevel::l1);
   ASSERT_TRUE(job.session->start({.first_step = 6, .steps = 8, .interleave = 4}));
   std::set<std::int64_t> with, without;
-  // Asked as each step's last task ends.
+  // Checks at the end of each step's last task.
   class Watch final : public TraceSink {
    public:
     Watch(TraceSink& next, FakeCupti& cupti, std::set<std::int64_t>& with,

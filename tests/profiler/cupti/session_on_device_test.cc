@@ -1,4 +1,4 @@
-// CUPTI itself, on a device. Skipped where there is none.
+// Tests the real CUPTI on a device. Skipped if there is none.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using testing::StartsWith;
 
 class SessionOnDeviceTest : public testing::Test {
  protected:
-  /// CUPTI before the device, as a job should.
+  /// Opens CUPTI before the device, as a job should.
   void open(CuptiLevel level) {
     auto opened = CuptiSession::open({.clock = clock_, .level = level});
     if (!opened) GTEST_SKIP() << opened.error().message;
@@ -87,7 +87,7 @@ TEST_F(SessionOnDeviceTest, RecordsEachTaskOfItsSteps) {
                       : record.task == 1 ? "memset"
                                          : "memcpy DtoH");
       EXPECT_GE(record.submitted_ns, begin_ns);
-      // CUPTI moves the device's times onto the host's clock, so they are as near as that.
+      // CUPTI converts the device's times to the host's clock, with this accuracy.
       EXPECT_GE(record.begin_ns, record.submitted_ns - 10'000);
       EXPECT_LE(record.end_ns, end_ns);
     }

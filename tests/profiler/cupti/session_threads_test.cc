@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::int64_t kTasks = 40;
 
-/// A kernel's name tells its task.
+/// Names of kernels; each names its task.
 const std::vector<std::string> kKernelNames = [] {
   std::vector<std::string> names;
   for (std::int64_t task = 0; task < kTasks; ++task) names.push_back(std::to_string(task));
   return names;
 }();
 
-/// Threads launch marked tasks while steps pass, and a profile is taken of each round. Every kernel
+/// Threads launch marked tasks while steps pass, and a profile is taken in each round. Every kernel
 /// of a span is in its profile with its own task, or is counted as dropped.
 void run_rounds(BufferPoolOptions buffers, std::int64_t flush_period_ns, bool may_drop) {
   constexpr int kLaunchers = 3;
@@ -57,7 +57,7 @@ void run_rounds(BufferPoolOptions buffers, std::int64_t flush_period_ns, bool ma
     EXPECT_EQ(result.trace.quarantined, 0);
     std::int64_t kernels = 0;
     for (const TraceRecord& record : result.trace.records) {
-      // Without a task where the record that ties them was dropped.
+      // Kernels have no task if the record that ties them was dropped.
       if (record.kind != TraceKind::compute || record.task == kNoTask) continue;
       kernels += record.step >= first && record.step < first + kSteps;
       EXPECT_EQ(result.trace.names[record.name], kKernelNames[record.task]);

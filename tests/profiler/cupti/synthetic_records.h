@@ -1,6 +1,6 @@
 #pragma once
 
-// Records in CUPTI's own layouts, made by hand, and buffers of them.
+// Builds records in CUPTI's own layouts, and buffers of them. Pure.
 
 #include <cupti.h>
 
@@ -22,7 +22,7 @@ RecordBytes bytes_of(const Layout& record) {
   return bytes;
 }
 
-/// Where and when something ran.
+/// The time and place of some work.
 struct Launched {
   std::uint64_t begin_ns = 0, end_ns = 0;
   std::uint32_t stream = 7, correlation = 0;
@@ -77,7 +77,7 @@ inline RecordBytes fill_record(std::uint64_t bytes, Launched at) {
   return bytes_of(record);
 }
 
-/// Of a call of the runtime, or of the driver.
+/// Returns the record of a runtime or driver call.
 inline RecordBytes call_record(CUpti_ActivityKind kind, std::uint32_t function,
                                std::uint32_t thread, Launched at) {
   CUpti_ActivityAPI record{};
@@ -147,7 +147,7 @@ inline RecordBytes event_record(std::uint64_t event, std::uint32_t stream) {
   return bytes_of(record);
 }
 
-/// One that the profiler has no use for.
+/// Returns a record of a kind that the profiler ignores.
 inline RecordBytes stream_record() {
   CUpti_ActivityStream record{};
   record.kind = CUPTI_ACTIVITY_KIND_STREAM;
@@ -158,7 +158,7 @@ inline void append(RecordBytes& buffer, const RecordBytes& record) {
   buffer.insert(buffer.end(), record.begin(), record.end());
 }
 
-/// How long CUPTI's record of `kind` is; none for a kind of which there are no records here.
+/// Returns the length of CUPTI's record of `kind`; nothing for a kind without records here.
 inline std::optional<std::size_t> record_length(std::uint32_t kind) {
   switch (kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
@@ -190,14 +190,14 @@ inline std::optional<std::size_t> record_length(std::uint32_t kind) {
   }
 }
 
-/// The kind that `record` says it is of.
+/// Returns the kind stored in `record`.
 inline std::uint32_t kind_of(const RecordBytes& record) {
   std::uint32_t kind = 0;
   std::memcpy(&kind, record.data(), sizeof kind);
   return kind;
 }
 
-/// One of the above with times in order, whatever else.
+/// Returns one of the above records, random but with begin before end.
 inline RecordBytes random_record(std::mt19937_64& random) {
   static const char* const names[] = {"_Z4gemmPfS_", "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
                                       nullptr, "softmax"};

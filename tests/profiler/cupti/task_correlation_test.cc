@@ -18,7 +18,7 @@ TEST(TaskCorrelation, FindsEachTaskAgain) {
     const auto generation = static_cast<std::uint32_t>(random());
     std::vector<NumberedTask> tasks;
     for (std::int64_t i = 0; i < 200; ++i) {
-      // A slot is used again by a later generation, in the same step or another.
+      // A later generation reuses a slot, in the same step or another.
       tasks.push_back(
           {{static_cast<std::uint32_t>(random() % 20), generation + static_cast<std::uint32_t>(i)},
            first_step + static_cast<std::int64_t>(random() % 5),

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// CUPTI's clock is ahead by this.
+/// Offset of CUPTI's clock from the host's.
 constexpr std::int64_t kAheadNs = 1'000'000;
 constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)";
 
@@ -34,14 +34,14 @@ class TimelineTest : public testing::Test {
     span_.tasks = TaskNumbers(numbered_tasks(3, 7, 20));
   }
 
-  /// Times of CUPTI's clock, given as the host's.
+  /// Converts times on the host's clock to CUPTI's.
   static Launched at(std::int64_t begin_ns, std::int64_t end_ns, std::uint32_t stream = 7,
                      std::uint32_t correlation = 0) {
     return {static_cast<std::uint64_t>(begin_ns + kAheadNs),
             static_cast<std::uint64_t>(end_ns + kAheadNs), stream, correlation};
   }
   void add(const RecordBytes& buffer) { timeline_->add(decode_buffer(cupti_, buffer), cupti_); }
-  /// A launch that is marked, and its kernel, each in a buffer of its own.
+  /// Adds a marked launch and its kernel, each in a buffer of its own.
   void launch(std::uint32_t correlation, MarkedTask task, const char* kernel, std::int64_t call_ns,
               std::int64_t begin_ns, std::int64_t end_ns, std::uint32_t stream = 7) {
     add(kernel_record(kernel, at(begin_ns, end_ns, stream, correlation)));
@@ -49,7 +49,7 @@ class TimelineTest : public testing::Test {
     add(call_record(CUPTI_ACTIVITY_KIND_RUNTIME, 211, 5, at(call_ns, call_ns + 3, 0, correlation)));
   }
   CuptiTrace finish() { return timeline_->finish(map_, span_); }
-  /// Those called `name`.
+  /// Returns the records named `name`.
   static std::vector<TraceRecord> named(const CuptiTrace& made, std::string_view name) {
     std::vector<TraceRecord> found;
     for (const TraceRecord& record : made.trace.records) {
@@ -129,7 +129,7 @@ TEST_F(TimelineTest, GivesStreamsChannelsAndThreadsTheirLanes) {
 }
 
 TEST_F(TimelineTest, KnowsCollectivesByTheirKernelsAndNumbersThemByTask) {
-  // The ranks run the same tasks on other streams, in another order.
+  // The ranks run the same tasks on different streams and in another order.
   const auto sequences = [&](bool swapped) {
     timeline_.emplace(1000);
     launch(1, {4, 0}, "first", 1, 10, 20);
@@ -163,7 +163,7 @@ TEST_F(TimelineTest, BeginsStepsWithTheirFirstWorkOnTheDevice) {
   EXPECT_THAT(named(made, "before"), IsEmpty());
   EXPECT_THAT(named(made, "behind"), IsEmpty());
   EXPECT_THAT(named(made, "next"), SizeIs(1));
-  EXPECT_EQ(made.left_out, 5);  // those two, their launches, and the launch of "early"
+  EXPECT_EQ(made.left_out, 5);  // two records outside, their launches, and the launch of "early"
 }
 
 TEST_F(TimelineTest, KeepsWhatRunsIntoAWindow) {

@@ -32,7 +32,7 @@ std::string chrome_of(const std::vector<RankTrace>& traces) {
   return out.str();
 }
 
-/// Names in the order of their use, which is how they are read back.
+/// Renumbers names in the order of their use, which is the order after reading them back.
 RankTrace by_use(const RankTrace& trace) {
   RankTrace renamed = trace;
   renamed.names.clear();
@@ -55,7 +55,7 @@ TEST(ChromeImport, ReadsBackWhatWasWritten) {
       traces.push_back(random_trace(rank, ranks, random));
       expected.push_back(by_use(traces.back()));
       if (expected.back().step_starts.empty()) {
-        // Then steps are taken from the records.
+        // Without step numbers, steps are taken from the records.
         for (TraceRecord& record : traces.back().records) record.step = kNoStep;
         for (TraceRecord& record : expected.back().records) record.step = kNoStep;
       }
@@ -86,7 +86,7 @@ TEST(ChromeImport, ReadsWhatASinkWrote) {
   EXPECT_EQ(read->traces[1].step_starts, (std::vector<StepStart>{{1, 10}}));
 }
 
-/// A trace of Kineto's with a device: rank 1 of 2, two steps.
+/// A Kineto trace with a device: rank 1 of 2, two steps.
 constexpr char kKineto[] = R"json({"schemaVersion": 1,
   "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 2,
                       "pg_config": [{"ranks": [0]}]},
@@ -237,7 +237,8 @@ TEST(ChromeImport, PairsBeginsAndEnds) {
   EXPECT_EQ(named(trace, "inner")->end_ns, 5'000);
   EXPECT_EQ(named(trace, "other")->end_ns, 7'000);
   EXPECT_EQ(trace.quarantined, 1);
-  EXPECT_EQ(read->notes.size(), 4U);  // rank, steps, an end, and what stays open
+  // On the rank, the steps, an end, and an event that stays open.
+  EXPECT_EQ(read->notes.size(), 4U);
 }
 
 TEST(ChromeImport, SetsAsideWhatCannotBeTrue) {

@@ -31,7 +31,7 @@ std::string trace_of(const std::vector<RankEvent>& events) {
   return out.str();
 }
 
-/// The complete events, or the metadata, of a trace.
+/// Returns the events of a phase: complete events or metadata.
 std::vector<nlohmann::json> of_phase(const std::string& trace, const std::string& phase) {
   std::vector<nlohmann::json> found;
   const auto document = nlohmann::json::parse(trace);

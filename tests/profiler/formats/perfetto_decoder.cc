@@ -87,11 +87,11 @@ std::vector<Field> fields_of(std::string_view bytes, Problem& problem) {
   return fields;
 }
 
-/// What one packet sequence has interned.
+/// The interned names of one packet sequence.
 struct Sequence {
   bool was_cleared = false;
-  std::map<std::uint64_t, std::map<std::uint64_t, std::string>>
-      names;  ///< by field of InternedData
+  /// By field of InternedData.
+  std::map<std::uint64_t, std::map<std::uint64_t, std::string>> names;
 };
 
 class Decoder {

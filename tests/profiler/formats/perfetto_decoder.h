@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads Perfetto traces by the wire format of protocol buffers alone
+// Decodes Perfetto traces using only the wire format of protocol buffers
 // (https://protobuf.dev/programming-guides/encoding/) and the field numbers of Perfetto's
-// documentation: it shares no code and no description with what writes them.
+// documentation: it shares no code and no description with the writer. Pure.
 
 #include <cstdint>
 #include <map>
@@ -19,21 +19,22 @@ struct DecodedSlice {
   std::map<std::string, std::int64_t> integers;
   std::map<std::string, std::string> texts;
   std::vector<std::uint64_t> flows;
-  std::size_t depth = 0;  ///< of slices that were open on its track
+  std::size_t depth = 0;  ///< number of open slices on its track
 };
 
 struct DecodedTrack {
   std::string name;
   std::uint64_t parent = 0;
-  std::string process;  ///< of a process's track
+  std::string process;  ///< set on a process's track
   std::vector<DecodedSlice> slices;
 };
 
-/// By their numbers.
+/// Tracks by their numbers.
 using DecodedTracks = std::map<std::uint64_t, DecodedTrack>;
 
-/// None when the bytes are no trace, or break a rule: a reference to what was not told, an end
-/// without a begin, a slice that stays open, times of one sequence that go back.
+/// Decodes a trace. Returns nothing if the bytes are no trace, or break a rule: a reference to an
+/// unknown name or track, an end without a begin, a slice that stays open, times of one sequence
+/// that go back.
 std::optional<DecodedTracks> decode_perfetto(std::string_view bytes, std::string& problem);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a Perfetto trace shows, to be compared with the records that it was written from.
+// Converts records and a Perfetto trace's slices to comparable values. Pure.
 
 #include <cstdint>
 #include <map>

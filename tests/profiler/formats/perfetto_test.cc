@@ -139,7 +139,7 @@ TEST(Perfetto, PutsAllRanksOnTheReferencesClock) {
   };
   fits[1].offset_ns = -4000;
   EXPECT_EQ(begins(), (std::map<std::string, std::uint64_t>{{"rank 0", 1000}, {"rank 1", 1000}}));
-  fits[1].offset_ns = -7000;  // before 0: all are moved
+  fits[1].offset_ns = -7000;  // before 0, so all times are shifted
   EXPECT_EQ(begins(), (std::map<std::string, std::uint64_t>{{"rank 0", 3000}, {"rank 1", 0}}));
   fits[1] = {.reference_ns = 4000, .offset_ns = 0, .drift = 0.5, .method = "exchange"};
   EXPECT_EQ(begins().at("rank 1"), 5500U);

@@ -1,4 +1,4 @@
-// A trace that PyTorch itself makes, imported.
+// Tests the import of a trace made by PyTorch.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ TEST(PytorchImport, FindsStepsComputationAndAllReducesOnBothRanks) {
   const fs::path folder =
       fs::temp_directory_path() / ("hocket-pytorch-" + std::to_string(getpid()));
   fs::create_directories(folder);
-  // What it returns is not asked: the interpreter may abort at its exit, when all is written.
+  // Ignores the exit status: the interpreter may abort at exit, after everything is written.
   (void)runs(python + " " + HOCKET_PYTORCH_TRACE + " " + folder.string() + " " +
              std::to_string(kSteps));
   std::vector<RankTrace> traces;

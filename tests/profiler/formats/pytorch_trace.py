@@ -22,7 +22,7 @@ def train(folder, steps, rank):
     torch.manual_seed(0)
     torch.set_num_threads(1)
     layers = [layer for _ in range(3) for layer in (torch.nn.Linear(128, 128), torch.nn.ReLU())]
-    # Buckets so small that each layer has its own all-reduce.
+    # Buckets are so small that each layer has its own all-reduce.
     model = torch.nn.parallel.DistributedDataParallel(
         torch.nn.Sequential(*layers), bucket_cap_mb=0.05)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -30,7 +30,7 @@ def train(folder, steps, rank):
     def write(profiler):
         profiler.export_chrome_trace(f"{folder}/rank-{rank}.json")
 
-    # Two more before: buckets are formed anew after the first iteration.
+    # Two warm-up iterations: buckets are rebuilt after the first one.
     with profile(activities=[ProfilerActivity.CPU], on_trace_ready=write,
                  schedule=schedule(wait=1, warmup=1, active=steps, repeat=1)) as profiler:
         for _ in range(2 + steps):

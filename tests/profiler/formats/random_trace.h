@@ -1,6 +1,7 @@
 #pragma once
 
-// Random traces that keep the rules of core/trace/rank_trace.h, for what writes and reads them.
+// Generates random traces that keep the rules of core/trace/rank_trace.h, for tests of readers and
+// writers. Pure.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +13,8 @@
 
 namespace hocket {
 
-/// Of rank `rank` of `ranks`: all kinds and fields, records that overlap, nest and have no length.
+/// Returns a trace of rank `rank` of `ranks`, with all kinds and fields and records that overlap,
+/// nest and have no length.
 inline RankTrace random_trace(std::int64_t rank, std::int64_t ranks, std::mt19937_64& random) {
   const auto below = [&](std::int64_t n) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
@@ -25,7 +27,7 @@ inline RankTrace random_trace(std::int64_t rank, std::int64_t ranks, std::mt1993
   trace.names = {"forward", "back\\ward\n", "all-reduce", "aten::mm<float>()"};
   trace.dropped = below(3);
   trace.quarantined = below(3);
-  // Times since 1970 as well as small ones.
+  // Uses times since 1970 as well as small ones.
   const std::int64_t epoch = below(2) ? 1'700'000'000'000'000'000 : 0;
   for (std::int64_t i = below(60); i > 0; --i) {
     TraceRecord record;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kSteps = 30;
 
-/// Steps that overlap, on some lanes, in the order in which their events end.
+/// Returns events of overlapping steps on several lanes, in the order in which they end.
 std::vector<TraceEvent> random_events(std::mt19937_64& random) {
   std::vector<TraceEvent> events;
   std::int64_t start_ns = 0;
@@ -40,7 +40,7 @@ std::vector<TraceEvent> random_events(std::mt19937_64& random) {
   return events;
 }
 
-/// What each lane was busy for within `window`.
+/// Returns a lane's busy time within `window`.
 double busy_ns(const std::vector<TraceEvent>& events, TraceKind kind, std::int64_t lane,
                const Interval& window) {
   std::vector<Interval> inside;
@@ -61,7 +61,7 @@ TEST(ActivityMeter, AgreesWithWhatTheWholeTraceSays) {
     for (const auto& event : events) whole.record(event);
     const auto iterations = measure_iterations(events, 0);
     ASSERT_EQ(iterations.size(), static_cast<std::size_t>(kSteps - 1));
-    // As a job does it: asked about a step once it and the next are done.
+    // Asks for a step once it and the next are complete, as a job does.
     ActivityMeter meter;
     std::size_t recorded = 0;
     for (std::int64_t step = 0; step + 1 < kSteps; ++step) {

@@ -30,8 +30,8 @@ TraceRecord compute(std::int64_t begin_ns, std::int64_t end_ns) {
   return record;
 }
 
-/// Three ranks; rank 1's clock is 10,000 behind, rank 2's as much ahead. Windows of 1000 from
-/// 100'000.
+/// Three ranks. Rank 1's clock is 10,000 ns behind, rank 2's as much ahead. Windows of 1000 ns
+/// start at 100'000.
 struct Job {
   std::vector<RankTrace> traces{3};
   std::vector<ClockFit> fits{3};
@@ -69,14 +69,14 @@ TEST(CollectiveMetrics, AHandComputedJob) {
     EXPECT_EQ(collective.name, "gradient");
     EXPECT_EQ(collective.step, collective.sequence);
     EXPECT_EQ(collective.bytes, 1000);
-    // They come at 500, 530 and 560 and end at 760, 770 and 780.
+    // The ranks arrive at 500, 530 and 560 and end at 760, 770 and 780.
     EXPECT_EQ(collective.arrival_skew_ns, 60);
     EXPECT_DOUBLE_EQ(collective.wait_ns, 30);
     EXPECT_EQ(collective.transfer_ns, 210);
     EXPECT_DOUBLE_EQ(collective.algorithm_bandwidth, 1000e9 / 210);
     EXPECT_DOUBLE_EQ(collective.bus_bandwidth, 1000e9 / 210 * 4 / 3);
   }
-  // They compute 400, 500 and 800.
+  // The ranks compute for 400, 500 and 800 ns.
   EXPECT_EQ(job.slowest_rank, 2);
   EXPECT_EQ(job.slowest_rank_ns, 300);
   EXPECT_EQ(job.headroom_ns, 1000 - 400);
@@ -85,14 +85,14 @@ TEST(CollectiveMetrics, AHandComputedJob) {
 TEST(CollectiveMetrics, HeadroomIsWhatTheLongerOfBothLeaves) {
   Job job;
   for (RankTrace& trace : job.traces) {
-    // Two more parts in the second step, of 100 each after the last has come.
+    // Two more parts in the second step, with 100 ns each from the last arrival to the end.
     const std::int64_t begin_ns = trace.step_starts[1].begin_ns;
     for (const int i : {0, 1}) {
       trace.records.push_back(part(10 + i, begin_ns + 100 + 150 * i, begin_ns + 350 + 150 * i));
     }
     put_in_order(trace);
   }
-  // The sums are 210 and 210 + 250 + 250.
+  // The sums of transfers are 210 and 210 + 250 + 250.
   EXPECT_EQ(job.measure().headroom_ns, 1000 - (210 + 710) / 2.0);
   EXPECT_EQ(job.measure(1).headroom_ns, 1000 - 710);
   for (RankTrace& trace : job.traces)
@@ -164,7 +164,7 @@ TEST(CollectiveMetrics, SaysWhatIsMissing) {
   EXPECT_EQ(measure_job({}, {}), JobMetrics{});
 }
 
-/// As the header defines it, by looking for each sequence in each trace.
+/// Computes the metrics as the header defines them, by a search for each sequence in each trace.
 std::vector<CollectiveMetrics> by_search(const std::vector<RankTrace>& traces,
                                          const std::vector<double>& offsets) {
   std::vector<CollectiveMetrics> all;
@@ -258,7 +258,7 @@ TEST(CollectiveMetrics, OfSimulatedClocksComeNearTheTruth) {
     SCOPED_TRACE(seed);
     SimulatedClocks clocks(seed, 4);
     auto traces = clocks.traces({.noise_ns = 500});
-    // Times since 1970 keep their nanoseconds.
+    // Checks that times since 1970 keep their nanoseconds.
     for (RankTrace& trace : traces) {
       for (TraceRecord& record : trace.records) {
         record.begin_ns += 1'700'000'000'000'000'000;

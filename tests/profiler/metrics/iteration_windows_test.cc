@@ -51,7 +51,7 @@ TEST(Windows, AMillionRecordsInAsManyWindowsAreMeasured) {
   }
   const auto iterations = measure_windows(windows_of(starts, 0), activity_of(records));
   ASSERT_EQ(iterations.size(), static_cast<std::size_t>(kRecords - 1));
-  // Each window holds its own record, and the first half the one before: of the other kind.
+  // Each window contains its own record, and in its first half the one before, of the other kind.
   for (std::size_t i = 1; i < iterations.size(); ++i) {
     const bool computes = i % 2 == 0;
     ASSERT_EQ(iterations[i].compute_ns, computes ? 100 : 50);

@@ -30,7 +30,7 @@ TEST(Iterations, AHandComputedTimeline) {
   EXPECT_TRUE(measure_iterations({}, 0).empty());
 }
 
-// From the start of a step to the start of the next, which waits for its end.
+// A whole step counts from its start to that of the next, which waits for its end.
 TEST(Iterations, OfAWholeStepOnlyTheTimeIsKnown) {
   std::vector<TraceEvent> events = {event(TraceKind::compute, 0, 0, 90),
                                     event(TraceKind::compute, 1, 100, 170),

@@ -49,9 +49,9 @@ RankTrace hand_made() {
   trace.step_starts = {{4, 1000}, {5, 1200}, {6, 1300}};
   trace.records = {
       record(TraceKind::compute, 0, 900, 1050, 880, 890),
-      // 50 idle: 20 not submitted, 20 not ready, 10 switching.
+      // Gap of 50 ns: 20 not submitted, 20 not ready, 10 switching.
       record(TraceKind::compute, 0, 1100, 1160, 1070, 1090),
-      // 90 idle: submitted and ready before; 40 of them in step 4.
+      // Gap of 90 ns, submitted and ready before; 40 of them in step 4.
       record(TraceKind::compute, 0, 1250, 1290, 1000, 1000),
       record(TraceKind::communication, 0, 1040, 1110),
       record(TraceKind::communication, 0, 1180, 1220),
@@ -86,12 +86,12 @@ TEST(Metrics, StreamsOfAHandComputedTimeline) {
 
 TEST(Metrics, LaunchesOfAHandComputedTimeline) {
   RankTrace trace = hand_made();
-  // Submitted to an idle stream and not waiting for anything: 15.
+  // A record with nothing to wait for, submitted to an idle stream: 15 ns.
   trace.records.push_back(record(TraceKind::copy, 1, 1215, 1230, 1200, 1195));
   put_in_order(trace);
   const auto launch = measure_rank(trace).launch;
   ASSERT_TRUE(launch);
-  // Of all that begin in a window 15, 30 and 250.
+  // The latencies of all records that begin in a window are 15, 30 and 250.
   EXPECT_EQ(launch->to_idle_stream, (LatencyFigures{1, 15, 15}));
   EXPECT_EQ(launch->all.records, 3);
   EXPECT_EQ(launch->all.median_ns, 30);

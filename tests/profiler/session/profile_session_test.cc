@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// One simulated rank that a session watches.
+/// One simulated rank, watched by a session.
 struct SimulatedRun {
   explicit SimulatedRun(std::uint64_t seed, std::size_t capacity = 1 << 16)
       : session({.clock = clock,
@@ -42,7 +42,7 @@ struct SimulatedRun {
     config.order = random() % 2 ? CollectiveOrder::fifo : CollectiveOrder::negotiated;
   }
 
-  /// Names in the session's log are the simulation's: keep it.
+  /// Runs the simulation. Keep the result: the names in the session's log point into it.
   Simulation simulate_steps(std::int64_t iterations) {
     auto done = simulate(step, {.config = config,
                                 .iterations = iterations,
@@ -60,7 +60,7 @@ struct SimulatedRun {
   WatchedRun run;
 };
 
-/// What a simulated step submits.
+/// Returns the structure of a simulated step.
 StepStructure structure_of(const StepDescription& step) {
   StepStructure structure;
   std::map<std::uint32_t, std::uint32_t> data;
@@ -75,7 +75,7 @@ StepStructure structure_of(const StepDescription& step) {
   return structure;
 }
 
-/// Whether each step begins after the one before, so that there are windows.
+/// Returns whether each step begins after the one before, so that there are windows.
 bool steps_rise(const TraceRecorder& recorder, std::int64_t end) {
   for (std::int64_t step = 1; step < end; ++step) {
     if (!(recorder.step_start_ns(step - 1) < recorder.step_start_ns(step))) return false;
@@ -162,7 +162,7 @@ TEST(ProfileSession, AJobThatEndsBeforeTheSpanLeavesAllButItsLastStep) {
     const auto result = job.session.take();
     ASSERT_TRUE(result);
     expect_true(*result, job.run.recorder);
-    // The simulator stops with the step after the last under way.
+    // The simulator stops with the step after the last active one.
     if (!steps_rise(job.run.recorder, 8)) continue;
     EXPECT_GE(std::ssize(windows_of(result->trace)), 4);
   }
@@ -204,7 +204,7 @@ TEST(ProfileSession, ASpanThatIsOverWhenItStartsIsDoneAtOnce) {
   EXPECT_TRUE(result->trace.step_starts.empty());
 }
 
-/// Remembers when it recorded.
+/// Records the times in which it was on.
 class DeviceLog final : public DeviceRecorder {
  public:
   explicit DeviceLog(const Clock& clock) : clock_(clock) {}
@@ -253,7 +253,7 @@ TEST(ProfileSession, RecordsTheDeviceWhileItKeepsAnything) {
     ASSERT_TRUE(result);
     EXPECT_EQ(device.taken, 1);
     EXPECT_EQ(result->notes, std::vector<std::string>{"device"});
-    // Asked for ahead of time it begins at once, and again before each block.
+    // Requested ahead of time, it begins at once, and again before each block.
     EXPECT_EQ(device.on.size(), interleave == 0 ? 2u : 3u);
     std::int64_t inside_ns = 0, all_ns = 0;
     const Coverage recorded(device.on);
@@ -354,7 +354,7 @@ TEST(ProfileSession, InterleavingComparesStepsThatNothingIsKeptOf) {
       return median(took);
     };
     EXPECT_EQ(result->overhead->profiled_ns, median_ns(profiled));
-    // Two steps settle before and three after a block.
+    // Two steps before and three after a block are in neither group.
     EXPECT_EQ(result->overhead->plain_ns, median_ns({10, 11, 19, 20, 27, 28}));
   }
 }
@@ -366,7 +366,7 @@ SubmittedTask task_of(TaskId id, std::string_view name) {
   return task;
 }
 
-/// Counts how often it is asked.
+/// A clock that counts its readings.
 class AskedClock final : public Clock {
  public:
   std::int64_t now_ns() const override { return ++asked; }
@@ -390,7 +390,7 @@ TEST(ProfileSession, DoesNothingWhileItIsOff) {
   EXPECT_GT(clock.asked, asked);
   session.stop();
   EXPECT_TRUE(session.is_done());
-  EXPECT_FALSE(session.start({.first_step = 9}));  // the first is not taken
+  EXPECT_FALSE(session.start({.first_step = 9}));  // the first span is not taken
   EXPECT_TRUE(session.take());
   const std::int64_t at_end = clock.asked;
   callbacks();

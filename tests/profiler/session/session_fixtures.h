@@ -1,6 +1,7 @@
 #pragma once
 
-// What a profile must say, from all events of a run.
+// Derives the expected contents of a profile from all events of a run. Thread-safe as TraceSink
+// requires.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@
 
 namespace hocket {
 
-/// Gives a session and a recorder the same events.
+/// Passes the same events to a session and a recorder.
 class WatchedRun final : public TraceSink {
  public:
   explicit WatchedRun(ProfileSession& session) : session_(session) {}
@@ -33,7 +34,7 @@ class WatchedRun final : public TraceSink {
   ProfileSession& session_;
 };
 
-/// Everything of a record that an event has.
+/// The fields that a record shares with an event.
 using Ran = std::tuple<std::int64_t, std::int64_t, TraceKind, std::int32_t, std::string,
                        std::int64_t, std::int64_t, std::int64_t>;
 
@@ -47,7 +48,7 @@ inline std::vector<Ran> ran(const RankTrace& trace) {
   return all;
 }
 
-/// The windows of `trace`: steps that the next one follows.
+/// Returns the windows of `trace`: those of the steps that the next one follows.
 inline std::vector<std::pair<StepStart, std::int64_t>> windows_of(const RankTrace& trace) {
   std::vector<std::pair<StepStart, std::int64_t>> windows;
   for (std::size_t i = 0; i + 1 < trace.step_starts.size(); ++i) {
@@ -57,7 +58,7 @@ inline std::vector<std::pair<StepStart, std::int64_t>> windows_of(const RankTrac
   return windows;
 }
 
-/// The events that were inside any window of `trace`.
+/// Returns the events inside any window of `trace`.
 inline std::vector<Ran> ran_inside(const std::vector<TraceEvent>& events, const RankTrace& trace) {
   const auto windows = windows_of(trace);
   std::vector<Ran> all;
@@ -76,7 +77,7 @@ inline std::vector<Ran> ran_inside(const std::vector<TraceEvent>& events, const 
   return all;
 }
 
-/// `result` is what `recorder` saw: every window is one, and nothing of it is missing.
+/// Checks `result` against `recorder`: every window is right and complete.
 inline void expect_true(const ProfileResult& result, const TraceRecorder& recorder) {
   const RankTrace& trace = result.trace;
   for (const StepStart& start : trace.step_starts)
@@ -90,9 +91,9 @@ inline void expect_true(const ProfileResult& result, const TraceRecorder& record
   }
 }
 
-/// Records of the steps with a window know their task, and it is the right one; names must differ.
+/// Checks that records of the steps with a window have the right task. Requires distinct names.
 inline void expect_tasks(const ProfileResult& result) {
-  // A span that was stopped may not have seen all of any step.
+  // A stopped span may not contain a complete step.
   if (result.structure.tasks.empty()) return;
   for (const TraceRecord& record : result.trace.records) {
     if (record.kind == TraceKind::range) continue;

@@ -1,4 +1,4 @@
-// A profile session on the host executor: real threads, several ranks.
+// Tests a profile session on the host executor: real threads, several ranks.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,8 @@ namespace {
 constexpr int kRanks = 2;
 constexpr std::int64_t kSteps = 14;
 
-/// A step of a chain of compute tasks whose results are summed, some tasks apart, and updates.
+/// Submits a step of a chain of compute tasks whose results are summed, some independent tasks, and
+/// updates.
 class Job {
  public:
   Job(Scheduler& scheduler, std::uint64_t seed) : scheduler_(scheduler) {
@@ -117,7 +118,7 @@ TEST(ProfileSessionThreads, RanksKeepTheSamePartsOfTheSameSteps) {
       EXPECT_EQ(windows_of(trace).size(), 4u);
       for (const TraceRecord& record : trace.records) {
         if (record.kind != TraceKind::communication) continue;
-        // Parts of the steps around the span may be inside on one rank alone.
+        // Parts of the steps around the span may be included on one rank only.
         if (record.step < span.first_step || record.step >= span.first_step + span.steps) continue;
         const auto part =
             std::tuple(record.sequence, trace.names[record.name], record.step, record.bytes);
@@ -149,7 +150,7 @@ TEST(ProfileSessionThreads, AnybodyMayStartAndStopItAtAnyTime) {
     std::jthread operator_thread([&] {
       std::mt19937_64 random(seed);
       while (!ends) {
-        // Steps that have begun are left out, whatever this finds.
+        // Steps that have begun are left out at any moment of the start.
         (void)session.start({.first_step = static_cast<std::int64_t>(random() % 200),
                              .steps = 1 + static_cast<std::int64_t>(random() % 5),
                              .interleave = static_cast<std::int64_t>(random() % 3)});

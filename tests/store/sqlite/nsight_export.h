@@ -1,6 +1,6 @@
 #pragma once
 
-// What `nsys export --type sqlite` writes, made by hand. One thread.
+// Creates files like those of `nsys export --type sqlite`. One thread.
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -10,7 +10,7 @@
 
 namespace hocket {
 
-/// The tables of a recent version, with the columns that are read and some of those that are not.
+/// Tables of a recent version, with the columns that are read and some that are not.
 inline constexpr char kNsightTables[] =
     "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL,"
@@ -48,8 +48,8 @@ inline void write_database(const std::string& path, const std::string& script) {
   sqlite3_close(db);
 }
 
-/// Three steps of 1000 ns of process `pid`, without the tables: a launch, a kernel on stream 7, an
-/// all-reduce on stream 20, a copy.
+/// Returns the SQL for three steps of 1000 ns of process `pid`, without the tables: a launch, a
+/// kernel on stream 7, an all-reduce on stream 20, a copy.
 inline std::string nsight_steps(std::int64_t pid) {
   const std::string global_pid = std::to_string(pid << 24),
                     global_tid = std::to_string((pid << 24) + 77);
@@ -71,7 +71,7 @@ inline std::string nsight_steps(std::int64_t pid) {
   return sql;
 }
 
-/// All of an export, of process 5 alone.
+/// Returns the SQL for a whole export, of process 5 alone.
 inline std::string nsight_export() {
   std::string sql = std::string(kNsightTables) + kNsightStrings + nsight_steps(5);
   sql +=

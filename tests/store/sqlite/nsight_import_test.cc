@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// What an old version lacks: globalPid, demangled names beside short ones, textId, fills.
+/// An old version, which lacks globalPid, demangled names beside short ones, textId, and fills.
 constexpr char kOld[] =
     "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT NOT NULL, end INT NOT NULL,"

@@ -17,7 +17,7 @@ std::string pack(const std::vector<TraceRecord>& records, RecordPacker& packer) 
   return packer.take();
 }
 
-/// A block of these bytes, with the checksum that they should have.
+/// Returns a block of these bytes with the right checksum.
 std::string sealed(const std::string& bytes) {
   const std::uint64_t checksum = block_checksum(bytes);
   std::string block;

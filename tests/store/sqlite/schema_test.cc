@@ -77,13 +77,13 @@ TEST(OpenDatabase, AnOlderFileIsMigratedByWritersAndRefusedByReaders) {
     auto db = must(open_database(path, /*read_only=*/false, 0));
     must(db.execute_script("PRAGMA user_version = 0"));
   }
-  // Version 0 with our mark is a stand-in for any older version: its step cannot run on these
-  // tables, which shows that it was tried.
+  // Version 0 with hocket's mark represents any older version: its migration step fails on these
+  // tables, which shows that it ran.
   EXPECT_THAT(message_of(open_database(path, /*read_only=*/false, 0)), HasSubstr("already exists"));
   EXPECT_FALSE(open_database(path, /*read_only=*/true, 0));
 }
 
-/// A file of version 1 from a released program.
+/// Writes a file of version 1, made by a released program.
 void write_version_1(const std::string& path) {
   auto db = must(Connection::open(path, Connection::Mode::create, 0));
   must(
@@ -138,7 +138,7 @@ TEST(Version2, KeepsEverythingThatVersion1Had) {
   EXPECT_EQ(must(store->audit({})).size(), 1u);
 }
 
-/// Every row of every table that version 2 has.
+/// Returns every row of every table of version 2.
 std::vector<std::string> rows_of_version_2(Connection& db) {
   std::vector<std::string> found;
   for (const char* sql :

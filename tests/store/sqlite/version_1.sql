@@ -1,4 +1,4 @@
--- A store of version 1, as `hocket tune` left it and sqlite3's .dump shows it.
+-- A store of version 1, written by `hocket tune`, as output by sqlite3's .dump.
 PRAGMA application_id = 1751346036;
 PRAGMA user_version = 1;
 PRAGMA foreign_keys=OFF;

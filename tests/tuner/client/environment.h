@@ -1,6 +1,6 @@
 #pragma once
 
-// An environment of a test's own.
+// An environment of variables chosen by a test. Pure; any thread.
 
 #include <map>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-// A server on loopback that does what a test's script says, right or wrong. Each connection is
-// served by a thread of its own.
+// A server on loopback that follows a test's script, which may violate the protocol. Serves each
+// connection on a thread of its own.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -36,7 +36,7 @@ class FakeDaemon {
    public:
     explicit Peer(int socket) : socket_(socket) {}
 
-    /// The next request; nothing when the client has gone.
+    /// Returns the next request; nothing if the client has disconnected.
     std::optional<Request> read() {
       std::size_t end = 0;
       while ((end = text_.find("\r\n\r\n")) == std::string::npos) {
@@ -83,7 +83,7 @@ class FakeDaemon {
     std::string text_;
   };
 
-  /// No script: connections are never accepted.
+  /// Without a script, connections are never accepted.
   explicit FakeDaemon(std::function<void(Peer&)> script) : script_(std::move(script)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address = {};
@@ -108,7 +108,7 @@ class FakeDaemon {
     ::close(listener_);
   }
 
-  /// Answers every request by `answer(request)`; "" closes the connection.
+  /// Returns a script that answers every request with `answer(request)`; "" closes the connection.
   static std::function<void(Peer&)> answering(std::function<std::string(const Request&)> answer) {
     return [answer = std::move(answer)](Peer& peer) {
       while (const auto request = peer.read()) {
@@ -153,7 +153,7 @@ inline std::string http_answer(int status, const std::string& body,
          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-/// What came first, second, … from the threads of a fake daemon or of a client.
+/// Collects items in order from the threads of a fake daemon or a client.
 template <class T>
 class Inbox {
  public:
@@ -165,8 +165,8 @@ class Inbox {
     changed_.notify_all();
   }
 
-  /// Waits for the next one that is `right`, and forgets those before it. Nothing when there is
-  /// none for so long that the test has failed.
+  /// Waits for the next item that is `right`, and drops those before it. Returns nothing after a
+  /// timeout long enough to mean failure.
   std::optional<T> wait(const std::function<bool(const T&)>& right = [](const T&) {
     return true;
   }) {

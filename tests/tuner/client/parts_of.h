@@ -1,6 +1,6 @@
 #pragma once
 
-// Configurations that tests tell apart.
+// Configurations that tests can distinguish. Pure; any thread.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace hocket {
 
-/// All knobs but one at their defaults.
+/// Returns a configuration with all other knobs at their defaults.
 inline ScheduleConfig parts_of(std::int64_t partition_bytes) {
   ScheduleConfig config;
   config.partition_bytes = partition_bytes;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The daemon's parts without a transport, on clocks that the test sets. One thread: what has
-// happened is acted on by settle().
+// The daemon's parts without a transport, on clocks that the test sets. One thread: settle()
+// processes pending events.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ namespace hocket {
 
 inline constexpr std::int64_t kSecondNs = 1'000'000'000;
 
-/// What one process of the daemon holds; a new one over the same store is a restart.
+/// State of one daemon process; a new object over the same store is a restart.
 class Assembled {
  public:
   /// `tuning_store`: another view of the store, for live tuning alone.
@@ -55,7 +55,7 @@ class Assembled {
     return none;
   }
 
-  /// The body of an answer that must be fine.
+  /// Returns the body of a response; expects success.
   nlohmann::json ask(const std::string& method, const std::string& target,
                      const nlohmann::json& body = nlohmann::json::object()) {
     const auto response = call(method, target, body.dump());
@@ -73,13 +73,13 @@ class Assembled {
   Store& store;
   SetClock& clock;
   Tokens tokens;
-  std::vector<std::string> lines;  ///< of the log
+  std::vector<std::string> lines;  ///< lines of the log
   Log log{LogOptions{.level = LogLevel::warning,
                      .sink = [this](std::string_view line) { lines.emplace_back(line); }}};
   Feed feed;
   ConfigBoard board{store, feed};
   JobRegistry jobs;
-  std::int64_t wall_ahead_ns = 0;  ///< what the wall clock shows, less what `clock` does
+  std::int64_t wall_ahead_ns = 0;  ///< wall clock minus `clock`
   WallClock now_unix_ns = [this] { return clock.now + wall_ahead_ns; };
   LiveTuning live;
   StudyService studies{store, now_unix_ns};

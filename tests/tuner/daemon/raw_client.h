@@ -1,7 +1,7 @@
 #pragma once
 
-// A TCP connection to a server on loopback that sends any bytes and reads what comes back. A read
-// that gets nothing for a minute fails the test.
+// A TCP connection to a server on loopback that sends arbitrary bytes and reads the response. A
+// read that receives nothing for a minute fails the test. One thread.
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,8 @@ class RawClient {
   void close() {
     if (socket_ >= 0) ::close(std::exchange(socket_, -1));
   }
-  /// Closes so that the server learns at once, also behind bytes that it has not read.
+  /// Closes with a reset, so that the server notices at once, even behind bytes that it has not
+  /// read.
   void reset() {
     const linger at_once = {1, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -53,7 +54,7 @@ class RawClient {
   }
   void end_sending() { ::shutdown(socket_, SHUT_WR); }
 
-  /// False when the server no longer takes it.
+  /// Sends bytes. Returns false if the server no longer accepts them.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -67,7 +68,7 @@ class RawClient {
     send("GET " + target + " HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n");
   }
 
-  /// Through the first `end`, or through the end of the stream.
+  /// Reads up to and including the first `end`, or to the end of the stream.
   std::string read_until(std::string_view end) {
     for (;;) {
       const std::size_t at = received_.find(end);
@@ -88,7 +89,7 @@ class RawClient {
     return response;
   }
 
-  /// Nothing more came until the server closed.
+  /// Returns true if nothing more arrives before the server closes.
   bool is_closed() {
     while (receive()) continue;
     return received_.empty();

@@ -1,6 +1,7 @@
 #pragma once
 
-// A whole daemon on loopback over a store, and its thread; one for as long as the object lives.
+// A complete daemon on loopback over a store, on its own thread for the lifetime of the object. For
+// one thread.
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,7 @@ namespace hocket {
 
 class RunningDaemon {
  public:
-  /// `port` 0: a free one.
+  /// `port` 0 selects a free one.
   explicit RunningDaemon(Store& store, std::uint16_t port = 0) {
     DaemonOptions options;
     options.server.port = port;

@@ -1,6 +1,7 @@
 #pragma once
 
-// A server on a free port of loopback with a service made of functions, and its thread.
+// A server on a free loopback port, with a service made of functions, on its own thread. For one
+// thread, except counts().
 
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ class FunctionService final : public Service {
   std::function<std::optional<Response>(const Request&)> at_once = [](const Request&) {
     return std::nullopt;
   };
-  /// Says what it got.
+  /// Echoes the request.
   std::function<Reply(const Request&, bool is_last)> later = [](const Request& request, bool) {
     return text_response(request.method + " " + request.target + " " + request.body);
   };
@@ -46,7 +47,7 @@ class FunctionService final : public Service {
     changed_.notify_all();
   }
 
-  /// Waits for so many ends of streams.
+  /// Blocks until `count` streams have ended.
   std::vector<std::string> closed(std::size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_.size() >= count; });
@@ -70,12 +71,12 @@ class RunningServer {
   }
   ~RunningServer() { stop(); }
 
-  /// After the service was told what to answer.
+  /// Call after the service's functions are set.
   void start() {
     thread_ = std::thread([this] { server_->run(); });
   }
   void ask_to_stop() { server_->stop(); }
-  /// Returns when run() has.
+  /// Blocks until run() has returned.
   void stop() {
     server_->stop();
     if (thread_.joinable()) thread_.join();
@@ -85,7 +86,7 @@ class RunningServer {
   std::uint16_t port() const { return server_->port(); }
   ServerCounts counts() const { return server_->counts(); }
 
-  /// Waits until the counts are so. A minute fails the test.
+  /// Waits until `holds(counts())`. Fails the test after a minute.
   void until(const std::function<bool(const ServerCounts&)>& holds) const {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     while (!holds(counts())) {

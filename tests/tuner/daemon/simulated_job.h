@@ -1,7 +1,7 @@
 #pragma once
 
-// A job as the daemon sees one: it presents itself, watches, tries what it is sent in a window of
-// its own, keeps what is faster, and reports. Deterministic.
+// A simulated job as the daemon sees it: registers, watches, tries received configurations in its
+// own window, keeps the faster one, and reports. Deterministic. One thread.
 
 #include <functional>
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace hocket {
 
-/// What an iteration takes under a configuration.
+/// Returns the iteration time under a configuration.
 using TimeOf = std::function<double(const ScheduleConfig&)>;
 
 class SimulatedJob {
@@ -24,7 +24,7 @@ class SimulatedJob {
   SimulatedJob(JobDescription description, TimeOf time_of, std::uint64_t seed = 1)
       : description_(std::move(description)), time_of_(std::move(time_of)), random_(seed) {}
 
-  /// Presents itself and watches: at the start, and again after a reconnect.
+  /// Registers and watches: at the start, and again after a reconnect.
   void connect(Assembled& daemon) {
     daemon_ = &daemon;
     daemon.ask("POST", "/v1/jobs", to_json(description_));
@@ -43,10 +43,10 @@ class SimulatedJob {
     daemon_ = nullptr;
   }
 
-  /// The daemon is gone without a word.
+  /// Drops the daemon without notice.
   void lose_daemon() { daemon_ = nullptr; }
 
-  /// Ends, and says so; what has come and was not tried is rejected.
+  /// Ends and reports it; received candidates that were not tried are rejected.
   void end() {
     for (auto& topic : topics_) {
       const auto position = daemon_->feed.position(topic.name);
@@ -63,7 +63,7 @@ class SimulatedJob {
     daemon_->settle();
   }
 
-  /// Reads its events, tries what they say, and reports a few iterations.
+  /// Reads its events, tries the received configurations, and reports a few iterations.
   void run(int iterations = 10) {
     read();
     if (!outcomes_.empty()) report({});
@@ -72,7 +72,7 @@ class SimulatedJob {
     if (iterations > 0) report(std::move(times));
   }
 
-  /// Tries what has come, without telling.
+  /// Tries the received configurations without reporting.
   void read() {
     for (auto& topic : topics_) {
       const auto position = daemon_->feed.position(topic.name);
@@ -88,10 +88,10 @@ class SimulatedJob {
   const ScheduleConfig& config() const { return description_.config; }
   std::int64_t version() const { return description_.version; }
 
-  std::vector<CandidateMessage> offered;  ///< candidates that came, in order
-  std::vector<std::int64_t> versions;     ///< versions that came, in order
-  std::vector<ScheduleConfig> slower;     ///< candidates that it rolled back as slower
-  bool refuses = false, ignores = false;  ///< whatever comes
+  std::vector<CandidateMessage> offered;  ///< candidates received, in order
+  std::vector<std::int64_t> versions;     ///< versions received, in order
+  std::vector<ScheduleConfig> slower;     ///< candidates rolled back as slower
+  bool refuses = false, ignores = false;  ///< every received configuration
   bool rolls_back_versions = false;
 
  private:

@@ -24,31 +24,32 @@
 struct hocket_client {
   int rank = 0;
   hocket::FetchedConfig fetched;
-  std::string config_json;  ///< of the next step
-  // Of rank 0:
+  std::string config_json;  ///< configuration of the next step
+  // Only on rank 0:
   hocket::RunReport run;  ///< for a sweep
   std::optional<hocket::IterationLog> log;
   std::unique_ptr<hocket::DaemonLink> link;  ///< null without a daemon
-  hocket::JobReport report;                  ///< what each report to it begins with
+  hocket::JobReport report;                  ///< fields common to all reports to the daemon
 
   hocket::SteadyClock clock;
-  std::vector<std::string> knobs;          ///< that can change while the program runs
-  std::optional<hocket::LiveBallot> live;  ///< when there are any
-  // Whether `live` is called in turn:
-  std::int64_t filled = 0, read = 0, ended = 0;  ///< ballots, and steps
-  std::int64_t last_measured = -1;               ///< step
+  std::vector<std::string> knobs;  ///< names of knobs that can change while the program runs
+  std::optional<hocket::LiveBallot> live;  ///< empty if there are no such knobs
+  // Counters that check the order of calls for `live`:
+  std::int64_t filled = 0, read = 0, ended = 0;  ///< ballots filled, ballots read, steps ended
+  std::int64_t last_measured = -1;               ///< index of a step
 };
 
 namespace hocket {
 namespace {
 
-/// Iterations that a sweep is told of; later ones would only repeat them.
+/// Maximum iterations reported to a sweep; more add no information.
 constexpr std::size_t kMaxRunIterations = 1'000'000;
 constexpr std::int64_t kMaxNs = std::int64_t{1} << 53;
 
 thread_local std::string last_error;
 
-/// `call()`, which gives a Result; its value, or `otherwise` and the error is kept for the caller.
+/// Runs `call`, which returns a Result. Returns its value, or stores its error for hocket_error and
+/// returns `otherwise`.
 template <class T, class Call>
 T guarded(T otherwise, const Call& call) noexcept {
   try {
@@ -66,7 +67,7 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-/// Differs from those of other jobs: host, process and time.
+/// Returns an id that is unique among jobs: host, process and time.
 std::string make_job_id(std::string host) {
   std::erase_if(host, [](unsigned char c) { return c >= 0x80 || !(std::isalnum(c) || c == '-'); });
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -75,8 +76,8 @@ std::string make_job_id(std::string host) {
 }
 
 void register_job(hocket_client& client, const ClientOptions& given) {
-  // A trial must not be taken for the job's own doing; and a daemon that cannot be named was warned
-  // of before.
+  // A trial is not registered, because its behavior is not the job's own. An invalid daemon address
+  // was reported before.
   auto daemon = daemon_from_environment();
   if (client.fetched.source == "trial" || !daemon) return;
   DaemonLinkOptions options{.daemon = std::move(*daemon)};
@@ -96,7 +97,7 @@ void register_job(hocket_client& client, const ClientOptions& given) {
   client.link = open_daemon_link(std::move(options));
 }
 
-/// Whether a program that can change `knobs` can go from `from` to `to`.
+/// Checks that a program that can change only `knobs` can switch from `from` to `to`.
 Result<void> can_change(const std::vector<std::string>& knobs, const ScheduleConfig& from,
                         const ScheduleConfig& to) {
   for (const std::string& name : changed_knobs(from, to)) {
@@ -122,7 +123,7 @@ void open_ballot(hocket_client& client, const ClientOptions& options) {
                       client.clock);
 }
 
-/// On rank 0: asks, and registers the job.
+/// Fetches the configuration and registers the job. Rank 0 only.
 Result<void> ask(hocket_client& client, ClientOptions& options) {
   auto fetched = ask_for_config(options.topology, options.workload, nullptr, process_environment);
   if (!fetched) return failure(fetched.error());
@@ -173,7 +174,8 @@ static_assert(static_cast<int>(CollectiveOrder::fifo) == HOCKET_ORDER_FIFO &&
               static_cast<int>(CollectiveOrder::static_order) == HOCKET_ORDER_STATIC &&
               static_cast<int>(CollectiveOrder::negotiated) == HOCKET_ORDER_NEGOTIATED);
 
-/// This program cannot change its configuration while it runs, and says so.
+/// Rejects every change received from the daemon; for a program that cannot change its
+/// configuration while it runs.
 std::vector<ChangeOutcome> refuse_changes(DaemonLink& link) {
   std::vector<ChangeOutcome> outcomes;
   while (const auto message = link.take()) {

@@ -40,7 +40,7 @@ Result<Workload> read_workload(const hocket_client_options& options) {
     if (name == nullptr) return failure(missing("a tensor has no name"));
     tensors.push_back({{"name", name}, {"bytes", bytes}});
   }
-  // What is read back has no invalid UTF-8, of which no fingerprint could be made.
+  // Serializing replaces invalid UTF-8, for which no fingerprint can be computed.
   const auto document = parse_object(
       text_of({{"name", options.workload_name}, {"tensors", std::move(tensors)}}), "workload");
   if (!document) return failure(document.error());
@@ -64,7 +64,7 @@ std::function<void(const std::string&)> sink_of(void (*call)(const char*, void*)
   return [call, context](const std::string& text) { call(text.c_str(), context); };
 }
 
-/// Of the structure before it was given on_profile.
+/// Size of the structure before on_profile was added.
 constexpr std::size_t kFirstSize = offsetof(hocket_client_options, on_profile);
 
 std::function<void(std::int64_t, std::int64_t)> on_profile_of(const hocket_client_options& given) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a C program says when it opens a client (tuner/client/c/hocket_client.h), checked.
+// Validates the options of a C program that opens a client (tuner/client/c/hocket_client.h).
 // Thread-safe.
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace hocket {
 struct ClientOptions {
   int rank = 0;
   Topology topology = {};
-  Workload workload = {};      ///< rank 0's
-  ScheduleConfig config = {};  ///< of a rank above 0: what rank 0 told it
+  Workload workload = {};      ///< the workload; rank 0 only
+  ScheduleConfig config = {};  ///< on a rank above 0: the configuration that rank 0 sent
   std::vector<std::string> knobs = {};
   double explore = 0;
   /// Empty when the program cannot be profiled.
@@ -29,12 +29,12 @@ struct ClientOptions {
   std::function<void(const std::string&)> warn = {}, say = {};  ///< never empty
 };
 
-/// invalid_argument names the option that is wrong.
+/// Returns the validated options, or invalid_argument with the name of the invalid option.
 Result<ClientOptions> read_options(const hocket_client_options* given);
 
 Result<Knob> knob_called(const std::string& name);
 
-/// JSON whose strings may be of any bytes.
+/// Serializes `document`, whose strings may contain any bytes.
 std::string text_of(const nlohmann::json& document);
 
 }  // namespace hocket

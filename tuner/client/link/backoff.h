@@ -1,8 +1,8 @@
 #pragma once
 
-// How long to wait before the next attempt: exponential with full jitter, so that many jobs which
-// lost one daemon do not come back at once (M. Brooker, "Exponential Backoff And Jitter", 2015).
-// Pure; one thread.
+// Computes the delay before the next attempt: exponential back-off with full jitter, so that many
+// jobs that lost the same daemon do not reconnect at once (M. Brooker, "Exponential Backoff And
+// Jitter", 2015). Pure; one thread.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,18 +18,18 @@ struct BackoffLimits {
 
 class Backoff {
  public:
-  /// `random` draws evenly from [0, 1).
+  /// `random` returns uniform samples from [0, 1).
   Backoff(BackoffLimits limits, std::function<double()> random)
       : limits_(limits), random_(std::move(random)), ceiling_ns_(limits.first_ns) {}
 
-  /// A draw from 0 to first_ns · 2^n after n failures in a row, never above most_ns.
+  /// Returns a uniform sample from 0 to first_ns · 2^n after n failures in a row, at most most_ns.
   std::int64_t next_ns() {
     const std::int64_t ceiling_ns = std::min(ceiling_ns_, limits_.most_ns);
     ceiling_ns_ = ceiling_ns > limits_.most_ns / 2 ? limits_.most_ns : ceiling_ns * 2;
     return static_cast<std::int64_t>(random_() * static_cast<double>(ceiling_ns));
   }
 
-  /// After a success.
+  /// Restarts the sequence; call after a success.
   void reset() { ceiling_ns_ = limits_.first_ns; }
 
  private:

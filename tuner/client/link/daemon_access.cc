@@ -38,7 +38,8 @@ bool is_ipv6(std::string_view host) {
          });
 }
 
-/// "sample" of "[sample]:7077" or "sample:7077"; `text` keeps ":7077".
+/// Returns the host at the start of `text` and removes it: "sample" from "[sample]:7077" or
+/// "sample:7077"; ":7077" remains in `text`.
 std::string_view take_host(std::string_view& text) {
   const bool bracket = take_prefix(text, "[");
   const std::size_t end = text.find(bracket ? ']' : ':');

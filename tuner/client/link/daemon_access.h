@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the daemon is and how a client proves who it is. Thread-safe.
+// Address of the daemon and the client's credentials. Thread-safe.
 
 #include <cstdint>
 #include <string>
@@ -13,27 +13,27 @@ namespace hocket {
 
 struct DaemonAddress {
   bool tls = false;
-  std::string host;  ///< a name or an IP address, IPv6 without brackets
+  std::string host;  ///< name or IP address; IPv6 without brackets
   std::uint16_t port = 0;
 
   bool operator==(const DaemonAddress&) const = default;
 };
 
-/// Reads "http://HOST[:PORT]" or "https://HOST[:PORT]", with an IPv6 address in brackets. The port
-/// is 80 or 443 when there is none.
+/// Parses "http://HOST[:PORT]" or "https://HOST[:PORT]", with an IPv6 address in brackets. The port
+/// defaults to 80 or 443.
 Result<DaemonAddress> parse_daemon_address(std::string_view text);
 std::string to_string(const DaemonAddress& address);
 
-/// How to reach the daemon, and as whom.
+/// Address of the daemon and the credentials for it.
 struct DaemonAccess {
   DaemonAddress address;
-  std::string token = {};    ///< sent as "Authorization: Bearer"; "": none
-  std::string ca_file = {};  ///< whom to trust over TLS; "": the system's authorities
+  std::string token = {};    ///< sent as "Authorization: Bearer"; empty: no token
+  std::string ca_file = {};  ///< trusted certificate authorities for TLS; empty: the system's
 };
 
-/// From HOCKET_DAEMON, HOCKET_TOKEN_FILE and HOCKET_CA_FILE. not_found when HOCKET_DAEMON is unset
-/// or empty; invalid_argument for an address or a token file that cannot be used, such as one that
-/// others can read.
+/// Reads HOCKET_DAEMON, HOCKET_TOKEN_FILE and HOCKET_CA_FILE. Returns not_found if HOCKET_DAEMON is
+/// unset or empty, and invalid_argument for an invalid address or an unusable token file, such as
+/// one that other users can read.
 Result<DaemonAccess> daemon_from_environment(const Environment& environment = process_environment);
 
 }  // namespace hocket

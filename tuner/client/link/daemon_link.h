@@ -1,7 +1,7 @@
 #pragma once
 
-// The seam between a running job and the daemon, for rank 0. No call blocks, fails or throws: what
-// the network does is told to nobody but a warning sink. Thread-safe.
+// Interface between a running job and the daemon, for rank 0. No call blocks, fails or throws;
+// network problems are reported only to a warning callback. Thread-safe.
 
 #include <cstdint>
 #include <optional>
@@ -14,15 +14,17 @@ class DaemonLink {
  public:
   virtual ~DaemonLink() = default;
 
-  /// What has arrived and was not taken yet: the newest of each type, a configuration first, then
-  /// a request for a profile, which is given once.
+  /// Returns the next message that has arrived and was not taken yet, or nothing. Only the newest
+  /// message of each type is kept. The order is configuration, request for a profile, candidate; a
+  /// request for a profile is returned only once.
   virtual std::optional<DaemonMessage> take() = 0;
 
-  /// Queues a report. While the daemon is away, the oldest iterations are dropped once the queue is
-  /// full, outcomes last.
+  /// Queues a report. While the daemon is unreachable and the queue is full, the oldest iterations
+  /// are dropped first, outcomes last.
   virtual void report(JobReport report) = 0;
 
-  /// What the job runs with from now on, for when it has to register again.
+  /// Sets the configuration the job uses from now on; it is sent when the job has to register
+  /// again.
   virtual void update(const ScheduleConfig& config, std::int64_t version) = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The environment as it is passed in, so that a test can choose it.
+// Access to environment variables as a parameter, so that tests can replace it.
 
 #include <functional>
 #include <optional>

@@ -6,7 +6,7 @@ namespace hocket {
 
 Result<void> EventStreamParser::feed(std::string_view bytes, const Sink& sink) {
   while (!bytes.empty()) {
-    // The second half of a CR LF, which may come in the next piece.
+    // Skips the second byte of a CR LF, which may arrive in a later call.
     if (std::exchange(after_cr_, false) && bytes.front() == '\n') {
       bytes.remove_prefix(1);
       continue;
@@ -35,7 +35,7 @@ Result<void> EventStreamParser::end_line(const Sink& sink) {
     std::string_view value;
     if (colon != std::string_view::npos) value = line.substr(colon + 1);
     if (value.starts_with(' ')) value.remove_prefix(1);
-    // Without a name it is a comment.
+    // A line with an empty field name is a comment.
     if (auto ok = take_field(line.substr(0, colon), value); !ok) return ok;
   }
   line_.clear();

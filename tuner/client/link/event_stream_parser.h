@@ -1,7 +1,6 @@
 #pragma once
 
-// Reads server-sent events (HTML standard, section 9.2.6) from pieces of any size. Pure; one
-// thread.
+// Incremental parser for server-sent events (HTML standard, section 9.2.6). Pure; one thread.
 
 #include <cstddef>
 #include <functional>
@@ -13,7 +12,7 @@
 namespace hocket {
 
 struct ServerEvent {
-  std::string id;  ///< of the last event that had one
+  std::string id;  ///< id of the most recent event that had one
   std::string type = "message";
   std::string data;
 
@@ -24,11 +23,11 @@ class EventStreamParser {
  public:
   using Sink = std::function<void(const ServerEvent&)>;
 
-  /// A line, and the data of an event, may be `limit_bytes` long.
+  /// Limits a line, and the data of an event, to `limit_bytes` each.
   explicit EventStreamParser(std::size_t limit_bytes = 1 << 20) : limit_bytes_(limit_bytes) {}
 
-  /// Gives `sink` every event that `bytes` completes. An error when something is too long: the
-  /// stream cannot be read any further then.
+  /// Calls `sink` with every event that `bytes` completes. `bytes` may end anywhere in an event.
+  /// Returns an error if a limit is exceeded; the stream cannot be parsed further then.
   Result<void> feed(std::string_view bytes, const Sink& sink);
 
  private:
@@ -40,7 +39,7 @@ class EventStreamParser {
   std::string line_;
   bool after_cr_ = false, first_line_ = true;
   bool has_data_ = false;
-  ServerEvent event_;  ///< being read
+  ServerEvent event_;  ///< event being parsed
 };
 
 }  // namespace hocket

@@ -12,7 +12,7 @@ ErrorCode code_of(int status) {
   return refused ? ErrorCode::invalid_argument : ErrorCode::unavailable;
 }
 
-/// One line of what the daemon said, or nothing.
+/// Returns the daemon's error message as ": " and one line of text, or "" if there is none.
 std::string stated(const HttpResponse& response) {
   const auto document = parse_object(response.body, "answer");
   if (!document) return "";

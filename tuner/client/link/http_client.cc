@@ -25,7 +25,7 @@ using boost::system::error_code;
 
 constexpr std::size_t kMaxErrorBytes = 64 << 10;
 
-/// What a thread that looks up a name leaves behind.
+/// Result of a name lookup, shared with the thread that runs it.
 struct Lookup {
   bool done = false;
   int error = 0;
@@ -107,7 +107,8 @@ class HttpClient::Connection {
     wire.set(http::field::accept, "text/event-stream");
     StreamParser parser;
     parser.header_limit(kMaxHeaderBytes);
-    parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // "none" allows no length
+    // "none" would reject a Content-Length
+    parser.body_limit(std::numeric_limits<std::uint64_t>::max());
     error_code error = write(wire, opened_by);
     if (!error) {
       error = await([&](auto& io, auto done) { async_read_header(io, buffer_, parser, done); },
@@ -134,7 +135,7 @@ class HttpClient::Connection {
     Deadline::rep limit = limit_ticks_;
     while (ticks < limit && !limit_ticks_.compare_exchange_weak(limit, ticks)) {
     }
-    asio::post(*context_, [] {});  // whoever waits looks at the limit again
+    asio::post(*context_, [] {});  // wakes the waiting thread, which then reads the new limit
   }
 
   void close() {
@@ -153,14 +154,14 @@ class HttpClient::Connection {
     return std::min(deadline, Deadline(Deadline::duration(limit_ticks_.load())));
   }
 
-  /// Handles what is posted until `done`, or the time is over, which gives false.
+  /// Runs posted handlers until `done()`. Returns false if `deadline` passes first.
   bool run_until(const auto& done, Deadline deadline) {
     context_->restart();
     const auto work = asio::make_work_guard(*context_);
     while (!done()) {
       const Deadline limit = limited(deadline);
       if (std::chrono::steady_clock::now() >= limit) {
-        context_->poll();  // what came in time counts, even if this thread was held up
+        context_->poll();  // accept results that arrived in time although this thread was delayed
         return done();
       }
       context_->run_one_until(limit);
@@ -168,18 +169,18 @@ class HttpClient::Connection {
     return true;
   }
 
-  /// Starts an operation by `start(handler)`, and waits for its end.
+  /// Starts an operation by `start(handler)` and blocks until it ends or `deadline` passes.
   error_code await_on_socket(const auto& start, Deadline deadline) {
     std::optional<error_code> result;
     start([&result](error_code error, const auto&...) { result = error; });
     if (run_until([&] { return result.has_value(); }, deadline)) return *result;
     error_code ignored;
-    socket_.close(ignored);  // ends the operation
+    socket_.close(ignored);  // cancels the operation
     while (!result) context_->run_one();
     return asio::error::timed_out;
   }
 
-  /// The same of an operation on the bytes within TLS, if there is any: `start(stream, handler)`.
+  /// Like await_on_socket, but on the TLS stream if there is one: calls `start(stream, handler)`.
   error_code await(const auto& start, Deadline deadline) {
     return await_on_socket([&](auto done) { tls_ ? start(*tls_, done) : start(socket_, done); },
                            deadline);
@@ -208,7 +209,7 @@ class HttpClient::Connection {
     return {};
   }
 
-  /// One piece of the body, within chunk_.
+  /// Reads the next bytes of the body into chunk_.
   error_code read_some(StreamParser& parser, Deadline deadline, std::string_view& bytes) {
     auto& body = parser.get().body();
     body.data = chunk_.data();
@@ -250,18 +251,18 @@ class HttpClient::Connection {
 
   const DaemonAccess daemon_;
   const std::string name_;
-  // Shared with threads that look up a name, which may outlive this.
+  // Shared with lookup threads, which may outlive this object.
   const std::shared_ptr<asio::io_context> context_;
   std::atomic<Deadline::rep> limit_ticks_ = std::numeric_limits<Deadline::rep>::max();
   tcp::socket socket_;
   std::optional<asio::ssl::context> tls_context_;
-  std::optional<asio::ssl::stream<tcp::socket&>> tls_;  ///< over socket_
+  std::optional<asio::ssl::stream<tcp::socket&>> tls_;  ///< layered over socket_
   boost::beast::flat_buffer buffer_;
   std::array<char, 8192> chunk_;
 };
 
-/// In a thread of its own, since nothing ends a call of the resolver. It is left behind when it
-/// does not answer in time.
+/// Runs the resolver in a thread of its own, because its call cannot be cancelled. The thread is
+/// abandoned if it does not answer by the deadline.
 Result<std::vector<tcp::endpoint>> HttpClient::Connection::resolve(Deadline deadline) {
   const auto& [tls, host, port] = daemon_.address;
   error_code not_numeric;
@@ -287,7 +288,8 @@ Result<void> HttpClient::Connection::connect(Deadline deadline) {
   if (!endpoints) return failure(endpoints.error());
   error_code error = asio::error::host_not_found;
   for (std::size_t i = 0; i < endpoints->size() && error; ++i) {
-    // One that does not answer must leave time for the others.
+    // Divides the remaining time, so that an endpoint that does not answer leaves time for the
+    // others.
     const auto now = std::chrono::steady_clock::now();
     const auto share = (std::max(deadline, now) - now) / (endpoints->size() - i);
     close();

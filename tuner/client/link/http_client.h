@@ -1,8 +1,8 @@
 #pragma once
 
-// One connection to the daemon over HTTP/1.1, for jobs and for the command line. Every call ends by
-// its deadline, whatever the network, the daemon and the resolver of names do, and none throws.
-// A client belongs to one thread, except end_by().
+// One HTTP/1.1 connection to the daemon, for jobs and for the command line. Every call ends by its
+// deadline, whatever the network, the daemon and the name resolver do; none throws. A client
+// belongs to one thread; only end_by() may be called from any thread.
 
 #include <chrono>
 #include <cstdint>
@@ -25,7 +25,7 @@ Deadline deadline_after_ns(std::int64_t timeout_ns);
 struct HttpRequest {
   std::string method = "GET";
   std::string target = "/";
-  std::string body = {};  ///< JSON; "": none
+  std::string body = {};  ///< JSON; empty: no body
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
@@ -35,9 +35,9 @@ struct HttpResponse {
   std::string body = {};
 };
 
-/// The object that a 2xx answer holds. Else the error that the daemon states, not_found for 404,
-/// invalid_argument for the other 4xx but 408 and 429, unavailable for the rest and for what is not
-/// the daemon's.
+/// Returns the JSON object of a 2xx response. Otherwise returns an error with the daemon's message:
+/// not_found for 404; invalid_argument for the other 4xx except 408 and 429; unavailable for all
+/// else, including responses that are not the daemon's.
 Result<nlohmann::json> read_answer(const HttpResponse& response);
 
 class HttpClient {
@@ -48,24 +48,26 @@ class HttpClient {
   explicit HttpClient(DaemonAccess daemon);
   ~HttpClient();
 
-  /// Sends a request and reads the answer, on the connection of the last one where that is still
-  /// open. A request that found it closed is sent again, so it must be harmless twice. unavailable,
-  /// timed_out, or interrupted by end_by(); the message names the daemon.
+  /// Sends a request and returns the response. Reuses the connection of the previous request if it
+  /// is still open. If that connection turns out to be closed, the request is sent again, so the
+  /// request must be idempotent. Errors: unavailable, timed_out, or interrupted by end_by(); the
+  /// message names the daemon.
   Result<HttpResponse> send(const HttpRequest& request, Deadline deadline);
 
   struct Stream {
-    std::function<void()> on_open;  ///< the answer is 200 and an event stream
-    /// False ends the stream.
+    std::function<void()> on_open;  ///< called once the response is 200 and an event stream
+    /// Called with received bytes; returns false to end the stream.
     std::function<bool(std::string_view)> on_bytes;
     std::int64_t open_timeout_ns = 5'000'000'000;
     std::int64_t silence_limit_ns = 45'000'000'000;
   };
-  /// Gets a stream of events until it ends, which is why this always gives an error: that of
-  /// read_answer() for an answer other than 200, timed_out after `silence_limit_ns` without a byte.
+  /// Receives an event stream until it ends; therefore always returns an error: that of
+  /// read_answer() for a response other than 200, timed_out after `silence_limit_ns` without a
+  /// byte.
   Error stream(const HttpRequest& request, const Stream& stream);
 
-  /// Makes the call under way, and all later ones, end by `deadline`. From any thread; the earliest
-  /// one counts.
+  /// Makes the current call, and all later ones, end by `deadline`. Callable from any thread; the
+  /// earliest deadline applies.
   void end_by(Deadline deadline);
 
  private:

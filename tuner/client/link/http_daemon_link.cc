@@ -37,7 +37,7 @@ class HttpDaemonLink final : public DaemonLink {
         watch_client_(options_.daemon),
         report_client_(options_.daemon) {}
 
-  /// May throw; then the destructor ends what was started.
+  /// Starts both threads. May throw; the destructor then stops those that were started.
   void start() {
     watching_ = options_.start_thread([this] { watch(); });
     reporting_ = options_.start_thread([this] { send_reports(); });
@@ -82,7 +82,7 @@ class HttpDaemonLink final : public DaemonLink {
   }
 
  private:
-  /// Says an outage's first error, and nothing more until `heard()`.
+  /// Warns about the first error of an outage; later errors are silent until `heard()`.
   void lost(const Error& error) {
     if (error.code == ErrorCode::interrupted) return;
     {
@@ -96,7 +96,7 @@ class HttpDaemonLink final : public DaemonLink {
     away_ = false;
   }
 
-  /// False at once when the link is to end.
+  /// Sleeps for `time_ns`. Returns false as soon as the link is stopping.
   bool pause(std::int64_t time_ns) {
     std::unique_lock lock(mutex_);
     return !changed_.wait_until(lock, deadline_after_ns(time_ns), [&] { return stopping_; });
@@ -106,7 +106,7 @@ class HttpDaemonLink final : public DaemonLink {
     return stopping_;
   }
 
-  /// The key that the daemon knows the job's configurations by.
+  /// Registers the job and returns the key of its configurations in the daemon.
   Result<std::string> register_job(HttpClient& client) {
     JobDescription job;
     {
@@ -139,7 +139,7 @@ class HttpDaemonLink final : public DaemonLink {
     while (!stopping()) {
       const auto key = register_job(watch_client_);
       const Error error = key ? watch_once(*key, backoff) : key.error();
-      // An unknown job is registered again, which is what comes next anyhow.
+      // An unknown job is not reported as an error: the next pass of the loop registers it again.
       if (error.code != ErrorCode::not_found) lost(error);
       if (!pause(backoff.next_ns())) return;
     }
@@ -179,14 +179,15 @@ class HttpDaemonLink final : public DaemonLink {
         warn("an event of the daemon is not used: " + message.error().message);
       return;
     }
-    // Versions alone have an id, and it goes into a header: digits only.
+    // Only versions have an id. It is sent in a header, so it is built from digits only.
     if (const auto* const config = std::get_if<ConfigMessage>(&*message))
       last_id_ = std::to_string(config->version);
     const std::lock_guard lock(mutex_);
     messages_.put(std::move(*message));
   }
 
-  /// The next report, once it is time for it; nothing at the end, when there are no outcomes left.
+  /// Blocks until a report may be sent and returns it. When the link is stopping, returns only
+  /// reports with outcomes, then nothing.
   std::optional<JobReport> next_report(Deadline not_before) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
@@ -211,7 +212,7 @@ class HttpDaemonLink final : public DaemonLink {
         continue;
       }
       lost(ok.error());
-      if (ok.error().code == ErrorCode::invalid_argument) continue;  // and will be next time
+      if (ok.error().code == ErrorCode::invalid_argument) continue;  // retrying would fail again
       if (stopping()) return;
       {
         const std::lock_guard lock(mutex_);
@@ -225,7 +226,7 @@ class HttpDaemonLink final : public DaemonLink {
     const std::string body = text_of(to_json(report));
     auto answer = post(report_client_, "/v1/reports", body);
     if (!answer && answer.error().code == ErrorCode::not_found) {
-      // A daemon that was restarted does not know the job.
+      // A restarted daemon does not know the job.
       if (const auto key = register_job(report_client_); !key) return failure(key.error());
       answer = post(report_client_, "/v1/reports", body);
     }
@@ -234,9 +235,9 @@ class HttpDaemonLink final : public DaemonLink {
   }
 
   const DaemonLinkOptions options_;
-  std::string last_id_;                              // of watching_ alone
-  std::set<std::string, std::less<>> warned_types_;  // of watching_ alone
-  std::size_t unused_events_ = 0;                    // of watching_ alone
+  std::string last_id_;                              // used only by watching_
+  std::set<std::string, std::less<>> warned_types_;  // used only by watching_
+  std::size_t unused_events_ = 0;                    // used only by watching_
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,8 +1,8 @@
 #pragma once
 
-// The link to a daemon on the network (tuner/client/link/daemon_link.h). It registers the job,
-// watches for messages and sends reports on two threads of its own, and connects again, later and
-// later, for as long as it lives. A daemon that is away costs the job nothing.
+// DaemonLink over the network (tuner/client/link/daemon_link.h). Registers the job, receives
+// messages and sends reports on two threads of its own, and reconnects with increasing back-off for
+// as long as it lives. An unreachable daemon does not slow down the job.
 
 #include <cstdint>
 #include <functional>
@@ -21,17 +21,17 @@ namespace hocket {
 struct DaemonLinkOptions {
   DaemonAccess daemon;
   JobDescription job = {};
-  /// Told what is worth a line to the user, once for each kind and each outage; on threads of the
-  /// link, when it is opened and when it ends.
+  /// Called with each warning for the user, once per kind and outage. Runs on the link's threads,
+  /// and on the caller's thread when the link is opened or destroyed.
   std::function<void(const std::string&)> warn = {};
   BackoffLimits backoff = {};
-  std::uint64_t seed = 0;  ///< of the back-off's jitter; jobs should differ
-  /// Reports are sent this far apart, outcomes at once.
+  std::uint64_t seed = 0;  ///< seed of the back-off's jitter; must differ between jobs
+  /// Minimum time between reports. Reports with outcomes are sent immediately.
   std::int64_t report_interval_ns = 1'000'000'000;
   std::int64_t request_timeout_ns = 2'000'000'000;
-  /// Three pings of the daemon: a connection that is silent for longer is dead.
+  /// Three ping intervals of the daemon: a connection that is silent for longer is considered dead.
   std::int64_t silence_limit_ns = 45'000'000'000;
-  /// What the destructor may take to send the last outcomes.
+  /// Maximum time that the destructor spends on sending the last outcomes.
   std::int64_t flush_timeout_ns = 500'000'000;
   /// May throw std::system_error.
   std::function<std::thread(std::function<void()>)> start_thread = [](auto work) {
@@ -39,7 +39,8 @@ struct DaemonLinkOptions {
   };
 };
 
-/// Null, with a warning, when its threads cannot be started: the job goes on without.
+/// Returns null, with a warning, if the threads cannot be started; the job then runs without a
+/// link.
 std::unique_ptr<DaemonLink> open_daemon_link(DaemonLinkOptions options);
 
 }  // namespace hocket

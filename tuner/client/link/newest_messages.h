@@ -1,8 +1,7 @@
 #pragma once
 
-// What a job was told and has not taken yet: the newest message of each type. A request for a
-// profile is given once, however often it arrives, as it does after each reconnect. Not
-// thread-safe.
+// Keeps the newest message of each type until it is taken. A request for a profile is returned
+// once, although it arrives again after each reconnect. Not thread-safe.
 
 #include <cstdint>
 #include <optional>
@@ -26,7 +25,8 @@ class NewestMessages {
     }
   }
 
-  /// A configuration first, then a request for a profile.
+  /// Returns the next message and removes it: first a configuration, then a request for a profile,
+  /// then a candidate.
   std::optional<DaemonMessage> take() {
     auto& first = config_ ? config_ : profile_ ? profile_ : candidate_;
     return std::exchange(first, std::nullopt);

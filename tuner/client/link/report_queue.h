@@ -1,6 +1,6 @@
 #pragma once
 
-// Reports on their way to the daemon, in bounded memory. Pure; one thread.
+// Bounded queue of reports to the daemon. Pure; one thread.
 
 #include <cstddef>
 #include <deque>
@@ -15,19 +15,19 @@ class ReportQueue {
   static constexpr std::size_t kMaxReports = 16;
   static constexpr std::size_t kMaxMergedOutcomes = 100;
 
-  /// Joins `report` with the last one where both are of one job and version, the times in both
-  /// together are at most kMaxReportedIterations, and the outcomes at most kMaxMergedOutcomes; the
-  /// newest activity stays. When
-  /// there are more than kMaxReports the oldest without news goes, or else the oldest.
+  /// Appends `report`, or merges it into the last one if both are from the same job and version,
+  /// their times together are at most kMaxReportedIterations and their outcomes at most
+  /// kMaxMergedOutcomes. A merged report keeps the newer activity. Beyond kMaxReports, drops the
+  /// oldest report without news, or else the oldest.
   void add(JobReport report);
 
-  /// The oldest one, which leaves the queue.
+  /// Removes and returns the oldest report.
   std::optional<JobReport> take();
-  /// Gives back what was taken last and could not be sent.
+  /// Returns a report that was taken and could not be sent to the front of the queue.
   void put_back(JobReport report);
 
   bool empty() const { return reports_.empty(); }
-  /// An outcome or the end of the job: worth sending at once.
+  /// Returns whether a report holds an outcome or the end of the job; it should be sent at once.
   bool has_news() const;
 
  private:

@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-/// Of the bound on the gain from pair to pair.
+/// Confidence of the bound on the gain between pairs of blocks.
 constexpr double kConfidenceOfPairs = 0.9;
 
 std::string percent_of(double share) {
@@ -21,7 +21,7 @@ std::string percent_of(double share) {
   return text;
 }
 
-/// "7.2 % faster", "slower by 12.0 %"; `gain` is the share of the time that is saved.
+/// Returns for example "7.2 % faster" or "slower by 12.0 %". `gain` is the share of time saved.
 std::string by(double gain) {
   return gain >= 0 ? percent_of(gain) + " faster" : "slower by " + percent_of(-gain);
 }
@@ -91,7 +91,7 @@ void Window::guard() {
   const std::size_t looked = candidate_.size();
   if (looked < 2 || (looked & (looked - 1)) != 0) return;
   const std::vector<double> current(recent_current_.begin(), recent_current_.end());
-  // Look k is at 2^k iterations.
+  // Look k takes place after 2^k iterations.
   if (rank_sum_p(candidate_, current) > options_.guard_level / static_cast<double>(looked)) return;
   end(false, true, by(1 - median(candidate_) / median(current)));
 }
@@ -101,7 +101,7 @@ void Window::judge() {
   const std::vector<double> current(measured_[0].begin(), measured_[0].end());
   const std::vector<double> candidate(measured_[1].begin(), measured_[1].end());
   const auto block = static_cast<std::size_t>(options_.block_iterations);
-  // The noise is that of all iterations: of a single block a straggler would change it much.
+  // The noise is that of all iterations, because a straggler would distort that of a single block.
   const auto runs = [&](const std::vector<double>& medians, const std::vector<double>& all) {
     std::vector<ConfirmationRun> result;
     for (const double value : medians) result.push_back({value, spread(all), block});
@@ -116,7 +116,7 @@ void Window::judge() {
   if (gain.mean < -doubt && rank_sum_p(candidate, current) <= level) {
     return end(false, true, by(gain.share(gain.mean)));
   }
-  // What is needed at this point, so that it is enough after the last pair.
+  // Gain needed now so that, if it stays the same, it is significant after the last pair.
   const int iterations = 2 * options_.block_iterations * options_.most_pairs;
   const double needed = student_t_quantile(1 - level, iterations - 2) * gain.error *
                         std::sqrt(static_cast<double>(gain.pairs) / options_.most_pairs);
@@ -133,7 +133,8 @@ void Window::judge() {
 Side Window::next() const {
   if (verdict_) return verdict_->keep ? Side::candidate : Side::current;
   const Side now = side_of(blocks_);
-  // What runs until a switch takes effect fills this block, and perhaps the next of the same side.
+  // The iterations that run until a switch takes effect fill this block, and perhaps the next one
+  // of the same side.
   std::int64_t missing = options_.block_iterations - std::ssize(block_);
   if (running_ == now) {
     missing += std::max(options_.dropped_iterations - since_switch_, 0);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The activity of a report out of that of its iterations: the median of the exposed time, and each
-// lane's busy share over all of them. Pure; one thread.
+// Aggregates the activity of iterations for one report: the median exposed communication time, and
+// the busy share of each lane over all iterations. Pure; one thread.
 
 #include <cstdint>
 #include <map>
@@ -15,11 +15,12 @@ namespace hocket {
 
 class ActivitySum {
  public:
-  /// An iteration of `wall_ns`. After kMaxReportedIterations, and lanes after kMaxReportedLanes, no
-  /// more are counted.
+  /// Adds an iteration that took `wall_ns`. Ignores iterations beyond kMaxReportedIterations and
+  /// lanes beyond kMaxReportedLanes.
   void add(const JobActivity& activity, std::int64_t wall_ns);
 
-  /// Of what was added since the last call; nothing without any.
+  /// Returns the activity of the iterations added since the last call and clears it; empty if there
+  /// were none.
   std::optional<JobActivity> take();
 
   void clear() { *this = {}; }

@@ -1,10 +1,10 @@
 #pragma once
 
-// What trying other configurations may cost a job: a share of its training time so far. The cost is
-// what iterations under a candidate, and those in which the job switches, take in excess of the
-// usual time. A window that has begun goes on to its verdict, and its guard (window.h) sees to the
-// rest: the cost exceeds the budget by at most that of one window, and nothing begins until the
-// time has been earned. Pure; not thread-safe.
+// The exploration budget: trying candidates may cost a job at most a share of its training time so
+// far. The cost is the time in excess of the usual that iterations take under a candidate or while
+// the job switches. A window that has begun continues to its verdict, and its guard (window.h)
+// limits its cost, so the total exceeds the budget by at most the cost of one window, and no window
+// begins until the budget is positive again. Pure; not thread-safe.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,24 +15,25 @@ namespace hocket {
 
 class ExplorationBudget {
  public:
-  /// `share` of the training time, 0 to 1.
+  /// `share` is the budget as a share of the training time, 0 to 1.
   explicit ExplorationBudget(double share) : share_(share) {
     HOCKET_CHECK(share >= 0 && share <= 1, "a share of the training time");
   }
 
-  /// An iteration as usual.
+  /// Adds an iteration under the current configuration.
   void trained(std::int64_t iteration_ns) { total_ns_ += static_cast<double>(iteration_ns); }
-  /// An iteration that was part of trying something. One that is faster than usual earns nothing.
+  /// Adds an iteration under a candidate or while switching. An iteration faster than `usual_ns`
+  /// earns nothing extra.
   void explored(std::int64_t iteration_ns, double usual_ns) {
     trained(iteration_ns);
     spent_ns_ += std::max(static_cast<double>(iteration_ns) - usual_ns, 0.0);
   }
 
-  /// Earned and not spent; negative once the cost has gone beyond it.
+  /// Returns the remaining budget; negative after an overrun.
   double left_ns() const { return share_ * total_ns_ - spent_ns_; }
-  /// Whether a window may begin that is expected to cost `cost_ns` > 0.
+  /// Returns whether a window with an expected cost of `cost_ns` > 0 may begin.
   bool may_start(double cost_ns) const { return left_ns() >= cost_ns; }
-  /// The share of the training time that trying has cost.
+  /// Returns the share of the training time spent on exploration so far.
   double spent() const { return total_ns_ > 0 ? spent_ns_ / total_ns_ : 0; }
 
  private:

@@ -121,7 +121,7 @@ Result<void> LiveBallot::accept(const std::string& payload) const {
 }
 
 Result<std::string> LiveBallot::payload_of(const ScheduleConfig& config) const {
-  // Here, and not only in accept(), since what rank 0 says reaches the user.
+  // Checked here as well as in accept(), so that rank 0's reason reaches the user.
   if (options_.accept) {
     if (const auto ok = options_.accept(config); !ok) return failure(ok.error());
   }

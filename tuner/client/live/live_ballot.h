@@ -1,10 +1,11 @@
 #pragma once
 
-// A job that is tuned while it trains, whatever its training loop is made of; every rank has one.
-// The loop sums size() floats over the ranks once a step:
+// Live tuning of a job with any kind of training loop. Every rank has one LiveBallot. The loop sums
+// size() floats over the ranks once a step:
 //
-//   LiveBallot live({.tuning = {.config = config, .explore = 0.03}}, rank, world_size, link,
-//   clock); for (…) {
+//   LiveBallot live({.tuning = {.config = config, .explore = 0.03}}, rank, world_size,
+//                   link, clock);
+//   for (…) {
 //     live.fill(floats);                     // before the step's collectives
 //     … the step, with an all-reduce (sum) of `floats` …
 //     live.read(floats);                     // after it
@@ -13,10 +14,11 @@
 //   }
 //   live.finish();
 //
-// fill() and read() alternate and may come from any thread; the other methods are for one thread.
-// A loop may be one step ahead of its ballot: read() of one step may come as late as before
-// step_ended() of the next. With or without that, a choice that ballot b shows runs from step
-// b + 2 on (tuner/client/live/switch_agreement.h), so ranks of both kinds change at the same step.
+// fill() and read() alternate and may be called from any thread; the other methods are for one
+// thread. A loop may be one step ahead of its ballot: read() of one step may be called as late as
+// just before step_ended() of the next. In both cases a selection seen in ballot b takes effect at
+// step b + 2 (tuner/client/live/switch_agreement.h), so ranks of both kinds change at the same
+// step.
 
 #include <cstdint>
 #include <deque>
@@ -37,63 +39,68 @@
 
 namespace hocket {
 
-/// What a step runs by.
+/// Configuration of a step.
 struct LiveSetting {
   ScheduleConfig config = {};
-  /// For order=static: the order of a step's collectives.
+  /// Order of a step's collectives, for order=static.
   std::vector<std::uint32_t> static_order = {};
 };
 
 struct LiveBallotOptions {
-  /// Its payload_of is set by LiveBallot. Ranks other than 0 need nothing but the configuration.
+  /// Options of the controller. LiveBallot sets payload_of. Ranks above 0 need only the
+  /// configuration.
   LiveControllerOptions tuning = {};
-  /// Of `tuning.config`, when that is order=static.
+  /// Order of the collectives under `tuning.config`, if that is order=static.
   std::vector<std::uint32_t> static_order = {};
-  /// Of the first step, as rank 0 calls steps.
+  /// Rank 0's number for the first step, as used in iteration() and in messages.
   std::int64_t first_step = 0;
-  /// On rank 0: the order of the collectives of a step that order=static follows under a
-  /// configuration; without it no configuration with that order is tried. It may take a while: the
-  /// other ranks go on meanwhile until they need rank 0.
+  /// Rank 0: returns the order of a step's collectives for a configuration with order=static.
+  /// Without it no configuration with that order is tried. May take long; the other ranks continue
+  /// until they need rank 0.
   std::function<Result<std::vector<std::uint32_t>>(const ScheduleConfig&)> static_order_of = {};
-  /// Whether this rank can run with a configuration that is valid. Called from any thread.
+  /// Checks that this rank can run with a valid configuration. Called from any thread.
   std::function<Result<void>(const ScheduleConfig&)> accept = {};
-  /// On every rank: `steps` steps from `first_step` on are to be profiled. Called once for each
-  /// order, from step_ended(), before the first of them begins. Counts steps from the ballot's own
-  /// first one, as a scheduler does. Empty on rank 0: requests for profiles are not taken up.
+  /// Called on every rank when `steps` steps from `first_step` on are to be profiled: once per
+  /// order, from step_ended(), before the first of these steps begins. Steps count from 0 at the
+  /// ballot's first step, as in a scheduler. If empty on rank 0, requests for profiles are ignored.
   std::function<void(std::int64_t first_step, std::int64_t steps)> on_profile = {};
 };
 
 class LiveBallot {
  public:
-  /// Steps that may be submitted while a ballot is not read yet.
+  /// Steps that may be submitted before a ballot is read.
   static constexpr int kStepsAhead = 1;
 
-  /// `link` is rank 0's and may be null: nothing is tried then. What is given outlives this.
+  /// `link` is used on rank 0 only and may be null; then nothing is tried. Requires that `link` and
+  /// `clock` outlive this object.
   LiveBallot(LiveBallotOptions options, int rank, int world_size, DaemonLink* link,
              const Clock& clock);
 
-  /// Floats of a ballot; the same on every rank.
+  /// Returns the number of floats in a ballot; equal on all ranks.
   std::size_t size() const { return agreement_.slots(); }
-  /// This rank's part of the next ballot: size() floats.
+  /// Writes this rank's contribution to the next ballot: size() floats.
   void fill(std::span<float> ballot) const;
-  /// The sum over the ranks of what they filled in.
+  /// Reads the ballot summed over the ranks.
   void read(std::span<const float> sum);
 
-  /// A step was submitted. Goes on with the tuning, and gives what steps run by from the next one
-  /// on when that changes: at the same step on every rank. All ballots but the last have been read.
+  /// Advances the tuning after a step was submitted. Returns the setting from the next step on if
+  /// it changes; it changes at the same step on every rank. Requires that all ballots except the
+  /// last have been read.
   std::optional<LiveSetting> step_ended();
 
-  /// On rank 0: what a step took; of steps in turn, from where the job is warm. Ignored elsewhere.
-  /// `activity`: how it spent that time, where the job measures it.
+  /// Reports the time of a step on rank 0; ignored elsewhere. Steps must be reported in order,
+  /// starting once the job is warm. `activity`: how the step spent that time, if the job measures
+  /// it.
   void iteration(std::int64_t step, std::int64_t wall_ns,
                  const std::optional<JobActivity>& activity = {});
 
-  /// The job ends, with all ballots read: the last report.
+  /// Sends the last report. Call when the job ends, after all ballots have been read.
   void finish();
 
-  /// What the next step runs with.
+  /// Returns the configuration of the next step.
   const ScheduleConfig& running() const { return running_; }
-  /// On rank 0: what the job has settled on, and the share of its time that trying has cost.
+  /// Rank 0: the current configuration, and the share of the training time that exploration has
+  /// cost.
   const ScheduleConfig& config() const { return controller_ ? controller_->config() : running_; }
   double explored() const { return controller_ ? controller_->explored() : 0; }
 
@@ -108,16 +115,18 @@ class LiveBallot {
   DaemonLink* const link_;
   const Clock& clock_;
   ScheduleConfig running_;
-  std::int64_t steps_ = 0;  // ended
-  /// From which step on each configuration ran, by its id.
+  std::int64_t steps_ = 0;  // number of ended steps
+  /// First step of each configuration that ran, with the configuration's id.
   std::deque<std::pair<std::int64_t, int>> ran_;
-  std::pair<ScheduleConfig, std::int64_t> told_;  // to the link
-  std::optional<ProfileOrder> told_profile_;      // to on_profile
+  // Configuration and version last passed to the link.
+  std::pair<ScheduleConfig, std::int64_t> told_;
+  // Order last passed to on_profile.
+  std::optional<ProfileOrder> told_profile_;
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   SwitchAgreement agreement_;
-  std::optional<LiveController> controller_;  // rank 0 with a link
+  std::optional<LiveController> controller_;  // only on rank 0 with a link
 };
 
 }  // namespace hocket

@@ -9,11 +9,12 @@
 namespace hocket {
 namespace {
 
-/// An iteration of a candidate this many times as long as usual ends its window at once.
+/// A candidate's iteration longer than this multiple of the usual time ends its window at once.
 constexpr double kHopeless = 10;
-/// A push that is as fast is dropped in less than this share of cases.
+/// Probability below which the guard drops a pushed configuration that is as fast as the current
+/// one.
 constexpr double kPushGuardLevel = 0.05;
-/// Share by which the usual time differs when what was learnt under another no longer counts.
+/// Relative change of the usual iteration time beyond which earlier rejections no longer count.
 constexpr double kOtherTime = 0.1;
 
 }  // namespace
@@ -182,11 +183,11 @@ void LiveController::start_next(std::int64_t now_ns) {
   if (!is_warm()) return;
   if (push_) return start(*std::exchange(push_, std::nullopt), now_ns);
   if (!candidate_ || profiles_.is_busy()) return;
-  // What was decided since it came may bar it.
+  // A decision made since the candidate arrived may exclude it.
   if (const auto why = objection(*candidate_)) {
     return reject(*std::exchange(candidate_, std::nullopt), *why);
   }
-  // The guard needs about as much to see what is twice as slow.
+  // Detecting a candidate that is twice as slow costs the guard about one usual iteration time.
   if (budget_.may_start(usual_ns())) start(*std::exchange(candidate_, std::nullopt), now_ns);
 }
 
@@ -285,7 +286,7 @@ std::string LiveController::changes_to(const ScheduleConfig& config) const {
   const auto values = knob_values(config);
   std::string changes;
   for (const std::string& name : changed_knobs(current_.config, config)) {
-    // A region's may be gone.
+    // A knob of a region may no longer exist.
     const auto value = values.value(name, nlohmann::json("as elsewhere"));
     changes += (changes.empty() ? "" : ", ") + name + " " +
                (value.is_string() ? value.get<std::string>() : value.dump());

@@ -1,17 +1,18 @@
 #pragma once
 
-// Rank 0's side of live tuning: what the daemon sends becomes an attempt, which the ranks agree on,
-// a window measures, and a verdict keeps or ends. One attempt at a time. A pure state machine: time
-// is passed in, messages and reports are values. Not thread-safe.
+// Rank 0's side of live tuning. A message from the daemon becomes an attempt: the ranks agree on
+// its configuration, a window measures it, and the verdict keeps it or ends the attempt. Only one
+// attempt runs at a time. A pure state machine: time is passed in, messages and reports are values.
+// Not thread-safe.
 //
-// A pushed configuration comes before a candidate, ends an attempt that is under way when it
-// arrives, and is kept unless it is slower beyond the noise. A candidate waits for the budget, and
-// is kept only when it is faster beyond the noise. What was slower is remembered, and rejected when
-// it comes again, unless in a version that came after that, or when the job's iterations take
-// another time by then: on a link that has changed it may be the better one.
+// A pushed configuration has precedence over a candidate, ends an attempt that is under way when it
+// arrives, and is kept unless it is slower beyond the noise. A candidate waits for the exploration
+// budget and is kept only if it is faster beyond the noise. A configuration that was slower is
+// remembered and rejected when it is sent again, unless it comes in a later version or the usual
+// iteration time has changed since: on a link that has changed it may be the faster one.
 //
-// A request for a profile waits for the attempt under way, and candidates for the profile. A push
-// does not: it may be urgent.
+// A request for a profile waits for the current attempt, and candidates wait for the profile. A
+// push does not wait for a profile, because it may be urgent.
 
 #include <cstdint>
 #include <deque>
@@ -34,47 +35,50 @@ namespace hocket {
 
 struct LiveControllerOptions {
   std::string job = {};        ///< JobDescription::id
-  ScheduleConfig config = {};  ///< what the job starts with
-  std::int64_t version = 0;    ///< of `config`, 0: not one of the daemon's
-  double explore = 0;          ///< share of the training time that candidates may cost
+  ScheduleConfig config = {};  ///< initial configuration of the job
+  std::int64_t version = 0;    ///< version of `config`; 0 if it is not from the daemon
+  double explore = 0;          ///< exploration budget as a share of the training time
   WindowOptions window = {};
-  /// Within which every rank must have accepted.
+  /// Time within which every rank must accept a configuration.
   std::int64_t agreement_ns = 30'000'000'000;
-  /// Iterations of one report.
+  /// Number of iterations after which a report is due.
   std::size_t report_iterations = 20;
-  /// Whether the job can be profiled while it trains.
+  /// True if the job can be profiled while it trains.
   bool can_profile = false;
-  /// What people call the agreement's first step.
+  /// Number that messages to the user give the agreement's first step.
   std::int64_t first_step = 0;
-  /// What the agreement carries for a configuration, or why the job cannot run with it.
+  /// Returns the payload that the agreement carries for a configuration, or the reason why the job
+  /// cannot run with it.
   std::function<Result<std::string>(const ScheduleConfig&)> payload_of = {};
-  /// Receives a line for people at each change.
+  /// Called with one line for the user at each change.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
 class LiveController {
  public:
-  /// `agreement` is rank 0's, and outlives the controller.
+  /// `agreement` is rank 0's; it must outlive the controller.
   LiveController(LiveControllerOptions options, SwitchAgreement& agreement);
 
   void receive(const DaemonMessage& message);
-  /// What step `step` took, under the configuration `id` of the agreement; of steps in turn, from
-  /// where the job is warm. `under_way`: how many later ones run with what runs now, at least.
-  /// `activity`: how it spent that time, where the job measures it.
+  /// Adds the time of step `step`, which ran under the agreement's configuration `id`. Steps must
+  /// be added in order, starting once the job is warm. `under_way`: minimum number of later steps
+  /// that run with the configuration that runs now. `activity`: how the step spent its time, if the
+  /// job measures it.
   void iteration(std::int64_t step, int id, std::int64_t iteration_ns, int under_way,
                  const std::optional<JobActivity>& activity = {});
-  /// Goes on with what the agreement and the measurements have brought; between steps.
+  /// Advances according to the agreement and the measurements. Call between steps.
   void advance(std::int64_t now_ns);
-  /// The job ends: what was not decided is reported as such.
+  /// Ends the tuning when the job ends. Whatever is undecided is reported as rejected or rolled
+  /// back.
   void finish();
 
-  /// What there is to tell the daemon, when it is enough for a report.
+  /// Returns the next report for the daemon once there is enough for one.
   std::optional<JobReport> take_report();
 
-  /// What the job keeps to, whatever runs at the moment.
+  /// The current configuration; differs from the running one while a candidate is measured.
   const ScheduleConfig& config() const { return current_.config; }
   std::int64_t version() const { return current_.version; }
-  /// Share of the training time that trying has cost.
+  /// Returns the share of the training time that exploration has cost.
   double explored() const { return budget_.spent(); }
 
  private:
@@ -83,7 +87,7 @@ class LiveController {
     ScheduleConfig config;
     std::int64_t version = 0;
   };
-  /// A message that asks for `config`.
+  /// Configuration requested by a message.
   struct Wish {
     ScheduleConfig config;
     std::optional<std::int64_t> version = {}, trial = {};
@@ -93,29 +97,30 @@ class LiveController {
     Wish wish;
     int id = 0;
     std::int64_t asked_ns = 0;
-    std::optional<Window> window = {};  ///< once it is agreed
+    std::optional<Window> window = {};  ///< set once the ranks have agreed
   };
   struct Quarantined {
     ScheduleConfig config;
-    std::int64_t newest_version = 0;  ///< later ones may try it again
-    double usual_ns = 0;              ///< what it was slower than
+    /// newest version at that time; later versions may try it again
+    std::int64_t newest_version = 0;
+    double usual_ns = 0;  ///< usual iteration time at that time
   };
 
   void receive_push(Wish wish);
   void receive_candidate(Wish wish);
   void receive_profile(const ProfileMessage& message);
-  /// Why `wish` is not to be tried.
+  /// Returns why `wish` must not be tried; nothing if it may be.
   std::optional<std::string> objection(const Wish& wish) const;
-  /// Whether enough was measured to compare with.
+  /// Returns whether enough iterations were measured for a comparison.
   bool is_warm() const;
   void start_next(std::int64_t now_ns);
   void start(Wish wish, std::int64_t now_ns);
   void await_agreement(std::int64_t now_ns);
   void begin_window();
   void reject(const Wish& wish, const std::string& why);
-  /// Whether the attempt's configuration has run and was measured.
+  /// Returns whether iterations under the attempt's configuration were measured.
   bool has_measured() const;
-  /// Ends the attempt without keeping it.
+  /// Ends the attempt and returns to the current configuration.
   void end_attempt(const std::string& why);
   void keep(const WindowVerdict& verdict);
   void take_over(const Wish& wish, int id);
@@ -133,10 +138,12 @@ class LiveController {
   std::optional<Attempt> attempt_;
   ProfileTurn profiles_;
   std::vector<Quarantined> quarantine_;
-  std::set<int> tried_;  // ids under which time is a cost: tried, and not kept
+  // Ids of configurations that were tried and not kept; time under them counts as exploration cost.
+  std::set<int> tried_;
   std::int64_t newest_version_ = 0;
-  // Of the iterations so far:
-  std::deque<std::int64_t> recent_ns_;  // under current_, settled; at most Window::kMostRecent
+  // Iterations so far:
+  // Settled iterations under current_; at most Window::kMostRecent.
+  std::deque<std::int64_t> recent_ns_;
   std::optional<int> last_id_;
   int since_switch_ = 0;
   std::int64_t step_ = 0;
@@ -144,7 +151,7 @@ class LiveController {
   std::vector<std::int64_t> unreported_ns_;
   ActivitySum unreported_activity_;
   std::vector<ChangeOutcome> outcomes_;
-  bool finished_ = false;  ///< and the last report was not taken
+  bool finished_ = false;  ///< the job has ended and the last report was not taken yet
 };
 
 }  // namespace hocket

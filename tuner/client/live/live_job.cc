@@ -10,7 +10,7 @@ namespace {
 
 static_assert(Scheduler::kStepsAhead <= LiveBallot::kStepsAhead);
 
-/// Orders that the scheduler can follow: with the ballot that submit() adds.
+/// Adds the ballot of submit() to the orders from `static_order_of`, as the scheduler requires.
 LiveBallotOptions with_ballot_in_orders(LiveJobOptions options, int world_size) {
   if (!options.static_order_of) return options;
   options.static_order_of = [of = std::move(options.static_order_of),
@@ -32,8 +32,8 @@ LiveJob::LiveJob(LiveJobOptions options, Scheduler& scheduler, DaemonLink* link,
       floats_(ballot_.size()) {}
 
 void LiveJob::submit(DataId after) {
-  // The tasks are tiny, and the next step but one is submitted when they are done: urgent. The sum
-  // is nobody's hurry.
+  // The compute tasks are tiny and urgent: the step after next is submitted only once they are
+  // done. The all-reduce has the lowest priority because nothing waits for it soon.
   scheduler_.compute({.name = "ballot.contribute"}, {read(after), update(floats_data_)},
                      [this] { ballot_.fill(floats_); });
   scheduler_.all_reduce({.name = "ballot", .priority = kPriorityLevels - 1}, floats_data_, floats_);

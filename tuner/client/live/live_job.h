@@ -1,7 +1,7 @@
 #pragma once
 
-// Live tuning (tuner/client/live/live_ballot.h) of a training loop that is on the scheduler; every
-// rank has one.
+// Live tuning (tuner/client/live/live_ballot.h) of a training loop that uses the scheduler. Every
+// rank has one LiveJob.
 //
 //   LiveJob live({.tuning = {.config = config, .explore = 0.03}}, scheduler, link, clock);
 //   for (…) {
@@ -14,8 +14,8 @@
 //   scheduler.synchronize();
 //   live.finish();
 //
-// All methods are for the thread that submits. A rank that dies fails the job as it does without
-// this: the ballot is a collective like any other.
+// Call all methods on the thread that submits. A rank that dies fails the job as it does without
+// LiveJob: the ballot is a collective like any other.
 
 #include <cstdint>
 #include <optional>
@@ -31,40 +31,41 @@
 
 namespace hocket {
 
-/// `static_order` is the scheduler's (SchedulerOptions::static_order), with the ballot;
-/// `static_order_of` gives orders without it.
+/// `static_order` is that of the scheduler (SchedulerOptions::static_order) and includes the
+/// ballot; `static_order_of` returns orders without it.
 using LiveJobOptions = LiveBallotOptions;
 
 class LiveJob {
  public:
-  /// `scheduler` runs `options.tuning.config` and has submitted no step yet. `link` is rank 0's and
-  /// may be null: nothing is tried then. Everything given outlives this, and this outlives what it
-  /// has submitted.
+  /// Requires that `scheduler` runs `options.tuning.config` and has submitted no step yet. `link`
+  /// is used on rank 0 only and may be null; then nothing is tried. All arguments must outlive this
+  /// object, which must outlive the tasks it has submitted.
   LiveJob(LiveJobOptions options, Scheduler& scheduler, DaemonLink* link, const Clock& clock);
 
-  /// Adds the ballot to the step that is being submitted (or captured), as its last collective. It
-  /// begins after the tasks of the step that write `after`: so that it does not count as the step's
-  /// beginning, name something that is written late.
+  /// Adds the ballot as the last collective of the step that is being submitted or captured. It
+  /// begins after the step's tasks that write `after`. Choose data that is written late, so that
+  /// the ballot does not count as the beginning of the step.
   void submit(DataId after);
 
-  /// A step was submitted and ended (end_step() or replay()). Goes on with the tuning, and when a
-  /// change is due now, reconfigures the scheduler: the step is the same on every rank.
+  /// Advances the tuning after a step was submitted and ended (end_step() or replay()). If a change
+  /// is due, reconfigures the scheduler, at the same step on every rank.
   Result<void> step_submitted();
 
-  /// On rank 0: what a step took, from the start of its first task to the start of the next step's;
-  /// of steps in turn, from where the job is warm. Ignored elsewhere. `activity`: how it spent that
-  /// time, where the job measures it.
+  /// Reports the time of a step on rank 0, from the start of its first task to the start of the
+  /// next step's first task; ignored elsewhere. Steps must be reported in order, starting once the
+  /// job is warm. `activity`: how the step spent that time, if the job measures it.
   void iteration(std::int64_t step, std::int64_t wall_ns,
                  const std::optional<JobActivity>& activity = {}) {
     ballot_.iteration(step, wall_ns, activity);
   }
 
-  /// The job ends, with everything submitted done: the last report.
+  /// Sends the last report. Call when the job ends, after all submitted work is done.
   void finish() { ballot_.finish(); }
 
-  /// What runs in the step that is submitted next.
+  /// Returns the configuration of the step that is submitted next.
   const ScheduleConfig& running() const { return ballot_.running(); }
-  /// On rank 0: what the job has settled on, and the share of its time that trying has cost.
+  /// Rank 0: the current configuration, and the share of the training time that exploration has
+  /// cost.
   const ScheduleConfig& config() const { return ballot_.config(); }
   double explored() const { return ballot_.explored(); }
 
@@ -72,11 +73,13 @@ class LiveJob {
   Scheduler& scheduler_;
   const DataId floats_data_;
   LiveBallot ballot_;
-  std::vector<float> floats_;  // of the tasks that access floats_data_
+  // Storage of floats_data_; accessed only by its tasks.
+  std::vector<float> floats_;
 };
 
-/// `order` of a step's collectives (SchedulerOptions::static_order) with the ballot that submit()
-/// adds. An empty order stays empty. A job that starts with order=static needs it from the start.
+/// Returns `order`, the order of a step's collectives (SchedulerOptions::static_order), with the
+/// ballot of submit() added. An empty order stays empty. A job that starts with order=static must
+/// use it from the start.
 std::vector<std::uint32_t> with_ballot(std::vector<std::uint32_t> order, int world_size,
                                        const ScheduleConfig& config);
 

@@ -29,7 +29,7 @@ std::optional<std::string> ProfileTurn::advance(bool may_begin) {
              std::to_string(first + order_->steps - 1) + " (request " +
              std::to_string(message_.request) + ")";
     }
-    // No ballot that could have shown it was readable.
+    // Orders again: none of the ballots that could have shown the order was readable.
     if (ballots > order_->first_step - SwitchAgreement::kFewestStepsAhead) order();
   }
   if (order_ && is_known_ && ballots >= order_->first_step + order_->steps + kStepsAfter) {

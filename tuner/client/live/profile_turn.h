@@ -1,7 +1,7 @@
 #pragma once
 
-// Rank 0's side of profiles that somebody asks a running job for: one at a time, ordered through
-// the agreement while nothing else is tried, so that a profile shows one configuration. Pure; not
+// Rank 0's side of profiles requested from a running job. Orders one profile at a time through the
+// agreement, while no candidate is tried, so that a profile shows a single configuration. Pure; not
 // thread-safe.
 
 #include <cstdint>
@@ -15,26 +15,28 @@ namespace hocket {
 
 class ProfileTurn {
  public:
-  /// `agreement` is rank 0's, and outlives this. Lines for people call its first step `first_step`.
+  /// `agreement` is rank 0's; it must outlive this object. Messages to the user number its first
+  /// step `first_step`.
   ProfileTurn(SwitchAgreement& agreement, std::int64_t first_step)
       : agreement_(agreement), first_step_(first_step) {}
 
-  /// A request that waits already is replaced. A line for people, when there is something to say.
+  /// Queues a request and replaces one that is waiting. Returns a line for the user if there is
+  /// something to report.
   std::optional<std::string> ask(const ProfileMessage& message);
 
-  /// Goes on, between steps; `may_begin`: nothing is being tried. A line for people, when there is
-  /// something to say.
+  /// Advances between steps. `may_begin`: nothing is being tried. Returns a line for the user if
+  /// there is something to report.
   std::optional<std::string> advance(bool may_begin);
 
-  /// From the order until its last step is done.
+  /// Returns whether a profile is ordered and its last step is not done yet.
   bool is_busy() const { return order_.has_value(); }
 
-  /// The job ends. A line for people, when there is something to say.
+  /// Ends at the end of the job. Returns a line for the user if there is something to report.
   std::optional<std::string> finish();
 
-  /// Steps from the order to the first one: some ballots may be lost meanwhile.
+  /// Steps from the order to the first profiled step; leaves room for a few unreadable ballots.
   static constexpr int kStepsAhead = 8;
-  /// Steps that are under way when the last one has begun, and belong to what is recorded of it.
+  /// Steps that may be under way when the last one has begun, and that its recording includes.
   static constexpr int kStepsAfter = 2;
 
  private:
@@ -43,10 +45,10 @@ class ProfileTurn {
   SwitchAgreement& agreement_;
   const std::int64_t first_step_;
   std::optional<ProfileMessage> waiting_;
-  // Of the request under way:
+  // Request under way:
   ProfileMessage message_;
   std::optional<ProfileOrder> order_;
-  bool is_known_ = false;  ///< to all ranks
+  bool is_known_ = false;  ///< true once all ranks know the order
 };
 
 }  // namespace hocket

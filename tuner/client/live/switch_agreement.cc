@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-/// The whole number in `value`, if it is one within [low, high].
+/// Returns `value` as an integer if it is a whole number within [low, high].
 std::optional<int> whole(float value, int low, int high) {
   if (!(value >= static_cast<float>(low) && value <= static_cast<float>(high))) return std::nullopt;
   if (value != std::trunc(value)) return std::nullopt;
@@ -40,7 +40,8 @@ void SwitchAgreement::contribute(std::span<float> ballot) const {
       ballot[kProfileSteps] = static_cast<float>(ordered_->steps);
     }
     if (proposal_) {
-      // What has arrived is the same on all ranks, so rank 0 goes on from what it has itself.
+      // All ranks have received the same bytes, so rank 0 continues after those it has received
+      // itself.
       const bool begun = arriving_ && arriving_->configuration.id == proposal_->id;
       const std::size_t offset = begun ? arriving_->configuration.payload.size() : 0;
       ballot[kProposal] = static_cast<float>(proposal_->id);
@@ -86,7 +87,7 @@ void SwitchAgreement::tally(std::span<const float> sum) {
       profile_ = ProfileOrder{ballots_ + ballot->profile_ahead, ballot->profile_steps};
     }
     if (arriving_ && arriving_->configuration.id != ballot->proposal) arriving_.reset();
-    // The answers in a ballot are to what had arrived before it.
+    // The answers in a ballot refer to the payload received before it.
     if (!decided(sum.subspan(kHeader + kChunk))) receive(*ballot, sum.subspan(kHeader, kChunk));
   }
   ++ballots_;
@@ -117,7 +118,7 @@ bool SwitchAgreement::decided(std::span<const float> answers) {
 void SwitchAgreement::decide(Standing standing) {
   const int id = arriving_->configuration.id;
   arriving_.reset();
-  if (!proposal_ || proposal_->id != id) return;  // not rank 0, or it proposes another by now
+  if (!proposal_ || proposal_->id != id) return;  // not rank 0, or a newer proposal has replaced it
   proposal_.reset();
   standing_ = standing;
 }

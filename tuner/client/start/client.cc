@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kFetchTimeoutNs = 2'000'000'000;
 
-/// `fetched` with its default configuration, because of `why`.
+/// Returns `fetched` with the default configuration and `why` as its detail and a warning.
 FetchedConfig defaulted(FetchedConfig fetched, std::string why) {
   fetched.config = ScheduleConfig{};
   fetched.source = "default";
@@ -23,7 +23,7 @@ FetchedConfig defaulted(FetchedConfig fetched, std::string why) {
   return fetched;
 }
 
-/// The answer of `source`, or the default; `name` is what people call it.
+/// Returns the answer of `source`, or the default. `name` is the name of the source in messages.
 FetchedConfig ask_source(const Topology& topology, const Workload& workload, ConfigSource& source,
                          const std::string& name) {
   FetchedConfig fetched;
@@ -45,7 +45,8 @@ FetchedConfig ask_source(const Topology& topology, const Workload& workload, Con
   return fetched;
 }
 
-/// An error is told too: a rank that waits would end for a reason of its own.
+/// Serializes errors as well: the other ranks must receive an answer, or they end with a misleading
+/// error of their own.
 std::string to_message(const Result<FetchedConfig>& fetched) {
   nlohmann::json message;
   if (fetched) {

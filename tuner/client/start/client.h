@@ -1,7 +1,8 @@
 #pragma once
 
-// What a job links to be tuned: its configuration at start-up, and its report at the end. Nothing
-// here fails or delays a job: what goes wrong becomes a warning and the job runs with its default.
+// Client library of a job: fetches its configuration at start-up and writes its report at the end.
+// A problem never fails or delays the job: it becomes a warning and the job runs with the default.
+// The functions hold no state; an IterationLog belongs to one thread.
 
 #include <cstdint>
 #include <fstream>
@@ -16,47 +17,50 @@
 
 namespace hocket {
 
-/// The configuration to train with, and where it came from.
+/// Configuration to train with, and its source.
 struct FetchedConfig {
   ScheduleConfig config;
-  /// "trial" (HOCKET_CONFIG, set by a sweep), "daemon" (which HOCKET_DAEMON names), "last good"
-  /// (what that said before it went away), "store" (promoted for this topology and workload), or
-  /// "default".
+  /// "trial" (HOCKET_CONFIG, set by a sweep), "daemon" (the daemon that HOCKET_DAEMON names), "last
+  /// good" (the last answer of a daemon that is now unreachable), "store" (promoted for this
+  /// topology and workload), or "default".
   std::string source = "default";
-  /// For people: which study, or why the default.
+  /// Explanation for the user: the study it comes from, or the reason for the default.
   std::string detail = {};
   std::vector<std::string> warnings = {};
-  std::int64_t version = 0;  ///< the daemon's; 0: it is not one of the daemon's
-  std::string key = {};  ///< of the job (core/protocol/config_key.h), by which the daemon knows it
+  std::int64_t version = 0;  ///< version in the daemon; 0 if it is not from the daemon
+  std::string key =
+      {};  ///< the job's key (core/protocol/config_key.h); identifies it to the daemon
 };
 
-/// Takes HOCKET_CONFIG; else asks the daemon when HOCKET_DAEMON is set, else `source` (may be
-/// null), for at most two seconds; else takes what the daemon said last, else the default. Rank 0
-/// alone asks; it tells the others, so that all ranks hold the same. Every rank must call it.
-/// invalid_argument, on every rank, for a HOCKET_CONFIG of rank 0 that is not valid, since a sweep
-/// must not measure something else than it asked for; otherwise an error only when rank 0 cannot be
-/// heard.
+/// Returns the configuration to train with, from the first source that has one: HOCKET_CONFIG; the
+/// daemon if HOCKET_DAEMON is set, otherwise `source` (may be null), asked for at most two seconds;
+/// the daemon's last answer; the default. Only rank 0 asks; it sends the answer to the other ranks,
+/// so all ranks hold the same configuration. Requires that every rank calls it. Returns
+/// invalid_argument on every rank if rank 0's HOCKET_CONFIG is invalid, because a sweep must not
+/// measure a different configuration than the one it set. Otherwise fails only if a rank cannot
+/// communicate with rank 0.
 Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& workload,
                                    ConfigSource* source, Collective& collective,
                                    const Environment& environment = process_environment);
 
-/// The same for a job that tells its other ranks itself; for rank 0 alone.
+/// Like fetch_config, for a job that sends the configuration to its other ranks itself. Call on
+/// rank 0 only.
 Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& workload,
                                      ConfigSource* source, const Environment& environment);
 
-/// Writes `report` to the file that HOCKET_REPORT names, whole or not at all; does nothing when it
-/// is unset. For rank 0 to call.
+/// Writes `report` to the file that HOCKET_REPORT names, completely or not at all. Does nothing if
+/// HOCKET_REPORT is unset. Call on rank 0 only.
 Result<void> write_report(const RunReport& report,
                           const Environment& environment = process_environment);
 
-/// Tells a sweep what each iteration took while the job still runs, so that it can end one that is
-/// clearly slower than another: appends to the file that HOCKET_ITERATIONS names. Does nothing when
-/// that is unset, and goes on silently where it cannot be written. For rank 0; one thread.
+/// Reports iteration times to a sweep while the job runs, so that the sweep can end a trial early
+/// that is clearly slower than another. Appends to the file that HOCKET_ITERATIONS names. Does
+/// nothing if HOCKET_ITERATIONS is unset, and ignores write errors. For rank 0; one thread.
 class IterationLog {
  public:
   explicit IterationLog(const Environment& environment = process_environment);
 
-  /// An iteration that the report will hold, too.
+  /// Appends the time of an iteration. The final report must include the same iteration.
   void add(std::int64_t wall_ns);
 
  private:

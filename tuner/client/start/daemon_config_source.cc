@@ -21,7 +21,7 @@ ConfigKey key_of(const Topology& topology, const Workload& workload) {
   return {fingerprint(topology), fingerprint(workload)};
 }
 
-/// The default, because there is only a neighbour.
+/// Returns the default configuration and names the most similar known job in `origin`.
 Result<StoredConfig> neighbour(const nlohmann::json& answer) {
   const auto from = read_string(answer, "from");
   if (!from) return failure(from.error());
@@ -100,12 +100,13 @@ class LastGoodSource final : public ConfigSource {
 
   Found find(const Topology& topology, const Workload& workload, std::int64_t timeout_ns) override {
     const auto begin = std::chrono::steady_clock::now();
-    // A tenth of the time is left for the disk.
+    // Reserves a tenth of the time for the disk.
     auto found = source_->find(topology, workload, timeout_ns - timeout_ns / 10);
     if (!folder_) return found;
     const std::int64_t left_ns =
         timeout_ns - std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
-    // A process that was held up meanwhile must not lose what it has kept.
+    // A process that was suspended during the request still gets time to read its last good
+    // configuration.
     const std::int64_t limit_ns = std::max(left_ns, timeout_ns / 10);
     const ConfigKey key = key_of(topology, workload);
     if (!found) return kept(found.error(), key, limit_ns);
@@ -150,7 +151,7 @@ class LastGoodSource final : public ConfigSource {
   const std::optional<std::string> folder_;
 };
 
-/// Stands for a daemon that cannot be asked, for a reason that was found out before.
+/// Stands in for a daemon that is known to be unusable; every request returns `error`.
 class BrokenSource final : public ConfigSource {
  public:
   explicit BrokenSource(Error error) : error_(std::move(error)) {}

@@ -39,7 +39,7 @@ std::string sha256(std::string_view text) {
   return digits;
 }
 
-/// The content of a file whose every byte is as it was written.
+/// Returns the content of the file's text if its framing and checksum are intact.
 Result<std::string_view> checked(std::string_view text) {
   const std::size_t content_at = kBegin.size() + kDigits + kMiddle.size();
   const bool framed = text.size() >= content_at + kEnd.size() && text.starts_with(kBegin) &&
@@ -78,7 +78,7 @@ Error system_error(const std::string& what) {
   return {ErrorCode::unavailable, what + ": " + std::generic_category().message(errno)};
 }
 
-/// Closes when it goes out of scope.
+/// Closes the descriptor when it goes out of scope.
 class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
@@ -105,7 +105,7 @@ class File {
 
 Result<void> write_whole(const std::string& folder, const std::string& path,
                          const std::string& text) {
-  // A name of its own, since several jobs of one key may write at once.
+  // Uses a unique temporary name, because several jobs with the same key may write at once.
   std::string unfinished = path + ".XXXXXX";
   const File file(::mkostemp(unfinished.data(), O_CLOEXEC));
   if (!file.is_open()) return failure(system_error("cannot write " + unfinished));
@@ -134,7 +134,7 @@ Result<std::optional<LastGood>> read_last_good(const std::string& folder, const 
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return std::nullopt;
-  // Opening another kind of file, such as a pipe, may wait for ever.
+  // Opening another kind of file, such as a pipe, may block forever.
   if (status.type() != fs::file_type::regular)
     return failure(ErrorCode::unavailable, "cannot read " + path);
   const auto text = read_file(path, kMaxFileBytes);

@@ -1,12 +1,12 @@
 #pragma once
 
-// The configuration that the daemon gave last, on this host's disk, for when the daemon is away.
-// One file a key, written whole or not at all, and believed only when its checksum is right.
-// Several jobs may use a folder at once. Thread-safe.
+// Caches the daemon's last configuration on this host's disk for the time when the daemon is
+// unreachable. There is one file per key; it is written completely or not at all, and used only if
+// its checksum matches. Several jobs may use a folder at once. Thread-safe.
 //
-// {"sha256":"<64 hexadecimal digits>","content":{…}}, where the digits are of the text of the
-// content, and that is {"format":"hocket-last-good","version":1,"key","config_version","config",
-// "origin"}.
+// Format: {"sha256":"<64 hexadecimal digits>","content":{…}}. The checksum covers the text of the
+// content, which is
+// {"format":"hocket-last-good","version":1,"key","config_version","config","origin"}.
 
 #include <cstdint>
 #include <optional>
@@ -21,19 +21,21 @@ namespace hocket {
 
 struct LastGood {
   ScheduleConfig config;
-  std::int64_t version = 0;  ///< the daemon's
+  std::int64_t version = 0;  ///< version in the daemon
   std::string origin;
 
   bool operator==(const LastGood&) const = default;
 };
 
-/// $XDG_CACHE_HOME/hocket, else $HOME/.cache/hocket; nothing when neither is an absolute path.
+/// Returns $XDG_CACHE_HOME/hocket, otherwise $HOME/.cache/hocket; nothing if neither is an absolute
+/// path.
 std::optional<std::string> last_good_folder(const Environment& environment);
 
-/// Nothing when there is no file. An error when it is damaged, of another key, or out of range.
+/// Returns nothing if there is no file, and an error if the file is damaged, belongs to another
+/// key, or holds values out of range.
 Result<std::optional<LastGood>> read_last_good(const std::string& folder, const ConfigKey& key);
 
-/// Makes the folder, too.
+/// Creates the folder if necessary.
 Result<void> write_last_good(const std::string& folder, const ConfigKey& key,
                              const LastGood& last_good);
 Result<void> remove_last_good(const std::string& folder, const ConfigKey& key);

@@ -74,7 +74,7 @@ Result<Reply> dispatch(const Call& call) {
   return failure(ErrorCode::not_found, "no such operation");
 }
 
-/// What to answer instead, when `who` may not do what `needed` may.
+/// Returns the error response if `who` lacks the role `needed`; nothing if access is allowed.
 std::optional<Response> refuse(const std::optional<Identity>& who, Role needed) {
   if (who && who->role >= needed) return std::nullopt;
   if (!who || who->role == Role::anyone) {
@@ -93,7 +93,7 @@ Api::Api(ApiParts parts) : parts_(std::move(parts)) {}
 std::optional<Response> Api::answer_at_once(const Request& request) {
   const std::string_view target = request.target;
   if (request.method != "GET" || !target.starts_with(kConfigs)) return std::nullopt;
-  // Keys have no characters that could be escaped, so what is found needs no decoding.
+  // Keys contain no characters that need escaping, so the path matches without decoding.
   const auto entry = parts_.board.cached(target.substr(kConfigs.size()));
   if (!entry) return std::nullopt;
   if (auto refused = refuse(parts_.tokens.identify(request.authorization), Role::read)) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// The daemon's HTTP interface: what each route (tuner/daemon/api/routes.h) answers. Knows no
-// transport. docs/openapi.json describes it for people and clients; a test holds the two together.
+// The daemon's HTTP interface: the response of each route (tuner/daemon/api/routes.h). Independent
+// of the transport. docs/openapi.json documents it; a test checks that the two agree. Thread-safe
+// as Service requires.
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +23,7 @@
 
 namespace hocket {
 
-/// What the interface stands on; everything outlives it.
+/// Parts that the interface uses; all must outlive it.
 struct ApiParts {
   Store& store;
   Feed& feed;
@@ -33,12 +34,12 @@ struct ApiParts {
   const Clock& clock;
   const Tokens& tokens;
   std::string description = {};  ///< the text of docs/openapi.json
-  /// The body of /metrics.
+  /// Returns the body of /metrics.
   std::function<std::string()> metrics = [] { return std::string(); };
   Log log = {};
 };
 
-/// The longest `?wait=`.
+/// Upper limit of `?wait=`.
 inline constexpr std::int64_t kMaxWaitSeconds = 60;
 
 class Api final : public Service {

@@ -1,6 +1,6 @@
 #pragma once
 
-// docs/openapi.json, which describes the daemon's HTTP interface.
+// The text of docs/openapi.json, which documents the daemon's HTTP interface. Constant; any thread.
 
 namespace hocket {
 

@@ -33,7 +33,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/v1/audit", Operation::audit, Role::read},
 };
 
-/// The parameters of `pattern`, when `segments` are a path of it.
+/// Returns the parameters of `pattern` if `segments` match it.
 std::optional<std::map<std::string, std::string, std::less<>>> match(
     std::string_view pattern, const std::vector<std::string>& segments) {
   std::map<std::string, std::string, std::less<>> parameters;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The table of routes, and which one a request is for. Pure; thread-safe.
+// The table of routes, and the lookup of a request's route. Pure; thread-safe.
 
 #include <map>
 #include <span>
@@ -43,20 +43,21 @@ struct Route {
   std::string_view method;
   std::string_view pattern;  ///< "/v1/configs/{key}/pin"
   Operation operation;
-  Role role;  ///< that is needed, at least
+  Role role;  ///< minimum role required
 };
 
 std::span<const Route> routes();
 
 struct FoundRoute {
-  const Route* route = nullptr;  ///< null: none has this path, or none this method
-  /// Of the pattern's names, by name.
+  const Route* route = nullptr;  ///< null if no route has this path, or none has this method
+  /// Values of the pattern's parameters, by name.
   std::map<std::string, std::string, std::less<>> parameters = {};
-  /// The methods that the path has, "GET, PUT"; empty: no such path.
+  /// Methods allowed for the path, such as "GET, PUT"; empty if no route has the path.
   std::string allowed = {};
 };
 
-/// `segments` are decoded (tuner/daemon/http/request_target.h). HEAD is GET.
+/// Finds the route of a request. `segments` must be decoded (tuner/daemon/http/request_target.h).
+/// HEAD matches GET.
 FoundRoute find_route(std::string_view method, const std::vector<std::string>& segments);
 
 }  // namespace hocket

@@ -57,7 +57,7 @@ Result<Tokens> Tokens::parse(std::string_view text) {
     words >> role_text >> name >> token >> more;
     if (role_text.empty() || role_text.front() == '#') continue;
     const auto role = parse_role(role_text);
-    // A mistaken line may hold a token where a role should be, so it is not repeated.
+    // A malformed line may hold a token in place of a role, so the message does not repeat it.
     if (!role) return wrong("expected a role (read, report or admin), a name and a token");
     if (name.empty() || !is_token(token) || !more.empty()) {
       return wrong("expected `ROLE NAME TOKEN`, the token of " + std::to_string(kShortest) +

@@ -1,10 +1,11 @@
 #pragma once
 
-// Who may do what: tokens with roles, from a file that only its owner can read. Immutable;
+// Authorization: tokens with roles, from a file that only its owner can read. Immutable;
 // thread-safe.
 //
-// The file has one token a line, `ROLE NAME TOKEN`: the role read, report or admin; a name for the
-// audit; 16 to 512 visible ASCII characters. Empty lines and those that begin with # do not count.
+// The file has one token per line, `ROLE NAME TOKEN`: the role read, report or admin; a name for
+// the audit; 16 to 512 visible ASCII characters. Empty lines and lines that begin with # are
+// ignored.
 
 #include <optional>
 #include <string>
@@ -15,11 +16,11 @@
 
 namespace hocket {
 
-/// Each may do what those before it may.
+/// Each role includes the rights of those before it.
 enum class Role {
-  anyone,  ///< is it alive?
-  read,    ///< look at everything
-  report,  ///< what a job or a worker does: resolve, register, report, ask, tell
+  anyone,  ///< check that the daemon is alive
+  read,    ///< read everything
+  report,  ///< act as a job or a worker: resolve, register, report, ask, tell
   admin,   ///< change configurations
 };
 
@@ -34,19 +35,20 @@ struct Identity {
 
 class Tokens {
  public:
-  /// Without a file: everyone is "local", and admin.
+  /// Without a file: every client is "local" with the role admin.
   Tokens() = default;
 
-  /// invalid_argument names the line. Also for a text without a token: it would let everyone in.
+  /// Returns invalid_argument with the number of the wrong line. A text without a token is also an
+  /// error, because it would grant access to everyone.
   static Result<Tokens> parse(std::string_view text);
-  /// Refuses a file that others may read or write.
+  /// Refuses a file that other users can read or write.
   static Result<Tokens> read(const std::string& path);
 
   bool is_open() const { return entries_.empty(); }
 
-  /// Whose the value of an Authorization field is ("Bearer TOKEN"); without one, and with tokens,
-  /// that of anyone. Nothing for a token that is not known. Takes as long for every token that is
-  /// not.
+  /// Returns the identity for the value of an Authorization field ("Bearer TOKEN"). If the field is
+  /// absent although tokens exist, the role is anyone. Returns nothing for an unknown token, and
+  /// takes the same time for every unknown token.
   std::optional<Identity> identify(std::string_view authorization) const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// The newest event of each topic, for those who watch. Older ones are dropped: who comes late or
-// reads slowly wants what holds now. Thread-safe.
+// Publish/subscribe with only the newest event of each topic. Older events are dropped, because a
+// late or slow subscriber needs only the current state. Thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,7 @@
 namespace hocket {
 
 struct Event {
-  /// What a client names as the last it has seen; none: it will not name this one.
+  /// Id by which a client names the last event it has seen; empty if clients do not name this one.
   std::optional<std::int64_t> id = {};
   std::string type = {};  ///< "config", "candidate", "profile"
   std::string data = {};  ///< one line
@@ -24,26 +24,27 @@ struct Event {
 class Feed {
  public:
   struct Position {
-    /// Rises with each event of the topic; 0: there was none.
+    /// Increases with each event of the topic; 0 if there was none.
     std::uint64_t sequence = 0;
     std::shared_ptr<const Event> newest = {};
   };
 
   void publish(const std::string& topic, Event event);
 
-  /// Drops the topic; those who wait for it are not told.
+  /// Removes the topic; its watchers are not notified.
   void forget(const std::string& topic);
 
   Position position(const std::string& topic) const;
 
-  /// `listener` is called after each publish with the topic, by the thread that published, without
-  /// a lock of the feed; empty: nobody. At most one.
+  /// Sets the function called after each publish with the topic, on the publishing thread and
+  /// without holding the feed's lock. Replaces the previous one; an empty function removes it.
   void listen(std::function<void(const std::string& topic)> listener);
 
  private:
   mutable std::mutex mutex_;
   // Guarded by mutex_:
-  std::uint64_t sequence_ = 0;  // of all topics, so that a topic that is forgotten never goes back
+  // Shared by all topics, so that the sequence of a forgotten topic never goes back.
+  std::uint64_t sequence_ = 0;
   std::unordered_map<std::string, Position> topics_;
   std::shared_ptr<const std::function<void(const std::string&)>> listener_;
 };

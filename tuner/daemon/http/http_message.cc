@@ -62,7 +62,7 @@ std::string_view reason(int status) {
   }
 }
 
-/// Without ends of lines, so that no value begins a field of its own.
+/// Appends `value` without line breaks, so that it cannot start another header field.
 void append_line(std::string& text, std::string_view value) {
   for (const char c : value) {
     if (c != '\r' && c != '\n') text += c;
@@ -134,7 +134,7 @@ std::string event_stream_head(std::string_view date) {
   write_status(head, 200, date);
   write_field(head, "Content-Type", "text/event-stream");
   write_field(head, "Cache-Control", "no-store");
-  write_field(head, "X-Accel-Buffering", "no");  // nginx would hold events back
+  write_field(head, "X-Accel-Buffering", "no");  // prevents nginx from buffering events
   write_field(head, "Connection", "close");
   head += "\r\n";
   return head;

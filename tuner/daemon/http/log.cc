@@ -32,7 +32,7 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
-/// A JSON string of ASCII alone: no byte of it moves a cursor or ends a line.
+/// Returns a JSON string in pure ASCII: no byte of it can move the cursor or end the line.
 std::string quoted(std::string_view text) {
   using Handler = nlohmann::json::error_handler_t;
   return nlohmann::json(text).dump(-1, ' ', true, Handler::replace);
@@ -90,7 +90,7 @@ Log::Log(LogOptions options) {
     sink = std::make_shared<FunctionSink>(std::move(options.sink));
     end.clear();
   }
-  // In JSON the line that is passed on ends the object.
+  // In JSON mode the message is the rest of the object, including its end.
   const char* pattern = options.json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v)"
                                      : "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
   sink->set_formatter(std::make_unique<spdlog::pattern_formatter>(

@@ -1,7 +1,7 @@
 #pragma once
 
-// The daemon's log on standard error: plain lines, or one JSON object a line. Every value is
-// escaped, so that a client cannot write lines of its own. Thread-safe.
+// The daemon's log on standard error: plain lines, or one JSON object per line. Every value is
+// escaped, so that a client cannot forge lines. Thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@ namespace hocket {
 
 enum class LogLevel { debug, info, warning, error };
 
-/// The level of a name, "debug", "info", "warning" or "error".
+/// Parses "debug", "info", "warning" or "error".
 Result<LogLevel> parse_log_level(std::string_view name);
 
 struct LogField {
@@ -28,11 +28,11 @@ struct LogField {
 struct LogOptions {
   LogLevel level = LogLevel::info;
   bool json = false;
-  /// Gets each line without its end, in place of standard error; for tests.
+  /// Receives each line without its line break, instead of standard error; for tests.
   std::function<void(std::string_view line)> sink = {};
 };
 
-/// Copies write to the same place.
+/// Copies write to the same destination.
 class Log {
  public:
   /// Writes nothing.
@@ -41,7 +41,7 @@ class Log {
 
   bool writes(LogLevel level) const;
 
-  /// `message` is the program's own text; what comes from outside is the value of a field.
+  /// `message` must be a constant text of the program; external text belongs in fields.
   void write(LogLevel level, std::string_view message,
              std::initializer_list<LogField> fields = {}) const;
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// A token bucket per client (Turner 1986): each request takes a token, tokens come back at a fixed
-// rate. Keeps the clients seen last, so that its memory is bounded. Pure: time is an argument. For
-// one thread.
+// Token bucket per client (Turner 1986): each request takes a token, and tokens return at a fixed
+// rate. Keeps only the most recently seen clients, so that memory is bounded. Pure: time is an
+// argument. For one thread.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,13 +17,13 @@ namespace hocket {
 template <class Client, class Hash = std::hash<Client>>
 class RateLimit {
  public:
-  /// `per_second` > 0 tokens come back, up to `burst` >= 1. Of more than `max_clients` the one that
-  /// was seen least recently is forgotten, and has all its tokens again.
+  /// Each client regains `per_second` > 0 tokens per second, up to `burst` >= 1. Beyond
+  /// `max_clients` the least recently seen client is forgotten and has all its tokens again.
   RateLimit(double per_second, double burst, std::size_t max_clients)
       : per_ns_(per_second / 1e9), burst_(std::max(burst, 1.0)), max_clients_(max_clients) {}
 
-  /// 0 when the request may go, which takes a token; else how long until it could, which takes
-  /// none. `now_ns` never decreases.
+  /// Takes a token and returns 0 if the request is allowed; otherwise takes none and returns the
+  /// time until it would be. Requires that `now_ns` never decreases.
   std::int64_t wait_ns(const Client& client, std::int64_t now_ns) {
     Bucket& bucket = seen(client, now_ns);
     const double refill = static_cast<double>(now_ns - bucket.at_ns) * per_ns_;
@@ -43,7 +43,7 @@ class RateLimit {
     std::int64_t at_ns;
   };
 
-  /// The client's bucket, now the first of buckets_.
+  /// Returns the client's bucket and moves it to the front of buckets_.
   Bucket& seen(const Client& client, std::int64_t now_ns) {
     if (const auto found = places_.find(client); found != places_.end()) {
       buckets_.splice(buckets_.begin(), buckets_, found->second);
@@ -61,7 +61,8 @@ class RateLimit {
   double per_ns_;
   double burst_;
   std::size_t max_clients_;
-  std::list<Bucket> buckets_;  // the client seen last comes first
+  // Most recently seen client first.
+  std::list<Bucket> buckets_;
   std::unordered_map<Client, typename std::list<Bucket>::iterator, Hash> places_;
 };
 

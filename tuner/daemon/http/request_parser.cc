@@ -21,7 +21,7 @@ std::string text(beast::string_view view) {
   return std::string(view.data(), view.size());
 }
 
-/// The values of all fields of that name as one list (RFC 9110, section 5.3).
+/// Returns the values of all fields of that name as one list (RFC 9110, section 5.3).
 std::string joined(const Parser::value_type& message, http::field name) {
   std::string list;
   const auto [first, last] = message.equal_range(name);
@@ -44,9 +44,9 @@ Response refusal_for(beast::error_code error, std::size_t header_bytes, std::siz
   return error_response(400, "this is no HTTP/1.1 request: " + error.message());
 }
 
-/// What is wrong with a whole header, "" when nothing is.
+/// Returns the error in a complete header, or "" if there is none.
 std::string_view objection(const Parser::value_type& message) {
-  // A server that takes one of two hosts or credentials may take another than its proxy did.
+  // With two hosts or credentials, the server could use another one than the proxy in front of it.
   if (message.count(http::field::host) > 1) return "the field Host is there twice";
   if (message.count(http::field::authorization) > 1) {
     return "the field Authorization is there twice";
@@ -101,16 +101,16 @@ RequestParser::State RequestParser::next() {
   if (parts.refusal) return State::refused;
   Parser& parser = *parts.parser;
   beast::error_code error;
-  // A chunk's header may be whole only with the next bytes, so what is left stays in the buffer.
+  // A chunk's header may be completed only by the next bytes, so the rest stays in the buffer.
   while (!error && !parser.is_done() && parts.buffer.size() > 0) {
     const bool in_header = !parser.is_header_done();
-    parser.eager(!in_header);  // then it stops where the header ends
+    parser.eager(!in_header);  // then it stops at the end of the header
     const std::size_t taken = parser.put(parts.buffer.data(), error);
     parts.buffer.consume(taken);
     if (in_header) parts.header_taken_bytes += taken;
   }
   if (error == http::error::need_more) error = {};
-  // Beast holds its limit against what is left of a header, not against the lines it has taken.
+  // Beast applies its limit to the rest of a header, not to the lines it has already consumed.
   const std::size_t pending_bytes = parser.is_header_done() ? 0 : parts.buffer.size();
   if (!error && parts.header_taken_bytes + pending_bytes > parts.header_bytes) {
     error = http::error::header_limit;

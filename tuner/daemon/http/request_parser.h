@@ -1,8 +1,7 @@
 #pragma once
 
-// HTTP/1.1 requests out of a stream of bytes, however they are cut: bytes go in through space() and
-// received(), requests come out of next(). Knows limits, but no sockets and no time. For one
-// thread.
+// Incremental parser for HTTP/1.1 requests: bytes go in through space() and received(), requests
+// come out of next(). Enforces limits; uses no sockets and no clock. For one thread.
 
 #include <cstddef>
 #include <memory>
@@ -15,9 +14,9 @@
 namespace hocket {
 
 struct ParsedRequest {
-  Request request = {};  ///< a HEAD is a GET here; the peer is left empty
+  Request request = {};  ///< HEAD becomes GET; the peer is left empty
   bool is_head = false;
-  AfterResponse after = AfterResponse::close;  ///< what the client asks for
+  AfterResponse after = AfterResponse::close;  ///< requested by the client
 };
 
 class RequestParser {
@@ -25,23 +24,23 @@ class RequestParser {
   RequestParser(std::size_t header_bytes, std::size_t body_bytes);
   ~RequestParser();
 
-  /// Where the next bytes may be put; never empty. Valid until the next call.
+  /// Returns the buffer for the next bytes; never empty. Valid until the next call.
   std::span<char> space();
-  /// So many bytes were put there.
+  /// Reports that `bytes` bytes were written to space().
   void received(std::size_t bytes);
 
   enum class State {
     needs_more,
-    needs_continue,  ///< the client wants to be told 100 before it sends the body; said once
-    complete,        ///< take() has the request
-    refused,         ///< refusal() has the answer; nothing after it can be understood
+    needs_continue,  ///< the client expects a 100 response before it sends the body; reported once
+    complete,        ///< take() returns the request
+    refused,         ///< refusal() returns the response; nothing after it can be parsed
   };
   State next();
 
   ParsedRequest take();
   const Response& refusal() const;
 
-  /// A request has begun and is not whole.
+  /// Returns whether a request has begun and is incomplete.
   bool is_within_request() const;
 
  private:

@@ -12,8 +12,8 @@ int hex_digit(char c) {
   return -1;
 }
 
-/// The length of the well-formed UTF-8 sequence that `text` starts with (Unicode, table 3-7), 0
-/// when there is none.
+/// Returns the length of the well-formed UTF-8 sequence at the start of `text` (Unicode, table
+/// 3-7), or 0 if there is none.
 std::size_t sequence_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
@@ -67,7 +67,7 @@ Result<std::string> decode(std::string_view encoded) {
   return text;
 }
 
-/// What is before the next `separator`, which `rest` then no longer holds.
+/// Returns the text before the next `separator`, and removes it and the separator from `rest`.
 std::string_view cut(std::string_view& rest, char separator) {
   const std::size_t at = rest.find(separator);
   const std::string_view part = rest.substr(0, at);

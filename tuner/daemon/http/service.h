@@ -1,7 +1,7 @@
 #pragma once
 
-// The seam between what the daemon answers and how it travels. A Service knows requests and replies
-// as values; a server (tuner/daemon/server/server.h) or a test brings them.
+// Interface between the daemon's answers and the transport. A Service handles requests and replies
+// as values; a server (tuner/daemon/server/server.h) or a test calls it.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,8 @@
 
 namespace hocket {
 
-/// An HTTP request, whole and within the server's limits. Texts are as they came: any bytes.
+/// A complete HTTP request within the server's limits. Texts are unmodified and may contain any
+/// bytes.
 struct Request {
   std::string method;              ///< "GET"
   std::string target;              ///< "/v1/configs/…?wait=10", still percent-encoded
@@ -28,14 +29,14 @@ struct Request {
 struct Response {
   int status = 200;
   std::string content_type = "application/json";
-  std::string etag = {};   ///< with its quotes; empty: none
-  std::string allow = {};  ///< of status 405
+  std::string etag = {};   ///< including quotes; empty: none
+  std::string allow = {};  ///< for status 405
   std::optional<int> retry_after_seconds = {};
-  /// Shared, so that an answer to many is kept once; null: empty.
+  /// Shared, so that a response to many clients is stored once; null: empty.
   std::shared_ptr<const std::string> body = {};
 };
 
-/// Answer later: handle the request again once the topic has moved on from `seen`, or when
+/// Defers the reply: the request is handled again when the topic has an event after `seen`, or when
 /// `timeout_ns` has passed.
 struct Await {
   std::string topic;
@@ -43,15 +44,16 @@ struct Await {
   std::int64_t timeout_ns = 0;
 };
 
-/// Server-sent events (HTML Living Standard, section 9.2) until the client leaves: of each topic
-/// the newest event after `seen`, again and again. A client that reads slowly misses those between.
+/// Opens a stream of server-sent events (HTML Living Standard, section 9.2) that ends when the
+/// client disconnects. It repeatedly sends the newest event after `seen` of each topic. A slow
+/// client misses the events in between.
 struct EventStream {
   struct Topic {
     std::string name;
     std::uint64_t seen = 0;
   };
   std::vector<Topic> topics;
-  /// Told back in Service::stream_closed.
+  /// Passed to Service::stream_closed.
   std::string subscriber;
 };
 
@@ -61,15 +63,15 @@ class Service {
  public:
   virtual ~Service() = default;
 
-  /// The answer, when it can be given from memory within microseconds; else nothing, and handle()
-  /// is asked. Called by the server's one thread of input and output.
+  /// Returns the response if it can be built from memory within microseconds; otherwise nothing,
+  /// and handle() is called. Called on the server's I/O thread.
   virtual std::optional<Response> answer_at_once(const Request& request) = 0;
 
-  /// May wait for a disk. `is_last` after an Await timed out: then it answers. Thread-safe, also
-  /// with answer_at_once().
+  /// Handles a request; may block on the disk. `is_last` is true after an Await timed out; the
+  /// reply must then be a final one. Thread-safe, also with answer_at_once().
   virtual Reply handle(const Request& request, bool is_last) = 0;
 
-  /// A stream that handle() began has ended. Thread-safe.
+  /// Called when a stream that handle() opened has ended. Thread-safe.
   virtual void stream_closed(const std::string& subscriber) = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The current configuration of each key, kept in memory as jobs get it. When those who watch are
-// told of a change is decided elsewhere (tuner/daemon/live/live_tuning.h). Thread-safe.
+// In-memory cache of each key's current configuration, in the form that jobs receive.
+// tuner/daemon/live/live_tuning.h decides when watchers are notified of a change. Thread-safe.
 
 #include <cstdint>
 #include <memory>
@@ -19,33 +19,33 @@
 
 namespace hocket {
 
-/// What is current for one key.
+/// Current version of a key.
 struct BoardEntry {
   std::int64_t version = 0;  ///< above 0
   KeyState state;
   std::string etag;  ///< "\"12\""
-  /// The document that GET /v1/configs/{key} answers with.
+  /// Body of the response to GET /v1/configs/{key}.
   std::shared_ptr<const std::string> body;
-  Event event;  ///< that tells of it
+  Event event;  ///< event that announces this version
 };
 
 class ConfigBoard {
  public:
   using EntryPtr = std::shared_ptr<const BoardEntry>;
 
-  /// `store` and `feed` must outlive it.
+  /// Requires that `store` and `feed` outlive this object.
   ConfigBoard(Store& store, Feed& feed);
 
-  /// What is in memory: null when the key was not looked at, or has no version.
+  /// Returns the cached entry; null if the key was not read yet, or has no version.
   EntryPtr cached(std::string_view key) const;
 
-  /// Looks into the store. Null: the key has no version.
+  /// Reads the entry from the store. Null if the key has no version.
   Result<EntryPtr> refresh(const ConfigKey& key);
 
-  /// cached(), else refresh().
+  /// Returns cached(), or refresh() if nothing is cached.
   Result<EntryPtr> find(const ConfigKey& key);
 
-  /// Tells topic(key) of the current version, unless it was the last that the topic was told.
+  /// Publishes the current version on topic(key), unless it was the last one published there.
   void publish(const ConfigKey& key);
 
   static std::string topic(std::string_view key) { return "config/" + std::string(key); }
@@ -60,12 +60,13 @@ class ConfigBoard {
 
   Store& store_;
   Feed& feed_;
-  std::mutex refreshing_;  // one at a time, so that an older reading never replaces a newer one
+  // Held during refresh(), so that an older result never replaces a newer one.
+  std::mutex refreshing_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<std::string, EntryPtr, Hash, std::equal_to<>> entries_;  // guarded by mutex_
 };
 
-/// What tells a job of a version.
+/// Returns the event that tells a job of a version.
 Event event_of(const ConfigMessage& message);
 
 }  // namespace hocket

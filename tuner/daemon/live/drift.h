@@ -1,13 +1,14 @@
 #pragma once
 
-// Notices that a configuration no longer takes the time it took: another load on the link, another
-// machine, another job beside it. Pure; one thread.
+// Detects drift: iterations under an unchanged configuration take a different time than before, for
+// example because of other load on the link, another machine, or another job on the same machine.
+// Pure; one thread.
 //
-// The rule. Iterations are looked at in blocks of kDriftBlock. A block is outside when its median
-// differs from the reference's by more than kDriftShare and its values could hardly be of the same
-// distribution (rank-sum test, core/base/rank_sum.h, at level kDriftLevel). Two blocks in a row
-// outside on the same side are a drift; one is a hiccup. Of blocks like the reference one in 10⁶
-// pairs is taken for a drift.
+// Rule: iterations are examined in blocks of kDriftBlock. A block is outside if its median differs
+// from the reference's by more than kDriftShare and the rank-sum test (core/base/rank_sum.h)
+// rejects at level kDriftLevel that its values have the reference's distribution. Two consecutive
+// blocks outside on the same side are a drift; a single one is ignored. Among blocks distributed
+// like the reference, one pair in 10⁶ is mistaken for a drift.
 
 #include <cstddef>
 #include <span>
@@ -21,20 +22,21 @@ inline constexpr double kDriftLevel = 0.001;
 
 class DriftDetector {
  public:
-  /// Without a reference, the first two blocks are it.
+  /// Without a reference, the first two blocks become the reference.
   explicit DriftDetector(std::vector<double> reference_ns = {});
 
-  /// True when this iteration completes a drift. Goes on with what is measured then as reference.
+  /// Adds an iteration. Returns true if it completes a drift; the two blocks of the drift then
+  /// become the reference.
   bool add(double iteration_ns);
 
-  /// Of the reference; 0 while there is none.
+  /// Returns the reference's median; 0 if there is no reference yet.
   double reference_ns() const;
 
-  /// Of the two blocks that were the last drift; 0 without one.
+  /// Returns the median of the two blocks of the last drift; 0 if there was none.
   double drifted_to_ns() const { return drifted_to_ns_; }
 
  private:
-  /// −1 below, 1 above, 0 within the band.
+  /// Returns −1 if the block is below the band, 1 if above, 0 if within.
   int side_of(const std::vector<double>& block) const;
 
   std::vector<double> reference_, block_, outside_;

@@ -56,7 +56,7 @@ bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
   job.explored = report.explored;
   if (!report.outcomes.empty()) {
     job.last_change = change_text(report.outcomes.back());
-    // What was measured before may have been of another configuration.
+    // Earlier measurements may belong to another configuration.
     latest_ns.clear();
     job.activity.reset();
   }

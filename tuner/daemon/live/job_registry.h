@@ -1,7 +1,7 @@
 #pragma once
 
-// The jobs that are running, as they say themselves. In memory: after a restart of the daemon they
-// present themselves again. Thread-safe; time is passed in, from any clock that does not go back.
+// The running jobs, as registered by themselves. Kept in memory only: after a restart of the daemon
+// the jobs register again. Thread-safe. Time is passed in, from any clock that does not go back.
 
 #include <cstdint>
 #include <deque>
@@ -18,51 +18,51 @@
 
 namespace hocket {
 
-/// One running job.
+/// A running job.
 struct RunningJob {
   JobDescription description;
   ConfigKey key;
-  std::uint64_t number = 0;  ///< in the order of arrival
-  int streams = 0;           ///< open now; with none nothing reaches the job
+  std::uint64_t number = 0;  ///< order of arrival
+  int streams = 0;           ///< open event streams; without one the job cannot be reached
   std::int64_t seen_at_ns = 0;
-  std::int64_t version = 0;  ///< that it runs with
+  std::int64_t version = 0;  ///< version it runs with
   std::int64_t step = 0;
-  double explored = 0;                       ///< share of its time
-  double iteration_ns = 0;                   ///< median of the latest; 0: none yet
-  std::string last_change = {};              ///< what it said of the last one, for people
-  std::optional<JobActivity> activity = {};  ///< of the latest report that has it
+  double explored = 0;                       ///< share of its training time spent on exploration
+  double iteration_ns = 0;                   ///< median of the latest iterations; 0 if none yet
+  std::string last_change = {};              ///< the job's last reported change, for the user
+  std::optional<JobActivity> activity = {};  ///< from the latest report that includes it
 };
 
 inline constexpr std::size_t kMaxJobs = 100'000;
-/// A job without a stream that has said nothing for so long is gone.
+/// A job without a stream is removed after this time without a report.
 inline constexpr std::int64_t kJobSilenceNs = 90'000'000'000;
 
 class JobRegistry {
  public:
-  /// A job presents itself, for the first time or again. unavailable when there are kMaxJobs.
+  /// Registers a job, or registers it again. Returns unavailable if there are kMaxJobs already.
   Result<RunningJob> enter(const JobDescription& description, std::int64_t now_ns);
 
-  /// False for a job that is not known.
+  /// Applies a report. Returns false for an unknown job.
   bool report(const JobReport& report, std::int64_t now_ns);
 
-  /// The job has changed to a configuration.
+  /// Sets the job's configuration after a change.
   void runs_with(const std::string& id, const ScheduleConfig& config, std::int64_t version);
 
-  /// A stream of the job has begun or ended; false for a job that is not known.
+  /// Counts a stream of the job that was opened or closed. Returns false for an unknown job.
   bool stream_opened(const std::string& id, std::int64_t now_ns);
   bool stream_closed(const std::string& id, std::int64_t now_ns);
 
-  /// The job has ended.
+  /// Removes a job that has ended.
   void remove(const std::string& id);
 
-  /// Removes those that are gone, and returns them.
+  /// Removes the jobs that are gone (see kJobSilenceNs) and returns them.
   std::vector<RunningJob> remove_silent(std::int64_t now_ns);
 
   std::optional<RunningJob> find(const std::string& id) const;
-  /// In the order of arrival.
+  /// Returns all jobs in the order of arrival.
   std::vector<RunningJob> list() const;
-  /// Those of a key, in the order of arrival, until `visit` returns false. It is called under the
-  /// registry's lock.
+  /// Calls `visit` for the jobs of a key in the order of arrival, until it returns false. Calls it
+  /// while holding the registry's lock.
   void for_each(const ConfigKey& key, const std::function<bool(const RunningJob&)>& visit) const;
 
  private:
@@ -72,8 +72,9 @@ class JobRegistry {
   };
   mutable std::mutex mutex_;
   // Guarded by mutex_:
-  std::map<std::string, Entry> jobs_;  // by id
-  /// By the key's text, then by number; into jobs_.
+  // Indexed by id.
+  std::map<std::string, Entry> jobs_;
+  /// Indexed by the key's text, then by number; points into jobs_.
   std::map<std::string, std::map<std::uint64_t, const RunningJob*>> by_key_;
   std::uint64_t arrivals_ = 0;
 

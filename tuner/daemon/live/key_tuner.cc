@@ -14,7 +14,7 @@ std::vector<double> numbers(const std::vector<std::int64_t>& values) {
   return {values.begin(), values.end()};
 }
 
-/// Of the median of `samples`, as a share of it.
+/// Returns the relative standard error of the median of `samples`.
 double relative_error(const std::vector<double>& samples) {
   return median_standard_error(spread(samples), samples.size()) / median(samples);
 }
@@ -38,7 +38,7 @@ KeyTuner::KeyTuner(LiveParts& parts, LiveCounts& counts, ConfigKey key, std::int
 void KeyTuner::report(const RunningJob& job, const JobReport& report) {
   const std::string& id = job.description.id;
   for (const ChangeOutcome& outcome : report.outcomes) {
-    // A job that ends has not refused what it had no time for.
+    // A job that ends rejects candidates it had no time for; they count as untried.
     const bool is_untried = report.ended && outcome.status == ChangeStatus::rejected;
     if (!outcome.trial || is_untried) continue;
     if (explorer_.empty()) early_outcome_ = {id, outcome};
@@ -46,7 +46,7 @@ void KeyTuner::report(const RunningJob& job, const JobReport& report) {
   }
   if (id != explorer_) return;
   look_at_base(job);
-  // What has just been applied is not the base yet.
+  // A configuration that was just applied is not the base yet.
   if (std::ranges::find(report.outcomes, ChangeStatus::applied, &ChangeOutcome::status) !=
       report.outcomes.end()) {
     return;
@@ -83,7 +83,7 @@ bool KeyTuner::can_explore(const RunningJob& job) const {
 }
 
 Result<void> KeyTuner::choose_explorer() {
-  // A connection that broke comes back: a job is given up when the registry has done so.
+  // A job whose connection broke may reconnect. It is given up only when the registry removes it.
   const auto now = parts_.jobs.find(explorer_);
   const bool is_fit = now && can_explore(*now);
   const bool is_late = offered_ && parts_.clock.now_ns() - offered_->since_ns > kAnswerLimitNs;
@@ -176,7 +176,7 @@ Result<void> KeyTuner::begin_again() {
 Result<void> KeyTuner::begin_study(const RunningJob& job) {
   auto definition = live_definition(job.description);
   if (!definition) return failure(definition.error());
-  // Drifts begin searches of their own, each with its own seed.
+  // A drift begins a new search; each has its own seed.
   const auto studies = parts_.store.studies();
   if (!studies) return failure(studies.error());
   definition->seed = static_cast<std::int64_t>(studies->size()) + 1;
@@ -266,7 +266,7 @@ Result<void> KeyTuner::resume_trials(const RunningJob& job, const StudyRow& stud
   if (early && early->first == explorer_ && early->second.trial == offered_->trial_id) {
     outcome_ = early->second;
   } else {
-    // The job may not have got it; if it has, it knows the number.
+    // The job may not have received the candidate. If it has, it recognizes the trial's number.
     publish_offered();
   }
   return {};
@@ -294,7 +294,7 @@ Result<void> KeyTuner::tell_baseline(const RunningJob& job) {
   if (!search_->space().admit(params)) {
     return end_study(StudyState::interrupted, "its job was given what the study does not have");
   }
-  // What a call that failed may have left.
+  // Removes a trial that an earlier failed call may have left.
   const auto abandoned = parts_.store.abandon_running_trials(study_->id);
   if (!abandoned) return failure(abandoned.error());
   const auto row = parts_.store.start_trial({.study_id = study_->id, .params = to_json(params)});
@@ -352,7 +352,7 @@ void KeyTuner::publish_offered() {
 Result<void> KeyTuner::conclude() {
   if (!offered_ || !outcome_) return {};
   const auto job = parts_.jobs.find(explorer_);
-  // A job that is offered again what it has kept refuses it.
+  // A job that is offered the configuration it already runs rejects it.
   const bool has_it = job && job->description.config == offered_->config;
   const bool is_kept = outcome_->status == ChangeStatus::applied ||
                        (outcome_->status == ChangeStatus::rejected && has_it);
@@ -368,7 +368,7 @@ Result<void> KeyTuner::promote_offered() {
   const auto current = parts_.store.current_promotion(key_.topology, key_.workload);
   if (!current) return failure(current.error());
   const nlohmann::json config = to_json(offered_->config);
-  // Before an error, or before the daemon was started again.
+  // Already promoted, before an error or before a restart of the daemon.
   if (*current && (*current)->config == config) return {};
   std::optional<MeasuredGain> measured;
   if (!outcome_->candidate_ns.empty() && !outcome_->current_ns.empty()) {
@@ -421,7 +421,7 @@ Result<void> KeyTuner::conclude_measured(bool is_kept) {
 
 Result<void> KeyTuner::conclude_unmeasured(bool is_kept) {
   if (is_kept) {
-    // It is measured as what the job has.
+    // It will be measured as the base.
     const auto abandoned = parts_.store.abandon_running_trials(study_->id);
     if (!abandoned) return failure(abandoned.error());
     ++counts_.kept;

@@ -1,11 +1,11 @@
 #pragma once
 
-// Tunes one key while its jobs train: one job, the explorer, is given candidates one at a time;
-// what it keeps is promoted; a drift begins the search again. One thread.
+// Tunes one key while its jobs train. One job, the explorer, receives candidates one at a time. A
+// candidate that it keeps is promoted. A drift begins the search again. One thread.
 //
-// The study and its trials are in the store like those of a sweep. A trial's value is what its
-// window measured, relative to what the job had then: (median of the candidate) / (median of the
-// current one) · (value of the current one). So a slow change of the machine cancels out.
+// The study and its trials are stored like those of a sweep. A trial's value is its window's
+// measurement relative to the base, the configuration the job had at that time: (median of the
+// candidate) / (median of the base) · (value of the base). Slow changes of the machine cancel out.
 
 #include <cstdint>
 #include <optional>
@@ -22,27 +22,27 @@
 
 namespace hocket {
 
-/// Iterations of what the job has, before it is given a candidate.
+/// Iterations measured under the base before the first candidate is offered.
 inline constexpr std::size_t kBaselineIterations = 8;
-/// Candidates that a job may refuse one after the other before it is left alone.
+/// Consecutive candidates that a job may reject before it is no longer used as explorer.
 inline constexpr int kMostRejections = 5;
-/// A job that has not answered by then makes room for another that could explore.
+/// Time after which an explorer that has not answered is replaced if another job can explore.
 inline constexpr std::int64_t kAnswerLimitNs = 3'600'000'000'000;
 
-/// After an error of the store its calls may be repeated: what was done is not done again.
+/// A call may be repeated after an error of the store: completed work is not done again.
 class KeyTuner {
  public:
   KeyTuner(LiveParts& parts, LiveCounts& counts, ConfigKey key, std::int64_t topology_id,
            std::int64_t workload_id);
 
-  /// What a job of this key has reported; acted on by conclude() and advance().
+  /// Records the report of a job of this key; conclude() and advance() act on it.
   void report(const RunningJob& job, const JobReport& report);
 
-  /// Keeps in the store what became of the last candidate, and promotes what the job kept.
+  /// Stores the outcome of the last candidate, and promotes a configuration that the job kept.
   Result<void> conclude();
 
-  /// Does what is due: chooses an explorer, begins or resumes its study, offers a candidate. With
-  /// `may_explore` false nothing is offered.
+  /// Performs all due work: chooses an explorer, begins or resumes its study, offers a candidate.
+  /// With `may_explore` false nothing is offered.
   Result<void> advance(bool may_explore);
 
   const std::string& explorer() const { return explorer_; }
@@ -62,7 +62,7 @@ class KeyTuner {
   void add_iteration(double wall_ns);
   Result<void> begin_again();
   Result<void> begin_study(const RunningJob& job);
-  /// False when there is none to go on with.
+  /// Returns false if there is no study to resume.
   Result<bool> resume_study(const RunningJob& job);
   Result<void> resume_trials(const RunningJob& job, const StudyRow& study, LiveSearch search,
                              const Params& base);
@@ -80,24 +80,29 @@ class KeyTuner {
   const ConfigKey key_;
   const std::int64_t topology_id_, workload_id_;
 
-  std::string explorer_;                  // a job's id; empty: nobody
-  std::set<std::string> left_alone_;      // jobs that refused too often, or did not answer
-  std::optional<StudyRow> study_;         // while one runs
-  std::optional<LiveSearch> search_;      // of study_
-  bool is_over_ = false;                  // the study for what the explorer can change has ended
-  std::optional<Suggestion> next_;        // asked, and not in the store yet
+  // A job's id; empty if there is no explorer.
+  std::string explorer_;
+  // Jobs that rejected too often or did not answer.
+  std::set<std::string> left_alone_;
+  std::optional<StudyRow> study_;     // set while a study runs
+  std::optional<LiveSearch> search_;  // search of study_
+  // The study over the knobs that the explorer can change has ended.
+  bool is_over_ = false;
+  std::optional<Suggestion> next_;        // asked, not in the store yet
   std::optional<Offered> offered_;        // a running trial of study_
-  std::optional<ChangeOutcome> outcome_;  // of offered_
-  /// Said by a job before it was chosen: what a daemon that ended had offered it.
+  std::optional<ChangeOutcome> outcome_;  // outcome of offered_
+  /// Outcome that a job reported before it was chosen, for a candidate that an earlier daemon
+  /// process had offered.
   std::optional<std::pair<std::string, ChangeOutcome>> early_outcome_;
-  int rejections_ = 0;  // in a row
+  int rejections_ = 0;  // consecutive
 
-  std::optional<ScheduleConfig> base_;  // what the explorer has
-  std::vector<double> baseline_ns_;     // its latest times, until base_ns_ is known
-  double base_ns_ = 0;                  // its value in the study; 0: not known
+  std::optional<ScheduleConfig> base_;  // the explorer's configuration
+  // The latest times under base_, until base_ns_ is known.
+  std::vector<double> baseline_ns_;
+  double base_ns_ = 0;  // value of base_ in the study; 0 if not known
   DriftDetector drift_;
-  std::optional<nlohmann::json> drifted_;  // what the audit is to say
-  bool must_begin_ = false;                // a new study, once nothing is offered
+  std::optional<nlohmann::json> drifted_;  // detail for the audit
+  bool must_begin_ = false;                // a new study, once no candidate is pending
 };
 
 }  // namespace hocket

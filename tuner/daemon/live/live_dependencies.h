@@ -1,6 +1,6 @@
 #pragma once
 
-// What the parts of live tuning work on. Plain references.
+// Parts that live tuning works with. Plain references; each part documents its threads.
 
 #include <cstdint>
 #include <string>
@@ -15,10 +15,10 @@
 
 namespace hocket {
 
-/// The owner of the studies of live tuning, and who acts in the audit.
+/// Owner of the studies of live tuning, and the actor named in the audit.
 inline constexpr const char* kDaemonActor = "hocket serve";
 
-/// Everything outlives who holds this.
+/// All parts must outlive the holder.
 struct LiveParts {
   Store& store;
   Feed& feed;
@@ -30,12 +30,12 @@ struct LiveParts {
 };
 
 struct LiveCounts {
-  std::uint64_t offered = 0, kept = 0, rolled_back = 0, rejected = 0;  ///< candidates
+  std::uint64_t offered = 0, kept = 0, rolled_back = 0, rejected = 0;  ///< numbers of candidates
   std::uint64_t drifts = 0;
   std::uint64_t releases = 0, withdrawals = 0;
 };
 
-/// What the job alone is told.
+/// Topics of messages to a single job.
 inline std::string job_config_topic(const std::string& job) {
   return "job/" + job + "/config";
 }

@@ -10,7 +10,7 @@ namespace hocket {
 
 namespace {
 
-/// Whether running jobs get a version of this origin one after the other.
+/// Returns whether versions of this origin reach running jobs in stages.
 bool is_staged_first(PromotionOrigin origin) {
   return origin == PromotionOrigin::study || origin == PromotionOrigin::push;
 }
@@ -53,7 +53,7 @@ void LiveTuning::reported(JobReport report) {
 void LiveTuning::key_changed(const ConfigKey& key) {
   const std::string text = to_string(key);
   {
-    // Thousands may begin to watch a key at once: one look serves them all.
+    // Thousands of watchers may register for a key at once; one event serves all of them.
     std::lock_guard lock(mutex_);
     if (!changed_.insert(text).second) return;
   }
@@ -161,7 +161,7 @@ void LiveTuning::advance(Key& key) {
   if (ok) ok = look_for_versions(key);
   if (ok && !key.state.frozen) ok = advance_rollout(key);
   if (ok) {
-    // What people have pushed is tried first.
+    // Versions pushed by users are tried before candidates.
     const bool is_trying = key.rollout.staged() != 0;
     ok = key.tuner.advance(!key.state.frozen && !key.state.pinned && !is_trying);
   }
@@ -234,14 +234,14 @@ Result<void> LiveTuning::look_for_versions(Key& key) {
     key.known_version = released;
     key.is_from_before = false;
     if (is_staged_first((*current)->origin)) {
-      // New jobs get it already; those that run get it in stages, too.
+      // New jobs already receive it; running jobs receive it in stages.
       key.rollout.begin_staged(released);
     } else {
       key.rollout.begin_released(released);
       parts_.board.publish(key.key);
     }
   } else if (key.rollout.staged() != 0 && key.rollout.staged() != released) {
-    key.rollout.begin_released(released);  // somebody withdrew what was on its way
+    key.rollout.begin_released(released);  // the staged version was withdrawn by another process
   }
   return {};
 }
@@ -271,7 +271,7 @@ Result<void> LiveTuning::advance_rollout(Key& key) {
     if (action) {
       if (auto ok = carry_out(key, *action); !ok) return ok;
     }
-    // What the last canary was offered is decided, or is for another one.
+    // The offer to the previous canary is decided, or another job is the canary now.
     if (!key.rollout.canary().empty() && key.rollout.canary() != next.canary()) {
       parts_.feed.forget(job_config_topic(key.rollout.canary()));
     }
@@ -332,8 +332,8 @@ Result<void> LiveTuning::withdraw(Key& key, const RolloutAction& action,
                                                     .reason = action.reason,
                                                     .actor = kDaemonActor});
   if (!quarantined) return quarantined;
-  // What was current before becomes a version of its own: versions never go back. Before the other
-  // is withdrawn, so that a repetition sees what was done.
+  // Promotes the previous configuration as a new version, because version numbers never decrease.
+  // Done before the withdrawal, so that a repetition after an error sees that it was done.
   if (current == action.version) {
     const auto row = parts_.store.promote(
         {.topology_id = key.topology_id,
@@ -361,7 +361,7 @@ void LiveTuning::on_report(const JobReport& report) {
     if (outcome.version) key->outcomes.emplace_back(report.job, outcome);
   }
   key->tuner.report(*job, report);
-  // Of others' times nothing follows, and there may be thousands of them.
+  // Only the explorer's times matter; other jobs may send thousands of reports.
   if (!report.outcomes.empty() || report.job == key->tuner.explorer()) advance(*key);
   if (!report.ended) return;
   parts_.jobs.remove(report.job);

@@ -1,13 +1,13 @@
 #pragma once
 
-// How a new version of a key's configuration reaches its running jobs: first one of them, the
-// canary, and when that has kept it, the rest. Pure: told what happened, it says what to do. One
-// thread.
+// Rollout of a new version of a key's configuration to its running jobs: first to one job, the
+// canary, and after the canary has kept it to all others. Pure: it is told what happened and
+// returns what to do. One thread.
 //
-// A canary that rolls back ends the version. One that is gone, or has not answered for too long, is
-// replaced. Without a job to try it, now or soon, the version is released: there is nobody to harm,
-// and jobs guard themselves. A released version that more jobs rolled back than kept,
-// kMostRollbacks at least, is withdrawn.
+// A canary that rolls back ends the rollout. A canary that is gone, or has not answered for too
+// long, is replaced. If no job can try the version, now or soon, it is released: no job can be
+// harmed, and jobs guard themselves. A released version is withdrawn if more jobs rolled it back
+// than kept it, and at least kMostRollbacks did.
 
 #include <cstdint>
 #include <optional>
@@ -25,8 +25,8 @@ inline constexpr int kMostRollbacks = 2;
 struct RolloutAction {
   enum class Kind {
     offer,     ///< send the version to the canary `job`
-    release,   ///< to all jobs
-    withdraw,  ///< take it back from all that have it
+    release,   ///< release the version to all jobs
+    withdraw,  ///< revoke the version from all jobs that have it
   };
   Kind kind = Kind::offer;
   std::int64_t version = 0;
@@ -39,28 +39,28 @@ struct RolloutAction {
 /// A job that could try a version.
 struct RolloutJob {
   std::string id;
-  bool is_connected = false;  ///< else it was a moment ago, and may come back
+  bool is_connected = false;  ///< false: it was connected recently and may reconnect
 };
 
 class Rollout {
  public:
-  /// A version that is staged. It takes the place of an undecided one.
+  /// Starts the rollout of a staged version. Replaces an undecided one.
   void begin_staged(std::int64_t version);
 
-  /// A version that is released already; its outcomes are watched.
+  /// Watches the outcomes of a version that is already released.
   void begin_released(std::int64_t version);
 
-  /// What a job said of a version. Of other versions it is ignored.
+  /// Records a job's outcome for a version. Ignored for other versions.
   void outcome(const std::string& job, std::int64_t version, ChangeStatus status,
                const std::string& message);
 
-  /// What to do now; call again until there is nothing. `jobs` are those that run, the one to ask
-  /// first at the front; with `more_may_come` there may be others that have not said so yet. Time
-  /// is any clock that does not go back.
+  /// Returns the next action; call again until there is none. `jobs` are the running jobs; the
+  /// first is asked first. `more_may_come`: further jobs may not have registered yet. `now_ns` is
+  /// from any clock that does not go back.
   std::optional<RolloutAction> next(std::span<const RolloutJob> jobs, bool more_may_come,
                                     std::int64_t now_ns);
 
-  /// The version that is staged; 0: none.
+  /// Returns the staged version; 0 if there is none.
   std::int64_t staged() const { return is_staged_ ? version_ : 0; }
   const std::string& canary() const { return canary_; }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// Boost.Asio as the daemon uses it: one I/O context, whose executor is named so that no call goes
-// through a virtual one, and coroutines that get errors as values.
+// Boost.Asio as the daemon uses it: one I/O context, with a concrete executor type to avoid virtual
+// calls, and coroutines that return errors as values.
 
-#include <utility>  // Boost 1.74's awaitable.hpp needs it first
+#include <utility>  // must precede Boost 1.74's awaitable.hpp
 
 #include <boost/asio.hpp>
 

@@ -16,9 +16,10 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::int64_t kLingerNs = 2'000'000'000;
 constexpr std::int64_t kDayNs = 86'400'000'000'000;
 constexpr std::size_t kLingerBytes = 4 << 20;
-constexpr std::size_t kFollowingBytes = 64 << 10;  // read while a request waits
+// Maximum bytes read while a request is waiting.
+constexpr std::size_t kFollowingBytes = 64 << 10;
 
-/// Tells the service when the stream is over, however it ends.
+/// Tells the service when the stream ends, for any reason.
 class StreamEnd {
  public:
   StreamEnd(ServerState& state, std::string subscriber)
@@ -37,7 +38,7 @@ class StreamEnd {
   std::string subscriber_;
 };
 
-/// Calls `ring` once a topic has moved on.
+/// Calls `ring` when a topic has a new event.
 class Alarm final : public Watcher {
  public:
   Alarm(Topics& topics, const Await& await, std::function<void()> ring)
@@ -54,7 +55,7 @@ class Alarm final : public Watcher {
   Topics::Membership membership_;
 };
 
-/// What the service gives, or a response that says that it failed.
+/// Returns the result of `call`, or an error response if it throws.
 template <class Result, class Call>
 Result guarded(const ServerState& state, const Request& request, Call call) {
   try {
@@ -105,7 +106,7 @@ void Connection::close() {
 
 void Connection::check(std::int64_t now) {
   if (events_) events_->check(now);
-  if (is_woken_) wake();  // TLS was between two reads of one record, and began the second
+  if (is_woken_) wake();  // TLS had finished one read of a record and started the next
   if (now < deadline_ns_) return;
   deadline_ns_ = kNever;
   is_overdue_ = true;
@@ -194,8 +195,8 @@ IoTask<void> Connection::refuse(const Response& response) {
   co_await linger();
 }
 
-// Closing while the client still sends would reset the connection, and the client would never read
-// why it was refused.
+// Reads and discards input before closing. Closing while the client still sends would reset the
+// connection, and the client would never read the reason for the refusal.
 IoTask<void> Connection::linger() {
   error_code error;
   stream_.socket().shutdown(asio::socket_base::shutdown_send, error);
@@ -230,7 +231,7 @@ IoTask<bool> Connection::answer(ParsedRequest parsed) {
 
 IoTask<Reply> Connection::handle(const Request& request) {
   Reply reply = co_await ask_worker(request, false);
-  std::int64_t until_ns = kNever;  // however often the topic moves on
+  std::int64_t until_ns = kNever;  // applies to all repetitions
   bool is_last = false;
   while (!has_left_ && !is_last) {
     const auto* await = std::get_if<Await>(&reply);
@@ -261,8 +262,8 @@ IoTask<Reply> Connection::ask_worker(const Request& request, bool is_last) {
                                                                                     token);
 }
 
-// Reads meanwhile: only so does it notice, through TLS and behind further requests, that the client
-// leaves.
+// Keeps reading while it waits. This is the only way to notice that the client disconnects, through
+// TLS and behind further requests.
 IoTask<bool> Connection::wait_for(const Await& await, std::int64_t timeout_ns) {
   IoTimer timer(state_.io, std::chrono::nanoseconds(timeout_ns));
   timer.async_wait([self = shared_from_this()](error_code error) {
@@ -294,7 +295,7 @@ IoTask<bool> Connection::wait_for(const Await& await, std::int64_t timeout_ns) {
   co_return alarm.has_moved_on();
 }
 
-// The timer's call may come late, in another wait: wait_for() looks again what holds.
+// The timer's handler may run late, during another wait; wait_for() checks its condition again.
 void Connection::wake() {
   if (phase_ != Phase::awaiting) return;
   is_woken_ = true;

@@ -1,7 +1,7 @@
 #pragma once
 
-// One connection of a client: reads requests, has them answered one after another, and becomes a
-// stream of events when the Service says so. For the thread of input and output.
+// One client connection: reads requests, answers them one after another, and becomes an event
+// stream if the Service requests it. For the I/O thread.
 
 #include <cstdint>
 #include <limits>
@@ -17,18 +17,19 @@ namespace hocket {
 
 class Connection final : public std::enable_shared_from_this<Connection> {
  public:
-  /// Is in `state.connections` while it lives.
+  /// Registers itself in `state.connections` for its lifetime.
   Connection(ServerState& state, IoSocket socket, asio::ssl::context* tls,
              const asio::ip::tcp::endpoint& peer);
   ~Connection();
 
-  /// Serves until either side closes; keeps itself alive.
+  /// Serves until either side closes. Keeps itself alive meanwhile.
   void start();
 
-  /// Acts on what is overdue.
+  /// Handles expired deadlines.
   void check(std::int64_t now);
 
-  /// The server stops: ends what waits for the client or for an event, lets the rest finish.
+  /// Stops with the server: ends waiting for the client or for an event, and lets running requests
+  /// finish.
   void stop();
 
   void close();
@@ -39,7 +40,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   static IoTask<void> run(std::shared_ptr<Connection> self);
   IoTask<void> serve();
   IoTask<bool> handshake();
-  /// False when the connection is to be closed.
+  /// Returns false if the connection must be closed.
   IoTask<bool> read_request();
   IoTask<void> refuse(const Response& response);
   IoTask<void> linger();
@@ -47,9 +48,9 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   IoTask<bool> answer(ParsedRequest parsed);
   IoTask<Reply> handle(const Request& request);
   IoTask<Reply> ask_worker(const Request& request, bool is_last);
-  /// True when the topic has moved on.
+  /// Returns true if the topic has a new event.
   IoTask<bool> wait_for(const Await& await, std::int64_t timeout_ns);
-  /// Makes wait_for() look again whether it is over.
+  /// Makes wait_for() check its condition again.
   void wake();
   IoTask<void> stream_events(EventStream events, bool is_head);
 
@@ -75,7 +76,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   bool has_served_ = false;
   bool is_overdue_ = false;
   bool has_left_ = false;
-  bool is_woken_ = false;  // and has not looked yet
+  bool is_woken_ = false;  // woken, condition not checked yet
 };
 
 }  // namespace hocket

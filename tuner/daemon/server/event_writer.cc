@@ -1,4 +1,4 @@
-#include <utility>  // Boost 1.74's awaitable.hpp needs it first
+#include <utility>  // must precede Boost 1.74's awaitable.hpp
 
 #include "tuner/daemon/http/http_message.h"
 #include "tuner/daemon/server/event_writer.h"
@@ -69,7 +69,7 @@ void EventWriter::written(boost::system::error_code error, std::size_t bytes) {
   state_.counters.sent_bytes.add(bytes);
   if (error) {
     end();
-    // The pending read notices.
+    // The pending read then fails and ends the connection.
     boost::system::error_code ignored;
     stream_.socket().close(ignored);
     return;

@@ -1,8 +1,8 @@
 #pragma once
 
-// The events of one stream: one write at a time, and then the newest of each topic that is newer
-// than what was written. What a slow client misses is never kept. For the thread of input and
-// output.
+// Writes the events of one stream. Only one write is under way at a time; the next one writes the
+// newest event of each topic that was not written yet. Events that a slow client misses are not
+// queued. For the I/O thread.
 
 #include <cstdint>
 #include <limits>
@@ -19,15 +19,15 @@ class EventWriter final : public Watcher {
  public:
   EventWriter(ServerState& state, Stream& stream, const std::vector<EventStream::Topic>& topics);
 
-  /// Begins, with `owner` kept alive by each write: it owns this object and the stream.
+  /// Starts writing. Each write keeps `owner` alive, which owns this object and the stream.
   void start(std::weak_ptr<void> owner);
 
-  /// Writes nothing more.
+  /// Stops writing.
   void end();
 
   void moved_on() override;
 
-  /// Sends a ping when one is due, and closes a stream whose client does not read.
+  /// Sends a ping when one is due, and closes the stream if the client does not read.
   void check(std::int64_t now);
 
  private:

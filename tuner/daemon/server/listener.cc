@@ -47,7 +47,7 @@ Result<IoAcceptor> open(asio::io_context& io, const tcp::endpoint& endpoint) {
 Result<IoAcceptor> inherit(asio::io_context& io, int descriptor) {
   IoAcceptor acceptor(io);
   error_code error;
-  // The protocol is only what accept() asks the kernel about; either does.
+  // The protocol is only used to query the kernel in accept(); v4 or v6 works for both.
   acceptor.assign(tcp::v6(), descriptor, error);
   if (error) {
     return failure(ErrorCode::unavailable, "cannot take the inherited socket " +

@@ -1,6 +1,6 @@
 #pragma once
 
-// Listening sockets, and where they may listen. For the thread of input and output.
+// Opens listening sockets and restricts their addresses. For the I/O thread.
 
 #include <vector>
 
@@ -10,7 +10,8 @@
 
 namespace hocket {
 
-/// Opens the address, or takes the inherited sockets. Refuses plain text off loopback.
+/// Opens the address, or takes over the inherited sockets. Refuses plain text on a non-loopback
+/// address.
 Result<std::vector<IoAcceptor>> open_listeners(asio::io_context& io, const ServerOptions& options);
 
 }  // namespace hocket

@@ -1,7 +1,7 @@
 #pragma once
 
-// Numbers about the daemon in Prometheus' text format, version 0.0.4. Collected anew for each
-// answer: a MetricsText is filled and read by one thread.
+// The daemon's metrics in the Prometheus text format, version 0.0.4. Collected anew for each
+// response: one thread fills and reads a MetricsText.
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// The content type of the text.
+/// Content type of the text.
 inline constexpr const char* kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
 
 class MetricsText {
@@ -23,7 +23,7 @@ class MetricsText {
   MetricsText();
   ~MetricsText();
 
-  /// Add a value. Calls with one name stand together in the text, under the first one's help.
+  /// Add a value. Values with the same name are grouped in the text, under the first one's help.
   void counter(const std::string& name, const std::string& help, const Labels& labels,
                double value);
   void gauge(const std::string& name, const std::string& help, const Labels& labels, double value);
@@ -35,7 +35,7 @@ class MetricsText {
   std::unique_ptr<Families> families_;
 };
 
-/// Adds what the server counts, as hocket_http_….
+/// Adds the server's counts, as hocket_http_….
 void add_metrics(const ServerCounts& counts, MetricsText& metrics);
 
 }  // namespace hocket

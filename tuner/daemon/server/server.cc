@@ -18,7 +18,7 @@ namespace {
 using asio::ip::tcp;
 using boost::system::error_code;
 
-/// Passes what is published on to the thread of input and output, while there is one.
+/// Forwards published topics to the I/O thread, while it runs.
 class FeedRelay {
  public:
   explicit FeedRelay(ServerState& state) : state_(&state) {}
@@ -39,7 +39,8 @@ class FeedRelay {
   ServerState* state_;
 };
 
-/// Allows as many descriptors as the connections need, or as the system lets.
+/// Raises the limit of file descriptors to the number the connections need, as far as the system
+/// allows.
 void allow_descriptors(std::size_t connections, const Log& log) {
   constexpr rlim_t kOthers = 64;
   const rlim_t needed = connections + kOthers;
@@ -121,7 +122,7 @@ class AsioServer final : public Server {
       if (!error) {
         admit(std::move(socket), peer);
       } else if (!state_.stopping && error != asio::error::connection_aborted) {
-        // As a rule there are no descriptors left: what waits is accepted when some are closed.
+        // Usually no descriptors are left; waiting connections are accepted once others are closed.
         state_.log.write(LogLevel::warning, "cannot accept a connection",
                          {{"error", error.message()}});
         pause_.expires_after(std::chrono::milliseconds(100));
@@ -130,7 +131,8 @@ class AsioServer final : public Server {
     }
   }
 
-  /// Takes those whom the system has let in: closing would reset them.
+  /// Accepts the connections that the kernel has already established; closing the listener would
+  /// reset them.
   void accept_waiting(IoAcceptor& acceptor) {
     error_code error;
     acceptor.non_blocking(true, error);
@@ -175,7 +177,8 @@ class AsioServer final : public Server {
     state_.counters.responses_by_class[5].add(1);
   }
 
-  /// One timer for all deadlines: they are many, seldom met, and need not be exact.
+  /// Uses one timer for all deadlines, because there are many, few expire, and precision is not
+  /// needed.
   IoTask<void> sweep() {
     while (!is_done()) {
       error_code ignored;

@@ -7,8 +7,9 @@ namespace {
 
 constexpr std::size_t kRateLimitedClients = 4096;
 
-/// An IPv6 host has a whole network of 2^64 addresses, so its first half is what names it. No such
-/// network looks like an IPv4 address here: ::/64 is reserved.
+/// Returns the number that identifies a client. An IPv6 host has a whole network of 2^64 addresses,
+/// so the first half of its address identifies it. No such network has the number of an IPv4
+/// address: ::/64 is reserved.
 std::uint64_t client_number(const asio::ip::address& address) {
   if (address.is_v4()) return address.to_v4().to_uint();
   const asio::ip::address_v6 v6 = address.to_v6();
@@ -64,7 +65,7 @@ const std::string& ServerState::date() {
     std::tm parts = {};
     gmtime_r(&now, &parts);
     char text[64];
-    // No locale is set, so the names are the English ones that HTTP asks for.
+    // The program sets no locale, so the names are in English as HTTP requires.
     date_.assign(text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts));
   }
   return date_;

@@ -1,7 +1,6 @@
 #pragma once
 
-// What the connections of a server share. For the thread of input and output, but for the counters,
-// which any thread may read.
+// State shared by a server's connections. For the I/O thread; any thread may read the counters.
 
 #include <atomic>
 #include <cstdint>
@@ -19,7 +18,7 @@ namespace hocket {
 
 class Connection;
 
-/// A number that one thread writes.
+/// A counter written by one thread.
 class Counter {
  public:
   void add(std::uint64_t amount) {
@@ -32,7 +31,7 @@ class Counter {
   std::atomic<std::uint64_t> value_ = 0;
 };
 
-/// ServerCounts while they are counted.
+/// The counters behind ServerCounts.
 struct Counters {
   Counter responses_by_class[6];
   Counter connections, refused_connections, received_bytes, sent_bytes, events, rate_limited;
@@ -44,10 +43,10 @@ struct Counters {
 struct ServerState {
   ServerState(ServerOptions options, Service& service, const Feed& feed, Log log);
 
-  /// How long a request of that client has to wait, 0 when it need not.
+  /// Returns how long a request of the client has to wait; 0 if it is allowed.
   std::int64_t wait_ns(const asio::ip::address& client);
 
-  /// Now, as responses say it.
+  /// Returns the current time as an HTTP date.
   const std::string& date();
 
   const ServerOptions options;
@@ -68,7 +67,7 @@ struct ServerState {
   std::string date_;
 };
 
-/// Of the monotonic clock.
+/// Returns the time of the monotonic clock.
 inline std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())

@@ -1,7 +1,7 @@
 #pragma once
 
-// The bytes of a connection, plain or through TLS: Asio's AsyncReadStream and AsyncWriteStream. For
-// the thread of input and output.
+// The bytes of a connection, plain or over TLS. Models Asio's AsyncReadStream and AsyncWriteStream.
+// For the I/O thread.
 
 #include <boost/asio/ssl.hpp>
 #include <memory>
@@ -15,7 +15,7 @@ class Stream {
  public:
   using executor_type = IoExecutor;
 
-  /// `tls` null: plain. It outlives the stream.
+  /// Plain if `tls` is null. Requires that `tls` outlives the stream.
   Stream(IoSocket socket, asio::ssl::context* tls) : socket_(std::move(socket)) {
     if (tls != nullptr) tls_ = std::make_unique<asio::ssl::stream<IoSocket&>>(socket_, *tls);
   }
@@ -24,7 +24,7 @@ class Stream {
   IoSocket& socket() { return socket_; }
   bool is_tls() const { return tls_ != nullptr; }
 
-  /// Of TLS alone.
+  /// Performs the TLS handshake; only for TLS.
   template <class Token>
   auto async_handshake(Token&& token) {
     return tls_->async_handshake(asio::ssl::stream_base::server, std::forward<Token>(token));

@@ -1,7 +1,6 @@
 #pragma once
 
-// What systemd and a service tell one another (sd_notify(3), sd_listen_fds(3)). Without systemd
-// nothing happens.
+// Communication with systemd (sd_notify(3), sd_listen_fds(3)). Does nothing without systemd.
 
 #include <vector>
 
@@ -9,12 +8,12 @@
 
 namespace hocket {
 
-/// The listening TCP sockets that systemd passed to this process, none when it passed nothing; the
-/// caller owns them. Refuses other sockets. Removes the variables that name them, so that a second
-/// call and children find none; call it before there are threads.
+/// Returns the listening TCP sockets that systemd passed to this process, if any; the caller owns
+/// them. Refuses other sockets. Removes the environment variables that name them, so that a second
+/// call and child processes find none. Call it before other threads start.
 Result<std::vector<int>> inherited_listeners();
 
-/// Requests are served from now on. Thread-safe, as is notify_stopping().
+/// Notify systemd that requests are served from now on, or that the service stops. Thread-safe.
 void notify_ready();
 void notify_stopping();
 

@@ -1,4 +1,4 @@
-#include <utility>  // Boost 1.74's awaitable.hpp needs it first
+#include <utility>  // must precede Boost 1.74's awaitable.hpp
 
 #include "tuner/daemon/server/tls.h"
 
@@ -19,10 +19,10 @@ tl::unexpected<Error> unusable(std::string_view what, const std::string& file,
 Result<ssl::context> make_tls(const TlsFiles& files) {
   ssl::context context(ssl::context::tls_server);
   SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
-  // Buffers of a quiet connection are given back.
+  // Releases the buffers of idle connections.
   SSL_CTX_set_mode(context.native_handle(), SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_options(context.native_handle(), SSL_OP_NO_RENEGOTIATION);
-  // An encrypted key is an error, not a question on the terminal.
+  // Makes an encrypted key an error instead of prompting on the terminal.
   context.set_password_callback([](std::size_t, ssl::context::password_purpose) { return ""; });
   boost::system::error_code error;
   context.use_certificate_chain_file(files.certificate_file, error);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The server's side of TLS. Pure but for reading the files.
+// The server's side of TLS. Reads files, otherwise pure; any thread.
 
 #include <boost/asio/ssl/context.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace hocket {
 
-/// TLS 1.2 or later with the certificate and its key. Errors name the file.
+/// Returns a context for TLS 1.2 or later with the certificate and its key. Errors name the file.
 Result<boost::asio::ssl::context> make_tls(const TlsFiles& files);
 
 }  // namespace hocket

@@ -1,7 +1,7 @@
 #pragma once
 
-// Who waits for which topic of a Feed, and the newest event of each of them, formatted once for
-// all. For the thread of input and output.
+// Watchers of the topics of a Feed, and the newest event of each watched topic, formatted once for
+// all watchers. For the I/O thread.
 
 #include <cstdint>
 #include <list>
@@ -16,7 +16,7 @@ namespace hocket {
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  /// A topic has moved on. Must neither join nor leave a topic.
+  /// Called when a topic has a new event. Must neither join nor leave a topic.
   virtual void moved_on() = 0;
 };
 
@@ -24,11 +24,12 @@ class Topics {
  public:
   struct Topic {
     std::uint64_t sequence = 0;
-    std::shared_ptr<const std::string> text = {};  ///< of the newest event; null: there was none
+    /// text of the newest event; null if there was none
+    std::shared_ptr<const std::string> text = {};
     std::list<Watcher*> watchers = {};
   };
 
-  /// A watcher's place in a topic, which it leaves at the end of this object.
+  /// A watcher's membership of a topic; ends with this object.
   class Membership {
    public:
     Membership() = default;
@@ -48,14 +49,15 @@ class Topics {
 
   explicit Topics(const Feed& feed) : feed_(feed) {}
 
-  /// The feed has published something there: tells its watchers.
+  /// Notifies the watchers of a topic in which the feed has published an event.
   void published(const std::string& name);
 
  private:
   void refresh(const std::string& name, Topic& topic) const;
 
   const Feed& feed_;
-  std::unordered_map<std::string, Topic> topics_;  // those that are watched
+  // Only topics that are watched.
+  std::unordered_map<std::string, Topic> topics_;
 };
 
 }  // namespace hocket

@@ -19,7 +19,7 @@ using Doubles = std::vector<double>;
 
 const AttentionShape kShapes[] = {{1, 1, 1, 1}, {2, 5, 3, 12}, {3, 4, 1, 8}, {1, 9, 4, 4}};
 
-/// One step of attention, by ops.h and by a graph on the host.
+/// One step of attention, computed by ops.h and by a graph on the host.
 struct AttentionCase {
   explicit AttentionCase(const AttentionShape& of, std::uint64_t seed) : shape(of) {
     use_one_blas_thread();
@@ -34,7 +34,7 @@ struct AttentionCase {
     attention_backward(shape, qkv, weights, dy, scratch, dqkv);
   }
 
-  /// The part of `all` that queries (0), keys (1) or values (2) have, and what follows it.
+  /// Returns the queries (0), keys (1) or values (2) in `all`, and what follows them.
   std::span<double> part(Doubles& all, int number) const {
     return std::span(all).subspan(number * qkv_part_elements(shape));
   }
@@ -62,7 +62,8 @@ Doubles junk(std::size_t size) {
   return Doubles(size, 1e6);
 }
 
-/// A row's softmax has e^(score − statistics): the first key's gives the statistics away.
+/// Returns the statistics of each row: its softmax has e^(score − statistics), so the first key's
+/// weight determines them.
 Doubles statistics_of(const AttentionCase& from) {
   const AttentionShape& shape = from.shape;
   const std::int64_t head_width = shape.width / shape.heads;

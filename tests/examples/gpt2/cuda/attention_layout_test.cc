@@ -28,7 +28,7 @@ void for_each_index(const HeadsLayout& layout, const std::function<void(const In
         for (i[3] = 0; i[3] < size[3]; ++i[3]) body(i);
 }
 
-/// The offsets of all elements, each of which must be there once.
+/// Returns the offsets of all elements and checks that each occurs once.
 std::set<std::int64_t> offsets(const HeadsLayout& layout, std::int64_t first = 0) {
   std::set<std::int64_t> all;
   for_each_index(layout, [&](const Index& index) {

@@ -8,7 +8,7 @@ class ColumnSumsKernels : public KernelTest {};
 
 TEST_F(ColumnSumsKernels, AddTheRows) {
   for_kernel_cases([](KernelCase& of) {
-    // From one row to many chunks of them.
+    // Draws from one row to many chunks of rows.
     const int rows = of.integer(0, 1) ? of.integer(1, 70) : of.integer(60, 9000);
     const int columns = rows > 1000 ? of.integer(1, 40) : of.width();
     const Vector x = of.normal(static_cast<std::size_t>(rows) * columns, 0.5f);

@@ -1,4 +1,4 @@
-// The batches of steps in their turn, and the counts that say whose it is.
+// Tests the sequence of steps' batches, and the counts that identify each batch's step.
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,7 @@ namespace {
 
 class CountKernels : public KernelTest {};
 
-/// Tokens are written and read as the floats that their bits are.
+/// Tokens are written and read as floats with the same bits.
 Vector bits_of(const std::vector<std::int32_t>& tokens) {
   Vector bits(tokens.size());
   std::ranges::transform(tokens, bits.begin(),
@@ -40,7 +40,7 @@ TEST_F(CountKernels, BatchesTakeTurns) {
   });
 }
 
-// Counts are larger than an int, as the places of losses may be.
+// Counts exceed an int, as the indices of losses may.
 TEST_F(CountKernels, AdvanceBeyond32Bits) {
   const DeviceCount count((std::int64_t{1} << 32) - 1);
   ASSERT_TRUE(kernels::advance(count.data(), kernel_device()->stream()));

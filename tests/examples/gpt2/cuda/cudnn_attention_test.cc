@@ -22,7 +22,7 @@ namespace {
 using Vector = std::vector<float>;
 using Bits = std::vector<std::uint16_t>;
 
-/// To nearest, ties to even.
+/// Rounds to nearest, ties to even.
 Bits rounded(const Vector& values) {
   Bits bits;
   for (const float value : values) {
@@ -39,14 +39,14 @@ Vector floats(const Bits& bits) {
   return values;
 }
 
-/// Normal numbers that bfloat16 holds as they are.
+/// Returns normal numbers that bfloat16 represents exactly.
 Vector draw(std::size_t size, std::uint64_t key) {
   Vector values(size);
   for (std::size_t i = 0; i < size; ++i) values[i] = random_normal(key, i);
   return floats(rounded(values));
 }
 
-/// ‖values − expected‖ / ‖expected‖.
+/// Returns ‖values − expected‖ / ‖expected‖.
 double relative_error(const Vector& values, const Vector& expected) {
   double error = 0, size = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -56,7 +56,7 @@ double relative_error(const Vector& values, const Vector& expected) {
   return std::sqrt(error / size);
 }
 
-/// log Σ exp of each row of scores, rows in the order of the statistics.
+/// Returns log Σ exp of each row of scores, in the order of the statistics.
 Vector statistics_of(const AttentionShape& shape, const Vector& qkv) {
   const int head_width = shape.width / shape.heads;
   const double scale = 1 / std::sqrt(static_cast<double>(head_width));
@@ -82,7 +82,7 @@ Vector statistics_of(const AttentionShape& shape, const Vector& qkv) {
   return statistics;
 }
 
-/// What both passes compute.
+/// Results of both passes.
 struct Results {
   Bits y, dqkv;
   Vector statistics;
@@ -127,7 +127,7 @@ class CudnnAttentionTest : public testing::Test {
     ASSERT_TRUE(driver_->synchronize(task_.stream));
   }
 
-  /// Both passes over memory that holds NaN wherever it is not input.
+  /// Runs both passes on memory that holds NaN except in the inputs.
   Results run(const AttentionShape& shape, const Vector& qkv, const Vector& dy, bool captured) {
     const std::size_t rows = static_cast<std::size_t>(shape.batch) * shape.sequence;
     const std::vector<std::uint8_t> scratch(attention_->workspace_bytes(), 0xff);

@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// An H200 as cuDNN describes it.
+/// An H200 in cuDNN's description format.
 constexpr std::string_view kDevice = R"({
   "cudaDeviceId": 0, "deviceName": "NVIDIA H200", "deviceVer": 900, "driverVer": 13000,
   "isTccDriver": 0, "l2CacheSize": 62914560, "maxBlockSize": [1024, 1024, 64], "maxCtasPerSM": 32,
@@ -27,11 +27,11 @@ constexpr std::string_view kDevice = R"({
   "totalGlobalMem": 150000000000, "warpSize": 32
 })";
 
-/// Plans for kDevice, which need not be there.
+/// Makes plans for kDevice, which need not exist.
 class CudnnGraphTest : public testing::Test {
  protected:
   void SetUp() override {
-    // Before cuDNN looks for the driver, it is there by that name.
+    // Loaded before cuDNN looks for the driver by this name.
     ASSERT_TRUE(dlopen(HOCKET_LOADS_ANY_MODULE, RTLD_NOW | RTLD_GLOBAL)) << dlerror();
     CudnnDescriptorBuilder builder(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
     auto properties =
@@ -67,7 +67,7 @@ TEST_F(CudnnGraphTest, CompilesAttentionForADeviceThatIsDescribed) {
     ASSERT_TRUE(forward) << forward.error().message;
     ASSERT_TRUE(ordered) << ordered.error().message;
     ASSERT_TRUE(unordered) << unordered.error().message;
-    // A fused kernel keeps no weights, except for sums in one order: those as bfloat16.
+    // A fused kernel stores no weights, except for ordered sums, in bfloat16.
     const std::int64_t weights_bytes =
         2 * weights_layout(shape).strides[0] * weights_layout(shape).extents[0];
     EXPECT_LT(forward->workspace_bytes, weights_bytes);
@@ -86,7 +86,7 @@ TEST_F(CudnnGraphTest, RunsNothingWithoutAHandle) {
 }
 
 TEST_F(CudnnGraphTest, SaysThatThereIsNoKernel) {
-  // Its rows are not aligned for the loads of any kernel.
+  // The rows are misaligned for the loads of all kernels.
   const AttentionShape narrow{2, 64, 2, 8};
   for (const auto& plan : {plan_forward(narrow), plan_backward(narrow, GradientSums::ordered)}) {
     ASSERT_FALSE(plan);

@@ -1,5 +1,5 @@
-// The whole model on a device that is a model: streams run what was put into them in a random order
-// as far as waits allow, kernels are emulated.
+// Tests the whole model on a simulated device: streams run their work in a random order within
+// their waits, and kernels are emulated.
 
 #include "examples/gpt2/cuda/device_backend.h"
 
@@ -46,12 +46,12 @@ struct DeviceRun {
   bool has_epilogues = true, has_attention = false;
   int phases = 1;
   Gpt2Config config = kConfig;
-  std::int64_t steps = kSteps;  ///< of a phase
+  std::int64_t steps = kSteps;  ///< steps in a phase
   bool starts_afar = false;     ///< see move_away()
-  /// If any: a step is captured, and replayed as these say in turn.
+  /// If not empty: a step is captured and replayed with these in turn.
   std::vector<StepIssue> issues = {};
   int micro_batches = 1;
-  int kept = 1;  ///< of them at once
+  int kept = 1;  ///< number of micro-batches with memory of their own
 
   TrainingOptions training() const {
     return {.steps = steps * phases, .micro_batches = micro_batches, .micro_batches_kept = kept};
@@ -61,7 +61,7 @@ struct DeviceRun {
 struct Outcome {
   std::vector<float> losses;
   std::uint64_t hash = 0;
-  std::vector<std::vector<float>> gradients = {};  ///< by group, of the last step
+  std::vector<std::vector<float>> gradients = {};  ///< gradients of the last step, by group
   std::size_t most_memory_bytes = 0;
 
   bool has_bits_of(const Outcome& other) const {
@@ -70,11 +70,11 @@ struct Outcome {
 };
 
 struct DeviceOutcome : Outcome {
-  std::int64_t products = 0;  ///< whose bodies ran
+  std::int64_t products = 0;  ///< products whose bodies ran
   std::int64_t graph_launches = 0;
 };
 
-/// Away from the small initial values, with which most gradients are next to nothing.
+/// Moves parameters away from the small initial values, at which most gradients are nearly zero.
 void move_away(Gpt2& model, Backend& backend) {
   for (const ParameterGroup& group : model.groups()) {
     std::vector<float> values = backend.load(group.parameters());
@@ -95,7 +95,7 @@ void expect_ok(const Result<void>& result) {
   EXPECT_TRUE(result) << result.error().message;
 }
 
-/// The steps of a phase, from `step` on.
+/// Runs the steps of a phase, from `step` on.
 void train_phase(const DeviceRun& run, Gpt2& model, Executor& executor, std::int64_t& step) {
   ScheduleConfig config{.streams = run.streams, .micro_batches_kept = run.kept};
   Scheduler scheduler(config, executor);
@@ -174,14 +174,14 @@ void expect_near(const std::vector<float>& losses, const std::vector<float>& exp
     EXPECT_NEAR(losses[i], expected[i], tolerance) << "step " << i;
 }
 
-// Sums are added in another order, and the next step's losses follow from that.
+// Sums are added in another order, which changes the next step's losses.
 TEST(DeviceBackend, LossesAreThoseOfTheHost) {
   const auto expected = train_on_host(kSteps);
   expect_near(train_on_device({}).losses, expected, 2e-5);
   expect_near(train_on_device({.streams = 3, .seed = 5}).losses, expected, 2e-5);
 }
 
-// Losses alone would not tell: Adam's updates do not depend on a gradient's scale.
+// Losses are not enough: Adam's updates do not depend on a gradient's scale.
 void expect_gradients_of_the_host(DeviceRun run) {
   run.steps = 1;
   run.starts_afar = true;
@@ -250,7 +250,7 @@ TEST(DeviceBackend, BitsDependNeitherOnStreamsNorOnTheirOrder) {
   }
 }
 
-// The first step runs as it is submitted, the second as the micro-batches that are kept allow.
+// The first step runs as submitted, the second as the number of kept micro-batches allows.
 TEST(DeviceBackend, BitsOfMicroBatchesDependNeitherOnStreamsNorOnHowManyAreKept) {
   const Outcome one = train_on_device({.steps = 2, .micro_batches = 3});
   std::uint64_t seed = 1;
@@ -268,7 +268,8 @@ TEST(DeviceBackend, DoesWithoutEpilogues) {
   expect_near(train_on_device({.has_epilogues = false}).losses, train_on_host(kSteps), 2e-5);
 }
 
-// Epilogues with a GELU are for columns by eights, packs of elements for whole 16 bytes.
+// Epilogues with a GELU need columns in multiples of eight, packs of elements need multiples of 16
+// bytes.
 TEST(DeviceBackend, TakesOddSizes) {
   Gpt2Config config = kConfig;
   config.d_model = 15;
@@ -284,7 +285,7 @@ TEST(DeviceBackend, ServesOnePhaseAfterTheOther) {
   expect_near(train_on_device({.streams = 2, .phases = 2}).losses, train_on_host(2 * kSteps), 5e-5);
 }
 
-// All that is kept is there at once where it is used twice in a step.
+// All kept memory exists at once if it is used twice in a step.
 TEST(DeviceBackend, TakesTheMemoryThatIsCounted) {
   const DeviceRun runs[] = {
       {.type = ElementType::float32, .steps = 1, .micro_batches = 2, .kept = 1},
@@ -309,7 +310,7 @@ TEST(DeviceBackend, TakesTheMemoryThatIsCounted) {
     EXPECT_EQ(device.memory_in_use(), 0u);
     const std::size_t taken = train_on_device(run).most_memory_bytes;
     EXPECT_GE(taken, counted);
-    // Tokens, and what kernels scribble on.
+    // Allows for tokens and the kernels' scratch memory.
     EXPECT_LE(taken, counted + 2048);
   }
 }
@@ -357,7 +358,7 @@ TEST(DeviceBackend, StepsMayBecomeGraphsAndTasksAgain) {
   EXPECT_EQ(mixed.graph_launches, 2 * (1 + 1)) << "each time the first only runs";
 }
 
-/// What a phase of a training on a model of a device traces.
+/// Returns the trace of a phase of a training run on a simulated device.
 std::vector<TraceEvent> trace_of_phase(Phase phase) {
   const KernelsInStreams kernels;
   ModelDevice device;
@@ -399,7 +400,7 @@ TEST(DeviceBackend, ATrainingLaunchesItsStepsAsGraphsWhereItIsAskedTo) {
   EXPECT_TRUE(std::ranges::none_of(trace_of_phase(phase), is_whole_step));
 }
 
-// As many steps as may be ahead of the device are drawn before it loads the first.
+// Draws as many steps as may be ahead of the device before it loads the first.
 TEST(DeviceBackend, DrawsNoBatchOverOneThatIsStillToBeLoaded) {
   const KernelsInStreams kernels;
   ModelDevice device;
@@ -428,7 +429,7 @@ TEST(DeviceBackend, DrawsNoBatchOverOneThatIsStillToBeLoaded) {
       batch.inputs[1] = static_cast<std::int32_t>(number + 1);
       (*backend)->load_batch(index, index, loaded[index]);
     }
-    // Both are loaded, and neither took the other's place on the device.
+    // Both are loaded, and neither replaced the other on the device.
     for (const std::size_t index : {0, 1}) {
       const auto number = 2 * static_cast<std::size_t>(step) + index;
       (*backend)->embedding_forward(shape, index, table, positions, looked_up[number]);
@@ -450,7 +451,7 @@ TEST(DeviceBackend, StoresAndLoadsInBothTypes) {
     ASSERT_TRUE(backend);
     const Buffer weights = (*backend)->allocate(BufferUse::weights, 4);
     EXPECT_EQ((*backend)->load(weights), std::vector<float>(4, 0.0f));
-    // The last is between two that bfloat16 has, and nearer to the even one.
+    // The last value lies between two bfloat16 values, nearer to the even one.
     const std::vector<float> values{1, -2.5, 0, 1 + 1.0f / 256};
     (*backend)->store({weights, 1, 3}, std::span(values).first(3));
     EXPECT_EQ((*backend)->load(weights), (std::vector<float>{0, 1, -2.5, 0}));

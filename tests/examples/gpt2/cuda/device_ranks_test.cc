@@ -1,6 +1,6 @@
-// The model on ranks with a device each, devices and their collectives being models, under what
-// configurations make of a step. Sums over four ranks by hosts round differently from those over
-// all at once; elsewhere the bits are those of the plain step.
+// Tests the model on ranks with a device each, with simulated devices and collectives, under the
+// transformations of a step by configurations. Sums over four ranks by hosts round differently from
+// sums over all at once; otherwise the bits equal those of the plain step.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -151,13 +151,13 @@ TEST(DeviceRanks, FourRanksInGroupsOrWithShardsGiveTheSameLosses) {
     grouped.config.partition_bytes = 4096;
     expect_close(train_on_devices(grouped), expected);
   }
-  // The final norm has 32 values and a block 16, so two of the ranks own nothing of it.
+  // The final norm has 32 values and a block 16, so two of the ranks own no part of it.
   RanksJob sharded = job;
   sharded.shard_optimizer = true;
   expect_close(train_on_devices(sharded), expected);
 }
 
-// With bfloat16 a rank makes the weights of others' blocks from what it gathered.
+// With bfloat16 a rank computes the weights of others' blocks from the gathered ones.
 TEST(DeviceRanks, AShardedOptimizerGivesTheSameBits) {
   for (const ElementType type : {ElementType::float32, ElementType::bfloat16}) {
     const auto whole = train_on_devices({.type = type});

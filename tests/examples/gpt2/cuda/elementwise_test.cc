@@ -1,4 +1,4 @@
-// GELU, the residual connection, the optimiser's update and rounding against the host's.
+// Tests GELU, the residual connection, the optimiser's update and rounding against the host's.
 
 #include <cmath>
 

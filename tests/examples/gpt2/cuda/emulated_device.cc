@@ -25,15 +25,15 @@ namespace {
 constexpr unsigned kLanes = 32;
 constexpr std::size_t kStackBytes = 64 << 10;
 
-/// Where the address sanitizer has to look for the stack that runs.
+/// The bounds of a stack, for the address sanitizer.
 struct Stack {
   const void* bottom = nullptr;
   std::size_t bytes = 0;
-  void* fake = nullptr;  ///< the sanitizer's own
+  void* fake = nullptr;  ///< owned by the sanitizer
 };
 
-/// Leaves the stack `from` for `to`, until something comes back from there; for run(), which
-/// another thread may have called since, that is where `to` is then.
+/// Switches from stack `from` to `to` and returns when another switch comes back. Then updates the
+/// bounds of `to`, since another thread may have called run() meanwhile.
 void switch_stacks([[maybe_unused]] Stack& from, ucontext_t& from_context,
                    [[maybe_unused]] Stack& to, ucontext_t& to_context) {
 #ifdef __SANITIZE_ADDRESS__
@@ -51,10 +51,11 @@ struct Fiber {
   ucontext_t context = {};
   std::unique_ptr<std::byte[]> memory;
   Stack stack;
-  Stop stop = Stop::none;  ///< where it waits; none: it can go on
+  Stop stop = Stop::none;  ///< point at which it waits; none: it can continue
   Place place;
   bool predicate = false;
-  std::array<std::byte, 8> value = {}, published = {};  ///< brought to a meeting; at the last one
+  /// Its value for a meeting; its value at the last one.
+  std::array<std::byte, 8> value = {}, published = {};
 };
 
 std::string words_of(const Fiber& fiber) {
@@ -68,9 +69,9 @@ bool is_at_same_place(const Fiber& a, const Fiber& b) {
                                   std::strcmp(a.place.file_name(), b.place.file_name()) == 0));
 }
 
-/// A fiber that begins with `live` when it is first switched to.
+/// Prepares a fiber that starts in `live` at its first switch.
 void prepare(Fiber& fiber, void (*live)()) {
-  fiber.memory.reset(new std::byte[kStackBytes]);  // not written to before it is used
+  fiber.memory.reset(new std::byte[kStackBytes]);  // uninitialised until it is used
   fiber.stack = {fiber.memory.get(), kStackBytes, nullptr};
   getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = fiber.memory.get();
@@ -79,7 +80,7 @@ void prepare(Fiber& fiber, void (*live)()) {
   makecontext(&fiber.context, live, 0);
 }
 
-/// One at a time.
+/// The emulated device; one launch at a time.
 class Device {
  public:
   Result<void> run(const char* kernel, dim3 grid, dim3 block, const std::function<void()>& thread) {
@@ -95,7 +96,7 @@ class Device {
       blockIdx.x = static_cast<unsigned>(number % grid.x);
       blockIdx.y = static_cast<unsigned>(number / grid.x);
       if (!run_block()) {
-        fibers_.clear();  // they are somewhere in the kernel, and never go on
+        fibers_.clear();  // fibers inside the kernel, which never continue
         return failure(ErrorCode::unavailable, std::string(kernel) + ": " + fault_);
       }
     }
@@ -108,7 +109,7 @@ class Device {
   }
   bool any_predicate() const { return any_; }
 
-  /// The current fiber waits.
+  /// Makes the current fiber wait.
   void stop(Stop why, Place place) {
     Fiber& fiber = current();
     fiber.stop = why;
@@ -116,8 +117,8 @@ class Device {
     switch_stacks(fiber.stack, fiber.context, stack_, context_);
   }
 
-  /// What stop(Stop::fault, …) ends the launch with. Apart from that, since the stack of a fiber
-  /// that never goes on must own nothing.
+  /// Sets the message with which stop(Stop::fault, …) ends the launch. Separate from stop(), since
+  /// the stack of a fiber that never continues must own nothing.
   void explain(std::string fault) { fault_ = std::move(fault); }
 
  private:
@@ -162,7 +163,7 @@ class Device {
     }
   }
 
-  /// Until its lanes wait for the block, or have ended.
+  /// Runs the warp until its lanes wait for the block or have ended.
   bool run_warp(std::size_t first) {
     for (;;) {
       const bool backwards = random_() % 2 == 0;
@@ -186,7 +187,7 @@ class Device {
     }
   }
 
-  /// Lets a fiber go on to where it waits next.
+  /// Resumes a fiber until its next wait.
   bool resume(std::size_t thread) {
     Fiber& fiber = *fibers_[thread];
     current_ = thread;
@@ -198,7 +199,7 @@ class Device {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::size_t threads_ = 0, current_ = 0;
   const std::function<void()>* thread_ = nullptr;
-  ucontext_t context_ = {};  // of run()
+  ucontext_t context_ = {};  // context of run()
   Stack stack_;
   bool any_ = false;
   std::string fault_;
@@ -218,14 +219,14 @@ PutWork& put_work() {
   return put;
 }
 
-/// In a fiber that has just begun: tells where the stack of run() is.
+/// Records the stack of run(); called in a fiber that has just started.
 void note_stack([[maybe_unused]] Device& device) {
 #ifdef __SANITIZE_ADDRESS__
   __sanitizer_finish_switch_fiber(nullptr, &device.stack_.bottom, &device.stack_.bytes);
 #endif
 }
 
-/// What a fiber does: one thread of a block after the other.
+/// Runs a fiber: one thread of a block after the other.
 void Device::live() {
   note_stack(device());
   for (;;) {

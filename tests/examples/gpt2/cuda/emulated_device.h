@@ -1,15 +1,15 @@
 #pragma once
 
-// CUDA's model of execution on the host, so that the sources of kernels compile and run as plain
-// C++: include this before them. Blocks run one after the other; the threads of a block are fibers,
-// which switch where CUDA's threads wait for each other: at barriers and at exchanges within a
-// warp. The order of blocks and warps, and that of lanes between two such places, is random,
-// another with each launch, so what depends on it (a missing barrier, two blocks that add to one
-// place) gives results that differ.
+// Emulates CUDA's execution model on the host, so that the sources of kernels compile and run as
+// plain C++: include this before them. Blocks run one after the other. The threads of a block are
+// fibers, which switch where CUDA's threads wait for each other: at barriers and at exchanges
+// within a warp. The order of blocks and warps, and that of lanes between two such points, is
+// random and changes with each launch, so order-dependent errors (a missing barrier, two blocks
+// that add to one address) give different results.
 //
-// Stricter than a device: all threads of a block have to come to the same barrier, all lanes of a
-// warp to the same exchange, none may have ended before; blocks are whole warps. The memory of a
-// __shared__ variable holds what the block before left there. One thread at a time.
+// Stricter than a device: all threads of a block must reach the same barrier and all lanes of a
+// warp the same exchange, none may have ended before; blocks are whole warps. A __shared__ variable
+// keeps the values of the block before. One thread at a time.
 
 #include <bit>
 #include <cmath>
@@ -41,7 +41,7 @@ inline float __bfloat162float(__nv_bfloat16 value) {
   return std::bit_cast<float>(std::uint32_t{value.bits} << 16);
 }
 
-/// To the nearest, ties to even.
+/// Rounds to nearest, ties to even.
 inline __nv_bfloat16 __float2bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return {0x7fff};
@@ -52,29 +52,30 @@ namespace hocket::emulated {
 
 using Place = std::source_location;
 
-/// Runs `thread` for each thread of the grid. unavailable, and nothing more of the launch is run,
-/// where the threads come apart or an access is not aligned: "`kernel`: what and where".
+/// Runs `thread` for each thread of the grid. Returns unavailable, and stops the launch, if the
+/// threads diverge at a barrier or an access is misaligned; the message is "`kernel`: problem and
+/// location".
 Result<void> run(const char* kernel, dim3 grid, dim3 block, const std::function<void()>& thread);
 
-/// What puts work into a stream of a test's device. Null, as it is at first: launch() runs at once.
+/// Puts work into a stream of a test's device. Null, the initial value: launch() runs immediately.
 using PutWork = std::function<void(DeviceStream stream, std::function<void()> work)>;
 void set_put_work(PutWork put);
 
-/// run(), when the stream comes to it. Work that was put must not fail.
+/// Calls run() when the stream reaches it. Work put into a stream must not fail.
 Result<void> launch(DeviceStream stream, const char* kernel, dim3 grid, dim3 block,
                     std::function<void()> thread);
 
-// For the thread that runs.
+// Functions for the running thread.
 
-/// Waits for all threads of the block; whether `predicate` holds for any of them.
+/// Waits for all threads of the block; returns whether `predicate` is true in any of them.
 bool meet_block(bool predicate, Place place);
 
-/// Waits for all lanes of the warp, and lets them have `bytes` of `value`, up to 8.
+/// Waits for all lanes of the warp, and shares `bytes` of `value` with them, up to 8.
 void meet_warp(unsigned lanes, const void* value, std::size_t bytes, Place place);
-/// What the lane brought to the last meeting.
+/// Returns the value that the lane shared at the last exchange.
 const void* brought_by(unsigned lane);
 
-/// Ends the launch where `address` is not a multiple of `bytes`.
+/// Ends the launch if `address` is not a multiple of `bytes`.
 void expect_aligned(const void* address, std::size_t bytes, Place place = Place::current());
 
 }  // namespace hocket::emulated
@@ -106,7 +107,7 @@ inline unsigned __ballot_sync(unsigned lanes, bool predicate,
   return ballot;
 }
 
-/// The number of the lowest bit that is set, from 1; 0 where none is.
+/// Returns the number of the lowest set bit, from 1; 0 if none is set.
 inline int __ffs(int value) {
   return value == 0 ? 0 : std::countr_zero(static_cast<unsigned>(value)) + 1;
 }

@@ -109,7 +109,7 @@ TEST(EmulatedDevice, RefusesAccessesThatAreNotAligned) {
       emulated::run("load", dim3(), dim3(32), [] { emulated::expect_aligned(values + 1, 16); });
   ASSERT_FALSE(ran);
   EXPECT_THAT(ran.error().message, HasSubstr("not aligned to 16 bytes"));
-  // The next launch is not harmed.
+  // The next launch is unaffected.
   EXPECT_TRUE(emulated::run("next", dim3(), dim3(64), [] { __syncthreads(); }));
 }
 

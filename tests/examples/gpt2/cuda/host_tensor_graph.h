@@ -1,7 +1,7 @@
 #pragma once
 
-// A TensorGraph that does each operation on the host as soon as it is named, in float64 whatever
-// the types: what the operations mean, apart from how a device rounds.
+// A TensorGraph that executes each operation on the host immediately, in float64 for all types: it
+// defines the operations apart from a device's rounding. One thread.
 
 #include <array>
 #include <cstdint>
@@ -18,7 +18,7 @@ class HostTensorGraph final : public TensorGraph {
  public:
   using TensorGraph::between;
   using TensorGraph::pointwise;
-  /// What the tensor or number `id` is; its memory must live as long.
+  /// Binds the tensor or scalar `id` to memory, which must outlive this object.
   void bind(std::int64_t id, std::span<double> memory) { bound_[id] = memory; }
 
   Tensor memory(std::int64_t id, const HeadsLayout& layout, cudnnDataType_t type) override;
@@ -38,7 +38,7 @@ class HostTensorGraph final : public TensorGraph {
     std::span<double> memory;
   };
 
-  /// An axis with one element has it for every index.
+  /// Returns an element. An axis of one element is broadcast to every index.
   double& at(Tensor tensor, const Index& index);
   template <class Body>
   void for_each_index(Tensor tensor, const Body& body);

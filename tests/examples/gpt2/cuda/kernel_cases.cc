@@ -10,8 +10,8 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t kGuardBytes = 512;
-/// As float32 and as bfloat16 a signalling NaN: arithmetic makes another one of it, so that even
-/// adding 0 shows. As an integer less than any token.
+/// A signalling NaN in float32 and in bfloat16: arithmetic changes it to a quiet one, so even
+/// adding 0 is detected. As an integer, smaller than any token.
 constexpr std::array<std::byte, 4> kGuard{std::byte{0xff}, std::byte{0xff}, std::byte{0xbf},
                                           std::byte{0xff}};
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of kernels share: random cases, arrays on the device with guards around them, and
-// comparison with the host.
+// Fixtures of the kernel tests: random cases, guarded arrays on the device, and comparison with the
+// host. One thread.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace hocket {
 
 using Vector = std::vector<float>;
 
-/// Skips where there is no device.
+/// Skips the test if there is no device.
 class KernelTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -26,35 +26,35 @@ class KernelTest : public testing::Test {
   }
 };
 
-/// What `values` are once they are stored.
+/// Returns `values` after storage in `type`.
 Vector rounded(Vector values, ElementType type);
 
-/// One random case: its type, how its arrays are aligned, and draws for its shapes and values.
+/// One random case: its type, the alignment of its arrays, and draws of shapes and values.
 class KernelCase {
  public:
   KernelCase(std::uint64_t seed, ElementType type, int shift)
       : type(type), shift(shift), engine_(seed) {}
 
   int integer(int low, int high);
-  /// For what kernels cut into warps and packs: small, odd, or a multiple of them.
+  /// Returns a size that kernels divide into warps and packs: small, odd, or a multiple of them.
   int width();
-  /// Values as they are stored.
+  /// Returns values rounded as in storage.
   Vector normal(std::size_t size, float mean = 0, float deviation = 1);
   Vector normal_float32(std::size_t size, float mean = 0, float deviation = 1);
   std::vector<std::int32_t> tokens(std::size_t size, int vocabulary);
 
   const ElementType type;
-  const int shift;  ///< elements by which arrays are off their alignment
+  const int shift;  ///< elements by which arrays are misaligned
 
  private:
   std::mt19937_64 engine_;
 };
 
-/// For several seeds, both types, aligned and not.
+/// Runs `body` for several seeds, both types, aligned and misaligned.
 void for_kernel_cases(const std::function<void(KernelCase&)>& body);
 
-/// An array in the device's memory. Around it lie guards, which must not be read, and are no
-/// numbers where that is not noticed; that they are still there is checked in the end.
+/// An array in the device's memory, between guards that kernels must not touch. Where reads cannot
+/// be detected the guards are NaN; they are checked for changes at the end.
 class DeviceArray {
  public:
   DeviceArray(const KernelCase& of, const Vector& values)
@@ -95,17 +95,17 @@ class DeviceCount {
   void* const memory_;
 };
 
-/// `values` as parameters and statistics are.
+/// Returns `values` stored in the type of parameters and statistics.
 inline DeviceArray float32_array(const KernelCase& of, const Vector& values) {
   return DeviceArray(values, ElementType::float32, of.shift);
 }
 
-/// What an operation has to overwrite.
+/// Returns garbage that an operation must overwrite.
 inline Vector junk(std::size_t size) {
   return Vector(size, 1e6f);
 }
 
-/// Within `absolute` + `relative`·|expected|, and the rounding of `type`.
+/// Expects equality within `absolute` + `relative`·|expected|, plus the rounding of `type`.
 void expect_close(const Vector& actual, const Vector& expected, ElementType type, float relative,
                   float absolute);
 inline void expect_close(const Vector& actual, const Vector& expected, ElementType type,
@@ -113,7 +113,7 @@ inline void expect_close(const Vector& actual, const Vector& expected, ElementTy
   expect_close(actual, expected, type, tolerance, tolerance);
 }
 
-/// That `compute` gives the same bits whenever it is called; what it gives.
+/// Checks that `compute` gives the same bits at every call, and returns them.
 Vector same_each_time(const std::function<Vector()>& compute);
 
 }  // namespace hocket

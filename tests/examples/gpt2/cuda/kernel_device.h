@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests run kernels on: a program with them has one of two implementations, the emulation
-// or CUDA's.
+// The device on which tests run kernels. A program links one of two implementations, the emulation
+// or CUDA's. One thread.
 
 #include <cstddef>
 #include <string>
@@ -13,20 +13,21 @@ namespace hocket {
 class KernelDevice {
  public:
   virtual ~KernelDevice() = default;
-  /// Aligned to 256 bytes.
+  /// Allocates memory aligned to 256 bytes.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) = 0;
   virtual void write(void* to, const void* from, std::size_t bytes) = 0;
-  /// After what was launched has run.
+  /// Reads memory after all launched work has run.
   virtual void read(void* to, const void* from, std::size_t bytes) = 0;
   virtual DeviceStream stream() = 0;
 
-  /// Until it is allowed, kernels must not touch this: an error at once where somebody can tell.
+  /// Forbids kernels to access this memory until allow(); the emulation reports an access
+  /// immediately if it can detect it.
   virtual void forbid(const void*, std::size_t) {}
   virtual void allow(const void*, std::size_t) {}
 };
 
-/// Null where there is none, and then `why` says why.
+/// Returns the device; null, with the reason in `why`, if there is none.
 KernelDevice* kernel_device(std::string* why = nullptr);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
 #pragma once
 
-// Puts emulated kernels into the streams of devices that are models.
+// Puts emulated kernels into the streams of simulated devices. Any thread may launch them.
 
 #include <functional>
 #include <mutex>
@@ -11,8 +11,8 @@
 
 namespace hocket {
 
-/// What the emulated kernels go to: the device of the thread that launches them. They run one at a
-/// time, whatever the device.
+/// Directs emulated kernels to the device of the launching thread. They run one at a time on all
+/// devices together.
 class KernelsInStreams {
  public:
   KernelsInStreams() {

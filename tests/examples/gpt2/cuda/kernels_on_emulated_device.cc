@@ -1,4 +1,4 @@
-// The kernels themselves, as the host's compiler sees them. What defines CUDA's names comes first.
+// Compiles the kernels with the host's compiler. The header that defines CUDA's names comes first.
 #include "tests/examples/gpt2/cuda/emulated_device.h"
 
 #include "examples/gpt2/cuda/column_sums.cu"

@@ -1,4 +1,5 @@
-// Sizes of real training, where numbers of bytes and of elements leave 32 bits: for a device alone.
+// Tests sizes of real training, where numbers of bytes and elements exceed 32 bits. Needs a real
+// device.
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,7 @@ class LargeShapes : public KernelTest {
   }
 };
 
-/// Device memory of zeros.
+/// Zero-initialised device memory.
 class Zeros {
  public:
   explicit Zeros(std::size_t bytes) : memory_(kernel_device()->allocate(bytes)) {
@@ -42,7 +43,7 @@ class Zeros {
   T* as() const {
     return static_cast<T*>(memory_);
   }
-  /// The floats from `first` on.
+  /// Returns `count` floats from `first` on.
   Vector floats(std::size_t first, std::size_t count) const {
     Vector values(count);
     kernel_device()->read(values.data(), as<float>() + first, count * sizeof(float));

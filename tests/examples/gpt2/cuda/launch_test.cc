@@ -1,4 +1,4 @@
-// That a launch which fails says why.
+// Tests that a failed launch reports the reason.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,13 +22,13 @@ TEST(Launch, WithoutADeviceSaysWhatCudaSays) {
 TEST(Launch, RefusesWhatTheDeviceCannotRun) {
   KernelDevice* device = kernel_device();
   if (!device) GTEST_SKIP() << "there is no device";
-  // More blocks down than there can be.
+  // Exceeds the largest grid in the second dimension.
   const int columns = 32 * 65536;
   const auto launched = kernels::column_sums(1, columns + 1, ElementType::float32, nullptr, nullptr,
                                              nullptr, false, device->stream());
   ASSERT_FALSE(launched);
   EXPECT_THAT(launched.error().message, testing::StartsWith("column_sums: "));
-  // It is forgotten then.
+  // The next launch does not report the error again.
   void* memory = device->allocate(16);
   EXPECT_TRUE(kernels::gelu_forward(4, ElementType::float32, memory, memory, device->stream()));
   device->release(memory);

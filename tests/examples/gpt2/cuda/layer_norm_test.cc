@@ -6,7 +6,7 @@ namespace {
 
 class LayerNormKernels : public KernelTest {};
 
-/// Inputs, and what the forward pass leaves for the backward one.
+/// Inputs, and the results of the forward pass that the backward pass needs.
 struct NormCase {
   explicit NormCase(KernelCase& of, int most_rows = 20)
       : shape{.rows = of.integer(1, most_rows), .width = of.width()},

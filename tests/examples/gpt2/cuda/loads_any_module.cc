@@ -1,6 +1,6 @@
-// The driver of CUDA as far as compiling kernels needs one: it has no device, and takes every
-// module. With it cuDNN makes plans for a device that is only described. Built with the driver's
-// own name, so that cuDNN finds it instead of one that is installed.
+// A stub of the CUDA driver that is sufficient for compiling kernels: it has no device and accepts
+// every module. With it cuDNN makes plans for a device of which only the description exists. Built
+// under the driver's own name, so that cuDNN finds it instead of an installed one.
 
 extern "C" {
 
@@ -34,7 +34,7 @@ int cuKernelSetAttribute(int, int, void*, int) {
   return kSuccess;
 }
 
-// These have to be there; nobody calls them.
+// These must exist, but nothing calls them.
 #define HOCKET_NOT_SUPPORTED(name) \
   int name() {                     \
     return kNotSupported;          \

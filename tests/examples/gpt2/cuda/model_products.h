@@ -1,7 +1,8 @@
 #pragma once
 
-// What a model device computes with beside the emulated kernels, on the host: products of matrices,
-// and attention as one operation. Each is put into the stream of its task.
+// Operations of a simulated device besides the emulated kernels, computed on the host: products of
+// matrices, and attention as one operation. Each is put into the stream of its task. One thread at
+// a time.
 
 #include <cstdint>
 #include <vector>
@@ -23,7 +24,7 @@ class ModelProducts final : public MatrixProducts {
     if (!has_epilogues &&
         (product.epilogue == Epilogue::bias_gelu || product.epilogue == Epilogue::gelu_gradient))
       return failure(ErrorCode::unavailable, "no kernel with such an epilogue");
-    // What the library that this stands for would refuse.
+    // Refuses what the real library would refuse.
     if (auto ok = column_major(product); !ok) return failure(ok.error());
     device_.launch(task.stream, {}, [product] { multiply_on_host(product); });
     ++multiplied;
@@ -37,7 +38,7 @@ class ModelProducts final : public MatrixProducts {
   ModelDevice& device_;
 };
 
-/// Keeps the weights of attention to itself, as a kernel that computes them again would not.
+/// Keeps attention's weights, where a real kernel would recompute them.
 class ModelAttention final : public FusedAttention {
  public:
   explicit ModelAttention(ModelDevice& device) : device_(device) {}

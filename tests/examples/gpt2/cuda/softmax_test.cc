@@ -22,7 +22,7 @@ std::size_t weights_of(const AttentionShape& shape) {
   return static_cast<std::size_t>(shape.batch) * shape.heads * shape.sequence * shape.sequence;
 }
 
-/// Calls body(row, count) for each row: where it begins, and how many of it count.
+/// Calls body(row, count) for each row with its offset and the number of unmasked entries.
 template <class Body>
 void for_causal_rows(const AttentionShape& shape, const Body& body) {
   const std::size_t sequence = shape.sequence;
@@ -31,7 +31,7 @@ void for_causal_rows(const AttentionShape& shape, const Body& body) {
   }
 }
 
-/// By its definition.
+/// Computes the softmax by its definition.
 Vector causal_softmax(const AttentionShape& shape, const Vector& scores) {
   Vector weights(scores.size());
   for_causal_rows(shape, [&](std::size_t row, std::size_t count) {
@@ -45,7 +45,7 @@ Vector causal_softmax(const AttentionShape& shape, const Vector& scores) {
   return weights;
 }
 
-/// What must not be looked at becomes no number.
+/// Overwrites masked entries with NaN.
 void spoil_the_future(const AttentionShape& shape, Vector& values) {
   for_causal_rows(shape, [&](std::size_t row, std::size_t count) {
     std::fill(&values[row] + count, values.data() + row + shape.sequence,

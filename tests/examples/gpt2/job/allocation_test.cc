@@ -1,4 +1,4 @@
-// Nothing is allocated inside a step but the bodies of what may be divided, one each.
+// A step allocates only the bodies of divisible tasks, one each.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 std::atomic<long> allocations = 0;
 }
 
-// Not inlined: GCC would take new and free() of one object for a mismatch.
+// Not inlined: GCC would report new and free() of one object as a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
@@ -36,7 +36,7 @@ TEST(Gpt2Model, AllocatesNothingInAStep) {
                         {.steps = 4}, text);
   ImmediateSubmitter submitter;
   model->attach(submitter);
-  model->submit_step(0);  // BLAS makes its buffers in the first product
+  model->submit_step(0);  // BLAS allocates its buffers in the first product
   const long before = allocations;
   const int divisible = submitter.divisible;
   for (int step = 1; step < 4; ++step) model->submit_step(step);

@@ -1,4 +1,4 @@
-// The job on a CUDA device against the job on the host.
+// Compares the job on a CUDA device with the job on the host.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class Gpt2GpuJob : public testing::Test {
   }
 };
 
-// Sums are added in another order, and what follows from that grows with the steps.
+// Sums are added in another order, and the effect grows with the steps.
 TEST_F(Gpt2GpuJob, LossesAreThoseOfTheHost) {
   const auto host = train({});
   expect_near(train({"--device", "cuda"})["losses"], host["losses"], 1e-3);
@@ -97,8 +97,7 @@ TEST_F(Gpt2GpuJob, StepsAsGraphsGiveTheSameBits) {
   }
 }
 
-// On one device: NCCL takes two ranks there for one rank twice, unless they seem to be on two
-// hosts.
+// Runs on one device: NCCL refuses two ranks on it unless they seem to be on two hosts.
 TEST_F(Gpt2GpuJob, TwoRanksSumOverNccl) {
   const auto host = output_of(run_job(small({})));
   const auto device = run_command(

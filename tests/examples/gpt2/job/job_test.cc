@@ -1,4 +1,4 @@
-// The real job: two processes over TCP, started as a user would.
+// Tests the real job: two processes over TCP, started as a user would.
 
 #include <gtest/gtest.h>
 
@@ -100,7 +100,7 @@ TEST_F(Gpt2JobFiles, EveryOrderGivesTheSameLossesAndAProfileFindsOne) {
   ASSERT_TRUE(simulation) << simulation.error().message;
   EXPECT_GT(simulation->iteration_ns, 0);
 
-  // Backward, so the gradients of the last group come first.
+  // The backward pass runs in reverse, so the last group's gradients come first.
   Gpt2Config model{.layers = 2, .d_model = 64, .sequence = 32, .batch = 2};
   std::vector<std::int64_t> expected_bytes;
   for (const TensorSpec& tensor : workload(model).tensors)

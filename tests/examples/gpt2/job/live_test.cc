@@ -1,4 +1,4 @@
-// The model on ranks that are threads, tuned while it trains.
+// Tests the model on ranks that are threads, tuned while it trains.
 
 #include <gtest/gtest.h>
 
@@ -21,10 +21,10 @@ constexpr Gpt2Config kConfig{.layers = 2, .heads = 2, .d_model = 32, .sequence =
 struct Trained {
   std::vector<float> losses;
   std::uint64_t hash = 0;
-  std::int64_t settled = 0;  ///< partition size
+  std::int64_t settled = 0;  ///< the partition size after tuning settled
 };
 
-/// Trains on all ranks; with a link, a configuration is pushed once step 15 is measured.
+/// Trains on all ranks; with a link, a configuration is pushed after step 15 is measured.
 std::vector<Trained> train(LocalDaemonLink* link) {
   const Text text("whoever rests while the others sing is part of the song all the same");
   std::vector<Trained> trained(kRanks);
@@ -33,7 +33,8 @@ std::vector<Trained> train(LocalDaemonLink* link) {
     const SteadyClock clock;
     const HostModel model(kConfig, {.steps = kSteps, .rank = rank, .world_size = kRanks}, text);
     LivePhase live{.options = {.tuning = {.explore = 0.5}}, .link = rank == 0 ? link : nullptr};
-    // The times are made up, so that the outcome is not the machine's: always the same, with 1 %.
+    // Iteration times are simulated, constant within 1 %, so that the outcome does not depend on
+    // the hardware.
     live.iteration_ns = [&](std::int64_t step) -> std::optional<std::int64_t> {
       if (step == 15) link->push(ConfigMessage{4, parts_of(8192), "a test"});
       return 1'000'000 + step * 7919 % 13 * 1000;

@@ -1,5 +1,5 @@
-// Jobs whose steps are partitioned: four ranks on two hosts over Gloo, and what is refused before
-// anything runs.
+// Tests jobs whose steps are partitioned: four ranks on two hosts over Gloo, and configurations
+// refused before anything runs.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST(Gpt2PartitionJob, TwoHostsTrainAlikeHoweverStepsArePartitioned) {
     more.insert(more.end(), two_batches.begin(), two_batches.end());
     const std::vector<float> losses = losses_of(run_on_two_hosts(config, more));
     ASSERT_EQ(losses.size(), expected.size());
-    // As in partition_test.cc.
+    // The tolerance of partition_test.cc.
     for (std::size_t step = 0; step < losses.size(); ++step)
       EXPECT_NEAR(losses[step], expected[step], 1e-5f * expected[step]) << "step " << step;
   }

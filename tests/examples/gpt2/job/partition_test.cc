@@ -1,12 +1,12 @@
-// The model on ranks that are threads, under everything that a configuration can make of a step:
-// the loss curve is that of the plain step.
+// Tests the model on ranks that are threads, under all transformations that a configuration can
+// apply to a step: the loss curve equals the plain step's.
 //
-// To the bit, where sums are taken in the same order: two ranks' a + b has but one. Otherwise
-// within kTolerance: products in pieces, and sums of four ranks by hosts, round differently, by
-// 2^-24 of a gradient each. AdamW divides gradients by their own size, so where one is nothing but
-// such rounding its parameter moves by up to the learning rate either way, but the loss depends on
-// it as little. In these few steps none of it is seen in a loss of 24 bits; a gradient that lacks
-// a part changes the loss by a thousandth.
+// Equality is exact if sums are taken in the same order: the sum a + b of two ranks has only one.
+// Otherwise it holds within kTolerance: products in pieces, and sums of four ranks by hosts, round
+// differently, by 2^-24 of a gradient each. AdamW divides gradients by their own size. So if a
+// gradient is nothing but such rounding, its parameter moves by up to the learning rate either way,
+// but the loss depends on it equally little. In these few steps none of this is visible in a loss
+// of 24 bits; a gradient that lacks a part changes the loss by a thousandth.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ namespace hocket {
 namespace {
 
 constexpr std::int64_t kSteps = 6;
-constexpr float kTolerance = 1e-5f;  // of the loss
+constexpr float kTolerance = 1e-5f;  // relative to the loss
 constexpr Gpt2Config kConfig{.layers = 2, .heads = 2, .d_model = 32, .sequence = 16, .batch = 2};
 const Text kText("whoever rests while the others sing is part of the song all the same");
 
@@ -75,7 +75,7 @@ std::vector<RankOutcome> train(const Job& job) {
   return outcomes;
 }
 
-/// What the same job does with the default schedule.
+/// Returns the outcome of the same job with the default schedule.
 const std::vector<RankOutcome>& plain(const Job& job) {
   static std::map<std::pair<int, int>, std::vector<RankOutcome>> known;
   auto& outcomes = known[{job.ranks, job.micro_batches}];
@@ -111,7 +111,7 @@ void expect_close(const Job& job) {
   }
 }
 
-/// Transformations under which each product and each sum is computed as before.
+/// Draws transformations that compute each product and each sum as before.
 ScheduleConfig without_division(std::mt19937_64& random, int ranks_per_host) {
   const auto draw = [&](std::int64_t from, std::int64_t to) {
     return std::uniform_int_distribution<std::int64_t>(from, to)(random);
@@ -139,7 +139,7 @@ ScheduleConfig without_division(std::mt19937_64& random, int ranks_per_host) {
   return config;
 }
 
-/// Divides computations, too.
+/// Draws configurations that also divide computations.
 ScheduleConfig any_config(std::mt19937_64& random, int ranks_per_host) {
   ScheduleConfig config = without_division(random, ranks_per_host);
   config.bucket_bytes = 0;

@@ -1,4 +1,4 @@
-// A profile of the real job: its ranks' traces and the store's rows.
+// Tests profiles of the real job: its ranks' traces and the store's rows.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ ProcessResult run_into(const std::string& store, const std::vector<std::string>&
   return process;
 }
 
-/// Checks what every profile of two ranks must have, and gives rank 0's steps.
+/// Checks the properties of every profile of two ranks, and returns rank 0's steps.
 std::set<std::int64_t> check_profile(Store& store, const ProfileRow& row) {
   EXPECT_EQ(row.source, "host");
   EXPECT_TRUE(row.topology_id);
@@ -78,7 +78,7 @@ TEST(Gpt2Profile, HasEveryRanksTraceAndWhatItCost) {
                                        "6", "--profile-interleave", "3"});
   EXPECT_THAT(process.stderr_text, HasSubstr("6 iterations, 2 ranks"));
   EXPECT_THAT(process.stderr_text, HasSubstr("profiling cost"));
-  // What is watched computes the same.
+  // Profiling does not change the results.
   EXPECT_EQ(parse_object(process.stdout_text, "output").value()["losses"],
             parse_object(plain.stdout_text, "output").value()["losses"]);
   const auto store = must(open_store(path));
@@ -132,7 +132,7 @@ std::vector<ScheduleConfig> four_configs() {
   return configs;
 }
 
-/// Rank 0's clock is the reference, so its times are exact.
+/// Checks exact times: rank 0's clock is the reference.
 void check_perfetto(const LoadedProfile& profile) {
   std::ostringstream file;
   must(export_profile(profile, ExportFormat::perfetto, file));
@@ -179,7 +179,7 @@ TEST(Gpt2Profile, OfFourConfigurationsIsReadBackFromItsExports) {
 TEST(Gpt2Profile, ThatFailsIsAWarning) {
   const TemporaryFolder dir;
   const std::pair<std::string, const char*> cases[] = {
-      {"at=4", "no profile: "},  // there is no such folder
+      {"at=4", "no profile: "},  // the folder does not exist
       {"at=soon", "at: expected a whole number, found \"soon\""},
       {"iterations=3", "at=STEP is missing"},
       {"at=1,steps=3", "\"steps=3\": expected at=STEP"},

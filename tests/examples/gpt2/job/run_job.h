@@ -1,6 +1,6 @@
 #pragma once
 
-// The example as a job, started as a user would.
+// Runs the example as a job, started as a user would. Any thread.
 
 #include <map>
 #include <string>
@@ -21,21 +21,21 @@ inline ProcessResult run_command(std::vector<std::string> command,
   ProcessOptions options;
   options.argv = std::move(command);
   options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
-  // A store or a daemon of the machine's user must not change what the test sees.
+  // The user's own store or daemon must not affect the test.
   options.environment = {{"HOCKET_STORE", "/nonexistent/hocket.db"}, {"HOCKET_DAEMON", ""}};
   for (const auto& [name, value] : environment) options.environment[name] = value;
   options.time_limit_ns = 100'000'000'000;
   return run_process(options, clock, cancel).value();
 }
 
-/// Two processes over TCP.
+/// Runs two processes over TCP.
 inline ProcessResult run_job(const std::vector<std::string>& arguments,
                              const std::map<std::string, std::string>& environment = {}) {
   return run_command({HOCKET_BIN "/hocket", "run", "--ranks", "2", "--", HOCKET_BIN "/gpt2"},
                      arguments, environment);
 }
 
-/// One process.
+/// Runs one process.
 inline ProcessResult run_alone(const std::vector<std::string>& arguments,
                                const std::map<std::string, std::string>& environment = {}) {
   return run_command({HOCKET_BIN "/gpt2"}, arguments, environment);

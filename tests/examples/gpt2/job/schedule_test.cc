@@ -1,5 +1,5 @@
-// What the model tells the scheduler: that the accesses suffice for any order, and that they leave
-// the freedom that hides communication.
+// Tests the accesses that the model declares: they are sufficient for any order, and leave the
+// freedom that hides communication.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 namespace hocket {
 namespace {
 
-constexpr int kSteps = kDrawnSteps;  // which may be unfinished at once
+constexpr int kSteps = kDrawnSteps;  // steps that may be unfinished at once
 constexpr Gpt2Config kConfig{.layers = 3, .heads = 2, .d_model = 16, .sequence = 6, .batch = 2};
 const Text kText("whoever rests while the others sing is part of the song all the same");
 
@@ -49,8 +49,8 @@ struct Recording {
     return recorder.depends(find(later, later_step), find(earlier, earlier_step));
   }
 
-  /// Losses and parameters of a run in the order that `choose` makes, every sum over two equal
-  /// ranks. Once.
+  /// Runs the tasks in the order that `choose` makes, every sum over two equal ranks, and returns
+  /// losses and parameters. Call once.
   std::string outcome(const std::function<std::size_t(std::span<const std::size_t>)>& choose) {
     recorder.run(choose, [](std::span<float> values) {
       for (float& value : values) value *= 2;
@@ -80,7 +80,7 @@ TEST_F(Schedule, EveryAllowedOrderGivesTheSameBits) {
   }
 }
 
-// However many micro-batches have memory of their own: gradients are added up in one order.
+// Gradients are added in one order for any number of kept micro-batches.
 TEST(ScheduleOfMicroBatches, EveryAllowedOrderGivesTheSameBits) {
   const auto options = [](int kept) {
     return TrainingOptions{
@@ -98,8 +98,8 @@ TEST(ScheduleOfMicroBatches, EveryAllowedOrderGivesTheSameBits) {
   }
 }
 
-// Each kind of task as late as it can be, everything else before it: finds an access that is
-// missing where a random order seldom would.
+// Runs each kind of task as late as possible, after everything else: finds a missing access that a
+// random order seldom would.
 TEST_F(Schedule, AnyTaskMayBeLate) {
   const std::string expected = outcome([](auto ready) { return ready.front(); });
   std::set<std::string> names;
@@ -152,7 +152,7 @@ TEST_F(Schedule, NothingWaitsForAnotherGroupsUpdate) {
   EXPECT_FALSE(depends("embedding", 0, "final_norm.adamw", 0));
 }
 
-// A block's weight gradients have until nearly the end of the next block's backward pass.
+// A block's weight gradients may run until nearly the end of the next block's backward pass.
 TEST_F(Schedule, WeightGradientsAreOffTheCriticalPath) {
   for (const int block : {0, 1}) {
     const std::string own = "block." + std::to_string(block) + ".",
@@ -223,7 +223,7 @@ TEST_F(Schedule, PrioritiesFollowTheNeed) {
   for (const RecordedTask& task : recorder.tasks()) EXPECT_LT(task.priority, kPriorityLevels);
 }
 
-// Two ranks in step: what one rank's collective sums is the other's at the same place.
+// Runs two ranks in step: a collective sums the buffers at the same position on both.
 TEST(ScheduleOfRanks, RanksStayEqual) {
   Recording zero(0), one(1);
   ASSERT_EQ(zero.recorder.tasks().size(), one.recorder.tasks().size());

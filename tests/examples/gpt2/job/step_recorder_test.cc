@@ -101,7 +101,7 @@ TEST(StepRecorder, WhatDoesNotFitTheStepIsRefusedByName) {
   EXPECT_THAT(message(group), HasSubstr("group_ranks"));
 }
 
-/// Looks whether pieces write what their slices say, and nothing else.
+/// Checks that pieces write their declared slices and nothing else.
 class SliceChecker final : public Submitter {
  public:
   explicit SliceChecker(const TrainingOptions& options) : options_(options) {}
@@ -124,7 +124,7 @@ class SliceChecker final : public Submitter {
   void reduce_scatter(const TaskOptions&, DataId, std::span<float>) override {}
   void all_gather(const TaskOptions&, DataId, std::span<float>) override {}
 
-  std::vector<Buffer> written;  ///< what pieces may write
+  std::vector<Buffer> written;  ///< buffers that pieces may write
   int checked = 0;
 
  private:
@@ -154,7 +154,7 @@ class SliceChecker final : public Submitter {
         inside += changed && is_own;
         ASSERT_TRUE(is_own || !changed) << "element " << i << " of a piece from " << piece.begin;
       }
-      // A gradient may be 0 here and there.
+      // Some entries of a gradient may be 0.
       EXPECT_GE(2 * inside, (end - begin) / static_cast<std::int64_t>(sizeof(float)))
           << "a piece from " << piece.begin;
       std::copy(before.begin(), before.end(), values.begin());
@@ -166,7 +166,7 @@ class SliceChecker final : public Submitter {
   std::uint32_t data_ = 0;
 };
 
-/// Of a model with gradients that nobody has computed, so that each is seen to change.
+/// Checks a model whose gradients have not been computed, so that each change is visible.
 int check_slices(const TrainingOptions& options, bool parameters) {
   const HostModel model(kConfig, options, kText);
   SliceChecker checker(options);

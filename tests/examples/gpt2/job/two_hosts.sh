@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs PROGRAM ARGUMENTS… as four ranks on two hosts, which are network namespaces joined by a veth
-# pair: ranks 0 and 1 on one, 2 and 3 on the other. Prints what rank 0 prints; exits as the first
-# rank that fails. Exits 77 and says why where namespaces cannot be made.
+# pair: ranks 0 and 1 on one, 2 and 3 on the other. Prints rank 0's output; exits with the status of
+# the first rank that fails. Exits 77, with the reason, if namespaces cannot be created.
 #
 #   two_hosts.sh PROGRAM ARGUMENTS…
 #

@@ -12,8 +12,8 @@
 
 namespace hocket {
 
-/// The derivative of `objective` by `x`: the five-point rule (Abramowitz, Stegun, Handbook of
-/// Mathematical Functions, section 25.3).
+/// Returns the derivative of `objective` with respect to `x` by the five-point rule (Abramowitz,
+/// Stegun, Handbook of Mathematical Functions, section 25.3).
 inline double derivative(float& x, double step, const std::function<double()>& objective) {
   const float at = x;
   const auto value = [&](double offset) {
@@ -25,9 +25,9 @@ inline double derivative(float& x, double step, const std::function<double()>& o
   return (8 * near - far) / (12 * step);
 }
 
-/// Expects every entry of `gradient` to be the derivative of `objective` by the same entry of
-/// `values`, within `tolerance` of the largest one. Each difference is taken at two step sizes,
-/// which must agree as well, so that the yardstick itself is known to be that exact.
+/// Expects every entry of `gradient` to be the derivative of `objective` with respect to the same
+/// entry of `values`, within `tolerance` of the largest entry. Each difference is taken at two step
+/// sizes, which must agree, too, so that the reference itself is known to this accuracy.
 inline void expect_gradient(std::span<float> values, std::span<const float> gradient,
                             const std::function<double()>& objective, double tolerance = 2e-3,
                             double step = 2e-2) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A model on the host, with the backend that it computes on.
+// A model on the host with its backend. One thread.
 
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@ constexpr Gpt2Config kTiny{
     .layers = 2, .heads = 2, .d_model = 8, .sequence = 5, .batch = 2, .vocabulary = 11};
 constexpr Gpt2Config kSmall{.layers = 2, .heads = 4, .d_model = 32, .sequence = 16, .batch = 4};
 
-/// Random bytes below `vocabulary`.
+/// Returns random bytes below `vocabulary`.
 Text random_text(std::size_t size, int vocabulary, std::uint64_t key = 7) {
   std::string bytes;
   for (std::size_t i = 0; i < size; ++i)
@@ -133,8 +133,8 @@ TEST(Gpt2Model, BuffersStartOnCacheLines) {
   }
 }
 
-// Every parameter of every group; with three layers, too, so that both sets of block gradients
-// and a block between others are seen.
+// Covers every parameter of every group; three layers also cover both sets of block gradients and a
+// block between others.
 TEST(Gpt2Model, GradientsAreTheDerivativesOfTheLoss) {
   for (const int layers : {1, 3}) {
     SCOPED_TRACE(testing::Message() << layers << " layers");
@@ -146,7 +146,7 @@ TEST(Gpt2Model, GradientsAreTheDerivativesOfTheLoss) {
     ImmediateSubmitter submitter;
     submitter.updates = false;
     model->attach(submitter);
-    // Away from the small initial values, with which most gradients are next to nothing.
+    // Moves away from the small initial values, at which most gradients are nearly zero.
     for (ParameterGroup& group : model->groups()) {
       const Floats values = floats(group.parameters());
       for (std::size_t i = 0; i < values.size(); ++i)
@@ -159,7 +159,7 @@ TEST(Gpt2Model, GradientsAreTheDerivativesOfTheLoss) {
     };
     for (ParameterGroup& group : model->groups()) {
       SCOPED_TRACE(group.name());
-      loss();  // the last differences have left their gradients
+      loss();  // recomputes the gradients, which the last differences have overwritten
       const std::vector<float> gradient = model.backend->load(group.gradients());
       expect_gradient(floats(group.parameters()), gradient, loss);
     }
@@ -219,7 +219,7 @@ TEST(Gpt2Model, OnlyMatricesDecay) {
   }
 }
 
-// As many ranks with the same gradient, a power of two for exact arithmetic, change nothing.
+// Several ranks with the same gradient change nothing; a power of two keeps the arithmetic exact.
 TEST(Gpt2Model, UpdatesWithTheMeanOverRanks) {
   const Text text = prose();
   const Sum four_times = [](std::span<float> values) {
@@ -231,7 +231,7 @@ TEST(Gpt2Model, UpdatesWithTheMeanOverRanks) {
   EXPECT_EQ(alone.hash, four.hash);
 }
 
-/// The gradients of all groups after a step with the first parameters.
+/// Returns the gradients of all groups after a step with the initial parameters.
 std::vector<std::vector<float>> gradients_of_step(const HostModel& model, std::int64_t step,
                                                   std::mt19937_64* random = nullptr) {
   ImmediateSubmitter submitter;
@@ -274,8 +274,8 @@ TEST(Gpt2Model, AddsUpTheGradientsOfMicroBatchesAndTakesTheMeanOfLosses) {
   }
 }
 
-// As many micro-batches with the same gradient, a power of two, change nothing: a text of one
-// window, of which all batches are made.
+// Several micro-batches with the same gradient, a power of two, change nothing. All batches consist
+// of the text's only window.
 TEST(Gpt2Model, UpdatesWithTheMeanOverMicroBatches) {
   const Text text("a window of text.");
   const Trained alone = train(kSmall, {.steps = 6}, text);
@@ -360,7 +360,7 @@ TEST(Gpt2Model, FusedTasksGiveTheSameBits) {
   EXPECT_EQ(plain.hash, fused.hash);
 }
 
-// A text of one window, so that both models see the same one but for its byte `changed`.
+// The text has one window, so both models see the same text except its byte `changed`.
 TEST(Gpt2Model, LaterTokensDoNotChangeEarlierLogits) {
   Gpt2Config config = kSmall;
   config.batch = 1;

@@ -17,7 +17,7 @@ using Vector = std::vector<float>;
 
 constexpr std::uint64_t kSeeds = 8;
 
-/// Random shapes and values for one seed.
+/// Draws random shapes and values for one seed.
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : engine_(seed), key_(seed) {}
@@ -47,7 +47,7 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-/// Junk that an operation has to overwrite.
+/// Returns garbage that an operation must overwrite.
 Vector junk(std::size_t size) {
   return Vector(size, 1e6f);
 }
@@ -72,7 +72,7 @@ TEST(Embedding, Gradients) {
     const Vector dy = draw.normal(rows * shape.width), before = draw.normal(table.size());
     Vector dtable = before, dpositions = junk(positions.size());
     embedding_backward(shape, tokens, dy, dtable, dpositions);
-    for (std::size_t i = 0; i < dtable.size(); ++i) dtable[i] -= before[i];  // it adds
+    for (std::size_t i = 0; i < dtable.size(); ++i) dtable[i] -= before[i];  // the operation adds
     const auto objective = [&] {
       Vector y = junk(dy.size());
       embedding_forward(shape, tokens, table, positions, y);
@@ -190,7 +190,7 @@ AttentionShape draw_attention_shape(Draw& draw) {
   return {draw.integer(1, 2), draw.integer(2, 6), heads, heads * draw.integer(1, 4)};
 }
 
-/// Attention by its definition.
+/// Computes attention by its definition.
 Vector attention_reference(const AttentionShape& shape, const Vector& qkv) {
   const int size = shape.width / shape.heads;
   Vector y(shape.batch * shape.sequence * shape.width);
@@ -337,10 +337,10 @@ TEST(CrossEntropy, StaysFiniteFarOut) {
   EXPECT_EQ(dlogits, (Vector{-1, 1}));
 }
 
-// By hand, with rate 0.1, β₁ 0.9, β₂ 0.99 and decay 0.1. First update, g = 0.5: m = 0.05, v =
-// 0.0025, both corrected 0.5 and 0.25, so the step is 0.1. Second, g = −1: m = −0.055, v =
-// 0.012475, corrected −0.2894737 and 0.6268844, so the step is −0.0365608. Decay multiplies by 0.99
-// before each.
+// Values computed by hand, with rate 0.1, β₁ 0.9, β₂ 0.99 and decay 0.1. First update, g = 0.5: m =
+// 0.05, v = 0.0025, both corrected 0.5 and 0.25, so the step is 0.1. Second, g = −1: m = −0.055, v
+// = 0.012475, corrected −0.2894737 and 0.6268844, so the step is −0.0365608. Decay multiplies by
+// 0.99 before each.
 TEST(AdamWUpdate, IsAsByHand) {
   const AdamW options{
       .learning_rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1};

@@ -7,7 +7,7 @@
 namespace hocket {
 namespace {
 
-// The published SplitMix64 generator, seeded with 1234567, begins like this.
+// First outputs of the published SplitMix64 generator, seeded with 1234567.
 TEST(Random, IsSplitMix64) {
   EXPECT_EQ(random_bits(1234567, 0), 6457827717110365317u);
   EXPECT_EQ(random_bits(1234567, 1), 3203168211198807973u);
@@ -30,7 +30,7 @@ TEST(Random, NormalHasTheMomentsOfANormal) {
     }
     EXPECT_NEAR(sum / kCount, 0.0, 0.02);
     EXPECT_NEAR(squares / kCount, 1.0, 0.02);
-    EXPECT_NEAR(fourth / kCount, 2.9, 0.1);  // a sum of twelve has 3 - 1.2 / 12
+    EXPECT_NEAR(fourth / kCount, 2.9, 0.1);  // the fourth moment of a sum of twelve is 3 - 1.2 / 12
     EXPECT_NEAR(neighbours / kCount, 0.0, 0.02);
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Stand-ins for the scheduler: one that runs tasks at once, one that keeps them so that a test can
-// look at them and run them in any order that their accesses allow. Single-threaded.
+// Replacements for the scheduler in tests: one runs tasks at once; one records them, so that a test
+// can inspect them and run them in any order that their accesses allow. Single-threaded.
 
 #include <cstdint>
 #include <functional>
@@ -15,11 +15,11 @@
 
 namespace hocket {
 
-/// What stands for a sum over ranks.
+/// The replacement for a sum over ranks.
 using Sum = std::function<void(std::span<float>)>;
 
-/// Runs everything in the order of submission, and what may be divided along a random dimension in
-/// random pieces where it is told to.
+/// Runs everything in the order of submission. On request divides divisible tasks along a random
+/// dimension into random pieces.
 class ImmediateSubmitter final : public Submitter {
  public:
   RankGrid grid() const override { return ranks; }
@@ -43,14 +43,14 @@ class ImmediateSubmitter final : public Submitter {
   void all_gather(const TaskOptions&, DataId, std::span<float>) override {}
 
   Sum sum;
-  bool updates = true;  ///< whether parameters are changed
+  bool updates = true;  ///< true: parameters are updated
   RankGrid ranks = {};
-  /// What to divide with; null: nothing is divided.
+  /// Source of random divisions; null: nothing is divided.
   std::mt19937_64* random = nullptr;
-  int divisible = 0;  ///< what came that may be divided
+  int divisible = 0;  ///< number of divisible tasks received
 
  private:
-  /// Pieces in their order, which is that of a contraction.
+  /// Returns pieces in order, which a contraction requires.
   std::vector<TaskPiece> divide(const TaskPlace& place) {
     const auto dimension = static_cast<std::uint32_t>((*random)() % place.dimensions.size());
     const std::int64_t extent = place.dimensions[dimension].extent;
@@ -73,14 +73,14 @@ struct RecordedTask {
   TaskPlace place;
   std::vector<Access> accesses;
   TaskBody body;
-  std::span<float> values;  ///< of a collective
+  std::span<float> values;  ///< buffer of a collective
   int step = 0;
   std::vector<std::size_t> predecessors;
 
   bool collective() const { return !values.empty(); }
 };
 
-/// Keeps tasks with the earlier ones that each has to wait for: those that access the same data,
+/// Records tasks with the earlier tasks that each must wait for: those that access the same data,
 /// unless both only read it.
 class RecordingSubmitter final : public Submitter {
  public:
@@ -113,7 +113,7 @@ class RecordingSubmitter final : public Submitter {
 
   std::vector<RecordedTask>& tasks() { return tasks_; }
 
-  /// Whether `later` waits for `earlier`, directly or through others.
+  /// Returns whether `later` waits for `earlier`, directly or through others.
   bool depends(std::size_t later, std::size_t earlier) const {
     std::vector<bool> reached(later + 1, false);
     reached[later] = true;
@@ -124,8 +124,8 @@ class RecordingSubmitter final : public Submitter {
     return reached[earlier];
   }
 
-  /// Runs all tasks; `choose` picks one of the tasks that may run (never none, in order of
-  /// submission).
+  /// Runs all tasks; `choose` picks one of the runnable tasks, at least one, in order of
+  /// submission.
   void run(const std::function<std::size_t(std::span<const std::size_t>)>& choose, const Sum& sum) {
     std::vector<bool> done(tasks_.size(), false);
     for (std::size_t count = 0; count < tasks_.size(); ++count) {
@@ -163,8 +163,8 @@ class RecordingSubmitter final : public Submitter {
 
   int step_ = 0;
   std::vector<RecordedTask> tasks_;
-  std::vector<std::vector<std::pair<std::size_t, AccessMode>>>
-      accesses_;  // by data, in order of submission
+  // By data, in order of submission.
+  std::vector<std::vector<std::pair<std::size_t, AccessMode>>> accesses_;
 };
 
 }  // namespace hocket

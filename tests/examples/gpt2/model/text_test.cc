@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-/// An empty folder of the running test's own, removed at its end.
+/// An empty folder for the running test, removed at its end.
 class TextTest : public testing::Test {
  protected:
   TextTest() {

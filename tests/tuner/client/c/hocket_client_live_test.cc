@@ -1,5 +1,5 @@
-// Tuning of running programs through tuner/client/c/hocket_client.h, by loops with collectives of
-// their own.
+// Tunes running programs through tuner/client/c/hocket_client.h, with loops that have collectives
+// of their own.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,8 +46,8 @@ class Summation {
   std::array<std::vector<float>, kRanks> values_;
 };
 
-/// Sends one message after another, the next once the job has said what became of the last; of
-/// profiles it says nothing.
+/// Sends messages one at a time, the next once the job has reported the outcome of the last. Jobs
+/// report no outcome for profiles.
 class PushingDaemon {
  public:
   explicit PushingDaemon(std::vector<DaemonMessage> messages)
@@ -103,7 +103,7 @@ std::int64_t partition_of(const hocket_client* client) {
   return bytes;
 }
 
-/// Before which step a rank changed, and to which partition.
+/// Steps before which a rank changed, each with the new partition size.
 using Changes = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 class HocketClientLive : public ::testing::Test {
@@ -130,7 +130,7 @@ class HocketClientLive : public ::testing::Test {
     return client;
   }
 
-  /// A rank's training loop. `is_late` reads a ballot only before it fills the next.
+  /// Runs a rank's training loop. `is_late` reads a ballot only before it fills the next.
   static Changes train(hocket_client* client, int rank, bool is_late, Summation& ranks,
                        const std::function<bool()>& ends) {
     Changes changes;
@@ -147,7 +147,7 @@ class HocketClientLive : public ::testing::Test {
       if (!is_late) {
         EXPECT_EQ(hocket_ballot_read(client, sum.data()), 0);
       }
-      // Pretended, so that no test depends on the machine.
+      // Simulated times, so that no test depends on the machine.
       const auto partition = partition_of(client);
       const std::int64_t usual_ns = partition == kFaster ? 600'000
                                     : partition == kFast ? 800'000
@@ -205,7 +205,7 @@ TEST_F(HocketClientLive, PushesAndCandidatesReachBothRanksAtOneStep) {
   const std::array clients = {first, open(1, hocket_client_config(first))};
   EXPECT_STREQ(hocket_client_source(clients[1]), "rank 0");
   const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  // The last verdict still takes a few steps to reach the ranks.
+  // The last verdict takes a few more steps to reach the ranks.
   const auto ends = [&, left = 8]() mutable {
     if (daemon.is_done()) --left;
     return left == 0 || std::chrono::steady_clock::now() > limit;

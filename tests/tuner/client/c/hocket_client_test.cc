@@ -40,7 +40,7 @@ class HocketClient : public ::testing::Test {
     options_.context = &warnings_;
   }
 
-  /// Why opening fails.
+  /// Returns the error of opening.
   std::string refusal() const {
     hocket_client* const client = hocket_client_open(&options_);
     EXPECT_EQ(client, nullptr);
@@ -64,7 +64,7 @@ TEST_F(HocketClient, ATrialRunsByItsConfigurationAndReports) {
   const std::string config =
       R"({"format":"hocket-schedule","version":1,"streams":3,"order":"negotiated"})";
   ::setenv("HOCKET_CONFIG", config.c_str(), 1);
-  ::setenv("HOCKET_DAEMON", "http://127.0.0.1:1", 1);  // a trial is not registered there
+  ::setenv("HOCKET_DAEMON", "http://127.0.0.1:1", 1);  // must not be contacted by a trial
   ::setenv("HOCKET_REPORT", folder_.file("report").c_str(), 1);
   ::setenv("HOCKET_ITERATIONS", folder_.file("iterations").c_str(), 1);
   options_.topology_json = R"({"cpu_model":"x","sockets":1,"numa_nodes":1,"cores":2,
@@ -137,7 +137,7 @@ TEST_F(HocketClient, ADaemonIsAskedAndToldAndItsChangesAreRefused) {
   EXPECT_EQ(job["workload"]["name"], "c");
   EXPECT_EQ(job["knobs"], json::array());
 
-  // Until the candidate that came is refused; each report may come before it.
+  // Waits until the candidate is rejected; reports may arrive before that.
   const std::int64_t times_ns[] = {5, 6};
   json refused;
   std::int64_t step = 0;
@@ -161,7 +161,7 @@ TEST_F(HocketClient, OptionsThatAreWrongAreRefusedWithAReason) {
   EXPECT_THAT(refusal(), HasSubstr("options->size"));
   options_.size = offsetof(hocket_client_options, on_profile) + 1;
   EXPECT_THAT(refusal(), HasSubstr("options->size"));
-  // A program of before on_profile, behind whose structure there is something else.
+  // A program compiled before on_profile existed, with other data behind its structure.
   options_.size = offsetof(hocket_client_options, on_profile);
   std::memset(&options_.on_profile, 0xff, sizeof options_.on_profile);
   hocket_client* const older = hocket_client_open(&options_);

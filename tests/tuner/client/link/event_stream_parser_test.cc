@@ -13,7 +13,7 @@ namespace {
 
 using Events = std::vector<ServerEvent>;
 
-/// The events of `pieces`, which follow one another.
+/// Parses consecutive `pieces` and returns their events.
 Events parse(const std::vector<std::string>& pieces) {
   EventStreamParser parser;
   Events events;
@@ -28,7 +28,7 @@ TEST(EventStreamParser, ReadsWhatTheStandardSays) {
   EXPECT_EQ(parse({"\xEF\xBB\xBF"
                    "id: 12\nevent: config\ndata: {\ndata:}\n\n"}),
             (Events{{"12", "config", "{\n}"}}));
-  // The id stays for the events after it; the type does not.
+  // The id applies to later events as well; the type does not.
   EXPECT_EQ(parse({"id:1\nevent:a\ndata:x\n\ndata:  y\n\n"}),
             (Events{{"1", "a", "x"}, {"1", "message", " y"}}));
   EXPECT_EQ(parse({": ping\n\n:\n\nevent: a\n\ndata\n\nretry: 10\nnonsense: 1\n\n"}),

@@ -101,7 +101,7 @@ TEST(HttpClient, WhatIsNoAnswerIsAnError) {
 TEST(HttpClient, FindsAHostByItsName) {
   FakeDaemon daemon(FakeDaemon::answering([](const auto&) { return http_answer(200, "{}"); }));
   DaemonAccess access = daemon.access();
-  access.address.host = "localhost";  // may also be ::1, where nobody listens
+  access.address.host = "localhost";  // may also resolve to ::1, where nobody listens
   const auto response = HttpClient(access).send({}, deadline_after_ns(kLongNs));
   EXPECT_TRUE(response) << response.error().message;
   access.address.host = "no-such-host.invalid";

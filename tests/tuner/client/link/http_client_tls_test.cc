@@ -1,4 +1,4 @@
-// The client over TLS, against certificates made here.
+// Tests the client over TLS, with certificates made here.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 template <class T>
 using Owned = std::unique_ptr<T, void (*)(T*)>;
 
-/// A certificate for `names` ("IP:127.0.0.1") that signs itself, and its key.
+/// A self-signed certificate for `names` ("IP:127.0.0.1"), and its key.
 struct Identity {
   Owned<EVP_PKEY> key{EVP_EC_gen("P-256"), EVP_PKEY_free};
   Owned<X509> certificate{X509_new(), X509_free};
@@ -50,7 +50,7 @@ struct Identity {
   }
 };
 
-/// Answers one request for each connection, as `identity`.
+/// Answers one request per connection, as `identity`.
 std::function<void(FakeDaemon::Peer&)> serving(const Identity& identity) {
   return [&identity](FakeDaemon::Peer& peer) {
     const Owned<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);

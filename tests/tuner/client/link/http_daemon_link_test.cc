@@ -34,7 +34,7 @@ ConfigMessage config_message(std::int64_t version) {
   return {version, {}, "study s"};
 }
 
-/// A daemon that knows the jobs which registered since it was last restarted.
+/// A daemon that knows only the jobs registered since its last restart.
 class JobDaemon {
  public:
   using Stream = std::function<void(FakeDaemon::Peer&)>;
@@ -53,7 +53,7 @@ class JobDaemon {
   }
 
   Inbox<json> registered, reports;
-  Inbox<std::string> watched, warnings;  ///< heads of requests
+  Inbox<std::string> watched, warnings;  ///< watched: heads of requests
 
  private:
   void serve(FakeDaemon::Peer& peer) {
@@ -86,7 +86,7 @@ class JobDaemon {
   FakeDaemon daemon_;
 };
 
-/// What the link gives next; the time until then is the test's own.
+/// Returns the next message of the link; waits for it without a limit.
 DaemonMessage next_message(DaemonLink& link) {
   for (;;) {
     if (auto message = link.take()) return *message;
@@ -121,7 +121,8 @@ TEST(HttpDaemonLink, RegistersAndGivesTheNewestMessageOfEachType) {
   });
   const auto link = open_daemon_link(daemon.options());
   std::set<std::int64_t> versions, trials;
-  // In any case the last of each arrive, and a configuration before a candidate that came with it.
+  // The last message of each type arrives in any case, and a configuration before a candidate that
+  // arrived together with it.
   while (!versions.contains(13) || !trials.contains(5)) {
     const DaemonMessage message = next_message(*link);
     if (const auto* config = std::get_if<ConfigMessage>(&message)) versions.insert(config->version);
@@ -194,7 +195,7 @@ TEST(HttpDaemonLink, OutcomesAreSentAtOnceWithTheIterationsBeforeThem) {
   const auto link = open_daemon_link(options);
   link->report(iterations({1, 2}));
   EXPECT_EQ(daemon.reports.wait().value()["iteration_ns"], json({1, 2}));
-  link->report(iterations({3}));  // in an hour
+  link->report(iterations({3}));  // due in an hour
   link->report(iterations({4}));
   link->report(outcome(5));
   const auto report = daemon.reports.wait().value();

@@ -50,7 +50,7 @@ TEST(ReportQueue, IsBoundedAndKeepsOrderAndOutcomesFirst) {
     std::size_t outcome_reports = 0;
     for (std::int64_t i = 1; i <= 60; ++i) {
       const std::uint64_t kind = random() % 8;
-      // Reports that cannot be joined, so that each takes a place.
+      // Reports too large to be merged, so that each takes an entry.
       const std::size_t most = kMaxReportedIterations;
       JobReport report = iterations(1, i, std::vector<std::int64_t>(most, i));
       if (kind == 0) report.outcomes = {{.trial = i}};

@@ -13,19 +13,19 @@ namespace hocket {
 namespace {
 
 constexpr double kCurrentNs = 1e8;
-#ifdef HOCKET_SANITIZED  // simulates ten times as slowly
+#ifdef HOCKET_SANITIZED  // sanitized builds simulate ten times slower
 constexpr int kRuns = 100;
 #else
 constexpr int kRuns = 400;
 #endif
 
-/// A job whose iterations take their configuration's time, with noise.
+/// A job whose iteration times depend on the configuration, with noise.
 struct SimulatedJob {
-  double candidate = 1;   ///< times the current one's
+  double candidate = 1;   ///< time relative to the current configuration
   double noise = 0.02;    ///< sigma of a lognormal
   double stragglers = 0;  ///< share of iterations that take up to three times as long
-  double memory = 0;      ///< share of the noise that the next iteration has, too
-  /// Times this, by the number of the iteration.
+  double memory = 0;      ///< share of the noise carried over to the next iteration
+  /// Factor on the time, by the number of the iteration.
   std::function<double(int)> drift = [](int) { return 1.0; };
   WindowOptions options = {};
   int under_way = 0;  ///< iterations until a switch takes effect
@@ -33,7 +33,7 @@ struct SimulatedJob {
   struct Result {
     WindowVerdict verdict;
     int candidate_iterations = 0, iterations = 0;
-    double cost = 0;  ///< excess over the current configuration, in iterations
+    double cost = 0;  ///< excess time over the current configuration, in iterations
   };
 
   Result run(std::uint64_t seed) const {
@@ -68,7 +68,7 @@ struct SimulatedJob {
     return result;
   }
 
-  /// The share of runs for which `holds`.
+  /// Returns the share of runs for which `holds`.
   double share(const std::function<bool(const Result&)>& holds) const {
     int count = 0;
     for (std::uint64_t seed = 0; seed < kRuns; ++seed) count += holds(run(seed));
@@ -171,7 +171,7 @@ TEST(Window, TakesBlocksInTurnAndDropsTheFirstOfEach) {
   const std::vector<std::int64_t> before(8, 100);
   Window window({.block_iterations = 2}, before);
   std::string ran;
-  // Four iterations of each cannot differ enough for six looks; six can.
+  // Four iterations of each are too few for significance at six looks; six are enough.
   for (int i = 0; !window.verdict() && i < 100; ++i) {
     const Side side = window.next();
     ran += side == Side::current ? 'c' : 'k';

@@ -7,8 +7,8 @@
 namespace hocket {
 namespace {
 
-/// Over random jobs that try whatever they may: the cost is never above the budget by more than
-/// what the last window cost, and it was within it when that window began.
+/// Random jobs that explore as much as allowed: the cost exceeds the budget by at most the cost of
+/// the last window, and was within the budget when that window began.
 TEST(ExplorationBudget, IsExceededByAtMostOneWindow) {
   int windows = 0, pauses = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A job whose ranks take turns in one thread. Some run a step ahead of their ballot.
+/// A job whose ranks take turns on one thread. Some run one step ahead of their ballot.
 class TurnJob {
  public:
   explicit TurnJob(std::vector<bool> ahead, LiveBallotOptions options = {})
@@ -50,9 +50,9 @@ class TurnJob {
 
   LocalDaemonLink link;
   std::vector<std::unique_ptr<LiveBallot>> ranks;
-  /// Of each rank: before which step it changed, and to which partition.
+  /// Changes by rank: step before which it changed, and new partition size.
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> changes;
-  /// Of each rank: which profiles it was told of.
+  /// Profiles announced, by rank.
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> profiles;
 
  private:
@@ -110,7 +110,7 @@ TEST(LiveBallot, EveryRankIsToldOnceOfTheSameStepsToProfile) {
     job.run(before);
     job.link.push(ProfileMessage{3, 5});
     job.run(20);
-    job.link.push(ProfileMessage{3, 5});  // as after a reconnect
+    job.link.push(ProfileMessage{3, 5});  // sent again after a reconnect
     job.run(20);
     job.link.push(ProfileMessage{4, 2});
     job.run(20);

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kSlow = 4096, kUsual = 4 << 20, kFast = 1 << 20, kEqual = 2 << 20;
 
-/// A job of one rank whose iterations take what their partition size says.
+/// A job of one rank whose iteration times depend on its partition size.
 class TunedJob {
  public:
   explicit TunedJob(double explore = 0.1, std::uint64_t seed = 1, bool can_profile = true)
@@ -56,7 +56,7 @@ class TunedJob {
     for (int i = 0; i < count; ++i) step();
   }
 
-  /// Steps until there is an outcome, which is taken.
+  /// Steps until there is an outcome, and takes it.
   ChangeOutcome outcome(int limit = 500) {
     for (; limit > 0 && outcomes.empty(); --limit) step();
     if (outcomes.empty()) return {.message = "no outcome"};
@@ -112,20 +112,22 @@ class TunedJob {
   LiveController& controller() { return controller_; }
 
   bool refuses = false, ballots = true;
-  bool spoils = false;  ///< so that no ballot can be read
+  bool spoils = false;  ///< makes every ballot unreadable
   int running = 0;
   std::int64_t now_ns = 0;
   double total = 0, excess = 0;
-  double usual_factor = 1;         ///< times which kUsual takes what it takes
-  double slowest_reported_ns = 0;  ///< of the last report
-  std::size_t plain = 0;           ///< iterations reported
-  std::size_t settled = 0;         ///< iterations as at the start, but for the first after a switch
+  double usual_factor = 1;         ///< factor on the time under kUsual
+  double slowest_reported_ns = 0;  ///< in the last report
+  std::size_t plain = 0;           ///< number of iterations reported
+  /// iterations under the initial configuration, except the first after a switch
+  std::size_t settled = 0;
   std::string lines;
   std::vector<ChangeOutcome> outcomes;
   std::optional<ProfileOrder> heard;
   std::vector<ProfileOrder> profiled;
-  std::vector<int> within_profiles;  ///< what ran in steps that were profiled
-  std::optional<JobActivity> activity = {}, reported = {};  ///< of an iteration; of a report
+  std::vector<int> within_profiles;  ///< configurations of the profiled steps
+  /// activity: of each iteration; reported: in the last report
+  std::optional<JobActivity> activity = {}, reported = {};
 
  private:
   std::int64_t iteration_ns(std::int64_t partition_bytes) {
@@ -363,8 +365,8 @@ TEST(LiveController, TheEndOfTheJobIsToldForWhatWasNotDecided) {
   EXPECT_EQ(job.outcomes[1].status, ChangeStatus::rejected);
 }
 
-/// Random messages at random steps: each is answered exactly once, the job ends with what it says,
-/// and candidates cost what the budget allows, and one window.
+/// Random messages at random steps: each is answered exactly once, the job ends with the
+/// configuration it reports, and candidates cost at most the budget plus one window.
 TEST(LiveController, AnswersEveryMessageOnceWithinItsBudget) {
   int applied = 0, rolled_back = 0, rejected = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -383,8 +385,8 @@ TEST(LiveController, AnswersEveryMessageOnceWithinItsBudget) {
       }
       job.step();
       if (!pushes) {
-        // One window more: three slow iterations until the guard sees it and three until the switch
-        // back takes effect; or noise.
+        // The excess of one window: three slow iterations until the guard detects the candidate,
+        // and three until the switch back takes effect; or noise.
         ASSERT_LE(job.controller().explored() * job.total, explore * job.total + 6.5e8);
       }
     }

@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A daemon in memory: what the test pushes, and what the job reports.
+/// An in-memory daemon: holds the test's pushes and the job's reports.
 class MemoryLink final : public DaemonLink {
  public:
   void push(std::int64_t version, const ScheduleConfig& config) {
@@ -44,7 +44,7 @@ class MemoryLink final : public DaemonLink {
 constexpr std::int64_t kUsualParts = 4 << 20, kFastParts = 8192, kEqualParts = 16384,
                        kSlowParts = 4096;
 
-/// Pretends how long iterations take, so that no test depends on the machine. Faster than noise,
+/// Simulates iteration times, so that no test depends on the machine: faster beyond the noise,
 /// equal, or slower.
 std::int64_t iteration_ns(const ScheduleConfig& config, std::int64_t step) {
   const std::int64_t jitter = step * 7919 % 13 * 1000;
@@ -52,18 +52,18 @@ std::int64_t iteration_ns(const ScheduleConfig& config, std::int64_t step) {
   return (config.partition_bytes == kSlowParts ? 2'000'000 : 1'000'000) + jitter;
 }
 
-/// A training job of a few layers, each a gradient, its sum and an update.
+/// A training job with a few layers; each has a gradient, its sum and an update.
 struct LayeredJob {
   int world_size = 3, steps = 80;
   bool captured = false;
   ScheduleConfig initial = parts_of(kUsualParts);
-  /// Called by the submitter of each rank before it submits a step (and once the step is submitted,
-  /// before it ends).
+  /// `before` is called by each rank's submitting thread before it submits a step; `submitted`
+  /// after the step is submitted, before it ends.
   std::function<void(int rank, int step, MemoryLink& link)> before = [](int, int, MemoryLink&) {};
   std::function<void(int rank, int step)> submitted = [](int, int) {};
   std::function<void(int rank, int step)> in_task = [](int, int) {};
   std::function<Result<void>(int rank)> accept = [](int) { return Result<void>(); };
-  std::uint64_t fail_at = ~std::uint64_t{0};  ///< the part with which rank 1 dies
+  std::uint64_t fail_at = ~std::uint64_t{0};  ///< part at which rank 1 dies
   bool live = true;
 
   static constexpr std::size_t kLayers = 3, kValues = 5000;
@@ -71,7 +71,7 @@ struct LayeredJob {
   struct Outcome {
     std::vector<float> parameters;
     std::string tape, error;
-    std::int64_t partition_bytes = 0;  ///< at the end
+    std::int64_t partition_bytes = 0;  ///< final value
   };
 
   std::vector<Outcome> run(MemoryLink& link) const {
@@ -132,7 +132,7 @@ struct LayeredJob {
       submitted(rank, step);
       auto ok = captured ? scheduler.replay(capture) : scheduler.end_step();
       if (ok && tuned) {
-        // As late as a real job knows it.
+        // Reported as late as a real job knows it.
         if (step >= 3) tuned->iteration(step - 3, iteration_ns(ran[ran.size() - 4], step));
         ok = tuned->step_submitted();
       }
@@ -158,7 +158,7 @@ struct LayeredJob {
   }
 };
 
-/// Each change on a rank's tape: after how many steps, and to what.
+/// Changes on a rank's tape: number of steps before, and the new values.
 using Changes = std::vector<std::tuple<int, std::int64_t, std::int64_t>>;
 
 Changes changes_on(const std::string& tape) {
@@ -177,7 +177,8 @@ Changes changes_on(const std::string& tape) {
   }
 }
 
-/// All ranks changed alike, and computed what they compute without any change.
+/// Checks that all ranks changed alike and computed the same result as without changes. Returns the
+/// changes.
 Changes check_alike(const LayeredJob& job, const std::vector<LayeredJob::Outcome>& ranks) {
   LayeredJob plain{.world_size = job.world_size, .steps = job.steps, .live = false};
   MemoryLink unused;
@@ -204,7 +205,7 @@ TEST_P(LiveJobTest, APushReachesAllRanksAtOneStepWhileOneIsSlow) {
   job.before = [](int rank, int step, MemoryLink& to) {
     if (rank == 0 && step == 19) to.push(3, parts_of(kFastParts));
   };
-  // Rank 2 is held up in the steps of the agreement until rank 0 is as far ahead as it can be.
+  // Rank 2 is delayed in the steps of the agreement until rank 0 is as far ahead as possible.
   job.in_task = [&](int rank, int step) {
     if (rank == 2 && step == 21) opened.wait();
   };
@@ -282,7 +283,7 @@ TEST_P(LiveJobTest, ARankThatDiesFailsTheJobOnAllRanks) {
   job.before = [](int rank, int step, MemoryLink& to) {
     if (rank == 0 && step == 20) to.push(1, parts_of(kFastParts));
   };
-  for (const std::uint64_t part : {85, 90, 95, 101}) {  // four a step
+  for (const std::uint64_t part : {85, 90, 95, 101}) {  // four per step
     job.fail_at = part;
     for (const auto& rank : job.run(link)) EXPECT_NE(rank.error, "");
   }

@@ -17,7 +17,7 @@ namespace {
 
 using Standing = SwitchAgreement::Standing;
 
-/// A payload that is no text, of any length.
+/// Returns a payload of arbitrary bytes and random length.
 std::string random_payload(std::mt19937_64& random) {
   const std::size_t size = random() % 8 == 0 ? random() % 3000 : random() % 300;
   std::string payload(size, '\0');
@@ -26,18 +26,18 @@ std::string random_payload(std::mt19937_64& random) {
 }
 
 /// Ranks that submit, contribute and tally in any order that a job allows: a rank submits step s
-/// when ballot s − 2 is tallied, and contributes to ballot s when step s is submitted and ballot
+/// after ballot s − 2 is tallied, and contributes to ballot s after step s is submitted and ballot
 /// s − 1 tallied.
 class Job {
  public:
   struct Rank {
     std::unique_ptr<SwitchAgreement> agreement;
     std::int64_t submitted = 0, contributed = 0;
-    std::string runs;                ///< the payload; "initial" at first
-    std::vector<std::string> steps;  ///< what each step ran with
+    std::string runs;                ///< running payload; initially "initial"
+    std::vector<std::string> steps;  ///< payload of each step
     std::set<std::string> accepted{"initial"};
     std::optional<ProfileOrder> heard;
-    /// What it heard of profiles: after which ballot, and having submitted how many steps.
+    /// Profiles announced: ballot, and number of steps submitted then.
     std::vector<std::pair<std::int64_t, ProfileOrder>> profiles;
   };
 
@@ -92,7 +92,7 @@ class Job {
     return true;
   }
 
-  /// One step of all ranks, one after the other.
+  /// Runs one step of all ranks, one rank after the other.
   void step() {
     for (Rank& rank : ranks_) submit(rank), contribute(rank);
     for (Rank& rank : ranks_) tally(rank);
@@ -116,8 +116,8 @@ void spoil_sometimes(std::mt19937_64& random, std::vector<float>& sum) {
   sum[random() % (random() % 2 ? sum.size() : 6)] = values[random() % 6];
 }
 
-/// The central law, over random jobs: no step runs with two configurations, and none runs with one
-/// that a rank did not accept.
+/// The main invariant, over random jobs: no step runs with two configurations, and none runs with
+/// one that a rank did not accept.
 TEST(SwitchAgreement, NoStepEverRunsWithTwoConfigurations) {
   std::size_t switches = 0, refusals = 0, replaced = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -165,8 +165,8 @@ TEST(SwitchAgreement, NoStepEverRunsWithTwoConfigurations) {
   EXPECT_GT(replaced, 100u);
 }
 
-/// Over random jobs: all ranks hear of the same profiles after the same ballots, and none of a step
-/// that it has begun (Job::tally).
+/// Random jobs: all ranks learn of the same profiles after the same ballots, and no rank learns of
+/// a step that it has already begun (Job::tally).
 TEST(SwitchAgreement, AllRanksHearOfAProfileInTime) {
   std::size_t heard = 0, lost = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -195,7 +195,7 @@ TEST(SwitchAgreement, AllRanksHearOfAProfileInTime) {
       lost += std::ranges::none_of(of_zero, [&](const auto& seen) { return seen.second == order; });
     }
     for (const auto& [ballot, order] : of_zero) {
-      // What spoils a number into one that is allowed cannot be told from an order.
+      // A corrupted number that happens to be valid cannot be distinguished from an order.
       const bool is_forged = seed % 2 == 1 && order.first_step - ballot == 70'000;
       EXPECT_EQ(std::ranges::count(ordered, order), is_forged ? 0 : 1);
       EXPECT_GE(order.first_step, ballot + SwitchAgreement::kFewestStepsAhead);
@@ -264,7 +264,7 @@ TEST(SwitchAgreement, TakesAsManyStepsAsItSays) {
     for (const int world_size : {1, 4}) {
       SCOPED_TRACE(bytes);
       Job job(world_size);
-      job.step();  // so that the proposal comes before ballot 1
+      job.step();  // so that the proposal is made before ballot 1
       const std::string payload(bytes, '\xff');
       const int id = job.zero().propose(payload);
       const auto chunks = std::max<std::size_t>(1, (bytes + 255) / 256);

@@ -1,4 +1,4 @@
-// The client and the daemon together, over loopback.
+// Tests the client and the daemon together, over loopback.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class ClientAndDaemon : public ::testing::Test {
  protected:
   ClientAndDaemon() { start_daemon(); }
 
-  /// Again on the same port, over the same file.
+  /// Starts the daemon, or restarts it on the same port with the same store.
   void start_daemon() {
     store_ = must(open_store(folder_.file("store.db")));
     daemon_ = std::make_unique<RunningDaemon>(*store_, port_.port());
@@ -66,7 +66,7 @@ class ClientAndDaemon : public ::testing::Test {
     return must(read_integer(answer, "version", 1, 1000));
   }
 
-  /// The version that all jobs get.
+  /// Returns the version released to all jobs.
   std::int64_t released(const std::string& key) const {
     const auto answer = read_answer(send("GET", "/v1/configs/" + key));
     return answer ? must(read_integer(*answer, "version", 1, 1000)) : 0;
@@ -81,7 +81,7 @@ class ClientAndDaemon : public ::testing::Test {
   std::unique_ptr<RunningDaemon> daemon_;
 };
 
-/// A job of one rank that trains until told. Smaller partitions pretend to be faster.
+/// A job of one rank. Smaller partitions pretend to be faster.
 class Job {
  public:
   Job(const FetchedConfig& fetched, const Topology& topology, const Workload& workload,
@@ -97,7 +97,7 @@ class Job {
         live_({.tuning = {.job = "job-1", .config = fetched.config, .version = fetched.version}}, 0,
               1, link_.get(), clock_) {}
 
-  /// False when it does not come so for a minute.
+  /// Trains until `holds`. Returns false if it does not hold within a minute.
   bool train_until(const std::function<bool(const LiveBallot&)>& holds) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     std::vector<float> ballot(live_.size());
@@ -136,7 +136,7 @@ TEST_F(ClientAndDaemon, PushesAreAppliedAndKnownThroughARestartOfTheDaemon) {
   ASSERT_TRUE(job.train_until(keeps(1 << 20)));
   ASSERT_TRUE(job.train_until([&](const auto&) { return released(first.key) == version; }));
 
-  // The daemon is away from when the job begins to try until it has decided.
+  // The daemon is away from the start of the attempt until the job's decision.
   const auto next = push(first.key, parts_of(1 << 18));
   ASSERT_TRUE(job.train_until(
       [](const LiveBallot& live) { return live.running().partition_bytes == 1 << 18; }));
@@ -150,7 +150,7 @@ TEST_F(ClientAndDaemon, PushesAreAppliedAndKnownThroughARestartOfTheDaemon) {
   EXPECT_EQ(again.config, parts_of(1 << 18));
   EXPECT_EQ(again.version, next);
 
-  // A third one, over the link that has come back; slower, so it is withdrawn.
+  // A third version, over the re-established link; it is slower, so it is withdrawn.
   push(first.key, parts_of(8 << 20));
   ASSERT_TRUE(job.train_until(
       [](const LiveBallot& live) { return live.running().partition_bytes == 8 << 20; }));

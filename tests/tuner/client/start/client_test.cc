@@ -86,7 +86,7 @@ TEST(Client, ATrialWithABadConfigurationIsAnErrorSinceItWouldMeasureSomethingEls
 TEST(Client, EveryRankGetsWhatRankZeroFetched) {
   run_local_ranks(3, [](int rank, Collective& collective) {
     FixedSource source(three_streams());
-    // Another environment on the others must not matter.
+    // The environment of the other ranks must not matter.
     const auto fetched = fetch_config(
         {}, {}, &source, collective,
         environment(rank == 0 ? std::map<std::string, std::string>{}

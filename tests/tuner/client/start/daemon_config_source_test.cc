@@ -34,7 +34,7 @@ json exact(int streams) {
           {"origin", "study s"}};
 }
 
-/// A job's start against a daemon, with a cache of its own.
+/// A job's start with a daemon and a cache of its own.
 class DaemonFetch : public ::testing::Test {
  protected:
   FetchedConfig fetch(std::string url) {

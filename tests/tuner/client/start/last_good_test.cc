@@ -87,7 +87,7 @@ TEST_F(LastGoodTest, AFolderThatCannotBeUsedIsAnError) {
   EXPECT_EQ(read_last_good(folder(), kKey).error().code, ErrorCode::unavailable);
   EXPECT_EQ(write_last_good(folder(), kKey, sample()).error().code, ErrorCode::unavailable);
   std::filesystem::remove(path());
-  // A pipe would be read for ever.
+  // Reading a pipe would block forever.
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
   EXPECT_EQ(read_last_good(folder(), kKey).error().code, ErrorCode::unavailable);
 }

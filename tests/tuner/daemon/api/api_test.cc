@@ -42,7 +42,7 @@ class ApiTest : public testing::Test {
         .id;
   }
 
-  /// An error with that status, as JSON with a code and a message.
+  /// Expects an error with that status, as JSON with a code and a message.
   void expect_error(int status, const std::string& method, const std::string& target,
                     const std::string& body = "", const std::string& authorization = "") {
     SCOPED_TRACE(method + " " + target + " " + body.substr(0, 100));
@@ -257,7 +257,8 @@ TEST_F(ApiTest, AProfileIsAskedForByIdOrByAnUnambiguousName) {
 
 TEST_F(ApiTest, ARequestForAProfileWaitsForTheJobAndIsNobodyElses) {
   daemon_.ask("POST", "/v1/jobs", to_json(sample_job("b")));
-  // As `hocket profile --store` asks: the job has the daemon, and gets the newer request alone.
+  // Requested as by `hocket profile --store`. The job uses the daemon and receives only the newer
+  // request.
   must(store_->request_profile({.job = "a", .iterations = 3, .actor = "ada"}));
   const auto asked = daemon_.ask("POST", "/v1/jobs/a/profile", {{"iterations", 20}});
   for (const auto& row : must(store_->profile_requests())) EXPECT_EQ(row.taken_by, "a");

@@ -16,7 +16,7 @@ const nlohmann::json& description() {
   return document;
 }
 
-/// "get_config" for Operation::get_config.
+/// Returns the operation's name, such as "get_config".
 std::string name_of(Operation operation) {
   static const char* const kNames[] = {"health",
                                        "ready",
@@ -78,7 +78,8 @@ bool has_type(const nlohmann::json& value, const std::string& type) {
   return type == "object" && value.is_object();
 }
 
-/// That `value` has what the schema requires, of the types it says, and nothing it does not list.
+/// Checks that `value` has all members the schema requires, with the specified types, and no
+/// others.
 void check(const nlohmann::json& value, const nlohmann::json& reference, const std::string& at) {
   const auto& schema = resolved(reference);
   if (schema.contains("enum")) {
@@ -135,7 +136,7 @@ TEST(OpenApi, DescribesEveryRouteAndNoOther) {
   check_references(description());
 }
 
-/// Asks and holds the answer against its description.
+/// Sends requests and checks the responses against the description.
 class Described {
  public:
   nlohmann::json ask(Operation operation, const std::string& target,

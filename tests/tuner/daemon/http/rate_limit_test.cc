@@ -22,7 +22,7 @@ TEST(RateLimit, NeverLetsMoreThanBurstAndRateThrough) {
       let += limit.wait_ns(1, now) == 0;
       ASSERT_LE(let, burst + rate * static_cast<double>(now) / kSecond + 1e-6);
     }
-    // Asked more often than allowed, it lets through all that is allowed.
+    // Under a higher request rate than allowed, it admits all that is allowed.
     if (rate < 10) {
       EXPECT_GE(let, rate * static_cast<double>(now) / kSecond - 1);
     }

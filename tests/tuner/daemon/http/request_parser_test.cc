@@ -13,7 +13,7 @@ namespace {
 
 using State = RequestParser::State;
 
-/// What comes out of the bytes when they come in pieces of at most `piece_bytes`.
+/// Returns the parser's output for bytes that arrive in pieces of at most `piece_bytes`.
 std::string parsed(std::string_view bytes, std::size_t piece_bytes) {
   RequestParser parser(1000, 500);
   std::string out;
@@ -45,7 +45,7 @@ TEST(RequestParser, WhatComesOutDoesNotDependOnHowItIsCut) {
     const std::string mutated = seed == 0 ? requests : mutate(requests, random);
     const std::string whole = parsed(mutated, 10'000);
     for (const std::size_t bytes : {1, 2, 7}) {
-      // What is wrong may show later, once the header is whole, but never sooner.
+      // An error may be detected later, once the header is complete, but never earlier.
       const std::string pieces = parsed(mutated, bytes);
       const std::size_t requests_end = whole.rfind('\n') + 1;
       ASSERT_EQ(pieces.substr(0, requests_end), whole.substr(0, requests_end)) << mutated;

@@ -1,4 +1,4 @@
-// A wall clock that somebody sets, by hours and in both directions.
+// Tests a wall clock that is set by hours, in both directions.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ std::int64_t random_jump(std::mt19937_64& random) {
   return static_cast<std::int64_t>(random() % (6 * kHourNs)) - 3 * kHourNs;
 }
 
-/// What live tuning of two jobs comes to, times left out.
+/// Returns the result of live tuning of two jobs, without times.
 nlohmann::json tune(bool jumps, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   SetClock clock;
@@ -40,7 +40,7 @@ nlohmann::json tune(bool jumps, std::uint64_t seed) {
       daemon.ask("PUT", "/v1/configs/" + sample_key(), {{"config", to_json(config)}});
     }
     daemon.tick();
-    // Offers and broken connections last for some jumps.
+    // Offers and broken connections last for several jumps.
     if (round == 15) other.disconnect();
     if (round == 17) outcome["jobs"] = daemon.jobs.list().size();
     if (round == 18) other.connect(daemon);
@@ -113,7 +113,7 @@ TEST_F(StudyUnderJumps, ALeaseOutlivesItsTimeByTheJumpAtMost) {
     const TrialRow held = ask();
     const auto back_ns = static_cast<std::int64_t>(random() % (3 * kHourNs));
     wall_ns_ -= back_ns;
-    wall_ns_ += kLeaseNs + back_ns - 1;  // the time that passes
+    wall_ns_ += kLeaseNs + back_ns - 1;  // time that passes
     ask();
     EXPECT_TRUE(is_there(held.id)) << "a worker that has its lease lost it";
     wall_ns_ += 1;
@@ -144,7 +144,7 @@ TEST_F(StudyUnderJumps, NothingToldIsLostWhateverTheClockShows) {
     held.push_back(ask());
     const std::size_t one = random() % held.size();
     const auto ok = service_.tell("s", held[one].id, {.value = 1.0 + i});
-    // Its lease may have been lost; then the worker is told so.
+    // The lease may have expired; then the worker receives an error.
     EXPECT_EQ(ok.has_value(), is_there(held[one].id));
     if (ok) told.push_back(held[one].id);
     held.erase(held.begin() + static_cast<std::ptrdiff_t>(one));

@@ -23,7 +23,7 @@ class Times {
   std::mt19937_64 random_;
 };
 
-/// In blocks, until a drift; 0: none within `most`.
+/// Returns the number of blocks until a drift; 0 if there is none within `most`.
 int blocks_until_drift(DriftDetector& detector, Times& times, double scale, int most) {
   for (int block = 1; block <= most; ++block) {
     for (std::size_t i = 0; i < kDriftBlock; ++i) {
@@ -59,7 +59,7 @@ TEST(Drift, AStepOfATenthIsNoticedWithinThreeBlocksBothWays) {
       const int blocks = blocks_until_drift(detector, times, scale, 3);
       EXPECT_GT(blocks, 1);
       EXPECT_NEAR(detector.drifted_to_ns(), 1e7 * scale, 3e5);
-      // What it is now is the new normal.
+      // The new times have become the reference.
       EXPECT_EQ(blocks_until_drift(detector, times, scale, 10), 0);
     }
   }

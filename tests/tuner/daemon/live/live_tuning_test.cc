@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kMillisecondNs = 1e6;
 
-/// Best where parts are of 512 KiB, which takes about half of the default's time.
+/// Returns an iteration time with its minimum at parts of 512 KiB, about half of the default's
+/// time.
 double time_of(const ScheduleConfig& config) {
   const double parts = std::log2(static_cast<double>(config.partition_bytes) / (512 << 10));
   return 10 * kMillisecondNs * (1 + 0.1 * parts * parts);
@@ -229,7 +230,7 @@ TEST_F(LiveTuningTest, ARestartGoesOnWithTheStudyAndTakesTheOutstandingOutcome) 
   auto& job = add_job("a");
   for (int i = 0; i < 40; ++i) {
     run(1);
-    // Whether it has told what became of its candidate, only tried it, or has not seen it yet.
+    // The job has reported its candidate's outcome, only tried the candidate, or not seen it yet.
     if (i % 3 == 0) job.read();
     restart();
   }
@@ -247,11 +248,11 @@ TEST_F(LiveTuningTest, AJobThatKeepsACandidateAndCannotTellIsBelieved) {
   auto& job = add_job("a");
   while (job.config() == ScheduleConfig{}) {
     run(1);
-    job.read();  // may keep one without telling
+    job.read();  // may keep one without reporting it
     if (job.config() != ScheduleConfig{}) break;
   }
   const auto kept = job.config();
-  // The report was accepted by a daemon that ended before it acted on it.
+  // The report was accepted by a daemon that ended before it processed the report.
   auto copy = std::make_unique<SimulatedJob>(
       [&] {
         auto description = sample_job("a");
@@ -366,7 +367,7 @@ TEST_F(LiveTuningTest, ACanaryThatKeptItWhileTheDaemonWasAwayIsBelieved) {
   auto& canary = add_job("a", 0);
   const auto version = push(1 << 20);
   daemon_->settle();
-  canary.read();  // it keeps it, and what it would say is lost
+  canary.read();  // it keeps the version, and its report is lost
   ASSERT_EQ(canary.version(), version);
   canary.forget_outcomes();
   clock_.now += kSecondNs;
@@ -454,14 +455,14 @@ TEST_F(LiveTuningTest, ARollbackReachesEverybodyAtOnceAndVersionsRise) {
     EXPECT_EQ(job->versions.back(), back["version"]);
     EXPECT_TRUE(std::ranges::is_sorted(job->versions));
   }
-  // One that was replaced on its way is not what a rollback means.
+  // A staged version that was replaced is not the target of a rollback.
   const auto pinned = daemon_->ask("PUT", path + "/pin", {{"version", second}});
   EXPECT_EQ(pinned["config"], to_json(with_parts(1 << 20)));
   EXPECT_EQ(pinned["pinned"], true);
   EXPECT_GT(pinned["version"], back["version"]);
 }
 
-#ifdef HOCKET_SANITIZED  // searches twenty times as slowly
+#ifdef HOCKET_SANITIZED  // sanitized builds search twenty times slower
 constexpr int kEveryCall = 17;
 #else
 constexpr int kEveryCall = 3;
@@ -501,7 +502,7 @@ TEST_F(LiveTuningTest, ACallOfTheStoreThatFailsIsMadeGoodWithTheNextTick) {
         store_->current_promotion(fingerprint(sample_topology()), fingerprint(sample_workload())));
     ASSERT_TRUE(current);
     EXPECT_EQ(current->config, to_json(other.config()));
-    daemon_.reset();  // before the faulty store
+    daemon_.reset();  // destroyed before the faulty store
   }
 }
 

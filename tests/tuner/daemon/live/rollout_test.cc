@@ -52,16 +52,16 @@ TEST(Rollout, AReleasedVersionIsTakenBackWhenMoreRollBackThanKeep) {
   EXPECT_FALSE(rollout.next(kTwo, false, 0));
 }
 
-/// Jobs come, break off, leave and answer at random; what is done must follow from that.
+/// Jobs arrive, disconnect, leave and answer at random; checks that the actions follow from that.
 void follow(std::mt19937_64& random) {
   Rollout rollout;
   rollout.begin_staged(7);
   std::vector<RolloutJob> jobs;
-  std::map<std::string, ChangeStatus> said;  // by those that were asked
+  std::map<std::string, ChangeStatus> said;  // answers of the jobs that were asked
   std::string canary;
   std::int64_t now_ns = 0, offered_ns = 0;
   int names = 0;
-  bool is_given_up = false;  // the canary, having refused
+  bool is_given_up = false;  // the canary was replaced after a rejection
   for (int i = 0; i < 100; ++i) {
     switch (random() % 6) {
       case 0:
@@ -86,7 +86,7 @@ void follow(std::mt19937_64& random) {
     }
     const bool more_may_come = random() % 2 == 0;
     const auto action = rollout.next(jobs, more_may_come, now_ns);
-    // What it says once it was given up does not count.
+    // Its later answers do not count.
     if (!action) {
       is_given_up = is_given_up || said.contains(canary);
       continue;
@@ -104,7 +104,7 @@ void follow(std::mt19937_64& random) {
       }
       return;
     }
-    // Asked while another is asked: only when that one refused, is late or gone.
+    // Another job may be asked only if the canary rejected, is late or gone.
     const bool is_here = std::ranges::find(jobs, canary, &RolloutJob::id) != jobs.end();
     const bool is_late = now_ns - offered_ns > kCanaryLimitNs;
     EXPECT_TRUE(canary.empty() || !is_here || is_late ||

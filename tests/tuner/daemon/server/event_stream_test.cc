@@ -6,7 +6,7 @@
 #include "tests/tuner/daemon/raw_client.h"
 #include "tests/tuner/daemon/running_server.h"
 
-// Waiting for a topic: long polls and streams of events.
+// Tests waiting for a topic: long polls and event streams.
 
 namespace hocket {
 namespace {
@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 
 constexpr std::int64_t kMillisecondNs = 1'000'000, kHour = 3'600'000'000'000;
 
-/// "/poll" waits for "topic" to move on and says its sequence; "/watch" streams it.
+/// "/poll" waits for an event on "topic" and returns its sequence; "/watch" streams it.
 struct WaitingServer : RunningServer {
   explicit WaitingServer(ServerOptions options = {}, std::int64_t timeout_ns = kHour)
       : RunningServer(std::move(options)) {
@@ -39,7 +39,7 @@ struct WaitingServer : RunningServer {
   void publish(std::int64_t id, std::string data, const std::string& topic = "topic") {
     feed.publish(topic, Event{id, "config", std::move(data)});
   }
-  /// What was published before has been written, as far as it can be.
+  /// Returns after earlier events have been written, as far as possible.
   void settle() {
     RawClient client(port());
     client.get("/healthz");
@@ -164,7 +164,7 @@ TEST(EventStream, ASlowClientGetsTheNewestOnly) {
     last = id;
     ++seen;
   }
-  // The one that was being written, and the newest.
+  // The event that was being written, and the newest one.
   EXPECT_LE(seen, 2);
 }
 

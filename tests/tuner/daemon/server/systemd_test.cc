@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Where a service tells systemd how it is.
+/// The socket on which a service notifies systemd.
 class NotifySocket {
  public:
   NotifySocket() : socket_(::socket(AF_UNIX, SOCK_DGRAM, 0)) {
@@ -69,14 +69,14 @@ int listening_socket(sockaddr_in& address, int type = SOCK_STREAM) {
   return listener;
 }
 
-/// As systemd starts a service: with the socket as descriptor 3.
+/// Passes the socket as systemd does, as descriptor 3.
 void pass(int descriptor) {
   if (descriptor != 3) dup2(descriptor, 3);
   setenv("LISTEN_PID", std::to_string(getpid()).c_str(), 1);
   setenv("LISTEN_FDS", "1", 1);
 }
 
-/// Serves what was passed until SIGTERM; the exit status.
+/// Serves on the inherited socket until SIGTERM; returns the exit status.
 int serve_inherited() {
   auto listeners = inherited_listeners();
   if (!listeners || listeners->size() != 1) return 1;

@@ -1,4 +1,4 @@
-#include <utility>  // Boost 1.74's awaitable.hpp needs it first
+#include <utility>  // must precede Boost 1.74's awaitable.hpp
 
 #include "tuner/daemon/server/tls.h"
 
@@ -21,7 +21,7 @@ namespace {
 namespace asio = boost::asio;
 using ::testing::HasSubstr;
 
-/// Writes a key and a certificate that it signed itself.
+/// Writes a key and a self-signed certificate.
 TlsFiles make_files(const hocket::TemporaryFolder& folder, const std::string& name) {
   TlsFiles files = {folder.file(name + ".crt"), folder.file(name + ".key")};
   EVP_PKEY* key = EVP_EC_gen("P-256");
@@ -47,8 +47,8 @@ TlsFiles make_files(const hocket::TemporaryFolder& folder, const std::string& na
   return files;
 }
 
-/// Of a client that knows no later version: a record with a ClientHello (RFC 4346, section 7.4.1.2)
-/// that offers TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA.
+/// Returns the first message of a client that supports at most TLS 1.1: a record with a ClientHello
+/// (RFC 4346, section 7.4.1.2) that offers TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA.
 std::string hello_of_tls_1_1() {
   const std::string random(32, 'r');
   const std::string hello = "\x03\x02" + random + std::string("\0\0\x02\xc0\x09\x01\0", 7);
@@ -90,7 +90,7 @@ TEST(Tls, CarriesRequestsAndEvents) {
   hocket::TemporaryFolder folder;
   ServerOptions options;
   options.tls = make_files(folder, "a");
-  options.address = "0.0.0.0";  // off loopback is fine now
+  options.address = "0.0.0.0";  // a non-loopback address is allowed with TLS
   RunningServer server(options);
   server.service.later = [](const Request& request, bool) -> Reply {
     if (request.target == "/watch") return EventStream{{{"topic", 0}}, "x"};
@@ -151,7 +151,7 @@ TEST(Tls, RefusesPlainTextOldVersionsAndSilence) {
   plain.get("/");
   old.send(hello_of_tls_1_1());
   server.start();
-  plain.read_until("no such text");                                     // an alert, perhaps
+  plain.read_until("no such text");                                     // possibly an alert
   const std::string alert_of_version("\x15\x03\x02\0\x02\x02\x46", 7);  // RFC 4346, section 7.2
   EXPECT_EQ(old.read_until("no such text"), alert_of_version);
   EXPECT_TRUE(silent.is_closed());

@@ -74,7 +74,7 @@ TEST_F(TopicsTest, AWatcherMayBeInOneTopicTwice) {
   EXPECT_EQ(watcher.calls, 3);
 }
 
-// Whoever is in a topic is told of each event there, and nobody else, however they come and go.
+// Only members of a topic are notified of its events, in any order of joining and leaving.
 TEST_F(TopicsTest, TellsTheMembersOfATopicAndNobodyElse) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);

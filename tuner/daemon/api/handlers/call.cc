@@ -32,7 +32,7 @@ Result<ConfigKey> Call::key() const {
 Response json_response(const nlohmann::json& document, int status) {
   Response response;
   response.status = status;
-  // Texts of jobs may hold any bytes.
+  // Texts from jobs may contain any bytes.
   response.body = std::make_shared<const std::string>(
       document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   return response;

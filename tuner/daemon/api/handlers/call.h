@@ -1,6 +1,7 @@
 #pragma once
 
-// What every handler gets and gives. One call, one thread; the parts are shared.
+// Parameters and results common to all handlers. Each call belongs to one thread; the parts are
+// shared.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -19,24 +20,24 @@ struct Call {
   const RequestTarget& target;
   const FoundRoute& route;
   const Identity& who;
-  bool is_last = false;  ///< do not ask to wait again
+  bool is_last = false;  ///< must not return Await again
 
-  /// The body, a JSON object; an empty one is {}.
+  /// Parses the body, a JSON object; an empty body gives {}.
   Result<nlohmann::json> body() const;
-  /// The number `name` of the query, `otherwise` when it is absent.
+  /// Returns the number `name` from the query, or `otherwise` if it is absent.
   Result<std::int64_t> number(std::string_view name, std::int64_t low, std::int64_t high,
                               std::int64_t otherwise) const;
-  /// The `{key}` of the path.
+  /// Returns the `{key}` of the path.
   Result<ConfigKey> key() const;
   const std::string& study() const { return route.parameters.find("study")->second; }
 };
 
 Response json_response(const nlohmann::json& document, int status = 200);
 Response error_response(int status, std::string_view code, const std::string& message);
-/// 400, 404 or 503.
+/// Returns a response with status 400, 404 or 503.
 Response error_response(const Error& error);
 
-/// Whether the field If-None-Match has `etag`.
+/// Returns whether the field If-None-Match contains `etag`.
 bool has_etag(std::string_view if_none_match, std::string_view etag);
 
 Result<Reply> resolve(const Call& call);

@@ -18,7 +18,7 @@ Response config_response(const Call& call, const BoardEntry& entry) {
   return response;
 }
 
-/// The ids of a key's topology and workload; not_found for a key that no job has named.
+/// Returns the ids of a key's topology and workload; not_found for a key that no job has named.
 Result<KeyRow> ids_of(Store& store, const ConfigKey& key) {
   KeyRow row{.key = key};
   const auto topologies = store.topologies();
@@ -41,7 +41,7 @@ Result<std::string> note_of(const nlohmann::json& body) {
   return read_string(body, "note");
 }
 
-/// The answer to whoever has changed something.
+/// Returns the response to a request that changed a key's configuration.
 Result<Reply> changed(const Call& call, const ConfigKey& key) {
   const auto entry = call.parts.board.refresh(key);
   if (!entry) return failure(entry.error());
@@ -118,7 +118,7 @@ Result<Reply> get_config(const Call& call) {
   const auto wait_seconds = call.number("wait", 0, kMaxWaitSeconds, 0);
   if (!wait_seconds) return failure(wait_seconds.error());
   const std::string topic = ConfigBoard::topic(to_string(*key));
-  // Before looking, so that no change falls between.
+  // Reads the position before the entry, so that no change in between is missed.
   const auto seen = call.parts.feed.position(topic).sequence;
   const auto entry = call.parts.board.find(*key);
   if (!entry) return failure(entry.error());
@@ -239,7 +239,7 @@ Result<Reply> roll_back_config(const Call& call) {
   if (!last) return failure(last.error());
   auto staged = store.staged_promotion(key->topology, key->workload);
   if (!staged) return failure(staged.error());
-  // An older one was replaced already.
+  // An older staged version was already replaced.
   if (*staged && (!*last || (*staged)->id > (*last)->id)) last = std::move(staged);
   if (!*last) {
     return failure(ErrorCode::not_found, "key " + to_string(*key) + " has no version to roll back");
@@ -272,7 +272,7 @@ Result<Reply> audit(const Call& call) {
   if (!limit) return failure(limit.error());
   AuditFilter filter{.after_id = *after, .limit = static_cast<std::uint32_t>(*limit)};
   if (const auto subject = call.target.find("subject")) filter.subject = std::string(*subject);
-  // Without a place to go on from, the latest are wanted.
+  // Without a starting point, returns the newest entries.
   filter.newest = !call.target.find("after");
   const auto rows = call.parts.store.audit(filter);
   if (!rows) return failure(rows.error());

@@ -7,14 +7,14 @@
 namespace hocket {
 namespace {
 
-/// `feed`'s topic for a stream whose client has seen the versions up to `last`.
+/// Returns `feed`'s topic for a stream whose client has seen the versions up to `last`.
 EventStream::Topic topic_after(const Feed& feed, const std::string& name, std::int64_t last) {
   const auto position = feed.position(name);
   const bool is_known = position.newest && position.newest->id.value_or(last + 1) <= last;
   return {name, is_known ? position.sequence : 0};
 }
 
-/// 0 when it is absent or no number of ours, which is how the standard has it.
+/// Returns 0 if the id is absent or is not one of ours, as the standard requires.
 std::int64_t last_event_of(const std::string& text) {
   if (text.empty() || text.size() > 18) return 0;
   std::int64_t value = 0;
@@ -27,7 +27,7 @@ std::int64_t last_event_of(const std::string& text) {
 
 constexpr std::size_t kMaxListedJobs = 20;
 
-/// The job of that id, or the only one of that name.
+/// Returns the job with that id, or the only job with that name.
 Result<RunningJob> find_job(const std::vector<RunningJob>& jobs, const std::string& selector) {
   std::vector<RunningJob> named;
   for (const RunningJob& job : jobs) {
@@ -54,8 +54,8 @@ Result<RunningJob> find_job(const std::vector<RunningJob>& jobs, const std::stri
                      (list.empty() ? std::string("none is running") : "there are " + list));
 }
 
-/// A job that listens to the store too would do the request twice; so would one that asks for
-/// requests made there, which are older.
+/// Removes the request and older ones from the store. Otherwise a job that also polls the store
+/// would serve the request twice, and later serve older requests made there.
 Result<void> take_requests(Store& store, const ProfileRequestRow& request) {
   for (;;) {
     const auto taken = store.take_profile_request(request.job, request.job,
@@ -91,9 +91,10 @@ Result<Reply> watch(const Call& call) {
     last = std::max(last, job->version);
     stream.subscriber = id;
     stream.topics.push_back(topic_after(feed, job_config_topic(id), last));
-    // A candidate has no id: a job that reconnects is told again, and knows it by its trial.
+    // A candidate has no event id: a job that reconnects receives it again and recognizes the
+    // trial.
     stream.topics.push_back({job_candidate_topic(id), 0});
-    // Nor has a request for a profile, which the job knows by its number.
+    // A request for a profile has no event id either; the job recognizes its number.
     stream.topics.push_back({job_profile_topic(id), 0});
     call.parts.live.job_arrived(id);
   } else {
@@ -154,7 +155,7 @@ Result<Reply> profile_job(const Call& call) {
   const auto job = find_job(call.parts.jobs.list(), call.route.parameters.find("job")->second);
   if (!job) return failure(job.error());
   const std::string& id = job->description.id;
-  // The row's id numbers the request: it rises across restarts of the daemon.
+  // The row's id is the number of the request; it increases across restarts of the daemon.
   const auto request = call.parts.store.request_profile(
       {.job = id, .iterations = *iterations, .actor = call.who.name});
   if (!request) return failure(request.error());
