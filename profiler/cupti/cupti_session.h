@@ -62,8 +62,9 @@ class CuptiSession final : public TaskMarker, public DeviceRecorder {
 
   void resume() override;
   void pause() override;
-  /// Requires that all work of the span has ended on the device: what has not is missing. Takes as
-  /// long as reading what CUPTI still holds. profiler/cupti/device_records.h says what it does.
+  /// Requires that all work of the span has ended on the device; unfinished work is missing. Blocks
+  /// while it reads the buffers that CUPTI still holds. profiler/cupti/device_records.h describes
+  /// the result.
   void add_to(ProfileResult& result) override;
 
  private:
