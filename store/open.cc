@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "store/memory/memory_store.h"
+#include "core/base/check.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -31,28 +31,10 @@ Result<std::unique_ptr<Store>> open_store(const std::string& path, const OpenOpt
   return std::make_unique<sqlite::SqliteStore>(std::move(*db), options.now_unix_ns);
 }
 
-Result<void> check_store(const std::string& path) {
-  const auto damaged = [&](const std::string& what) {
-    return failure(ErrorCode::unavailable,
-                   "store " + path + " is damaged (" + what +
-                       "); save what is left with sqlite3's .recover command");
-  };
-  auto db = sqlite::open_database(path, true, OpenOptions().busy_timeout_ms);
-  if (!db) return failure(db.error());
-  auto pages = db->query("PRAGMA integrity_check(1)");
-  if (!pages) return failure(pages.error());
-  if (const auto row = pages->next(); !row) return failure(row.error());
-  if (pages->text(0) != "ok") return damaged(pages->text(0));
-  auto references = db->query("PRAGMA foreign_key_check");
-  if (!references) return failure(references.error());
-  const auto row = references->next();
-  if (!row) return failure(row.error());
-  if (*row) return damaged("a row of " + references->text(0) + " names one that is not there");
-  return {};
-}
-
-std::unique_ptr<Store> make_memory_store(WallClock now_unix_ns) {
-  return std::make_unique<memory::MemoryStore>(std::move(now_unix_ns));
+std::unique_ptr<Store> open_store_in_memory(WallClock now_unix_ns) {
+  auto db = sqlite::open_database_in_memory();
+  HOCKET_CHECK(db.has_value(), "no memory for a store");
+  return std::make_unique<sqlite::SqliteStore>(std::move(*db), std::move(now_unix_ns));
 }
 
 Result<std::string> default_store_path() {

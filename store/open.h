@@ -35,13 +35,9 @@ struct OpenOptions {
 /// another process has locked it.
 Result<std::unique_ptr<Store>> open_store(const std::string& path, const OpenOptions& options = {});
 
-/// Checks the integrity of the store in the file `path`: SQLite's own check of every page and
-/// index, and that every referenced row exists. Reads the whole file. Returns unavailable with the
-/// first problem found; other errors as open_store() with read_only.
-Result<void> check_store(const std::string& path);
-
-/// Returns a store that lives as long as the object.
-std::unique_ptr<Store> make_memory_store(WallClock now_unix_ns = system_unix_ns);
+/// Opens a new, empty store in memory. It lives as long as the object, and no other process sees
+/// it.
+std::unique_ptr<Store> open_store_in_memory(WallClock now_unix_ns = system_unix_ns);
 
 /// Returns $HOCKET_STORE, else $XDG_STATE_HOME/hocket/hocket.db, else
 /// $HOME/.local/state/hocket/hocket.db. Returns invalid_argument if none of the three is set.

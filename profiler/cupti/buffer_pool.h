@@ -71,7 +71,6 @@ class BufferPool final : public ActivityBuffers {
   void wait_until_read();
 
   BufferPoolCounts counts() const;
-  std::size_t buffer_bytes() const { return buffer_bytes_; }
 
  private:
   enum class State : std::uint8_t { free, held, full, reading };

@@ -34,7 +34,6 @@ class ClockMap {
   /// are assumed to run at the same rate, unless that happened.
   std::optional<std::int64_t> to_clock_ns(std::int64_t cupti_ns) const;
 
-  bool is_empty() const { return readings_.empty(); }
   /// Returns how often the realtime clock was set: the clocks diverged between two readings by more
   /// than the limit of rate corrections (500 ppm in NTP: Mills, RFC 5905, section 11.3).
   std::int64_t jumps() const { return static_cast<std::int64_t>(jumps_.size()); }

@@ -25,26 +25,6 @@ Result<std::unique_ptr<CuptiSession>> CuptiSession::open(CuptiSessionOptions opt
   return open(std::move(*cupti), std::move(options));
 }
 
-Result<void> CuptiSession::start(const CuptiSpan& span) {
-  return recording_->start(span);
-}
-
-void CuptiSession::on_step(std::int64_t step) {
-  recording_->on_step(step);
-}
-
-void CuptiSession::stop() {
-  recording_->stop();
-}
-
-bool CuptiSession::is_done() const {
-  return recording_->is_done();
-}
-
-std::optional<CuptiProfile> CuptiSession::take(std::span<const NumberedTask> tasks) {
-  return recording_->take(tasks);
-}
-
 bool CuptiSession::begin_task(std::int64_t step, TaskId task) {
   return recording_->begin_task(step, task);
 }

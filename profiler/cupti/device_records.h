@@ -12,13 +12,29 @@
 // - Calls, NVTX ranges and waits are added, on threads numbered after the host's.
 // - Steps begin where CUPTI saw them begin, if it did and dropped no records.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "profiler/cupti/cupti_session.h"
+#include "core/trace/rank_trace.h"
+#include "profiler/cupti/activity.h"
 #include "profiler/session/profile_session.h"
 
 namespace hocket {
+
+/// The recording of one span of a CuptiSession.
+struct CuptiProfile {
+  RankTrace trace;
+  QuarantineCounts quarantined;
+  std::int64_t device_records = 0, marked = 0;  ///< as in CuptiTrace
+  /// Requests refused because no buffer was free, after which CUPTI drops records.
+  std::int64_t refused_buffers = 0;
+  std::int64_t late_buffers = 0;  ///< buffers that came back outside a span; left out
+  /// Buffers that CUPTI has not given back; their records are missing.
+  std::int64_t missing_buffers = 0;
+  std::int64_t clock_jumps = 0;  ///< times that the realtime clock was set
+  std::string warning;           ///< errors during the span; "" without errors
+};
 
 /// Merges `device` into `host`. If `device` has no records or `host` no windows, `host` stays
 /// unchanged except for counts and notes.

@@ -2,6 +2,9 @@
 
 #include <cupti.h>
 
+#include <cstdint>
+#include <vector>
+
 namespace hocket {
 namespace {
 
@@ -57,24 +60,25 @@ std::string describe_status(const CuptiApi& api, int status) {
   }
 }
 
-Result<CuptiCapability> check_versions(const CuptiApi& api) {
-  const CuptiCapability found{api.version(), api.driver_version()};
+Result<void> check_versions(const CuptiApi& api) {
+  const std::uint32_t version = api.version();
+  const int driver_version = api.driver_version();
   constexpr std::uint32_t built = CUPTI_API_VERSION;
-  if (found.version / 100 < built / 100 || found.version / 10'000 != built / 10'000) {
-    return unavailable("its library is of CUDA " + library_text(found.version) + ", allowed are " +
+  if (version / 100 < built / 100 || version / 10'000 != built / 10'000) {
+    return unavailable("its library is of CUDA " + library_text(version) + ", allowed are " +
                        library_text(built) + " and later ones of " +
                        std::to_string(built / 10'000) +
                        "; put the folder of such a libcupti first in LD_LIBRARY_PATH");
   }
-  if (found.driver_version == 0) {
+  if (driver_version == 0) {
     return unavailable("there is no NVIDIA driver (libcuda.so.1); install one");
   }
-  const auto major = static_cast<int>(found.version / 10'000);
-  if (found.driver_version / 1000 < major) {
-    return unavailable("the driver supports CUDA " + cuda_text(found.driver_version) +
-                       ", needed is " + std::to_string(major) + ".0 or later; update the driver");
+  const auto major = static_cast<int>(version / 10'000);
+  if (driver_version / 1000 < major) {
+    return unavailable("the driver supports CUDA " + cuda_text(driver_version) + ", needed is " +
+                       std::to_string(major) + ".0 or later; update the driver");
   }
-  return found;
+  return {};
 }
 
 Result<void> subscribe_cupti(CuptiApi& api) {
@@ -110,17 +114,6 @@ Result<void> enable_kinds(CuptiApi& api, CuptiLevel level) {
 void disable_kinds(CuptiApi& api, CuptiLevel level) {
   const std::vector<std::uint32_t> kinds = activity_kinds(level);
   for (std::size_t i = kinds.size(); i > 0; --i) api.disable(kinds[i - 1]);
-}
-
-Result<CuptiCapability> probe_cupti(CuptiApi& api, CuptiLevel level) {
-  auto found = check_versions(api);
-  if (!found) return found;
-  if (auto ok = subscribe_cupti(api); !ok) return failure(ok.error());
-  auto enabled = enable_kinds(api, level);
-  if (enabled) disable_kinds(api, level);
-  api.unsubscribe();
-  if (!enabled) return failure(enabled.error());
-  return found;
 }
 
 }  // namespace hocket

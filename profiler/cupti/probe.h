@@ -5,9 +5,7 @@
 // consequence for the caller, who then profiles on the host alone. One thread at a time may call
 // these functions.
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "core/base/result.h"
 #include "profiler/cupti/cupti_api.h"
@@ -18,17 +16,12 @@ namespace hocket {
 /// Ends every such message.
 inline constexpr const char* kHostLevel = "profiling goes on at the host level";
 
-struct CuptiCapability {
-  std::uint32_t version = 0;  ///< as in CuptiApi
-  int driver_version = 0;     ///< as in CuptiApi
-};
-
 /// Explains a status and what to do about it.
 std::string describe_status(const CuptiApi& api, int status);
 
 /// Checks that the driver and the version of the library are supported. Makes no call that needs a
 /// device.
-Result<CuptiCapability> check_versions(const CuptiApi& api);
+Result<void> check_versions(const CuptiApi& api);
 
 /// Takes the subscription; returns unavailable with the name of the tool that holds it.
 Result<void> subscribe_cupti(CuptiApi& api);
@@ -37,8 +30,5 @@ Result<void> subscribe_cupti(CuptiApi& api);
 Result<void> enable_kinds(CuptiApi& api, CuptiLevel level);
 /// Disables all kinds of `level`, and continues if one fails.
 void disable_kinds(CuptiApi& api, CuptiLevel level);
-
-/// Runs all of the above checks and restores CUPTI's state.
-Result<CuptiCapability> probe_cupti(CuptiApi& api, CuptiLevel level);
 
 }  // namespace hocket

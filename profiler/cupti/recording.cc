@@ -4,17 +4,11 @@
 #include <utility>
 
 #include "profiler/cupti/decoder.h"
-#include "profiler/cupti/device_records.h"
 #include "profiler/cupti/probe.h"
 #include "profiler/cupti/task_correlation.h"
 #include "profiler/session/profile_session.h"
 
 namespace hocket {
-namespace {
-
-constexpr std::int64_t kMostFirstStep = std::int64_t{1} << 60;
-
-}  // namespace
 
 CuptiSession::Recording::Recording(std::shared_ptr<CuptiApi> api, CuptiSessionOptions options)
     : api_(std::move(api)),
@@ -23,7 +17,6 @@ CuptiSession::Recording::Recording(std::shared_ptr<CuptiApi> api, CuptiSessionOp
 
 CuptiSession::Recording::~Recording() {
   if (!is_open_) return;
-  stop();
   pause();
   // Takes back all buffers that CUPTI can give back now, so that they are not leaked.
   api_->flush(true);
@@ -37,7 +30,7 @@ CuptiSession::Recording::~Recording() {
 }
 
 Result<void> CuptiSession::Recording::open() {
-  if (auto found = check_versions(*api_); !found) return failure(found.error());
+  if (auto ok = check_versions(*api_); !ok) return ok;
   if (auto ok = subscribe_cupti(*api_); !ok) return ok;
   // If CUPTI does not know these, it clears the buffers once more and takes more of them.
   api_->promise_zeroed_buffers();
@@ -68,56 +61,8 @@ std::unique_ptr<CuptiSession::Recording::Span> CuptiSession::Recording::new_span
   return span;
 }
 
-Result<void> CuptiSession::Recording::start(const CuptiSpan& span) {
-  if (span.first_step < 0 || span.first_step > kMostFirstStep) {
-    return invalid("CUPTI span: first_step is " + std::to_string(span.first_step) +
-                   ", allowed are 0 to " + std::to_string(kMostFirstStep));
-  }
-  if (span.steps < 1 || span.steps > kMaxCuptiSteps) {
-    return invalid("CUPTI span: steps is " + std::to_string(span.steps) + ", allowed are 1 to " +
-                   std::to_string(kMaxCuptiSteps));
-  }
-  std::lock_guard control(control_);
-  auto next = new_span();
-  next->steps.emplace(span.first_step, span.steps);
-  next->about.first_step = span.first_step;
-  next->about.steps = span.steps;
-  std::lock_guard data(data_);
-  if (span_) return invalid("CUPTI span: one is under way, or not taken yet; take() it first");
-  span_ = std::move(next);
-  is_under_way_ = true;
-  return {};
-}
-
-void CuptiSession::Recording::on_step(std::int64_t step) {
-  // Does not take the lock: a job continues while another thread takes the profile.
-  if (!is_under_way_.load(std::memory_order_relaxed)) return;
-  std::lock_guard control(control_);
-  if (!is_under_way_) return;
-  const StepAction action = span_->steps->on_step(step);
-  if (action == StepAction::begin) begin_recording();
-  if (action == StepAction::end) {
-    end_recording();
-    is_under_way_ = false;
-    is_done_.store(true, std::memory_order_release);
-    return;
-  }
-  if (!span_->steps->is_recording()) return;
-  const std::int64_t now_ns = options_.clock.now_ns();
-  span_->about.host_starts.push_back({step, now_ns});
-}
-
-void CuptiSession::Recording::stop() {
-  std::lock_guard control(control_);
-  if (!is_under_way_ || span_->steps->stop() != StepAction::end) return;
-  end_recording();
-  is_under_way_ = false;
-  is_done_.store(true, std::memory_order_release);
-}
-
 void CuptiSession::Recording::resume() {
   std::lock_guard control(control_);
-  if (span_ && span_->steps) return;
   if (!span_) {
     auto next = new_span();
     std::lock_guard data(data_);
@@ -128,7 +73,7 @@ void CuptiSession::Recording::resume() {
 
 void CuptiSession::Recording::pause() {
   std::lock_guard control(control_);
-  if (span_ && !span_->steps && is_enabled_) end_recording();
+  if (span_ && is_enabled_) end_recording();
 }
 
 void CuptiSession::Recording::begin_recording() {
@@ -174,17 +119,9 @@ void CuptiSession::Recording::warn(const std::string& what, int status) {
   if (status != 0) add_warning(what + ": " + describe_status(*api_, status));
 }
 
-std::optional<CuptiProfile> CuptiSession::Recording::take(std::span<const NumberedTask> tasks) {
-  std::lock_guard control(control_);
-  if (!is_done()) return std::nullopt;
-  is_done_ = false;
-  span_->about.tasks = TaskNumbers(tasks);
-  return collect();
-}
-
 void CuptiSession::Recording::add_to(ProfileResult& result) {
   std::lock_guard control(control_);
-  if (!span_ || span_->steps) return;
+  if (!span_) return;
   if (is_enabled_) end_recording();
   TimelineSpan& about = span_->about;
   about.host_starts = result.trace.step_starts;
@@ -218,8 +155,6 @@ CuptiProfile CuptiSession::Recording::collect() {
   profile.trace = std::move(made.trace);
   profile.trace.dropped += static_cast<std::int64_t>(dropped);
   profile.quarantined = made.quarantined;
-  profile.ignored = made.ignored;
-  profile.left_out = made.left_out;
   profile.device_records = made.device_records;
   profile.marked = made.marked;
   profile.refused_buffers = pool_->counts().refused - span->refused_before;

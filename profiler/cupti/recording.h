@@ -10,13 +10,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 
 #include "profiler/cupti/clock_map.h"
 #include "profiler/cupti/cupti_session.h"
-#include "profiler/cupti/step_switch.h"
+#include "profiler/cupti/device_records.h"
+#include "profiler/cupti/timeline.h"
 
 namespace hocket {
 
@@ -27,12 +27,6 @@ class CuptiSession::Recording {
 
   /// Takes CUPTI, registers the buffers, tries each kind, and starts the thread.
   Result<void> open();
-
-  Result<void> start(const CuptiSpan& span);
-  void on_step(std::int64_t step);
-  void stop();
-  bool is_done() const { return is_done_.load(std::memory_order_acquire); }
-  std::optional<CuptiProfile> take(std::span<const NumberedTask> tasks);
 
   bool begin_task(std::int64_t step, TaskId task);
   void end_task() { api_->pop_task(); }
@@ -46,7 +40,6 @@ class CuptiSession::Recording {
   struct Span {
     explicit Span(std::size_t capacity) : timeline(capacity) {}
 
-    std::optional<StepSwitch> steps;  // absent with resume() and pause()
     CuptiTimeline timeline;
     ClockMap clock;
     TimelineSpan about;
@@ -73,15 +66,13 @@ class CuptiSession::Recording {
   bool is_open_ = false;
   std::thread reader_;
 
-  std::atomic<bool> is_marking_ = false;    // tasks are marked in CUPTI
-  std::atomic<bool> is_enabled_ = false;    // CUPTI records
-  std::atomic<bool> is_under_way_ = false;  // a span from start() is active
-  std::atomic<bool> is_done_ = false;       // a span is over and not taken
+  std::atomic<bool> is_marking_ = false;  // tasks are marked in CUPTI
+  std::atomic<bool> is_enabled_ = false;  // CUPTI records
 
   // Serialises all functions except begin_task() and end_task().
-  mutable std::mutex control_;
+  std::mutex control_;
 
-  mutable std::mutex data_;
+  std::mutex data_;
   // Guarded by data_; replaced with control_ held, too:
   std::unique_ptr<Span> span_;
   bool is_recording_ = false;  // CUPTI may still deliver records of span_

@@ -46,7 +46,6 @@ class TimelineAssembly {
 
   CuptiTrace run() {
     result_.quarantined = timeline_.quarantined_;
-    result_.ignored = timeline_.ignored_;
     join();
     for (const CuptiTimeline::Kept& kept : timeline_.kept_) take(kept);
     const std::vector<StepRange> steps = find_steps();
@@ -306,7 +305,6 @@ std::uint32_t CuptiTimeline::name_of(const CuptiActivity& activity, const CuptiA
 
 void CuptiTimeline::add(const DecodedBuffer& buffer, const CuptiApi& api) {
   quarantined_ += buffer.quarantined;
-  ignored_ += buffer.ignored;
   for (const CuptiActivity& activity : buffer.activities) {
     if (kept_.size() >= capacity_) {
       ++dropped_;

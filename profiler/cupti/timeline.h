@@ -41,7 +41,6 @@ struct CuptiTrace {
   /// host began them. If there are windows, records outside all of them are left out.
   RankTrace trace;
   QuarantineCounts quarantined;                 ///< total also in the trace
-  std::int64_t ignored = 0;                     ///< records that describe no work
   std::int64_t left_out = 0;                    ///< records outside all windows
   std::int64_t device_records = 0, marked = 0;  ///< kept records, and those with a step
 };
@@ -55,7 +54,6 @@ class CuptiTimeline {
   /// supplies the names of calls.
   void add(const DecodedBuffer& buffer, const CuptiApi& api);
 
-  std::size_t size() const { return kept_.size(); }
   CuptiTrace finish(const ClockMap& clock, const TimelineSpan& span) const;
 
  private:
@@ -74,7 +72,7 @@ class CuptiTimeline {
   std::map<std::pair<ActivityType, std::uint32_t>, std::uint32_t> call_names_;
   std::vector<Kept> kept_;
   QuarantineCounts quarantined_;
-  std::int64_t ignored_ = 0, dropped_ = 0;
+  std::int64_t dropped_ = 0;
 };
 
 }  // namespace hocket

@@ -27,14 +27,6 @@ void ProfileSession::stop() {
   recorder_->stop();
 }
 
-void ProfileSession::begin_range(std::string_view name) {
-  if (on_.load(std::memory_order_relaxed)) recorder_->begin_range(name);
-}
-
-void ProfileSession::end_range() {
-  if (on_.load(std::memory_order_relaxed)) recorder_->end_range();
-}
-
 void ProfileSession::submitted(const SubmittedTask& task) {
   if (on_.load(std::memory_order_relaxed)) recorder_->submitted(task);
 }

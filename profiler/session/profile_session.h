@@ -24,8 +24,8 @@
 // scheduler. At most two steps run at once; the session relies on this, and Scheduler and the
 // simulator ensure it.
 //
-// Callbacks are thread-safe as PlanObserver and TraceSink require; start(), stop(), take() and
-// ranges may be called from any thread. Names of tasks in a span must stay valid until take().
+// Callbacks are thread-safe as PlanObserver and TraceSink require; start(), stop() and take() may
+// be called from any thread. Names of tasks in a span must stay valid until take().
 
 #include <atomic>
 #include <cstdint>
@@ -34,7 +34,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/clock.h"
@@ -110,11 +109,6 @@ class ProfileSession final : public PlanObserver, public TraceSink {
   std::optional<ProfileResult> take();
   /// Ends the span with the steps that have ended; does nothing without a span.
   void stop();
-
-  /// Marks a range of this thread with a name, as NVTX does. A thread's ranges nest. Ranges that
-  /// begin before the span or end after it are left out.
-  void begin_range(std::string_view name);
-  void end_range();
 
   // Callbacks of PlanObserver and TraceSink, for the scheduler.
   void configured(const PlanOptions&) override {}

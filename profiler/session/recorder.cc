@@ -51,10 +51,6 @@ Result<void> ProfileSession::Recorder::start(const ProfileSpan& span) {
                    "profile span: one is under way, or not taken yet; take() it first");
   }
   log_ = std::make_unique<SpanLog>(span, options_.capacity);
-  {
-    std::lock_guard lock(ranges_);
-    for (auto& [id, thread] : threads_) thread.open.clear();
-  }
   // The running step is not known yet, and it may be the one before the span.
   log_->blocks.push_back({});
   first_kept_step_ = span.first_step - 1;
@@ -234,40 +230,6 @@ void ProfileSession::Recorder::ready(TaskId task) {
   const std::int64_t now_ns = options_.clock.now_ns();
   if (!log->readiness.push_back({task, now_ns, log->submissions.size()}))
     log->submissions_full_ns = std::min(log->submissions_full_ns, now_ns);
-}
-
-void ProfileSession::Recorder::begin_range(std::string_view name) {
-  const std::int64_t now_ns = options_.clock.now_ns();
-  std::lock_guard lock(ranges_);
-  const auto known = range_names_.find(name);
-  const std::string& kept =
-      known == range_names_.end() ? *range_names_.emplace(name).first : *known;
-  const auto [thread, added] = threads_.try_emplace(
-      std::this_thread::get_id(), HostThread{static_cast<std::int32_t>(threads_.size()), {}});
-  thread->second.open.push_back({kept, now_ns});
-}
-
-void ProfileSession::Recorder::end_range() {
-  const std::int64_t now_ns = options_.clock.now_ns();
-  TraceEvent event;
-  event.kind = TraceKind::range;
-  event.step = kNoStep;
-  event.end_ns = now_ns;
-  {
-    std::lock_guard lock(ranges_);
-    const auto thread = threads_.find(std::this_thread::get_id());
-    // The range began before the span.
-    if (thread == threads_.end() || thread->second.open.empty()) return;
-    const OpenRange range = thread->second.open.back();
-    thread->second.open.pop_back();
-    event.lane = thread->second.lane;
-    event.name = range.name;
-    event.begin_ns = range.begin_ns;
-  }
-  Lane& lane = lane_of(event);
-  std::lock_guard lock(lane.mutex);
-  if (!lane.log || !keeping_.load(std::memory_order_relaxed)) return;
-  keep(*lane.log, lane.cursor, event);
 }
 
 }  // namespace hocket

@@ -9,14 +9,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "profiler/session/profile_session.h"
 #include "profiler/session/span_log.h"
@@ -34,8 +29,6 @@ class ProfileSession::Recorder {
   void stop();
 
   // The session's functions of the same names, called while `on` is true.
-  void begin_range(std::string_view name);
-  void end_range();
   void submitted(const SubmittedTask& task);
   void launched(const CapturedStep& step, TaskId first);
   void ready(TaskId task);
@@ -48,14 +41,6 @@ class ProfileSession::Recorder {
     // Guarded by mutex:
     SpanLog* log = nullptr;
     EventPool::Cursor cursor = {};
-  };
-  struct OpenRange {
-    std::string_view name;
-    std::int64_t begin_ns = 0;
-  };
-  struct HostThread {
-    std::int32_t lane = 0;
-    std::vector<OpenRange> open;
   };
 
   static constexpr std::size_t kComputeLanes = 24, kChannels = 16, kOtherLanes = 8;
@@ -91,11 +76,6 @@ class ProfileSession::Recorder {
     // Guarded by mutex:
     SpanLog* log = nullptr;
   } decisions_;
-
-  std::mutex ranges_;
-  // Guarded by ranges_:
-  std::map<std::thread::id, HostThread> threads_;
-  std::set<std::string, std::less<>> range_names_;
 };
 
 }  // namespace hocket

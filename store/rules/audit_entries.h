@@ -1,7 +1,6 @@
 #pragma once
 
-// Builds the audit entries for the changes that a store makes itself, so that all implementations
-// write the same. Pure functions. Thread-safe.
+// Builds the audit entries for the changes that a store makes itself. Pure functions. Thread-safe.
 
 #include "core/protocol/config_key.h"
 #include "store/rows.h"

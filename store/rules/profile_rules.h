@@ -1,6 +1,6 @@
 #pragma once
 
-// The rules on profiles that all implementations of Store share: pure functions. Thread-safe.
+// The rules on profiles: checks, and the rows that they become. Pure functions. Thread-safe.
 
 #include <cstdint>
 #include <string>

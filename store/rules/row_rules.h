@@ -1,7 +1,6 @@
 #pragma once
 
-// The checks and generated values that all implementations of Store share: pure functions, so that
-// all behave identically. Thread-safe.
+// The checks and generated values of rows. Pure functions. Thread-safe.
 
 #include <cstdint>
 #include <optional>

@@ -12,6 +12,9 @@
 namespace hocket::sqlite {
 namespace {
 
+// Disables SQLite's mutexes: only one thread at a time uses a Connection.
+constexpr int kCommonFlags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+
 /// Returns `path` as an SQLite URI (https://www.sqlite.org/uri.html) of a file that does not
 /// change.
 std::string immutable_uri(const std::string& path) {
@@ -106,8 +109,7 @@ Connection::Connection(sqlite3* db, std::string path, int busy_timeout_ms, const
 Result<Connection> Connection::open(const std::string& path, Mode mode, int busy_timeout_ms,
                                     const Subject& subject) {
   HOCKET_CHECK(path.starts_with('/'), "SQLite reads some relative paths as something else");
-  // Disables SQLite's mutexes: only one thread at a time uses a Connection.
-  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  int flags = kCommonFlags;
   if (mode == Mode::create) flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   // SQLite falls back to read-only where writing is not permitted.
   if (mode == Mode::recover) flags |= SQLITE_OPEN_READWRITE;
@@ -117,6 +119,16 @@ Result<Connection> Connection::open(const std::string& path, Mode mode, int busy
     flags |= SQLITE_OPEN_URI;
     name = immutable_uri(path);
   }
+  return open(name, flags, path, busy_timeout_ms, subject);
+}
+
+Result<Connection> Connection::open_in_memory() {
+  constexpr int kFlags = kCommonFlags | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  return open(":memory:", kFlags, ":memory:", 0, {});
+}
+
+Result<Connection> Connection::open(const std::string& name, int flags, const std::string& path,
+                                    int busy_timeout_ms, const Subject& subject) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
   HOCKET_CHECK(handle != nullptr, "no memory for an SQLite connection");

@@ -39,7 +39,7 @@ struct Bytes {
 
 class Query;
 
-/// An open database file. Prepared statements are kept for its lifetime.
+/// An open database, in a file or in memory. Prepared statements are kept for its lifetime.
 class Connection {
  public:
   enum class Mode {
@@ -53,6 +53,8 @@ class Connection {
   /// "file:…").
   static Result<Connection> open(const std::string& path, Mode mode, int busy_timeout_ms,
                                  const Subject& subject = {});
+  /// Opens a new, empty database in memory, which ends with the connection.
+  static Result<Connection> open_in_memory();
 
   /// Prepares `sql` (a literal, or text that outlives the connection) and binds `values` to ?1, ?2,
   /// …. At most one Query of each text may exist at a time.
@@ -90,6 +92,10 @@ class Connection {
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
   };
+
+  /// `name` and `flags` are sqlite3_open_v2()'s; errors name `path`.
+  static Result<Connection> open(const std::string& name, int flags, const std::string& path,
+                                 int busy_timeout_ms, const Subject& subject);
 
   Connection(sqlite3* db, std::string path, int busy_timeout_ms, const Subject& subject);
 

@@ -145,4 +145,12 @@ Result<Connection> open_database(const std::string& path, bool read_only, int bu
   return open_for_reading(absolute, busy_timeout_ms);
 }
 
+Result<Connection> open_database_in_memory() {
+  auto db = Connection::open_in_memory();
+  if (!db) return db;
+  if (auto ok = configure(*db); !ok) return failure(ok.error());
+  if (auto ok = migrate(*db, migration_steps()); !ok) return failure(ok.error());
+  return db;
+}
+
 }  // namespace hocket::sqlite

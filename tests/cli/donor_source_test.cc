@@ -71,7 +71,7 @@ class DonorSource : public ::testing::Test {
     return found ? "" : found.error().message;
   }
 
-  std::unique_ptr<Store> store_ = make_memory_store();
+  std::unique_ptr<Store> store_ = open_store_in_memory();
   const std::vector<Trial> trials_{{3, 30}, {5, 10}, {7, 20}};
 };
 

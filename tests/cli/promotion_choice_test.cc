@@ -59,7 +59,7 @@ class PromotionChoiceTest : public ::testing::Test {
     return found ? "" : found.error().message;
   }
 
-  std::unique_ptr<Store> store_ = make_memory_store();
+  std::unique_ptr<Store> store_ = open_store_in_memory();
   const Workload gpt{"gpt", {{"w", 8}}}, bert{"bert", {}};
 };
 
@@ -109,7 +109,7 @@ TEST_F(PromotionChoiceTest, NoneSaysWhichWorkloadsThereAre) {
 TEST_F(PromotionChoiceTest, TheArgumentsForFetchChooseExactlyTheOne) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
-    store_ = make_memory_store();
+    store_ = open_store_in_memory();
     std::mt19937_64 random(seed);
     const char* links[] = {"local", "tcp", "emulated 1gbit"};
     for (int i = 0; i < 12; ++i) {

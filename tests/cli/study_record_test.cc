@@ -75,7 +75,7 @@ class StudyRecordTest : public ::testing::Test {
 
   StudyRow stored() { return *store_->study("s"); }
 
-  std::unique_ptr<Store> store_ = make_memory_store();
+  std::unique_ptr<Store> store_ = open_store_in_memory();
   StudyDefinition definition_;
   std::ostringstream err_;
   Progress progress_;

@@ -43,7 +43,7 @@ class SweepTest : public ::testing::Test {
 
   std::string gone_owner() { return "1@" + this_host().name + " another-boot/1"; }
 
-  std::unique_ptr<Store> store_ = make_memory_store();
+  std::unique_ptr<Store> store_ = open_store_in_memory();
 };
 
 TEST_F(SweepTest, StartsOwnedWithAPlaceAndAWorkload) {

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "tests/fault/daemon_process.h"
+#include "tests/store/check_store.h"
 #include "tests/store/fixtures.h"
 #include "tests/temporary_folder.h"
 #include "tuner/space/parameter_syntax.h"

@@ -15,9 +15,9 @@
 
 #include "core/base/check.h"
 #include "core/protocol/job_message.h"
-#include "store/open.h"
 #include "tests/fault/daemon_process.h"
 #include "tests/fault/ledger.h"
+#include "tests/store/check_store.h"
 #include "tests/store/fixtures.h"
 #include "tests/temporary_folder.h"
 #include "tuner/space/parameter_syntax.h"

@@ -15,7 +15,7 @@ namespace {
 
 struct Fuzzed {
   hocket::SetClock clock;
-  std::unique_ptr<hocket::Store> store = hocket::make_memory_store();
+  std::unique_ptr<hocket::Store> store = hocket::open_store_in_memory();
   hocket::Feed feed;
   hocket::ConfigBoard board{*store, feed};
   hocket::JobRegistry jobs;

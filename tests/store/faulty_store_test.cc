@@ -8,7 +8,7 @@ namespace hocket {
 namespace {
 
 TEST(FaultyStore, FailsTheNthCallAndDoesNotMakeIt) {
-  const auto inner = make_memory_store();
+  const auto inner = open_store_in_memory();
   FaultyStore store(*inner, 2);
   EXPECT_TRUE(store.create_study(sample_study("a")));
   const auto failed = store.create_study(sample_study("b"));

@@ -11,6 +11,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/sqlite_store.h"
+#include "tests/store/check_store.h"
 #include "tests/store/fixtures.h"
 
 namespace hocket {
@@ -121,6 +122,13 @@ TEST(OpenStore, OddNamesAreFiles) {
     EXPECT_TRUE(must(open_store(name, {.read_only = true}))->study("kept")) << name;
   }
   fs::current_path(before);
+}
+
+TEST(OpenStoreInMemory, EachIsEmptyAndByItself) {
+  const auto store = open_store_in_memory([] { return std::int64_t{7}; });
+  EXPECT_EQ(must(store->create_study(sample_study("a"))).created_at_ns, 7);
+  EXPECT_EQ(must(store->studies()).size(), 1u);
+  EXPECT_TRUE(must(open_store_in_memory()->studies()).empty());
 }
 
 TEST(OpenStore, RefusesWhatIsNotAFile) {
@@ -316,26 +324,6 @@ TEST(CheckStore, KnowsAWholeStoreFromADamagedOne) {
     must(db.execute("DELETE FROM studies WHERE id = 1"));
   }
   EXPECT_THAT(message_of(check_store(path)), HasSubstr("names one that is not there"));
-}
-
-TEST(CheckStore, SeesWhatProfilesNameToo) {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("store.db");
-  NewProfile profile{.source = "host"};
-  profile.ranks.resize(1);
-  profile.iterations = {{0, 1, 2, 3, 4, 5, 6}};
-  profile.metrics = {{{}, "overlap", 1}};
-  must(must(open_store(path))->add_profile(profile));
-  EXPECT_TRUE(check_store(path));
-  for (const char* sql : {"DELETE FROM profile_ranks", "DELETE FROM profiles"}) {
-    SCOPED_TRACE(sql);
-    {
-      auto db = must(sqlite::open_database(path, false, 1000));
-      must(db.execute("PRAGMA foreign_keys = OFF"));
-      must(db.execute(sql));
-    }
-    EXPECT_THAT(message_of(check_store(path)), HasSubstr("names one that is not there"));
-  }
 }
 
 TEST(OpenStore, ADamagedFileIsAnErrorOrWorksButNeverACrash) {

@@ -12,7 +12,7 @@ namespace {
 TEST(ProfileFolder, EachProfileGetsANameAndAFolderOfItsOwn) {
   const TemporaryFolder dir;
   const std::string path = dir.file("new/hocket.db");
-  const auto store = make_memory_store();
+  const auto store = open_store_in_memory();
   const auto first = must(create_profile_folder(*store, path, "gpt2-6x256"));
   const auto second = must(create_profile_folder(*store, path, "gpt2-6x256"));
   EXPECT_NE(first.name, second.name);
@@ -34,7 +34,7 @@ TEST(ProfileFolder, EachProfileGetsANameAndAFolderOfItsOwn) {
 TEST(ProfileFolder, IsMadeOfATrailOfRanksAndRemovedWithThem) {
   const TemporaryFolder dir;
   const std::string path = dir.file("hocket.db");
-  const auto store = make_memory_store();
+  const auto store = open_store_in_memory();
   const auto folder = must(create_profile_folder(*store, path, "job"));
   for (const std::int64_t rank : {0, 17}) std::ofstream(trace_file_path(folder.path, rank)) << "x";
   std::ofstream(trace_file_path(folder.path, 3) + "-journal") << "x";
@@ -47,7 +47,7 @@ TEST(ProfileFolder, IsMadeOfATrailOfRanksAndRemovedWithThem) {
 TEST(ProfileFolder, RemovingLeavesWhatIsNoTrace) {
   const TemporaryFolder dir;
   const std::string path = dir.file("hocket.db");
-  const auto store = make_memory_store();
+  const auto store = open_store_in_memory();
   const auto folder = must(create_profile_folder(*store, path, "job"));
   std::ofstream(trace_file_path(folder.path, 0)) << "x";
   std::ofstream(folder.path + "/notes.txt") << "x";
@@ -63,7 +63,7 @@ TEST(ProfileFolder, RemovingLeavesWhatIsNoTrace) {
 TEST(ProfileFolder, AFolderThatCannotBeMadeIsSaid) {
   const TemporaryFolder dir;
   std::ofstream(dir.file("file")) << "x";
-  const auto store = make_memory_store();
+  const auto store = open_store_in_memory();
   const auto made = create_profile_folder(*store, dir.file("file/hocket.db"), "job");
   ASSERT_EQ(code_of(made), ErrorCode::unavailable);
   EXPECT_NE(made.error().message.find("hocket.db.profiles"), std::string::npos);

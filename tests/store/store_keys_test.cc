@@ -1,12 +1,11 @@
-// Tests every Store's functions for keys: versions, states, quarantine, audit. Run against each
-// implementation.
+// Tests the store's functions for keys: versions, states, quarantine, audit.
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include <functional>
 
-#include "tests/store/each_store.h"
+#include "tests/store/store_fixture.h"
 
 namespace hocket {
 namespace {
@@ -21,7 +20,7 @@ constexpr PromotionOrigin kOrigins[] = {PromotionOrigin::study, PromotionOrigin:
 constexpr PromotionStage kStages[] = {PromotionStage::staged, PromotionStage::released,
                                       PromotionStage::withdrawn, PromotionStage::held};
 
-class StoreKeys : public EachStore {
+class StoreKeys : public StoreFixture {
  protected:
   NewPromotion pushed(PromotionStage stage = PromotionStage::released) const {
     return {.topology_id = topology_,
@@ -58,9 +57,7 @@ class StoreKeys : public EachStore {
   const ConfigKey key_{fingerprint(sample_topology()), fingerprint(sample_workload())};
 };
 
-INSTANTIATE_TEST_SUITE_P(Implementations, StoreKeys, kStoreKinds, store_kind_name);
-
-TEST_P(StoreKeys, AVersionIsKeptAsItWasTold) {
+TEST_F(StoreKeys, AVersionIsKeptAsItWasTold) {
   const auto study = new_study().id;
   std::vector<PromotionRow> rows;
   for (const auto origin : kOrigins) {
@@ -87,7 +84,7 @@ TEST_P(StoreKeys, AVersionIsKeptAsItWasTold) {
   EXPECT_EQ(staged(), rows[8]);
 }
 
-TEST_P(StoreKeys, RefusesVersionsThatAreNone) {
+TEST_F(StoreKeys, RefusesVersionsThatAreNone) {
   std::vector<NewPromotion> bad(7, pushed());
   bad[0].origin = PromotionOrigin::study;  // without naming a study
   bad[1].stage = PromotionStage::withdrawn;
@@ -105,7 +102,7 @@ TEST_P(StoreKeys, RefusesVersionsThatAreNone) {
   EXPECT_THAT(must(store_->audit({})), IsEmpty());
 }
 
-TEST_P(StoreKeys, WhatTuningFindsForAPinnedKeyIsHeld) {
+TEST_F(StoreKeys, WhatTuningFindsForAPinnedKeyIsHeld) {
   const auto study = new_study().id;
   const auto elsewhere = must(store_->upsert_topology(sample_topology(8)));
   const auto before = must(store_->promote(pushed()));
@@ -132,7 +129,7 @@ TEST_P(StoreKeys, WhatTuningFindsForAPinnedKeyIsHeld) {
   EXPECT_EQ(must(store_->promote(wanted)).stage, PromotionStage::released);
 }
 
-TEST_P(StoreKeys, AVersionMovesOnlyForward) {
+TEST_F(StoreKeys, AVersionMovesOnlyForward) {
   for (const auto from : kStages) {
     for (const auto to : kStages) {
       SCOPED_TRACE(std::string(to_string(from)) + " to " + std::string(to_string(to)));
@@ -157,7 +154,7 @@ TEST_P(StoreKeys, AVersionMovesOnlyForward) {
             ErrorCode::invalid_argument);
 }
 
-TEST_P(StoreKeys, WithdrawingBringsThePreviousReleaseBack) {
+TEST_F(StoreKeys, WithdrawingBringsThePreviousReleaseBack) {
   const auto a = must(store_->promote(pushed()));
   const auto b = must(store_->promote(pushed(PromotionStage::staged)));
   EXPECT_EQ(current(), a);
@@ -171,7 +168,7 @@ TEST_P(StoreKeys, WithdrawingBringsThePreviousReleaseBack) {
   EXPECT_EQ(current(), std::nullopt);
 }
 
-TEST_P(StoreKeys, ListsEveryKeyThatHasAVersionOrAState) {
+TEST_F(StoreKeys, ListsEveryKeyThatHasAVersionOrAState) {
   const auto other = must(store_->upsert_workload(sample_workload("other")));
   EXPECT_THAT(must(store_->keys()), IsEmpty());
   EXPECT_EQ(must(store_->key_state(key_.topology, key_.workload)), KeyState());
@@ -205,7 +202,7 @@ TEST_P(StoreKeys, ListsEveryKeyThatHasAVersionOrAState) {
   EXPECT_EQ(code_of(store_->set_key_state(topology_, 99, {}, "")), ErrorCode::not_found);
 }
 
-TEST_P(StoreKeys, QuarantineKeepsOneReasonAConfigurationUntilItIsLifted) {
+TEST_F(StoreKeys, QuarantineKeepsOneReasonAConfigurationUntilItIsLifted) {
   const auto elsewhere = must(store_->upsert_topology(sample_topology(8)));
   const auto add = [&](std::int64_t topology, const nlohmann::json& config, const char* reason) {
     ++now_ns_;
@@ -233,7 +230,7 @@ TEST_P(StoreKeys, QuarantineKeepsOneReasonAConfigurationUntilItIsLifted) {
   EXPECT_EQ(code_of(store_->lift_quarantine(topology_, 99, "")), ErrorCode::not_found);
 }
 
-TEST_P(StoreKeys, EveryChangeOfAKeyIsAudited) {
+TEST_F(StoreKeys, EveryChangeOfAKeyIsAudited) {
   now_ns_ = 50;
   const auto row = must(store_->promote(pushed(PromotionStage::staged)));
   must(store_->set_stage(row.id, PromotionStage::withdrawn, "eve", "slow"));
@@ -269,7 +266,7 @@ TEST_P(StoreKeys, EveryChangeOfAKeyIsAudited) {
   }
 }
 
-TEST_P(StoreKeys, TheAuditIsReadInPieces) {
+TEST_F(StoreKeys, TheAuditIsReadInPieces) {
   for (int i = 1; i <= 6; ++i) {
     must(store_->record_audit({"ada", "ping", i % 2 == 0 ? "even" : "odd", {{"i", i}}}));
   }
@@ -289,7 +286,7 @@ TEST_P(StoreKeys, TheAuditIsReadInPieces) {
   EXPECT_THAT(ids({.limit = 0}), IsEmpty());
 }
 
-TEST_P(StoreKeys, EveryChangeChangesTheCount) {
+TEST_F(StoreKeys, EveryChangeChangesTheCount) {
   const auto study = new_study();
   std::int64_t trial_id = 0;
   const std::function<bool()> changes[] = {

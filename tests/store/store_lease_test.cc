@@ -1,8 +1,8 @@
-// Tests trials that workers hold on lease, against each implementation of Store.
+// Tests trials that workers hold on lease.
 
 #include <gmock/gmock.h>
 
-#include "tests/store/each_store.h"
+#include "tests/store/store_fixture.h"
 
 namespace hocket {
 namespace {
@@ -10,11 +10,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-using StoreLease = EachStore;
+using StoreLease = StoreFixture;
 
-INSTANTIATE_TEST_SUITE_P(Implementations, StoreLease, kStoreKinds, store_kind_name);
-
-TEST_P(StoreLease, ATrialKeepsItsWorkerAndLease) {
+TEST_F(StoreLease, ATrialKeepsItsWorkerAndLease) {
   const auto study = new_study();
   const auto leased = must(store_->start_trial({study.id, {}, {{"x", 1}}, "host-a:7", 2'000}));
   EXPECT_EQ(leased.worker, "host-a:7");
@@ -29,7 +27,7 @@ TEST_P(StoreLease, ATrialKeepsItsWorkerAndLease) {
               HasSubstr("worker's name"));
 }
 
-TEST_P(StoreLease, OnlyWhatHasPassedExpires) {
+TEST_F(StoreLease, OnlyWhatHasPassedExpires) {
   const auto study = new_study(), other = new_study();
   const auto start = [&](const StudyRow& of, std::optional<std::int64_t> until_ns) {
     return must(store_->start_trial({of.id, {}, {{"x", 1}}, "w", until_ns}));
@@ -54,7 +52,7 @@ TEST_P(StoreLease, OnlyWhatHasPassedExpires) {
   EXPECT_EQ(code_of(store_->expire_leases(77, 0)), ErrorCode::not_found);
 }
 
-TEST_P(StoreLease, ARenewedLeaseLastsLonger) {
+TEST_F(StoreLease, ARenewedLeaseLastsLonger) {
   const auto study = new_study();
   const auto row = must(store_->start_trial({study.id, {}, {{"x", 1}}, "w", 100}));
   must(store_->renew_lease(row.id, 200));
@@ -69,7 +67,7 @@ TEST_P(StoreLease, ARenewedLeaseLastsLonger) {
   EXPECT_EQ(code_of(store_->renew_lease(gone.id, 300)), ErrorCode::not_found);
 }
 
-TEST_P(StoreLease, NumbersStayUniqueWhenLeasesInTheMiddleExpire) {
+TEST_F(StoreLease, NumbersStayUniqueWhenLeasesInTheMiddleExpire) {
   const auto study = new_study();
   for (int i = 1; i <= 4; ++i) {
     must(store_->start_trial({study.id, {}, {{"x", i}}, "w", i == 2 ? 1 : 100}));

@@ -1,11 +1,11 @@
-// Tests profiles and profile requests in each implementation of Store.
+// Tests profiles and profile requests in the store.
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include <limits>
 
-#include "tests/store/each_store.h"
+#include "tests/store/store_fixture.h"
 
 namespace hocket {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class StoreProfiles : public EachStore {
+class StoreProfiles : public StoreFixture {
  protected:
   static ProfileRank rank(std::int64_t number) {
     return {.rank = number,
@@ -47,9 +47,7 @@ class StoreProfiles : public EachStore {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Implementations, StoreProfiles, kStoreKinds, store_kind_name);
-
-TEST_P(StoreProfiles, AProfileIsKeptAsItWasTold) {
+TEST_F(StoreProfiles, AProfileIsKeptAsItWasTold) {
   NewProfile profile = sample_profile("first");
   profile.topology_id = must(store_->upsert_topology(sample_topology()));
   profile.workload_id = must(store_->upsert_workload(sample_workload()));
@@ -77,14 +75,14 @@ TEST_P(StoreProfiles, AProfileIsKeptAsItWasTold) {
       ElementsAre(profile.metrics[3], profile.metrics[1], profile.metrics[2], profile.metrics[0]));
 }
 
-TEST_P(StoreProfiles, AProfileMayHaveLittle) {
+TEST_F(StoreProfiles, AProfileMayHaveLittle) {
   const ProfileRow row = must(store_->add_profile({}));
   EXPECT_EQ(must(store_->profile(row.name)), row);
   EXPECT_TRUE(must(store_->profile_iterations(row.id)).empty());
   EXPECT_TRUE(must(store_->profile_metrics(row.id)).empty());
 }
 
-TEST_P(StoreProfiles, GeneratesReadableNamesAndUsesNoneTwice) {
+TEST_F(StoreProfiles, GeneratesReadableNamesAndUsesNoneTwice) {
   NewProfile of_workload = sample_profile();
   of_workload.workload_id = must(store_->upsert_workload(sample_workload("gpt2")));
   EXPECT_EQ(must(store_->add_profile(of_workload)).name, "gpt2-1");
@@ -97,7 +95,7 @@ TEST_P(StoreProfiles, GeneratesReadableNamesAndUsesNoneTwice) {
   EXPECT_EQ(next.name, "gpt2-5");
 }
 
-TEST_P(StoreProfiles, RefusesProfilesThatAreNone) {
+TEST_F(StoreProfiles, RefusesProfilesThatAreNone) {
   must(store_->add_profile(sample_profile("taken")));
   const auto refusal = [&](auto change) {
     NewProfile profile = sample_profile("new");
@@ -136,7 +134,7 @@ TEST_P(StoreProfiles, RefusesProfilesThatAreNone) {
   EXPECT_EQ(code_of(store_->add_profile(profile)), ErrorCode::not_found);
 }
 
-TEST_P(StoreProfiles, UnknownProfilesAreNotFound) {
+TEST_F(StoreProfiles, UnknownProfilesAreNotFound) {
   must(store_->add_profile(sample_profile("one")));
   EXPECT_THAT(message_of(store_->profile("two")), HasSubstr("no profile \"two\""));
   EXPECT_EQ(code_of(store_->profile("2")), ErrorCode::not_found);
@@ -146,7 +144,7 @@ TEST_P(StoreProfiles, UnknownProfilesAreNotFound) {
   EXPECT_EQ(code_of(store_->remove_profile(2)), ErrorCode::not_found);
 }
 
-TEST_P(StoreProfiles, WhatIsKeptCanBeLetGo) {
+TEST_F(StoreProfiles, WhatIsKeptCanBeLetGo) {
   must(store_->add_profile(sample_profile("one")));
   must(store_->keep_profile(1, true));
   EXPECT_TRUE(must(store_->profile("one")).kept);
@@ -155,7 +153,7 @@ TEST_P(StoreProfiles, WhatIsKeptCanBeLetGo) {
   EXPECT_FALSE(must(store_->profile("one")).kept);
 }
 
-TEST_P(StoreProfiles, RemovingTakesEverythingOfOneProfile) {
+TEST_F(StoreProfiles, RemovingTakesEverythingOfOneProfile) {
   must(store_->add_profile(sample_profile("one")));
   must(store_->add_profile(sample_profile("two")));
   must(store_->remove_profile(1));
@@ -166,7 +164,7 @@ TEST_P(StoreProfiles, RemovingTakesEverythingOfOneProfile) {
   EXPECT_TRUE(store_->add_profile(sample_profile("one"))) << "the name is free again";
 }
 
-TEST_P(StoreProfiles, ARequestIsTakenOnceByAJobOfItsIdOrName) {
+TEST_F(StoreProfiles, ARequestIsTakenOnceByAJobOfItsIdOrName) {
   now_ns_ = 100;
   const ProfileRequestRow row = must(store_->request_profile(request("train")));
   const ProfileRequestRow expected{1, "train", 20, "ada", 100, std::nullopt};
@@ -181,7 +179,7 @@ TEST_P(StoreProfiles, ARequestIsTakenOnceByAJobOfItsIdOrName) {
   EXPECT_EQ(must(store_->profile_requests()).at(0), was_taken);
 }
 
-TEST_P(StoreProfiles, OldRequestsAreLeft) {
+TEST_F(StoreProfiles, OldRequestsAreLeft) {
   constexpr auto kEver = std::numeric_limits<std::int64_t>::max();
   now_ns_ = 100;
   must(store_->request_profile(request("train")));
@@ -194,7 +192,7 @@ TEST_P(StoreProfiles, OldRequestsAreLeft) {
   EXPECT_EQ(taken("id", "train", kEver), 2);
 }
 
-TEST_P(StoreProfiles, RefusesRequestsThatAreNone) {
+TEST_F(StoreProfiles, RefusesRequestsThatAreNone) {
   EXPECT_THAT(message_of(store_->request_profile({"", 1, ""})), HasSubstr("must name a job"));
   EXPECT_THAT(message_of(store_->request_profile({"j", 0, ""})), HasSubstr("expected 1 or more"));
   EXPECT_THAT(message_of(store_->request_profile({"\xff", 1, ""})), HasSubstr("UTF-8"));
@@ -203,7 +201,7 @@ TEST_P(StoreProfiles, RefusesRequestsThatAreNone) {
   EXPECT_TRUE(must(store_->profile_requests()).empty());
 }
 
-TEST_P(StoreProfiles, EveryChangeChangesTheCount) {
+TEST_F(StoreProfiles, EveryChangeChangesTheCount) {
   std::int64_t last = must(store_->change_count());
   const auto has_changed = [&] {
     return must(store_->change_count()) != std::exchange(last, must(store_->change_count()));

@@ -1,4 +1,5 @@
-// Checks on random sequences of calls that the store in a file answers like the one in memory.
+// Checks on random sequences of calls that a store whose file is closed and opened again answers
+// like one that stays open in memory.
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -16,9 +17,13 @@ namespace {
 class TwinStores {
  public:
   TwinStores(unsigned seed, const std::string& path)
-      : random_(seed),
-        file_(must(open_store(path, {.now_unix_ns = [this] { return now_ns_; }}))),
-        memory_(make_memory_store([this] { return now_ns_; })) {}
+      : random_(seed), path_(path), memory_(open_store_in_memory([this] { return now_ns_; })) {}
+
+  /// Closes the file, if it is open, and opens it.
+  void reopen() {
+    file_.reset();
+    file_ = must(open_store(path_, {.now_unix_ns = [this] { return now_ns_; }}));
+  }
 
   void step() {
     ++now_ns_;
@@ -230,15 +235,18 @@ class TwinStores {
 
   std::mt19937 random_;
   std::int64_t now_ns_ = 0;
-  std::unique_ptr<Store> file_, memory_;
+  const std::string path_;
+  std::unique_ptr<Store> file_;
+  const std::unique_ptr<Store> memory_;
 };
 
-TEST(StoreRandom, FileAndMemoryAgree) {
+TEST(StoreRandom, AFileAnswersAsIfItHadStayedOpen) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     TemporaryFolder folder;
     TwinStores stores(seed, folder.file("store.db"));
     for (int i = 0; i < 200; ++i) {
+      if (i % 50 == 0) stores.reopen();
       stores.step();
       if (i % 20 == 19) stores.compare_everything();
       if (testing::Test::HasFailure()) return;

@@ -1,4 +1,4 @@
-// Tests the behaviour of every Store, against each implementation.
+// Tests topologies, workloads, studies, trials and promotions in the store.
 
 #include "store/store.h"
 #include <nlohmann/json.hpp>
@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "store/open.h"
-#include "tests/store/each_store.h"
 #include "tests/store/fixtures.h"
+#include "tests/store/store_fixture.h"
 
 namespace hocket {
 namespace {
@@ -21,9 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-using StoreTest = EachStore;
-
-INSTANTIATE_TEST_SUITE_P(Implementations, StoreTest, kStoreKinds, store_kind_name);
+using StoreTest = StoreFixture;
 
 std::vector<std::string> names_of(const auto& rows) {
   std::vector<std::string> names;
@@ -31,7 +29,7 @@ std::vector<std::string> names_of(const auto& rows) {
   return names;
 }
 
-TEST_P(StoreTest, KeepsOneTopologyAFingerprint) {
+TEST_F(StoreTest, KeepsOneTopologyAFingerprint) {
   const auto two = must(store_->upsert_topology(sample_topology(2)));
   const auto four = must(store_->upsert_topology(sample_topology(4)));
   EXPECT_NE(two, four);
@@ -45,7 +43,7 @@ TEST_P(StoreTest, KeepsOneTopologyAFingerprint) {
   EXPECT_EQ(must(topology_from_json(rows[0].document)), sample_topology(2));
 }
 
-TEST_P(StoreTest, SelectsWorkloadsByNameAndFingerprintPrefix) {
+TEST_F(StoreTest, SelectsWorkloadsByNameAndFingerprintPrefix) {
   const Workload small = sample_workload("gpt2", 1), large = sample_workload("gpt2", 2),
                  other = sample_workload("resnet", 1);
   for (const auto& workload : {small, large, other, small}) must(store_->upsert_workload(workload));
@@ -58,7 +56,7 @@ TEST_P(StoreTest, SelectsWorkloadsByNameAndFingerprintPrefix) {
   EXPECT_EQ(must(workload_from_json(found[0].document)), large);
 }
 
-TEST_P(StoreTest, CreatesAStudyAsAsked) {
+TEST_F(StoreTest, CreatesAStudyAsAsked) {
   NewStudy wanted = sample_study("sweep-a");
   wanted.topology_id = must(store_->upsert_topology(sample_topology()));
   wanted.workload_id = must(store_->upsert_workload(sample_workload()));
@@ -77,7 +75,7 @@ TEST_P(StoreTest, CreatesAStudyAsAsked) {
   EXPECT_THAT(must(store_->studies()), ElementsAre(row));
 }
 
-TEST_P(StoreTest, GeneratesReadableNames) {
+TEST_F(StoreTest, GeneratesReadableNames) {
   const auto name = [&](const std::vector<std::string>& command,
                         std::optional<std::int64_t> workload_id = {}) {
     NewStudy study;
@@ -97,7 +95,7 @@ TEST_P(StoreTest, GeneratesReadableNames) {
   EXPECT_EQ(name({"train"}), "train-10");
 }
 
-TEST_P(StoreTest, RefusesBadAndTakenStudyNames) {
+TEST_F(StoreTest, RefusesBadAndTakenStudyNames) {
   for (const std::string name : {"-a", "12", "a b", "a/b", "\xc3\xa9", "a\n"}) {
     const auto made = store_->create_study(sample_study(name));
     EXPECT_EQ(code_of(made), ErrorCode::invalid_argument) << name;
@@ -115,7 +113,7 @@ TEST_P(StoreTest, RefusesBadAndTakenStudyNames) {
   EXPECT_EQ(must(store_->studies()).size(), 5u);
 }
 
-TEST_P(StoreTest, FindsAStudyByNameAndById) {
+TEST_F(StoreTest, FindsAStudyByNameAndById) {
   const auto a = must(store_->create_study(sample_study("a")));
   const auto b = must(store_->create_study(sample_study("b")));
   EXPECT_EQ(must(store_->study("a")), a);
@@ -126,7 +124,7 @@ TEST_P(StoreTest, FindsAStudyByNameAndById) {
   EXPECT_THAT(message_of(store_->study("c")), HasSubstr("`hocket studies`"));
 }
 
-TEST_P(StoreTest, UnknownReferencesAreNotFound) {
+TEST_F(StoreTest, UnknownReferencesAreNotFound) {
   const std::int64_t topology = must(store_->upsert_topology(sample_topology()));
   const std::int64_t workload = must(store_->upsert_workload(sample_workload()));
   const std::int64_t study = new_study().id;
@@ -150,7 +148,7 @@ TEST_P(StoreTest, UnknownReferencesAreNotFound) {
   EXPECT_THAT(must(store_->promotions({})), IsEmpty());
 }
 
-TEST_P(StoreTest, AnUpdateChangesWhatItNames) {
+TEST_F(StoreTest, AnUpdateChangesWhatItNames) {
   StudyRow expected = new_study();
   const StudyRow other = must(store_->create_study(sample_study("other")));
   const auto update = [&](const StudyUpdate& change) {
@@ -174,7 +172,7 @@ TEST_P(StoreTest, AnUpdateChangesWhatItNames) {
   EXPECT_EQ(must(store_->study("other")), other);
 }
 
-TEST_P(StoreTest, OnlyTheExpectedOwnerCanBeReplaced) {
+TEST_F(StoreTest, OnlyTheExpectedOwnerCanBeReplaced) {
   const auto study = new_study();
   must(store_->update_study(study.id, {.owner = "b", .expected_owner = "host:1"}));
   const auto late = store_->update_study(study.id, {.owner = "c", .expected_owner = "host:1"});
@@ -183,7 +181,7 @@ TEST_P(StoreTest, OnlyTheExpectedOwnerCanBeReplaced) {
   EXPECT_EQ(must(store_->study(study.name)).owner, "b");
 }
 
-TEST_P(StoreTest, FindsTheLatestUnfinishedStudy) {
+TEST_F(StoreTest, FindsTheLatestUnfinishedStudy) {
   EXPECT_EQ(must(store_->latest_unfinished_study()), std::nullopt);
   const auto a = must(store_->create_study(sample_study("a")));
   const auto b = must(store_->create_study(sample_study("b")));
@@ -198,7 +196,7 @@ TEST_P(StoreTest, FindsTheLatestUnfinishedStudy) {
   EXPECT_EQ(must(store_->latest_unfinished_study()), std::nullopt);
 }
 
-TEST_P(StoreTest, NumbersTrialsWithinTheirStudy) {
+TEST_F(StoreTest, NumbersTrialsWithinTheirStudy) {
   const auto a = new_study(), b = new_study();
   now_ns_ = 5;
   const auto first = must(store_->start_trial({a.id, TrialPhase::search, {{"x", 1}}}));
@@ -216,7 +214,7 @@ TEST_P(StoreTest, NumbersTrialsWithinTheirStudy) {
   EXPECT_EQ(must(store_->study(a.name)).updated_at_ns, 5);
 }
 
-TEST_P(StoreTest, KeepsEveryMeasurementExactly) {
+TEST_F(StoreTest, KeepsEveryMeasurementExactly) {
   const auto study = new_study();
   TrialRow expected = new_trial(study.id);
   TrialResult result = sample_result(0.1);
@@ -236,7 +234,7 @@ TEST_P(StoreTest, KeepsEveryMeasurementExactly) {
   EXPECT_THAT(must(store_->trials(study.id, TrialDetail::summary))[0].measurements, IsEmpty());
 }
 
-TEST_P(StoreTest, DropsMetricsWithoutValues) {
+TEST_F(StoreTest, DropsMetricsWithoutValues) {
   const auto row = new_trial(new_study().id);
   TrialResult result{TrialState::failed, {}, {}, "exit status 1", {{"empty", {}}, {"full", {1}}}};
   must(store_->finish_trial(row.id, result));
@@ -245,7 +243,7 @@ TEST_P(StoreTest, DropsMetricsWithoutValues) {
   EXPECT_TRUE(store_->finish_trial(row.id, result)) << "the same is still the same";
 }
 
-TEST_P(StoreTest, EndingATrialTwiceAlikeIsHarmlessAndOtherwiseRefused) {
+TEST_F(StoreTest, EndingATrialTwiceAlikeIsHarmlessAndOtherwiseRefused) {
   const auto row = new_trial(new_study().id);
   const TrialResult told = sample_result(10);
   must(store_->finish_trial(row.id, told));
@@ -270,7 +268,7 @@ TEST_P(StoreTest, EndingATrialTwiceAlikeIsHarmlessAndOtherwiseRefused) {
   }
 }
 
-TEST_P(StoreTest, RefusesResultsThatAreNone) {
+TEST_F(StoreTest, RefusesResultsThatAreNone) {
   const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
   const auto row = new_trial(new_study().id);
   std::vector<TrialResult> bad(7, sample_result(1));
@@ -289,7 +287,7 @@ TEST_P(StoreTest, RefusesResultsThatAreNone) {
   EXPECT_EQ(trial(row), row);
 }
 
-TEST_P(StoreTest, AbandoningRemovesTheRunningTrialsOfOneStudy) {
+TEST_F(StoreTest, AbandoningRemovesTheRunningTrialsOfOneStudy) {
   const auto a = new_study(), b = new_study();
   const auto done = new_trial(a.id), gone = new_trial(a.id), other = new_trial(b.id);
   must(store_->finish_trial(done.id, sample_result(1)));
@@ -304,14 +302,14 @@ TEST_P(StoreTest, AbandoningRemovesTheRunningTrialsOfOneStudy) {
   EXPECT_EQ(code_of(store_->finish_trial(gone.id, sample_result(1))), ErrorCode::not_found);
 }
 
-TEST_P(StoreTest, TheIdOfARemovedNewestTrialIsNotUsedAgain) {
+TEST_F(StoreTest, TheIdOfARemovedNewestTrialIsNotUsedAgain) {
   const auto study = new_study();
   const auto gone = new_trial(study.id);
   must(store_->abandon_running_trials(study.id));
   EXPECT_NE(new_trial(study.id).id, gone.id);
 }
 
-TEST_P(StoreTest, RefusesJsonThatCannotBeKept) {
+TEST_F(StoreTest, RefusesJsonThatCannotBeKept) {
   nlohmann::json deep = nlohmann::json::object();
   for (int i = 0; i < 70; ++i) deep = {{"x", deep}};
   const auto study = new_study();
@@ -346,7 +344,7 @@ TEST_P(StoreTest, RefusesJsonThatCannotBeKept) {
   EXPECT_THAT(must(store_->trials(study.id, TrialDetail::summary)), IsEmpty());
 }
 
-TEST_P(StoreTest, TheLatestPromotionIsCurrentAndEarlierOnesStay) {
+TEST_F(StoreTest, TheLatestPromotionIsCurrentAndEarlierOnesStay) {
   const auto topology = must(store_->upsert_topology(sample_topology(2)));
   const auto elsewhere = must(store_->upsert_topology(sample_topology(4)));
   const auto workload = must(store_->upsert_workload(sample_workload()));
@@ -384,27 +382,33 @@ TEST_P(StoreTest, TheLatestPromotionIsCurrentAndEarlierOnesStay) {
   }
 }
 
-TEST_P(StoreTest, ThreadsShareAStore) {
+/// Some threads start and finish trials in `store` at once.
+void share_among_threads(Store& store) {
   constexpr int kThreads = 4, kTrials = 10;
-  const auto study = new_study();
+  const auto study = must(store.create_study(sample_study()));
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < kTrials; ++i) {
-        const auto trial = store_->start_trial({study.id, {}, nlohmann::json::object()});
+        const auto trial = store.start_trial({study.id, {}, nlohmann::json::object()});
         ASSERT_TRUE(trial);
-        EXPECT_TRUE(store_->finish_trial(trial->id, sample_result(i)));
-        EXPECT_TRUE(store_->trials(study.id, TrialDetail::with_measurements));
+        EXPECT_TRUE(store.finish_trial(trial->id, sample_result(i)));
+        EXPECT_TRUE(store.trials(study.id, TrialDetail::with_measurements));
       }
     });
   }
   for (auto& thread : threads) thread.join();
-  const auto trials = must(store_->trials(study.id, TrialDetail::summary));
+  const auto trials = must(store.trials(study.id, TrialDetail::summary));
   ASSERT_EQ(trials.size(), static_cast<std::size_t>(kThreads * kTrials));
   for (std::size_t i = 0; i < trials.size(); ++i) {
     EXPECT_EQ(trials[i].number, static_cast<std::int64_t>(i) + 1);
     EXPECT_EQ(trials[i].state, TrialState::complete);
   }
+}
+
+TEST_F(StoreTest, ThreadsShareAStore) {
+  share_among_threads(*store_);
+  share_among_threads(*open_store_in_memory());
 }
 
 TEST(StudyStates, HaveTheWordsOfTheJsonOutput) {

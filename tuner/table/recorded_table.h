@@ -49,9 +49,6 @@ class RecordedTable {
 
   std::size_t size() const { return settings_.size(); }
 
-  /// Returns whether every point of the space was recorded.
-  bool is_complete() const { return settings_.size() == space_.size(); }
-
   /// Returns null if the setting was not recorded. Requires params inside the space.
   const Measurements* find(const Params& params) const;
 

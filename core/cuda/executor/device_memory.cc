@@ -24,17 +24,6 @@ void for_each_data(std::span<const Access> accesses, Visit&& visit) {
 
 }  // namespace
 
-std::vector<std::uint32_t> count_uses(std::span<const std::vector<Access>> accesses_of_tasks) {
-  std::vector<std::uint32_t> uses;
-  for (const std::vector<Access>& accesses : accesses_of_tasks) {
-    for_each_data(accesses, [&](DataId data, bool) {
-      if (data.index >= uses.size()) uses.resize(data.index + 1);
-      ++uses[data.index];
-    });
-  }
-  return uses;
-}
-
 void DeviceMemory::add(DataId data, std::size_t bytes, std::uint32_t uses) {
   HOCKET_CHECK(bytes > 0 && uses > 0, "memory of no size or without a use");
   std::lock_guard lock(mutex_);

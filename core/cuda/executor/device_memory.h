@@ -2,8 +2,8 @@
 
 // Device memory of data that lives within a step, such as activations. The first task of a step
 // that accesses the data must write it, and the memory is allocated in the order of that task's
-// stream; it is freed after the last. The number of tasks in a step that access the data is counted
-// beforehand (count_uses); the step ends for a piece of data when that many tasks have accessed it.
+// stream; it is freed after the last. The caller counts beforehand the tasks in a step that access
+// the data; the step ends for a piece of data when that many tasks have accessed it.
 //
 // add() may be called by any thread, before a task that accesses the data is submitted. Everything
 // else is for the executor's thread and the bodies it runs.
@@ -19,10 +19,6 @@
 #include "core/step/task.h"
 
 namespace hocket {
-
-/// Returns for each piece of data, by index, the number of tasks in a step that access it.
-/// `accesses_of_tasks` has one entry per task.
-std::vector<std::uint32_t> count_uses(std::span<const std::vector<Access>> accesses_of_tasks);
 
 class DeviceMemory {
  public:

@@ -30,7 +30,6 @@ cudaDataType_t cuda_type(ElementType type) {
 /// Returns the epilogue in cuBLASLt's view, where b is the first matrix and rows of the result are
 /// columns of c; its bias therefore is the bias of c.
 cublasLtEpilogue_t lt_epilogue(const ColumnMajorProduct& product) {
-  if (product.sums_first) return CUBLASLT_EPILOGUE_BGRADA;
   switch (product.epilogue) {
     case Epilogue::none:
       break;
@@ -133,25 +132,19 @@ class BlasLt final : public MatrixProducts {
   /// Sets the addresses of the epilogue's vectors and matrices. Only these change in a descriptor
   /// between products.
   static cublasStatus_t point(cublasLtMatmulDescOpaque_t& operation, const MatrixProduct& product) {
-    const void* vector = product.bias ? product.bias : product.column_sums_of_b;
     Attributes attributes(CUBLAS_STATUS_SUCCESS);
-    if (vector) attributes.set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+    if (product.bias) attributes.set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
     if (product.gelu_input)
       attributes.set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.gelu_input);
     return attributes.status();
   }
 
-  cublasComputeType_t compute_type(ElementType type) const {
-    // CUBLAS_COMPUTE_32F computes in float32 throughout.
-    return type == ElementType::float32 && options_.allow_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                               : CUBLAS_COMPUTE_32F;
-  }
-
-  cublasStatus_t describe_operation(const ColumnMajorProduct& kind, const MatrixProduct& product,
-                                    cublasLtMatmulDescOpaque_t& operation) const {
+  /// Describes the operation in CUBLAS_COMPUTE_32F, which computes in float32 throughout.
+  static cublasStatus_t describe_operation(const ColumnMajorProduct& kind,
+                                           const MatrixProduct& product,
+                                           cublasLtMatmulDescOpaque_t& operation) {
     const auto transposed = [](bool is) { return is ? CUBLAS_OP_T : CUBLAS_OP_N; };
-    Attributes attributes(
-        cublasLtMatmulDescInit(&operation, compute_type(kind.first.type), CUDA_R_32F));
+    Attributes attributes(cublasLtMatmulDescInit(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     attributes.set(operation, CUBLASLT_MATMUL_DESC_TRANSA, transposed(kind.transpose_first))
         .set(operation, CUBLASLT_MATMUL_DESC_TRANSB, transposed(kind.transpose_second))
         .set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(kind));

@@ -18,8 +18,6 @@
 namespace hocket {
 
 struct BlasLtOptions {
-  /// Allows rounding elements of float32 matrices to TF32, which has a 10-bit fraction.
-  bool allow_tf32 = false;
   /// Size of each stream's workspace. NVIDIA recommends this default for Hopper.
   std::size_t workspace_bytes = std::size_t{32} << 20;
 };

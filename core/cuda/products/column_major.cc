@@ -76,8 +76,7 @@ Result<void> check_batch(const MatrixProduct& product) {
                    ": must be at least the elements of a matrix, " + std::to_string(needed) +
                    ", or its columns, " + std::to_string(c.columns) +
                    ", where all matrices lie beside each other within a row_stride");
-  if (product.epilogue != Epilogue::none || product.column_sums_of_b)
-    return invalid("a batch can have no epilogue");
+  if (product.epilogue != Epilogue::none) return invalid("a batch can have no epilogue");
   return {};
 }
 
@@ -98,13 +97,9 @@ Result<void> check_epilogue(const MatrixProduct& product) {
   if (gelu && alignment_of(product.gelu_input) < kGeluAlignmentBytes)
     return invalid("gelu_input must be aligned to " + std::to_string(kGeluAlignmentBytes) +
                    " bytes");
-  if (product.column_sums_of_b &&
-      (epilogue != Epilogue::none || !product.transpose_a || product.transpose_b))
-    return invalid("column_sums_of_b must come with transpose_a alone, and without an epilogue");
-  for (const void* operand :
-       {product.bias, const_cast<const void*>(product.column_sums_of_b), product.added}) {
+  for (const void* operand : {product.bias, product.added}) {
     if (operand && alignment_of(operand) < element_bytes(product.c.type))
-      return invalid("bias, column_sums_of_b and added must be aligned to the elements of c");
+      return invalid("bias and added must be aligned to the elements of c");
   }
   return {};
 }
@@ -136,9 +131,7 @@ Result<ColumnMajorProduct> column_major(const MatrixProduct& product) {
                             .transpose_second = product.transpose_a,
                             .added_alignment_bytes = alignment_of(product.added),
                             .epilogue = product.epilogue,
-                            .sums_first = product.column_sums_of_b != nullptr,
-                            .vector_alignment_bytes = alignment_of(
-                                product.bias ? product.bias : product.column_sums_of_b),
+                            .bias_alignment_bytes = alignment_of(product.bias),
                             .gelu_alignment_bytes = alignment_of(product.gelu_input),
                             .batch = product.batch};
 }

@@ -33,10 +33,8 @@ struct ColumnMajorProduct {
   bool transpose_first = false, transpose_second = false;
   std::uint32_t added_alignment_bytes = 0;  ///< 0: nothing is added
   Epilogue epilogue = Epilogue::none;
-  /// Requests the sums of `first` over the inner index, one element per row of the result.
-  bool sums_first = false;
-  std::uint32_t vector_alignment_bytes = 0;  ///< alignment of the bias or of the sums; 0: none
-  std::uint32_t gelu_alignment_bytes = 0;    ///< alignment of gelu_input; 0: none
+  std::uint32_t bias_alignment_bytes = 0;  ///< alignment of the bias; 0: none
+  std::uint32_t gelu_alignment_bytes = 0;  ///< alignment of gelu_input; 0: none
   int batch = 1;
 
   auto operator<=>(const ColumnMajorProduct&) const = default;

@@ -41,10 +41,7 @@ struct MatrixProduct {
   Epilogue epilogue = Epilogue::none;
   const void* bias = nullptr;  ///< has the type of c
   void* gelu_input = nullptr;  ///< dense, with the size and type of c
-  /// If not null, it receives the column sums of b as it lies in memory (the gradient of a layer's
-  /// bias). Requires transpose_a without transpose_b and no epilogue. Has the type of c.
-  void* column_sums_of_b = nullptr;
-  int batch = 1;  ///< with more than one matrix there must be no epilogue
+  int batch = 1;               ///< with more than one matrix there must be no epilogue
 };
 
 class MatrixProducts {

@@ -142,7 +142,7 @@ class TopTest : public ::testing::Test {
     return daemon_->url();
   }
 
-  std::unique_ptr<Store> store_ = make_memory_store();
+  std::unique_ptr<Store> store_ = open_store_in_memory();
   std::optional<RunningDaemon> daemon_;
 };
 

@@ -52,7 +52,7 @@ class OperatorTest : public ::testing::Test {
     return must(ask_daemon(client, "POST", target, body));
   }
 
-  std::unique_ptr<Store> store_ = make_memory_store();
+  std::unique_ptr<Store> store_ = open_store_in_memory();
   RunningDaemon daemon_{*store_};
 };
 

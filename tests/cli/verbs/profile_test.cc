@@ -35,7 +35,7 @@ class ProfileVerb : public ::testing::Test {
 };
 
 TEST_F(ProfileVerb, AsksThroughTheDaemonThatIsNamed) {
-  const auto store = make_memory_store();
+  const auto store = open_store_in_memory();
   const RunningDaemon daemon(*store);
   HttpClient client({.address = must(parse_daemon_address(daemon.url()))});
   JobDescription job{.id = "job-1", .name = "größe/1"};

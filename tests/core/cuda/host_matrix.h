@@ -66,7 +66,7 @@ class HostElements {
 /// A product and the memory of its operands.
 struct HostProduct {
   MatrixProduct product;
-  HostElements a, b, c, added, bias, gelu_input, sums;
+  HostElements a, b, c, added, bias, gelu_input;
   bool adds_to_c = false;
 
   /// Points the operands of `product` to the memory of this object.
@@ -77,7 +77,6 @@ struct HostProduct {
     product.added = adds_to_c ? c.data() : added.data();
     product.bias = bias.data();
     product.gelu_input = gelu_input.data();
-    product.column_sums_of_b = sums.data();
   }
 };
 
@@ -91,7 +90,7 @@ inline std::int64_t index_in(const DeviceMatrix& matrix, int i, int row, int col
   return i * matrix.batch_stride + row * row_stride(matrix) + column;
 }
 
-/// Computes `product` in host memory into its c, gelu_input and sums, as defined in
+/// Computes `product` in host memory into its c and gelu_input, as defined in
 /// core/cuda/products/matrix_product.h, with sums in double.
 inline void multiply_on_host(const MatrixProduct& p) {
   const int inner = p.transpose_a ? p.a.rows : p.a.columns;
@@ -122,13 +121,6 @@ inline void multiply_on_host(const MatrixProduct& p) {
       }
     }
   }
-  if (!p.column_sums_of_b) return;
-  for (int column = 0; column < p.b.columns; ++column) {
-    double sum = 0;
-    for (int row = 0; row < p.b.rows; ++row)
-      sum += double{element(p.b.values, p.b.type, index_in(p.b, 0, row, column))};
-    set_element(p.column_sums_of_b, p.c.type, column, static_cast<float>(sum));
-  }
 }
 
 /// Returns a random product with random operands. Sizes are up to `most`; with `round_sizes` they
@@ -148,13 +140,7 @@ inline HostProduct random_product(std::mt19937_64& random, int most, bool round_
   p.transpose_b = one_in(2);
   p.scale = one_in(2) ? 1.F : 0.125F;
   p.batch = one_in(3) ? 2 + static_cast<int>(random() % 3) : 1;
-  if (p.batch == 1) {
-    if (p.transpose_a && !p.transpose_b && one_in(2)) {
-      made.sums = HostElements(p.c.type, 1);  // resized below
-    } else {
-      p.epilogue = static_cast<Epilogue>(random() % 4);
-    }
-  }
+  if (p.batch == 1) p.epilogue = static_cast<Epilogue>(random() % 4);
   const int rows = size(), inner = size();
   int columns = size();
   const bool gelu = p.epilogue == Epilogue::bias_gelu || p.epilogue == Epilogue::gelu_gradient;
@@ -182,7 +168,6 @@ inline HostProduct random_product(std::mt19937_64& random, int most, bool round_
   if (p.epilogue == Epilogue::bias || p.epilogue == Epilogue::bias_gelu)
     made.bias = fill(p.c.type, columns);
   if (gelu) made.gelu_input = fill(p.c.type, std::int64_t{rows} * columns);
-  if (made.sums.data()) made.sums = fill(p.c.type, columns);
   made.point();
   return made;
 }

@@ -79,10 +79,9 @@ class RandomProgram {
   /// Adds the data to `scheduler`, which must have no data yet, and the data that live within a
   /// step to `memory`.
   void add_data(Scheduler& scheduler, DeviceMemory& memory) const {
-    std::vector<std::vector<Access>> accesses;
-    for (const Task& task : tasks_) accesses.push_back(task.accesses);
-    auto uses = count_uses(accesses);
-    uses.resize(data_);
+    std::vector<std::uint32_t> uses(data_);
+    for (const Task& task : tasks_)
+      for (const Access& access : task.accesses) ++uses[access.data.index];
     for (std::size_t data = 0; data < data_; ++data) {
       const DataId id = scheduler.add_data();
       HOCKET_CHECK(id.index == data, "add a program's data first");

@@ -42,7 +42,7 @@ TEST(ProfileSummary, SaysWhatTheCatalogueHas) {
 }
 
 TEST(ProfileSummary, AnEmptyProfileHasNulls) {
-  const auto store = make_memory_store();
+  const auto store = open_store_in_memory();
   must(store->add_profile({.name = "bare"}));
   const auto all = must(summarize_profiles(*store));
   ASSERT_EQ(all.size(), 1U);

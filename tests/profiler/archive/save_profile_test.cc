@@ -65,7 +65,7 @@ class SaveProfile : public testing::Test {
 
   const TemporaryFolder dir_;
   const std::string path_ = dir_.file("hocket.db");
-  const std::unique_ptr<Store> store_ = make_memory_store();
+  const std::unique_ptr<Store> store_ = open_store_in_memory();
   const ScheduleConfig config_;
 };
 

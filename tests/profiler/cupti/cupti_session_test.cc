@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "tests/profiler/cupti/fake_cupti.h"
 #include "tests/profiler/cupti/marked_tasks.h"
@@ -12,6 +14,7 @@
 namespace hocket {
 namespace {
 
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -37,8 +40,7 @@ class CuptiSessionTest : public testing::Test {
 
   /// Submits two tasks on the host, which run on the device a step later.
   void run_step(std::int64_t step) {
-    clock_.now = kFirstStepNs + step * kStepNs;
-    session_->on_step(step);
+    clock_.now = host_start_ns(step);
     for (std::int64_t task = 0; task < 2; ++task) {
       const TaskMark mark(session_.get(), step, marked_id(task));
       const std::int64_t begin_ns = clock_.now + kStepNs + task * 400;
@@ -48,7 +50,16 @@ class CuptiSessionTest : public testing::Test {
   }
   void run_steps(std::int64_t from, std::int64_t to) {
     for (std::int64_t step = from; step < to; ++step) run_step(step);
+  }
+  static std::int64_t host_start_ns(std::int64_t step) { return kFirstStepNs + step * kStepNs; }
+
+  /// Ends the recording, once everything has run; the profile of the steps `from` to `to`.
+  ProfileResult profile(std::int64_t from, std::int64_t to) {
     clock_.now += 3 * kStepNs;
+    std::vector<StepStart> starts;
+    for (std::int64_t step = from; step <= to; ++step)
+      starts.push_back({step, host_start_ns(step)});
+    return profile_of(*session_, starts, 2);
   }
 
   SetClock clock_{kFirstStepNs};
@@ -58,16 +69,13 @@ class CuptiSessionTest : public testing::Test {
 
 TEST_F(CuptiSessionTest, RecordsTheStepsOfItsSpan) {
   open();
-  ASSERT_TRUE(session_->start({.first_step = 10, .steps = 3}));
-  run_steps(0, 20);
-  ASSERT_TRUE(session_->is_done());
-  const auto profile = session_->take(numbered_tasks(0, 20, 2));
-  ASSERT_TRUE(profile);
-  const RankTrace& trace = profile->trace;
-  EXPECT_EQ(trace.rank, 1);
-  EXPECT_EQ(trace.ranks, 2);
+  run_steps(0, 9);
+  session_->resume();
+  run_steps(9, 16);
+  const ProfileResult result = profile(10, 13);
+  const RankTrace& trace = result.trace;
   EXPECT_EQ(trace.source, "cupti");
-  const auto starts_ns = [](std::int64_t step) { return kFirstStepNs + (step + 1) * kStepNs; };
+  const auto starts_ns = [](std::int64_t step) { return host_start_ns(step + 1); };
   EXPECT_THAT(trace.step_starts,
               ElementsAre(StepStart{10, starts_ns(10)}, StepStart{11, starts_ns(11)},
                           StepStart{12, starts_ns(12)}, StepStart{13, starts_ns(13)}));
@@ -80,33 +88,35 @@ TEST_F(CuptiSessionTest, RecordsTheStepsOfItsSpan) {
     EXPECT_EQ(record.kind, record.task == 0 ? TraceKind::compute : TraceKind::communication);
   }
   EXPECT_EQ(device_records, (std::map<std::int64_t, int>{{10, 2}, {11, 2}, {12, 2}}));
-  EXPECT_EQ(profile->marked, 6);
-  EXPECT_EQ(profile->device_records, 6);
-  EXPECT_EQ(profile->quarantined, QuarantineCounts());
+  EXPECT_EQ(trace.quarantined, 0);
   EXPECT_EQ(trace.dropped, 0);
-  EXPECT_EQ(profile->warning, "");
-  EXPECT_FALSE(session_->take());
+  EXPECT_THAT(result.notes, IsEmpty());
 }
 
-TEST_F(CuptiSessionTest, AsksCuptiForNothingOutsideOfItsSpan) {
+TEST_F(CuptiSessionTest, AsksCuptiForNothingWhileItIsPaused) {
   open();
   EXPECT_THAT(cupti_->enabled(), IsEmpty());
   run_steps(0, 5);
   EXPECT_EQ(cupti_->recorded(), 0);
   EXPECT_FALSE(session_->begin_task(5, marked_id(0)));
-  ASSERT_TRUE(session_->start({.first_step = 10, .steps = 1}));
+  session_->resume();
+  EXPECT_THAT(cupti_->enabled(), Not(IsEmpty()));
   run_steps(5, 9);
-  EXPECT_EQ(cupti_->recorded(), 0);
-  run_step(9);
-  EXPECT_THAT(cupti_->enabled(), Not(IsEmpty()));
-  run_steps(10, 13);
-  EXPECT_THAT(cupti_->enabled(), Not(IsEmpty()));
-  run_step(13);
+  session_->pause();
   EXPECT_THAT(cupti_->enabled(), IsEmpty());
   const std::int64_t recorded = cupti_->recorded();
-  run_steps(14, 20);
+  EXPECT_GT(recorded, 0);
+  run_steps(9, 12);
   EXPECT_EQ(cupti_->recorded(), recorded);
   EXPECT_EQ(cupti_->open_marks(), 0u);
+}
+
+TEST_F(CuptiSessionTest, AddsNothingWhereItRecordedNothing) {
+  open();
+  const ProfileResult result = profile(0, 3);
+  EXPECT_THAT(result.trace.records, IsEmpty());
+  EXPECT_THAT(result.trace.step_starts, SizeIs(4));
+  EXPECT_THAT(result.notes, IsEmpty());
 }
 
 TEST_F(CuptiSessionTest, LetsThreadsThatComeAndGoShareBuffers) {
@@ -117,8 +127,7 @@ TEST_F(CuptiSessionTest, LetsThreadsThatComeAndGoShareBuffers) {
 TEST_F(CuptiSessionTest, EnablesTheKindsOfItsLevel) {
   for (const CuptiLevel level : {CuptiLevel::l0, CuptiLevel::l1, CuptiLevel::l2}) {
     open(level);
-    ASSERT_TRUE(session_->start({.first_step = 0, .steps = 1}));
-    run_step(0);
+    session_->resume();
     const auto kinds = activity_kinds(level);
     EXPECT_EQ(cupti_->enabled(), std::set<std::uint32_t>(kinds.begin(), kinds.end()));
     EXPECT_EQ(session_->begin_task(0, marked_id(0)), level != CuptiLevel::l0);
@@ -149,64 +158,29 @@ TEST_F(CuptiSessionTest, LeavesOutThatTheHostAsksWhetherTheDeviceIsDone) {
 
 TEST_F(CuptiSessionTest, FindsStepsOnTheHostAtL0) {
   open(CuptiLevel::l0);
-  ASSERT_TRUE(session_->start({.first_step = 2, .steps = 2}));
+  session_->resume();
   run_steps(0, 8);
-  const auto profile = session_->take();
-  ASSERT_TRUE(profile);
-  EXPECT_THAT(profile->trace.step_starts, ElementsAre(StepStart{2, kFirstStepNs + 2 * kStepNs},
-                                                      StepStart{3, kFirstStepNs + 3 * kStepNs},
-                                                      StepStart{4, kFirstStepNs + 4 * kStepNs}));
-  EXPECT_EQ(profile->marked, 0);
-  EXPECT_GT(profile->device_records, 0);
+  const ProfileResult result = profile(2, 4);
+  EXPECT_THAT(result.trace.step_starts,
+              ElementsAre(StepStart{2, host_start_ns(2)}, StepStart{3, host_start_ns(3)},
+                          StepStart{4, host_start_ns(4)}));
+  EXPECT_THAT(result.trace.records, Not(IsEmpty()));
+  for (const TraceRecord& record : result.trace.records) EXPECT_EQ(record.task, kNoTask);
 }
 
-TEST_F(CuptiSessionTest, TakesOneSpanAfterAnother) {
+TEST_F(CuptiSessionTest, RecordsOneSpanAfterAnother) {
   open();
   std::vector<std::size_t> sizes;
   for (std::int64_t first = 5; first < 60; first += 20) {
-    ASSERT_TRUE(session_->start({.first_step = first, .steps = 2}));
-    const auto twice = session_->start({.first_step = first, .steps = 2});
-    ASSERT_FALSE(twice);
-    EXPECT_THAT(twice.error().message, HasSubstr("under way, or not taken"));
-    EXPECT_FALSE(session_->take());
-    run_steps(first - 5, first + 10);
-    const auto profile = session_->take();
-    ASSERT_TRUE(profile);
-    EXPECT_EQ(profile->trace.step_starts.front().step, first);
-    sizes.push_back(profile->trace.records.size());
+    session_->resume();
+    run_steps(first - 1, first + 5);
+    const ProfileResult result = profile(first, first + 2);
+    EXPECT_EQ(result.trace.step_starts.front().step, first);
+    EXPECT_THAT(result.notes, IsEmpty());
+    sizes.push_back(result.trace.records.size());
   }
+  EXPECT_GT(sizes[0], 0u);
   EXPECT_THAT(sizes, ElementsAre(sizes[0], sizes[0], sizes[0]));
-}
-
-TEST_F(CuptiSessionTest, StopsWithWhatThereIs) {
-  open();
-  session_->stop();
-  EXPECT_FALSE(session_->is_done());
-  ASSERT_TRUE(session_->start({.first_step = 5, .steps = 10}));
-  run_steps(0, 9);
-  session_->stop();
-  session_->stop();
-  ASSERT_TRUE(session_->is_done());
-  EXPECT_THAT(cupti_->enabled(), IsEmpty());
-  const auto profile = session_->take();
-  ASSERT_TRUE(profile);
-  EXPECT_THAT(profile->trace.step_starts, SizeIs(4));
-  // The span never began.
-  ASSERT_TRUE(session_->start({.first_step = 100, .steps = 10}));
-  session_->stop();
-  EXPECT_THAT(session_->take()->trace.records, IsEmpty());
-}
-
-TEST_F(CuptiSessionTest, RefusesNumbersOutOfRange) {
-  open();
-  for (const CuptiSpan span : {CuptiSpan{-1, 1}, CuptiSpan{std::int64_t{1} << 61, 1},
-                               CuptiSpan{0, 0}, CuptiSpan{0, kMaxCuptiSteps + 1}}) {
-    const auto refused = session_->start(span);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
-    EXPECT_THAT(refused.error().message, HasSubstr("allowed are"));
-  }
-  EXPECT_TRUE(session_->start({.first_step = 0, .steps = kMaxCuptiSteps}));
 }
 
 TEST_F(CuptiSessionTest, SaysWhyItCannotOpen) {
@@ -231,29 +205,25 @@ TEST_F(CuptiSessionTest, GivesCuptiBackAtItsEnd) {
 
 TEST_F(CuptiSessionTest, CountsBuffersThatCuptiKeepsAndThoseThatComeLate) {
   open();
-  ASSERT_TRUE(session_->start({.first_step = 0, .steps = 2}));
+  session_->resume();
   cupti_->keeps_on_flush = true;
   run_steps(0, 6);
-  const auto first = session_->take();
-  ASSERT_TRUE(first);
-  EXPECT_EQ(first->missing_buffers, 1);
-  EXPECT_EQ(first->late_buffers, 0);
+  EXPECT_THAT(profile(0, 2).notes, ElementsAre(HasSubstr("1 buffer not given back")));
   cupti_->complete_buffer();
 
   cupti_->keeps_on_flush = false;
-  ASSERT_TRUE(session_->start({.first_step = 20, .steps = 2}));
+  session_->resume();
   run_steps(19, 26);
-  const auto second = session_->take();
-  ASSERT_TRUE(second);
+  const ProfileResult second = profile(20, 22);
   // Records read after the second span began lie outside it; otherwise the buffer counts as late.
-  EXPECT_TRUE(second->late_buffers == 1 || second->quarantined.outside > 0);
-  EXPECT_EQ(second->missing_buffers, 0);
-  EXPECT_EQ(second->trace.step_starts.front().step, 20);
+  EXPECT_THAT(second.notes, ElementsAre(AnyOf(HasSubstr("1 buffer came after an earlier span"),
+                                              HasSubstr("from outside of the span"))));
+  EXPECT_EQ(second.trace.step_starts.front().step, 20);
 }
 
 TEST_F(CuptiSessionTest, OutlivesBuffersThatCuptiKeeps) {
   open();
-  ASSERT_TRUE(session_->start({.first_step = 0, .steps = 2}));
+  session_->resume();
   cupti_->keeps_on_flush = true;
   run_steps(0, 3);
   session_.reset();
@@ -263,39 +233,40 @@ TEST_F(CuptiSessionTest, OutlivesBuffersThatCuptiKeeps) {
 
 TEST_F(CuptiSessionTest, CountsWhatCuptiDropsAtTheCap) {
   open(CuptiLevel::l1, {1, 1024});
-  ASSERT_TRUE(session_->start({.first_step = 0, .steps = 50}));
+  session_->resume();
   run_steps(0, 60);
-  const auto profile = session_->take();
-  ASSERT_TRUE(profile);
-  EXPECT_EQ(profile->trace.dropped, cupti_->dropped_in_all());
-  EXPECT_EQ(profile->refused_buffers > 0, cupti_->dropped_in_all() > 0);
+  const ProfileResult result = profile(0, 50);
+  EXPECT_EQ(result.trace.dropped, cupti_->dropped_in_all());
+  const bool told = std::ranges::any_of(
+      result.notes, [](const auto& note) { return note.find("refused at the cap") != note.npos; });
+  EXPECT_EQ(told, cupti_->dropped_in_all() > 0);
 }
 
 TEST_F(CuptiSessionTest, GoesOnWhicheverCallFails) {
-  const auto run = [&]() -> std::string {
+  // Returns true if a failure was told.
+  const auto run = [&] {
     auto opened =
         CuptiSession::open(cupti_, {.clock = clock_, .buffers = {4, 4096}, .flush_period_ns = 0});
     if (!opened) {
       EXPECT_THAT(cupti_->enabled(), IsEmpty());
       EXPECT_FALSE(cupti_->is_subscribed());
-      return opened.error().message;
+      return true;
     }
     session_ = std::move(*opened);
-    EXPECT_TRUE(session_->start({.first_step = 1, .steps = 2}));
+    session_->resume();
     run_steps(0, 6);
-    const auto profile = session_->take();
-    EXPECT_TRUE(profile);
+    const ProfileResult result = profile(1, 3);
     session_.reset();
     EXPECT_THAT(cupti_->enabled(), IsEmpty());
     EXPECT_EQ(cupti_->open_marks(), 0u);
-    return profile ? profile->warning : "no profile";
+    return !result.notes.empty();
   };
-  EXPECT_EQ(run(), "");
+  EXPECT_FALSE(run());
   const std::int64_t calls = cupti_->fallible_calls();
   int told = 0;
   for (std::int64_t i = 0; i < calls; ++i) {
     cupti_->fails_at = cupti_->fallible_calls() + i;
-    told += run() != "";
+    told += run();
   }
   // Other failures, such as of a clock reading or a mark, give no warning.
   EXPECT_GT(told, 10);

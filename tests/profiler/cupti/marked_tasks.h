@@ -1,12 +1,14 @@
 #pragma once
 
-// Task ids as a scheduler might assign them, and the tasks' numbers. Pure.
+// Task ids as a scheduler might assign them, the tasks' numbers, and profiles of steps with such
+// tasks. One thread.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/step/task.h"
-#include "profiler/session/device_recorder.h"
+#include "profiler/session/profile_session.h"
 
 namespace hocket {
 
@@ -24,6 +26,18 @@ inline std::vector<NumberedTask> numbered_tasks(std::int64_t from, std::int64_t 
       numbered.push_back({marked_id(task), step, task});
   }
   return numbered;
+}
+
+/// Ends the recording of `device` and returns its profile, as that of a host which begins steps, of
+/// `tasks` tasks each, at `starts`. The last of them only ends the one before.
+inline ProfileResult profile_of(DeviceRecorder& device, std::vector<StepStart> starts,
+                                std::int64_t tasks) {
+  device.pause();
+  ProfileResult result;
+  result.tasks = numbered_tasks(starts.front().step, starts.back().step, tasks);
+  result.trace.step_starts = std::move(starts);
+  device.add_to(result);
+  return result;
 }
 
 }  // namespace hocket

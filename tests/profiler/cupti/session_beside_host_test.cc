@@ -250,17 +250,5 @@ TEST(CuptiBesideHost, CountsWhatIsLostInTheProfile) {
   EXPECT_THAT(result->notes, testing::Contains(testing::HasSubstr("1 without a time")));
 }
 
-TEST(CuptiBesideHost, LeavesASpanAloneThatWasStartedForItself) {
-  DeviceRun job(8, CuptiLevel::l1);
-  ASSERT_TRUE(job.device->start({.first_step = 1'000, .steps = 1}));
-  ASSERT_TRUE(job.session->start({.first_step = 2, .steps = 3}));
-  const Simulation names = job.simulate_steps(12);
-  EXPECT_EQ(job.cupti->recorded(), 0);
-  const auto result = job.session->take();
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->trace.source, "host");
-  EXPECT_FALSE(job.device->is_done());
-}
-
 }  // namespace
 }  // namespace hocket

@@ -36,9 +36,10 @@ void run_rounds(BufferPoolOptions buffers, std::int64_t flush_period_ns, bool ma
 
   for (int round = 0; round < 5; ++round) {
     const std::int64_t first = round * 100 + 1;
-    ASSERT_TRUE(session.start({.first_step = first, .steps = kSteps}));
+    std::vector<StepStart> starts;
+    session.resume();
     for (std::int64_t step = first - 1; step <= first + kSteps + 2; ++step) {
-      session.on_step(step);
+      if (step >= first && step <= first + kSteps) starts.push_back({step, clock.now_ns()});
       std::vector<std::thread> launchers;
       for (int launcher = 0; launcher < kLaunchers; ++launcher) {
         launchers.emplace_back([&, launcher] {
@@ -52,24 +53,21 @@ void run_rounds(BufferPoolOptions buffers, std::int64_t flush_period_ns, bool ma
       }
       for (std::thread& launcher : launchers) launcher.join();
     }
-    ASSERT_TRUE(session.is_done());
-    const auto profile = session.take(numbered_tasks(first, first + kSteps, kTasks));
-    ASSERT_TRUE(profile);
-    EXPECT_EQ(profile->warning, "");
-    EXPECT_EQ(profile->missing_buffers, 0);
-    EXPECT_EQ(profile->quarantined.total(), 0);
+    const ProfileResult result = profile_of(session, starts, kTasks);
+    EXPECT_EQ(result.trace.quarantined, 0);
     std::int64_t kernels = 0;
-    for (const TraceRecord& record : profile->trace.records) {
+    for (const TraceRecord& record : result.trace.records) {
       // Kernels have no task if the record that ties them was dropped.
       if (record.kind != TraceKind::compute || record.task == kNoTask) continue;
       kernels += record.step >= first && record.step < first + kSteps;
-      EXPECT_EQ(profile->trace.names[record.name], kKernelNames[record.task]);
+      EXPECT_EQ(result.trace.names[record.name], kKernelNames[record.task]);
     }
-    const std::int64_t dropped = profile->trace.dropped;
+    const std::int64_t dropped = result.trace.dropped;
     EXPECT_TRUE(may_drop || dropped == 0) << dropped;
     EXPECT_LE(kernels, kSteps * kTasks);
     if (dropped == 0) {
       EXPECT_EQ(kernels, kSteps * kTasks);
+      EXPECT_THAT(result.notes, testing::IsEmpty());
     }
   }
   EXPECT_EQ(cupti->open_marks(), 0u);
@@ -83,7 +81,7 @@ TEST(CuptiSessionThreads, CountsWhatItLosesWhileItFlushesAllTheTime) {
   run_rounds({.buffers = 3, .buffer_bytes = 2048}, 1, true);
 }
 
-TEST(CuptiSessionThreads, StopsAndTakesFromAnotherThread) {
+TEST(CuptiSessionThreads, IsPausedAndReadByAnotherThread) {
   const SteadyClock clock;
   const auto cupti = std::make_shared<FakeCupti>(clock);
   auto opened =
@@ -93,16 +91,14 @@ TEST(CuptiSessionThreads, StopsAndTakesFromAnotherThread) {
   std::atomic<bool> is_over = false;
   std::thread job([&] {
     for (std::int64_t step = 0; !is_over; ++step) {
-      session.on_step(step);
       const TaskMark mark(&session, step, marked_id(0));
       const std::int64_t now_ns = clock.now_ns();
       cupti->launch("kernel", 7, now_ns, now_ns + 1, now_ns + 2);
     }
   });
   for (int round = 0; round < 20; ++round) {
-    ASSERT_TRUE(session.start({.first_step = 0, .steps = kMaxCuptiSteps}));
-    session.stop();
-    EXPECT_TRUE(session.take());
+    session.resume();
+    profile_of(session, {{0, clock.now_ns()}, {1, clock.now_ns() + 1}}, 1);
   }
   is_over = true;
   job.join();

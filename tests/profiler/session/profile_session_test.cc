@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <random>
-#include <thread>
 
 #include "core/base/intervals.h"
 #include "core/base/statistics.h"
@@ -383,8 +382,6 @@ TEST(ProfileSession, DoesNothingWhileItIsOff) {
     session.submitted(task_of({1, 1}, "a"));
     session.ready({1, 1});
     session.record({.name = "a", .task = {1, 1}});
-    session.begin_range("r");
-    session.end_range();
   };
   callbacks();
   EXPECT_EQ(clock.asked, 0);
@@ -418,52 +415,6 @@ TEST(ProfileSession, ASpanOutOfRangeIsRefused) {
   }
   ASSERT_TRUE(session.start({}));
   EXPECT_FALSE(session.start({}));
-}
-
-TEST(ProfileSession, RangesOfAThreadNest) {
-  const AskedClock clock;
-  ProfileSession session({.clock = clock});
-  session.begin_range("before");
-  ASSERT_TRUE(session.start({.first_step = 0, .steps = 4}));
-  // Steps of one task of a hundred ticks, which encloses the ranges.
-  const auto run_step = [&](std::int64_t step) {
-    session.submitted(task_of({0, static_cast<std::uint32_t>(step)}, "task"));
-    const std::int64_t begin_ns = clock.now_ns();
-    clock.asked += 100;
-    session.record({.name = "task",
-                    .step = step,
-                    .begin_ns = begin_ns,
-                    .end_ns = clock.now_ns(),
-                    .task = {0, static_cast<std::uint32_t>(step)}});
-  };
-  run_step(0);
-  session.begin_range(std::string("outer"));
-  session.begin_range(std::string("inner"));
-  run_step(1);
-  session.end_range();
-  std::thread([&] {
-    session.begin_range("other");
-    session.end_range();
-    session.end_range();  // one too many
-  }).join();
-  session.end_range();
-  session.end_range();  // "before", which began before the span
-  session.begin_range("after");
-  for (std::int64_t step = 2; step < 8; ++step) run_step(step);
-  ASSERT_TRUE(session.is_done());
-  session.end_range();
-  const auto result = session.take();
-  std::map<std::string, TraceRecord> ranges;
-  for (const TraceRecord& record : result->trace.records) {
-    if (record.kind == TraceKind::range) ranges[result->trace.names[record.name]] = record;
-  }
-  ASSERT_EQ(ranges.size(), 3u);
-  EXPECT_LT(ranges["outer"].begin_ns, ranges["inner"].begin_ns);
-  EXPECT_LT(ranges["inner"].end_ns, ranges["other"].begin_ns);
-  EXPECT_LT(ranges["other"].end_ns, ranges["outer"].end_ns);
-  EXPECT_EQ(ranges["inner"].lane, ranges["outer"].lane);
-  EXPECT_NE(ranges["inner"].lane, ranges["other"].lane);
-  EXPECT_EQ(ranges["inner"].step, kNoStep);
 }
 
 TEST(ProfileSession, NamesThatAreNoTextAreMadeOne) {

@@ -89,16 +89,12 @@ RankRun profile_rank(Collective& collective, std::uint64_t seed, const ProfileSp
       job->submit_step();
       EXPECT_TRUE(scheduler.end_step());
     }
-    session.begin_range("submitted");
-    session.end_range();
     if (!done.result) done.result = session.take();
   }
   EXPECT_TRUE(scheduler.synchronize());
   session.stop();
   if (!done.result) done.result = session.take();
   if (!done.result) return done;
-  std::erase_if(done.result->trace.records,
-                [](const TraceRecord& record) { return record.kind == TraceKind::range; });
   expect_true(*done.result, run.recorder);
   expect_tasks(*done.result);
   return done;
@@ -164,9 +160,7 @@ TEST(ProfileSessionThreads, AnybodyMayStartAndStopItAtAnyTime) {
     });
     for (int step = 0; step < 200; ++step) {
       job->submit_step();
-      session.begin_range("step");
       EXPECT_TRUE(scheduler.end_step());
-      session.end_range();
     }
     EXPECT_TRUE(scheduler.synchronize());
     ends = true;

@@ -9,7 +9,7 @@ namespace hocket {
 namespace {
 
 TEST(Daemon, ListensForOtherHostsOnlyWhereItAsksWhoTheyAre) {
-  const auto store = make_memory_store();
+  const auto store = open_store_in_memory();
   const SetClock clock;
   const auto create = [&](const std::string& address, bool insecure) {
     DaemonOptions options;

@@ -44,7 +44,6 @@ TEST(RecordedTable, MakesLevelsOfNumbersAndChoicesOfTheRest) {
   EXPECT_EQ(parameters[1].domain, Domain(Choices{{"fifo", "lifo"}}));
   EXPECT_EQ(parameters[2].domain, Domain(Levels{{0.5, 2.0}}));
   EXPECT_EQ(table.size(), 3U);
-  EXPECT_FALSE(table.is_complete());
 }
 
 TEST(RecordedTable, RepeatedRowsAreMeasurementsAndWhatIsNoNumberFailed) {

@@ -4,7 +4,6 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace hocket {
 
@@ -40,20 +39,6 @@ void MetricsText::counter(const std::string& name, const std::string& help, cons
 void MetricsText::gauge(const std::string& name, const std::string& help, const Labels& labels,
                         double value) {
   families_->add(MetricType::Gauge, name, help, labels).gauge.value = value;
-}
-
-void MetricsText::histogram(const std::string& name, const std::string& help, const Labels& labels,
-                            const Histogram& value) {
-  auto& histogram = families_->add(MetricType::Histogram, name, help, labels).histogram;
-  std::uint64_t count = 0;
-  for (std::size_t i = 0; i < value.counts.size(); ++i) {
-    count += value.counts[i];
-    const bool is_last = i >= value.bounds.size();
-    histogram.bucket.push_back(
-        {count, is_last ? std::numeric_limits<double>::infinity() : value.bounds[i]});
-  }
-  histogram.sample_count = count;
-  histogram.sample_sum = value.sum;
 }
 
 std::string MetricsText::text() const {

@@ -20,14 +20,6 @@ class MetricsText {
  public:
   using Labels = std::vector<std::pair<std::string, std::string>>;
 
-  /// Number of values per bucket; `bounds` are inclusive upper bounds. `counts` has one more
-  /// element, for values above the last bound.
-  struct Histogram {
-    std::vector<double> bounds = {};
-    std::vector<std::uint64_t> counts = {};
-    double sum = 0;
-  };
-
   MetricsText();
   ~MetricsText();
 
@@ -35,8 +27,6 @@ class MetricsText {
   void counter(const std::string& name, const std::string& help, const Labels& labels,
                double value);
   void gauge(const std::string& name, const std::string& help, const Labels& labels, double value);
-  void histogram(const std::string& name, const std::string& help, const Labels& labels,
-                 const Histogram& value);
 
   std::string text() const;
 

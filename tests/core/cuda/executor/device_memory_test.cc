@@ -29,12 +29,6 @@ class DeviceMemoryTest : public testing::Test {
   DeviceMemory memory_{device_};
 };
 
-TEST_F(DeviceMemoryTest, CountsTheTasksThatAccess) {
-  const std::vector<std::vector<Access>> tasks{{read(kInput), write(kHidden)},
-                                               {read(kHidden), update(kHidden), write(kOutput)}};
-  EXPECT_THAT(count_uses(tasks), ElementsAre(1u, 2u, 1u));
-}
-
 TEST_F(DeviceMemoryTest, LivesFromTheFirstUseToTheLastInEveryStep) {
   memory_.add(kHidden, 64, 3);
   for (int step = 0; step < 3; ++step) {

@@ -53,13 +53,6 @@ void multiply_column_major(const ColumnMajorProduct& kind, const MatrixProduct& 
       }
     }
   }
-  if (!kind.sums_first) return;
-  for (std::int64_t row = 0; row < kind.result.rows; ++row) {
-    double sum = 0;
-    for (std::int64_t k = 0; k < inner; ++k)
-      sum += double{column_major_element(p.b.values, kind.first, kind.transpose_first, 0, row, k)};
-    set_element(p.column_sums_of_b, kind.result.type, row, static_cast<float>(sum));
-  }
 }
 
 bool same_bytes(const HostElements& a, const HostElements& b) {
@@ -79,7 +72,6 @@ TEST(ColumnMajor, RandomProductsAreTheSame) {
     multiply_column_major(*kind, other.product);
     EXPECT_TRUE(same_bytes(row_major.c, other.c));
     EXPECT_TRUE(same_bytes(row_major.gelu_input, other.gelu_input));
-    EXPECT_TRUE(same_bytes(row_major.sums, other.sums));
   }
 }
 
@@ -180,8 +172,6 @@ TEST(ColumnMajor, RefusesEpiloguesWithoutWhatTheyUse) {
                 p.gelu_input = static_cast<std::byte*>(p.a.values) + 8;
               }),
               HasSubstr("aligned to 16 bytes"));
-  EXPECT_THAT(objection([](P& p) { p.column_sums_of_b = p.a.values; }),
-              HasSubstr("must come with transpose_a alone"));
   EXPECT_THAT(objection([](P& p) {
                 p.epilogue = Epilogue::bias;
                 p.bias = static_cast<std::byte*>(p.a.values) + 1;

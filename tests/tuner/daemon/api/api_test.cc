@@ -67,7 +67,7 @@ class ApiTest : public testing::Test {
   }
 
   SetClock clock_;
-  std::unique_ptr<Store> store_ = make_memory_store([this] { return clock_.now; });
+  std::unique_ptr<Store> store_ = open_store_in_memory([this] { return clock_.now; });
   Assembled daemon_{*store_, clock_};
   nlohmann::json definition_;
   const std::string config_ = "/v1/configs/" + sample_key();

@@ -160,7 +160,7 @@ class Described {
   }
 
   SetClock clock;
-  std::unique_ptr<Store> store = make_memory_store([this] { return clock.now; });
+  std::unique_ptr<Store> store = open_store_in_memory([this] { return clock.now; });
   Assembled daemon{*store, clock};
   std::set<std::string> seen;
 };

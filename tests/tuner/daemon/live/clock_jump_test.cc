@@ -24,7 +24,7 @@ nlohmann::json tune(bool jumps, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   SetClock clock;
   std::int64_t ahead_ns = 0;
-  const auto store = make_memory_store([&] { return clock.now + ahead_ns; });
+  const auto store = open_store_in_memory([&] { return clock.now + ahead_ns; });
   Assembled daemon(*store, clock);
   const auto time_of = [](const ScheduleConfig& config) {
     return 1e7 + std::abs(static_cast<double>(config.partition_bytes) - (1 << 19));
@@ -103,7 +103,7 @@ class StudyUnderJumps : public testing::Test {
   }
 
   std::int64_t wall_ns_ = 1'800'000'000 * kSecondNs;
-  std::unique_ptr<Store> store_ = make_memory_store([this] { return wall_ns_; });
+  std::unique_ptr<Store> store_ = open_store_in_memory([this] { return wall_ns_; });
   StudyService service_{*store_, [this] { return wall_ns_; }};
 };
 

@@ -28,7 +28,7 @@ class ConfigBoardTest : public testing::Test {
   }
 
   const ConfigKey key_{fingerprint(sample_topology()), fingerprint(sample_workload())};
-  std::unique_ptr<Store> store_ = make_memory_store([] { return std::int64_t{1'000}; });
+  std::unique_ptr<Store> store_ = open_store_in_memory([] { return std::int64_t{1'000}; });
   Feed feed_;
   ConfigBoard board_{*store_, feed_};
 };

@@ -88,7 +88,7 @@ class LiveTuningTest : public testing::Test {
   }
 
   SetClock clock_;
-  std::unique_ptr<Store> store_ = make_memory_store([this] { return clock_.now; });
+  std::unique_ptr<Store> store_ = open_store_in_memory([this] { return clock_.now; });
   std::unique_ptr<Assembled> daemon_ = std::make_unique<Assembled>(*store_, clock_);
   std::vector<std::unique_ptr<SimulatedJob>> jobs_;
 };
@@ -474,7 +474,7 @@ TEST_F(LiveTuningTest, ACallOfTheStoreThatFailsIsMadeGoodWithTheNextTick) {
     SCOPED_TRACE(failing_call);
     jobs_.clear();
     clock_.now = kSecondNs;
-    store_ = make_memory_store([this] { return clock_.now; });
+    store_ = open_store_in_memory([this] { return clock_.now; });
     FaultyStore faulty(*store_, failing_call);
     daemon_ = std::make_unique<Assembled>(*store_, clock_, Tokens(), &faulty);
     auto& explorer = add_job("a");

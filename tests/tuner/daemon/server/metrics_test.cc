@@ -19,15 +19,6 @@ TEST(Metrics, StandTogetherByNameWithEscapedLabels) {
             "# HELP b B\n# TYPE b gauge\nb 2.5\n");
 }
 
-TEST(Metrics, AHistogramIsCumulative) {
-  MetricsText metrics;
-  metrics.histogram("h_seconds", "H", {}, {{0.1, 1}, {2, 3, 4}, 9.5});
-  EXPECT_EQ(metrics.text(),
-            "# HELP h_seconds H\n# TYPE h_seconds histogram\n"
-            "h_seconds_count 9\nh_seconds_sum 9.5\nh_seconds_bucket{le=\"0.1\"} 2\n"
-            "h_seconds_bucket{le=\"1\"} 5\nh_seconds_bucket{le=\"+Inf\"} 9\n");
-}
-
 TEST(Metrics, SayWhatTheServerCounts) {
   ServerCounts counts;
   counts.responses_by_class[4] = 7;
