@@ -1,8 +1,8 @@
 #include "cli/donor_source.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 

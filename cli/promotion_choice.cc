@@ -1,8 +1,8 @@
 #include "cli/promotion_choice.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/inputs/command_line.h"

@@ -1,6 +1,6 @@
 #include "cli/study_record.h"
-#include <nlohmann/json.hpp>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/inputs/store_access.h"

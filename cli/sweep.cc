@@ -1,7 +1,7 @@
 #include "cli/sweep.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/inputs/command_line.h"

@@ -1,7 +1,7 @@
 #include "store/config_source.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/bounded_call.h"

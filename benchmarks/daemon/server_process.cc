@@ -1,11 +1,11 @@
 #include "benchmarks/daemon/server_process.h"
-#include <nlohmann/json.hpp>
 
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <filesystem>

@@ -1,9 +1,9 @@
 #include "cli/inputs/daemon_access.h"
-#include <nlohmann/json.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "core/base/printable_text.h"
 #include "core/protocol/config_key.h"

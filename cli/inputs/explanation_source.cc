@@ -1,7 +1,7 @@
 #include "cli/inputs/explanation_source.h"
-#include <nlohmann/json.hpp>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/inputs/store_access.h"

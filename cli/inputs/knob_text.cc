@@ -1,7 +1,7 @@
 #include "cli/inputs/knob_text.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cli/output/value_text.h"
 

@@ -1,7 +1,7 @@
 #include "cli/inputs/measured_job.h"
-#include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/output/value_text.h"

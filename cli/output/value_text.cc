@@ -1,11 +1,11 @@
 #include "cli/output/value_text.h"
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace hocket {
 namespace {

@@ -1,9 +1,9 @@
 #include "cli/views/explanation_view.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/output/table.h"

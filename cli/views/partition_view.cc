@@ -1,8 +1,8 @@
 #include "cli/views/partition_view.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <vector>
 

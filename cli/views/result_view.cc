@@ -1,8 +1,8 @@
 #include "cli/views/result_view.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 

@@ -1,8 +1,8 @@
 #include "cli/views/simulation_view.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/output/table.h"

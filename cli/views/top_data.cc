@@ -1,7 +1,7 @@
 #include "cli/views/top_data.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/inputs/daemon_access.h"

@@ -1,7 +1,7 @@
 #include "cli/views/version_view.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cli/output/value_text.h"
 #include "core/base/printable_text.h"

@@ -1,9 +1,9 @@
 #include "examples/steps/architectures.h"
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 
 namespace hocket {
 namespace {

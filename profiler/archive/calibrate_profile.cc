@@ -1,7 +1,7 @@
 #include "profiler/archive/calibrate_profile.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <utility>

@@ -1,10 +1,10 @@
 #include "profiler/archive/diff_profiles.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/rank_sum.h"

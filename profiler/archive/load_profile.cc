@@ -1,10 +1,10 @@
 #include "profiler/archive/load_profile.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/statistics.h"

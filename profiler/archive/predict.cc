@@ -1,7 +1,7 @@
 #include "profiler/archive/predict.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/sim/simulator.h"
 

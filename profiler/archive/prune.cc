@@ -1,8 +1,8 @@
 #include "profiler/archive/prune.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 

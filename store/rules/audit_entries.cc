@@ -1,6 +1,6 @@
 #include "store/rules/audit_entries.h"
-#include <nlohmann/json.hpp>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace hocket::rules {

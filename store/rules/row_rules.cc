@@ -1,9 +1,9 @@
 #include "store/rules/row_rules.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
 

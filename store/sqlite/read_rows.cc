@@ -1,7 +1,7 @@
 #include "store/sqlite/read_rows.h"
-#include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "store/sqlite/sqlite_store.h"
-#include <nlohmann/json.hpp>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "store/rules/row_rules.h"

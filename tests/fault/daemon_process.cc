@@ -1,7 +1,7 @@
 #include "tests/fault/daemon_process.h"
-#include <nlohmann/json.hpp>
 
 #include <csignal>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/json.h"

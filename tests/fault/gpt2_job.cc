@@ -1,8 +1,8 @@
 #include "tests/fault/gpt2_job.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
 

@@ -1,4 +1,5 @@
 #include "tests/fault/ledger.h"
+
 #include <nlohmann/json.hpp>
 
 #include "store/open.h"

@@ -1,7 +1,7 @@
 #include "store/config_source.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>

@@ -17,7 +17,7 @@ struct Include {
   std::size_t line = 0;  ///< from 1
 };
 
-/// Those of `text`, in order; commented lines and macros are no includes.
+/// Returns the includes of `text`, in order, without commented lines and macros.
 std::vector<Include> includes_of(std::string_view text);
 
 /// "FILE:LINE: includes "HEADER", ", the beginning of a problem.

@@ -58,7 +58,7 @@ bool is_public(std::string_view header, const Room& room) {
   return room.public_headers.contains(std::string(header.substr(room.name.size() + 1)));
 }
 
-/// What is wrong with one quoted include, "" when nothing is.
+/// Returns the objection to one quoted include, "" if there is none.
 std::string objection(const SourceFile& file, const Include& include,
                       const std::vector<SourceFile>& tree, const Rooms& rooms) {
   const bool exists = std::any_of(tree.begin(), tree.end(),
@@ -77,7 +77,7 @@ std::string objection(const SourceFile& file, const Include& include,
   return "";
 }
 
-/// What other rooms than the tests include: the rooms by room, and the headers.
+/// Includes across rooms, without those of the tests: the included rooms by room, and the headers.
 struct Uses {
   std::map<std::string, std::set<std::string>, std::less<>> rooms;
   std::set<std::string, std::less<>> headers;
@@ -99,7 +99,7 @@ Uses uses_in(const std::vector<SourceFile>& tree, const Rooms& rooms) {
   return uses;
 }
 
-/// Whether `from` reaches `to` by what rooms may include.
+/// True if `from` reaches `to` through the rooms that each room may include.
 bool reaches(const std::string& from, const std::string& to, const Rooms& rooms,
              std::set<std::string>& seen) {
   if (!seen.insert(from).second) return false;

@@ -32,7 +32,7 @@ SourceFile including(std::string path, const std::string& header) {
   return sample(std::move(path), "#pragma once\n#include \"" + header + "\"\n");
 }
 
-/// What is wrong with `path` when it includes the existing file `header`.
+/// Returns the problems of `path` if it includes the existing file `header`.
 Problems own(std::string path, const std::string& header) {
   return check_own_includes(including(std::move(path), header), {sample(header, "")}, house());
 }

@@ -13,7 +13,7 @@
 namespace hocket {
 namespace {
 
-/// What each feature weighs; docs/guides/transfer.md says why.
+/// Weight of each feature; docs/guides/transfer.md explains the values.
 constexpr double kMain = 1;      ///< a doubling of ranks, cores, rate, bytes, tensors
 constexpr double kMinor = 0.25;  ///< a doubling of what follows from those, or a library's version
 constexpr double kLatencyWeight = 0.5;

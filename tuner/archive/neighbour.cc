@@ -1,7 +1,7 @@
 #include "tuner/archive/neighbour.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "tuner/archive/job_similarity.h"

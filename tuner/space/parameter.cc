@@ -1,9 +1,9 @@
 #include "tuner/space/parameter.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/base/check.h"

@@ -1,7 +1,7 @@
 #include "tuner/space/schedule_space.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace hocket {
 namespace {

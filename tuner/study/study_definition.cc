@@ -1,8 +1,8 @@
 #include "tuner/study/study_definition.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
 #include "tuner/space/schedule_space.h"

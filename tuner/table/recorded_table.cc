@@ -1,9 +1,9 @@
 #include "tuner/table/recorded_table.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <unordered_map>

@@ -1,7 +1,7 @@
 #include "tuner/trial/command_runner.h"
-#include <nlohmann/json.hpp>
 
 #include <stdlib.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>

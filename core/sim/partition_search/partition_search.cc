@@ -1,8 +1,8 @@
 #include "core/sim/partition_search/partition_search.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/sim/partition_search/search_axes.h"

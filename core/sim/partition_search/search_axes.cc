@@ -1,10 +1,10 @@
 #include "core/sim/partition_search/search_axes.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/check.h"

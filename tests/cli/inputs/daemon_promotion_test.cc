@@ -1,8 +1,8 @@
 #include "cli/inputs/daemon_promotion.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "core/base/fingerprint.h"
 

@@ -1,7 +1,7 @@
 #include "cli/output/value_text.h"
-#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace hocket {
 namespace {

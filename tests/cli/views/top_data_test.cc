@@ -1,7 +1,7 @@
 #include "cli/views/top_data.h"
-#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace hocket {
 namespace {

@@ -168,7 +168,7 @@ TEST(JsonReader, RefusesUnknownFieldsOnRequest) {
 struct Format {
   enum Kind { text, integer, number, flag, choice, object, array, kinds };
   Kind kind = text;
-  /// Of an object by name, of an array by index.
+  /// Members of an object by name, elements of an array by index.
   std::vector<std::pair<std::string, Format>> parts = {};
 };
 

@@ -1,8 +1,8 @@
 #include "core/protocol/job_report.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <random>
 

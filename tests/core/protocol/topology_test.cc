@@ -1,7 +1,7 @@
 #include "core/protocol/topology.h"
-#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "core/protocol/workload.h"
 

@@ -1,8 +1,8 @@
 #include "core/sim/step_bound.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <random>
 

@@ -1,8 +1,8 @@
 #include "profiler/archive/calibrate_profile.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "profiler/archive/predict.h"
 #include "tests/profiler/archive/profiled_job.h"

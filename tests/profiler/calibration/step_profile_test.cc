@@ -1,8 +1,8 @@
 #include "profiler/calibration/step_profile.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <random>
 #include <set>

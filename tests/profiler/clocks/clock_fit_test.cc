@@ -1,8 +1,8 @@
 #include "profiler/clocks/clock_fit.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <random>
 

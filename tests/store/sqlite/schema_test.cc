@@ -1,7 +1,7 @@
 #include "store/sqlite/schema.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 

@@ -1,7 +1,7 @@
 #include "tuner/space/params.h"
-#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 

@@ -1,7 +1,7 @@
 #include "tuner/study/study_definition.h"
-#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
 #include "tests/mutate.h"

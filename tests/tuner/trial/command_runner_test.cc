@@ -1,8 +1,8 @@
 #include "tuner/trial/command_runner.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/temporary_folder.h"
 

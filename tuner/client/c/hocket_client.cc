@@ -1,7 +1,7 @@
 #include "tuner/client/c/hocket_client.h"
-#include <nlohmann/json.hpp>
 
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>

@@ -1,7 +1,7 @@
 #include "tuner/client/link/daemon_access.h"
-#include <nlohmann/json.hpp>
 
 #include <sys/stat.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>

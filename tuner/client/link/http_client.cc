@@ -1,8 +1,8 @@
 #include "tuner/client/link/http_client.h"
-#include <nlohmann/json.hpp>
 
 #include <netdb.h>
 #include <openssl/ssl.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

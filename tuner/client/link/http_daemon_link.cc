@@ -1,9 +1,9 @@
 #include "tuner/client/link/http_daemon_link.h"
-#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <condition_variable>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <system_error>

@@ -1,8 +1,8 @@
 #include "tuner/client/live/live_controller.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/statistics.h"

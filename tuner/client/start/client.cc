@@ -1,9 +1,9 @@
 #include "tuner/client/start/client.h"
-#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/json.h"

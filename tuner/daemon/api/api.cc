@@ -1,6 +1,6 @@
 #include "tuner/daemon/api/api.h"
-#include <nlohmann/json.hpp>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "tuner/daemon/api/handlers/call.h"

@@ -1,7 +1,7 @@
 #include "tuner/daemon/api/study_service.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "tuner/archive/told_trial.h"

@@ -1,6 +1,6 @@
 #include "tuner/daemon/live/config_board.h"
-#include <nlohmann/json.hpp>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/protocol/job_message.h"

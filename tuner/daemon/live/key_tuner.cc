@@ -1,7 +1,7 @@
 #include "tuner/daemon/live/key_tuner.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/statistics.h"

@@ -1,7 +1,7 @@
 #include "tuner/daemon/live/live_search.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "tuner/search/stop_rule.h"

@@ -1,8 +1,8 @@
 #include "tuner/daemon/live/live_tuning.h"
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "store/origin.h"

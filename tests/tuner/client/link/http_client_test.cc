@@ -1,8 +1,8 @@
 #include "tuner/client/link/http_client.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <thread>
 

@@ -1,8 +1,8 @@
 #include "tuner/client/link/http_daemon_link.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <set>

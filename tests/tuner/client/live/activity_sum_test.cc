@@ -1,7 +1,7 @@
 #include "tuner/client/live/activity_sum.h"
-#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace hocket {
 namespace {

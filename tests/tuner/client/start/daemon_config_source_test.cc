@@ -1,8 +1,8 @@
 #include "tuner/client/start/daemon_config_source.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
 #include "core/protocol/config_key.h"

@@ -1,8 +1,8 @@
 #include "tuner/daemon/api/api.h"
-#include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <random>
 

@@ -1,7 +1,7 @@
 #include "tuner/daemon/api/openapi.h"
-#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <map>
 #include <set>

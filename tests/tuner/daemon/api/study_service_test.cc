@@ -1,7 +1,7 @@
 #include "tuner/daemon/api/study_service.h"
-#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <set>
 #include <thread>

@@ -1,7 +1,7 @@
 #include "tuner/daemon/live/config_board.h"
-#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <thread>
 #include <vector>
