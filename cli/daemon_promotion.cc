@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/command_line.h"
 #include "cli/daemon_access.h"
 #include "tuner/printable.h"
+#include "tuner/shell_text.h"
 
 namespace hocket {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "cli/store_access.h"
+#include "cli/study_job.h"
 #include "cli/sweep.h"
 #include "tuner/printable.h"
 #include "tuner/transfer.h"

@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <ostream>
 
-#include "cli/command_line.h"
 #include "cli/table.h"
 #include "tuner/command_runner.h"
 #include "tuner/printable.h"
+#include "tuner/shell_text.h"
 
 namespace hocket {
 namespace {

@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "cli/store_access.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "core/statistics.h"

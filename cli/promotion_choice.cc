@@ -4,8 +4,7 @@
 #include <map>
 #include <set>
 
-#include "cli/command_line.h"
-#include "cli/store_access.h"
+#include "tuner/shell_text.h"
 
 namespace hocket {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/daemon_access.h"
 #include "cli/knob_text.h"
-#include "cli/store_access.h"
+#include "cli/study_job.h"
 #include "cli/text.h"
 #include "cli/verb.h"
 #include "core/json.h"

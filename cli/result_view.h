@@ -1,6 +1,6 @@
 #pragma once
 
-// What came of a study, as JSON and as people read it. Thread-safe.
+// A study and its trials as people and programs read them. Thread-safe.
 
 #include <iosfwd>
 #include <nlohmann/json.hpp>
@@ -34,13 +34,6 @@ TrialDetail detail_for(const StudyView& view);
 /// `{"study":…,"objective":…,"unit":…,"objectives":[{"objective":…,"unit":…},…],"workload":…,
 /// "topology":…,"link":…,"emulated_link":false,"constraints":[],"limits":[]}`
 nlohmann::json to_json(const StudyView& view);
-
-/// `{"default":{"params":…,"value":…,"spread":…},"best":…,"promoted":…,"gain":…,"noise":…,
-/// "reason":…,"stopped":…}`; a value is null when there is none. With several objectives a setting
-/// has "others" beside its value, and there is "front": `[{"number":…,"params":…,"value":…,
-/// "spread":…,"others":[…]},…]`. Without the trials.
-nlohmann::json to_json(const StudyResult& result);
-Result<StudyResult> study_result_from_json(const nlohmann::json& document);
 
 /// `[{"number":…,"phase":…,"state":…,"params":…,"value":…,"spread":…,"message":…,
 /// "started_at":…,"finished_at":…},…]`, and "others" of what completed with several objectives

@@ -19,14 +19,4 @@ Result<std::unique_ptr<Store>> open_for_reading(const std::string& option);
 /// For `tune`.
 Result<std::unique_ptr<Store>> open_for_writing(const std::string& option);
 
-/// A store that cannot be used is bad input, whatever the reason: somebody named it.
-Error as_bad_input(Error error);
-
-/// What a study ran on, and what it ran. Requires a study that has both.
-Result<Topology> topology_of(Store& store, const StudyRow& study);
-Result<Workload> workload_of(Store& store, const StudyRow& study);
-
-/// The topology's name, with "emulated link" in it where it has one.
-std::string place_text(const Topology& topology);
-
 }  // namespace hocket

@@ -8,9 +8,11 @@
 #include "cli/owner.h"
 #include "cli/result_view.h"
 #include "cli/store_access.h"
+#include "cli/study_result.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "tuner/printable.h"
+#include "tuner/shell_text.h"
 
 namespace hocket {
 namespace {

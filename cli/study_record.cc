@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "cli/owner.h"
-#include "cli/result_view.h"
-#include "cli/store_access.h"
+#include "cli/study_job.h"
+#include "cli/study_result.h"
 #include "cli/sweep.h"
 #include "core/check.h"
 #include "tuner/schedule_space.h"
@@ -18,7 +18,7 @@ Result<nlohmann::json> promoted_config(const Params& params) {
   if (!has_knob) return document;
   const auto config = schedule_config_for(params);
   if (!config) return failure(config.error());
-  // What regions override is in the configuration, in a place of its own.
+  // The configuration has a place of its own for overrides of regions.
   for (const auto& [name, value] : params) {
     if (is_knob(name)) document.erase(name);
   }
@@ -26,17 +26,14 @@ Result<nlohmann::json> promoted_config(const Params& params) {
   return document;
 }
 
-StudyRecord::StudyRecord(Store& store, StudyRow study, Topology topology, bool has_report,
-                         Progress& progress)
+StudyRecord::StudyRecord(Store& store, StudyRow study, Topology topology, bool has_report)
     : store_(store),
       study_(std::move(study)),
       topology_(std::move(topology)),
-      has_report_(has_report),
-      progress_(progress) {}
+      has_report_(has_report) {}
 
 Result<void> StudyRecord::trial_started(std::int64_t number, TrialPhase phase,
                                         const Params& params) {
-  progress_.started(phase, params);
   const auto row = store_.start_trial({study_.id, phase, to_json(params)});
   if (!row) return failure(as_bad_input(row.error()));
   if (row->number != number + 1) {
@@ -64,7 +61,6 @@ Result<void> StudyRecord::trial_finished(const FinishedTrial& trial) {
   if (outcome.report && !has_report_) {
     if (auto ok = describe(*outcome.report); !ok) return ok;
   }
-  progress_.finished(trial, emulation_note(topology_));
   return {};
 }
 
@@ -89,12 +85,12 @@ Result<void> StudyRecord::update(StudyUpdate update) {
 }
 
 Result<void> StudyRecord::finish(const StudyResult& result) {
-  // In this order: of a process that dies between the two, the resumed study promotes again.
+  // In this order: if the process dies between the two, the resumed study promotes again.
   if (result.promoted) {
     const auto config = promoted_config(result.best.params);
     if (!config) return failure(config.error());
     const double value = result.best.value.value_or(0);
-    // A default that never worked has no value; then there is no gain either.
+    // A default that never completed has no value, and the gain is 0.
     const MeasuredGain measured{value, result.default_params.value.value_or(value), result.gain};
     const auto row = store_.promote({.topology_id = study_.topology_id.value_or(0),
                                      .workload_id = study_.workload_id.value_or(0),

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/command_line.h"
 #include "cli/owner.h"
-#include "cli/store_access.h"
-#include "core/host/topology_probe.h"
+#include "cli/study_job.h"
+#include "tuner/shell_text.h"
 
 namespace hocket {
 namespace {
@@ -52,9 +51,7 @@ Result<void> check_command(const StudyRow& study, const std::vector<std::string>
 }  // namespace
 
 Result<Sweep> start_sweep(Store& store, const NewSweep& sweep) {
-  const auto topology = probe_topology();
-  if (!topology) return failure(topology.error());
-  const auto topology_id = store.upsert_topology(*topology);
+  const auto topology_id = store.upsert_topology(sweep.topology);
   if (!topology_id) return failure(as_bad_input(topology_id.error()));
   const auto workload_id = store.upsert_workload({.name = sweep.workload, .tensors = {}});
   if (!workload_id) return failure(as_bad_input(workload_id.error()));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "core/topology.h"
 #include "store/store.h"
 #include "tuner/study.h"
 #include "tuner/study_definition.h"
@@ -26,6 +27,7 @@ struct NewSweep {
   std::vector<std::string> command;
   std::string name;      ///< empty: generated
   std::string workload;  ///< until a report says what it is
+  Topology topology;     ///< of this host, until a report says what the job runs on
 };
 
 Result<Sweep> start_sweep(Store& store, const NewSweep& sweep);

@@ -41,7 +41,4 @@ std::string params_text(const nlohmann::json& params);
 /// One line of JSON. Text that is not UTF-8 gets replacement characters.
 std::string json_text(const nlohmann::json& document);
 
-/// "emulated link: 500mbit,50us" when `topology` has one, else empty.
-std::string emulation_note(const Topology& topology);
-
 }  // namespace hocket

@@ -11,10 +11,13 @@
 #include "cli/front_view.h"
 #include "cli/interrupt.h"
 #include "cli/promotion_choice.h"
+#include "cli/reported_study.h"
 #include "cli/result_view.h"
 #include "cli/step_source.h"
 #include "cli/store_access.h"
+#include "cli/study_job.h"
 #include "cli/study_record.h"
+#include "cli/study_result.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
 #include "cli/version_view.h"
@@ -22,6 +25,7 @@
 #include "tuner/command_runner.h"
 #include "tuner/parameter_text.h"
 #include "tuner/schedule_space.h"
+#include "tuner/shell_text.h"
 
 namespace hocket {
 namespace {
@@ -147,6 +151,8 @@ Result<Sweep> open_sweep(const TuneOptions& options, const Context& context,
   if (!command) return failure(command.error());
   auto definition = make_definition(options);
   if (!definition) return failure(definition.error());
+  const auto topology = probe_topology();
+  if (!topology) return failure(topology.error());
   if (auto ok = open(); !ok) return failure(ok.error());
   if (!options.transfer.empty()) {
     // The job is known later; that the study can be started from is known now.
@@ -157,7 +163,8 @@ Result<Sweep> open_sweep(const TuneOptions& options, const Context& context,
   return start_sweep(*store, {.definition = std::move(*definition),
                               .command = std::move(*command),
                               .name = options.study,
-                              .workload = std::move(workload)});
+                              .workload = std::move(workload),
+                              .topology = *topology});
 }
 
 CommandOptions command_options(const Sweep& sweep) {
@@ -212,7 +219,8 @@ Result<StudyResult> run_sweep(const TuneOptions& options, const Context& context
   const SteadyClock clock;
   Progress progress(context.err, context.err_columns, sweep.definition);
   for (const auto& trial : sweep.history) progress.recall(trial);
-  StudyRecord record(store, sweep.study, *topology, has_report(sweep.history), progress);
+  StudyRecord record(store, sweep.study, *topology, has_report(sweep.history));
+  ReportedStudy observer(record, progress);
   auto runner = CommandRunner::make(command_options(sweep), clock, cancel);
   auto study = study_options(sweep.definition);
   if (sweep.definition.transfer && !sweep.definition.donor) {
@@ -221,7 +229,7 @@ Result<StudyResult> run_sweep(const TuneOptions& options, const Context& context
     };
   }
   const auto result = !runner ? Result<StudyResult>(failure(runner.error()))
-                              : run_study(study, sweep.history, *runner, record, cancel);
+                              : run_study(study, sweep.history, *runner, observer, cancel);
   if (result) {
     if (auto ok = record.finish(*result); !ok) return failure(ok.error());
     return result;

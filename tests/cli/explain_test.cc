@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "cli/application.h"
-#include "cli/store_access.h"
+#include "cli/study_job.h"
 #include "cli/study_record.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
@@ -51,11 +51,8 @@ class Explain : public ::testing::Test {
         .method = method,
         .trials = trials,
         .working_directory = "/"};
-    const auto sweep = start_sweep(*store, {definition, {"job"}, name, "work"}).value();
-    std::ostringstream err;
-    Progress progress(err, 0, definition);
-    StudyRecord record(*store, sweep.study, topology_of(*store, sweep.study).value(), false,
-                       progress);
+    const auto sweep = start_sweep(*store, {definition, {"job"}, name, "work", {}}).value();
+    StudyRecord record(*store, sweep.study, topology_of(*store, sweep.study).value(), false);
     FunctionRunner runner(function);
     const auto options = study_options(definition);
     const auto result = run_study(options, {}, runner, record, {});

@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "cli/study_result.h"
 #include "core/json.h"
 #include "tests/mutate.h"
 #include "tuner/recorded_table.h"

@@ -3,11 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "cli/owner.h"
-#include "cli/result_view.h"
-#include "cli/store_access.h"
+#include "cli/study_job.h"
+#include "cli/study_result.h"
 #include "cli/sweep.h"
 #include "core/schedule_config.h"
 #include "store/open.h"
@@ -38,14 +36,11 @@ class StudyRecordTest : public ::testing::Test {
   StudyRecordTest()
       : definition_{.space = *Space::make({*parse_parameter("X=int:1..9")}),
                     .objective = *parse_objective("wall"),
-                    .working_directory = "/"},
-        progress_(err_, 0, definition_) {
-    study_ = start_sweep(*store_, {definition_, {"job"}, "s", "work"})->study;
+                    .working_directory = "/"} {
+    study_ = start_sweep(*store_, {definition_, {"job"}, "s", "work", {}})->study;
   }
 
-  StudyRecord record(Store& store) {
-    return {store, study_, *topology_of(*store_, study_), false, progress_};
-  }
+  StudyRecord record(Store& store) { return {store, study_, *topology_of(*store_, study_), false}; }
   StudyRecord record() { return record(*store_); }
 
   static FinishedTrial finished(std::int64_t number, double value) {
@@ -76,8 +71,6 @@ class StudyRecordTest : public ::testing::Test {
 
   std::unique_ptr<Store> store_ = make_memory_store();
   StudyDefinition definition_;
-  std::ostringstream err_;
-  Progress progress_;
   StudyRow study_;
 };
 
@@ -121,7 +114,7 @@ TEST_F(StudyRecordTest, TheFirstReportSaysWhatRanWhere) {
   }
   EXPECT_EQ(workload_of(*store_, stored())->name, "reported0");
   EXPECT_EQ(topology_of(*store_, stored())->world_size, 2);
-  EXPECT_THAT(err_.str(), HasSubstr("emulated link: 1gbit"));
+  EXPECT_EQ(record.topology(), report().topology);
 }
 
 TEST_F(StudyRecordTest, FinishingPromotesForWhatTheReportSaid) {

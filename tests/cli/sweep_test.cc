@@ -22,9 +22,11 @@ StudyDefinition definition() {
 class SweepTest : public ::testing::Test {
  protected:
   Result<Sweep> start(Store& store, const std::string& name = "") {
-    return start_sweep(
-        store,
-        {.definition = definition(), .command = {"job", "-x"}, .name = name, .workload = "work"});
+    return start_sweep(store, {.definition = definition(),
+                               .command = {"job", "-x"},
+                               .name = name,
+                               .workload = "work",
+                               .topology = {}});
   }
 
   void set(const std::string& study, StudyState state, const std::string& owner) {
@@ -104,7 +106,8 @@ TEST_F(SweepTest, ResumesWithEveryObjective) {
   auto several = definition();
   several.other_objectives = {*parse_objective("memory"), *parse_objective("file:x")};
   const auto sweep = start_sweep(
-      *store_, {.definition = several, .command = {"job"}, .name = "", .workload = "work"});
+      *store_,
+      {.definition = several, .command = {"job"}, .name = "", .workload = "work", .topology = {}});
   ASSERT_TRUE(sweep) << sweep.error().message;
   const auto id = sweep->study.id;
   const Measurements measured = {

@@ -7,8 +7,10 @@
 
 #include "cli/application.h"
 #include "cli/result_view.h"
+#include "cli/study_result.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
+#include "core/host/topology_probe.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
@@ -28,7 +30,7 @@ class VersionView : public ::testing::Test {
     const StudyDefinition definition{.space = *Space::make({*parse_parameter("X=int:1..9")}),
                                      .objective = *parse_objective("wall"),
                                      .working_directory = "/"};
-    study_ = start_sweep(*store_, {definition, {"job"}, "s", "work"})->study;
+    study_ = start_sweep(*store_, {definition, {"job"}, "s", "work", *probe_topology()})->study;
     const StudyResult result{.default_params = {{{"X", std::int64_t{4}}}, 4, 1},
                              .best = {{{"X", std::int64_t{2}}}, 2, 1},
                              .promoted = true,
