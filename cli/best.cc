@@ -8,9 +8,9 @@
 #include "cli/front_view.h"
 #include "cli/result_view.h"
 #include "cli/store_access.h"
-#include "cli/study_result.h"
 #include "cli/verb.h"
 #include "cli/version_view.h"
+#include "tuner/archive/study_result.h"
 
 namespace hocket {
 namespace {

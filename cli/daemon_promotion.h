@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/promotion_choice.h"
 #include "core/config_key.h"
 #include "core/result.h"
 #include "core/topology.h"
+#include "tuner/archive/promotion_choice.h"
 
 namespace hocket {
 

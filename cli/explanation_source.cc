@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "cli/store_access.h"
-#include "cli/sweep.h"
 #include "core/json.h"
+#include "tuner/archive/open_study.h"
 #include "tuner/gaussian_surrogate.h"
 #include "tuner/printable.h"
 #include "tuner/retrace.h"

@@ -7,13 +7,13 @@
 #include "cli/command_line.h"
 #include "cli/daemon_access.h"
 #include "cli/daemon_promotion.h"
-#include "cli/promotion_choice.h"
 #include "cli/store_access.h"
 #include "cli/text.h"
 #include "cli/verb.h"
 #include "cli/version_view.h"
 #include "core/host/topology_probe.h"
 #include "core/json.h"
+#include "tuner/archive/promotion_choice.h"
 #include "tuner/printable.h"
 
 namespace hocket {

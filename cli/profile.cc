@@ -13,11 +13,11 @@
 #include "cli/command_line.h"
 #include "cli/daemon_access.h"
 #include "cli/interrupt.h"
-#include "cli/owner.h"
 #include "cli/store_access.h"
 #include "cli/text.h"
 #include "cli/verb.h"
 #include "core/job_message.h"
+#include "tuner/archive/owner.h"
 #include "tuner/cancel.h"
 #include "tuner/printable.h"
 

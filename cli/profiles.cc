@@ -8,10 +8,10 @@
 #include "cli/profile_verbs.h"
 #include "cli/profile_view.h"
 #include "cli/store_access.h"
-#include "cli/study_job.h"
 #include "cli/text.h"
 #include "cli/verb.h"
 #include "store/open.h"
+#include "tuner/archive/study_job.h"
 
 namespace hocket {
 namespace {

@@ -8,11 +8,11 @@
 #include "cli/command_line.h"
 #include "cli/daemon_access.h"
 #include "cli/knob_text.h"
-#include "cli/study_job.h"
 #include "cli/text.h"
 #include "cli/verb.h"
 #include "core/json.h"
 #include "core/schedule_config.h"
+#include "tuner/archive/study_job.h"
 
 namespace hocket {
 namespace {

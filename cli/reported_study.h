@@ -3,7 +3,7 @@
 // Shows the progress of a study beside keeping it. One thread.
 
 #include "cli/progress.h"
-#include "cli/study_record.h"
+#include "tuner/archive/study_record.h"
 #include "tuner/study.h"
 
 namespace hocket {

@@ -5,9 +5,9 @@
 #include <ostream>
 #include <set>
 
-#include "cli/study_job.h"
 #include "cli/table.h"
 #include "core/json.h"
+#include "tuner/archive/study_job.h"
 #include "tuner/csv.h"
 #include "tuner/printable.h"
 #include "tuner/recorded_table.h"

@@ -5,12 +5,12 @@
 #include <ostream>
 
 #include "cli/command_line.h"
-#include "cli/owner.h"
 #include "cli/result_view.h"
 #include "cli/store_access.h"
-#include "cli/study_result.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "tuner/archive/owner.h"
+#include "tuner/archive/study_result.h"
 #include "tuner/printable.h"
 #include "tuner/shell_text.h"
 

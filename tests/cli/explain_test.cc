@@ -8,15 +8,15 @@
 #include <sstream>
 
 #include "cli/application.h"
-#include "cli/study_job.h"
-#include "cli/study_record.h"
-#include "cli/sweep.h"
 #include "cli/verb.h"
 #include "core/json.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
 #include "tests/tuner/well_formed.h"
+#include "tuner/archive/open_study.h"
+#include "tuner/archive/study_job.h"
+#include "tuner/archive/study_record.h"
 #include "tuner/parameter_text.h"
 
 namespace hocket {

@@ -5,9 +5,9 @@
 
 #include <sstream>
 
-#include "cli/study_result.h"
 #include "core/json.h"
 #include "tests/mutate.h"
+#include "tuner/archive/study_result.h"
 #include "tuner/recorded_table.h"
 
 namespace hocket {

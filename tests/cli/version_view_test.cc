@@ -7,13 +7,13 @@
 
 #include "cli/application.h"
 #include "cli/result_view.h"
-#include "cli/study_result.h"
-#include "cli/sweep.h"
 #include "cli/verb.h"
 #include "core/host/topology_probe.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
+#include "tuner/archive/open_study.h"
+#include "tuner/archive/study_result.h"
 #include "tuner/parameter_text.h"
 
 namespace hocket {

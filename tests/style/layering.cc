@@ -12,7 +12,8 @@ using Rooms = std::set<std::string_view>;
 
 const Rooms kLibraries = {"core",     "core/host",      "core/cuda",       "core/sim",
                           "profiler", "profiler/cupti", "profiler/export", "store",
-                          "tuner",    "tuner/client",   "tuner/daemon",    "profiles"};
+                          "tuner",    "tuner/archive",  "tuner/client",    "tuner/daemon",
+                          "profiles"};
 
 /// Each folder of the table, and the others that it may include.
 const std::map<std::string_view, Rooms>& table() {
@@ -30,8 +31,9 @@ const std::map<std::string_view, Rooms>& table() {
         {"store", {"core"}},
         {"profiles", {"core", "core/sim", "profiler", "profiler/export", "store", "tuner/client"}},
         {"tuner", {"core", "core/sim"}},
+        {"tuner/archive", {"core", "store", "tuner"}},
         {"tuner/client", {"core"}},
-        {"tuner/daemon", {"core", "profiler", "store", "tuner"}},
+        {"tuner/daemon", {"core", "profiler", "store", "tuner", "tuner/archive"}},
         {"cli", kLibraries},
         {"plugins", {"core", "profiler", "tuner/client"}},
         {"examples", kLibraries},

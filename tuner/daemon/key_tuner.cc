@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/statistics.h"
-#include "tuner/daemon/neighbour.h"
-#include "tuner/daemon/told_trial.h"
+#include "tuner/archive/neighbour.h"
+#include "tuner/archive/told_trial.h"
 
 namespace hocket {
 namespace {

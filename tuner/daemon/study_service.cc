@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/daemon/told_trial.h"
+#include "tuner/archive/told_trial.h"
 #include "tuner/study_definition.h"
 
 namespace hocket {

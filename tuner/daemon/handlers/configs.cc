@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "core/json.h"
+#include "tuner/archive/neighbour.h"
 #include "tuner/daemon/handlers/call.h"
-#include "tuner/daemon/neighbour.h"
 
 namespace hocket {
 namespace {

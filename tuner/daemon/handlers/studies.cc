@@ -2,8 +2,8 @@
 
 #include "core/json.h"
 #include "core/statistics.h"
+#include "tuner/archive/told_trial.h"
 #include "tuner/daemon/handlers/call.h"
-#include "tuner/daemon/told_trial.h"
 #include "tuner/study_definition.h"
 
 namespace hocket {

@@ -1,11 +1,11 @@
-#include "cli/sweep.h"
+#include "tuner/archive/open_study.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/owner.h"
 #include "store/open.h"
 #include "tests/store/faulty_store.h"
+#include "tuner/archive/owner.h"
 #include "tuner/parameter_text.h"
 
 namespace hocket {
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-StudyDefinition definition() {
+StudyDefinition small_definition() {
   return {.space = *Space::make({*parse_parameter("X=int:1..9")}),
           .objective = *parse_objective("auto"),
           .working_directory = "/"};
@@ -22,7 +22,7 @@ StudyDefinition definition() {
 class SweepTest : public ::testing::Test {
  protected:
   Result<Sweep> start(Store& store, const std::string& name = "") {
-    return start_sweep(store, {.definition = definition(),
+    return start_sweep(store, {.definition = small_definition(),
                                .command = {"job", "-x"},
                                .name = name,
                                .workload = "work",
@@ -103,7 +103,7 @@ TEST_F(SweepTest, AnAutomaticObjectiveStaysWhatItHadBecome) {
 }
 
 TEST_F(SweepTest, ResumesWithEveryObjective) {
-  auto several = definition();
+  auto several = small_definition();
   several.other_objectives = {*parse_objective("memory"), *parse_objective("file:x")};
   const auto sweep = start_sweep(
       *store_,
@@ -128,13 +128,13 @@ TEST_F(SweepTest, ResumesWithEveryObjective) {
 
 TEST_F(SweepTest, OnlyTimesOfASingleObjectiveAreSimulated) {
   for (const char* text : {"auto", "wall", "report", "regex:t=(.)", "file:x", "memory"}) {
-    StudyDefinition each = definition();
+    StudyDefinition each = small_definition();
     each.objective = *parse_objective(text);
     const auto options = search_options(study_options(each));
     EXPECT_EQ(options.simulate, each.objective.kind != ObjectiveKind::memory) << text;
     EXPECT_EQ(options.objectives, 1U);
   }
-  StudyDefinition several = definition();
+  StudyDefinition several = small_definition();
   several.other_objectives = {*parse_objective("memory")};
   EXPECT_EQ(search_options(study_options(several)).objectives, 2U);
 }

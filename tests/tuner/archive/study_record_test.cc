@@ -1,15 +1,15 @@
-#include "cli/study_record.h"
+#include "tuner/archive/study_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/owner.h"
-#include "cli/study_job.h"
-#include "cli/study_result.h"
-#include "cli/sweep.h"
 #include "core/schedule_config.h"
 #include "store/open.h"
 #include "tests/store/faulty_store.h"
+#include "tuner/archive/open_study.h"
+#include "tuner/archive/owner.h"
+#include "tuner/archive/study_job.h"
+#include "tuner/archive/study_result.h"
 #include "tuner/parameter_text.h"
 
 namespace hocket {

@@ -1,4 +1,4 @@
-#include "cli/study_job.h"
+#include "tuner/archive/study_job.h"
 
 #include <algorithm>
 #include <string>

@@ -1,10 +1,10 @@
-#include "cli/sweep.h"
+#include "tuner/archive/open_study.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "cli/owner.h"
-#include "cli/study_job.h"
+#include "tuner/archive/owner.h"
+#include "tuner/archive/study_job.h"
 #include "tuner/shell_text.h"
 
 namespace hocket {

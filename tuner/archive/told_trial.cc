@@ -1,4 +1,4 @@
-#include "tuner/daemon/told_trial.h"
+#include "tuner/archive/told_trial.h"
 
 #include "core/statistics.h"
 

@@ -1,12 +1,12 @@
-#include "cli/donor_source.h"
+#include "tuner/archive/donor_source.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "cli/study_job.h"
-#include "cli/sweep.h"
+#include "tuner/archive/open_study.h"
+#include "tuner/archive/study_job.h"
 #include "tuner/printable.h"
 #include "tuner/transfer.h"
 

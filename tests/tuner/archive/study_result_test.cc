@@ -1,4 +1,4 @@
-#include "cli/study_result.h"
+#include "tuner/archive/study_result.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/daemon/neighbour.h"
+#include "tuner/archive/neighbour.h"
 
 #include <algorithm>
 #include <vector>

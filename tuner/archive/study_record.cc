@@ -1,12 +1,12 @@
-#include "cli/study_record.h"
+#include "tuner/archive/study_record.h"
 
 #include <utility>
 
-#include "cli/owner.h"
-#include "cli/study_job.h"
-#include "cli/study_result.h"
-#include "cli/sweep.h"
 #include "core/check.h"
+#include "tuner/archive/open_study.h"
+#include "tuner/archive/owner.h"
+#include "tuner/archive/study_job.h"
+#include "tuner/archive/study_result.h"
 #include "tuner/schedule_space.h"
 
 namespace hocket {
