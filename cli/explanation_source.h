@@ -1,6 +1,6 @@
 #pragma once
 
-// Where an explanation comes from: the search of a study, or a recorded table. One thread.
+// The source of an explanation: the search of a study, or a recorded table. One thread.
 
 #include <optional>
 #include <string>
@@ -30,7 +30,7 @@ struct Explained {
   std::optional<StepCalibration> simulator = {};  ///< where the search simulated
 };
 
-/// What a command line names: a study, or a table with its columns.
+/// The source that a command line names: a study, or a table with its columns.
 struct ExplanationSource {
   std::string study, store, table;
   RecordedTableOptions columns = {.objective_column = "value"};

@@ -1,28 +1,27 @@
 #pragma once
 
 // A search once more over the trials that it asked for: it depends on nothing else, so it says
-// again why it asked for each. Thread-safe for searches of their own.
+// again why it asked for each. Thread-safe for distinct calls.
 
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "tuner/explanation.h"
-#include "tuner/search.h"
+#include "core/result.h"
+#include "tuner/study_session.h"
 
 namespace hocket {
 
-/// Why each trial was asked, one line each, and what is recommended after the last one.
 struct Retraced {
+  /// Why each trial that has ended was asked, one line each.
   std::vector<std::string> reasons;
+  /// The recommendation after the last trial.
   std::optional<Recommendation> recommendation;
 };
 
-/// Takes a new `search`, with the options that the trials were searched with, through them again,
-/// as a study of `budget` trials does (tuner/study.h). An error names the trial that the search
-/// refuses.
-Result<Retraced> retrace(Search& search, std::span<const SearchTrial> trials, std::size_t budget);
+/// Takes a new session through `past`, the trials of a study with these options. An error names the
+/// trial that the search refuses.
+Result<Retraced> retrace(SessionOptions options, std::span<const SessionTrial> past);
 
 }  // namespace hocket

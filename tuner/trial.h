@@ -1,9 +1,9 @@
 #pragma once
 
-// One trial: what came of running one setting, and the seam to whatever runs it. Plain values.
+// One trial: the outcome of running one setting, and the seam to whatever runs it. Plain values;
+// a runner belongs to one thread at a time.
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -24,7 +24,7 @@ struct TrialOutcome {
   std::vector<double> samples;
   /// The values of further objectives, in their order; meaningful when complete.
   std::vector<double> others = {};
-  /// Everything measured: "wall_ns" (of the whole command), "peak_memory_bytes" (of its largest
+  /// All measurements: "wall_ns" (of the whole command), "peak_memory_bytes" (of its largest
   /// process); with a report also "iteration_ns", "compute_ns", "communication_ns" and
   /// "exposed_ns", one value an iteration; samples of further objectives (metric_of_other).
   std::map<std::string, std::vector<double>> metrics;
@@ -42,34 +42,23 @@ class TrialRunner {
 
   /// `incumbent` holds the samples of the best trial so far: a trial that is clearly slower may end
   /// before its time (tuner/early_end.h) and is complete with what it has; empty: it runs to its
-  /// end. A trial that fails is an outcome. An error means that the sweep cannot go on: the command
+  /// end. A trial that fails is an outcome. An error means that the study cannot go on: the command
   /// cannot be started, or (interrupted) the user asked for an end.
   virtual Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent) = 0;
 };
 
-/// Runs a function in this process, always to its end.
-class FunctionRunner final : public TrialRunner {
- public:
-  using Function = std::function<Result<TrialOutcome>(const Params&)>;
+/// Samples of the current configuration, taken in turn with those of the candidate, where a value
+/// is relative to them (tuner/daemon/key_tuner.h).
+inline constexpr const char* kReferenceMetric = "current_ns";
 
-  explicit FunctionRunner(Function function) : function_(std::move(function)) {}
-
-  Result<TrialOutcome> run(const Params& params, std::span<const double>) override {
-    return function_(params);
-  }
-
- private:
-  Function function_;
-};
-
-/// What TrialOutcome::metrics calls the samples of further objective `index`, from 0:
-/// "objective_2", …
+/// Returns the name in TrialOutcome::metrics of the samples of further objective `index`, which
+/// counts from 0: "objective_2", …
 std::string metric_of_other(std::size_t index);
 
-/// The values of further objectives, as many as `metrics` has without a gap.
+/// Returns the values of further objectives, as many as `metrics` has without a gap.
 std::vector<double> others_in(const std::map<std::string, std::vector<double>>& metrics);
 
-/// The outcome of a trial that measured `samples` (at least one).
+/// Returns the outcome of a trial that measured `samples`, of which there is at least one.
 TrialOutcome complete_trial(std::vector<double> samples);
 
 }  // namespace hocket

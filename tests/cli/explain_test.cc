@@ -13,6 +13,7 @@
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
+#include "tests/tuner/function_runner.h"
 #include "tests/tuner/well_formed.h"
 #include "tuner/archive/open_study.h"
 #include "tuner/archive/study_job.h"
@@ -51,8 +52,8 @@ class Explain : public ::testing::Test {
         .method = method,
         .trials = trials,
         .working_directory = "/"};
-    const auto sweep = start_sweep(*store, {definition, {"job"}, name, "work", {}}).value();
-    StudyRecord record(*store, sweep.study, topology_of(*store, sweep.study).value(), false);
+    const auto open = start_study(*store, {definition, {"job"}, name, "work", {}}).value();
+    StudyRecord record(*store, open.study, topology_of(*store, open.study).value(), false);
     FunctionRunner runner(function);
     const auto options = study_options(definition);
     const auto result = run_study(options, {}, runner, record, {});

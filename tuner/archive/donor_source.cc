@@ -46,7 +46,7 @@ Result<StudyDefinition> compatible_definition(const StudyRow& study, const Study
   return definition;
 }
 
-/// What `study`, whose definition is compatible, gives to a sweep.
+/// Returns what `study`, whose definition is compatible, gives to another one.
 Result<Donor> read_donor(Store& store, const StudyRow& study, const StudyDefinition& definition,
                          const StudyDefinition& own) {
   const auto history = read_history(store, study.id);
@@ -57,7 +57,8 @@ Result<Donor> read_donor(Store& store, const StudyRow& study, const StudyDefinit
                    to_text(own.objective));
   }
   Donor donor{.study = study.name};
-  for (const auto& trial : *history) donor.evaluations.push_back(evaluation_of(trial));
+  for (const auto& trial : *history)
+    donor.evaluations.push_back(evaluation_of(trial.params, trial.outcome));
   donor = adapted(donor, own.space);
   if (donor.evaluations.empty())
     return invalid("no setting that it measured lies within this study's parameters");
@@ -69,7 +70,7 @@ FoundDonor found(Donor donor, const TunedJob& other, const TunedJob& own) {
   return {std::move(donor), printable(readable(differences(other, own)), kDifferenceLimitBytes)};
 }
 
-/// Every job of the store that can be read, by the id of its study.
+/// Returns the jobs of the store that can be read, by the ids of their studies.
 Result<std::map<std::int64_t, TunedJob>> jobs_of(Store& store,
                                                  const std::vector<StudyRow>& studies) {
   const auto topologies = store.topologies();

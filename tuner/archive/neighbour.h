@@ -1,6 +1,6 @@
 #pragma once
 
-// The nearest job that has a configuration, for one that has none. Thread-safe.
+// The nearest job that has a configuration, for a job that has none. Thread-safe.
 
 #include <optional>
 #include <string>
@@ -14,12 +14,12 @@ namespace hocket {
 struct Neighbour {
   ConfigKey key;
   double distance = 0;     ///< tuner/similarity.h
-  std::string difference;  ///< for people: "4 ranks instead of 2"
-  PromotionRow promotion;  ///< its current one
+  std::string difference;  ///< as people read it: "4 ranks instead of 2"
+  PromotionRow promotion;  ///< the current one of `key`
 };
 
-/// Of the keys with a current promotion that nearest to `own`, which is in the store, and at most
-/// kFarthestDonor away; nothing when there is none.
+/// Returns the key nearest to `own` that has a current promotion and is at most kFarthestDonor
+/// away; nothing when there is none, or when `own` is not in the store.
 Result<std::optional<Neighbour>> find_neighbour(Store& store, const ConfigKey& own);
 
 }  // namespace hocket

@@ -13,16 +13,13 @@
 
 namespace hocket {
 
-/// The measurements of the objective itself, beside the metrics of a trial.
-constexpr const char* kSamplesMetric = "objective";
-
-struct Sweep {
+struct OpenStudy {
   StudyRow study;  ///< owned by this process
   StudyDefinition definition;
   std::vector<FinishedTrial> history;
 };
 
-struct NewSweep {
+struct StudyToStart {
   StudyDefinition definition;
   std::vector<std::string> command;
   std::string name;      ///< empty: generated
@@ -30,31 +27,26 @@ struct NewSweep {
   Topology topology;     ///< of this host, until a report says what the job runs on
 };
 
-Result<Sweep> start_sweep(Store& store, const NewSweep& sweep);
+Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted);
 
-struct ResumedSweep {
+struct StudyToResume {
   std::string name = {};                  ///< empty: the latest that is not finished
   std::vector<std::string> command = {};  ///< must be the study's, when there is one
-  bool take_over = false;  ///< from an owner of which nobody here knows whether it lives
+  bool take_over = false;  ///< from an owner on another host, which cannot be checked from here
 };
 
-/// Refuses a study that is finished, whose owner is alive, or whose command is another. The trial
-/// that was running when the study stopped is removed, to run again under its number.
-Result<Sweep> resume_sweep(Store& store, const ResumedSweep& sweep);
+/// Refuses a study that is finished, whose owner is alive, or whose command is another. Removes the
+/// trial that was running when the study stopped; it runs again under its number.
+Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted);
 
-/// A trial as the tuner knows it. Requires one that has ended, with its measurements.
-Result<FinishedTrial> finished_trial(const TrialRow& row);
-
-/// The trials of a study that have ended, in order.
+/// Returns the trials of a study that have ended, in order.
 Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study_id);
 
-/// How the study is run, but for finding what it starts from.
-StudyOptions study_options(const StudyDefinition& definition);
-
-/// An automatic objective as the trials have shown what it means, else `objective`.
+/// Returns an automatic objective as the first completed trial has shown what it means, any other
+/// `objective` as it is.
 Objective resolved_objective(Objective objective, const std::vector<FinishedTrial>& history);
 
-/// Whether a job's report was among what `trials` measured.
+/// Says whether a job's report was among the measurements of `trials`.
 bool has_report(const std::vector<FinishedTrial>& trials);
 
 }  // namespace hocket

@@ -87,7 +87,7 @@ Result<std::vector<Promoted>> latest_promotions(Store& store) {
   for (const auto& [ids, versions] : by_key) {
     const auto* topology = find_row(*topologies, ids.first);
     const auto* workload = find_row(*workloads, ids.second);
-    // Promoted by another process since the lists were read.
+    // Another process has promoted it since the lists were read.
     if (!topology || !workload) continue;
     const auto description = topology_from_json(topology->document);
     if (!description) return failure(description.error().in("topology " + topology->name));

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "core/check.h"
-#include "tuner/archive/open_study.h"
 #include "tuner/archive/owner.h"
 #include "tuner/archive/study_job.h"
 #include "tuner/archive/study_result.h"
+#include "tuner/archive/told_trial.h"
 #include "tuner/schedule_space.h"
 
 namespace hocket {
@@ -48,14 +48,8 @@ Result<void> StudyRecord::trial_started(std::int64_t number, TrialPhase phase,
 Result<void> StudyRecord::trial_finished(const FinishedTrial& trial) {
   HOCKET_CHECK(running_trial_, "a trial is started before it is finished");
   const auto& outcome = trial.outcome;
-  TrialResult result{.state = outcome.state, .message = outcome.message};
-  result.measurements = outcome.metrics;
-  if (outcome.state == TrialState::complete) {
-    result.value = outcome.value;
-    result.spread = outcome.spread;
-    result.measurements[kSamplesMetric] = outcome.samples;
-  }
-  const auto kept = store_.finish_trial(*std::exchange(running_trial_, std::nullopt), result);
+  const auto kept =
+      store_.finish_trial(*std::exchange(running_trial_, std::nullopt), stored_result(outcome));
   if (!kept) return failure(as_bad_input(kept.error()));
   ++finished_trials_;
   if (outcome.report && !has_report_) {

@@ -32,8 +32,6 @@ struct ClientOptions {
 /// invalid_argument names the option that is wrong.
 Result<ClientOptions> read_options(const hocket_client_options* given);
 
-Result<Knob> knob_called(const std::string& name);
-
 /// JSON whose strings may be of any bytes.
 std::string text_of(const nlohmann::json& document);
 

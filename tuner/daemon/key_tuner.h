@@ -3,9 +3,10 @@
 // Tunes one key while its jobs train: one job, the explorer, is given candidates one at a time;
 // what it keeps is promoted; a drift begins the search again. One thread.
 //
-// The study and its trials are in the store like those of a sweep. A trial's value is what its
-// window measured, relative to what the job had then: (median of the candidate) / (median of the
-// current one) · (value of the current one). So a slow change of the machine cancels out.
+// The study and its trials are in the store like those of any other. A trial's value is relative to
+// the current configuration, which its window measured too: (median of the candidate) / (median of
+// the current one) · (value of the current one). So a slow change of the machine cancels out. The
+// times of the current one are kept beside the trial (kReferenceMetric), as their error counts.
 
 #include <cstdint>
 #include <optional>
@@ -22,23 +23,23 @@
 
 namespace hocket {
 
-/// Iterations of what the job has, before it is given a candidate.
+/// Iterations under the current configuration before a job is given a candidate.
 inline constexpr std::size_t kBaselineIterations = 8;
 /// Candidates that a job may refuse one after the other before it is left alone.
 inline constexpr int kMostRejections = 5;
 /// A job that has not answered by then makes room for another that could explore.
 inline constexpr std::int64_t kAnswerLimitNs = 3'600'000'000'000;
 
-/// After an error of the store its calls may be repeated: what was done is not done again.
+/// After an error of the store its calls may be repeated; no step is done twice.
 class KeyTuner {
  public:
   KeyTuner(LiveParts& parts, LiveCounts& counts, ConfigKey key, std::int64_t topology_id,
            std::int64_t workload_id);
 
-  /// What a job of this key has reported; acted on by conclude() and advance().
+  /// Takes a report of a job of this key, for conclude() and advance() to act on.
   void report(const RunningJob& job, const JobReport& report);
 
-  /// Keeps in the store what became of the last candidate, and promotes what the job kept.
+  /// Keeps the outcome of the last candidate in the store, and promotes what the job kept.
   Result<void> conclude();
 
   /// Does what is due: chooses an explorer, begins or resumes its study, offers a candidate. With
@@ -62,10 +63,10 @@ class KeyTuner {
   void add_iteration(double wall_ns);
   Result<void> begin_again();
   Result<void> begin_study(const RunningJob& job);
-  /// False when there is none to go on with.
+  /// Returns false if there is no study to resume.
   Result<bool> resume_study(const RunningJob& job);
-  Result<void> resume_trials(const RunningJob& job, const StudyRow& study, LiveSearch search,
-                             const Params& base);
+  Result<void> resume_trials(const RunningJob& job, const StudyRow& study,
+                             const StudyDefinition& definition, const Params& base);
   Result<void> end_study(StudyState state, const std::string& reason);
   Result<void> tell_baseline(const RunningJob& job);
   Result<void> offer(const RunningJob& job);
@@ -83,12 +84,13 @@ class KeyTuner {
   std::string explorer_;                  // a job's id; empty: nobody
   std::set<std::string> left_alone_;      // jobs that refused too often, or did not answer
   std::optional<StudyRow> study_;         // while one runs
-  std::optional<LiveSearch> search_;      // of study_
+  std::optional<StudySession> session_;   // of study_
   bool is_over_ = false;                  // the study for what the explorer can change has ended
-  std::optional<Suggestion> next_;        // asked, and not in the store yet
+  std::optional<Params> next_;            // asked, and not in the store yet
   std::optional<Offered> offered_;        // a running trial of study_
   std::optional<ChangeOutcome> outcome_;  // of offered_
-  /// Said by a job before it was chosen: what a daemon that ended had offered it.
+  /// Reported by a job before it was chosen: the outcome of a candidate that an earlier daemon had
+  /// offered.
   std::optional<std::pair<std::string, ChangeOutcome>> early_outcome_;
   int rejections_ = 0;  // in a row
 
@@ -96,7 +98,7 @@ class KeyTuner {
   std::vector<double> baseline_ns_;     // its latest times, until base_ns_ is known
   double base_ns_ = 0;                  // its value in the study; 0: not known
   DriftDetector drift_;
-  std::optional<nlohmann::json> drifted_;  // what the audit is to say
+  std::optional<nlohmann::json> drifted_;  // detail for the audit
   bool must_begin_ = false;                // a new study, once nothing is offered
 };
 

@@ -9,8 +9,8 @@
 #include "examples/gpt2/training.h"
 #include "tests/core/host/ranks.h"
 #include "tests/examples/gpt2/host_model.h"
+#include "tests/tuner/client/local_daemon_link.h"
 #include "tests/tuner/client/parts_of.h"
-#include "tuner/client/local_daemon_link.h"
 
 namespace hocket {
 namespace {

@@ -10,6 +10,7 @@
 #include "tuner/archive/owner.h"
 #include "tuner/archive/study_job.h"
 #include "tuner/archive/study_result.h"
+#include "tuner/archive/told_trial.h"
 #include "tuner/parameter_text.h"
 
 namespace hocket {
@@ -37,7 +38,7 @@ class StudyRecordTest : public ::testing::Test {
       : definition_{.space = *Space::make({*parse_parameter("X=int:1..9")}),
                     .objective = *parse_objective("wall"),
                     .working_directory = "/"} {
-    study_ = start_sweep(*store_, {definition_, {"job"}, "s", "work", {}})->study;
+    study_ = start_study(*store_, {definition_, {"job"}, "s", "work", {}})->study;
   }
 
   StudyRecord record(Store& store) { return {store, study_, *topology_of(*store_, study_), false}; }

@@ -93,7 +93,7 @@ Result<TrialResult> result_of(const nlohmann::json& body) {
     if (!number) return failure(number.error());
     (field == std::string_view("value") ? result.value : result.spread) = *number;
   }
-  const auto samples = result.measurements.find(kObjectiveMetric);
+  const auto samples = result.measurements.find(kSamplesMetric);
   if (result.state == TrialState::complete && samples != result.measurements.end() &&
       !samples->second.empty()) {
     if (!result.value) result.value = median(samples->second);

@@ -1,7 +1,6 @@
 #pragma once
 
-// A link to a daemon that is the caller itself, for tests and for jobs without a network.
-// Thread-safe.
+// A link to a daemon that is the caller itself. Thread-safe.
 
 #include <mutex>
 #include <optional>
@@ -15,7 +14,7 @@ namespace hocket {
 
 class LocalDaemonLink final : public DaemonLink {
  public:
-  /// What the next take() gives, unless a newer one of its type comes before.
+  /// Puts in what the next take() gives, unless a newer message of its type comes before.
   void push(DaemonMessage message) {
     const std::lock_guard lock(mutex_);
     messages_.put(std::move(message));
@@ -26,7 +25,7 @@ class LocalDaemonLink final : public DaemonLink {
     return reports_;
   }
 
-  /// The version of the last update().
+  /// Returns the version of the last update().
   std::int64_t version() const {
     const std::lock_guard lock(mutex_);
     return version_;
