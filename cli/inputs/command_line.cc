@@ -36,27 +36,6 @@ Result<void> no_command(const std::optional<std::vector<std::string>>& command,
                  "hocket " + verb + " runs no command; leave out the \"--\" and what follows it");
 }
 
-std::string shell_quoted(const std::string& argument) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%+=";
-  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) return argument;
-  std::string quoted = "'";
-  for (const char c : argument) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
-
-std::string shell_text(std::span<const std::string> arguments) {
-  std::string text;
-  for (const auto& argument : arguments) text += (text.empty() ? "" : " ") + shell_quoted(argument);
-  return text;
-}
-
 std::string command_name(std::span<const std::string> command) {
   HOCKET_CHECK(!command.empty(), "a command has a program");
   const auto name = base_name(command.front());

@@ -27,12 +27,8 @@ Result<std::vector<std::string>> required_command(
 Result<void> no_command(const std::optional<std::vector<std::string>>& command,
                         const std::string& verb);
 
-/// Quotes `argument` for a POSIX shell.
-std::string shell_quoted(const std::string& argument);
-std::string shell_text(std::span<const std::string> arguments);
-
-/// Returns the default name of a command: the base name of its program, or of the program that
-/// `hocket run` starts.
+/// Returns a name for a command that does not say what it is: the base name of its program, or of
+/// the program that `hocket run` starts.
 std::string command_name(std::span<const std::string> command);
 
 }  // namespace hocket

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/inputs/command_line.h"
 #include "cli/inputs/daemon_access.h"
 #include "core/base/printable_text.h"
+#include "core/base/shell_text.h"
 
 namespace hocket {
 namespace {

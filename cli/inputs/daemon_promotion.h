@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/promotion_choice.h"
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/topology.h"
+#include "tuner/archive/promotion_choice.h"
 
 namespace hocket {
 

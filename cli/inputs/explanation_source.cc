@@ -5,12 +5,11 @@
 #include <utility>
 
 #include "cli/inputs/store_access.h"
-#include "cli/sweep.h"
 #include "core/base/json.h"
 #include "core/base/printable_text.h"
+#include "tuner/archive/told_trial.h"
 #include "tuner/explain/retrace.h"
 #include "tuner/explain/step_calibration.h"
-#include "tuner/search/search.h"
 #include "tuner/study/study_definition.h"
 #include "tuner/surrogate/gaussian_surrogate.h"
 
@@ -21,29 +20,35 @@ constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 30;
 constexpr std::size_t kMaxTrials = 100'000;
 constexpr std::size_t kTitleLimitBytes = 100;
 
-/// Returns a factory of surrogates. `space` must outlive it. Uses a Gaussian process even if the
-/// search simulated: it models every point equally well, while the simulator computes only bounds
-/// far from the best.
+/// Returns a maker of surrogates; `space` must outlive it. A Gaussian process even where the search
+/// simulates: its beliefs are alike for all points, while the simulator settles for bounds away
+/// from the best.
 std::function<std::unique_ptr<Surrogate>()> maker_of(const Space& space) {
   return [&space] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
 }
 
-Result<std::vector<SearchTrial>> search_trials(Store& store, const StudyRow& study) {
+/// The trials of a study's search, as the search went through them and as they are explained.
+struct SearchHistory {
+  std::vector<SessionTrial> past;
+  std::vector<SearchTrial> ended;
+};
+
+Result<SearchHistory> search_history(Store& store, const StudyRow& study) {
   const auto rows = store.trials(study.id, TrialDetail::with_measurements);
   if (!rows) return failure(rows.error());
-  std::vector<SearchTrial> trials;
+  SearchHistory history;
   for (const auto& row : *rows) {
-    if (row.phase != TrialPhase::search || row.state == TrialState::running) continue;
-    auto trial = finished_trial(row);
+    if (row.phase != TrialPhase::search) continue;
+    auto trial = session_trial(row);
     if (!trial) return failure(trial.error());
-    SearchTrial found;
-    found.number = row.number;
-    found.evaluation = evaluation_of(*trial);
-    found.message = row.message;
-    if (found.message.empty() && !found.evaluation.value) found.message = to_string(row.state);
-    trials.push_back(std::move(found));
+    if (row.state != TrialState::running) {
+      SearchTrial ended{row.number, evaluation_of(trial->params, trial->outcome), row.message};
+      if (ended.message.empty() && !ended.evaluation.value) ended.message = to_string(row.state);
+      history.ended.push_back(std::move(ended));
+    }
+    history.past.push_back(std::move(*trial));
   }
-  return trials;
+  return history;
 }
 
 Result<Explained> explain_study(Store& store, const std::string& name) {
@@ -52,30 +57,28 @@ Result<Explained> explain_study(Store& store, const std::string& name) {
   const std::string title = "study " + study->name;
   auto definition = study_definition_from_json(study->definition);
   if (!definition) return failure(definition.error().in(title));
-  auto trials = search_trials(store, *study);
-  if (!trials) return failure(trials.error().in(title));
+  auto history = search_history(store, *study);
+  if (!history) return failure(history.error().in(title));
+  auto& trials = history->ended;
 
-  const auto seed = static_cast<std::uint64_t>(definition->seed);
-  const SearchOptions options = search_options(study_options(*definition));
-  const auto search = make_search(definition->space, options);
-  if (!search) return failure(search.error().in(title));
-  auto retraced = retrace(**search, *trials, static_cast<std::size_t>(definition->trials));
+  const SessionOptions options = session_options(*definition);
+  auto retraced = retrace(options, history->past);
   if (!retraced) return failure(retraced.error().in(title));
 
-  auto explanation = explain(definition->space, *trials,
+  auto explanation = explain(definition->space, trials,
                              {.make_surrogate = maker_of(definition->space),
-                              .seed = seed,
+                              .seed = options.search.seed,
                               .recommendation = std::move(retraced->recommendation)});
   if (!explanation) return failure(explanation.error().in(title));
   std::optional<StepCalibration> simulator;
-  if (options.method == SearchMethod::model && options.simulate && options.objectives == 1)
-    simulator = calibrate_step(definition->space, std::move(definition->step), *trials);
+  if (options.search.method == SearchMethod::model && options.search.simulate)
+    simulator = calibrate_step(definition->space, std::move(definition->step), trials);
   return Explained{title,
                    to_text(definition->objective),
                    unit_of(definition->objective),
                    std::move(definition->other_objectives),
                    std::move(definition->space),
-                   std::move(*trials),
+                   std::move(trials),
                    std::move(retraced->reasons),
                    std::move(*explanation),
                    std::move(simulator)};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Loads the data of an explanation: the search of a study, or a recorded table. One thread.
+// The source of an explanation: the search of a study, or a recorded table. One thread.
 
 #include <optional>
 #include <string>
@@ -31,7 +31,7 @@ struct Explained {
   std::optional<StepCalibration> simulator = {};  ///< if the search simulated
 };
 
-/// Source named on a command line: a study, or a table with its columns.
+/// The source that a command line names: a study, or a table with its columns.
 struct ExplanationSource {
   std::string study, store, table;
   RecordedTableOptions columns = {.objective_column = "value"};

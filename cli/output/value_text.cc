@@ -100,12 +100,4 @@ std::string json_text(const nlohmann::json& document) {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string emulation_note(const Topology& topology) {
-  constexpr std::string_view kPrefix = "emulated";
-  if (!topology.link.starts_with(kPrefix)) return {};
-  std::string_view rest = std::string_view(topology.link).substr(kPrefix.size());
-  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  return "emulated link: " + std::string(rest);
-}
-
 }  // namespace hocket

@@ -41,7 +41,4 @@ std::string params_text(const nlohmann::json& params);
 /// Returns one line of JSON. Invalid UTF-8 becomes replacement characters.
 std::string json_text(const nlohmann::json& document);
 
-/// Returns "emulated link: 500mbit,50us" if `topology` has one, otherwise "".
-std::string emulation_note(const Topology& topology);
-
 }  // namespace hocket

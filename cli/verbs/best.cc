@@ -11,6 +11,7 @@
 #include "cli/views/front_view.h"
 #include "cli/views/result_view.h"
 #include "cli/views/version_view.h"
+#include "tuner/archive/study_result.h"
 
 namespace hocket {
 namespace {

@@ -10,12 +10,12 @@
 #include "cli/inputs/daemon_promotion.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
-#include "cli/promotion_choice.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/version_view.h"
-#include "core/base/json_reader.h"
+#include "core/base/json.h"
 #include "core/base/printable_text.h"
 #include "core/host/topology_probe.h"
+#include "tuner/archive/promotion_choice.h"
 
 namespace hocket {
 namespace {

@@ -16,10 +16,10 @@
 #include "cli/inputs/interrupt.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
-#include "cli/owner.h"
 #include "cli/verbs/verb.h"
 #include "core/base/printable_text.h"
 #include "core/protocol/job_message.h"
+#include "tuner/archive/owner.h"
 #include "tuner/trial/cancel.h"
 
 namespace hocket {

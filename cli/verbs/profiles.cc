@@ -12,6 +12,7 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/profile_view.h"
 #include "store/open.h"
+#include "tuner/archive/study_job.h"
 
 namespace hocket {
 namespace {

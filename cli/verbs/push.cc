@@ -9,12 +9,11 @@
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/daemon_access.h"
 #include "cli/inputs/knob_text.h"
-#include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "core/base/json.h"
-#include "core/base/json_reader.h"
 #include "core/step/schedule_config.h"
+#include "tuner/archive/study_job.h"
 
 namespace hocket {
 namespace {

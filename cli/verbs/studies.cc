@@ -8,10 +8,12 @@
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/table.h"
-#include "cli/owner.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/result_view.h"
 #include "core/base/printable_text.h"
+#include "core/base/shell_text.h"
+#include "tuner/archive/owner.h"
+#include "tuner/archive/study_result.h"
 
 namespace hocket {
 namespace {

@@ -7,19 +7,23 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/donor_source.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/interrupt.h"
 #include "cli/inputs/step_source.h"
 #include "cli/inputs/store_access.h"
-#include "cli/promotion_choice.h"
-#include "cli/study_record.h"
-#include "cli/sweep.h"
+#include "cli/output/reported_study.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
 #include "cli/views/result_view.h"
 #include "cli/views/version_view.h"
+#include "core/base/shell_text.h"
 #include "core/host/topology_probe.h"
+#include "tuner/archive/donor_source.h"
+#include "tuner/archive/open_study.h"
+#include "tuner/archive/promotion_choice.h"
+#include "tuner/archive/study_job.h"
+#include "tuner/archive/study_record.h"
+#include "tuner/archive/study_result.h"
 #include "tuner/space/parameter_syntax.h"
 #include "tuner/space/schedule_space.h"
 #include "tuner/trial/command_runner.h"
@@ -129,9 +133,9 @@ Result<StudyDefinition> make_definition(const TuneOptions& options) {
   return definition;
 }
 
-/// Opens a new study, or the one to resume. Everything is checked before anything is written.
-Result<Sweep> open_sweep(const TuneOptions& options, const Context& context,
-                         std::unique_ptr<Store>& store) {
+/// A new study, or the one to resume, checked before anything is written.
+Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
+                             std::unique_ptr<Store>& store) {
   const auto open = [&]() -> Result<void> {
     auto opened = open_for_writing(options.store);
     if (!opened) return failure(opened.error());
@@ -140,7 +144,7 @@ Result<Sweep> open_sweep(const TuneOptions& options, const Context& context,
   };
   if (options.resume) {
     if (auto ok = open(); !ok) return failure(ok.error());
-    return resume_sweep(*store, {.name = options.study,
+    return resume_study(*store, {.name = options.study,
                                  .command = context.command.value_or(std::vector<std::string>()),
                                  .take_over = options.take_over});
   }
@@ -148,6 +152,8 @@ Result<Sweep> open_sweep(const TuneOptions& options, const Context& context,
   if (!command) return failure(command.error());
   auto definition = make_definition(options);
   if (!definition) return failure(definition.error());
+  const auto topology = probe_topology();
+  if (!topology) return failure(topology.error());
   if (auto ok = open(); !ok) return failure(ok.error());
   if (!options.transfer.empty()) {
     // The job is not known yet, but it can already be checked that a sweep can start from the
@@ -156,26 +162,27 @@ Result<Sweep> open_sweep(const TuneOptions& options, const Context& context,
     if (!donor) return failure(as_bad_input(donor.error().in("--transfer")));
   }
   auto workload = options.workload.empty() ? command_name(*command) : options.workload;
-  return start_sweep(*store, {.definition = std::move(*definition),
+  return start_study(*store, {.definition = std::move(*definition),
                               .command = std::move(*command),
                               .name = options.study,
-                              .workload = std::move(workload)});
+                              .workload = std::move(workload),
+                              .topology = *topology});
 }
 
-CommandOptions command_options(const Sweep& sweep) {
-  return {.command = sweep.study.command,
-          .objective = sweep.definition.objective,
-          .other_objectives = sweep.definition.other_objectives,
-          .limits = sweep.definition.limits,
-          .skip = static_cast<std::size_t>(sweep.definition.skip),
-          .working_directory = sweep.definition.working_directory,
-          .time_limit_ns = sweep.definition.time_limit_ns};
+CommandOptions command_options(const OpenStudy& open) {
+  return {.command = open.study.command,
+          .objective = open.definition.objective,
+          .other_objectives = open.definition.other_objectives,
+          .limits = open.definition.limits,
+          .skip = static_cast<std::size_t>(open.definition.skip),
+          .working_directory = open.definition.working_directory,
+          .time_limit_ns = open.definition.time_limit_ns};
 }
 
-/// Returns the donor, or nothing if it turns out not to fit.
-Result<std::optional<Donor>> find_donor(const Context& context, Store& store, const Sweep& sweep,
+/// The earlier study to start from; one that turns out not to fit is none.
+Result<std::optional<Donor>> find_donor(const Context& context, Store& store, const OpenStudy& open,
                                         const FinishedTrial& first) {
-  auto found = take_donor(store, sweep.study.id, first);
+  auto found = take_donor(store, open.study.id, first);
   if (!found) {
     if (found.error().code != ErrorCode::invalid_argument)
       return failure(as_bad_input(found.error()));
@@ -196,45 +203,46 @@ std::string store_argument(const TuneOptions& options) {
   return options.store.empty() ? "" : " --store " + shell_quoted(options.store);
 }
 
-/// Returns `error` with instructions for resuming the study.
-Error resumable(Error error, const Sweep& sweep, std::size_t kept, const TuneOptions& options) {
+/// `error` with how to go on, for a study that can be resumed.
+Error resumable(Error error, const OpenStudy& open, std::size_t kept, const TuneOptions& options) {
   error.message += "; " + std::to_string(kept) + (kept == 1 ? " trial is" : " trials are") +
-                   " kept, go on with: hocket tune --resume --study " + sweep.study.name +
+                   " kept, go on with: hocket tune --resume --study " + open.study.name +
                    store_argument(options);
   return error;
 }
 
-/// Runs the study to its end and stores the result.
-Result<StudyResult> run_sweep(const TuneOptions& options, const Context& context, Store& store,
-                              const Sweep& sweep) {
-  const auto topology = topology_of(store, sweep.study);
+/// Runs the study to its end and keeps what came of it.
+Result<StudyResult> run(const TuneOptions& options, const Context& context, Store& store,
+                        const OpenStudy& open) {
+  const auto topology = topology_of(store, open.study);
   if (!topology) return failure(topology.error());
   CancelToken cancel;
   const InterruptGuard guard(cancel);
   const SteadyClock clock;
-  Progress progress(context.err, context.err_columns, sweep.definition);
-  for (const auto& trial : sweep.history) progress.recall(trial);
-  StudyRecord record(store, sweep.study, *topology, has_report(sweep.history), progress);
-  auto runner = CommandRunner::make(command_options(sweep), clock, cancel);
-  auto study = study_options(sweep.definition);
-  if (sweep.definition.transfer && !sweep.definition.donor) {
+  Progress progress(context.err, context.err_columns, open.definition);
+  for (const auto& trial : open.history) progress.recall(trial);
+  StudyRecord record(store, open.study, *topology, has_report(open.history));
+  ReportedStudy observer(record, progress);
+  auto runner = CommandRunner::make(command_options(open), clock, cancel);
+  auto study = study_options(open.definition);
+  if (open.definition.transfer && !open.definition.donor) {
     study.find_donor = [&](const FinishedTrial& first) {
-      return find_donor(context, store, sweep, first);
+      return find_donor(context, store, open, first);
     };
   }
   const auto result = !runner ? Result<StudyResult>(failure(runner.error()))
-                              : run_study(study, sweep.history, *runner, record, cancel);
+                              : run_study(study, open.history, *runner, observer, cancel);
   if (result) {
     if (auto ok = record.finish(*result); !ok) return failure(ok.error());
     return result;
   }
-  const auto kept = sweep.history.size() + static_cast<std::size_t>(record.finished_trials());
+  const auto kept = open.history.size() + static_cast<std::size_t>(record.finished_trials());
   const bool nothing_to_resume = kept == 0 && result.error().code != ErrorCode::interrupted;
   // If the store refuses this as well, the study is later found without an owner, which is
   // equivalent.
   const auto stopped = record.stop(nothing_to_resume);
   if (nothing_to_resume && stopped) return failure(result.error());
-  return failure(resumable(result.error(), sweep, kept, options));
+  return failure(resumable(result.error(), open, kept, options));
 }
 
 /// Returns the command line that fetches the promoted configuration.
@@ -292,13 +300,13 @@ Result<void> show(const TuneOptions& options, Context& context, Store& store, st
 
 Result<int> tune(const TuneOptions& options, Context& context) {
   std::unique_ptr<Store> store;
-  const auto sweep = open_sweep(options, context, store);
-  if (!sweep) return failure(sweep.error());
-  context.err << "study " << sweep->study.name << ": " << shell_text(sweep->study.command)
+  const auto open = open_study(options, context, store);
+  if (!open) return failure(open.error());
+  context.err << "study " << open->study.name << ": " << shell_text(open->study.command)
               << std::endl;
-  const auto result = run_sweep(options, context, *store, *sweep);
+  const auto result = run(options, context, *store, *open);
   if (!result) return failure(result.error());
-  if (auto ok = show(options, context, *store, sweep->study.id, *result); !ok) {
+  if (auto ok = show(options, context, *store, open->study.id, *result); !ok) {
     return failure(ok.error());
   }
   if (!result->best.value) {

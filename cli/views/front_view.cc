@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <ostream>
 
-#include "cli/inputs/command_line.h"
 #include "cli/output/table.h"
 #include "core/base/printable_text.h"
+#include "core/base/shell_text.h"
 #include "tuner/trial/command_runner.h"
 
 namespace hocket {

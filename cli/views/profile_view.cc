@@ -10,7 +10,6 @@
 #include <set>
 #include <utility>
 
-#include "cli/inputs/store_access.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "core/base/printable_text.h"

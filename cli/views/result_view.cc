@@ -6,10 +6,10 @@
 #include <ostream>
 #include <set>
 
-#include "cli/inputs/store_access.h"
 #include "cli/output/table.h"
-#include "core/base/json_reader.h"
+#include "core/base/json.h"
 #include "core/base/printable_text.h"
+#include "tuner/archive/study_job.h"
 #include "tuner/study/study_definition.h"
 #include "tuner/table/csv.h"
 #include "tuner/table/recorded_table.h"
@@ -23,68 +23,7 @@ nlohmann::json number_or_null(std::optional<double> number) {
   return number ? nlohmann::json(*number) : nlohmann::json();
 }
 
-nlohmann::json measured_json(const MeasuredParams& measured) {
-  nlohmann::json document = {
-      {"params", to_json(measured.params)},
-      {"value", number_or_null(measured.value)},
-      {"spread", measured.value ? nlohmann::json(measured.spread) : nlohmann::json()}};
-  if (!measured.others.empty()) document["others"] = measured.others;
-  return document;
-}
-
-void read_measured(JsonReader& reader, MeasuredParams& measured) {
-  reader.part("params", measured.params, read_params);
-  bool is_null = false;
-  reader.value("value", [&](const JsonValue& value) {
-    is_null = value.json().is_null();
-    if (!is_null) measured.value = value.number();
-  });
-  if (is_null) return;
-  reader.number("spread", measured.spread);
-  const auto read_other = [&](const JsonValue& other) {
-    measured.others.push_back(other.number());
-  };
-  reader.array("others", read_other, kOptional);
-}
-
-nlohmann::json front_json(const std::vector<FinishedTrial>& front) {
-  auto list = nlohmann::json::array();
-  for (const FinishedTrial& trial : front) {
-    const TrialOutcome& outcome = trial.outcome;
-    auto entry = measured_json({trial.params, outcome.value, outcome.spread, outcome.others});
-    entry["number"] = trial.number + 1;
-    list.push_back(std::move(entry));
-  }
-  return list;
-}
-
-void read_front_trial(JsonReader& reader, FinishedTrial& trial) {
-  MeasuredParams measured;
-  read_measured(reader, measured);
-  std::int64_t number = 1;
-  reader.integer("number", number, 1, std::numeric_limits<std::int64_t>::max());
-  trial = {number - 1, TrialPhase::search, std::move(measured.params), {}};
-  trial.outcome.state = TrialState::complete;
-  trial.outcome.value = measured.value.value_or(0);
-  trial.outcome.spread = measured.spread;
-  trial.outcome.others = std::move(measured.others);
-}
-
-void read_result(JsonReader& reader, StudyResult& result) {
-  reader.part("default", result.default_params, read_measured);
-  reader.part("best", result.best, read_measured);
-  reader.number("gain", result.gain);
-  reader.number("noise", result.noise);
-  reader.text("reason", result.reason);
-  reader.flag("promoted", result.promoted);
-  reader.parts("front", result.front, read_front_trial, kAnySize, kOptional);
-  const auto read_stopped = [&](const JsonValue& stopped) {
-    if (stopped.json().is_string()) result.stopped = stopped.text();
-  };
-  reader.value("stopped", read_stopped, kOptional);
-}
-
-/// Returns the values of further objectives; empty if the trial has not completed.
+/// Returns the values of further objectives; empty when the trial has not completed.
 std::vector<double> others_of(const TrialRow& trial) {
   return trial.state == TrialState::complete ? others_in(trial.measurements)
                                              : std::vector<double>();
@@ -160,22 +99,6 @@ nlohmann::json to_json(const StudyView& view) {
           {"emulated_link", !emulation_note(view.topology).empty()},
           {"constraints", view.constraints},
           {"limits", view.limits}};
-}
-
-nlohmann::json to_json(const StudyResult& result) {
-  nlohmann::json document = {{"default", measured_json(result.default_params)},
-                             {"best", measured_json(result.best)},
-                             {"promoted", result.promoted},
-                             {"gain", result.gain},
-                             {"noise", result.noise},
-                             {"reason", result.reason},
-                             {"stopped", result.stopped}};
-  if (!result.front.empty()) document["front"] = front_json(result.front);
-  return document;
-}
-
-Result<StudyResult> study_result_from_json(const nlohmann::json& document) {
-  return read_json(document, read_result);
 }
 
 nlohmann::json trials_json(std::span<const TrialRow> trials) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Formats the result of a study as JSON and as text. Thread-safe.
+// A study and its trials as people and programs read them. Thread-safe.
 
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
@@ -36,15 +36,8 @@ TrialDetail detail_for(const StudyView& view);
 /// "topology":…,"link":…,"emulated_link":false,"constraints":[],"limits":[]}`.
 nlohmann::json to_json(const StudyView& view);
 
-/// Returns `{"default":{"params":…,"value":…,"spread":…},"best":…,"promoted":…,"gain":…,"noise":…,
-/// "reason":…,"stopped":…}`; a missing value is null. With several objectives a setting has
-/// "others" beside its value, and there is "front": `[{"number":…,"params":…,"value":…,"spread":…,
-/// "others":[…]},…]`. Does not include the trials.
-nlohmann::json to_json(const StudyResult& result);
-Result<StudyResult> study_result_from_json(const nlohmann::json& document);
-
-/// Returns `[{"number":…,"phase":…,"state":…,"params":…,"value":…,"spread":…,"message":…,
-/// "started_at":…,"finished_at":…},…]`; with several objectives, completed trials have "others".
+/// `[{"number":…,"phase":…,"state":…,"params":…,"value":…,"spread":…,"message":…,
+/// "started_at":…,"finished_at":…},…]`, and "others" of what completed with several objectives
 nlohmann::json trials_json(std::span<const TrialRow> trials);
 
 /// Prints a table with a column per parameter and per further objective.

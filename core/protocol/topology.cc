@@ -21,6 +21,19 @@ std::string readable_name(const Topology& topology) {
          std::to_string(topology.memory_gib) + " GiB";
 }
 
+std::string emulation_note(const Topology& topology) {
+  constexpr std::string_view kPrefix = "emulated";
+  if (!topology.link.starts_with(kPrefix)) return {};
+  std::string_view rest = std::string_view(topology.link).substr(kPrefix.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  return "emulated link: " + std::string(rest);
+}
+
+std::string place_text(const Topology& topology) {
+  const auto note = emulation_note(topology);
+  return readable_name(topology) + (note.empty() ? "" : " (" + note + ")");
+}
+
 nlohmann::json to_json(const Topology& topology) {
   nlohmann::json document{{"cpu_model", topology.cpu_model},
                           {"sockets", topology.sockets},

@@ -42,6 +42,12 @@ std::string fingerprint(const Topology& topology);
 /// Returns one readable line: "2 ranks, tcp, 2 cores AMD EPYC, 24 GiB", or "4 ranks, 2 a host, …".
 std::string readable_name(const Topology& topology);
 
+/// Returns "emulated link: 500mbit,50us" for an emulated link, else an empty string.
+std::string emulation_note(const Topology& topology);
+
+/// Returns readable_name() with the note on an emulated link in brackets behind it.
+std::string place_text(const Topology& topology);
+
 nlohmann::json to_json(const Topology& topology);
 void read_topology(JsonReader& reader, Topology& topology);
 Result<Topology> topology_from_json(const nlohmann::json& document);

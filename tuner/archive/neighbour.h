@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds the most similar job that has a configuration, for a job without one. Thread-safe.
+// The nearest job that has a configuration, for a job that has none. Thread-safe.
 
 #include <optional>
 #include <string>
@@ -13,13 +13,13 @@ namespace hocket {
 
 struct Neighbour {
   ConfigKey key;
-  double distance = 0;     ///< as in tuner/archive/job_similarity.h
-  std::string difference;  ///< for the user: "4 ranks instead of 2"
-  PromotionRow promotion;  ///< current promotion of `key`
+  double distance = 0;     ///< tuner/archive/job_similarity.h
+  std::string difference;  ///< as people read it: "4 ranks instead of 2"
+  PromotionRow promotion;  ///< the current one of `key`
 };
 
-/// Returns, among the keys with a current promotion, the nearest to `own` within kFarthestDonor;
-/// nothing if there is none. Requires that `own` is in the store.
+/// Returns the key nearest to `own` that has a current promotion and is at most kFarthestDonor
+/// away; nothing when there is none, or when `own` is not in the store.
 Result<std::optional<Neighbour>> find_neighbour(Store& store, const ConfigKey& own);
 
 }  // namespace hocket

@@ -1,17 +1,56 @@
 #include "tuner/archive/told_trial.h"
 
-#include "core/base/statistics.h"
+#include <utility>
 
 namespace hocket {
+namespace {
 
-Evaluation evaluation_of(const TrialRow& trial, const Params& params) {
-  Evaluation evaluation{.params = params, .value = trial.value};
-  if (trial.state != TrialState::complete) evaluation.value.reset();
-  const auto samples = trial.measurements.find(kObjectiveMetric);
-  if (samples != trial.measurements.end() && trial.spread) {
-    evaluation.standard_error = median_standard_error(*trial.spread, samples->second.size());
+Result<Params> params_of(const TrialRow& row) {
+  auto params = params_from_json(row.params);
+  if (!params) return failure(params.error().in("trial " + std::to_string(row.number)));
+  return params;
+}
+
+}  // namespace
+
+TrialOutcome outcome_of(const TrialRow& row) {
+  TrialOutcome outcome;
+  outcome.state = row.state;
+  outcome.value = row.value.value_or(0);
+  outcome.spread = row.spread.value_or(0);
+  outcome.message = row.message;
+  outcome.metrics = row.measurements;
+  if (auto samples = outcome.metrics.extract(kSamplesMetric); !samples.empty())
+    outcome.samples = std::move(samples.mapped());
+  if (row.state == TrialState::complete) outcome.others = others_in(outcome.metrics);
+  return outcome;
+}
+
+TrialResult stored_result(const TrialOutcome& outcome) {
+  TrialResult result{.state = outcome.state, .message = outcome.message};
+  result.measurements = outcome.metrics;
+  if (outcome.state == TrialState::complete) {
+    result.value = outcome.value;
+    result.spread = outcome.spread;
+    result.measurements[kSamplesMetric] = outcome.samples;
   }
-  return evaluation;
+  return result;
+}
+
+Result<FinishedTrial> finished_trial(const TrialRow& row) {
+  auto params = params_of(row);
+  if (!params) return failure(params.error());
+  return FinishedTrial{row.number - 1, row.phase, std::move(*params), outcome_of(row)};
+}
+
+Result<SessionTrial> session_trial(const TrialRow& row) {
+  auto params = params_of(row);
+  if (!params) return failure(params.error());
+  return SessionTrial{.number = row.number - 1,
+                      .params = std::move(*params),
+                      .outcome = outcome_of(row),
+                      .began = row.started_at_ns,
+                      .ended = row.finished_at_ns.value_or(0)};
 }
 
 }  // namespace hocket

@@ -1,27 +1,27 @@
 #pragma once
 
-// Replays a search over the trials that it asked for. A search depends on nothing else, so the
-// replay yields the reason for each trial again. Thread-safe for different searches.
+// A search once more over the trials that it asked for: it depends on nothing else, so it says
+// again why it asked for each. Thread-safe for distinct calls.
 
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "tuner/explain/explanation.h"
-#include "tuner/search/search.h"
+#include "core/base/result.h"
+#include "tuner/study/study_session.h"
 
 namespace hocket {
 
-/// Reason for each trial, one line each, and the recommendation after the last one.
 struct Retraced {
+  /// Why each trial that has ended was asked, one line each.
   std::vector<std::string> reasons;
+  /// The recommendation after the last trial.
   std::optional<Recommendation> recommendation;
 };
 
-/// Replays `trials` on a new `search`, made with the options of the original one, as a study of
-/// `budget` trials does (tuner/study/study.h). An error names the trial that the search refuses.
-Result<Retraced> retrace(Search& search, std::span<const SearchTrial> trials, std::size_t budget);
+/// Takes a new session through `past`, the trials of a study with these options. An error names the
+/// trial that the search refuses.
+Result<Retraced> retrace(SessionOptions options, std::span<const SessionTrial> past);
 
 }  // namespace hocket

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/step/knob_value.h"
+
 namespace hocket {
 namespace {
 
@@ -17,13 +19,13 @@ Domain searched(const Knob& knob, const ParameterValue& usual) {
   Levels levels;
   for (auto value = knob.tune_low; value <= knob.tune_high; value *= 2)
     levels.values.emplace_back(value);
-  // The default may be no power of two, such as 0 for none.
+  // The default may be outside the powers of two, such as 0 for none.
   if (std::ranges::count(levels.values, usual) == 0)
     levels.values.insert(levels.values.begin(), usual);
   return levels;
 }
 
-/// Returns whether every value of `domain` is a value of `knob`.
+/// Says whether every value of `domain` is one that `knob` may hold.
 bool fits(const Domain& domain, const Knob& knob) {
   const Domain limits = allowed(knob);
   if (const auto* range = std::get_if<IntegerRange>(&domain)) {
@@ -58,7 +60,7 @@ Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> 
   for (const std::string& name : names) {
     if (!name.starts_with("regions.")) continue;
     const Knob& knob = *find_knob(name);
-    // A region follows the other regions unless it has a value of its own.
+    // A region does as the rest of the step until it has a value of its own.
     const auto all = defaults->find(std::string(knob.name));
     const ParameterValue usual = all != defaults->end() ? all->second : ParameterValue(knob.low);
     parameters.push_back({name, searched(knob, usual), usual});
@@ -81,17 +83,33 @@ Result<void> check_knobs(const Space& space) {
   return {};
 }
 
-Result<ScheduleConfig> schedule_config_for(const Params& params) {
-  ScheduleConfig config;
+Result<ScheduleConfig> with_params(const ScheduleConfig& base, const Params& params) {
+  ScheduleConfig config = base;
   for (const auto& [name, value] : params) {
     if (!is_knob(name)) continue;
     auto changed = with_knob(config, name, to_json(value));
     if (!changed) return changed;
     config = std::move(*changed);
   }
-  // Knobs of one region may contradict each other.
+  // The values of one region may contradict each other.
   if (auto ok = validate(config); !ok) return failure(ok.error());
   return config;
+}
+
+Result<ScheduleConfig> schedule_config_for(const Params& params) {
+  return with_params({}, params);
+}
+
+Result<Params> params_of(const ScheduleConfig& config, const Space& space) {
+  const nlohmann::json document = to_json(config);
+  Params params;
+  for (const Parameter& parameter : space.parameters()) {
+    const auto value = read_knob(document, parameter.name);
+    if (!value) return failure(value.error());
+    params[parameter.name] = value->word.empty() ? ParameterValue(value->number)
+                                                 : ParameterValue(std::string(value->word));
+  }
+  return params;
 }
 
 }  // namespace hocket

@@ -15,19 +15,26 @@
 
 namespace hocket {
 
-/// Returns the knobs as parameters over the values worth searching (powers of two if a knob is
-/// logarithmic), with the defaults of ScheduleConfig; only those in `names` unless that is empty.
-/// An error for an unknown name lists the knobs.
+/// Returns the knobs as parameters over the ranges worth searching, powers of two where a knob is
+/// logarithmic, with the defaults of ScheduleConfig; only those in `names` when that is not empty.
+/// An unknown name is an error that lists the knobs.
 Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> names = {});
 
+/// Says whether `name` is that of a knob, of the whole step or of a region.
 bool is_knob(std::string_view name);
 
 /// Checks that every parameter with a knob's name has that knob's type and stays within the knob's
 /// permitted values.
 Result<void> check_knobs(const Space& space);
 
-/// Returns the default configuration with the parameters that are knobs applied; others are
-/// ignored.
+/// Returns `base` with the parameters that are knobs put in; others have no effect.
+Result<ScheduleConfig> with_params(const ScheduleConfig& base, const Params& params);
+
+/// Returns the default configuration with the parameters that are knobs put in.
 Result<ScheduleConfig> schedule_config_for(const Params& params);
+
+/// Returns the values that `config` has of the parameters of `space`, whatever range it gives them.
+/// invalid_argument for a space with a parameter that is no knob.
+Result<Params> params_of(const ScheduleConfig& config, const Space& space);
 
 }  // namespace hocket

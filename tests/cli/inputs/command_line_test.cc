@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
-#include <memory>
+#include <string>
+#include <vector>
 
 namespace hocket {
 namespace {
@@ -27,23 +26,6 @@ TEST(CommandLine, AVerbNeedsACommandOrMayNotHaveOne) {
   EXPECT_FALSE(required_command(std::nullopt, "tune"));
   EXPECT_TRUE(no_command(std::nullopt, "best"));
   EXPECT_FALSE(no_command(Words{}, "best"));
-}
-
-/// Returns the words a shell parses from `words`, by `printf '[%s]'`.
-std::string through_shell(const std::string& words) {
-  const std::string command = "printf '[%s]' " + words;
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  std::array<char, 4096> block{};
-  const auto length = fread(block.data(), 1, block.size(), pipe.get());
-  return {block.data(), length};
-}
-
-TEST(CommandLine, AShellReadsQuotedArgumentsBack) {
-  const Words words = {"plain", "", "a b", "it's", "$HOME `x` \"q\" \\", "*", "a;b|c&d", "~", "#"};
-  std::string expected;
-  for (const auto& word : words) expected += "[" + word + "]";
-  EXPECT_EQ(through_shell(shell_text(words)), expected);
-  EXPECT_EQ(shell_quoted("a/b-c.d_e"), "a/b-c.d_e");
 }
 
 TEST(CommandLine, NamesACommandByItsProgram) {

@@ -73,16 +73,5 @@ TEST(Text, JsonIsAlwaysUtf8) {
   EXPECT_EQ(json_text({{"a", "\xff"}}), "{\"a\":\"\xef\xbf\xbd\"}");
 }
 
-TEST(Text, SaysWhenALinkIsEmulated) {
-  Topology topology;
-  EXPECT_EQ(emulation_note(topology), "");
-  topology.link = "tcp";
-  EXPECT_EQ(emulation_note(topology), "");
-  topology.link = "emulated 500mbit,50us";
-  EXPECT_EQ(emulation_note(topology), "emulated link: 500mbit,50us");
-  topology.link = "emulated";
-  EXPECT_EQ(emulation_note(topology), "emulated link: ");
-}
-
 }  // namespace
 }  // namespace hocket

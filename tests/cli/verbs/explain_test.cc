@@ -8,15 +8,16 @@
 #include <sstream>
 
 #include "cli/application.h"
-#include "cli/inputs/store_access.h"
-#include "cli/study_record.h"
-#include "cli/sweep.h"
 #include "cli/verbs/verb.h"
 #include "core/base/json.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
 #include "tests/tuner/explain/well_formed.h"
+#include "tests/tuner/study/function_runner.h"
+#include "tuner/archive/open_study.h"
+#include "tuner/archive/study_job.h"
+#include "tuner/archive/study_record.h"
 #include "tuner/space/parameter_syntax.h"
 
 namespace hocket {
@@ -51,11 +52,8 @@ class Explain : public ::testing::Test {
         .method = method,
         .trials = trials,
         .working_directory = "/"};
-    const auto sweep = start_sweep(*store, {definition, {"job"}, name, "work"}).value();
-    std::ostringstream err;
-    Progress progress(err, 0, definition);
-    StudyRecord record(*store, sweep.study, topology_of(*store, sweep.study).value(), false,
-                       progress);
+    const auto open = start_study(*store, {definition, {"job"}, name, "work", {}}).value();
+    StudyRecord record(*store, open.study, topology_of(*store, open.study).value(), false);
     FunctionRunner runner(function);
     const auto options = study_options(definition);
     const auto result = run_study(options, {}, runner, record, {});

@@ -8,6 +8,7 @@
 
 #include "core/base/json.h"
 #include "tests/mutate.h"
+#include "tuner/archive/study_result.h"
 #include "tuner/table/recorded_table.h"
 
 namespace hocket {

@@ -5,9 +5,6 @@
 
 #include <sstream>
 
-#include "core/base/json.h"
-#include "tests/mutate.h"
-
 namespace hocket {
 namespace {
 
@@ -20,30 +17,6 @@ StudyResult viewed_result() {
           .reason = "it is better",
           .stopped = "little is left to gain",
           .trials = {}};
-}
-
-TEST(ResultView, SurvivesItsJsonForm) {
-  auto result = viewed_result();
-  for (const bool has_value : {true, false}) {
-    if (!has_value) result.best = {{{"X", std::int64_t{8}}}, std::nullopt, 0};
-    const auto document = to_json(result);
-    const auto again = study_result_from_json(document);
-    ASSERT_TRUE(again) << again.error().message;
-    EXPECT_EQ(to_json(*again), document);
-    EXPECT_EQ(again->best.value.has_value(), has_value);
-    EXPECT_EQ(again->best.params, result.best.params);
-  }
-}
-
-TEST(ResultView, NoDamageCrashesTheReader) {
-  const std::string text = to_json(viewed_result()).dump();
-  std::mt19937_64 random(1);
-  for (int i = 0; i < 5000; ++i) {
-    SCOPED_TRACE(i);
-    const auto document = parse_object(mutate(text, random), "result");
-    if (!document) continue;
-    if (const auto result = study_result_from_json(*document)) to_json(*result);
-  }
 }
 
 TEST(ResultView, ShowsTheWinnerAgainstTheDefaultWithTheNoise) {

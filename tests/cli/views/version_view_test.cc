@@ -7,12 +7,14 @@
 #include <sstream>
 
 #include "cli/application.h"
-#include "cli/sweep.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/result_view.h"
+#include "core/host/topology_probe.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
+#include "tuner/archive/open_study.h"
+#include "tuner/archive/study_result.h"
 #include "tuner/space/parameter_syntax.h"
 
 namespace hocket {
@@ -29,7 +31,7 @@ class VersionView : public ::testing::Test {
     const StudyDefinition definition{.space = *Space::make({*parse_parameter("X=int:1..9")}),
                                      .objective = *parse_objective("wall"),
                                      .working_directory = "/"};
-    study_ = start_sweep(*store_, {definition, {"job"}, "s", "work"})->study;
+    study_ = start_study(*store_, {definition, {"job"}, "s", "work", *probe_topology()})->study;
     const StudyResult result{.default_params = {{{"X", std::int64_t{4}}}, 4, 1},
                              .best = {{{"X", std::int64_t{2}}}, 2, 1},
                              .promoted = true,

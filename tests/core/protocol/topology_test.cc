@@ -61,5 +61,16 @@ TEST(Workload, BytesAreSummedAndNamesMatter) {
   EXPECT_EQ(workload_from_json(to_json(a)).value(), a);
 }
 
+TEST(Topology, SaysWhenALinkIsEmulated) {
+  Topology topology;
+  EXPECT_EQ(emulation_note(topology), "");
+  topology.link = "tcp";
+  EXPECT_EQ(emulation_note(topology), "");
+  topology.link = "emulated 500mbit,50us";
+  EXPECT_EQ(emulation_note(topology), "emulated link: 500mbit,50us");
+  topology.link = "emulated";
+  EXPECT_EQ(emulation_note(topology), "emulated link: ");
+}
+
 }  // namespace
 }  // namespace hocket

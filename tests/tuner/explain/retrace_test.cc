@@ -9,72 +9,68 @@ namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
-/// Always asks for 0.25 and recommends 0.75, which it never asks for.
-class StubbornSearch final : public Search {
- public:
-  std::optional<Suggestion> ask() override {
-    ++asked;
-    return Suggestion{.params = {{"x0", 0.25}}, .reason = "habit"};
-  }
-  Result<void> tell(const Evaluation&) override { return {}; }
-  std::optional<Recommendation> recommend() const override {
-    return Recommendation{.params = {{"x0", 0.75}}, .reason = "hope"};
-  }
-  int asked = 0;
-};
-
-TEST(Retrace, TheLastTrialOfAStudyIsWhatIsRecommendedIfThatWasNotTried) {
-  const auto trial = [](double x) {
-    SearchTrial trial;
-    trial.evaluation = {{{"x0", x}}, 1.0};
-    return trial;
-  };
-  StubbornSearch search;
-  const auto last = retrace(search, std::vector{trial(0.25), trial(0.75)}, 2);
-  ASSERT_TRUE(last);
-  EXPECT_EQ(last->reasons[0], "habit");
-  EXPECT_EQ(last->reasons[1], "what is recommended, tried before the end; hope");
-  EXPECT_EQ(search.asked, 1);
-  const auto tried = retrace(search, std::vector{trial(0.75), trial(0.25)}, 2);
-  EXPECT_EQ(tried->reasons[1], "habit");
-  const auto unfinished = retrace(search, std::vector{trial(0.25), trial(0.25)}, 5);
-  EXPECT_EQ(unfinished->reasons[1], "habit");
+SessionOptions searched(std::uint64_t seed) {
+  return {.space = Space::make(
+                       {{"x0", RealRange{0, 1, false}, 0.5}, {"x1", RealRange{0, 1, false}, 0.5}})
+                       .value(),
+          .search = {.seed = seed},
+          .trials = 10};
 }
 
 TEST(Retrace, FindsTheReasonsOfTheSearch) {
-  const Space space =
-      Space::make({{"x0", RealRange{0, 1, false}, 0.5}, {"x1", RealRange{0, 1, false}, 0.5}})
-          .value();
-  const SearchOptions options{.seed = 5, .step = {}};
-  const auto search = make_search(space, options).value();
-  std::vector<SearchTrial> trials;
+  auto session = StudySession::make(searched(5)).value();
+  std::vector<SessionTrial> trials;
   std::vector<std::string> reasons;
-  for (std::int64_t i = 1; i <= 9; ++i) {
-    const auto suggestion = search->ask();
-    ASSERT_TRUE(suggestion);
-    SearchTrial trial;
-    trial.number = i;
-    trial.evaluation = {suggestion->params,
-                        2 + std::pow(std::get<double>(suggestion->params.at("x0")) - 0.3, 2)};
-    reasons.push_back(suggestion->reason);
-    ASSERT_TRUE(search->tell(trial.evaluation));
-    trials.push_back(std::move(trial));
+  for (std::int64_t i = 0; i < 9; ++i) {
+    const SessionNext next = session.ask();
+    ASSERT_TRUE(next.params);
+    reasons.push_back(next.reason);
+    const double value = 2 + std::pow(std::get<double>(next.params->at("x0")) - 0.3, 2);
+    trials.push_back({.number = i,
+                      .params = *next.params,
+                      .outcome = complete_trial({value}),
+                      .began = i,
+                      .ended = i});
+    ASSERT_TRUE(session.tell(*next.params, trials.back().outcome));
   }
-  const auto retraced = retrace(*make_search(space, options).value(), trials, 0);
+  const auto retraced = retrace(searched(5), trials);
   ASSERT_TRUE(retraced);
   EXPECT_EQ(retraced->reasons, reasons);
-  EXPECT_EQ(retraced->recommendation->params, search->recommend()->params);
+  EXPECT_EQ(retraced->recommendation->params, session.recommend()->params);
 
-  const auto other_seed = retrace(*make_search(space, {.seed = 6, .step = {}}).value(), trials, 0);
+  // A trial that still runs has been asked for, and is not explained.
+  auto unfinished = trials;
+  unfinished[7].outcome.state = TrialState::running;
+  EXPECT_EQ(retrace(searched(5), unfinished)->reasons.size(), 8U);
+
+  const auto other_seed = retrace(searched(6), trials);
   ASSERT_TRUE(other_seed);
   EXPECT_EQ(other_seed->reasons[0], "the default");
-  EXPECT_THAT(other_seed->reasons[1], ::testing::StartsWith("another setting"));
+  EXPECT_THAT(other_seed->reasons[1], StartsWith("another setting would be asked for now, since "));
 
-  trials[4].evaluation.value = NAN;
-  const auto broken = retrace(*make_search(space, options).value(), trials, 0);
+  trials[4].outcome.value = NAN;
+  const auto broken = retrace(searched(5), trials);
   ASSERT_FALSE(broken);
   EXPECT_THAT(broken.error().message, HasSubstr("trial 5"));
+}
+
+TEST(Retrace, SaysWhenAnotherSettingWouldBeRecommendedOrNoneIsLeft) {
+  SessionOptions options = searched(1);
+  options.space = Space::make({{"x", IntegerRange{1, 2}, std::int64_t{1}}}).value();
+  options.search.method = SearchMethod::grid;
+  std::vector<SessionTrial> trials;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    trials.push_back({.number = i,
+                      .params = {{"x", i % 2 + 1}},
+                      .outcome = complete_trial({1}),
+                      .began = i,
+                      .ended = i});
+  }
+  const auto again = retrace(options, trials);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->reasons[2], "not asked for");
 }
 
 }  // namespace

@@ -130,5 +130,28 @@ TEST(ScheduleSpace, RefusesWhatAKnobCannotHold) {
   EXPECT_FALSE(schedule_config_for({{"streams", std::int64_t{0}}}));
 }
 
+TEST(ScheduleSpace, ParamsOfAConfigurationComeBackAndOthersStay) {
+  ScheduleConfig config;
+  config.streams = 3;
+  config.bucket_bytes = 5 << 20;
+  config.compute_order = ComputeOrder::critical_path;
+  config.unknown_fields["newer"] = 1;
+  for (const Knob& knob : schedule_knobs()) {
+    SCOPED_TRACE(knob.name);
+    const std::vector<std::string> names{std::string(knob.name)};
+    const auto space = Space::make(schedule_parameters(names).value()).value();
+    const auto params = params_of(config, space);
+    ASSERT_TRUE(params) << params.error().message;
+    EXPECT_EQ(*with_params(config, *params), config);
+    const auto changed = with_params(config, space.defaults());
+    ASSERT_TRUE(changed);
+    EXPECT_EQ(*params_of(*changed, space), space.defaults());
+    for (const std::string& name : changed_knobs(config, *changed)) EXPECT_EQ(name, knob.name);
+  }
+  const auto other = Space::make({{"batch", IntegerRange{1, 4}, std::int64_t{2}}}).value();
+  EXPECT_EQ(params_of(config, other).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(*with_params(config, {{"batch", std::int64_t{2}}}), config);
+}
+
 }  // namespace
 }  // namespace hocket

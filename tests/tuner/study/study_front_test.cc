@@ -56,15 +56,14 @@ class Runner final : public TrialRunner {
 };
 
 StudyOptions options_of(std::uint64_t seed, std::size_t objectives) {
-  return {.space = Space::make({{"a", IntegerRange{1, 40}, std::int64_t{20}},
-                                {"b", IntegerRange{1, 9}, std::int64_t{9}}})
-                       .value(),
-          .seed = seed,
-          .trials = 18,
+  return {.session = {.space = Space::make({{"a", IntegerRange{1, 40}, std::int64_t{20}},
+                                            {"b", IntegerRange{1, 9}, std::int64_t{9}}})
+                                   .value(),
+                      .search = {.seed = seed, .objectives = objectives},
+                      .trials = 18,
+                      .stop_early = true},
           .confirm_pairs = 5,
-          .stop_early = true,
-          .end_trials_early = true,
-          .objectives = objectives};
+          .end_trials_early = true};
 }
 
 Result<StudyResult> run(const StudyOptions& options, std::vector<FinishedTrial> history,
@@ -147,7 +146,7 @@ TEST(StudyFront, FindsMoreOfTheTradeOffThanTheFirstObjectiveAlone) {
     Runner runner(seed, 2);
     found += lowest_second(run(options_of(seed, 2), {}, runner).value());
     auto first_alone = options_of(seed, 1);
-    first_alone.stop_early = false;
+    first_alone.session.stop_early = false;
     const auto result = run(first_alone, {}, runner).value();
     found_alone += lowest_second(result);
     EXPECT_TRUE(result.front.empty());
@@ -176,7 +175,7 @@ TEST(StudyFront, RefusesAnotherNumberOfObjectivesAndConfirmations) {
   EXPECT_THAT(run(options_of(1, 2), history, two).error().message,
               HasSubstr("a confirmation that was not due"));
   auto options = options_of(1, 2);
-  options.method = SearchMethod::tpe;
+  options.session.search.method = SearchMethod::tpe;
   EXPECT_THAT(run(options, {}, two).error().message, HasSubstr("the method model, not by tpe"));
 }
 

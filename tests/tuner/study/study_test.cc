@@ -4,14 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
-#include <functional>
 #include <random>
 
-#include "core/base/statistics.h"
-#include "tests/rounds.h"
-#include "tuner/space/schedule_space.h"
+#include "tests/tuner/study/study_fixture.h"
 
 namespace hocket {
 namespace {
@@ -19,79 +15,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-double number(const Params& params, const char* name) {
-  return static_cast<double>(std::get<std::int64_t>(params.at(name)));
-}
-
-Space small_space() {
-  return Space::make({{"a", IntegerRange{1, 64, true}, std::int64_t{1}},
-                      {"b", IntegerRange{1, 9}, std::int64_t{9}}})
-      .value();
-}
-
-double true_value(const Params& params) {
-  return 100 + 5 * std::abs(std::log2(number(params, "a")) - 4) + 3 * number(params, "b");
-}
-
-/// Records events in order; stops the study after `limit` events.
-class Recorder final : public StudyObserver {
- public:
-  Result<void> trial_started(std::int64_t number, TrialPhase, const Params&) override {
-    EXPECT_EQ(number, static_cast<std::int64_t>(finished.size()));
-    ++started;
-    return step();
-  }
-  Result<void> trial_finished(const FinishedTrial& trial) override {
-    finished.push_back(trial);
-    return step();
-  }
-
-  int started = 0;
-  std::vector<FinishedTrial> finished;
-  int limit = INT_MAX;
-
- private:
-  Result<void> step() {
-    if (--limit > 0) return {};
-    return failure(ErrorCode::unavailable, "disk full");
-  }
-};
-
-/// Returns an outcome with noise that depends on the setting and on how often it ran:
-/// deterministic, but different each time.
-TrialOutcome noisy_outcome(const Params& params, std::size_t run, double noise) {
-  std::mt19937_64 random(run * 7919 + std::hash<double>()(true_value(params)));
-  std::normal_distribution<double> normal(0, noise);
-  const double centre = true_value(params) * std::exp(normal(random));
-  return complete_trial({centre * 0.99, centre, centre * 1.01});
-}
-
-struct Fixture {
-  StudyOptions options{.space = small_space(), .seed = 1, .trials = 12, .confirm_pairs = 3};
-  Recorder recorder;
-  CancelToken cancel;
-  std::function<Result<TrialOutcome>(const Params&, std::size_t)> job =
-      [](const Params& params, std::size_t run) { return noisy_outcome(params, run, 0.03); };
-
-  Result<StudyResult> run(std::vector<FinishedTrial> history = {}) {
-    recorder.finished = history;
-    FunctionRunner runner(
-        [&](const Params& params) { return job(params, recorder.finished.size()); });
-    return run_study(options, std::move(history), runner, recorder, cancel);
-  }
-};
-
-TrialOutcome failed(std::string message) {
-  TrialOutcome outcome;
-  outcome.message = std::move(message);
-  return outcome;
-}
-
 TEST(Study, SearchesFromTheDefaultAndConfirmsInTurn) {
-  Fixture fixture;
+  StudyFixture fixture;
   const auto result = fixture.run();
   ASSERT_TRUE(result) << result.error().message;
-  const Params defaults = small_space().defaults();
+  const Params defaults = small_study_space().defaults();
   const std::size_t pairs = (result->trials.size() - 12) / 2;
   ASSERT_EQ(result->trials.size(), 12 + 2 * pairs);
   ASSERT_GE(pairs, 2u);
@@ -109,9 +37,10 @@ TEST(Study, SearchesFromTheDefaultAndConfirmsInTurn) {
     }
   }
   const auto winner = std::min_element(
-      result->trials.begin(), result->trials.begin() + 12,
-      [](const auto& x, const auto& y) { return true_value(x.params) < true_value(y.params); });
-  EXPECT_LT(true_value(result->best.params), 1.05 * true_value(winner->params))
+      result->trials.begin(), result->trials.begin() + 12, [](const auto& x, const auto& y) {
+        return true_study_value(x.params) < true_study_value(y.params);
+      });
+  EXPECT_LT(true_study_value(result->best.params), 1.05 * true_study_value(winner->params))
       << "what is recommended may be another than the luckiest";
   EXPECT_TRUE(result->promoted);
   EXPECT_GT(result->gain, result->noise);
@@ -119,64 +48,16 @@ TEST(Study, SearchesFromTheDefaultAndConfirmsInTurn) {
                                         " pairs of runs"));
 }
 
-/// Runs a study in which `excess` is the winner's excess over the default in each pair.
-StudyResult confirmed(const std::vector<double>& excess) {
-  Fixture fixture;
-  fixture.options.confirm_pairs = static_cast<int>(excess.size());
-  fixture.job = [&](const Params& params, std::size_t run) -> Result<TrialOutcome> {
-    if (params == small_space().defaults()) return complete_trial({100});
-    if (run < 12) return complete_trial({true_value(params) - 60});
-    return complete_trial({100 + excess.at((run - 12) / 2)});
-  };
-  return fixture.run().value();
-}
-
-TEST(Study, ConfirmsNoLongerThanItTakes) {
-  const StudyResult clear = confirmed({-20, -21, -20, -20, -20});
-  EXPECT_TRUE(clear.promoted);
-  EXPECT_EQ(clear.trials.size(), 12u + 2 * 2);
-
-  const StudyResult worse = confirmed({5, 5.1, 5, 5, 5});
-  EXPECT_FALSE(worse.promoted);
-  EXPECT_EQ(worse.trials.size(), 12u + 2 * 2);
-  EXPECT_THAT(worse.reason, HasSubstr("worse than the default in 2 pairs"));
-
-  // Confirmation continues until the pairs agree.
-  const StudyResult late = confirmed({-2, -30, -16, -15, -16, -16, -16});
-  EXPECT_TRUE(late.promoted);
-  EXPECT_GT(late.trials.size(), 12u + 2 * 2);
-  EXPECT_LT(late.trials.size(), 12u + 2 * 7);
-
-  const StudyResult never = confirmed({-20, 15, -15, 20});
-  EXPECT_FALSE(never.promoted);
-  EXPECT_EQ(never.trials.size(), 12u + 2 * 4);
-  EXPECT_THAT(never.reason, HasSubstr("may be noise"));
-}
-
-TEST(Study, ValuesOfTheResultAreThoseOfTheConfirmation) {
-  Fixture fixture;
-  const auto result = fixture.run().value();
-  std::vector<double> values;
-  for (const auto& trial : result.trials) {
-    if (trial.phase == TrialPhase::confirm && trial.params == result.best.params) {
-      values.push_back(trial.outcome.value);
-    }
-  }
-  ASSERT_GE(values.size(), 2u);
-  EXPECT_EQ(result.best.value, median(values));
-  EXPECT_EQ(result.best.spread, spread(values));
-}
-
 TEST(Study, AsksForAnEarlierStudyOnceAfterTheFirstTrialAndStartsFromIt) {
   const Donor donor{.study = "earlier",
                     .evaluations = {{{{"a", std::int64_t{16}}, {"b", std::int64_t{2}}}, 5, 0}}};
-  Fixture given;
-  given.options.donor = donor;
+  StudyFixture given;
+  given.options.session.search.donor = donor;
   const auto expected = given.run();
   ASSERT_TRUE(expected) << expected.error().message;
   EXPECT_EQ(expected->trials[1].params, donor.evaluations[0].params);
 
-  Fixture found;
+  StudyFixture found;
   int asked = 0;
   found.options.find_donor = [&](const FinishedTrial& first) -> Result<std::optional<Donor>> {
     ++asked;
@@ -190,10 +71,10 @@ TEST(Study, AsksForAnEarlierStudyOnceAfterTheFirstTrialAndStartsFromIt) {
 
   // A resumed study asks for a donor only while no further trial depends on the answer.
   for (const std::size_t count : {0U, 1U, 2U, 5U}) {
-    Fixture resumed;
+    StudyFixture resumed;
     asked = 0;
     resumed.options.find_donor = found.options.find_donor;
-    if (count > 1) resumed.options.donor = donor;
+    if (count > 1) resumed.options.session.search.donor = donor;
     const auto again =
         resumed.run({expected->trials.begin(), expected->trials.begin() + std::ptrdiff_t(count)});
     ASSERT_TRUE(again) << again.error().message;
@@ -201,7 +82,7 @@ TEST(Study, AsksForAnEarlierStudyOnceAfterTheFirstTrialAndStartsFromIt) {
     EXPECT_EQ(again->trials, expected->trials);
   }
 
-  Fixture refused;
+  StudyFixture refused;
   refused.options.find_donor = [](const FinishedTrial&) -> Result<std::optional<Donor>> {
     return failure(ErrorCode::unavailable, "disk full");
   };
@@ -211,20 +92,20 @@ TEST(Study, AsksForAnEarlierStudyOnceAfterTheFirstTrialAndStartsFromIt) {
 
 TEST(Study, ContinuesFromAnyInterruptionAsIfThereWereNone) {
   for (const std::uint64_t seed : {1, 2, 3}) {
-    Fixture whole;
-    whole.options.seed = seed;
+    StudyFixture whole;
+    whole.options.session.search.seed = seed;
     whole.options.confirm_pairs = 6;
     // Some settings fail, so that failures are resumed as well.
     const auto job = [&](const Params& params, std::size_t run) -> Result<TrialOutcome> {
-      if (number(params, "b") == 7) return failed("seven");
-      return noisy_outcome(params, run, 0.03);
+      if (study_number(params, "b") == 7) return failed_outcome("seven");
+      return noisy_study_outcome(params, run, 0.03);
     };
     whole.job = job;
     const auto expected = whole.run();
     ASSERT_TRUE(expected);
     for (int limit = 1; limit <= 2 * static_cast<int>(expected->trials.size()); ++limit) {
       SCOPED_TRACE(limit);
-      Fixture part;
+      StudyFixture part;
       part.options = whole.options;
       part.job = job;
       part.recorder.limit = limit;
@@ -245,14 +126,14 @@ TEST(Study, ContinuesFromAnyInterruptionAsIfThereWereNone) {
 }
 
 TEST(Study, AFinishedHistoryRunsNothing) {
-  Fixture fixture;
+  StudyFixture fixture;
   const auto first = fixture.run().value();
   fixture.job = [](const Params&, std::size_t) -> Result<TrialOutcome> {
     ADD_FAILURE() << "ran again";
-    return failed("");
+    return failed_outcome("");
   };
-  // A larger trial budget does not restart the search once the winner has been confirmed.
-  fixture.options.trials = 30;
+  // More trials are no reason to search again once the winner has been confirmed.
+  fixture.options.session.trials = 30;
   const auto again = fixture.run(first.trials);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->reason, first.reason);
@@ -260,7 +141,7 @@ TEST(Study, AFinishedHistoryRunsNothing) {
 }
 
 TEST(Study, RefusesAHistoryOfAnotherStudy) {
-  Fixture fixture;
+  StudyFixture fixture;
   const auto trials = fixture.run().value().trials;
   const auto problem = [&](auto change) {
     auto changed = trials;
@@ -291,48 +172,24 @@ TEST(Study, RefusesAHistoryOfAnotherStudy) {
 }
 
 TEST(Study, RefusesOptionsThatMakeNoStudy) {
-  Fixture fixture;
-  fixture.options.trials = 0;
+  StudyFixture fixture;
+  fixture.options.session.trials = 0;
   EXPECT_EQ(fixture.run().error().message, "trials: expected at least 1, found 0");
-  fixture.options.trials = 1;
+  fixture.options.session.trials = 1;
   fixture.options.confirm_pairs = -1;
   EXPECT_EQ(fixture.run().error().message, "confirmation pairs: expected at least 0, found -1");
   fixture.options.confirm_pairs = 0;
-  fixture.options.space = Space::make({{"a", IntegerRange{1, 1}, std::int64_t{1}}}).value();
+  fixture.options.session.space = Space::make({{"a", IntegerRange{1, 1}, std::int64_t{1}}}).value();
   EXPECT_THAT(fixture.run().error().message, StartsWith("the search space has a single point"));
   EXPECT_EQ(fixture.recorder.started, 0);
 }
 
-TEST(Study, TheDefaultMayBeBest) {
-  Fixture fixture;
-  fixture.job = [](const Params& params, std::size_t) -> Result<TrialOutcome> {
-    return complete_trial({params == small_space().defaults() ? 1.0 : 2.0});
-  };
-  const auto result = fixture.run().value();
-  EXPECT_FALSE(result.promoted);
-  EXPECT_EQ(result.reason, "the default is best");
-  EXPECT_EQ(result.best.params, small_space().defaults());
-  EXPECT_EQ(result.trials.size(), 12u);
-
-  fixture.options.trials = 1;
-  EXPECT_EQ(fixture.run()->trials.size(), 1u);
-}
-
-TEST(Study, EqualValuesKeepTheDefault) {
-  Fixture fixture;
-  fixture.job = [](const Params&, std::size_t) -> Result<TrialOutcome> {
-    return complete_trial({5});
-  };
-  const auto result = fixture.run().value();
-  EXPECT_EQ(result.reason, "the default is best");
-}
-
 TEST(Study, StopsWhenLittleIsLeftToGainAndSaysSo) {
-  Fixture fixture;
-  fixture.options.trials = 60;
-  fixture.options.stop_early = true;
+  StudyFixture fixture;
+  fixture.options.session.trials = 60;
+  fixture.options.session.stop_early = true;
   fixture.job = [](const Params& params, std::size_t) -> Result<TrialOutcome> {
-    return complete_trial({true_value(params)});
+    return complete_trial({true_study_value(params)});
   };
   const auto result = fixture.run().value();
   EXPECT_THAT(result.stopped, HasSubstr("suggestions expected to gain"));
@@ -343,7 +200,7 @@ TEST(Study, StopsWhenLittleIsLeftToGainAndSaysSo) {
 
   // A study resumed from any point stops at the same trial.
   for (const std::size_t kept : {std::size_t{3}, static_cast<std::size_t>(searched)}) {
-    Fixture again;
+    StudyFixture again;
     again.options = fixture.options;
     again.job = fixture.job;
     const auto resumed =
@@ -356,16 +213,16 @@ TEST(Study, StopsWhenLittleIsLeftToGainAndSaysSo) {
 }
 
 TEST(Study, TheLastTrialTriesWhatIsRecommended) {
-  // The simulator knows every parameter, so the recommendation is often a setting not yet tried.
-  Fixture fixture;
-  fixture.options.space =
+  // All that the simulator knows of: the recommendation is often a setting that nobody tried.
+  StudyFixture fixture;
+  fixture.options.session.space =
       Space::make({{"partition_bytes", IntegerRange{1 << 16, 1 << 26, true}, std::int64_t{1} << 22},
                    {"credit_bytes", IntegerRange{1 << 16, 1 << 28, true}, std::int64_t{1} << 24}})
           .value();
-  fixture.options.trials = 4;
+  fixture.options.session.trials = 4;
   fixture.job = [](const Params& params, std::size_t) -> Result<TrialOutcome> {
     return complete_trial(
-        {1e8 * (2 + std::abs(std::log2(number(params, "partition_bytes")) - 20))});
+        {1e8 * (2 + std::abs(std::log2(study_number(params, "partition_bytes")) - 20))});
   };
   const auto result = fixture.run().value();
   EXPECT_TRUE(std::ranges::any_of(result.trials, [&](const auto& trial) {
@@ -374,11 +231,11 @@ TEST(Study, TheLastTrialTriesWhatIsRecommended) {
 }
 
 TEST(Study, EndsWithTheSpace) {
-  Fixture fixture;
-  fixture.options.space = Space::make({{"a", IntegerRange{1, 2}, std::int64_t{2}},
-                                       {"b", IntegerRange{1, 2}, std::int64_t{2}}})
-                              .value();
-  fixture.options.trials = 30;
+  StudyFixture fixture;
+  fixture.options.session.space = Space::make({{"a", IntegerRange{1, 2}, std::int64_t{2}},
+                                               {"b", IntegerRange{1, 2}, std::int64_t{2}}})
+                                      .value();
+  fixture.options.session.trials = 30;
   fixture.options.confirm_pairs = 2;
   const auto result = fixture.run().value();
   EXPECT_EQ(std::count_if(result.trials.begin(), result.trials.end(),
@@ -386,71 +243,9 @@ TEST(Study, EndsWithTheSpace) {
             4);
 }
 
-TEST(Study, AllTrialsMayFail) {
-  Fixture fixture;
-  fixture.job = [](const Params&, std::size_t run) -> Result<TrialOutcome> {
-    auto outcome = failed("out of memory");
-    if (run % 2 == 1) outcome.state = TrialState::timeout;
-    return outcome;
-  };
-  const auto result = fixture.run().value();
-  EXPECT_FALSE(result.promoted);
-  EXPECT_FALSE(result.best.value);
-  EXPECT_EQ(result.trials.size(), 12u);
-  EXPECT_EQ(result.reason, "none of 12 trials completed; the first one: out of memory");
-}
-
-TEST(Study, AFailedDefaultIsReplacedByAWinnerThatWorks) {
-  Fixture fixture;
-  fixture.job = [](const Params& params, std::size_t) -> Result<TrialOutcome> {
-    if (params == small_space().defaults()) return failed("out of memory");
-    return complete_trial({true_value(params)});
-  };
-  const auto result = fixture.run().value();
-  EXPECT_TRUE(result.promoted);
-  EXPECT_EQ(result.reason, "the default failed (out of memory); the winner works in 2 more runs");
-  EXPECT_FALSE(result.default_params.value);
-  ASSERT_EQ(result.trials.size(), 14u);
-  for (std::size_t i = 12; i < 14; ++i) EXPECT_EQ(result.trials[i].params, result.best.params);
-}
-
-TEST(Study, AWinnerThatFailsLaterIsNotPromoted) {
-  Fixture fixture;
-  fixture.job = [](const Params& params, std::size_t run) -> Result<TrialOutcome> {
-    if (run >= 13 && params != small_space().defaults()) {
-      auto outcome = failed("too slow");
-      outcome.state = TrialState::timeout;
-      return outcome;
-    }
-    return complete_trial({true_value(params)});
-  };
-  const auto result = fixture.run().value();
-  EXPECT_FALSE(result.promoted);
-  EXPECT_EQ(result.reason, "a confirmation run of the winner did not complete: too slow");
-  ASSERT_EQ(result.trials.size(), 14u);
-
-  auto more = result.trials;
-  more.push_back(more.back());
-  more.back().number = 14;
-  EXPECT_THAT(fixture.run(more).error().message, HasSubstr("a confirmation that was not due"));
-}
-
-TEST(Study, NothingIsPromotedWithoutConfirmation) {
-  for (const int pairs : {0, 1}) {
-    Fixture fixture;
-    fixture.options.confirm_pairs = pairs;
-    const auto result = fixture.run().value();
-    EXPECT_FALSE(result.promoted);
-    EXPECT_EQ(result.reason,
-              "the winner is not confirmed: that takes at least 2 pairs of runs, not " +
-                  std::to_string(pairs));
-    EXPECT_TRUE(result.best.value);
-  }
-}
-
 TEST(Study, AValueThatIsNoNumberIsAFailure) {
-  Fixture fixture;
-  fixture.options.trials = 2;
+  StudyFixture fixture;
+  fixture.options.session.trials = 2;
   fixture.job = [](const Params&, std::size_t) -> Result<TrialOutcome> {
     return complete_trial({NAN});
   };
@@ -460,10 +255,10 @@ TEST(Study, AValueThatIsNoNumberIsAFailure) {
 }
 
 TEST(Study, InterruptionLosesNothing) {
-  Fixture fixture;
+  StudyFixture fixture;
   fixture.job = [&](const Params& params, std::size_t run) -> Result<TrialOutcome> {
     if (run == 4) fixture.cancel.cancel();
-    return noisy_outcome(params, run, 0.03);
+    return noisy_study_outcome(params, run, 0.03);
   };
   const auto result = fixture.run();
   ASSERT_FALSE(result);
@@ -473,7 +268,7 @@ TEST(Study, InterruptionLosesNothing) {
 }
 
 TEST(Study, AnErrorOfTheRunnerEndsTheStudy) {
-  Fixture fixture;
+  StudyFixture fixture;
   fixture.job = [](const Params&, std::size_t run) -> Result<TrialOutcome> {
     if (run == 2) return failure(ErrorCode::invalid_argument, "cannot start x");
     return complete_trial({1});
@@ -481,119 +276,6 @@ TEST(Study, AnErrorOfTheRunnerEndsTheStudy) {
   EXPECT_EQ(fixture.run().error().message, "cannot start x");
   EXPECT_EQ(fixture.recorder.started, 3);
   EXPECT_EQ(fixture.recorder.finished.size(), 2u);
-}
-
-double share_promoted(int studies, double gain) {
-  int promoted = 0;
-  for (int study = 0; study < studies; ++study) {
-    std::mt19937_64 random(static_cast<std::uint64_t>(study));
-    std::normal_distribution<double> normal(0, 0.045);
-    Fixture fixture;
-    fixture.options.seed = static_cast<std::uint64_t>(study);
-    fixture.options.trials = 8;
-    fixture.job = [&](const Params& params, std::size_t) -> Result<TrialOutcome> {
-      const bool is_default = params == small_space().defaults();
-      return complete_trial({(is_default ? 1 : 1 - gain) * std::exp(normal(random))});
-    };
-    promoted += fixture.run()->promoted ? 1 : 0;
-  }
-  return static_cast<double>(promoted) / studies;
-}
-
-TEST(Study, NoiseAloneIsHardlyEverPromoted) {
-  EXPECT_LE(share_promoted(rounds(2000), 0), 0.07);
-}
-
-TEST(Study, AClearGainIsPromotedNearlyAlways) {
-  EXPECT_GE(share_promoted(200, 0.35), 0.97);
-}
-
-/// Runs a function that receives the incumbent's samples.
-class WatchedRunner final : public TrialRunner {
- public:
-  using Function = std::function<Result<TrialOutcome>(const Params&, const std::vector<double>&)>;
-  explicit WatchedRunner(Function function) : function_(std::move(function)) {}
-  Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent) override {
-    return function_(params, {incumbent.begin(), incumbent.end()});
-  }
-
- private:
-  Function function_;
-};
-
-TEST(Study, TrialsOfTheSearchMayEndByTheBestOfItAndConfirmationsNever) {
-  for (const bool end_trials_early : {true, false}) {
-    SCOPED_TRACE(end_trials_early);
-    Fixture fixture;
-    fixture.options.end_trials_early = end_trials_early;
-    std::vector<std::vector<double>> incumbents;
-    WatchedRunner runner([&](const Params& params, const std::vector<double>& incumbent) {
-      incumbents.push_back(incumbent);
-      if (number(params, "b") == 7) return Result<TrialOutcome>(failed("seven"));
-      return Result<TrialOutcome>(noisy_outcome(params, incumbents.size(), 0.03));
-    });
-    const auto result =
-        run_study(fixture.options, {}, runner, fixture.recorder, fixture.cancel).value();
-    ASSERT_EQ(incumbents.size(), result.trials.size());
-    ASSERT_EQ(result.trials.back().phase, TrialPhase::confirm);
-    const TrialOutcome* best = nullptr;
-    for (std::size_t i = 0; i < incumbents.size(); ++i) {
-      const auto& [trial_number, phase, params, outcome] = result.trials[i];
-      const bool is_watched = end_trials_early && phase == TrialPhase::search && best;
-      EXPECT_EQ(incumbents[i], is_watched ? best->samples : std::vector<double>()) << i;
-      if (outcome.state != TrialState::complete) continue;
-      if (!best || outcome.value < best->value) best = &outcome;
-    }
-  }
-}
-
-TEST(Study, NamesComeBack) {
-  for (const auto phase : {TrialPhase::search, TrialPhase::confirm}) {
-    EXPECT_EQ(parse_trial_phase(to_string(phase)), phase);
-  }
-  for (const auto state :
-       {TrialState::running, TrialState::complete, TrialState::failed, TrialState::timeout}) {
-    EXPECT_EQ(parse_trial_state(to_string(state)), state);
-  }
-  EXPECT_EQ(parse_trial_state("done").error().message,
-            "trial state: expected one of running, complete, failed, timeout, found \"done\"");
-  EXPECT_FALSE(parse_trial_phase("Search"));
-}
-
-/// Returns the time of a job unlike a step: small parts cost a hundred times what they gain.
-double odd_job_ms(const Params& params) {
-  const auto knob = [&](const char* name) {
-    return static_cast<double>(std::get<std::int64_t>(params.at(name)));
-  };
-  const double part = knob("partition_bytes"), channels = knob("comm_channels");
-  return 200 + 2000 * 524288 / part + part / 4e5 + (knob("credit_bytes") < 2 * part ? 60 : 0) +
-         (channels > 2 ? 3 * channels : 0);
-}
-
-TEST(Study, PromotesWhatWasMeasuredBestWhereTheSimulatorIsFarOff) {
-#ifdef HOCKET_SANITIZED  // simulation is ten times as slow
-  constexpr std::uint64_t kSeeds = 2;
-#else
-  constexpr std::uint64_t kSeeds = 16;
-#endif
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937_64 random(seed);
-    std::uniform_real_distribution<double> uniform(0.995, 1.005);
-    Fixture fixture;
-    fixture.options.space = Space::make(schedule_parameters().value()).value();
-    fixture.options.seed = seed;
-    fixture.options.trials = 10;
-    double lowest = INFINITY;
-    fixture.job = [&](const Params& params, std::size_t) {
-      const double value = odd_job_ms(params) * uniform(random);
-      lowest = std::min(lowest, value);
-      return complete_trial({value});
-    };
-    const auto result = fixture.run();
-    ASSERT_TRUE(result);
-    EXPECT_LT(odd_job_ms(result->best.params), 1.15 * lowest);
-  }
 }
 
 }  // namespace

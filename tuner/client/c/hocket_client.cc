@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/step/knob_value.h"
 #include "tuner/client/c/hocket_client_options.h"
 #include "tuner/client/link/http_daemon_link.h"
 #include "tuner/client/live/live_ballot.h"
@@ -25,32 +26,33 @@
 struct hocket_client {
   int rank = 0;
   hocket::FetchedConfig fetched;
-  std::string config_json;  ///< configuration of the next step
-  // Only on rank 0:
-  hocket::RunReport run;  ///< for a sweep
+  std::string config_json;  ///< of the next step
+  // Of rank 0:
+  hocket::RunReport run;  ///< for a study that runs this program
   std::optional<hocket::IterationLog> log;
   std::unique_ptr<hocket::DaemonLink> link;  ///< null without a daemon
-  hocket::JobReport report;                  ///< fields common to all reports to the daemon
+  hocket::JobReport report;                  ///< the common part of the reports to it
 
   hocket::SteadyClock clock;
-  std::vector<std::string> knobs;  ///< names of knobs that can change while the program runs
-  std::optional<hocket::LiveBallot> live;  ///< empty if there are no such knobs
-  // Counters that check the order of calls for `live`:
-  std::int64_t filled = 0, read = 0, ended = 0;  ///< ballots filled, ballots read, steps ended
-  std::int64_t last_measured = -1;               ///< index of a step
+  std::vector<std::string> knobs;          ///< those that can change while the program runs
+  std::optional<hocket::LiveBallot> live;  ///< when there are any
+  // For the check that `live` is called in turn:
+  std::int64_t filled = 0, read = 0;  ///< ballots
+  std::int64_t ended = 0;             ///< steps
+  std::int64_t last_measured = -1;    ///< step
 };
 
 namespace hocket {
 namespace {
 
-/// Maximum iterations reported to a sweep; more add no information.
+/// Iterations that a study is told of; later ones would only repeat them.
 constexpr std::size_t kMaxRunIterations = 1'000'000;
 constexpr std::int64_t kMaxNs = std::int64_t{1} << 53;
 
 thread_local std::string last_error;
 
-/// Runs `call`, which returns a Result. Returns its value, or stores its error for hocket_error and
-/// returns `otherwise`.
+/// Returns the value of `call()`, which gives a Result, or `otherwise` and keeps the error for
+/// hocket_error().
 template <class T, class Call>
 T guarded(T otherwise, const Call& call) noexcept {
   try {
@@ -68,7 +70,7 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-/// Returns an id that is unique among jobs: host, process and time.
+/// Returns an id that other jobs do not have: host, process and time.
 std::string make_job_id(std::string host) {
   std::erase_if(host, [](unsigned char c) { return c >= 0x80 || !(std::isalnum(c) || c == '-'); });
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -77,8 +79,8 @@ std::string make_job_id(std::string host) {
 }
 
 void register_job(hocket_client& client, const ClientOptions& given) {
-  // A trial is not registered, because its behavior is not the job's own. An invalid daemon address
-  // was reported before.
+  // A daemon must not take a trial for the job's own choice. The user has been warned of a daemon
+  // that cannot be named.
   auto daemon = daemon_from_environment();
   if (client.fetched.source == "trial" || !daemon) return;
   DaemonLinkOptions options{.daemon = std::move(*daemon)};
@@ -98,7 +100,7 @@ void register_job(hocket_client& client, const ClientOptions& given) {
   client.link = open_daemon_link(std::move(options));
 }
 
-/// Checks that a program that can change only `knobs` can switch from `from` to `to`.
+/// Checks that a program that can change `knobs` can go from `from` to `to`.
 Result<void> can_change(const std::vector<std::string>& knobs, const ScheduleConfig& from,
                         const ScheduleConfig& to) {
   for (const std::string& name : changed_knobs(from, to)) {
@@ -124,7 +126,7 @@ void open_ballot(hocket_client& client, const ClientOptions& options) {
                       client.clock);
 }
 
-/// Fetches the configuration and registers the job. Rank 0 only.
+/// On rank 0: fetches the configuration and registers the job.
 Result<void> ask(hocket_client& client, ClientOptions& options) {
   auto fetched = ask_for_config(options.topology, options.workload, nullptr, process_environment);
   if (!fetched) return failure(fetched.error());
@@ -156,27 +158,21 @@ Result<hocket_client*> open(const hocket_client_options* given) {
   return client.release();
 }
 
-Result<int> read_knob(const char* config_json, const char* name, std::int64_t* value) {
+Result<int> get_knob(const char* config_json, const char* name, std::int64_t* value) {
   if (config_json == nullptr || name == nullptr || value == nullptr)
     return failure(ErrorCode::invalid_argument, "hocket_config_get: an argument is NULL");
   const auto config = parse_schedule_config(config_json);
   if (!config) return failure(config.error());
-  const auto knob = knob_called(name);
+  const auto knob = read_knob(to_json(*config), name);
   if (!knob) return failure(knob.error());
-  const nlohmann::json document = to_json(*config);
-  if (knob->choices.empty()) {
-    *value = document[std::string(name)].get<std::int64_t>();
-  } else {
-    *value = static_cast<std::int64_t>(config->order);
-  }
+  *value = knob->number;
   return 0;
 }
 static_assert(static_cast<int>(CollectiveOrder::fifo) == HOCKET_ORDER_FIFO &&
               static_cast<int>(CollectiveOrder::static_order) == HOCKET_ORDER_STATIC &&
               static_cast<int>(CollectiveOrder::negotiated) == HOCKET_ORDER_NEGOTIATED);
 
-/// Rejects every change received from the daemon; for a program that cannot change its
-/// configuration while it runs.
+/// Rejects all changes: this program cannot change its configuration while it runs.
 std::vector<ChangeOutcome> refuse_changes(DaemonLink& link) {
   std::vector<ChangeOutcome> outcomes;
   while (const auto message = link.take()) {
@@ -202,7 +198,7 @@ bool is_time(std::int64_t ns) {
   return 0 < ns && ns <= kMaxNs;
 }
 
-void tell_sweep(hocket_client& client, std::int64_t wall_ns) {
+void tell_study(hocket_client& client, std::int64_t wall_ns) {
   client.log->add(wall_ns);
   if (client.run.iterations.size() < kMaxRunIterations)
     client.run.iterations.push_back({.wall_ns = wall_ns});
@@ -217,7 +213,7 @@ Result<int> report(hocket_client* client, const std::int64_t* iteration_ns, std:
   const std::span times(iteration_ns, count);
   if (!std::ranges::all_of(times, is_time)) return failure(misused(self, "a time is not positive"));
   if (client->rank > 0) return 0;
-  for (const std::int64_t wall_ns : times) tell_sweep(*client, wall_ns);
+  for (const std::int64_t wall_ns : times) tell_study(*client, wall_ns);
   client->report.step += static_cast<std::int64_t>(count);
   if (!client->link) return 0;
   JobReport report = client->report;
@@ -278,7 +274,7 @@ Result<int> iteration(hocket_client* client, std::int64_t step, std::int64_t ite
                                      std::to_string(client->ended)));
   client->last_measured = step;
   if (client->rank > 0) return 0;
-  tell_sweep(*client, iteration_ns);
+  tell_study(*client, iteration_ns);
   client->live->iteration(step, iteration_ns);
   return 0;
 }
@@ -327,7 +323,7 @@ std::int64_t hocket_client_version(const hocket_client* client) {
 }
 
 int hocket_config_get(const char* config_json, const char* knob, std::int64_t* value) {
-  return hocket::guarded(-1, [&] { return hocket::read_knob(config_json, knob, value); });
+  return hocket::guarded(-1, [&] { return hocket::get_knob(config_json, knob, value); });
 }
 
 int hocket_client_report(hocket_client* client, const std::int64_t* iteration_ns,

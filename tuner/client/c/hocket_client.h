@@ -107,19 +107,19 @@ const char* hocket_client_key(const hocket_client* client);
 // Returns the daemon's version of the initial configuration; 0 if it is not from the daemon.
 int64_t hocket_client_version(const hocket_client* client);
 
-// Reads one knob from a configuration's JSON: "partition_bytes", "credit_bytes", "streams",
-// "comm_channels", or "order", whose values are defined here. Returns 0, or -1 and leaves *value
-// unchanged.
+// Reads one knob of a configuration's JSON, which may leave knobs out: "partition_bytes",
+// "credit_bytes", "streams", "comm_channels" or another integer; "order", which is one of the
+// values below, or another choice, as the place of its word among those in
+// docs/formats/schedule_config.md. Returns 0, or -1 and leaves *value as it is.
 #define HOCKET_ORDER_FIFO 0
 #define HOCKET_ORDER_STATIC 1
 #define HOCKET_ORDER_NEGOTIATED 2
 int hocket_config_get(const char* config_json, const char* knob, int64_t* value);
 
-// Reports the times of the iterations since the last report, in order and without warm-up
-// iterations. They are sent to the daemon, and to a sweep that runs this program as a trial. Never
-// blocks; times that cannot be sent are eventually dropped. Returns 0, or -1 if a time is not
-// positive, and then none are taken. For a program without `knobs`; one with `knobs` calls
-// hocket_iteration instead.
+// Says what the iterations since the last report took, in order and without those of the warm-up.
+// They go to the daemon, and to a study that runs this program as a trial. Never waits; what cannot
+// be sent is dropped in the end. 0, or -1 when a time is not positive: nothing is taken then. For a
+// program without `knobs`; one with them calls hocket_iteration.
 int hocket_client_report(hocket_client* client, const int64_t* iteration_ns, size_t count);
 
 // Live tuning, for a program with `knobs` (docs/guides/live-tuning.md). On every rank, in every
@@ -152,8 +152,8 @@ int hocket_step_ended(hocket_client* client);
 // or -1; does nothing on other ranks.
 int hocket_iteration(hocket_client* client, int64_t step, int64_t iteration_ns);
 
-// Ends the tuning, writes the report that a sweep waits for, and frees the client. `client` may be
-// NULL. Returns 0, or -1 if the report cannot be written.
+// Ends the tuning, writes the report that a study waits for, and frees the client. NULL is allowed.
+// 0, or -1 when the report could not be written.
 int hocket_client_close(hocket_client* client);
 
 #ifdef __cplusplus

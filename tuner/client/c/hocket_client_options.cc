@@ -53,7 +53,8 @@ Result<std::vector<std::string>> read_knobs(const hocket_client_options& options
   std::vector<std::string> names;
   for (const char* const name : std::span(options.knobs, options.knob_count)) {
     if (name == nullptr) return failure(missing("a knob has no name"));
-    if (const auto knob = knob_called(name); !knob) return failure(missing(knob.error().message));
+    if (std::ranges::count(schedule_knobs(), std::string_view(name), &Knob::name) == 0)
+      return failure(missing(unknown_knob(name).message));
     names.emplace_back(name);
   }
   return names;
@@ -108,13 +109,6 @@ Result<ClientOptions> read_options(const hocket_client_options* given) {
   if (!config) return failure(config.error().in("config_json"));
   options.config = *config;
   return options;
-}
-
-Result<Knob> knob_called(const std::string& name) {
-  const auto knobs = schedule_knobs();
-  const auto knob = std::ranges::find(knobs, name, &Knob::name);
-  if (knob == knobs.end()) return failure(ErrorCode::not_found, "no knob has the name " + name);
-  return *knob;
 }
 
 std::string text_of(const nlohmann::json& document) {

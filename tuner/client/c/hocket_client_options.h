@@ -32,9 +32,7 @@ struct ClientOptions {
 /// Returns the validated options, or invalid_argument with the name of the invalid option.
 Result<ClientOptions> read_options(const hocket_client_options* given);
 
-Result<Knob> knob_called(const std::string& name);
-
-/// Serializes `document`, whose strings may contain any bytes.
+/// JSON whose strings may be of any bytes.
 std::string text_of(const nlohmann::json& document);
 
 }  // namespace hocket

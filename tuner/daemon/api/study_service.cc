@@ -9,6 +9,57 @@
 
 namespace hocket {
 
+Result<void> StudyService::load(const StudyRow& study, const std::vector<TrialRow>& trials,
+                                Running& state) {
+  const auto definition = study_definition_from_json(study.definition);
+  if (!definition) return failure(definition.error().in("study " + study.name));
+  if (!definition->other_objectives.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "study " + study.name + " has several objectives; workers share one");
+  }
+  std::vector<SessionTrial> past;
+  state.told.clear();
+  state.outstanding.clear();
+  for (const TrialRow& row : trials) {
+    auto trial = session_trial(row);
+    if (!trial) return failure(trial.error());
+    if (row.state == TrialState::running) {
+      state.outstanding.emplace(row.id, trial->params);
+    } else {
+      state.told.insert(row.id);
+    }
+    past.push_back(std::move(*trial));
+  }
+  auto session = StudySession::make(session_options(*definition), past);
+  if (!session) return failure(session.error().in("study " + study.name));
+  state.session = std::move(*session);
+  return {};
+}
+
+Result<void> StudyService::take_changes(const std::vector<TrialRow>& trials, Running& state) {
+  std::set<std::int64_t> stored;
+  std::vector<const TrialRow*> ended;
+  for (const TrialRow& trial : trials) {
+    stored.insert(trial.id);
+    if (trial.state != TrialState::running && !state.told.contains(trial.id))
+      ended.push_back(&trial);
+  }
+  // In the order in which a session that is made from the store takes them.
+  std::ranges::stable_sort(ended, {}, [](const TrialRow* t) { return t->finished_at_ns; });
+  for (const TrialRow* trial : ended) {
+    const auto told = state.session->tell(state.outstanding.at(trial->id), outcome_of(*trial));
+    if (!told) return failure(told.error().in("trial " + std::to_string(trial->number)));
+    state.told.insert(trial->id);
+    state.outstanding.erase(trial->id);
+  }
+  std::erase_if(state.outstanding, [&](const auto& trial) {
+    if (stored.contains(trial.first)) return false;
+    state.session->give_back(trial.second);
+    return true;
+  });
+  return {};
+}
+
 StudyService::StudyService(Store& store, WallClock now_unix_ns)
     : store_(store), now_unix_ns_(std::move(now_unix_ns)) {}
 
@@ -37,52 +88,18 @@ Result<void> StudyService::check_lease(std::int64_t lease_ns) const {
                      std::to_string(kLongestLeaseNs) + ", found " + std::to_string(lease_ns));
 }
 
-Result<std::vector<TrialRow>> StudyService::catch_up(const StudyRow& study, Running& state) {
-  if (!state.search) {
-    auto definition = study_definition_from_json(study.definition);
-    if (!definition) return failure(definition.error().in("study " + study.name));
-    if (!definition->other_objectives.empty()) {
-      return failure(ErrorCode::invalid_argument,
-                     "study " + study.name + " has several objectives; workers share one");
-    }
-    SearchOptions options{.method = definition->method,
-                          .seed = static_cast<std::uint64_t>(definition->seed),
-                          .step = definition->step,
-                          .simulate = definition->objective.kind == ObjectiveKind::report,
-                          .donor = definition->donor};
-    auto search = make_search(definition->space, std::move(options));
-    if (!search) return failure(search.error());
-    state.search = std::move(*search);
-    state.most_trials = definition->trials;
-  }
+Result<void> StudyService::catch_up(const StudyRow& study, Running& state) {
   const auto expired = store_.expire_leases(study.id, now_unix_ns_());
   if (!expired) return failure(expired.error());
-  auto trials = store_.trials(study.id, TrialDetail::with_measurements);
-  if (!trials) return trials;
-  std::set<std::int64_t> there;
-  for (const TrialRow& trial : *trials) {
-    there.insert(trial.id);
-    auto params = params_from_json(trial.params);
-    if (!params) return failure(params.error().in("trial " + std::to_string(trial.id)));
-    if (trial.state == TrialState::running) {
-      state.outstanding.emplace(trial.id, std::move(*params));
-      continue;
-    }
-    state.outstanding.erase(trial.id);
-    if (!state.told.insert(trial.id).second) continue;
-    if (auto ok = state.search->tell(evaluation_of(trial, *params)); !ok) {
-      return failure(ok.error().in("trial " + std::to_string(trial.id)));
-    }
-  }
-  for (auto at = state.outstanding.begin(); at != state.outstanding.end();) {
-    if (there.contains(at->first)) {
-      ++at;
-      continue;
-    }
-    state.again.push_back(at->second);
-    at = state.outstanding.erase(at);
-  }
-  return trials;
+  const auto trials = store_.trials(study.id, TrialDetail::with_measurements);
+  if (!trials) return failure(trials.error());
+  const bool is_known = std::ranges::all_of(*trials, [&](const TrialRow& trial) {
+    return state.told.contains(trial.id) || state.outstanding.contains(trial.id);
+  });
+  auto ok = state.session && is_known ? take_changes(*trials, state) : load(study, *trials, state);
+  // Half of the changes would be taken twice.
+  if (!ok) state.session.reset();
+  return ok;
 }
 
 Result<StudyService::Asked> StudyService::ask(const std::string& name, const std::string& worker,
@@ -93,48 +110,26 @@ Result<StudyService::Asked> StudyService::ask(const std::string& name, const std
   if (study->state == StudyState::finished) return Asked{{}, "the study is finished", true};
   const auto state = running(study->id);
   std::lock_guard lock(state->mutex);
-  const auto trials = catch_up(*study, *state);
-  if (!trials) return failure(trials.error());
-  const auto most = static_cast<std::size_t>(state->most_trials);
-  std::string finished;
-  if (trials->size() >= most) {
-    if (!state->outstanding.empty()) return Asked{{}, "all trials are taken", false};
-    finished = std::to_string(most) + " trials were run";
-  }
-  std::optional<Suggestion> suggestion;
-  if (finished.empty() && !state->again.empty()) {
-    suggestion = Suggestion{state->again.front(), "its worker lost the lease"};
-    state->again.pop_front();
-  }
-  const auto is_taken = [&](const Params& params) {
-    return std::ranges::any_of(state->outstanding,
-                               [&](const auto& other) { return other.second == params; });
-  };
-  while (finished.empty() && !suggestion) {
-    suggestion = state->search->ask();
-    if (!suggestion) {
-      if (!state->outstanding.empty()) return Asked{{}, "every setting is taken", false};
-      finished = "every setting was tried";
-    } else if (is_taken(suggestion->params)) {
-      suggestion.reset();
+  if (auto ok = catch_up(*study, *state); !ok) return failure(ok.error());
+  SessionNext next = state->session->ask();
+  if (!next.params) {
+    if (next.is_over) {
+      if (auto ok = store_.update_study(study->id, {.state = StudyState::finished}); !ok)
+        return failure(ok.error());
     }
-  }
-  if (!finished.empty()) {
-    if (auto ok = store_.update_study(study->id, {.state = StudyState::finished}); !ok) {
-      return failure(ok.error());
-    }
-    return Asked{{}, std::move(finished), true};
+    return Asked{{}, std::move(next.reason), next.is_over};
   }
   auto row = store_.start_trial({.study_id = study->id,
-                                 .params = to_json(suggestion->params),
+                                 .params = to_json(*next.params),
                                  .worker = worker,
                                  .lease_until_ns = now_unix_ns_() + lease_ns});
   if (!row) {
-    state->again.push_front(suggestion->params);
+    state->session->give_back(*next.params);
     return failure(row.error());
   }
-  state->outstanding.emplace(row->id, suggestion->params);
-  return Asked{std::move(*row), suggestion->reason, false};
+  state->outstanding.emplace(row->id, std::move(*next.params));
+  if (next.kind == AskKind::again) next.reason = "its worker lost the lease";
+  return Asked{std::move(*row), std::move(next.reason), false};
 }
 
 Result<void> StudyService::check_trial(const StudyRow& study, std::int64_t trial_id) const {
@@ -151,6 +146,8 @@ Result<void> StudyService::tell(const std::string& name, std::int64_t trial_id,
                                 const TrialResult& result) {
   const auto study = find(name);
   if (!study) return failure(study.error());
+  const auto state = running(study->id);
+  std::lock_guard lock(state->mutex);
   if (auto ok = check_trial(*study, trial_id); !ok) return ok;
   return store_.finish_trial(trial_id, result);
 }
@@ -171,8 +168,8 @@ Result<std::optional<Recommendation>> StudyService::recommend(const std::string&
   if (!study) return failure(study.error());
   const auto state = running(study->id);
   std::lock_guard lock(state->mutex);
-  if (const auto trials = catch_up(*study, *state); !trials) return failure(trials.error());
-  return state->search->recommend();
+  if (auto ok = catch_up(*study, *state); !ok) return failure(ok.error());
+  return state->session->recommend();
 }
 
 }  // namespace hocket

@@ -2,22 +2,24 @@
 
 // Studies whose trials are run by workers on several hosts: who asks gets a setting and a lease,
 // and tells what it measured. A worker that dies loses its lease, and its setting is given to the
-// next one that asks. Everything is in the store, so a restart loses nothing. Thread-safe; calls
-// for one study are serialised, as a search may think for a second.
+// next one that asks. A search is a StudySession (tuner/study/study_session.h) that goes through
+// the study's trials in the store, so a restart loses nothing. Thread-safe; calls for one study are
+// serialised, as a search may think for a second, and so that the times in the store say what the
+// search knew when it was asked.
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "store/open.h"
 #include "store/store.h"
-#include "tuner/search/search.h"
+#include "tuner/study/study_session.h"
 
 namespace hocket {
 
@@ -30,24 +32,24 @@ class StudyService {
 
   struct Asked {
     std::optional<TrialRow> trial;
-    /// Why this setting, or why there is none: all trials are taken, or the study is over.
+    /// Why this setting, or why there is none: all trials are taken, or the study has ended.
     std::string reason;
     bool is_finished = false;
   };
 
-  /// The next trial, for `worker` until the lease ends. invalid_argument for a study that is no
-  /// search for one objective, or that another process runs.
+  /// Returns the next trial, for `worker` until the lease ends. invalid_argument for a study with
+  /// several objectives, or one that another process runs.
   Result<Asked> ask(const std::string& study, const std::string& worker, std::int64_t lease_ns);
 
   /// Ends a trial; again with the same is harmless. not_found when its lease was lost and the trial
   /// given to another worker.
   Result<void> tell(const std::string& study, std::int64_t trial_id, const TrialResult& result);
 
-  /// The lease's new end, Unix time.
+  /// Returns the lease's new end in Unix time.
   Result<std::int64_t> renew(const std::string& study, std::int64_t trial_id,
                              std::int64_t lease_ns);
 
-  /// What the search would take now; nothing before the first value.
+  /// Returns what the search recommends now; nothing before the first value.
   Result<std::optional<Recommendation>> recommend(const std::string& study);
 
   /// The owner of the studies that workers run.
@@ -57,17 +59,21 @@ class StudyService {
   struct Running {
     std::mutex mutex;
     // Guarded by mutex:
-    std::int64_t most_trials = 0;
-    std::unique_ptr<Search> search;  ///< null until it was loaded
-    std::set<std::int64_t> told;     ///< ids of trials
+    std::optional<StudySession> session;  ///< nothing until it is needed
+    // The trials of `session`, by their ids:
+    std::set<std::int64_t> told;
     std::map<std::int64_t, Params> outstanding;
-    std::deque<Params> again;  ///< of leases that were lost
   };
 
   Result<StudyRow> find(const std::string& study) const;
   std::shared_ptr<Running> running(std::int64_t study_id);
-  /// Brings `state` up to what the store has.
-  Result<std::vector<TrialRow>> catch_up(const StudyRow& study, Running& state);
+  /// Brings the session of `state`, whose mutex is held, up to the trials in the store.
+  Result<void> catch_up(const StudyRow& study, Running& state);
+  /// Makes the session anew from all trials of the study.
+  static Result<void> load(const StudyRow& study, const std::vector<TrialRow>& trials,
+                           Running& state);
+  /// Tells the session which trials have ended since, and which were lost.
+  static Result<void> take_changes(const std::vector<TrialRow>& trials, Running& state);
   Result<void> check_lease(std::int64_t lease_ns) const;
   /// not_found when `study` has no such trial, or no longer.
   Result<void> check_trial(const StudyRow& study, std::int64_t trial_id) const;

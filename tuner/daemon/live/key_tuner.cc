@@ -7,18 +7,10 @@
 #include "core/base/statistics.h"
 #include "tuner/archive/neighbour.h"
 #include "tuner/archive/told_trial.h"
+#include "tuner/space/schedule_space.h"
 
 namespace hocket {
 namespace {
-
-std::vector<double> numbers(const std::vector<std::int64_t>& values) {
-  return {values.begin(), values.end()};
-}
-
-/// Returns the relative standard error of the median of `samples`.
-double relative_error(const std::vector<double>& samples) {
-  return median_standard_error(spread(samples), samples.size()) / median(samples);
-}
 
 std::vector<std::string> names_of(const Space& space) {
   std::vector<std::string> names;
@@ -39,7 +31,7 @@ KeyTuner::KeyTuner(LiveParts& parts, LiveCounts& counts, ConfigKey key, std::int
 void KeyTuner::report(const RunningJob& job, const JobReport& report) {
   const std::string& id = job.description.id;
   for (const ChangeOutcome& outcome : report.outcomes) {
-    // A job that ends rejects candidates it had no time for; they count as untried.
+    // A job that ends has not refused a candidate for which it had no time.
     const bool is_untried = report.ended && outcome.status == ChangeStatus::rejected;
     if (!outcome.trial || is_untried) continue;
     if (explorer_.empty()) early_outcome_ = {id, outcome};
@@ -47,7 +39,7 @@ void KeyTuner::report(const RunningJob& job, const JobReport& report) {
   }
   if (id != explorer_) return;
   look_at_base(job);
-  // A configuration that was just applied is not the base yet.
+  // A configuration that was applied just now is not the base yet.
   if (std::ranges::find(report.outcomes, ChangeStatus::applied, &ChangeOutcome::status) !=
       report.outcomes.end()) {
     return;
@@ -183,13 +175,13 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
   definition->seed = static_cast<std::int64_t>(studies->size()) + 1;
   const auto neighbour = find_neighbour(parts_.store, key_);
   if (!neighbour) return failure(neighbour.error());
-  std::vector<Params> first;
+  auto session = live_session(*definition, {}, std::nullopt);
+  if (!session) return failure(session.error());
   if (*neighbour) {
     const auto config = schedule_config_from_json((*neighbour)->promotion.config);
-    if (config) first.push_back(params_of(*config, definition->space));
+    const auto params = config ? params_of(*config, definition->space) : failure(config.error());
+    if (params) session->prefer({*params});
   }
-  auto search = LiveSearch::make(*definition, std::move(first));
-  if (!search) return failure(search.error());
   auto study = parts_.store.create_study({.name = {},
                                           .command = {"live", job.description.name},
                                           .definition = to_json(*definition),
@@ -198,7 +190,7 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
                                           .workload_id = workload_id_});
   if (!study) return failure(study.error());
   study_ = std::move(*study);
-  search_ = std::move(*search);
+  session_ = std::move(*session);
   must_begin_ = false;
   return {};
 }
@@ -215,7 +207,8 @@ Result<bool> KeyTuner::resume_study(const RunningJob& job) {
     }
     const auto definition = study_definition_from_json(study->definition);
     if (!definition || names_of(definition->space) != names_of(expected->space)) continue;
-    const auto base = definition->space.admit(params_of(job.description.config, definition->space));
+    const auto params = params_of(job.description.config, definition->space);
+    const auto base = params ? definition->space.admit(*params) : params;
     if (!base) continue;
     if (study->state == StudyState::finished) {
       is_over_ = true;
@@ -223,18 +216,14 @@ Result<bool> KeyTuner::resume_study(const RunningJob& job) {
                        {{"key", to_string(key_)}, {"ended", study->name}});
       return true;
     }
-    auto search = LiveSearch::make(*definition);
-    if (!search) return failure(search.error());
-    if (auto ok = resume_trials(job, *study, std::move(*search), *base); !ok) {
-      return failure(ok.error());
-    }
+    if (auto ok = resume_trials(job, *study, *definition, *base); !ok) return failure(ok.error());
     return true;
   }
   return false;
 }
 
 Result<void> KeyTuner::resume_trials(const RunningJob& job, const StudyRow& study,
-                                     LiveSearch search, const Params& base) {
+                                     const StudyDefinition& definition, const Params& base) {
   const auto trials = parts_.store.trials(study.id, TrialDetail::with_measurements);
   if (!trials) return failure(trials.error());
   std::optional<Offered> offered;
@@ -248,9 +237,11 @@ Result<void> KeyTuner::resume_trials(const RunningJob& job, const StudyRow& stud
       offered = Offered{trial.id, *params, *config, parts_.clock.now_ns()};
       continue;
     }
-    (void)search.tell(evaluation_of(trial, *params));
     if (*params == base && trial.value) base_ns = *trial.value;
   }
+  auto session =
+      live_session(definition, *trials, offered ? std::optional(offered->trial_id) : std::nullopt);
+  if (!session) return failure(session.error());
   if (!offered) {
     const auto abandoned = parts_.store.abandon_running_trials(study.id);
     if (!abandoned) return failure(abandoned.error());
@@ -259,7 +250,7 @@ Result<void> KeyTuner::resume_trials(const RunningJob& job, const StudyRow& stud
     return ok;
   }
   study_ = study;
-  search_ = std::move(search);
+  session_ = std::move(*session);
   offered_ = std::move(offered);
   base_ns_ = base_ns;
   const auto early = std::exchange(early_outcome_, std::nullopt);
@@ -267,7 +258,7 @@ Result<void> KeyTuner::resume_trials(const RunningJob& job, const StudyRow& stud
   if (early && early->first == explorer_ && early->second.trial == offered_->trial_id) {
     outcome_ = early->second;
   } else {
-    // The job may not have received the candidate. If it has, it recognizes the trial's number.
+    // The job may not have received it; if it has, it knows the number.
     publish_offered();
   }
   return {};
@@ -284,60 +275,58 @@ Result<void> KeyTuner::end_study(StudyState state, const std::string& reason) {
     return ok;
   }
   study_.reset();
-  search_.reset();
+  session_.reset();
   next_.reset();
   return {};
 }
 
 Result<void> KeyTuner::tell_baseline(const RunningJob& job) {
   if (baseline_ns_.size() < kBaselineIterations) return {};
-  const Params params = params_of(job.description.config, search_->space());
-  if (!search_->space().admit(params)) {
+  const auto params = params_of(job.description.config, session_->space());
+  if (!params || !session_->space().admit(*params)) {
     return end_study(StudyState::interrupted, "its job was given what the study does not have");
   }
-  // Removes a trial that an earlier failed call may have left.
+  // A call that failed may have left one.
   const auto abandoned = parts_.store.abandon_running_trials(study_->id);
   if (!abandoned) return failure(abandoned.error());
-  const auto row = parts_.store.start_trial({.study_id = study_->id, .params = to_json(params)});
+  const auto row = parts_.store.start_trial({.study_id = study_->id, .params = to_json(*params)});
   if (!row) return failure(row.error());
-  TrialResult result{
-      .state = TrialState::complete, .value = median(baseline_ns_), .spread = spread(baseline_ns_)};
-  result.message = "what the job had";
-  result.measurements[kObjectiveMetric] = baseline_ns_;
-  if (auto ok = parts_.store.finish_trial(row->id, result); !ok) return ok;
-  base_ns_ = median(baseline_ns_);
-  Evaluation evaluation{.params = params, .value = base_ns_};
-  evaluation.standard_error = relative_error(baseline_ns_) * base_ns_;
+  TrialOutcome outcome = complete_trial(baseline_ns_);
+  outcome.message = "what the job had";
+  if (auto ok = parts_.store.finish_trial(row->id, stored_result(outcome)); !ok) return ok;
+  base_ns_ = outcome.value;
   baseline_ns_.clear();
-  return search_->tell(evaluation);
+  return session_->tell(*params, outcome);
 }
 
 Result<void> KeyTuner::offer(const RunningJob& job) {
   const auto& base = job.description.config;
+  std::string reason;  // why there is no next one
   if (!next_) {
     const auto quarantined = parts_.store.quarantined(topology_id_, workload_id_);
     if (!quarantined) return failure(quarantined.error());
-    next_ = search_->ask([&](const Params& params) {
+    const SessionNext next = session_->ask([&](const Params& params) {
       const auto config = with_params(base, params);
       if (!config || *config == base) return true;
       const nlohmann::json document = to_json(*config);
       return std::ranges::any_of(*quarantined,
                                  [&](const QuarantineRow& row) { return row.config == document; });
     });
+    next_ = next.params;
+    reason = next.reason;
   }
   if (!next_) {
-    const std::string reason = search_->finished();
     parts_.log.write(LogLevel::info, "search ended", {{"study", study_->name}, {"reason", reason}});
     if (auto ok = end_study(StudyState::finished, reason); !ok) return ok;
     is_over_ = true;
     return {};
   }
-  const auto config = with_params(base, next_->params);
+  const auto config = with_params(base, *next_);
   if (!config) return failure(config.error());
   const auto row = parts_.store.start_trial(
-      {.study_id = study_->id, .params = to_json(next_->params), .worker = explorer_});
+      {.study_id = study_->id, .params = to_json(*next_), .worker = explorer_});
   if (!row) return failure(row.error());
-  offered_ = Offered{row->id, next_->params, *config, parts_.clock.now_ns()};
+  offered_ = Offered{row->id, *next_, *config, parts_.clock.now_ns()};
   next_.reset();
   ++counts_.offered;
   publish_offered();
@@ -348,109 +337,6 @@ void KeyTuner::publish_offered() {
   const DaemonMessage message = CandidateMessage{offered_->trial_id, offered_->config};
   parts_.feed.publish(job_candidate_topic(explorer_),
                       {std::nullopt, std::string(type_of(message)), to_json(message).dump()});
-}
-
-Result<void> KeyTuner::conclude() {
-  if (!offered_ || !outcome_) return {};
-  const auto job = parts_.jobs.find(explorer_);
-  // A job that is offered the configuration it already runs rejects it.
-  const bool has_it = job && job->description.config == offered_->config;
-  const bool is_kept = outcome_->status == ChangeStatus::applied ||
-                       (outcome_->status == ChangeStatus::rejected && has_it);
-  if (is_kept) {
-    if (auto ok = promote_offered(); !ok) return ok;
-  }
-  const bool is_measured = outcome_->status != ChangeStatus::rejected &&
-                           !outcome_->candidate_ns.empty() && !outcome_->current_ns.empty();
-  return is_measured ? conclude_measured(is_kept) : conclude_unmeasured(is_kept);
-}
-
-Result<void> KeyTuner::promote_offered() {
-  const auto current = parts_.store.current_promotion(key_.topology, key_.workload);
-  if (!current) return failure(current.error());
-  const nlohmann::json config = to_json(offered_->config);
-  // Already promoted, before an error or before a restart of the daemon.
-  if (*current && (*current)->config == config) return {};
-  std::optional<MeasuredGain> measured;
-  if (!outcome_->candidate_ns.empty() && !outcome_->current_ns.empty()) {
-    const double candidate = median(numbers(outcome_->candidate_ns));
-    const double before = median(numbers(outcome_->current_ns));
-    measured = MeasuredGain{candidate, before, 1 - candidate / before};
-  }
-  const auto row = parts_.store.promote({.topology_id = topology_id_,
-                                         .workload_id = workload_id_,
-                                         .study_id = study_->id,
-                                         .config = config,
-                                         .measured = measured,
-                                         .origin = PromotionOrigin::live,
-                                         .stage = PromotionStage::released,
-                                         .actor = "job " + explorer_,
-                                         .note = outcome_->message});
-  if (!row) return failure(row.error());
-  return {};
-}
-
-Result<void> KeyTuner::conclude_measured(bool is_kept) {
-  const auto candidate = numbers(outcome_->candidate_ns), current = numbers(outcome_->current_ns);
-  const double scale = base_ns_ == 0 ? 1 : base_ns_ / median(current);
-  std::vector<double> samples = candidate;
-  for (double& sample : samples) sample *= scale;
-  TrialResult result{
-      .state = TrialState::complete, .value = median(samples), .spread = spread(samples)};
-  result.message = outcome_->message;
-  result.measurements = {{kObjectiveMetric, samples}, {"current_ns", current}};
-  if (auto ok = parts_.store.finish_trial(offered_->trial_id, result); !ok) return ok;
-  if (!is_kept && median(candidate) > median(current)) {
-    if (auto ok = parts_.store.quarantine({.topology_id = topology_id_,
-                                           .workload_id = workload_id_,
-                                           .config = to_json(offered_->config),
-                                           .reason = outcome_->message,
-                                           .actor = "job " + explorer_});
-        !ok) {
-      return ok;
-    }
-  }
-  ++(is_kept ? counts_.kept : counts_.rolled_back);
-  rejections_ = 0;
-  Evaluation evaluation{.params = offered_->params, .value = median(samples)};
-  evaluation.standard_error =
-      (relative_error(candidate) + relative_error(current)) * *evaluation.value;
-  end_offered(is_kept, median(samples));
-  if (is_kept) drift_ = DriftDetector(candidate);
-  return search_->tell(evaluation);
-}
-
-Result<void> KeyTuner::conclude_unmeasured(bool is_kept) {
-  if (is_kept) {
-    // It will be measured as the base.
-    const auto abandoned = parts_.store.abandon_running_trials(study_->id);
-    if (!abandoned) return failure(abandoned.error());
-    ++counts_.kept;
-    end_offered(true, 0);
-    return {};
-  }
-  TrialResult result{.state = TrialState::failed};
-  result.message = outcome_->message;
-  if (auto ok = parts_.store.finish_trial(offered_->trial_id, result); !ok) return ok;
-  ++counts_.rejected;
-  if (++rejections_ >= kMostRejections) left_alone_.insert(explorer_);
-  const Evaluation evaluation{.params = offered_->params, .value = std::nullopt};
-  end_offered(false, 0);
-  return search_->tell(evaluation);
-}
-
-void KeyTuner::end_offered(bool is_kept, double base_ns) {
-  if (is_kept) {
-    const auto job = parts_.jobs.find(explorer_);
-    parts_.jobs.runs_with(explorer_, offered_->config, job ? job->version : 0);
-    base_ = offered_->config;
-    base_ns_ = base_ns;
-    baseline_ns_.clear();
-    drift_ = DriftDetector();
-  }
-  parts_.feed.forget(job_candidate_topic(explorer_));
-  offered_.reset();
-  outcome_.reset();
 }
 
 }  // namespace hocket

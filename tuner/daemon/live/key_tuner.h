@@ -3,9 +3,10 @@
 // Tunes one key while its jobs train. One job, the explorer, receives candidates one at a time. A
 // candidate that it keeps is promoted. A drift begins the search again. One thread.
 //
-// The study and its trials are stored like those of a sweep. A trial's value is its window's
-// measurement relative to the base, the configuration the job had at that time: (median of the
-// candidate) / (median of the base) · (value of the base). Slow changes of the machine cancel out.
+// The study and its trials are in the store like those of any other. A trial's value is relative to
+// the current configuration, which its window measured too: (median of the candidate) / (median of
+// the current one) · (value of the current one). So a slow change of the machine cancels out. The
+// times of the current one are kept beside the trial (kReferenceMetric), as their error counts.
 
 #include <cstdint>
 #include <optional>
@@ -22,23 +23,23 @@
 
 namespace hocket {
 
-/// Iterations measured under the base before the first candidate is offered.
+/// Iterations under the current configuration before a job is given a candidate.
 inline constexpr std::size_t kBaselineIterations = 8;
 /// Consecutive candidates that a job may reject before it is no longer used as explorer.
 inline constexpr int kMostRejections = 5;
 /// Time after which an explorer that has not answered is replaced if another job can explore.
 inline constexpr std::int64_t kAnswerLimitNs = 3'600'000'000'000;
 
-/// A call may be repeated after an error of the store: completed work is not done again.
+/// After an error of the store its calls may be repeated; no step is done twice.
 class KeyTuner {
  public:
   KeyTuner(LiveParts& parts, LiveCounts& counts, ConfigKey key, std::int64_t topology_id,
            std::int64_t workload_id);
 
-  /// Records the report of a job of this key; conclude() and advance() act on it.
+  /// Takes a report of a job of this key, for conclude() and advance() to act on.
   void report(const RunningJob& job, const JobReport& report);
 
-  /// Stores the outcome of the last candidate, and promotes a configuration that the job kept.
+  /// Keeps the outcome of the last candidate in the store, and promotes what the job kept.
   Result<void> conclude();
 
   /// Performs all due work: chooses an explorer, begins or resumes its study, offers a candidate.
@@ -64,8 +65,8 @@ class KeyTuner {
   Result<void> begin_study(const RunningJob& job);
   /// Returns false if there is no study to resume.
   Result<bool> resume_study(const RunningJob& job);
-  Result<void> resume_trials(const RunningJob& job, const StudyRow& study, LiveSearch search,
-                             const Params& base);
+  Result<void> resume_trials(const RunningJob& job, const StudyRow& study,
+                             const StudyDefinition& definition, const Params& base);
   Result<void> end_study(StudyState state, const std::string& reason);
   Result<void> tell_baseline(const RunningJob& job);
   Result<void> offer(const RunningJob& job);
@@ -80,19 +81,16 @@ class KeyTuner {
   const ConfigKey key_;
   const std::int64_t topology_id_, workload_id_;
 
-  // A job's id; empty if there is no explorer.
-  std::string explorer_;
-  // Jobs that rejected too often or did not answer.
-  std::set<std::string> left_alone_;
-  std::optional<StudyRow> study_;     // set while a study runs
-  std::optional<LiveSearch> search_;  // search of study_
-  // The study over the knobs that the explorer can change has ended.
-  bool is_over_ = false;
-  std::optional<Suggestion> next_;        // asked, not in the store yet
+  std::string explorer_;                  // a job's id; empty: nobody
+  std::set<std::string> left_alone_;      // jobs that refused too often, or did not answer
+  std::optional<StudyRow> study_;         // while one runs
+  std::optional<StudySession> session_;   // of study_
+  bool is_over_ = false;                  // the study for what the explorer can change has ended
+  std::optional<Params> next_;            // asked, and not in the store yet
   std::optional<Offered> offered_;        // a running trial of study_
-  std::optional<ChangeOutcome> outcome_;  // outcome of offered_
-  /// Outcome that a job reported before it was chosen, for a candidate that an earlier daemon
-  /// process had offered.
+  std::optional<ChangeOutcome> outcome_;  // of offered_
+  /// Reported by a job before it was chosen: the outcome of a candidate that an earlier daemon had
+  /// offered.
   std::optional<std::pair<std::string, ChangeOutcome>> early_outcome_;
   int rejections_ = 0;  // consecutive
 
@@ -102,7 +100,7 @@ class KeyTuner {
   double base_ns_ = 0;  // value of base_ in the study; 0 if not known
   DriftDetector drift_;
   std::optional<nlohmann::json> drifted_;  // detail for the audit
-  bool must_begin_ = false;                // a new study, once no candidate is pending
+  bool must_begin_ = false;                // a new study, once nothing is offered
 };
 
 }  // namespace hocket

@@ -206,7 +206,7 @@ TEST_F(HocketClient, OptionsThatAreWrongAreRefusedWithAReason) {
   options_.knob_count = 2;
   EXPECT_THAT(refusal(), HasSubstr("knob_count without knobs"));
   options_.knobs = unknown;
-  EXPECT_THAT(refusal(), HasSubstr("no knob has the name cred"));
+  EXPECT_THAT(refusal(), HasSubstr("no knob is named \"cred\""));
   options_.knobs = null;
   options_.knob_count = 1;
   EXPECT_THAT(refusal(), HasSubstr("a knob has no name"));
@@ -220,7 +220,7 @@ TEST_F(HocketClient, AKnobThatIsNotThereIsAnError) {
   EXPECT_EQ(knob(config, "streams"), 1);
   EXPECT_EQ(knob(config, "order"), HOCKET_ORDER_FIFO);
   EXPECT_EQ(knob(config, "stream"), -7);
-  EXPECT_THAT(hocket_error(), HasSubstr("no knob has the name stream"));
+  EXPECT_THAT(hocket_error(), HasSubstr("no knob is named \"stream\"; the nearest is streams"));
   EXPECT_EQ(knob("{", "streams"), -7);
   EXPECT_EQ(hocket_config_get(config, "streams", nullptr), -1);
   EXPECT_EQ(hocket_config_get(nullptr, "streams", nullptr), -1);

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/tuner/client/local_daemon_link.h"
 #include "tests/tuner/client/parts_of.h"
-#include "tuner/client/link/local_daemon_link.h"
 
 namespace hocket {
 namespace {

@@ -1,12 +1,11 @@
-#include "cli/promotion_choice.h"
+#include "tuner/archive/promotion_choice.h"
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/store_access.h"
+#include "core/base/shell_text.h"
 
 namespace hocket {
 namespace {
@@ -89,7 +88,7 @@ Result<std::vector<Promoted>> latest_promotions(Store& store) {
   for (const auto& [ids, versions] : by_key) {
     const auto* topology = find_row(*topologies, ids.first);
     const auto* workload = find_row(*workloads, ids.second);
-    // Promoted by another process after the lists were read.
+    // Another process has promoted it since the lists were read.
     if (!topology || !workload) continue;
     const auto description = topology_from_json(topology->document);
     if (!description) return failure(description.error().in("topology " + topology->name));

@@ -1,13 +1,13 @@
-#include "cli/study_record.h"
+#include "tuner/archive/study_record.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/inputs/store_access.h"
-#include "cli/owner.h"
-#include "cli/sweep.h"
-#include "cli/views/result_view.h"
 #include "core/base/check.h"
+#include "tuner/archive/owner.h"
+#include "tuner/archive/study_job.h"
+#include "tuner/archive/study_result.h"
+#include "tuner/archive/told_trial.h"
 #include "tuner/space/schedule_space.h"
 
 namespace hocket {
@@ -19,7 +19,7 @@ Result<nlohmann::json> promoted_config(const Params& params) {
   if (!has_knob) return document;
   const auto config = schedule_config_for(params);
   if (!config) return failure(config.error());
-  // The configuration already contains the overrides of regions, in a separate place.
+  // The configuration has a place of its own for overrides of regions.
   for (const auto& [name, value] : params) {
     if (is_knob(name)) document.erase(name);
   }
@@ -27,17 +27,14 @@ Result<nlohmann::json> promoted_config(const Params& params) {
   return document;
 }
 
-StudyRecord::StudyRecord(Store& store, StudyRow study, Topology topology, bool has_report,
-                         Progress& progress)
+StudyRecord::StudyRecord(Store& store, StudyRow study, Topology topology, bool has_report)
     : store_(store),
       study_(std::move(study)),
       topology_(std::move(topology)),
-      has_report_(has_report),
-      progress_(progress) {}
+      has_report_(has_report) {}
 
 Result<void> StudyRecord::trial_started(std::int64_t number, TrialPhase phase,
                                         const Params& params) {
-  progress_.started(phase, params);
   const auto row = store_.start_trial({study_.id, phase, to_json(params)});
   if (!row) return failure(as_bad_input(row.error()));
   if (row->number != number + 1) {
@@ -52,20 +49,13 @@ Result<void> StudyRecord::trial_started(std::int64_t number, TrialPhase phase,
 Result<void> StudyRecord::trial_finished(const FinishedTrial& trial) {
   HOCKET_CHECK(running_trial_, "a trial is started before it is finished");
   const auto& outcome = trial.outcome;
-  TrialResult result{.state = outcome.state, .message = outcome.message};
-  result.measurements = outcome.metrics;
-  if (outcome.state == TrialState::complete) {
-    result.value = outcome.value;
-    result.spread = outcome.spread;
-    result.measurements[kSamplesMetric] = outcome.samples;
-  }
-  const auto kept = store_.finish_trial(*std::exchange(running_trial_, std::nullopt), result);
+  const auto kept =
+      store_.finish_trial(*std::exchange(running_trial_, std::nullopt), stored_result(outcome));
   if (!kept) return failure(as_bad_input(kept.error()));
   ++finished_trials_;
   if (outcome.report && !has_report_) {
     if (auto ok = describe(*outcome.report); !ok) return ok;
   }
-  progress_.finished(trial, emulation_note(topology_));
   return {};
 }
 
@@ -90,13 +80,12 @@ Result<void> StudyRecord::update(StudyUpdate update) {
 }
 
 Result<void> StudyRecord::finish(const StudyResult& result) {
-  // Promotes before the study is marked finished: if the process dies in between, the resumed study
-  // promotes again.
+  // In this order: if the process dies between the two, the resumed study promotes again.
   if (result.promoted) {
     const auto config = promoted_config(result.best.params);
     if (!config) return failure(config.error());
     const double value = result.best.value.value_or(0);
-    // A default that always failed has no value; then there is no gain either.
+    // A default that never completed has no value, and the gain is 0.
     const MeasuredGain measured{value, result.default_params.value.value_or(value), result.gain};
     const auto row = store_.promote({.topology_id = study_.topology_id.value_or(0),
                                      .workload_id = study_.workload_id.value_or(0),

@@ -1,4 +1,4 @@
-#include "cli/promotion_choice.h"
+#include "tuner/archive/promotion_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,18 +1,17 @@
-#include "cli/study_record.h"
+#include "tuner/archive/study_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <sstream>
-
-#include "cli/inputs/store_access.h"
-#include "cli/owner.h"
-#include "cli/sweep.h"
-#include "cli/views/result_view.h"
 #include "core/step/schedule_config.h"
 #include "store/open.h"
 #include "tests/store/faulty_store.h"
+#include "tuner/archive/open_study.h"
+#include "tuner/archive/owner.h"
+#include "tuner/archive/study_job.h"
+#include "tuner/archive/study_result.h"
+#include "tuner/archive/told_trial.h"
 #include "tuner/space/parameter_syntax.h"
 
 namespace hocket {
@@ -39,14 +38,11 @@ class StudyRecordTest : public ::testing::Test {
   StudyRecordTest()
       : definition_{.space = *Space::make({*parse_parameter("X=int:1..9")}),
                     .objective = *parse_objective("wall"),
-                    .working_directory = "/"},
-        progress_(err_, 0, definition_) {
-    study_ = start_sweep(*store_, {definition_, {"job"}, "s", "work"})->study;
+                    .working_directory = "/"} {
+    study_ = start_study(*store_, {definition_, {"job"}, "s", "work", {}})->study;
   }
 
-  StudyRecord record(Store& store) {
-    return {store, study_, *topology_of(*store_, study_), false, progress_};
-  }
+  StudyRecord record(Store& store) { return {store, study_, *topology_of(*store_, study_), false}; }
   StudyRecord record() { return record(*store_); }
 
   static FinishedTrial finished(std::int64_t number, double value) {
@@ -77,8 +73,6 @@ class StudyRecordTest : public ::testing::Test {
 
   std::unique_ptr<Store> store_ = open_store_in_memory();
   StudyDefinition definition_;
-  std::ostringstream err_;
-  Progress progress_;
   StudyRow study_;
 };
 
@@ -122,7 +116,7 @@ TEST_F(StudyRecordTest, TheFirstReportSaysWhatRanWhere) {
   }
   EXPECT_EQ(workload_of(*store_, stored())->name, "reported0");
   EXPECT_EQ(topology_of(*store_, stored())->world_size, 2);
-  EXPECT_THAT(err_.str(), HasSubstr("emulated link: 1gbit"));
+  EXPECT_EQ(record.topology(), report().topology);
 }
 
 TEST_F(StudyRecordTest, FinishingPromotesForWhatTheReportSaid) {

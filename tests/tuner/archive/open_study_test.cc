@@ -1,11 +1,11 @@
-#include "cli/sweep.h"
+#include "tuner/archive/open_study.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/owner.h"
 #include "store/open.h"
 #include "tests/store/faulty_store.h"
+#include "tuner/archive/owner.h"
 #include "tuner/space/parameter_syntax.h"
 
 namespace hocket {
@@ -13,18 +13,20 @@ namespace {
 
 using ::testing::HasSubstr;
 
-StudyDefinition definition() {
+StudyDefinition small_definition() {
   return {.space = *Space::make({*parse_parameter("X=int:1..9")}),
           .objective = *parse_objective("auto"),
           .working_directory = "/"};
 }
 
-class SweepTest : public ::testing::Test {
+class OpenStudyTest : public ::testing::Test {
  protected:
-  Result<Sweep> start(Store& store, const std::string& name = "") {
-    return start_sweep(
-        store,
-        {.definition = definition(), .command = {"job", "-x"}, .name = name, .workload = "work"});
+  Result<OpenStudy> start(Store& store, const std::string& name = "") {
+    return start_study(store, {.definition = small_definition(),
+                               .command = {"job", "-x"},
+                               .name = name,
+                               .workload = "work",
+                               .topology = {}});
   }
 
   void set(const std::string& study, StudyState state, const std::string& owner) {
@@ -36,8 +38,8 @@ class SweepTest : public ::testing::Test {
     return store_->start_trial({.study_id = study_id, .params = {{"X", 5}}})->id;
   }
 
-  std::string refusal(const ResumedSweep& sweep) {
-    const auto resumed = resume_sweep(*store_, sweep);
+  std::string refusal(const StudyToResume& wanted) {
+    const auto resumed = resume_study(*store_, wanted);
     return resumed ? "" : resumed.error().message;
   }
 
@@ -46,18 +48,18 @@ class SweepTest : public ::testing::Test {
   std::unique_ptr<Store> store_ = open_store_in_memory();
 };
 
-TEST_F(SweepTest, StartsOwnedWithAPlaceAndAWorkload) {
-  const auto sweep = start(*store_);
-  ASSERT_TRUE(sweep) << sweep.error().message;
-  EXPECT_EQ(sweep->study.name, "work-1");
-  EXPECT_EQ(owner_state(sweep->study.owner, this_host()), OwnerState::alive);
-  EXPECT_TRUE(sweep->study.topology_id && sweep->study.workload_id);
-  EXPECT_TRUE(sweep->history.empty());
+TEST_F(OpenStudyTest, StartsOwnedWithAPlaceAndAWorkload) {
+  const auto open = start(*store_);
+  ASSERT_TRUE(open) << open.error().message;
+  EXPECT_EQ(open->study.name, "work-1");
+  EXPECT_EQ(owner_state(open->study.owner, this_host()), OwnerState::alive);
+  EXPECT_TRUE(open->study.topology_id && open->study.workload_id);
+  EXPECT_TRUE(open->history.empty());
 }
 
-TEST_F(SweepTest, ResumesWithEveryFinishedTrial) {
-  const auto sweep = start(*store_);
-  const auto id = sweep->study.id;
+TEST_F(OpenStudyTest, ResumesWithEveryFinishedTrial) {
+  const auto open = start(*store_);
+  const auto id = open->study.id;
   ASSERT_TRUE(store_->finish_trial(add_trial(id),
                                    {.state = TrialState::complete,
                                     .value = 3,
@@ -67,9 +69,9 @@ TEST_F(SweepTest, ResumesWithEveryFinishedTrial) {
   add_trial(id);
   set("work-1", StudyState::running, gone_owner());
 
-  const auto resumed = resume_sweep(*store_, {});
+  const auto resumed = resume_study(*store_, {});
   ASSERT_TRUE(resumed) << resumed.error().message;
-  EXPECT_EQ(resumed->study.command, sweep->study.command);
+  EXPECT_EQ(resumed->study.command, open->study.command);
   ASSERT_EQ(resumed->history.size(), 2U);
   const auto& first = resumed->history[0];
   EXPECT_EQ(first.number, 0);
@@ -79,19 +81,19 @@ TEST_F(SweepTest, ResumesWithEveryFinishedTrial) {
   EXPECT_EQ(first.outcome.metrics, (Measurements{{"wall_ns", {9}}}));
   EXPECT_EQ(resumed->history[1].outcome.state, TrialState::failed);
   EXPECT_EQ(resumed->history[1].outcome.message, "no");
-  // The trial that was running when the owner died is removed; this process is the owner.
+  // The trial that ran when the owner died is gone; the owner is this process.
   EXPECT_EQ(store_->trials(id, TrialDetail::summary)->size(), 2U);
   EXPECT_EQ(owner_state(store_->study("work-1")->owner, this_host()), OwnerState::alive);
 }
 
-TEST_F(SweepTest, AnAutomaticObjectiveStaysWhatItHadBecome) {
+TEST_F(OpenStudyTest, AnAutomaticObjectiveStaysWhatItHadBecome) {
   for (const bool reports : {true, false}) {
     const auto id = start(*store_)->study.id;
     TrialResult result{.state = TrialState::complete, .value = 3};
     result.measurements = {{"objective", {3}}, {reports ? "iteration_ns" : "wall_ns", {3}}};
     ASSERT_TRUE(store_->finish_trial(add_trial(id), result));
     set(std::to_string(id), StudyState::interrupted, "");
-    const auto resumed = resume_sweep(*store_, {});
+    const auto resumed = resume_study(*store_, {});
     ASSERT_TRUE(resumed);
     EXPECT_EQ(resumed->definition.objective.kind,
               reports ? ObjectiveKind::report : ObjectiveKind::wall);
@@ -100,13 +102,14 @@ TEST_F(SweepTest, AnAutomaticObjectiveStaysWhatItHadBecome) {
   }
 }
 
-TEST_F(SweepTest, ResumesWithEveryObjective) {
-  auto several = definition();
+TEST_F(OpenStudyTest, ResumesWithEveryObjective) {
+  auto several = small_definition();
   several.other_objectives = {*parse_objective("memory"), *parse_objective("file:x")};
-  const auto sweep = start_sweep(
-      *store_, {.definition = several, .command = {"job"}, .name = "", .workload = "work"});
-  ASSERT_TRUE(sweep) << sweep.error().message;
-  const auto id = sweep->study.id;
+  const auto open = start_study(
+      *store_,
+      {.definition = several, .command = {"job"}, .name = "", .workload = "work", .topology = {}});
+  ASSERT_TRUE(open) << open.error().message;
+  const auto id = open->study.id;
   const Measurements measured = {
       {"objective", {3}}, {metric_of_other(0), {7, 9, 8}}, {metric_of_other(1), {5}}};
   for (const auto state : {TrialState::complete, TrialState::failed}) {
@@ -116,27 +119,14 @@ TEST_F(SweepTest, ResumesWithEveryObjective) {
     ASSERT_TRUE(store_->finish_trial(add_trial(id), result));
   }
   set("work-1", StudyState::interrupted, "");
-  const auto resumed = resume_sweep(*store_, {});
+  const auto resumed = resume_study(*store_, {});
   ASSERT_TRUE(resumed) << resumed.error().message;
   EXPECT_EQ(resumed->definition.other_objectives, several.other_objectives);
   EXPECT_EQ(resumed->history[0].outcome.others, (std::vector<double>{8, 5}));
   EXPECT_TRUE(resumed->history[1].outcome.others.empty());
 }
 
-TEST_F(SweepTest, OnlyTimesOfASingleObjectiveAreSimulated) {
-  for (const char* text : {"auto", "wall", "report", "regex:t=(.)", "file:x", "memory"}) {
-    StudyDefinition each = definition();
-    each.objective = *parse_objective(text);
-    const auto options = search_options(study_options(each));
-    EXPECT_EQ(options.simulate, each.objective.kind != ObjectiveKind::memory) << text;
-    EXPECT_EQ(options.objectives, 1U);
-  }
-  StudyDefinition several = definition();
-  several.other_objectives = {*parse_objective("memory")};
-  EXPECT_EQ(search_options(study_options(several)).objectives, 2U);
-}
-
-TEST_F(SweepTest, TakesOverOnlyWhatNobodyRuns) {
+TEST_F(OpenStudyTest, TakesOverOnlyWhatNobodyRuns) {
   EXPECT_THAT(refusal({}), HasSubstr("no unfinished study"));
   ASSERT_TRUE(start(*store_, "s"));
   EXPECT_THAT(refusal({.name = "s", .take_over = true}), HasSubstr("is being run by process"));
@@ -153,19 +143,19 @@ TEST_F(SweepTest, TakesOverOnlyWhatNobodyRuns) {
   EXPECT_THAT(refusal({.name = "t"}), HasSubstr("no study"));
 }
 
-TEST_F(SweepTest, PassesOnWhateverTheStoreRefuses) {
+TEST_F(OpenStudyTest, PassesOnWhateverTheStoreRefuses) {
   for (int call = 1; call <= 3; ++call) {
     FaultyStore faulty(*store_, call);
-    const auto sweep = start(faulty);
-    ASSERT_FALSE(sweep) << call;
-    EXPECT_EQ(sweep.error().code, ErrorCode::invalid_argument);
-    EXPECT_EQ(sweep.error().message, FaultyStore::fault().message);
+    const auto open = start(faulty);
+    ASSERT_FALSE(open) << call;
+    EXPECT_EQ(open.error().code, ErrorCode::invalid_argument);
+    EXPECT_EQ(open.error().message, FaultyStore::fault().message);
   }
   ASSERT_TRUE(start(*store_, "s"));
   for (int call = 1; call <= 4; ++call) {
     set("s", StudyState::interrupted, "");
     FaultyStore faulty(*store_, call);
-    EXPECT_FALSE(resume_sweep(faulty, {.name = "s"})) << call;
+    EXPECT_FALSE(resume_study(faulty, {.name = "s"})) << call;
   }
   set("s", StudyState::interrupted, "");
   EXPECT_EQ(refusal({.name = "s"}), "");

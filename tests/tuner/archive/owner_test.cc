@@ -1,4 +1,4 @@
-#include "cli/owner.h"
+#include "tuner/archive/owner.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-// DaemonLink whose daemon is the caller, for tests and for jobs without a network. Thread-safe.
+// A link to a daemon that is the caller itself. Thread-safe.
 
 #include <mutex>
 #include <optional>
@@ -14,7 +14,7 @@ namespace hocket {
 
 class LocalDaemonLink final : public DaemonLink {
  public:
-  /// Queues a message for take(); a newer one of the same type replaces it.
+  /// Puts in what the next take() gives, unless a newer message of its type comes before.
   void push(DaemonMessage message) {
     const std::lock_guard lock(mutex_);
     messages_.put(std::move(message));

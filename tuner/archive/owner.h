@@ -1,9 +1,8 @@
 #pragma once
 
-// Identifies the process that runs a study, so that another process can tell whether it is still
-// alive. Format "PID@HOST BOOT/START": BOOT is the id of the host's boot, START the process's start
-// time in clock ticks since then; they distinguish it after a reboot or the reuse of a process id.
-// Thread-safe.
+// The owner of a study: one process, named so that another can tell whether it is still alive.
+// "PID@HOST BOOT/START": boot is the id of the host's boot, start the process's start time in clock
+// ticks since then, so that neither a restart nor a reused process id deceives. Thread-safe.
 
 #include <functional>
 #include <optional>
@@ -12,17 +11,17 @@
 
 namespace hocket {
 
-/// A host's information about its processes.
+/// A host and its processes.
 struct HostView {
   std::string name, boot_id;
-  /// Returns the start time of a live process; nothing if there is no process with this id.
+  /// Returns the start time of a live process; nothing when no process has this id.
   std::function<std::optional<std::string>(const std::string& pid)> start_time;
 };
 
 /// Returns the view of this host.
 HostView this_host();
 
-/// Returns the text that identifies this process.
+/// Returns the name of this process as an owner.
 std::string owner_text();
 
 /// Returns the user of this process for the audit: "USER@HOST".
@@ -31,7 +30,7 @@ std::string actor_text();
 enum class OwnerState {
   alive,
   gone,
-  unknown,  ///< on another host, or not parsable
+  unknown,  ///< on another host, or a name that cannot be read
 };
 
 OwnerState owner_state(std::string_view owner, const HostView& host);

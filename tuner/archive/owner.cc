@@ -1,4 +1,4 @@
-#include "cli/owner.h"
+#include "tuner/archive/owner.h"
 
 #include <pwd.h>
 #include <unistd.h>

@@ -1,13 +1,13 @@
-#include "cli/sweep.h"
+#include "tuner/archive/open_study.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/store_access.h"
-#include "cli/owner.h"
-#include "core/host/topology_probe.h"
+#include "core/base/shell_text.h"
+#include "tuner/archive/owner.h"
+#include "tuner/archive/study_job.h"
+#include "tuner/archive/told_trial.h"
 
 namespace hocket {
 namespace {
@@ -52,28 +52,26 @@ Result<void> check_command(const StudyRow& study, const std::vector<std::string>
 
 }  // namespace
 
-Result<Sweep> start_sweep(Store& store, const NewSweep& sweep) {
-  const auto topology = probe_topology();
-  if (!topology) return failure(topology.error());
-  const auto topology_id = store.upsert_topology(*topology);
+Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted) {
+  const auto topology_id = store.upsert_topology(wanted.topology);
   if (!topology_id) return failure(as_bad_input(topology_id.error()));
-  const auto workload_id = store.upsert_workload({.name = sweep.workload, .tensors = {}});
+  const auto workload_id = store.upsert_workload({.name = wanted.workload, .tensors = {}});
   if (!workload_id) return failure(as_bad_input(workload_id.error()));
-  auto study = store.create_study({.name = sweep.name,
-                                   .command = sweep.command,
-                                   .definition = to_json(sweep.definition),
+  auto study = store.create_study({.name = wanted.name,
+                                   .command = wanted.command,
+                                   .definition = to_json(wanted.definition),
                                    .owner = owner_text(),
                                    .topology_id = *topology_id,
                                    .workload_id = *workload_id});
   if (!study) return failure(as_bad_input(study.error()));
-  return Sweep{std::move(*study), sweep.definition, {}};
+  return OpenStudy{std::move(*study), wanted.definition, {}};
 }
 
-Result<Sweep> resume_sweep(Store& store, const ResumedSweep& sweep) {
-  auto study = find_study(store, sweep.name);
+Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
+  auto study = find_study(store, wanted.name);
   if (!study) return failure(study.error());
-  if (auto ok = check_free(*study, sweep.take_over); !ok) return failure(ok.error());
-  if (auto ok = check_command(*study, sweep.command); !ok) return failure(ok.error());
+  if (auto ok = check_free(*study, wanted.take_over); !ok) return failure(ok.error());
+  if (auto ok = check_command(*study, wanted.command); !ok) return failure(ok.error());
   auto definition = study_definition_from_json(study->definition);
   if (!definition) return failure(definition.error().in("study " + study->name));
 
@@ -89,23 +87,7 @@ Result<Sweep> resume_sweep(Store& store, const ResumedSweep& sweep) {
   auto history = read_history(store, study->id);
   if (!history) return failure(as_bad_input(history.error().in("study " + study->name)));
   definition->objective = resolved_objective(definition->objective, *history);
-  return Sweep{std::move(*study), std::move(*definition), std::move(*history)};
-}
-
-Result<FinishedTrial> finished_trial(const TrialRow& row) {
-  auto params = params_from_json(row.params);
-  if (!params) return failure(params.error().in("trial " + std::to_string(row.number)));
-  FinishedTrial trial{row.number - 1, row.phase, std::move(*params), {}};
-  trial.outcome.state = row.state;
-  trial.outcome.value = row.value.value_or(0);
-  trial.outcome.spread = row.spread.value_or(0);
-  trial.outcome.message = row.message;
-  trial.outcome.metrics = row.measurements;
-  if (auto samples = trial.outcome.metrics.extract(kSamplesMetric); !samples.empty()) {
-    trial.outcome.samples = std::move(samples.mapped());
-  }
-  if (row.state == TrialState::complete) trial.outcome.others = others_in(trial.outcome.metrics);
-  return trial;
+  return OpenStudy{std::move(*study), std::move(*definition), std::move(*history)};
 }
 
 Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study_id) {
@@ -119,20 +101,6 @@ Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study
     history.push_back(std::move(*trial));
   }
   return history;
-}
-
-StudyOptions study_options(const StudyDefinition& definition) {
-  return {.space = definition.space,
-          .method = definition.method,
-          .seed = static_cast<std::uint64_t>(definition.seed),
-          .trials = static_cast<int>(definition.trials),
-          .confirm_pairs = static_cast<int>(definition.confirm_pairs),
-          .stop_early = definition.stop_early,
-          .end_trials_early = definition.end_trials_early,
-          .objectives = 1 + definition.other_objectives.size(),
-          .simulate = definition.objective.kind != ObjectiveKind::memory,
-          .step = definition.step,
-          .donor = definition.donor};
 }
 
 Objective resolved_objective(Objective objective, const std::vector<FinishedTrial>& history) {

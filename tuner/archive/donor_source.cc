@@ -1,4 +1,4 @@
-#include "cli/donor_source.h"
+#include "tuner/archive/donor_source.h"
 
 #include <algorithm>
 #include <map>
@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "cli/inputs/store_access.h"
-#include "cli/sweep.h"
 #include "core/base/printable_text.h"
+#include "tuner/archive/open_study.h"
+#include "tuner/archive/study_job.h"
 #include "tuner/search/transfer.h"
 
 namespace hocket {
@@ -47,7 +47,7 @@ Result<StudyDefinition> compatible_definition(const StudyRow& study, const Study
   return definition;
 }
 
-/// Returns the donor made from `study`, whose definition must be compatible.
+/// Returns what `study`, whose definition is compatible, gives to another one.
 Result<Donor> read_donor(Store& store, const StudyRow& study, const StudyDefinition& definition,
                          const StudyDefinition& own) {
   const auto history = read_history(store, study.id);
@@ -58,7 +58,8 @@ Result<Donor> read_donor(Store& store, const StudyRow& study, const StudyDefinit
                    to_text(own.objective));
   }
   Donor donor{.study = study.name};
-  for (const auto& trial : *history) donor.evaluations.push_back(evaluation_of(trial));
+  for (const auto& trial : *history)
+    donor.evaluations.push_back(evaluation_of(trial.params, trial.outcome));
   donor = adapted(donor, own.space);
   if (donor.evaluations.empty())
     return invalid("no setting that it measured lies within this study's parameters");
@@ -70,7 +71,7 @@ FoundDonor found(Donor donor, const TunedJob& other, const TunedJob& own) {
   return {std::move(donor), printable(readable(differences(other, own)), kDifferenceLimitBytes)};
 }
 
-/// Returns every readable job of the store, indexed by the id of its study.
+/// Returns the jobs of the store that can be read, by the ids of their studies.
 Result<std::map<std::int64_t, TunedJob>> jobs_of(Store& store,
                                                  const std::vector<StudyRow>& studies) {
   const auto topologies = store.topologies();

@@ -1,6 +1,7 @@
 #pragma once
 
-// Selects a promoted configuration. The choice is pure.
+// Chooses among the promoted configurations. Reading them is as thread-safe as the store; the
+// choice is pure.
 
 #include <optional>
 #include <string>
@@ -12,42 +13,42 @@
 
 namespace hocket {
 
-/// Promotions of a topology and workload.
+/// The versions of one topology and workload.
 struct Promoted {
-  PromotionRow promotion;           ///< current version; the newest if none is released
-  std::vector<PromotionRow> newer;  ///< later versions, which are not released to jobs
+  PromotionRow promotion;           ///< the current version; where none is released, the newest
+  std::vector<PromotionRow> newer;  ///< those after it, which no job gets
   WorkloadRow workload;
   std::string topology_fingerprint;
   Topology topology;
 };
 
-/// Criteria given by the user; an empty one matches everything.
+/// The words of a user. An empty field matches everything.
 struct PromotionChoice {
-  std::string workload = {};  ///< name, or prefix of the fingerprint
-  std::string topology = {};  ///< prefix of the fingerprint; empty: any with this host's hardware
+  std::string workload = {};  ///< name, or the start of the fingerprint
+  /// Start of the fingerprint; empty: the topology has this host's hardware.
+  std::string topology = {};
   std::optional<int> world_size = {};
   std::string link = {};  ///< as in the topology; "emulated" may be omitted
 };
 
-/// Returns one entry for every pair with a version.
+/// Returns the versions of every pair that has one.
 Result<std::vector<Promoted>> latest_promotions(Store& store);
 
-/// Returns one entry for every pair with a released version.
+/// Returns those of latest_promotions() that have a released version.
 Result<std::vector<Promoted>> current_promotions(Store& store);
 
-/// Returns whether both are the same kind of host: processor, cores and memory.
+/// Says whether both are the same kind of host: processor, cores and memory.
 bool same_hardware(const Topology& a, const Topology& b);
 
 std::vector<Promoted> matching(const std::vector<Promoted>& promoted, const PromotionChoice& choice,
                                const Topology& host);
 
-/// Returns the matching configuration. not_found lists the available ones; several matches are an
-/// error that lists them with the options that distinguish them.
+/// Returns the one that matches. not_found lists what there is; several matches are an error that
+/// lists them with the options that choose.
 Result<Promoted> choose(const std::vector<Promoted>& promoted, const PromotionChoice& choice,
                         const Topology& host);
 
-/// Returns the fewest arguments of `hocket fetch` that select `wanted`, which must be one of
-/// `promoted`.
+/// Returns the fewest arguments of `hocket fetch` that choose `wanted`, which is one of `promoted`.
 std::vector<std::string> fetch_arguments(const std::vector<Promoted>& promoted,
                                          const Promoted& wanted, const Topology& host);
 

@@ -1,4 +1,4 @@
-#include "cli/donor_source.h"
+#include "tuner/archive/donor_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,71 @@
+#include "core/step/knob_value.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/json.h"
+#include "core/step/schedule_config.h"
+
+namespace hocket {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kRegions = "regions";
+
+/// Returns the value of `field` in `object`; null when it is absent.
+const json* find(const json& object, const std::string& field) {
+  const auto found = object.find(field);
+  return found == object.end() ? nullptr : &*found;
+}
+
+/// Returns `value` as `knob`, the knob called `name`, holds it.
+Result<KnobValue> typed(const Knob& knob, std::string_view name, const json& value) {
+  const auto config = with_knob(ScheduleConfig{}, name, value);
+  if (!config) return failure(config.error());
+  const json stored = knob_values(*config).at(std::string(name));
+  if (knob.choices.empty()) return KnobValue{stored.get<std::int64_t>()};
+  const auto at = std::ranges::find(knob.choices, stored.get<std::string>());
+  return KnobValue{at - knob.choices.begin(), *at};
+}
+
+/// Returns the object of overrides of `region`; null when it has none.
+Result<const json*> overrides_of(const json& document, const std::string& region) {
+  const json* const regions = find(document, kRegions);
+  if (regions == nullptr) return nullptr;
+  if (!regions->is_object())
+    return failure(wrong_field(kRegions, "an object of regions by their names", *regions));
+  const json* const overrides = find(*regions, region);
+  if (overrides != nullptr && !overrides->is_object()) {
+    return failure(
+        wrong_field(std::string(kRegions) + "." + region, "an object of overrides", *overrides));
+  }
+  return overrides;
+}
+
+}  // namespace
+
+Result<KnobValue> read_knob(const json& document, std::string_view name) {
+  if (!document.is_object())
+    return failure(ErrorCode::invalid_argument, "configuration must be a JSON object");
+  const Knob* const knob = find_knob(name);
+  if (knob == nullptr) return failure(unknown_knob(name));
+  const std::string field(knob->name);
+  // Only a knob of a region has a name that is longer than its field.
+  if (name.size() > field.size()) {
+    const auto begin = std::string_view(kRegions).size() + 1;
+    const std::string region(name.substr(begin, name.size() - begin - field.size() - 1));
+    const auto overrides = overrides_of(document, region);
+    if (!overrides) return failure(overrides.error());
+    const json* const value = *overrides == nullptr ? nullptr : find(**overrides, field);
+    if (value != nullptr) return typed(*knob, name, *value);
+    const auto& knobs = schedule_knobs();
+    if (std::ranges::find(knobs, knob->name, &Knob::name) == knobs.end())
+      return KnobValue{knob->low};
+  }
+  const json* const value = find(document, field);
+  if (value != nullptr) return typed(*find_knob(field), field, *value);
+  return typed(*find_knob(field), field, knob_values(ScheduleConfig{}).at(field));
+}
+
+}  // namespace hocket

@@ -1,0 +1,77 @@
+#include "tuner/daemon/live/live_search.h"
+
+#include <gtest/gtest.h>
+
+#include "core/step/schedule_config.h"
+#include "tests/store/fixtures.h"
+#include "tuner/archive/told_trial.h"
+#include "tuner/space/schedule_space.h"
+
+namespace hocket {
+namespace {
+
+JobDescription job_with(std::vector<std::string> knobs) {
+  JobDescription job;
+  job.id = "a";
+  job.knobs = std::move(knobs);
+  return job;
+}
+
+TEST(LiveSearch, EveryKnobThatAJobCanChangeIsSearchedFromWhatItHas) {
+  ScheduleConfig changed;
+  changed.bucket_bytes = 3 << 20;
+  changed.launch = CollectiveLaunch::deferred;
+  changed.regions["late"].partition_bytes = 96 << 10;
+  std::vector<std::string> names;
+  for (const Knob& knob : schedule_knobs()) names.emplace_back(knob.name);
+  for (const Knob& knob : region_knobs()) names.push_back("regions.late." + std::string(knob.name));
+  // Most of these have their default, which the JSON form leaves out.
+  for (const ScheduleConfig& config : {ScheduleConfig{}, changed}) {
+    for (const std::string& name : names) {
+      SCOPED_TRACE(name);
+      JobDescription job = job_with({name});
+      job.config = config;
+      const auto definition = live_definition(job);
+      if (!definition) {
+        // A knob of one value at most.
+        EXPECT_NE(definition.error().message.find("single point"), std::string::npos)
+            << definition.error().message;
+        continue;
+      }
+      EXPECT_EQ(definition->space.defaults(), must(params_of(config, definition->space)));
+      EXPECT_TRUE(simulates(*definition));
+    }
+  }
+}
+
+TEST(LiveSearch, AJobWithoutKnobsOrWithAnUnknownOneHasNoSearch) {
+  EXPECT_EQ(code_of(live_definition(job_with({}))), ErrorCode::invalid_argument);
+  const auto unknown = live_definition(job_with({"stream"}));
+  EXPECT_NE(message_of(unknown).find("the nearest is streams"), std::string::npos);
+}
+
+TEST(LiveSearch, TrialsThatAnotherVersionWroteArePassedOver) {
+  const auto definition = must(live_definition(job_with({"streams"})));
+  const auto row = [](std::int64_t number, nlohmann::json params) {
+    TrialRow row;
+    row.id = 10 + number;
+    row.number = number;
+    row.state = TrialState::complete;
+    row.value = 5;
+    row.params = std::move(params);
+    return row;
+  };
+  std::vector<TrialRow> rows{row(1, {{"streams", 1}}),
+                             row(2, {{"streams", 65}}),
+                             row(3, {{"streams", nlohmann::json::array()}}),
+                             row(4, {{"x", 1}}),
+                             row(5, {{"streams", 2}}),
+                             row(6, {{"streams", 3}})};
+  rows[4].state = rows[5].state = TrialState::running;
+  const auto session = must(live_session(definition, rows, rows[5].id));
+  EXPECT_EQ(session.told(), 1U);
+  EXPECT_EQ(session.outstanding(), 1U);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,255 @@
+#include "tuner/study/confirmation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "core/base/statistics.h"
+#include "tests/rounds.h"
+#include "tests/tuner/study/study_fixture.h"
+#include "tuner/space/schedule_space.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A study whose runs take what `value` says of the winner's excess in each pair.
+StudyResult confirmed(const std::vector<double>& excess) {
+  StudyFixture fixture;
+  fixture.options.confirm_pairs = static_cast<int>(excess.size());
+  fixture.job = [&](const Params& params, std::size_t run) -> Result<TrialOutcome> {
+    if (params == small_study_space().defaults()) return complete_trial({100});
+    if (run < 12) return complete_trial({true_study_value(params) - 60});
+    return complete_trial({100 + excess.at((run - 12) / 2)});
+  };
+  return fixture.run().value();
+}
+
+TEST(Confirmation, ConfirmsNoLongerThanItTakes) {
+  const StudyResult clear = confirmed({-20, -21, -20, -20, -20});
+  EXPECT_TRUE(clear.promoted);
+  EXPECT_EQ(clear.trials.size(), 12u + 2 * 2);
+
+  const StudyResult worse = confirmed({5, 5.1, 5, 5, 5});
+  EXPECT_FALSE(worse.promoted);
+  EXPECT_EQ(worse.trials.size(), 12u + 2 * 2);
+  EXPECT_THAT(worse.reason, HasSubstr("worse than the default in 2 pairs"));
+
+  // Not before the pairs agree.
+  const StudyResult late = confirmed({-2, -30, -16, -15, -16, -16, -16});
+  EXPECT_TRUE(late.promoted);
+  EXPECT_GT(late.trials.size(), 12u + 2 * 2);
+  EXPECT_LT(late.trials.size(), 12u + 2 * 7);
+
+  const StudyResult never = confirmed({-20, 15, -15, 20});
+  EXPECT_FALSE(never.promoted);
+  EXPECT_EQ(never.trials.size(), 12u + 2 * 4);
+  EXPECT_THAT(never.reason, HasSubstr("may be noise"));
+}
+
+TEST(Confirmation, ValuesOfTheResultAreThoseOfTheConfirmation) {
+  StudyFixture fixture;
+  const auto result = fixture.run().value();
+  std::vector<double> values;
+  for (const auto& trial : result.trials) {
+    if (trial.phase == TrialPhase::confirm && trial.params == result.best.params) {
+      values.push_back(trial.outcome.value);
+    }
+  }
+  ASSERT_GE(values.size(), 2u);
+  EXPECT_EQ(result.best.value, median(values));
+  EXPECT_EQ(result.best.spread, spread(values));
+}
+
+TEST(Confirmation, TheDefaultMayBeBest) {
+  StudyFixture fixture;
+  fixture.job = [](const Params& params, std::size_t) -> Result<TrialOutcome> {
+    return complete_trial({params == small_study_space().defaults() ? 1.0 : 2.0});
+  };
+  const auto result = fixture.run().value();
+  EXPECT_FALSE(result.promoted);
+  EXPECT_EQ(result.reason, "the default is best");
+  EXPECT_EQ(result.best.params, small_study_space().defaults());
+  EXPECT_EQ(result.trials.size(), 12u);
+
+  fixture.options.session.trials = 1;
+  EXPECT_EQ(fixture.run()->trials.size(), 1u);
+}
+
+TEST(Confirmation, EqualValuesKeepTheDefault) {
+  StudyFixture fixture;
+  fixture.job = [](const Params&, std::size_t) -> Result<TrialOutcome> {
+    return complete_trial({5});
+  };
+  const auto result = fixture.run().value();
+  EXPECT_EQ(result.reason, "the default is best");
+}
+
+TEST(Confirmation, AllTrialsMayFail) {
+  StudyFixture fixture;
+  fixture.job = [](const Params&, std::size_t run) -> Result<TrialOutcome> {
+    auto outcome = failed_outcome("out of memory");
+    if (run % 2 == 1) outcome.state = TrialState::timeout;
+    return outcome;
+  };
+  const auto result = fixture.run().value();
+  EXPECT_FALSE(result.promoted);
+  EXPECT_FALSE(result.best.value);
+  EXPECT_EQ(result.trials.size(), 12u);
+  EXPECT_EQ(result.reason, "none of 12 trials completed; the first one: out of memory");
+}
+
+TEST(Confirmation, AFailedDefaultIsReplacedByAWinnerThatWorks) {
+  StudyFixture fixture;
+  fixture.job = [](const Params& params, std::size_t) -> Result<TrialOutcome> {
+    if (params == small_study_space().defaults()) return failed_outcome("out of memory");
+    return complete_trial({true_study_value(params)});
+  };
+  const auto result = fixture.run().value();
+  EXPECT_TRUE(result.promoted);
+  EXPECT_EQ(result.reason, "the default failed (out of memory); the winner works in 2 more runs");
+  EXPECT_FALSE(result.default_params.value);
+  ASSERT_EQ(result.trials.size(), 14u);
+  for (std::size_t i = 12; i < 14; ++i) EXPECT_EQ(result.trials[i].params, result.best.params);
+}
+
+TEST(Confirmation, AWinnerThatFailsLaterIsNotPromoted) {
+  StudyFixture fixture;
+  fixture.job = [](const Params& params, std::size_t run) -> Result<TrialOutcome> {
+    if (run >= 13 && params != small_study_space().defaults()) {
+      auto outcome = failed_outcome("too slow");
+      outcome.state = TrialState::timeout;
+      return outcome;
+    }
+    return complete_trial({true_study_value(params)});
+  };
+  const auto result = fixture.run().value();
+  EXPECT_FALSE(result.promoted);
+  EXPECT_EQ(result.reason, "a confirmation run of the winner did not complete: too slow");
+  ASSERT_EQ(result.trials.size(), 14u);
+
+  auto more = result.trials;
+  more.push_back(more.back());
+  more.back().number = 14;
+  EXPECT_THAT(fixture.run(more).error().message, HasSubstr("a confirmation that was not due"));
+}
+
+TEST(Confirmation, NothingIsPromotedWithoutConfirmation) {
+  for (const int pairs : {0, 1}) {
+    StudyFixture fixture;
+    fixture.options.confirm_pairs = pairs;
+    const auto result = fixture.run().value();
+    EXPECT_FALSE(result.promoted);
+    EXPECT_EQ(result.reason,
+              "the winner is not confirmed: that takes at least 2 pairs of runs, not " +
+                  std::to_string(pairs));
+    EXPECT_TRUE(result.best.value);
+  }
+}
+
+double share_promoted(int studies, double gain) {
+  int promoted = 0;
+  for (int study = 0; study < studies; ++study) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(study));
+    std::normal_distribution<double> normal(0, 0.045);
+    StudyFixture fixture;
+    fixture.options.session.search.seed = static_cast<std::uint64_t>(study);
+    fixture.options.session.trials = 8;
+    fixture.job = [&](const Params& params, std::size_t) -> Result<TrialOutcome> {
+      const bool is_default = params == small_study_space().defaults();
+      return complete_trial({(is_default ? 1 : 1 - gain) * std::exp(normal(random))});
+    };
+    promoted += fixture.run()->promoted ? 1 : 0;
+  }
+  return static_cast<double>(promoted) / studies;
+}
+
+TEST(Confirmation, NoiseAloneIsHardlyEverPromoted) {
+  EXPECT_LE(share_promoted(rounds(2000), 0), 0.07);
+}
+
+TEST(Confirmation, AClearGainIsPromotedNearlyAlways) {
+  EXPECT_GE(share_promoted(200, 0.35), 0.97);
+}
+
+/// Runs a function that is told the incumbent's samples.
+class WatchedRunner final : public TrialRunner {
+ public:
+  using Function = std::function<Result<TrialOutcome>(const Params&, const std::vector<double>&)>;
+  explicit WatchedRunner(Function function) : function_(std::move(function)) {}
+  Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent) override {
+    return function_(params, {incumbent.begin(), incumbent.end()});
+  }
+
+ private:
+  Function function_;
+};
+
+TEST(Confirmation, TrialsOfTheSearchMayEndByTheBestOfItAndConfirmationsNever) {
+  for (const bool end_trials_early : {true, false}) {
+    SCOPED_TRACE(end_trials_early);
+    StudyFixture fixture;
+    fixture.options.end_trials_early = end_trials_early;
+    std::vector<std::vector<double>> incumbents;
+    WatchedRunner runner([&](const Params& params, const std::vector<double>& incumbent) {
+      incumbents.push_back(incumbent);
+      if (study_number(params, "b") == 7) return Result<TrialOutcome>(failed_outcome("seven"));
+      return Result<TrialOutcome>(noisy_study_outcome(params, incumbents.size(), 0.03));
+    });
+    const auto result =
+        run_study(fixture.options, {}, runner, fixture.recorder, fixture.cancel).value();
+    ASSERT_EQ(incumbents.size(), result.trials.size());
+    ASSERT_EQ(result.trials.back().phase, TrialPhase::confirm);
+    const TrialOutcome* best = nullptr;
+    for (std::size_t i = 0; i < incumbents.size(); ++i) {
+      const auto& [trial_number, phase, params, outcome] = result.trials[i];
+      const bool is_watched = end_trials_early && phase == TrialPhase::search && best;
+      EXPECT_EQ(incumbents[i], is_watched ? best->samples : std::vector<double>()) << i;
+      if (outcome.state != TrialState::complete) continue;
+      if (!best || outcome.value < best->value) best = &outcome;
+    }
+  }
+}
+
+/// The knobs of a job that is nothing like a step: small parts cost a hundred times what they gain.
+double odd_job_ms(const Params& params) {
+  const auto knob = [&](const char* name) {
+    return static_cast<double>(std::get<std::int64_t>(params.at(name)));
+  };
+  const double part = knob("partition_bytes"), channels = knob("comm_channels");
+  return 200 + 2000 * 524288 / part + part / 4e5 + (knob("credit_bytes") < 2 * part ? 60 : 0) +
+         (channels > 2 ? 3 * channels : 0);
+}
+
+TEST(Confirmation, PromotesWhatWasMeasuredBestWhereTheSimulatorIsFarOff) {
+#ifdef HOCKET_SANITIZED  // simulates ten times as slowly
+  constexpr std::uint64_t kSeeds = 2;
+#else
+  constexpr std::uint64_t kSeeds = 16;
+#endif
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> uniform(0.995, 1.005);
+    StudyFixture fixture;
+    fixture.options.session.space = Space::make(schedule_parameters().value()).value();
+    fixture.options.session.search.seed = seed;
+    fixture.options.session.trials = 10;
+    double lowest = INFINITY;
+    fixture.job = [&](const Params& params, std::size_t) {
+      const double value = odd_job_ms(params) * uniform(random);
+      lowest = std::min(lowest, value);
+      return complete_trial({value});
+    };
+    const auto result = fixture.run();
+    ASSERT_TRUE(result);
+    EXPECT_LT(odd_job_ms(result->best.params), 1.15 * lowest);
+  }
+}
+
+}  // namespace
+}  // namespace hocket

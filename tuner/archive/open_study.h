@@ -1,0 +1,52 @@
+#pragma once
+
+// A study that this process is about to run: a new or a resumed one. One thread.
+
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/protocol/topology.h"
+#include "store/store.h"
+#include "tuner/study/study.h"
+#include "tuner/study/study_definition.h"
+
+namespace hocket {
+
+struct OpenStudy {
+  StudyRow study;  ///< owned by this process
+  StudyDefinition definition;
+  std::vector<FinishedTrial> history;
+};
+
+struct StudyToStart {
+  StudyDefinition definition;
+  std::vector<std::string> command;
+  std::string name;      ///< empty: generated
+  std::string workload;  ///< until a report says what it is
+  Topology topology;     ///< of this host, until a report says what the job runs on
+};
+
+Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted);
+
+struct StudyToResume {
+  std::string name = {};                  ///< empty: the latest that is not finished
+  std::vector<std::string> command = {};  ///< must be the study's, when there is one
+  bool take_over = false;  ///< from an owner on another host, which cannot be checked from here
+};
+
+/// Refuses a study that is finished, whose owner is alive, or whose command is another. Removes the
+/// trial that was running when the study stopped; it runs again under its number.
+Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted);
+
+/// Returns the trials of a study that have ended, in order.
+Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study_id);
+
+/// Returns an automatic objective as the first completed trial has shown what it means, any other
+/// `objective` as it is.
+Objective resolved_objective(Objective objective, const std::vector<FinishedTrial>& history);
+
+/// Says whether a job's report was among the measurements of `trials`.
+bool has_report(const std::vector<FinishedTrial>& trials);
+
+}  // namespace hocket

@@ -1,0 +1,22 @@
+#pragma once
+
+// The JSON form of what came of a study, as the store keeps it (docs/formats/store.md). Pure
+// functions; thread-safe.
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/result.h"
+#include "tuner/study/study.h"
+
+namespace hocket {
+
+/// `{"default":{"params":…,"value":…,"spread":…},"best":…,"promoted":…,"gain":…,"noise":…,
+/// "reason":…,"stopped":…}`; a value is null when there is none. With several objectives a setting
+/// has "others" beside its value, and there is "front": `[{"number":…,"params":…,"value":…,
+/// "spread":…,"others":[…]},…]`. Without the trials.
+nlohmann::json to_json(const StudyResult& result);
+
+/// Reads the JSON form; the result has no trials. invalid_argument names the field that is wrong.
+Result<StudyResult> study_result_from_json(const nlohmann::json& document);
+
+}  // namespace hocket

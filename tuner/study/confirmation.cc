@@ -1,0 +1,118 @@
+#include "tuner/study/confirmation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/percent_text.h"
+#include "core/base/statistics.h"
+
+namespace hocket {
+
+Confirmation::Confirmation(const std::vector<FinishedTrial>& trials, const FinishedTrial& winner,
+                           int most_pairs)
+    : trials_(trials), winner_(winner), most_pairs_(most_pairs) {}
+
+std::optional<Params> Confirmation::next() const {
+  if (&winner_ == &of_default() || has_failed()) return std::nullopt;
+  const auto done =
+      static_cast<int>(std::ranges::count(trials_, TrialPhase::confirm, &FinishedTrial::phase));
+  if (default_failed()) {
+    // The only question is whether the winner works.
+    return done < std::min(most_pairs_, kFewestPairs) ? std::optional(winner_.params)
+                                                      : std::nullopt;
+  }
+  const int pair = done / 2;
+  const bool opens_pair = done % 2 == 0;
+  if (opens_pair && (pair >= most_pairs_ || verdict().is_decided())) return std::nullopt;
+  // The order alternates, so that a slow drift of the machine favours neither.
+  const bool is_default = opens_pair == (pair % 2 == 0);
+  return is_default ? of_default().params : winner_.params;
+}
+
+bool Confirmation::has_failed() const {
+  return std::ranges::any_of(trials_, [](const FinishedTrial& trial) {
+    return trial.phase == TrialPhase::confirm && !is_complete(trial);
+  });
+}
+
+std::vector<const FinishedTrial*> Confirmation::runs_of(const Params& params) const {
+  std::vector<const FinishedTrial*> runs;
+  for (const auto& trial : trials_) {
+    if (trial.phase == TrialPhase::confirm && trial.params == params) runs.push_back(&trial);
+  }
+  return runs;
+}
+
+MeasuredParams Confirmation::measured(const FinishedTrial& in_search) const {
+  MeasuredParams result{in_search.params, std::nullopt, 0};
+  if (is_complete(in_search)) result.others = in_search.outcome.others;
+  std::vector<double> values;
+  for (const auto* run : runs_of(in_search.params)) {
+    if (!is_complete(*run)) continue;
+    values.push_back(run->outcome.value);
+    result.spread = run->outcome.spread;
+  }
+  if (values.empty()) {
+    if (!is_complete(in_search)) return result;
+    result.value = in_search.outcome.value;
+    result.spread = in_search.outcome.spread;
+    return result;
+  }
+  if (values.size() > 1) result.spread = spread(values);
+  result.value = median(std::move(values));
+  return result;
+}
+
+Verdict Confirmation::verdict() const {
+  const auto measured_runs = [&](const Params& params) {
+    std::vector<ConfirmationRun> runs;
+    for (const auto* trial : runs_of(params)) {
+      const auto& outcome = trial->outcome;
+      runs.push_back({outcome.value, outcome.spread, outcome.samples.size()});
+    }
+    return runs;
+  };
+  return compare(measured_runs(of_default().params), measured_runs(winner_.params), most_pairs_);
+}
+
+void Confirmation::decide_over_failed_default(StudyResult& result) const {
+  result.promoted = true;
+  result.reason = "the default failed (" + of_default().outcome.message + "); the winner works";
+  const auto runs = runs_of(winner_.params).size();
+  if (runs > 0) result.reason += " in " + std::to_string(runs) + " more runs";
+}
+
+void Confirmation::decide_by_pairs(StudyResult& result) const {
+  const auto pairs = runs_of(winner_.params).size();
+  if (pairs < kFewestPairs) {
+    result.reason = "the winner is not confirmed: that takes at least " +
+                    std::to_string(kFewestPairs) + " pairs of runs, not " + std::to_string(pairs);
+    return;
+  }
+  const Verdict verdict = this->verdict();
+  result.promoted = verdict.better;
+  result.gain = verdict.gain;
+  result.noise = verdict.noise;
+  result.reason = percent(std::abs(verdict.gain)) + (verdict.gain >= 0 ? " better" : " worse") +
+                  " than the default in " + std::to_string(pairs) + " pairs of runs, where " +
+                  (verdict.better ? "more than " : "a gain of up to ") + percent(verdict.noise) +
+                  (verdict.better ? " was needed" : " may be noise");
+}
+
+void Confirmation::decide(StudyResult& result) const {
+  if (&winner_ == &of_default()) {
+    result.reason = "the default is best";
+  } else if (has_failed()) {
+    const bool is_of_winner = trials_.back().params == winner_.params;
+    result.reason = std::string("a confirmation run of the ") +
+                    (is_of_winner ? "winner" : "default") +
+                    " did not complete: " + trials_.back().outcome.message;
+  } else if (default_failed()) {
+    decide_over_failed_default(result);
+  } else {
+    decide_by_pairs(result);
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,52 @@
+#pragma once
+
+// The confirmation of a study's winner against the default (tuner/study/study.h): what runs next,
+// and what it has shown. Pure; a view of the trials so far. One thread at a time.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/protocol/promotion_rule.h"
+#include "tuner/study/study.h"
+
+namespace hocket {
+
+inline bool is_complete(const FinishedTrial& trial) {
+  return trial.outcome.state == TrialState::complete;
+}
+
+class Confirmation {
+ public:
+  /// `trials`, the first of which is of the default, and `winner`, which is one of them in the
+  /// search, must outlive this.
+  Confirmation(const std::vector<FinishedTrial>& trials, const FinishedTrial& winner,
+               int most_pairs);
+
+  /// The setting to run next; nothing when the confirmation is over or the winner is the default.
+  std::optional<Params> next() const;
+
+  /// The measurements of a setting of which `in_search` is the trial in the search.
+  MeasuredParams measured(const FinishedTrial& in_search) const;
+
+  /// Sets `promoted`, `reason` and, where pairs were compared, `gain` and `noise`.
+  void decide(StudyResult& result) const;
+
+ private:
+  const FinishedTrial& of_default() const { return trials_.front(); }
+  bool default_failed() const { return !is_complete(of_default()); }
+  bool has_failed() const;
+  /// The confirmation runs of `params`, in order.
+  std::vector<const FinishedTrial*> runs_of(const Params& params) const;
+  /// Requires as many confirmation runs of the default as of the winner.
+  Verdict verdict() const;
+  void decide_over_failed_default(StudyResult& result) const;
+  void decide_by_pairs(StudyResult& result) const;
+
+  const std::vector<FinishedTrial>& trials_;
+  const FinishedTrial& winner_;
+  const int most_pairs_;
+};
+
+}  // namespace hocket
