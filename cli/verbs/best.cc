@@ -21,8 +21,8 @@ struct BestOptions {
   bool json = false;
 };
 
-/// Returns the named study, or the latest one that has a result.
-Result<StudyRow> find_study(Store& store, const std::string& name) {
+/// Returns the named study if it has a result, or the latest one that has.
+Result<StudyRow> find_ended_study(Store& store, const std::string& name) {
   if (!name.empty()) {
     auto study = store.study(name);
     if (study && study->result.is_null()) {
@@ -47,7 +47,7 @@ Result<int> show_best(const BestOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "best"); !ok) return failure(ok.error());
   const auto store = open_for_reading(options.store);
   if (!store) return failure(store.error());
-  const auto study = find_study(**store, options.study);
+  const auto study = find_ended_study(**store, options.study);
   if (!study) return failure(study.error());
   const auto view = study_view(**store, *study);
   if (!view) return failure(view.error());

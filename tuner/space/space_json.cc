@@ -92,7 +92,7 @@ nlohmann::json to_json(const Space& space) {
 
 Result<Space> space_from_json(const nlohmann::json& document) {
   JsonReader reader(document, "search space");
-  reader.format(kFormat, kVersion);
+  reader.format(kSpaceFormat, kSpaceVersion);
   std::vector<Parameter> parameters;
   reader.parts("parameters", parameters, read_parameter);
   std::vector<std::string> constraints;
