@@ -83,7 +83,7 @@ Result<void> run_rank(int rank, int ranks, int rounds, const std::string& folder
                                                   .rendezvous = "file:" + folder,
                                                   .local_rank = rank % per_host,
                                                   .ranks_per_host = per_host}});
-  if (!collective) return failure(collective.error());
+  HOCKET_TRY(collective);
   std::uint64_t index = 0;
   for (const std::size_t bytes : {std::size_t{1} << 20, std::size_t{16} << 20}) {
     std::vector<float> values(bytes / sizeof(float), 1e-30f);

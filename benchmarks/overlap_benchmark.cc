@@ -39,12 +39,12 @@ Result<void> measure(Candidate& candidate, const std::vector<std::string>& comma
   options.environment["HOCKET_CONFIG"] = to_json(candidate.config).dump();
   options.time_limit_ns = 300'000'000'000;
   const auto process = run_process(options, clock, cancel);
-  if (!process) return failure(process.error());
+  HOCKET_TRY(process);
   if (!process->succeeded()) {
     return failure(ErrorCode::unavailable, describe_end(*process) + ": " + process->stderr_text);
   }
   const auto report = parse_report(process->stdout_text);
-  if (!report) return failure(report.error());
+  HOCKET_TRY(report);
   const auto document = parse_object(process->stdout_text, "report").value();
   std::vector<double> wall, exposed;
   for (const Iteration& iteration : report->iterations) {
@@ -75,7 +75,7 @@ void print(const Candidate& c, const Candidate& fifo) {
 Result<void> run(int rounds, const std::string& link, const std::string& config_text,
                  const std::vector<std::string>& arguments) {
   const auto tuned = parse_schedule_config(config_text);
-  if (!tuned) return failure(tuned.error());
+  HOCKET_TRY(tuned);
   const std::string here = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   std::vector<std::string> command = {here + "/hocket", "run",    "--ranks", "2", "--",
                                       here + "/gpt2",   "--json", "--link",  link};

@@ -87,7 +87,7 @@ Result<std::string> run_job(const Options& options, const std::vector<std::strin
   process_options.environment = environment;
   process_options.time_limit_ns = 300'000'000'000;
   auto process = run_process(process_options, clock, cancel);
-  if (!process) return failure(process.error());
+  HOCKET_TRY(process);
   if (process->succeeded()) return std::move(process->stdout_text);
   return failure(ErrorCode::unavailable, describe_end(*process) + ": " + process->stderr_text);
 }
@@ -98,21 +98,20 @@ std::map<std::string, std::string> environment(const Options& options,
 }
 
 Result<StepDescription> profile(const Options& options) {
-  const auto output = run_job(
-      options, {"--steps", std::to_string(options.profile_steps), "--profile", options.step},
-      environment(options, {}));
-  if (!output) return failure(output.error());
+  HOCKET_TRY(run_job(options,
+                     {"--steps", std::to_string(options.profile_steps), "--profile", options.step},
+                     environment(options, {})));
   const auto text = read_file(options.step);
-  if (!text) return failure(text.error());
+  HOCKET_TRY(text);
   return parse_step_description(*text);
 }
 
 Result<void> measure(const Options& options, Case& measured) {
   const auto output = run_job(options, {"--steps", std::to_string(options.steps)},
                               environment(options, measured.config));
-  if (!output) return failure(output.error());
+  HOCKET_TRY(output);
   const auto report = parse_report(*output);
-  if (!report) return failure(report.error());
+  HOCKET_TRY(report);
   std::vector<double> wall_ns;
   for (const Iteration& iteration : report->iterations)
     wall_ns.push_back(static_cast<double>(iteration.wall_ns));
@@ -169,11 +168,11 @@ void print_table(const Options& options, const std::vector<Case>& cases) {
 
 Result<void> run(const Options& options) {
   const auto step = profile(options);
-  if (!step) return failure(step.error());
+  HOCKET_TRY(step);
   std::vector<Case> all = cases();
   for (Case& c : all) {
     const auto predicted = simulate(*step, {.config = c.config});
-    if (!predicted) return failure(predicted.error());
+    HOCKET_TRY(predicted);
     c.predicted_ns = static_cast<double>(predicted->iteration_ns);
   }
   for (int round = 0; round < options.rounds; ++round) {

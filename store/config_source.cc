@@ -17,12 +17,12 @@ Found look_up(const std::string& path, const std::string& topology_fingerprint,
               const std::string& workload_fingerprint, int busy_timeout_ms) {
   const auto store = open_store(path, {.read_only = true, .busy_timeout_ms = busy_timeout_ms});
   if (!store && store.error().code == ErrorCode::not_found) return std::nullopt;
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto promotion = (*store)->current_promotion(topology_fingerprint, workload_fingerprint);
-  if (!promotion) return failure(promotion.error());
+  HOCKET_TRY(promotion);
   if (!*promotion) return std::nullopt;
   const auto origin = origin_of(**store, **promotion);
-  if (!origin) return failure(origin.error());
+  HOCKET_TRY(origin);
   auto config = schedule_config_from_json((*promotion)->config);
   if (!config) return failure(config.error().in("store " + path + ", " + *origin));
   return StoredConfig{std::move(*config), *origin};

@@ -27,7 +27,7 @@ std::int64_t system_unix_ns() {
 
 Result<std::unique_ptr<Store>> open_store(const std::string& path, const OpenOptions& options) {
   auto db = sqlite::open_database(path, options.read_only, options.busy_timeout_ms);
-  if (!db) return failure(db.error());
+  HOCKET_TRY(db);
   return std::make_unique<sqlite::SqliteStore>(std::move(*db), options.now_unix_ns);
 }
 

@@ -26,7 +26,7 @@ Result<std::string> origin_of(Store& store, const PromotionRow& promotion) {
     return promotion.actor.empty() ? origin + date : origin + " by " + promotion.actor + date;
   }
   const auto study = store.study(std::to_string(promotion.study_id.value_or(0)));
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   return origin + " " + study->name + date;
 }
 

@@ -36,9 +36,9 @@ bool is_trace_file(const std::string& name) {
 Result<ProfileFolder> create_profile_folder(Store& store, const std::string& store_path,
                                             std::string_view workload_name) {
   const auto profiles = profiles_of(store_path);
-  if (!profiles) return failure(profiles.error());
+  HOCKET_TRY(profiles);
   const auto rows = store.profiles();
-  if (!rows) return failure(rows.error());
+  HOCKET_TRY(rows);
   std::set<std::string> taken;
   for (const ProfileRow& row : *rows) taken.insert(row.name);
   std::error_code error;
@@ -65,7 +65,7 @@ Result<void> remove_profile_folder(const std::string& store_path, const std::str
   if (name == "." || name == "..")
     return failure(ErrorCode::invalid_argument, "\"" + name + "\" is no profile's folder");
   const auto profiles = profiles_of(store_path);
-  if (!profiles) return failure(profiles.error());
+  HOCKET_TRY(profiles);
   const fs::path folder = *profiles / name;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {

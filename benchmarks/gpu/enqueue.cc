@@ -93,10 +93,10 @@ double time_launches(DeviceDriver& driver, DeviceStream stream, int launches, co
 
 Result<Costs> measure(const Options& options) {
   auto driver = open_cuda_device(0);
-  if (!driver) return failure(driver.error());
-  if (auto ok = (*driver)->use_device(); !ok) return failure(ok.error());
+  HOCKET_TRY(driver);
+  HOCKET_TRY((*driver)->use_device());
   const auto stream = (*driver)->create_stream(StreamPriority::normal);
-  if (!stream) return failure(stream.error());
+  HOCKET_TRY(stream);
   const SteadyClock clock;
   SoleRankCollective collective;
   DeviceGroups groups(collective, {});
@@ -123,9 +123,9 @@ Result<Costs> measure(const Options& options) {
   for (int round = 1; round <= kWarmup + options.rounds; ++round) {
     const double launch_ns = time_launches(**driver, *stream, options.tasks, clock);
     const std::int64_t begin_ns = clock.now_ns();
-    if (auto ok = scheduler.replay(step); !ok) return failure(ok.error());
+    HOCKET_TRY(scheduler.replay(step));
     const std::int64_t submitted_ns = clock.now_ns() - begin_ns;
-    if (auto ok = scheduler.synchronize(); !ok) return failure(ok.error());
+    HOCKET_TRY(scheduler.synchronize());
     const std::int64_t all_ns = clock.now_ns() - begin_ns;
     if (round <= kWarmup) continue;
     costs.launch_ns.push_back(launch_ns);

@@ -71,7 +71,7 @@ Result<Results> compute(const std::string& folder) {
   std::vector<BandwidthModel> models;
   for (const char* name : {"vgg16", "resnet50", "bert-large"}) {
     auto layers = load_layers(folder + "/" + name + ".json");
-    if (!layers) return failure(layers.error());
+    HOCKET_TRY(layers);
     models.push_back({name, std::move(*layers)});
   }
   const auto vgg16 = tensors_of(models[0].layers, kVgg16);

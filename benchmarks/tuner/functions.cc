@@ -194,7 +194,7 @@ Result<std::vector<Problem>> function_problems() {
   std::vector<Problem> problems;
   for (const Function& function : functions()) {
     auto problem = problem_of(function);
-    if (!problem) return failure(problem.error());
+    HOCKET_TRY(problem);
     problems.push_back(std::move(*problem));
   }
   return problems;

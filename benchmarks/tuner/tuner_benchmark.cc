@@ -44,7 +44,7 @@ constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 30;
 
 Result<RecordedTable> read_table(const std::string& path, const RecordedTableOptions& columns) {
   const auto text = read_file(path, kMaxTableBytes);
-  if (!text) return failure(text.error());
+  HOCKET_TRY(text);
   auto table = RecordedTable::parse(*text, columns);
   if (!table) return failure(table.error().in(path));
   return table;
@@ -52,19 +52,19 @@ Result<RecordedTable> read_table(const std::string& path, const RecordedTableOpt
 
 Result<Problem> read_problem(const std::string& path, const Options& options) {
   auto table = read_table(path, options.columns);
-  if (!table) return failure(table.error());
+  HOCKET_TRY(table);
   const std::string stem = std::filesystem::path(path).replace_extension().string();
   std::optional<RecordedTable> truth;
   if (std::filesystem::exists(stem + options.truth_suffix)) {
     auto read = read_table(stem + options.truth_suffix, options.columns);
-    if (!read) return failure(read.error());
+    HOCKET_TRY(read);
     truth = std::move(*read);
   }
   const auto name = std::filesystem::path(stem).filename().string();
   auto problem = make_problem(name, std::move(*table), truth);
   if (!problem || !std::filesystem::exists(stem + options.step_suffix)) return problem;
   const auto text = read_file(stem + options.step_suffix);
-  if (!text) return failure(text.error());
+  HOCKET_TRY(text);
   auto step = parse_step_description(*text);
   if (!step) return failure(step.error().in(stem + options.step_suffix));
   problem->step = std::move(*step);
@@ -110,12 +110,12 @@ Result<SearchOptions> search_options(const std::string& name) {
 Result<void> compare(const Options& options, const Problem& problem, nlohmann::json& lines) {
   for (const auto& name : options.methods) {
     auto search = search_options(name);
-    if (!search) return failure(search.error());
+    HOCKET_TRY(search);
     for (const bool with_step : {false, true}) {
       if (with_step && (!problem.step || name != "model")) continue;
       if (with_step) search->step = problem.step;
       auto checkpoints = measure(problem, *search, options.seeds, options.trials);
-      if (!checkpoints) return failure(checkpoints.error());
+      HOCKET_TRY(checkpoints);
       const Line line{problem.name, name + (with_step ? "+step" : ""), std::move(*checkpoints)};
       if (options.json) {
         lines.push_back(line_json(line));
@@ -135,17 +135,17 @@ void print_ask_times(const Options& options) {
 
 Result<void> run(const Options& options) {
   for (const auto& name : options.methods) {
-    if (auto search = search_options(name); !search) return failure(search.error());
+    HOCKET_TRY(search_options(name));
   }
   std::vector<Problem> problems;
   for (const auto& path : options.tables) {
     auto problem = read_problem(path, options);
-    if (!problem) return failure(problem.error());
+    HOCKET_TRY(problem);
     problems.push_back(std::move(*problem));
   }
   if (options.functions) {
     auto functions = function_problems();
-    if (!functions) return failure(functions.error());
+    HOCKET_TRY(functions);
     for (auto& problem : *functions) problems.push_back(std::move(problem));
   }
   if (options.ask_times) {

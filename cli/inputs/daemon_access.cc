@@ -42,7 +42,7 @@ Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
   const auto response =
       client.send({.method = method, .target = target, .body = body.is_null() ? "" : body.dump()},
                   deadline_after_ns(kTimeoutNs));
-  if (!response) return failure(response.error());
+  HOCKET_TRY(response);
   return read_answer(*response);
 }
 
@@ -75,7 +75,7 @@ Result<std::string> find_key(HttpClient& client, const std::string& selector) {
   std::map<std::string, std::string> workloads;  // indexed by key
   for (const char* list : {"configs", "jobs"}) {
     const auto answer = ask_daemon(client, "GET", std::string("/v1/") + list);
-    if (!answer) return failure(answer.error());
+    HOCKET_TRY(answer);
     for (const auto& item : list_member(*answer, list)) {
       workloads[text_member(item, "key")] = text_member(item, "workload");
     }

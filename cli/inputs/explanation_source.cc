@@ -35,12 +35,12 @@ struct SearchHistory {
 
 Result<SearchHistory> search_history(Store& store, const StudyRow& study) {
   const auto rows = store.trials(study.id, TrialDetail::with_measurements);
-  if (!rows) return failure(rows.error());
+  HOCKET_TRY(rows);
   SearchHistory history;
   for (const auto& row : *rows) {
     if (row.phase != TrialPhase::search) continue;
     auto trial = session_trial(row);
-    if (!trial) return failure(trial.error());
+    HOCKET_TRY(trial);
     if (row.state != TrialState::running) {
       SearchTrial ended{row.number, evaluation_of(trial->params, trial->outcome), row.message};
       if (ended.message.empty() && !ended.evaluation.value) ended.message = to_string(row.state);
@@ -53,7 +53,7 @@ Result<SearchHistory> search_history(Store& store, const StudyRow& study) {
 
 Result<Explained> explain_study(Store& store, const std::string& name) {
   const auto study = store.study(name);
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   const std::string title = "study " + study->name;
   auto definition = study_definition_from_json(study->definition);
   if (!definition) return failure(definition.error().in(title));
@@ -140,7 +140,7 @@ Result<Explained> explain_source(const ExplanationSource& source, const std::str
   }
   if (!source.table.empty()) return explain_table(source.table, source.columns);
   const auto store = open_for_reading(source.store);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   return explain_study(**store, source.study);
 }
 

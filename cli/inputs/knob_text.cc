@@ -24,11 +24,11 @@ Result<void> set_knob(ScheduleConfig& config, std::string_view name, std::string
   nlohmann::json set = value;
   if (const Knob* const knob = find_knob(name); knob != nullptr && knob->choices.empty()) {
     const auto number = integer_value(name, *knob, value);
-    if (!number) return failure(number.error());
+    HOCKET_TRY(number);
     set = *number;
   }
   auto changed = with_knob(config, name, set);
-  if (!changed) return failure(changed.error());
+  HOCKET_TRY(changed);
   config = std::move(*changed);
   return {};
 }
@@ -53,7 +53,7 @@ Result<KnobSweep> parse_knob_sweep(std::string_view text) {
     const auto comma = rest.find(',');
     const auto value = rest.substr(0, comma);
     ScheduleConfig ignored;
-    if (auto ok = set_knob(ignored, sweep.name, value); !ok) return failure(ok.error());
+    HOCKET_TRY(set_knob(ignored, sweep.name, value));
     sweep.values.emplace_back(value);
     if (comma == std::string_view::npos) return sweep;
     rest.remove_prefix(comma + 1);

@@ -266,11 +266,11 @@ LaunchResult Launch::finish() {
 
 Result<LaunchResult> launch_ranks(const LaunchOptions& options) {
   const auto folder = PrivateFolder::make();
-  if (!folder) return failure(folder.error());
+  HOCKET_TRY(folder);
   const SignalInbox inbox;
   if (!inbox.is_open()) return failure(system_error("cannot wait for processes"));
   Launch launch(options, folder->path(), inbox);
-  if (auto ok = launch.start(); !ok) return failure(ok.error());
+  HOCKET_TRY(launch.start());
   return launch.finish();
 }
 

@@ -12,13 +12,13 @@ namespace hocket {
 
 Result<MeasuredJob> read_measured_job(const std::string& store_option, const std::string& profile) {
   const auto store = open_profiles(store_option, false);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto row = find_profile(**store, profile);
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   const auto loaded = load_profile(*row);
-  if (!loaded) return failure(loaded.error());
+  HOCKET_TRY(loaded);
   auto calibrated = calibrate_profile(*loaded);
-  if (!calibrated) return failure(calibrated.error());
+  HOCKET_TRY(calibrated);
   const auto check = check_prediction(*calibrated);
   if (!check) return failure(check.error().in("profile " + row->name));
   return MeasuredJob{row->name, std::move(*calibrated), *check};

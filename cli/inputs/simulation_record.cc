@@ -45,11 +45,11 @@ Result<std::unique_ptr<SimulationRecord>> SimulationRecord::create(const std::st
                                                                    std::int64_t rank) {
   std::unique_ptr<SimulationRecord> record(new SimulationRecord(trace_path, tape_path, rank));
   if (!trace_path.empty()) {
-    if (auto ok = record->trace_file_.open(); !ok) return failure(ok.error());
+    HOCKET_TRY(record->trace_file_.open());
     record->trace_.emplace(record->trace_file_.stream);
   }
   if (!tape_path.empty()) {
-    if (auto ok = record->tape_file_.open(); !ok) return failure(ok.error());
+    HOCKET_TRY(record->tape_file_.open());
     const TapeHeader header{.plan = plan_of(step, config, rank),
                             .rank = rank,
                             .ranks = step.ranks,

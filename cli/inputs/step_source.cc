@@ -78,7 +78,7 @@ Result<void> change_seed(StepDescription& step, std::optional<std::int64_t> seed
 
 Result<void> change_links(StepDescription& step, const StepChanges& changes) {
   const auto links = parse_links(changes.links);
-  if (!links) return failure(links.error());
+  HOCKET_TRY(links);
   if (!step.cluster && !changes.links.empty()) {
     if (auto ok = make_cluster(step, *links); !ok) return ok;
   }
@@ -106,7 +106,7 @@ Result<StepDescription> read_step(const std::string& path) {
 Result<StepDescription> change_measured_step(const Calibration& calibration,
                                              const StepChanges& changes) {
   const auto links = parse_links(changes.links);
-  if (!links) return failure(links.error());
+  HOCKET_TRY(links);
   OtherRanks other{.ranks = changes.ranks,
                    .ranks_per_host = changes.ranks_per_host,
                    .host_link = links->host,
@@ -117,7 +117,7 @@ Result<StepDescription> change_measured_step(const Calibration& calibration,
   auto step = step_with(calibration, other);
   if (!step) return step;
   if (changes.algorithm) step->cluster->algorithm = *changes.algorithm;
-  if (auto ok = change_seed(*step, changes.seed); !ok) return failure(ok.error());
+  HOCKET_TRY(change_seed(*step, changes.seed));
   return step;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 Result<std::unique_ptr<Store>> open(const std::string& option, bool read_only) {
   const auto path = store_path(option);
-  if (!path) return failure(path.error());
+  HOCKET_TRY(path);
   auto store = open_store(*path, {.read_only = read_only});
   if (!store) return failure(as_bad_input(store.error()));
   return store;

@@ -26,9 +26,9 @@ struct AuditOptions {
 constexpr std::size_t kAuditTextLimitBytes = 100;
 
 Result<int> show_audit(const AuditOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "audit"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "audit"));
   auto access = daemon_access(options.daemon);
-  if (!access) return failure(access.error());
+  HOCKET_TRY(access);
   HttpClient client(std::move(*access));
   std::string target = "/v1/audit?limit=" + std::to_string(options.limit);
   if (options.after >= 0) target += "&after=" + std::to_string(options.after);
@@ -39,7 +39,7 @@ Result<int> show_audit(const AuditOptions& options, Context& context) {
     target += "&subject=" + url_encoded(key ? *key : options.subject);
   }
   const auto answer = ask_daemon(client, "GET", target);
-  if (!answer) return failure(answer.error());
+  HOCKET_TRY(answer);
   if (options.json) {
     context.out << json_text(*answer) << '\n';
     return kDone;

@@ -35,7 +35,7 @@ Result<StudyRow> find_ended_study(Store& store, const std::string& name) {
     return study;
   }
   auto studies = store.studies();
-  if (!studies) return failure(studies.error());
+  HOCKET_TRY(studies);
   for (auto study = studies->rbegin(); study != studies->rend(); ++study) {
     if (!study->result.is_null()) return std::move(*study);
   }
@@ -44,17 +44,17 @@ Result<StudyRow> find_ended_study(Store& store, const std::string& name) {
 }
 
 Result<int> show_best(const BestOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "best"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "best"));
   const auto store = open_for_reading(options.store);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto study = find_ended_study(**store, options.study);
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   const auto view = study_view(**store, *study);
-  if (!view) return failure(view.error());
+  HOCKET_TRY(view);
   const auto result = study_result_from_json(study->result);
   if (!result) return failure(result.error().in("result of study " + study->name));
   const auto version = version_of(**store, *study);
-  if (!version) return failure(version.error());
+  HOCKET_TRY(version);
   if (options.json) {
     auto document = to_json(*view);
     document.update(to_json(*result));

@@ -30,12 +30,12 @@ std::string state_text(const nlohmann::json& item) {
 }
 
 Result<int> show_configs(const ConfigsOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "configs"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "configs"));
   auto access = daemon_access(options.daemon);
-  if (!access) return failure(access.error());
+  HOCKET_TRY(access);
   HttpClient client(std::move(*access));
   const auto answer = ask_daemon(client, "GET", "/v1/configs");
-  if (!answer) return failure(answer.error());
+  HOCKET_TRY(answer);
   if (options.json) {
     context.out << json_text(*answer) << '\n';
     return kDone;

@@ -45,15 +45,15 @@ bool names_step(const ExplanationSource& source) {
 
 Result<int> explain_step(const ExplainOptions& options, Context& context) {
   const auto base = read_config(options.config, {}, context.err);
-  if (!base) return failure(base.error());
+  HOCKET_TRY(base);
   const auto step = read_step(options.source.study);
-  if (!step) return failure(step.error());
+  HOCKET_TRY(step);
   auto choice = choose_partition(*step, *base);
   if (!choice) return failure(choice.error().in(options.source.study));
   const ExplainedStep explained{options.source.study, *base, std::move(*choice)};
   if (!options.output.empty()) {
     const std::string text = to_json(explained.choice.config).dump(2) + "\n";
-    if (auto ok = write_whole_file(options.output, text); !ok) return failure(ok.error());
+    HOCKET_TRY(write_whole_file(options.output, text));
   }
   if (options.json) {
     context.out << json_text(to_json(explained)) << '\n';
@@ -64,7 +64,7 @@ Result<int> explain_step(const ExplainOptions& options, Context& context) {
 }
 
 Result<int> explain_verb(const ExplainOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "explain"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "explain"));
   if (names_step(options.source)) return explain_step(options, context);
   if (!options.config.empty() || !options.output.empty()) {
     return invalid(
@@ -72,7 +72,7 @@ Result<int> explain_verb(const ExplainOptions& options, Context& context) {
         "there and says how a step runs");
   }
   const auto explained = explain_source(options.source, "explain");
-  if (!explained) return failure(explained.error());
+  HOCKET_TRY(explained);
   if (options.json) {
     context.out << json_text(to_json(*explained)) << '\n';
   } else {

@@ -57,7 +57,7 @@ Result<nlohmann::json> found_json(Store& store, const Found& found) {
   document["newer"] = nlohmann::json::array();
   for (const auto& version : newer) {
     const auto study = study_name(store, version);
-    if (!study) return failure(study.error());
+    HOCKET_TRY(study);
     document["newer"].push_back(to_json(version, *study));
   }
   return document;
@@ -94,13 +94,13 @@ Error why_none(Store& store, const PromotionChoice& choice, const Topology& host
 
 Result<Found> find(Store& store, const PromotionChoice& choice) {
   const auto current = current_promotions(store);
-  if (!current) return failure(current.error());
+  HOCKET_TRY(current);
   const auto host = probe_topology();
-  if (!host) return failure(host.error());
+  HOCKET_TRY(host);
   const auto chosen = choose(*current, choice, *host);
   if (!chosen) return failure(why_none(store, choice, *host, chosen.error()));
   const auto study = study_name(store, chosen->promotion);
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   return Found{*chosen, *study};
 }
 
@@ -118,20 +118,20 @@ nlohmann::json asked_json(const DaemonPromotion& promotion, const nlohmann::json
 
 Result<int> fetch_from_daemon(const FetchOptions& options, Context& context) {
   auto access = daemon_access(options.daemon);
-  if (!access) return failure(access.error());
+  HOCKET_TRY(access);
   const auto host = probe_topology();
-  if (!host) return failure(host.error());
+  HOCKET_TRY(host);
   HttpClient client(std::move(*access));
   const auto all = ask_daemon(client, "GET", "/v1/configs");
-  if (!all) return failure(all.error());
+  HOCKET_TRY(all);
   const auto chosen = choose(promotions_of(*all), options.choice, *host);
-  if (!chosen) return failure(chosen.error());
+  HOCKET_TRY(chosen);
   const auto answer = ask_daemon(client, "GET", "/v1/configs/" + to_string(chosen->key));
-  if (!answer) return failure(answer.error());
+  HOCKET_TRY(answer);
   ScheduleConfig config;
   JsonReader reader(*answer, "the daemon's answer");
   reader.part("config", config, read_schedule_config);
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   if (options.json) {
     context.out << json_text(asked_json(*chosen, to_json(config), *answer)) << '\n';
     return kDone;
@@ -150,18 +150,18 @@ bool asks_daemon(const FetchOptions& options) {
 }
 
 Result<int> fetch(const FetchOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "fetch"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "fetch"));
   if (options.choice.workload.empty()) {
     return failure(ErrorCode::invalid_argument, "--workload needs a name or a fingerprint");
   }
   if (asks_daemon(options)) return fetch_from_daemon(options, context);
   const auto store = open_for_reading(options.store);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto found = find(**store, options.choice);
-  if (!found) return failure(found.error());
+  HOCKET_TRY(found);
   if (options.json) {
     const auto document = found_json(**store, *found);
-    if (!document) return failure(document.error());
+    HOCKET_TRY(document);
     context.out << json_text(*document) << '\n';
     return kDone;
   }
@@ -169,7 +169,7 @@ Result<int> fetch(const FetchOptions& options, Context& context) {
   context.err << origin_text(*found) << std::endl;
   for (const auto& version : found->promoted.newer) {
     const auto study = study_name(**store, version);
-    if (!study) return failure(study.error());
+    HOCKET_TRY(study);
     context.err << standing_text(version, *study) << std::endl;
   }
   return kDone;

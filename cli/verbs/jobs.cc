@@ -36,12 +36,12 @@ std::string version_text(const nlohmann::json& job) {
 }
 
 Result<int> show_jobs(const JobsOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "jobs"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "jobs"));
   auto access = daemon_access(options.daemon);
-  if (!access) return failure(access.error());
+  HOCKET_TRY(access);
   HttpClient client(std::move(*access));
   const auto answer = ask_daemon(client, "GET", "/v1/jobs");
-  if (!answer) return failure(answer.error());
+  HOCKET_TRY(answer);
   if (options.json) {
     context.out << json_text(*answer) << '\n';
     return kDone;

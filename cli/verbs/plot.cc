@@ -98,15 +98,15 @@ Result<void> write_plots(const std::filesystem::path& folder, const std::vector<
 }
 
 Result<int> plot_verb(const PlotOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "plot"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "plot"));
   if (options.folder.empty()) {
     return failure(ErrorCode::invalid_argument, "-o: expected the name of a folder");
   }
   const auto explained = explain_source(options.source, "plot");
-  if (!explained) return failure(explained.error());
+  HOCKET_TRY(explained);
   const auto plots = plots_of(*explained);
   const std::filesystem::path folder(options.folder);
-  if (auto ok = write_plots(folder, plots); !ok) return failure(ok.error());
+  HOCKET_TRY(write_plots(folder, plots));
   if (options.json) {
     auto written = nlohmann::json::array();
     for (const Plot& plot : plots) written.push_back((folder / plot.name).string());

@@ -50,15 +50,15 @@ struct Asked {
 
 Result<Asked> ask_through_daemon(const ProfileOptions& options) {
   auto access = daemon_access(options.daemon);
-  if (!access) return failure(access.error());
+  HOCKET_TRY(access);
   HttpClient client(std::move(*access));
   auto answer = ask_daemon(client, "POST", "/v1/jobs/" + url_encoded(options.job) + "/profile",
                            {{"iterations", options.iterations}});
-  if (!answer) return failure(answer.error());
+  HOCKET_TRY(answer);
   Asked asked{std::move(*answer), ""};
   if (options.wait_seconds <= 0) return asked;
   const auto jobs = ask_daemon(client, "GET", "/v1/jobs");
-  if (!jobs) return failure(jobs.error());
+  HOCKET_TRY(jobs);
   for (const auto& job : list_member(*jobs, "jobs")) {
     if (text_member(job, "job") == text_member(asked.answer, "job"))
       asked.workload = text_member(job, "workload");
@@ -68,10 +68,10 @@ Result<Asked> ask_through_daemon(const ProfileOptions& options) {
 
 Result<Asked> ask_through_store(const ProfileOptions& options) {
   const auto store = open_for_writing(options.store);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto row = (*store)->request_profile(
       {.job = options.job, .iterations = options.iterations, .actor = actor_text()});
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   return Asked{{{"job", row->job}, {"request", row->id}, {"iterations", row->iterations}}, ""};
 }
 
@@ -80,7 +80,7 @@ Result<std::vector<ProfileRow>> profiles_of(Store& store, const std::string& wor
   auto profiles = store.profiles();
   if (!profiles || workload.empty()) return profiles;
   const auto workloads = store.workloads(workload);
-  if (!workloads) return failure(workloads.error());
+  HOCKET_TRY(workloads);
   std::erase_if(*profiles, [&](const ProfileRow& profile) {
     return std::ranges::none_of(*workloads,
                                 [&](const auto& row) { return row.id == profile.workload_id; });
@@ -90,7 +90,7 @@ Result<std::vector<ProfileRow>> profiles_of(Store& store, const std::string& wor
 
 Result<std::int64_t> newest_profile(Store& store) {
   const auto profiles = store.profiles();
-  if (!profiles) return failure(profiles.error());
+  HOCKET_TRY(profiles);
   return profiles->empty() ? 0 : profiles->back().id;
 }
 
@@ -103,7 +103,7 @@ Result<ProfileRow> await_profile(Store& store, std::int64_t before, const std::s
                    std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   for (;;) {
     const auto profiles = profiles_of(store, workload);
-    if (!profiles) return failure(profiles.error());
+    HOCKET_TRY(profiles);
     const auto found = std::ranges::find_if(
         *profiles, [&](const ProfileRow& profile) { return profile.id > before; });
     if (found != profiles->end()) return *found;
@@ -142,7 +142,7 @@ void print_asked(const Asked& asked, Context& context) {
 }
 
 Result<int> ask(const ProfileOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "profile"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "profile"));
   const bool by_daemon = asks_daemon(options);
   std::unique_ptr<Store> store;
   std::int64_t before = 0;
@@ -151,15 +151,15 @@ Result<int> ask(const ProfileOptions& options, Context& context) {
     if (!opened) return failure(opened.error().in("--wait"));
     store = std::move(*opened);
     const auto newest = newest_profile(*store);
-    if (!newest) return failure(newest.error());
+    HOCKET_TRY(newest);
     before = *newest;
   }
   auto asked = by_daemon ? ask_through_daemon(options) : ask_through_store(options);
-  if (!asked) return failure(asked.error());
+  HOCKET_TRY(asked);
   if (!options.json) print_asked(*asked, context);
   if (store) {
     const auto profile = await_profile(*store, before, asked->workload, options.wait_seconds);
-    if (!profile) return failure(profile.error());
+    HOCKET_TRY(profile);
     asked->answer["profile"] = profile->name;
     if (!options.json) context.out << "profile " << profile->name << " is there\n";
   }

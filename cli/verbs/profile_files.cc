@@ -31,40 +31,40 @@ struct ExportOptions {
 
 Result<std::string> step_text(const LoadedProfile& profile, std::ostream& err) {
   const auto calibrated = calibrate_profile(profile);
-  if (!calibrated) return failure(calibrated.error());
+  HOCKET_TRY(calibrated);
   print_notes(err, calibrated->notes);
   return to_json(calibrated->calibration.step).dump(2) + "\n";
 }
 
 Result<int> export_verb(const ExportOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto format = parse_export_format(options.format);
   if (!format) return failure(format.error().in("--format"));
   const auto store = open_profiles(options.store, false);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto row = find_profile(**store, options.profile);
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   const auto profile = load_profile(*row, {.rank = options.rank});
-  if (!profile) return failure(profile.error());
+  HOCKET_TRY(profile);
   const char* suffix = options.step                        ? ".step.json"
                        : *format == ExportFormat::perfetto ? ".pftrace"
                                                            : ".json";
   const std::string path = options.output.empty() ? row->name + suffix : options.output;
   if (options.step) {
     const auto text = step_text(*profile, context.err);
-    if (!text) return failure(text.error());
+    HOCKET_TRY(text);
     if (path == "-") {
       context.out << *text;
       return kDone;
     }
-    if (auto ok = write_whole_file(path, *text); !ok) return failure(ok.error());
+    HOCKET_TRY(write_whole_file(path, *text));
   } else {
     print_notes(context.err, profile->notes);
     if (path == "-") {
       auto ok = export_profile(*profile, *format, context.out);
       return ok ? Result<int>(kDone) : failure(ok.error());
     }
-    if (auto ok = export_profile_to(*profile, *format, path); !ok) return failure(ok.error());
+    HOCKET_TRY(export_profile_to(*profile, *format, path));
   }
   if (options.json) {
     context.out << json_text({{"profile", row->name}, {"file", path}}) << '\n';
@@ -105,15 +105,15 @@ struct ImportOptions {
 };
 
 Result<int> import_verb(const ImportOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto path = store_path(options.store);
-  if (!path) return failure(path.error());
+  HOCKET_TRY(path);
   const auto store = open_for_writing(options.store);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto row = import_profile(**store, *path, options.request);
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   const auto summary = summarize_profile(**store, *row);
-  if (!summary) return failure(summary.error());
+  HOCKET_TRY(summary);
   if (options.json) {
     context.out << json_text(to_json(*summary)) << '\n';
   } else {
@@ -180,19 +180,19 @@ Result<PruneRule> prune_rule(const PruneOptions& options) {
 }
 
 Result<int> prune_verb(const PruneOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto rule = prune_rule(options);
-  if (!rule) return failure(rule.error());
+  HOCKET_TRY(rule);
   const auto path = store_path(options.store);
-  if (!path) return failure(path.error());
+  HOCKET_TRY(path);
   const auto store = open_profiles(options.store, !options.dry_run);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto candidates = prune_candidates(**store);
-  if (!candidates) return failure(candidates.error());
+  HOCKET_TRY(candidates);
   Pruned pruned{.removed = decide_prune(*candidates, *rule, system_unix_ns())};
   if (!options.dry_run) {
     auto done = prune_profiles(**store, *path, pruned.removed);
-    if (!done) return failure(done.error());
+    HOCKET_TRY(done);
     pruned = std::move(*done);
   }
   if (options.json) {

@@ -25,11 +25,11 @@ struct ProfilesOptions {
 };
 
 Result<int> list_profiles(const ProfilesOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto store = open_profiles(options.store, false);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto profiles = summarize_profiles(**store);
-  if (!profiles) return failure(profiles.error());
+  HOCKET_TRY(profiles);
   if (options.json) {
     auto list = nlohmann::json::array();
     for (const ProfileSummary& profile : *profiles) list.push_back(to_json(profile));
@@ -41,13 +41,13 @@ Result<int> list_profiles(const ProfilesOptions& options, Context& context) {
 }
 
 Result<int> show_profile(const ProfilesOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto store = open_profiles(options.store, false);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto row = find_profile(**store, options.profile);
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   const auto summary = summarize_profile(**store, *row);
-  if (!summary) return failure(summary.error());
+  HOCKET_TRY(summary);
   if (options.json) {
     context.out << json_text(to_json(*summary)) << '\n';
   } else {
@@ -57,13 +57,13 @@ Result<int> show_profile(const ProfilesOptions& options, Context& context) {
 }
 
 Result<int> show_metrics(const ProfilesOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto store = open_profiles(options.store, false);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto row = find_profile(**store, options.profile);
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   const auto figures = profile_figures(**store, *row, options.rank);
-  if (!figures) return failure(figures.error());
+  HOCKET_TRY(figures);
   if (options.json) {
     context.out << json_text(to_json(*figures)) << '\n';
   } else {
@@ -73,15 +73,15 @@ Result<int> show_metrics(const ProfilesOptions& options, Context& context) {
 }
 
 Result<int> show_difference(const ProfilesOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto store = open_profiles(options.store, false);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto before = find_profile(**store, options.profile);
-  if (!before) return failure(before.error());
+  HOCKET_TRY(before);
   const auto after = find_profile(**store, options.other);
-  if (!after) return failure(after.error());
+  HOCKET_TRY(after);
   const auto difference = diff_profiles(**store, *before, *after);
-  if (!difference) return failure(difference.error());
+  HOCKET_TRY(difference);
   if (options.json) {
     context.out << json_text(to_json(*difference)) << '\n';
   } else {
@@ -91,12 +91,12 @@ Result<int> show_difference(const ProfilesOptions& options, Context& context) {
 }
 
 Result<int> keep_profile(const ProfilesOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "profiles"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto store = open_profiles(options.store, true);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto row = find_profile(**store, options.profile);
-  if (!row) return failure(row.error());
-  if (auto ok = (*store)->keep_profile(row->id, !options.release); !ok) return failure(ok.error());
+  HOCKET_TRY(row);
+  HOCKET_TRY((*store)->keep_profile(row->id, !options.release));
   if (options.json) {
     context.out << json_text({{"profile", row->name}, {"kept", !options.release}}) << '\n';
   } else {
@@ -123,7 +123,7 @@ CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const ch
 
 Result<std::unique_ptr<Store>> open_profiles(const std::string& store_option, bool to_change) {
   const auto path = store_path(store_option);
-  if (!path) return failure(path.error());
+  HOCKET_TRY(path);
   // Opened read-only first, because opening a missing store for changes would create it.
   auto store = open_store(*path, {.read_only = true});
   if (!store && store.error().code == ErrorCode::not_found) {

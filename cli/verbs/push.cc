@@ -46,7 +46,7 @@ Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
   if (current) {
     JsonReader reader(*current, "the daemon's answer");
     reader.part("config", base, read_schedule_config);
-    if (auto ok = reader.done(); !ok) return failure(ok.error());
+    HOCKET_TRY(reader.done());
   } else if (current.error().code != ErrorCode::not_found) {
     return failure(current.error());
   }
@@ -80,16 +80,16 @@ void print_answer(const nlohmann::json& answer, const PushOptions& options, Cont
 template <class Body>
 Result<int> change(const PushOptions& options, Context& context, const std::string& verb,
                    const std::string& suffix, Body&& body) {
-  if (auto ok = no_command(context.command, verb); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, verb));
   auto access = daemon_access(options.daemon);
-  if (!access) return failure(access.error());
+  HOCKET_TRY(access);
   HttpClient client(std::move(*access));
   const auto key = find_key(client, options.key);
-  if (!key) return failure(key.error());
+  HOCKET_TRY(key);
   const Result<nlohmann::json> document = body(client, *key);
-  if (!document) return failure(document.error());
+  HOCKET_TRY(document);
   const auto answer = ask_daemon(client, "PUT", "/v1/configs/" + *key + suffix, *document);
-  if (!answer) return failure(answer.error());
+  HOCKET_TRY(answer);
   print_answer(*answer, options, context);
   return kDone;
 }

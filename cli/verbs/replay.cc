@@ -79,7 +79,7 @@ Result<Donor> read_donor(const ReplayOptions& options, const RecordedTable& tabl
   other.table = options.transfer;
   other.columns.default_setting.clear();
   const auto recorded = read_table(other);
-  if (!recorded) return failure(recorded.error());
+  HOCKET_TRY(recorded);
   std::map<std::string, std::string> own_names;
   for (std::size_t i = 0; i < table.columns().size(); ++i)
     own_names[table.columns()[i]] = table.space().parameters()[i].name;
@@ -156,11 +156,11 @@ void print_replay(std::ostream& out, const ReplayOptions& options, const Recorde
 }
 
 Result<int> replay_verb(const ReplayOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "replay"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "replay"));
   auto search_of = search_options(options);
-  if (!search_of) return failure(search_of.error());
+  HOCKET_TRY(search_of);
   const auto table = read_table(options);
-  if (!table) return failure(table.error());
+  HOCKET_TRY(table);
   if (!options.transfer.empty()) {
     auto donor = read_donor(options, *table);
     if (!donor) return failure(donor.error().in("--transfer"));

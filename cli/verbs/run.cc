@@ -22,14 +22,14 @@ constexpr int kMostRanks = 1024;
 
 Result<int> run(const RunOptions& options, Context& context) {
   auto command = required_command(context.command, "run");
-  if (!command) return failure(command.error());
+  HOCKET_TRY(command);
   if (options.ranks < 1 || options.ranks > kMostRanks) {
     return failure(ErrorCode::invalid_argument, "--ranks: expected a number from 1 to " +
                                                     std::to_string(kMostRanks) + ", found " +
                                                     std::to_string(options.ranks));
   }
   const auto result = launch_ranks({options.ranks, std::move(*command)});
-  if (!result) return failure(result.error());
+  HOCKET_TRY(result);
   if (options.json) {
     nlohmann::json document = {{"ranks", options.ranks},
                                {"exit_status", result->exit_status},

@@ -70,7 +70,7 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   if (!level) return failure(level.error().in("--log-level"));
   daemon.log = Log({.level = *level, .json = options.json_log});
   const auto endpoint = parse_endpoint(options.listen);
-  if (!endpoint) return failure(endpoint.error());
+  HOCKET_TRY(endpoint);
   daemon.server.address = endpoint->address;
   daemon.server.port = endpoint->port;
   daemon.server.insecure = options.insecure;
@@ -85,27 +85,27 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   daemon.server.limits.connections = static_cast<std::size_t>(options.connections);
   if (!options.token_file.empty()) {
     auto tokens = Tokens::read(options.token_file);
-    if (!tokens) return failure(tokens.error());
+    HOCKET_TRY(tokens);
     daemon.tokens = std::move(*tokens);
   }
   auto inherited = inherited_listeners();
-  if (!inherited) return failure(inherited.error());
+  HOCKET_TRY(inherited);
   daemon.server.listeners = std::move(*inherited);
   return daemon;
 }
 
 Result<int> serve(const ServeOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "serve"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "serve"));
   auto assembled = daemon_options(options);
-  if (!assembled) return failure(assembled.error());
+  HOCKET_TRY(assembled);
   const auto store = open_for_writing(options.store);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   raise_file_limit();
   const SteadyClock clock;
   const bool tls = assembled->server.tls.has_value();
   const std::string address = assembled->server.address;
   auto daemon = Daemon::create(std::move(*assembled), **store, clock);
-  if (!daemon) return failure(daemon.error());
+  HOCKET_TRY(daemon);
   // Installed before the address is printed, because its reader may send a signal immediately.
   (*daemon)->server().stop_on_signals();
   const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";

@@ -69,8 +69,8 @@ struct Subject {
 /// Returns the description with the changes applied.
 Result<Subject> subject_of_step(const SimulateOptions& options, std::ostream& err) {
   auto step = read_step(options.step);
-  if (!step) return failure(step.error());
-  if (auto ok = change_step(*step, options.changes); !ok) return failure(ok.error());
+  HOCKET_TRY(step);
+  HOCKET_TRY(change_step(*step, options.changes));
   if (options.changes.ranks && !step->cluster) {
     err << "hocket: alpha and beta are kept as given; --link TIER=RATE,LATENCY costs collectives "
            "by the number of ranks"
@@ -81,7 +81,7 @@ Result<Subject> subject_of_step(const SimulateOptions& options, std::ostream& er
 
 Result<Subject> subject_of_profile(const SimulateOptions& options, std::ostream& err) {
   auto job = read_measured_job(options.store, options.profile);
-  if (!job) return failure(job.error());
+  HOCKET_TRY(job);
   auto step = change_measured_step(job->profile.calibration, options.changes);
   if (!step) return failure(step.error().in("profile " + job->name));
   print_notes(err, job->profile.notes);
@@ -135,11 +135,11 @@ Result<void> simulate_once(const SimulateOptions& options, const Subject& subjec
                            const ScheduleConfig& config, Context& context) {
   const StepDescription& step = subject.step;
   auto record = SimulationRecord::create(options.trace, options.record, step, config, options.rank);
-  if (!record) return failure(record.error());
+  HOCKET_TRY(record);
   auto simulation_of = simulation_options(config, options);
   (*record)->attach(simulation_of);
   auto simulation = simulate(step, simulation_of);
-  if (!simulation) return failure(simulation.error());
+  HOCKET_TRY(simulation);
   if (auto ok = (*record)->finish(); !ok) return ok;
   print_doubts(subject, std::span(&config, 1), context.err);
   const Prediction prediction{config, std::move(*simulation)};
@@ -183,7 +183,7 @@ Result<void> simulate_sweep(const SimulateOptions& options, const Subject& subje
   std::vector<SweepRow> rows;
   for (const auto& values : *all) {
     auto row = sweep_row(options, step, config, sweeps, values);
-    if (!row) return failure(row.error());
+    HOCKET_TRY(row);
     rows.push_back(std::move(*row));
   }
   std::vector<ScheduleConfig> configs;
@@ -201,18 +201,18 @@ Result<void> simulate_sweep(const SimulateOptions& options, const Subject& subje
 }
 
 Result<int> simulate_verb(const SimulateOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "simulate"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "simulate"));
   const auto subject = make_subject(options, context.err);
-  if (!subject) return failure(subject.error());
+  HOCKET_TRY(subject);
   const auto config = make_config(options, subject->config, context.err);
-  if (!config) return failure(config.error());
-  if (auto ok = check(options, subject->step); !ok) return failure(ok.error());
+  HOCKET_TRY(config);
+  HOCKET_TRY(check(options, subject->step));
   if (!options.step_out.empty()) {
     const std::string text = to_json(subject->step).dump(2) + "\n";
-    if (auto ok = write_whole_file(options.step_out, text); !ok) return failure(ok.error());
+    HOCKET_TRY(write_whole_file(options.step_out, text));
   }
   const auto run = options.sweep.empty() ? simulate_once : simulate_sweep;
-  if (auto ok = run(options, *subject, *config, context); !ok) return failure(ok.error());
+  HOCKET_TRY(run(options, *subject, *config, context));
   return kDone;
 }
 

@@ -33,13 +33,13 @@ constexpr std::size_t kCommandLimitBytes = 60;
 
 Result<std::vector<Line>> read_lines(Store& store) {
   auto studies = store.studies();
-  if (!studies) return failure(studies.error());
+  HOCKET_TRY(studies);
   std::vector<Line> lines;
   for (auto& study : *studies) {
     auto view = study_view(store, study);
-    if (!view) return failure(view.error());
+    HOCKET_TRY(view);
     const auto trials = store.trials(study.id, TrialDetail::summary);
-    if (!trials) return failure(trials.error());
+    HOCKET_TRY(trials);
     lines.push_back({std::move(study), std::move(*view), trials->size()});
   }
   return lines;
@@ -75,11 +75,11 @@ nlohmann::json line_json(const Line& line, const HostView& host) {
 }
 
 Result<int> show_studies(const StudiesOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "studies"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "studies"));
   const auto store = open_for_reading(options.store);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto lines = read_lines(**store);
-  if (!lines) return failure(lines.error());
+  HOCKET_TRY(lines);
   const HostView host = this_host();
   if (options.json) {
     auto list = nlohmann::json::array();

@@ -33,7 +33,7 @@ struct Tape {
 
 Result<Tape> open_tape(const std::string& path) {
   auto bytes = read_file(path, kMaxFileBytes);
-  if (!bytes) return failure(bytes.error());
+  HOCKET_TRY(bytes);
   auto kept = std::make_unique<const std::string>(std::move(*bytes));
   auto reader = TapeReader::open(*kept);
   if (!reader) return failure(reader.error().in(path));
@@ -120,7 +120,7 @@ class Show {
     print_header();
     while (!full()) {
       auto record = reader_.next();
-      if (!record) return failure(record.error());
+      HOCKET_TRY(record);
       if (!*record) return {};
       print(**record);
       if ((*record)->kind == TapeKind::launched) print_launch(**record);
@@ -173,18 +173,18 @@ class Show {
 };
 
 Result<int> show_tape(const ShowOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "tape"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "tape"));
   auto tape = open_tape(options.file);
-  if (!tape) return failure(tape.error());
+  HOCKET_TRY(tape);
   if (const auto ok = Show(options, *tape, context.out).run(); !ok)
     return failure(ok.error().in(options.file));
   return kDone;
 }
 
 Result<int> replay_file(const std::string& file, Context& context) {
-  if (auto ok = no_command(context.command, "tape"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "tape"));
   auto tape = open_tape(file);
-  if (!tape) return failure(tape.error());
+  HOCKET_TRY(tape);
   const auto replay = replay_tape(tape->reader);
   if (!replay) return failure(replay.error().in(file));
   context.out << replay->decisions() << " decisions, "
@@ -299,13 +299,13 @@ class Diff {
 };
 
 Result<int> compare_tapes(const std::string& file_a, const std::string& file_b, Context& context) {
-  if (auto ok = no_command(context.command, "tape"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "tape"));
   auto a = open_tape(file_a);
-  if (!a) return failure(a.error());
+  HOCKET_TRY(a);
   auto b = open_tape(file_b);
-  if (!b) return failure(b.error());
+  HOCKET_TRY(b);
   const auto same = Diff(*a, *b, context.out).run();
-  if (!same) return failure(same.error());
+  HOCKET_TRY(same);
   return *same ? kDone : kFailed;
 }
 

@@ -127,7 +127,7 @@ Result<int> follow(Picture& picture, std::int64_t interval_ns, std::int64_t coun
 }
 
 Result<int> top(const TopOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "top"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "top"));
   const auto interval_ns = parse_duration(options.interval);
   if (!interval_ns) return failure(interval_ns.error().in("--interval"));
   if (*interval_ns < kLeastIntervalNs || *interval_ns > kMostIntervalNs) {
@@ -136,7 +136,7 @@ Result<int> top(const TopOptions& options, Context& context) {
                        printable(options.interval, kTopTextLimitBytes));
   }
   auto access = daemon_access(options.daemon);
-  if (!access) return failure(access.error());
+  HOCKET_TRY(access);
   const std::string daemon = to_string(access->address);
   HttpClient client(std::move(*access));
   Picture picture(client, daemon);

@@ -15,9 +15,9 @@ namespace hocket {
 namespace {
 
 Result<int> show_topology(bool json, Context& context) {
-  if (auto ok = no_command(context.command, "topology"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "topology"));
   auto topology = probe_topology();
-  if (!topology) return failure(topology.error());
+  HOCKET_TRY(topology);
   const auto accelerators = probe_accelerators();
   topology->accelerator = accelerator_name(accelerators);
   const auto document = to_json(*topology);

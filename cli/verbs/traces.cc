@@ -33,7 +33,7 @@ Result<std::int64_t> iteration_of(const TracesOptions& options, Store& store,
                                   const ProfileRow& row) {
   if (options.iteration) return *options.iteration;
   const auto iterations = store.profile_iterations(row.id);
-  if (!iterations) return failure(iterations.error());
+  HOCKET_TRY(iterations);
   const auto step = typical_step(*iterations);
   if (step) return *step;
   return failure(ErrorCode::not_found, "profile " + row.name + " has no whole iteration to draw");
@@ -71,17 +71,17 @@ void draw(std::ostream& out, const LoadedProfile& profile, const LaneDrawingOpti
 }
 
 Result<int> show_trace(const TracesOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "traces"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "traces"));
   const auto columns = columns_of(options, context.err_columns);
-  if (!columns) return failure(columns.error());
+  HOCKET_TRY(columns);
   const auto store = open_profiles(options.store, false);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto row = find_profile(**store, options.profile);
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   const auto step = iteration_of(options, **store, *row);
-  if (!step) return failure(step.error());
+  HOCKET_TRY(step);
   const auto profile = load_profile(*row, {.rank = options.rank, .step = *step});
-  if (!profile) return failure(profile.error());
+  HOCKET_TRY(profile);
   if (options.json) {
     auto document = to_json(*profile);
     document["iteration"] = *step;

@@ -19,15 +19,15 @@ struct TrialsOptions {
 };
 
 Result<int> show_trials(const TrialsOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "trials"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "trials"));
   const auto store = open_for_reading(options.store);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   const auto study = (*store)->study(options.study);
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   const auto view = study_view(**store, *study);
-  if (!view) return failure(view.error());
+  HOCKET_TRY(view);
   const auto trials = (*store)->trials(study->id, detail_for(*view));
-  if (!trials) return failure(trials.error());
+  HOCKET_TRY(trials);
   if (options.csv) {
     print_trials_csv(context.out, *trials, *view);
     return kDone;

@@ -65,7 +65,7 @@ Result<Space> make_space(const TuneOptions& options) {
   std::vector<Parameter> parameters;
   if (options.params.empty()) {
     auto knobs = schedule_parameters();
-    if (!knobs) return failure(knobs.error());
+    HOCKET_TRY(knobs);
     parameters = std::move(*knobs);
   }
   for (const auto& text : options.params) {
@@ -76,20 +76,20 @@ Result<Space> make_space(const TuneOptions& options) {
       continue;
     }
     auto parameter = parse_parameter(text);
-    if (!parameter) return failure(parameter.error());
+    HOCKET_TRY(parameter);
     parameters.push_back(std::move(*parameter));
   }
   for (const auto& text : options.defaults) {
-    if (auto ok = set_default(parameters, text); !ok) return failure(ok.error());
+    HOCKET_TRY(set_default(parameters, text));
   }
   return Space::make(std::move(parameters), options.constraints);
 }
 
 Result<StudyDefinition> make_definition(const TuneOptions& options) {
   auto space = make_space(options);
-  if (!space) return failure(space.error());
+  HOCKET_TRY(space);
   const auto objectives = parse_objectives(options.objectives);
-  if (!objectives) return failure(objectives.error());
+  HOCKET_TRY(objectives);
   const auto time_limit_ns = parse_duration(options.timeout);
   if (!time_limit_ns) return failure(time_limit_ns.error().in("--timeout"));
   std::error_code error;
@@ -114,7 +114,7 @@ Result<StudyDefinition> make_definition(const TuneOptions& options) {
                              .end_trials_early = !options.full_trials};
   for (const auto& text : options.limits) {
     auto limit = parse_limit(text);
-    if (!limit) return failure(limit.error());
+    HOCKET_TRY(limit);
     definition.limits.push_back(std::move(*limit));
   }
   if (!options.step.empty()) {
@@ -129,7 +129,7 @@ Result<StudyDefinition> make_definition(const TuneOptions& options) {
                    "--transfer: only the method model with one objective starts from another "
                    "study");
   }
-  if (auto ok = validate(definition); !ok) return failure(ok.error());
+  HOCKET_TRY(validate(definition));
   return definition;
 }
 
@@ -138,23 +138,23 @@ Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
                              std::unique_ptr<Store>& store) {
   const auto open = [&]() -> Result<void> {
     auto opened = open_for_writing(options.store);
-    if (!opened) return failure(opened.error());
+    HOCKET_TRY(opened);
     store = std::move(*opened);
     return {};
   };
   if (options.resume) {
-    if (auto ok = open(); !ok) return failure(ok.error());
+    HOCKET_TRY(open());
     return resume_study(*store, {.name = options.study,
                                  .command = context.command.value_or(std::vector<std::string>()),
                                  .take_over = options.take_over});
   }
   auto command = required_command(context.command, "tune");
-  if (!command) return failure(command.error());
+  HOCKET_TRY(command);
   auto definition = make_definition(options);
-  if (!definition) return failure(definition.error());
+  HOCKET_TRY(definition);
   const auto topology = probe_topology();
-  if (!topology) return failure(topology.error());
-  if (auto ok = open(); !ok) return failure(ok.error());
+  HOCKET_TRY(topology);
+  HOCKET_TRY(open());
   if (!options.transfer.empty()) {
     // The job is not known yet, but it can already be checked that a sweep can start from the
     // study.
@@ -215,7 +215,7 @@ Error resumable(Error error, const OpenStudy& open, std::size_t kept, const Tune
 Result<StudyResult> run(const TuneOptions& options, const Context& context, Store& store,
                         const OpenStudy& open) {
   const auto topology = topology_of(store, open.study);
-  if (!topology) return failure(topology.error());
+  HOCKET_TRY(topology);
   CancelToken cancel;
   const InterruptGuard guard(cancel);
   const SteadyClock clock;
@@ -233,7 +233,7 @@ Result<StudyResult> run(const TuneOptions& options, const Context& context, Stor
   const auto result = !runner ? Result<StudyResult>(failure(runner.error()))
                               : run_study(study, open.history, *runner, observer, cancel);
   if (result) {
-    if (auto ok = record.finish(*result); !ok) return failure(ok.error());
+    HOCKET_TRY(record.finish(*result));
     return result;
   }
   const auto kept = open.history.size() + static_cast<std::size_t>(record.finished_trials());
@@ -248,9 +248,9 @@ Result<StudyResult> run(const TuneOptions& options, const Context& context, Stor
 /// Returns the command line that fetches the promoted configuration.
 Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOptions& options) {
   const auto host = probe_topology();
-  if (!host) return failure(host.error());
+  HOCKET_TRY(host);
   const auto promotions = current_promotions(store);
-  if (!promotions) return failure(promotions.error());
+  HOCKET_TRY(promotions);
   for (const auto& promoted : *promotions) {
     if (promoted.promotion.study_id != study.id) continue;
     return "hocket fetch " + shell_text(fetch_arguments(*promotions, promoted, *host)) +
@@ -263,18 +263,18 @@ Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOp
 Result<void> show(const TuneOptions& options, Context& context, Store& store, std::int64_t study_id,
                   const StudyResult& result) {
   const auto study = store.study(std::to_string(study_id));
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   const auto view = study_view(store, *study);
-  if (!view) return failure(view.error());
+  HOCKET_TRY(view);
   const auto trials = store.trials(study_id, detail_for(*view));
-  if (!trials) return failure(trials.error());
+  HOCKET_TRY(trials);
   const auto version = version_of(store, *study);
-  if (!version) return failure(version.error());
+  HOCKET_TRY(version);
   const bool is_held = *version && (*version)->stage == PromotionStage::held;
   std::string fetch;
   if (result.promoted && !is_held) {
     auto line = fetch_line(store, *study, options);
-    if (!line) return failure(line.error());
+    HOCKET_TRY(line);
     fetch = std::move(*line);
   }
   if (options.json) {
@@ -301,14 +301,12 @@ Result<void> show(const TuneOptions& options, Context& context, Store& store, st
 Result<int> tune(const TuneOptions& options, Context& context) {
   std::unique_ptr<Store> store;
   const auto open = open_study(options, context, store);
-  if (!open) return failure(open.error());
+  HOCKET_TRY(open);
   context.err << "study " << open->study.name << ": " << shell_text(open->study.command)
               << std::endl;
   const auto result = run(options, context, *store, *open);
-  if (!result) return failure(result.error());
-  if (auto ok = show(options, context, *store, open->study.id, *result); !ok) {
-    return failure(ok.error());
-  }
+  HOCKET_TRY(result);
+  HOCKET_TRY(show(options, context, *store, open->study.id, *result));
   if (!result->best.value) {
     return failure(ErrorCode::invalid_argument,
                    result->reason + "; correct the command, its parameters or its limits");
@@ -406,7 +404,7 @@ void add_tune(CLI::App& program, Action& action) {
   verb->callback([options, defining, &action] {
     const auto allowed = check_resume(options->resume, defining);
     action = [options, allowed](Context& c) -> Result<int> {
-      if (!allowed) return failure(allowed.error());
+      HOCKET_TRY(allowed);
       return tune(*options, c);
     };
   });

@@ -91,12 +91,12 @@ Result<int> follow(HttpClient& client, const std::string& key, const WatchOption
 }
 
 Result<int> watch(const WatchOptions& options, Context& context) {
-  if (auto ok = no_command(context.command, "watch"); !ok) return failure(ok.error());
+  HOCKET_TRY(no_command(context.command, "watch"));
   auto access = daemon_access(options.daemon);
-  if (!access) return failure(access.error());
+  HOCKET_TRY(access);
   HttpClient client(std::move(*access));
   const auto key = find_key(client, options.key);
-  if (!key) return failure(key.error());
+  HOCKET_TRY(key);
   CancelToken interrupted;
   const InterruptGuard guard(interrupted);
   CancelToken done;

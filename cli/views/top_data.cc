@@ -77,9 +77,9 @@ std::optional<TopPush> last_push_of(const nlohmann::json& answer) {
 
 Result<TopData> fetch_top(HttpClient& client) {
   const auto jobs = ask_daemon(client, "GET", "/v1/jobs");
-  if (!jobs) return failure(jobs.error());
+  HOCKET_TRY(jobs);
   const auto audit = ask_daemon(client, "GET", "/v1/audit?limit=" + std::to_string(kAuditEntries));
-  if (!audit) return failure(audit.error());
+  HOCKET_TRY(audit);
   return TopData{top_jobs_of(*jobs), last_push_of(*audit)};
 }
 

@@ -55,7 +55,7 @@ Result<std::string> study_name(Store& store, const PromotionRow& version) {
 
 Result<std::optional<PromotionRow>> version_of(Store& store, const StudyRow& study) {
   const auto versions = store.promotions({.study_id = study.id});
-  if (!versions) return failure(versions.error());
+  HOCKET_TRY(versions);
   const auto last = std::find_if(versions->rbegin(), versions->rend(), [](const auto& version) {
     return version.origin == PromotionOrigin::study;
   });

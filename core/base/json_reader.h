@@ -277,7 +277,7 @@ class JsonReader {
   /// Returns `value`, or the first error. Call it when all fields have been read.
   template <class T>
   Result<T> result(T value) {
-    if (auto ok = done(); !ok) return failure(ok.error());
+    HOCKET_TRY(done());
     return value;
   }
 

@@ -58,3 +58,11 @@ inline tl::unexpected<Error> invalid(std::string message) {
 }
 
 }  // namespace hocket
+
+/// Returns from the function with the error of a Result, if it has one: `HOCKET_TRY(result);` or
+/// `HOCKET_TRY(call());`. Afterwards `result` has a value. The function returns a Result.
+#define HOCKET_TRY(...)                                     \
+  do {                                                      \
+    if (auto&& hocket_tried = (__VA_ARGS__); !hocket_tried) \
+      return ::hocket::failure(hocket_tried.error());       \
+  } while (false)

@@ -358,7 +358,7 @@ Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options) {
   }
   const BlockSigpipe guard;
   auto meeting = meet(options);
-  if (!meeting) return failure(meeting.error());
+  HOCKET_TRY(meeting);
   try {
     gloo::transport::tcp::attr attributes;
     if (options.interface.empty()) {

@@ -150,11 +150,8 @@ Result<void> LocalGroup::run(int rank, const CollectiveWork& work) {
 Result<std::string> LocalGroup::hear(int rank) {
   std::unique_lock lock(mutex_);
   auto& queue = messages_[static_cast<std::size_t>(rank)];
-  if (const auto ok = wait(
-          lock, [&] { return !queue.empty(); }, "hearing from rank 0");
-      !ok) {
-    return failure(ok.error());
-  }
+  HOCKET_TRY(wait(
+      lock, [&] { return !queue.empty(); }, "hearing from rank 0"));
   auto message = std::move(queue.front());
   queue.pop_front();
   return message;

@@ -43,21 +43,19 @@ Result<void> read_ranks(const Launcher& launcher, const Variable& variable,
     const auto text = variable(name);
     if (!text) return false;
     const auto value = parse_count(name, *text, low, high);
-    if (!value) return failure(value.error());
+    HOCKET_TRY(value);
     target = *value;
     return true;
   };
-  if (auto ok = read(launcher.size, 1, kMaxRanks, environment.world_size); !ok)
-    return failure(ok.error());
+  HOCKET_TRY(read(launcher.size, 1, kMaxRanks, environment.world_size));
   const int ranks = environment.world_size;
-  if (auto ok = read(launcher.rank, 0, ranks - 1, environment.rank); !ok)
-    return failure(ok.error());
+  HOCKET_TRY(read(launcher.rank, 0, ranks - 1, environment.rank));
   environment.local_rank = environment.rank;
   const auto knows_place = read(launcher.local_rank, 0, ranks - 1, environment.local_rank);
-  if (!knows_place) return failure(knows_place.error());
+  HOCKET_TRY(knows_place);
   int& per_host = environment.ranks_per_host;
   const int most = launcher.local_size_is_a_wish ? kMaxRanks : ranks;
-  if (auto ok = read(launcher.local_size, 1, most, per_host); !ok) return failure(ok.error());
+  HOCKET_TRY(read(launcher.local_size, 1, most, per_host));
   const bool host_by_host =
       ranks % per_host == 0 &&
       (!*knows_place || environment.local_rank == environment.rank % per_host);
@@ -72,7 +70,7 @@ Result<RankEnvironment> read_rank_environment(
   RankEnvironment environment;
   for (const Launcher& launcher : kLaunchers) {
     if (!variable(launcher.rank) || !variable(launcher.size)) continue;
-    if (auto ok = read_ranks(launcher, variable, environment); !ok) return failure(ok.error());
+    HOCKET_TRY(read_ranks(launcher, variable, environment));
     break;
   }
   if (const auto rendezvous = variable("HOCKET_RENDEZVOUS")) {
@@ -81,7 +79,7 @@ Result<RankEnvironment> read_rank_environment(
              address && port) {
     // torchrun's own store listens on MASTER_PORT, so the ranks use the port above it.
     const auto number = parse_count("MASTER_PORT", *port, 1, 65534);
-    if (!number) return failure(number.error());
+    HOCKET_TRY(number);
     environment.rendezvous = "tcp://" + *address + ":" + std::to_string(*number + 1);
   }
   if (environment.world_size > 1 && environment.rendezvous.empty()) {

@@ -100,8 +100,7 @@ std::string path_of(const Rule& rule, std::string_view field) {
 }
 
 Result<Rules> resolve_rules(const StepDescription& step, const ScheduleConfig& config) {
-  if (auto ok = check_group("group_ranks", config.group_ranks, step); !ok)
-    return failure(ok.error());
+  HOCKET_TRY(check_group("group_ranks", config.group_ranks, step));
 
   Rules rules{{global_rule(config)}, std::vector<std::uint32_t>(step.tasks.size(), 0)};
   if (config.regions.empty()) return rules;
@@ -120,7 +119,7 @@ Result<Rules> resolve_rules(const StepDescription& step, const ScheduleConfig& c
                          : "; the nearest that there is: " + in_quotes(nearest_name(name, names))));
     }
     const Rule rule = overridden(rules.rules.front(), name, region);
-    if (auto ok = check_region(rule, region, step); !ok) return failure(ok.error());
+    HOCKET_TRY(check_region(rule, region, step));
     rule_of[name] = static_cast<std::uint32_t>(rules.rules.size());
     rules.rules.push_back(rule);
   }

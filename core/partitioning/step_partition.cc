@@ -49,11 +49,11 @@ Result<PartitionedStep> partition_step(const StepDescription& step, const Schedu
 
   using namespace partitioning;
   const auto rules = resolve_rules(general, config);
-  if (!rules) return failure(rules.error());
+  HOCKET_TRY(rules);
   const auto order = order_micro_batches(general, config.micro_batches_kept);
-  if (!order) return failure(order.error());
+  HOCKET_TRY(order);
   auto made = make_pieces(general, *rules, join_buckets(general, *rules, *order));
-  if (!made) return failure(made.error());
+  HOCKET_TRY(made);
 
   auto pieces = defer_launches(std::move(made->pieces), made->data.size());
   prioritise_computations(pieces, made->data.size(), config.compute_order, *rules);

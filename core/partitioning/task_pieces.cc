@@ -64,7 +64,7 @@ class PieceMaker {
 
   Result<Pieces> make() {
     const auto count = count_pieces();
-    if (!count) return failure(count.error());
+    HOCKET_TRY(count);
     made_.pieces.reserve(static_cast<std::size_t>(*count));
     made_.data = step_.data;
     cut_data();

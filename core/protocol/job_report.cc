@@ -56,7 +56,7 @@ nlohmann::json to_json(const RunReport& report) {
 
 Result<RunReport> parse_report(std::string_view text) {
   const auto document = parse_object(text, "report");
-  if (!document) return failure(document.error());
+  HOCKET_TRY(document);
   return read_json(*document, read_run_report, "report");
 }
 

@@ -114,11 +114,11 @@ Result<SimulationSetup> setup_of_parts(const StepLayout& layout, const ScheduleC
 
 Result<SimulationSetup> simulation_setup(const StepLayout& layout, const ScheduleConfig& config) {
   if (!is_partitioned(config)) return setup_of_parts(layout, config);
-  if (auto ok = check_pieces(layout.step, config); !ok) return failure(ok.error());
+  HOCKET_TRY(check_pieces(layout.step, config));
   const auto pieces = partition_step(layout.step, config);
-  if (!pieces) return failure(pieces.error());
+  HOCKET_TRY(pieces);
   const auto laid_out = lay_out(pieces->step);
-  if (!laid_out) return failure(laid_out.error());
+  HOCKET_TRY(laid_out);
   ScheduleConfig whole = config;
   whole.partition_bytes = kPiecesAreWholeBytes;
   return setup_of_parts(*laid_out, whole);

@@ -27,7 +27,7 @@ Result<void> check(const StepDescription& step, const ScheduleConfig& config,
 Result<Simulation> most_urgent_first(const StepLayout& layout, ScheduleConfig config) {
   config.order = CollectiveOrder::negotiated;
   auto setup = simulation_setup(layout, config);
-  if (!setup) return failure(setup.error());
+  HOCKET_TRY(setup);
   SimulationRun run(std::move(*setup), {});
   return measure(run, kMaxSteadyIterations, true);
 }
@@ -35,15 +35,15 @@ Result<Simulation> most_urgent_first(const StepLayout& layout, ScheduleConfig co
 }  // namespace
 
 Result<Simulation> simulate(const StepDescription& step, const SimulationOptions& options) {
-  if (auto ok = check(step, options.config, options); !ok) return failure(ok.error());
+  HOCKET_TRY(check(step, options.config, options));
   const auto layout = lay_out(step);
-  if (!layout) return failure(layout.error());
+  HOCKET_TRY(layout);
   auto setup = simulation_setup(*layout, options.config);
-  if (!setup) return failure(setup.error());
+  HOCKET_TRY(setup);
   setup->watched_group = group_of(step, setup->groups, options.watched_rank);
   if (options.config.order == CollectiveOrder::static_order) {
     auto order = static_order(step, options.config);
-    if (!order) return failure(order.error());
+    HOCKET_TRY(order);
     setup->static_order = std::move(*order);
   }
 
@@ -55,7 +55,7 @@ Result<Simulation> simulate(const StepDescription& step, const SimulationOptions
   if (!result) return result;
 
   const auto bound = bound_of(step, options.config);
-  if (!bound) return failure(bound.error());
+  HOCKET_TRY(bound);
   result->bound_ns = bound->bound_ns;
   result->efficiency = overlap_efficiency(bound->compute_ns, bound->communication_ns,
                                           bound->bound_ns, result->iteration_ns);
@@ -64,9 +64,9 @@ Result<Simulation> simulate(const StepDescription& step, const SimulationOptions
 
 Result<PreparedStep> PreparedStep::make(StepDescription step) {
   step.jitter = {};
-  if (auto ok = validate(step); !ok) return failure(ok.error());
+  HOCKET_TRY(validate(step));
   auto layout = lay_out(step);
-  if (!layout) return failure(layout.error());
+  HOCKET_TRY(layout);
   return PreparedStep(std::make_shared<const StepLayout>(std::move(*layout)));
 }
 
@@ -77,15 +77,15 @@ const StepDescription& PreparedStep::step() const {
 Result<std::int64_t> PreparedStep::iteration_ns(const ScheduleConfig& config,
                                                 std::int64_t iterations) const {
   const auto result = simulation(config, iterations);
-  if (!result) return failure(result.error());
+  HOCKET_TRY(result);
   return result->iteration_ns;
 }
 
 Result<Simulation> PreparedStep::simulation(const ScheduleConfig& config,
                                             std::int64_t iterations) const {
-  if (auto ok = validate(config); !ok) return failure(ok.error());
+  HOCKET_TRY(validate(config));
   auto setup = simulation_setup(*layout_, config);
-  if (!setup) return failure(setup.error());
+  HOCKET_TRY(setup);
   std::int64_t events_before = 0;
   if (config.order == CollectiveOrder::static_order) {
     auto urgent = most_urgent_first(*layout_, config);
@@ -104,11 +104,11 @@ Result<std::vector<std::uint32_t>> static_order(const StepDescription& step,
                                                 const ScheduleConfig& config) {
   StepDescription nominal = step;
   nominal.jitter = {};
-  if (auto ok = check(nominal, config, {}); !ok) return failure(ok.error());
+  HOCKET_TRY(check(nominal, config, {}));
   const auto layout = lay_out(nominal);
-  if (!layout) return failure(layout.error());
+  HOCKET_TRY(layout);
   auto result = most_urgent_first(*layout, config);
-  if (!result) return failure(result.error());
+  HOCKET_TRY(result);
   return std::move(result->part_order);
 }
 

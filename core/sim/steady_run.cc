@@ -14,7 +14,7 @@ Result<Simulation> measure(SimulationRun& run, std::int64_t iterations, bool unt
   std::size_t steady = 0;
   while (static_cast<std::int64_t>(result.iterations_ns.size()) < iterations && steady == 0) {
     const auto next = run.next_finished();
-    if (!next) return failure(next.error());
+    HOCKET_TRY(next);
     result.iterations_ns.push_back(next->time_ns - finished.back().time_ns);
     if (finished.size() > 1)
       settling.push_back({result.iterations_ns.back(), static_cast<std::int64_t>(next->lag_ns)});

@@ -70,7 +70,7 @@ Result<TierTimes> tier_times(const StepDescription& step, const ScheduleConfig& 
     return times;
   }
   const auto staged = partition_step(step, stages);
-  if (!staged) return failure(staged.error());
+  HOCKET_TRY(staged);
   for (std::size_t i = 0; i < staged->step.tasks.size(); ++i) {
     const StepTask& stage = staged->step.tasks[i];
     if (!stage.collective) continue;
@@ -107,7 +107,7 @@ SimulationSetup unlimited_setup(const StepDescription& step, const WireTimes& wi
 Result<std::int64_t> unlimited_ns(const StepDescription& step, const WireTimes& wire) {
   SimulationRun run(unlimited_setup(step, wire), {});
   const auto period = measure(run, kMaxSteadyIterations, true);
-  if (!period) return failure(period.error());
+  HOCKET_TRY(period);
   return period->iteration_ns;
 }
 
@@ -140,7 +140,7 @@ Result<std::int64_t> chain_ns(const StepDescription& step, const ScheduleConfig&
                               const TierTimes& times) {
   if (divides(step, config)) {
     const auto pieces = partition_step(step, config);
-    if (!pieces) return failure(pieces.error());
+    HOCKET_TRY(pieces);
     WireTimes wire;
     for (const StepTask& piece : pieces->step.tasks) wire.push_back(wire_ns(step, piece));
     return unlimited_ns(pieces->step, wire);
@@ -159,7 +159,7 @@ Result<std::int64_t> chain_ns(const StepDescription& step, const ScheduleConfig&
 Result<StepBound> bound_of(const StepDescription& description, const ScheduleConfig& config) {
   const StepDescription step = expand(description);
   const auto times = tier_times(step, config);
-  if (!times) return failure(times.error());
+  HOCKET_TRY(times);
   double compute_ns = 0, communication_ns = 0, busiest_link_ns = 0;
   for (const StepTask& task : step.tasks) compute_ns += static_cast<double>(task.duration_ns);
   for (const WireTimes& wire : *times) {
@@ -177,7 +177,7 @@ Result<StepBound> bound_of(const StepDescription& description, const ScheduleCon
     return bound;
   }
   const auto chain = chain_ns(step, config, *times);
-  if (!chain) return failure(chain.error());
+  HOCKET_TRY(chain);
   bound.bound_ns = std::max<std::int64_t>(
       {*chain, bound.compute_ns / config.streams, std::llround(busiest_link_ns)});
   return bound;

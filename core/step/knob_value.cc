@@ -1,9 +1,10 @@
 #include "core/step/knob_value.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/step/schedule_config.h"
 
 namespace hocket {
@@ -11,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kRegions = "regions";
+constexpr const char* kRegionsField = "regions";
 
 /// Returns the value of `field` in `object`; null when it is absent.
 const json* find(const json& object, const std::string& field) {
@@ -22,7 +23,7 @@ const json* find(const json& object, const std::string& field) {
 /// Returns `value` as `knob`, the knob called `name`, holds it.
 Result<KnobValue> typed(const Knob& knob, std::string_view name, const json& value) {
   const auto config = with_knob(ScheduleConfig{}, name, value);
-  if (!config) return failure(config.error());
+  HOCKET_TRY(config);
   const json stored = knob_values(*config).at(std::string(name));
   if (knob.choices.empty()) return KnobValue{stored.get<std::int64_t>()};
   const auto at = std::ranges::find(knob.choices, stored.get<std::string>());
@@ -31,14 +32,14 @@ Result<KnobValue> typed(const Knob& knob, std::string_view name, const json& val
 
 /// Returns the object of overrides of `region`; null when it has none.
 Result<const json*> overrides_of(const json& document, const std::string& region) {
-  const json* const regions = find(document, kRegions);
+  const json* const regions = find(document, kRegionsField);
   if (regions == nullptr) return nullptr;
   if (!regions->is_object())
-    return failure(wrong_field(kRegions, "an object of regions by their names", *regions));
+    return failure(wrong_field(kRegionsField, "an object of regions by their names", *regions));
   const json* const overrides = find(*regions, region);
   if (overrides != nullptr && !overrides->is_object()) {
-    return failure(
-        wrong_field(std::string(kRegions) + "." + region, "an object of overrides", *overrides));
+    return failure(wrong_field(std::string(kRegionsField) + "." + region, "an object of overrides",
+                               *overrides));
   }
   return overrides;
 }
@@ -53,10 +54,10 @@ Result<KnobValue> read_knob(const json& document, std::string_view name) {
   const std::string field(knob->name);
   // Only a knob of a region has a name that is longer than its field.
   if (name.size() > field.size()) {
-    const auto begin = std::string_view(kRegions).size() + 1;
+    const auto begin = std::string_view(kRegionsField).size() + 1;
     const std::string region(name.substr(begin, name.size() - begin - field.size() - 1));
     const auto overrides = overrides_of(document, region);
-    if (!overrides) return failure(overrides.error());
+    HOCKET_TRY(overrides);
     const json* const value = *overrides == nullptr ? nullptr : find(**overrides, field);
     if (value != nullptr) return typed(*knob, name, *value);
     const auto& knobs = schedule_knobs();

@@ -4,7 +4,7 @@
 // functions; thread-safe.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 #include "core/base/result.h"

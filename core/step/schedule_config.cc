@@ -455,7 +455,7 @@ void read_schedule_config(JsonReader& reader, ScheduleConfig& config) {
 Result<ScheduleConfig> parse_schedule_config(std::string_view text,
                                              std::vector<std::string>* warnings) {
   const auto document = parse_object(text, "configuration");
-  if (!document) return failure(document.error());
+  HOCKET_TRY(document);
   return schedule_config_from_json(*document, warnings);
 }
 

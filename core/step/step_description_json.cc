@@ -303,7 +303,7 @@ void write_costs(Writer& writer, const StepDescription& step) {
 
 Result<StepDescription> parse_step_description(std::string_view text) {
   const auto document = parse_object(text, kDocument);
-  if (!document) return failure(document.error());
+  HOCKET_TRY(document);
   return read_json(*document, read_step_description, kDocument);
 }
 

@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 62;
 Result<TapeReader> TapeReader::open(std::string_view bytes) {
   TapeReader reader;
   reader.bytes_ = bytes;
-  if (const auto ok = reader.read_header(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.read_header());
   return reader;
 }
 
@@ -36,7 +36,7 @@ Result<void> TapeReader::read_header() {
   if (error_ && at_ < bytes_.size()) return failure(*error_);
   if (error_ || size > bytes_.size() - at_) return failure(ErrorCode::invalid_argument, cut);
   const auto document = parse_object(bytes_.substr(at_, size), "the tape's header");
-  if (!document) return failure(document.error());
+  HOCKET_TRY(document);
   auto header = tape_header_from_json(*document);
   if (!header) return failure(header.error().in("the tape's header"));
   header_ = std::move(*header);

@@ -125,9 +125,9 @@ Result<StepDescription> step_with(const Calibration& calibration, const OtherRan
   }
   repeat_scales(step);
   auto cluster = cluster_of(calibration, change, step);
-  if (!cluster) return failure(cluster.error());
+  HOCKET_TRY(cluster);
   step.cluster = std::move(*cluster);
-  if (auto ok = validate(step); !ok) return failure(ok.error());
+  HOCKET_TRY(validate(step));
   return step;
 }
 

@@ -157,13 +157,13 @@ std::vector<TaskDifference> diff_tasks(std::span<const RankTrace> before,
 Result<ProfileDifference> diff_profiles(Store& store, const ProfileRow& before,
                                         const ProfileRow& after) {
   const auto iterations_before = store.profile_iterations(before.id);
-  if (!iterations_before) return failure(iterations_before.error());
+  HOCKET_TRY(iterations_before);
   const auto iterations_after = store.profile_iterations(after.id);
-  if (!iterations_after) return failure(iterations_after.error());
+  HOCKET_TRY(iterations_after);
   const auto metrics_before = store.profile_metrics(before.id);
-  if (!metrics_before) return failure(metrics_before.error());
+  HOCKET_TRY(metrics_before);
   const auto metrics_after = store.profile_metrics(after.id);
-  if (!metrics_after) return failure(metrics_after.error());
+  HOCKET_TRY(metrics_after);
   ProfileDifference difference{.before = before.name,
                                .after = after.name,
                                .times = diff_iterations(*iterations_before, *iterations_after),

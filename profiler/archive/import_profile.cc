@@ -42,7 +42,7 @@ class FileReader {
       std::error_code error;
       const auto canonical = fs::weakly_canonical(path, error).string();
       if (!seen.insert(canonical).second) return invalid(path + ": the file is given twice");
-      if (auto ok = read_file(path); !ok) return failure(ok.error());
+      HOCKET_TRY(read_file(path));
     }
     return std::move(traces_);
   }
@@ -68,14 +68,14 @@ class FileReader {
 
   Result<void> read_sqlite(const std::string& path) {
     const auto kind = trace_file_kind(path);
-    if (!kind) return failure(kind.error());
+    HOCKET_TRY(kind);
     if (*kind == TraceFileKind::nsight) return read_nsight(path);
     auto reader = open_trace_file(path);
-    if (!reader) return failure(reader.error());
+    HOCKET_TRY(reader);
     auto summary = (*reader)->summary();
-    if (!summary) return failure(summary.error());
+    HOCKET_TRY(summary);
     auto trace = (*reader)->read();
-    if (!trace) return failure(trace.error());
+    HOCKET_TRY(trace);
     if (!summary->is_finished) {
       notes_.push_back(path + ": it is cut off; it has " + std::to_string(trace->records.size()) +
                        " records");
@@ -86,7 +86,7 @@ class FileReader {
 
   Result<void> read_nsight(const std::string& path) {
     auto traces = read_nsight_export(path, request_.step_range);
-    if (!traces) return failure(traces.error());
+    HOCKET_TRY(traces);
     for (RankTrace& trace : *traces) add(path, std::move(trace));
     return {};
   }
@@ -191,9 +191,9 @@ std::string other_work_note(const RankTrace& trace, const std::string& why) {
 Result<void> take_along(Store& store, const std::string& name, std::vector<FileTrace>& traces,
                         ProfileToSave& save) {
   const auto row = store.profile(name);
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   auto loaded = load_profile(*row);
-  if (!loaded) return failure(loaded.error());
+  HOCKET_TRY(loaded);
   for (RankTrace& trace : loaded->traces) {
     traces.push_back({"profile " + row->name, std::move(trace)});
   }
@@ -255,20 +255,19 @@ Result<ProfileRow> import_profile(Store& store, const std::string& store_path,
                                   const ImportRequest& request) {
   ProfileToSave save;
   auto traces = FileReader(request, save.notes).read();
-  if (!traces) return failure(traces.error());
+  HOCKET_TRY(traces);
   if (traces->empty()) return invalid("there is no trace to import; name at least one file");
   if (!request.with.empty()) {
-    auto taken = take_along(store, request.with, *traces, save);
-    if (!taken) return failure(taken.error());
+    HOCKET_TRY(take_along(store, request.with, *traces, save));
   }
-  if (auto ok = settle_ranks(*traces, save.notes); !ok) return failure(ok.error());
+  HOCKET_TRY(settle_ranks(*traces, save.notes));
   add_missing(*traces, save);
   std::vector<RankTrace> all;
   for (FileTrace& each : *traces) all.push_back(std::move(each.trace));
   if (save.structure.tasks.empty()) save.structure = infer_common_structure(all, save.notes);
   for (RankTrace& trace : all) save.ranks.push_back({.trace = std::move(trace)});
   auto folder = create_profile_folder(store, store_path, request.name);
-  if (!folder) return failure(folder.error());
+  HOCKET_TRY(folder);
   save.folder = std::move(*folder);
   return save_profile(store, store_path, std::move(save));
 }

@@ -194,7 +194,7 @@ Result<LoadedProfile> load_profile(const ProfileRow& row, const LoadOptions& opt
   std::vector<TraceWindow> windows(ranks.size());
   if (options.step) {
     auto found = iteration_windows(row, ranks, *options.step, profile.notes);
-    if (!found) return failure(found.error());
+    HOCKET_TRY(found);
     windows = std::move(*found);
   }
   for (std::size_t i = 0; i < ranks.size(); ++i) {

@@ -17,7 +17,7 @@ Result<PredictionCheck> check_prediction(const CalibratedProfile& profile) {
   SimulationOptions options;
   options.config = profile.config;
   const auto simulation = simulate(profile.calibration.step, options);
-  if (!simulation) return failure(simulation.error());
+  HOCKET_TRY(simulation);
   return PredictionCheck{.measured_ns = profile.calibration.measured_iteration_ns,
                          .predicted_ns = static_cast<double>(simulation->iteration_ns)};
 }

@@ -91,11 +91,11 @@ Result<ProfileSummary> summarize_profile(Store& store, const ProfileRow& row) {
   }
   add_traces(summary);
   const auto iterations = store.profile_iterations(row.id);
-  if (!iterations) return failure(iterations.error());
+  HOCKET_TRY(iterations);
   add_iterations(*iterations, summary);
   if (row.topology_id) {
     const auto topologies = store.topologies();
-    if (!topologies) return failure(topologies.error());
+    HOCKET_TRY(topologies);
     const auto found = std::ranges::find(*topologies, *row.topology_id, &TopologyRow::id);
     if (found != topologies->end()) {
       if (auto topology = topology_from_json(found->document)) summary.topology = *topology;
@@ -103,7 +103,7 @@ Result<ProfileSummary> summarize_profile(Store& store, const ProfileRow& row) {
   }
   if (row.workload_id) {
     const auto workloads = store.workloads("");
-    if (!workloads) return failure(workloads.error());
+    HOCKET_TRY(workloads);
     const auto found = std::ranges::find(*workloads, *row.workload_id, &WorkloadRow::id);
     if (found != workloads->end()) summary.workload = found->name;
   }
@@ -112,11 +112,11 @@ Result<ProfileSummary> summarize_profile(Store& store, const ProfileRow& row) {
 
 Result<std::vector<ProfileSummary>> summarize_profiles(Store& store) {
   const auto rows = store.profiles();
-  if (!rows) return failure(rows.error());
+  HOCKET_TRY(rows);
   std::vector<ProfileSummary> summaries;
   for (const ProfileRow& row : *rows) {
     auto summary = summarize_profile(store, row);
-    if (!summary) return failure(summary.error());
+    HOCKET_TRY(summary);
     summaries.push_back(std::move(*summary));
   }
   return summaries;
@@ -130,9 +130,9 @@ Result<ProfileFigures> profile_figures(Store& store, const ProfileRow& row,
                                              std::to_string(row.ranks.size()) + " ranks");
   }
   auto metrics = store.profile_metrics(row.id);
-  if (!metrics) return failure(metrics.error());
+  HOCKET_TRY(metrics);
   auto iterations = store.profile_iterations(row.id);
-  if (!iterations) return failure(iterations.error());
+  HOCKET_TRY(iterations);
   if (rank) {
     std::erase_if(*metrics, [&](const auto& each) { return each.rank && each.rank != rank; });
     std::erase_if(*iterations, [&](const auto& each) { return each.rank != *rank; });

@@ -114,7 +114,7 @@ std::vector<PruneDecision> decide_prune(std::span<const PruneCandidate> candidat
 
 Result<std::vector<PruneCandidate>> prune_candidates(Store& store) {
   const auto rows = store.profiles();
-  if (!rows) return failure(rows.error());
+  HOCKET_TRY(rows);
   std::vector<PruneCandidate> candidates;
   for (const ProfileRow& row : *rows) {
     candidates.push_back({row.id, row.name, row.created_at_ns, profile_bytes(row), row.kept});
@@ -141,7 +141,7 @@ Result<Pruned> prune_profiles(Store& store, const std::string& store_path,
     const auto row = store.profile(std::to_string(decision.profile.id));
     // Another process removed it first.
     if (!row && row.error().code == ErrorCode::not_found) continue;
-    if (!row) return failure(row.error());
+    HOCKET_TRY(row);
     // Another process may have marked it as kept since.
     if (row->kept) continue;
     const std::string problem = remove_files(store_path, *row, pruned);

@@ -20,7 +20,7 @@ namespace {
 
 Result<void> write_trace(const RankTrace& trace, const std::string& path) {
   auto file = create_trace_file(path, trace);
-  if (!file) return failure(file.error());
+  HOCKET_TRY(file);
   auto written = (*file)->append(trace);
   if (written) written = (*file)->finish();
   return written;

@@ -66,16 +66,16 @@ class StoreLink final : public DaemonLink {
   Result<void> look() {
     if (!store_) {
       auto opened = options_.open();
-      if (!opened) return failure(opened.error());
+      HOCKET_TRY(opened);
       store_ = std::move(*opened);
     }
     const auto count = store_->change_count();
-    if (!count) return failure(count.error());
+    HOCKET_TRY(count);
     if (seen_ == *count) return {};
     for (;;) {
       const auto request =
           store_->take_profile_request(options_.job_id, options_.job_name, kMaxRequestAgeNs);
-      if (!request) return failure(request.error());
+      HOCKET_TRY(request);
       if (!*request) break;
       pass_on(**request);
     }

@@ -367,13 +367,13 @@ void fit_compute(const std::vector<ProfiledStep>& steps, Calibration& calibratio
 
 Result<Calibration> calibrate(const StepStructure& structure, std::span<const RankTrace> traces,
                               std::span<const ClockFit> fits) {
-  if (auto ok = check(traces, fits); !ok) return failure(ok.error());
+  HOCKET_TRY(check(traces, fits));
   const RankTrace& reference = traces[reference_of(traces)];
   const auto transfers = transfers_of(traces, fits);
   const auto steps = WholeSteps(structure, reference, transfers).find();
-  if (!steps) return failure(steps.error());
+  HOCKET_TRY(steps);
   auto description = describe_step(*steps);
-  if (!description) return failure(description.error());
+  HOCKET_TRY(description);
   Calibration calibration{.step = std::move(*description)};
   calibration.steps = std::ssize(*steps);
   calibration.step.ranks = reference.ranks;

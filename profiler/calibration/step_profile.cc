@@ -310,7 +310,7 @@ Result<StepDescription> describe_step(std::span<const ProfiledStep> steps) {
   }
   std::vector<const ProfiledStep*> serial, overlapped;
   for (const ProfiledStep& step : steps) {
-    if (auto ok = check_equal(steps.front(), step); !ok) return failure(ok.error());
+    HOCKET_TRY(check_equal(steps.front(), step));
     (beside_ns(step) == 0 ? serial : overlapped).push_back(&step);
   }
   StepDescription description = structure_of(steps.front());
@@ -333,7 +333,7 @@ Result<StepDescription> with_piece_costs(StepDescription step, const ScheduleCon
   const auto measured = describe_step(divided);
   if (!measured) return measured;
   const auto partitioned = partition_step(step, config);
-  if (!partitioned) return failure(partitioned.error());
+  HOCKET_TRY(partitioned);
   // Names are not compared: pieces of tasks with equal names are numbered differently.
   const auto same = [](const StepTask& a, const StepTask& b) {
     return a.collective == b.collective && a.bytes == b.bytes && a.priority == b.priority &&

@@ -44,7 +44,7 @@ Result<std::vector<ClockRound>> run_rounds(Collective& collective, const Clock& 
     round.begin_ns = clock.now_ns();
     const auto ok = collective.all_reduce({&value, 1}, first_index + static_cast<unsigned>(i));
     round.end_ns = clock.now_ns();
-    if (!ok) return failure(ok.error());
+    HOCKET_TRY(ok);
     own.push_back(round);
   }
   return own;
@@ -64,14 +64,14 @@ Result<std::vector<std::vector<ClockRound>>> tell_all(Collective& collective,
     put(own[i].begin_ns, slot(static_cast<std::size_t>(collective.rank()), i, 0));
     put(own[i].end_ns, slot(static_cast<std::size_t>(collective.rank()), i, 1));
   }
-  if (const auto ok = collective.all_reduce(floats, index); !ok) return failure(ok.error());
+  HOCKET_TRY(collective.all_reduce(floats, index));
 
   std::vector<std::vector<ClockRound>> all(ranks, std::vector<ClockRound>(own.size()));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (std::size_t i = 0; i < own.size(); ++i) {
       const auto begin_ns = take(slot(rank, i, 0)), end_ns = take(slot(rank, i, 1));
-      if (!begin_ns) return failure(begin_ns.error());
-      if (!end_ns) return failure(end_ns.error());
+      HOCKET_TRY(begin_ns);
+      HOCKET_TRY(end_ns);
       all[rank][i] = {*begin_ns, *end_ns};
     }
   }

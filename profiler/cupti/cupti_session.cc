@@ -15,13 +15,13 @@ CuptiSession::~CuptiSession() = default;
 Result<std::unique_ptr<CuptiSession>> CuptiSession::open(std::shared_ptr<CuptiApi> api,
                                                          CuptiSessionOptions options) {
   auto recording = std::make_unique<Recording>(std::move(api), std::move(options));
-  if (auto ok = recording->open(); !ok) return failure(ok.error());
+  HOCKET_TRY(recording->open());
   return std::unique_ptr<CuptiSession>(new CuptiSession(std::move(recording)));
 }
 
 Result<std::unique_ptr<CuptiSession>> CuptiSession::open(CuptiSessionOptions options) {
   auto cupti = load_cupti(default_cupti_libraries());
-  if (!cupti) return failure(cupti.error());
+  HOCKET_TRY(cupti);
   return open(std::move(*cupti), std::move(options));
 }
 

@@ -103,7 +103,7 @@ Result<ChromeImport> read_chrome_trace(std::istream& in, const ChromeImportOptio
   in.clear(in.rdstate() & ~std::ios::eofbit);
   Importer importer;
   const auto head = read_chrome_events(in, [&](const ChromeEvent& event) { importer.take(event); });
-  if (!head) return failure(head.error());
+  HOCKET_TRY(head);
   return importer.finish(*head, options);
 }
 

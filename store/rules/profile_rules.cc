@@ -30,16 +30,14 @@ Result<void> check(const ProfileRank& rank) {
     return refused(name + " has a negative number of records");
   }
   if (auto ok = check_text(rank.host, "the host of " + name); !ok) return ok;
-  if (const auto text = object_text(rank.clock_fit, "the clock's fit of " + name); !text) {
-    return failure(text.error());
-  }
+  HOCKET_TRY(object_text(rank.clock_fit, "the clock's fit of " + name));
   return {};
 }
 
 Result<std::set<std::int64_t>> checked_ranks(const NewProfile& profile) {
   std::set<std::int64_t> ranks;
   for (const ProfileRank& rank : profile.ranks) {
-    if (auto ok = check(rank); !ok) return failure(ok.error());
+    HOCKET_TRY(check(rank));
     if (!ranks.insert(rank.rank).second) return refused(rank_name(rank.rank) + " comes twice");
   }
   return ranks;
@@ -82,10 +80,10 @@ Result<void> check(const NewProfile& profile) {
   for (const auto& [document, what] : {std::pair(&profile.config, "the profile's configuration"),
                                        std::pair(&profile.structure, "the profile's structure"),
                                        std::pair(&profile.detail, "the profile's detail")}) {
-    if (const auto text = object_text(*document, what); !text) return failure(text.error());
+    HOCKET_TRY(object_text(*document, what));
   }
   const auto ranks = checked_ranks(profile);
-  if (!ranks) return failure(ranks.error());
+  HOCKET_TRY(ranks);
   return check_iterations(profile, *ranks).and_then([&] { return check_metrics(profile, *ranks); });
 }
 

@@ -60,7 +60,7 @@ Result<std::string> object_text(const nlohmann::json& value, std::string_view wh
     return refuse("it holds text that is not valid UTF-8");
   }
   const auto again = parse_object(text, what);
-  if (!again) return failure(again.error());
+  HOCKET_TRY(again);
   if (*again != value) return refuse("it holds a number that is not finite, or binary data");
   return text;
 }
@@ -86,10 +86,8 @@ Result<void> check(const NewStudy& study) {
   if (!study.name.empty()) {
     if (auto ok = check_name("study", study.name); !ok) return ok;
   }
-  if (const auto text = command_text(study.command); !text) return failure(text.error());
-  if (const auto text = object_text(study.definition, "the study's definition"); !text) {
-    return failure(text.error());
-  }
+  HOCKET_TRY(command_text(study.command));
+  HOCKET_TRY(object_text(study.definition, "the study's definition"));
   return {};
 }
 
@@ -97,22 +95,18 @@ Result<void> check(const StudyUpdate& update) {
   for (const auto& [document, what] : {std::pair(&update.definition, "the study's definition"),
                                        std::pair(&update.result, "the study's result")}) {
     if (!*document) continue;
-    if (const auto text = object_text(**document, what); !text) return failure(text.error());
+    HOCKET_TRY(object_text(**document, what));
   }
   return {};
 }
 
 Result<void> check(const NewTrial& trial) {
-  if (const auto text = object_text(trial.params, "the trial's parameters"); !text) {
-    return failure(text.error());
-  }
+  HOCKET_TRY(object_text(trial.params, "the trial's parameters"));
   return check_text(trial.worker, "the worker's name");
 }
 
 Result<void> check(const NewPromotion& promotion) {
-  if (const auto text = object_text(promotion.config, "the promoted configuration"); !text) {
-    return failure(text.error());
-  }
+  HOCKET_TRY(object_text(promotion.config, "the promoted configuration"));
   if (promotion.origin == PromotionOrigin::study && !promotion.study_id) {
     return failure(ErrorCode::invalid_argument,
                    "a promotion whose origin is a study must name the study");
@@ -130,16 +124,12 @@ Result<void> check(const NewPromotion& promotion) {
 }
 
 Result<void> check(const NewQuarantine& quarantine) {
-  if (const auto text = object_text(quarantine.config, "the quarantined configuration"); !text) {
-    return failure(text.error());
-  }
+  HOCKET_TRY(object_text(quarantine.config, "the quarantined configuration"));
   return check_actor(quarantine.actor, quarantine.reason);
 }
 
 Result<void> check(const NewAudit& audit) {
-  if (const auto text = object_text(audit.detail, "the audit's detail"); !text) {
-    return failure(text.error());
-  }
+  HOCKET_TRY(object_text(audit.detail, "the audit's detail"));
   return check_actor(audit.actor, audit.action).and_then([&] {
     return check_text(audit.subject, "the audit's subject");
   });
@@ -161,13 +151,12 @@ Result<TrialResult> checked(TrialResult result) {
   }
   for (const auto& [name, number] :
        {std::pair("the trial's value", result.value), std::pair("the spread", result.spread)}) {
-    if (const auto ok = check_finite(number.value_or(0), name); !ok) return failure(ok.error());
+    HOCKET_TRY(check_finite(number.value_or(0), name));
   }
   for (const auto& [metric, values] : result.measurements) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto ok =
-          check_finite(values[i], "measurement " + std::to_string(i) + " of " + in_quotes(metric));
-      if (!ok) return failure(ok.error());
+      HOCKET_TRY(
+          check_finite(values[i], "measurement " + std::to_string(i) + " of " + in_quotes(metric)));
     }
   }
   std::erase_if(result.measurements, [](const auto& entry) { return entry.second.empty(); });

@@ -68,7 +68,7 @@ Result<std::string> generated_name(const std::string& stem, std::int64_t number,
   for (;; ++number) {
     std::string name = stem + "-" + std::to_string(number);
     const Result<bool> is_taken = taken(name);
-    if (!is_taken) return failure(is_taken.error());
+    HOCKET_TRY(is_taken);
     if (!*is_taken) return name;
   }
 }

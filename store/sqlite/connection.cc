@@ -257,8 +257,7 @@ int Query::bind_null(int index) {
 }
 
 Result<Transaction> Transaction::begin(Connection& db, Kind kind) {
-  const auto ok = db.execute(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
-  if (!ok) return failure(ok.error());
+  HOCKET_TRY(db.execute(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN"));
   return Transaction(db);
 }
 

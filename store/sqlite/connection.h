@@ -183,7 +183,7 @@ class Transaction {
 template <class... Values>
 Result<Query> Connection::query(std::string_view sql, const Values&... values) {
   const auto statement = prepared(sql);
-  if (!statement) return failure(statement.error());
+  HOCKET_TRY(statement);
   Query query(*this, *statement);
   int index = 0;
   int code = 0;
@@ -195,10 +195,10 @@ Result<Query> Connection::query(std::string_view sql, const Values&... values) {
 template <class... Values>
 Result<void> Connection::execute(std::string_view sql, const Values&... values) {
   auto running = query(sql, values...);
-  if (!running) return failure(running.error());
+  HOCKET_TRY(running);
   for (;;) {
     const auto row = running->next();
-    if (!row) return failure(row.error());
+    HOCKET_TRY(row);
     if (!*row) return {};
   }
 }
@@ -207,9 +207,9 @@ template <class... Values>
 Result<std::optional<std::int64_t>> Connection::integer(std::string_view sql,
                                                         const Values&... values) {
   auto running = query(sql, values...);
-  if (!running) return failure(running.error());
+  HOCKET_TRY(running);
   const auto row = running->next();
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   return *row ? running->optional_integer(0) : std::nullopt;
 }
 

@@ -21,7 +21,7 @@ std::int64_t newest_version() {
 /// file that is no database or cannot be read.
 Result<std::int64_t> read_version(Connection& db) {
   const auto transaction = Transaction::begin(db, Transaction::Kind::read);
-  if (!transaction) return failure(transaction.error());
+  HOCKET_TRY(transaction);
   return schema_version(db, newest_version());
 }
 
@@ -66,13 +66,13 @@ Result<Connection> open_for_writing(const std::string& path, int busy_timeout_ms
   if (fs::exists(path, error) && !may_write(path)) return failure(read_only_error(path));
   auto db = Connection::open(path, Connection::Mode::create, busy_timeout_ms);
   if (!db) return db;
-  if (auto ok = configure(*db); !ok) return failure(ok.error());
+  HOCKET_TRY(configure(*db));
   // Checked before any write: another program's file must stay unchanged.
   const auto version = read_version(*db);
-  if (!version) return failure(version.error());
-  if (auto ok = switch_to_wal(*db, busy_timeout_ms); !ok) return failure(ok.error());
+  HOCKET_TRY(version);
+  HOCKET_TRY(switch_to_wal(*db, busy_timeout_ms));
   if (*version < newest_version()) {
-    if (auto ok = migrate(*db, migration_steps()); !ok) return failure(ok.error());
+    HOCKET_TRY(migrate(*db, migration_steps()));
   }
   return db;
 }
@@ -81,9 +81,9 @@ Result<Connection> try_reading(const std::string& path, Connection::Mode mode,
                                int busy_timeout_ms) {
   auto db = Connection::open(path, mode, busy_timeout_ms);
   if (!db) return db;
-  if (auto ok = configure(*db); !ok) return failure(ok.error());
+  HOCKET_TRY(configure(*db));
   const auto version = read_version(*db);
-  if (!version) return failure(version.error());
+  HOCKET_TRY(version);
   if (*version == 0) {
     return failure(ErrorCode::not_found, "the store " + path + " is empty; `hocket tune` fills it");
   }
@@ -148,8 +148,8 @@ Result<Connection> open_database(const std::string& path, bool read_only, int bu
 Result<Connection> open_database_in_memory() {
   auto db = Connection::open_in_memory();
   if (!db) return db;
-  if (auto ok = configure(*db); !ok) return failure(ok.error());
-  if (auto ok = migrate(*db, migration_steps()); !ok) return failure(ok.error());
+  HOCKET_TRY(configure(*db));
+  HOCKET_TRY(migrate(*db, migration_steps()));
   return db;
 }
 

@@ -72,8 +72,7 @@ class NsightExport {
   NsightExport(Connection db, std::string path) : db_(std::move(db)), path_(std::move(path)) {}
 
   Result<std::vector<RankTrace>> read(std::string_view step_range) {
-    const auto known = find_tables();
-    if (!known) return failure(known.error());
+    HOCKET_TRY(find_tables());
     if (!has(kKernels) && !has(kCopies) && !has(kFills) && !has(kCalls) && !has(kRanges)) {
       return failure(ErrorCode::invalid_argument,
                      path_ + " is no export of Nsight Systems: it has none of its tables (" +
@@ -84,8 +83,7 @@ class NsightExport {
     for (const auto step :
          {&NsightExport::read_strings, &NsightExport::read_calls, &NsightExport::read_ranges,
           &NsightExport::read_kernels, &NsightExport::read_copies, &NsightExport::read_fills}) {
-      const auto done = (this->*step)();
-      if (!done) return failure(done.error());
+      HOCKET_TRY((this->*step)());
     }
     return finish(step_range);
   }
@@ -99,10 +97,10 @@ class NsightExport {
     auto rows = db_.query(
         "SELECT m.name, i.name FROM sqlite_master AS m, pragma_table_info(m.name) "
         "AS i WHERE m.type IN ('table', 'view')");
-    if (!rows) return failure(rows.error());
+    HOCKET_TRY(rows);
     for (;;) {
       const auto row = rows->next();
-      if (!row) return failure(row.error());
+      HOCKET_TRY(row);
       if (!*row) return {};
       tables_[rows->text(0)].insert(rows->text(1));
     }
@@ -140,10 +138,10 @@ class NsightExport {
     for (std::size_t i = 0; i < selected.size(); ++i) sql += (i == 0 ? "" : ", ") + selected[i];
     sql.append(" FROM ").append(table);
     auto rows = db_.query(sql);
-    if (!rows) return failure(rows.error());
+    HOCKET_TRY(rows);
     for (;;) {
       const auto row = rows->next();
-      if (!row) return failure(row.error());
+      HOCKET_TRY(row);
       if (!*row) return {};
       take(*rows);
     }
@@ -302,13 +300,11 @@ class NsightExport {
 
   Result<std::string> host() {
     if (!has("TARGET_INFO_SYSTEM_ENV")) return std::string();
-    const auto columns = require("TARGET_INFO_SYSTEM_ENV", {"name", "value"});
-    if (!columns) return failure(columns.error());
+    HOCKET_TRY(require("TARGET_INFO_SYSTEM_ENV", {"name", "value"}));
     std::string found;
-    const auto done = each("TARGET_INFO_SYSTEM_ENV", {"name", "value"}, [&](const Query& row) {
+    HOCKET_TRY(each("TARGET_INFO_SYSTEM_ENV", {"name", "value"}, [&](const Query& row) {
       if (row.text(0) == "Hostname") found = row.text(1);
-    });
-    if (!done) return failure(done.error());
+    }));
     return found;
   }
 
@@ -316,18 +312,17 @@ class NsightExport {
     constexpr char kStart[] = "TARGET_INFO_SESSION_START_TIME";
     std::vector<ClockSample> samples;
     if (!has(kStart) || !tables_.at(kStart).contains("utcEpochNs")) return samples;
-    const auto done = each(kStart, {"utcEpochNs"}, [&](const Query& row) {
+    HOCKET_TRY(each(kStart, {"utcEpochNs"}, [&](const Query& row) {
       if (!row.is_null(0) && samples.empty()) samples.push_back({0, row.integer(0)});
-    });
-    if (!done) return failure(done.error());
+    }));
     return samples;
   }
 
   Result<std::vector<RankTrace>> finish(std::string_view step_range) {
     const auto name = host();
-    if (!name) return failure(name.error());
+    HOCKET_TRY(name);
     const auto samples = clock_samples();
-    if (!samples) return failure(samples.error());
+    HOCKET_TRY(samples);
     const bool any_device = std::any_of(processes_.begin(), processes_.end(),
                                         [](const auto& p) { return p.second->has_device; });
     std::vector<RankTrace> traces;
@@ -375,7 +370,7 @@ Result<std::vector<RankTrace>> read_nsight_export(const std::string& path,
     return failure(ErrorCode::invalid_argument, path + " is not a file");
   }
   auto db = Connection::open(absolute.string(), Connection::Mode::immutable, 0, kSubject);
-  if (!db) return failure(db.error());
+  HOCKET_TRY(db);
   return NsightExport(std::move(*db), path).read(step_range);
 }
 

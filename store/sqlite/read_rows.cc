@@ -46,7 +46,7 @@ Result<std::vector<std::string>> read_command(const Query& row, int column) {
 template <class Row>
 Result<Row> read_description(const Query& row) {
   auto document = read_document(row, 3);
-  if (!document) return failure(document.error());
+  HOCKET_TRY(document);
   return Row{row.integer(0), row.text(1), row.text(2), std::move(*document)};
 }
 
@@ -62,11 +62,11 @@ Result<WorkloadRow> read_workload(const Query& row) {
 
 Result<StudyRow> read_study(const Query& row) {
   auto command = read_command(row, 2);
-  if (!command) return failure(command.error());
+  HOCKET_TRY(command);
   auto definition = read_document(row, 3);
-  if (!definition) return failure(definition.error());
+  HOCKET_TRY(definition);
   const auto state = read_study_state(row, 4);
-  if (!state) return failure(state.error());
+  HOCKET_TRY(state);
   StudyRow study{.id = row.integer(0),
                  .name = row.text(1),
                  .command = std::move(*command),
@@ -80,7 +80,7 @@ Result<StudyRow> read_study(const Query& row) {
                  .result = nullptr};
   if (row.is_null(10)) return study;
   auto result = read_document(row, 10);
-  if (!result) return failure(result.error());
+  HOCKET_TRY(result);
   study.result = std::move(*result);
   return study;
 }
@@ -91,7 +91,7 @@ Result<TrialRow> read_trial(const Query& row) {
   const auto state = parse_trial_state(row.text(4));
   if (!state) return unknown_word(row, "state");
   auto params = read_document(row, 5);
-  if (!params) return failure(params.error());
+  HOCKET_TRY(params);
   TrialRow trial{.id = row.integer(0),
                  .study_id = row.integer(1),
                  .number = row.integer(2),
@@ -115,7 +115,7 @@ Result<TrialRow> read_trial(const Query& row) {
 
 Result<PromotionRow> read_promotion(const Query& row) {
   auto config = read_document(row, 4);
-  if (!config) return failure(config.error());
+  HOCKET_TRY(config);
   const auto origin = parse_promotion_origin(row.text(9));
   if (!origin) return unknown_word(row, "origin");
   const auto stage = parse_promotion_stage(row.text(10));
@@ -143,7 +143,7 @@ Result<PromotionRow> read_promotion(const Query& row) {
 
 Result<QuarantineRow> read_quarantine(const Query& row) {
   auto config = read_document(row, 3);
-  if (!config) return failure(config.error());
+  HOCKET_TRY(config);
   return QuarantineRow{.id = row.integer(0),
                        .topology_id = row.integer(1),
                        .workload_id = row.integer(2),
@@ -155,7 +155,7 @@ Result<QuarantineRow> read_quarantine(const Query& row) {
 
 Result<AuditRow> read_audit(const Query& row) {
   auto detail = read_document(row, 5);
-  if (!detail) return failure(detail.error());
+  HOCKET_TRY(detail);
   return AuditRow{.id = row.integer(0),
                   .at_ns = row.integer(1),
                   .actor = row.text(2),
@@ -166,11 +166,11 @@ Result<AuditRow> read_audit(const Query& row) {
 
 Result<ProfileRow> read_profile(const Query& row) {
   auto config = read_document(row, 5);
-  if (!config) return failure(config.error());
+  HOCKET_TRY(config);
   auto structure = read_document(row, 6);
-  if (!structure) return failure(structure.error());
+  HOCKET_TRY(structure);
   auto detail = read_document(row, 7);
-  if (!detail) return failure(detail.error());
+  HOCKET_TRY(detail);
   return ProfileRow{.id = row.integer(0),
                     .name = row.text(1),
                     .source = row.text(2),
@@ -186,7 +186,7 @@ Result<ProfileRow> read_profile(const Query& row) {
 
 Result<ProfileRank> read_profile_rank(const Query& row) {
   auto clock_fit = read_document(row, 7);
-  if (!clock_fit) return failure(clock_fit.error());
+  HOCKET_TRY(clock_fit);
   return ProfileRank{.rank = row.integer(1),
                      .host = row.text(2),
                      .trace_path = row.text(3),

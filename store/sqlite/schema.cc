@@ -204,18 +204,16 @@ constexpr std::array<const char*, 3> kSteps = {kVersion1, kVersion2, kVersion3};
 Result<std::int64_t> migrate_once(Connection& db, std::span<const char* const> steps) {
   const auto newest = static_cast<std::int64_t>(steps.size());
   auto transaction = Transaction::begin(db, Transaction::Kind::write);
-  if (!transaction) return failure(transaction.error());
+  HOCKET_TRY(transaction);
   // Reads the version under the write lock: another process may have migrated meanwhile.
   const auto version = schema_version(db, newest);
-  if (!version) return failure(version.error());
+  HOCKET_TRY(version);
   if (*version == newest) return newest;
   const std::string mark = "PRAGMA application_id = " + std::to_string(kApplicationId) +
                            "; PRAGMA user_version = " + std::to_string(*version + 1);
-  if (auto ok = db.execute_script(steps[static_cast<std::size_t>(*version)]); !ok) {
-    return failure(ok.error());
-  }
-  if (auto ok = db.execute_script(mark.c_str()); !ok) return failure(ok.error());
-  if (auto ok = transaction->commit(); !ok) return failure(ok.error());
+  HOCKET_TRY(db.execute_script(steps[static_cast<std::size_t>(*version)]));
+  HOCKET_TRY(db.execute_script(mark.c_str()));
+  HOCKET_TRY(transaction->commit());
   return *version + 1;
 }
 
@@ -227,11 +225,11 @@ std::span<const char* const> migration_steps() {
 
 Result<std::int64_t> schema_version(Connection& db, std::int64_t newest) {
   const auto application = db.integer("PRAGMA application_id");
-  if (!application) return failure(application.error());
+  HOCKET_TRY(application);
   const auto version = db.integer("PRAGMA user_version");
-  if (!version) return failure(version.error());
+  HOCKET_TRY(version);
   const auto objects = db.integer("SELECT count(*) FROM sqlite_schema");
-  if (!objects) return failure(objects.error());
+  HOCKET_TRY(objects);
   const bool empty = *application == 0 && *version == 0 && *objects == 0;
   if (*application != kApplicationId && !empty) {
     return failure(
@@ -251,7 +249,7 @@ Result<std::int64_t> schema_version(Connection& db, std::int64_t newest) {
 Result<void> migrate(Connection& db, std::span<const char* const> steps) {
   for (;;) {
     const auto version = migrate_once(db, steps);
-    if (!version) return failure(version.error());
+    HOCKET_TRY(version);
     if (*version == static_cast<std::int64_t>(steps.size())) return {};
   }
 }

@@ -20,12 +20,12 @@ Result<std::int64_t> SqliteStore::upsert(std::string_view select, std::string_vi
                                          const std::string& key, const std::string& name,
                                          const nlohmann::json& document) {
   const auto text = rules::object_text(document, "the description");
-  if (!text) return failure(text.error());
+  HOCKET_TRY(text);
   return transact(Kind::write, [&]() -> Result<std::int64_t> {
     const auto known = db_.integer(select, key);
-    if (!known) return failure(known.error());
+    HOCKET_TRY(known);
     if (*known) return **known;
-    if (auto ok = db_.execute(insert, key, name, *text); !ok) return failure(ok.error());
+    HOCKET_TRY(db_.execute(insert, key, name, *text));
     return db_.last_insert_id();
   });
 }
@@ -60,12 +60,12 @@ Result<void> SqliteStore::check_references(std::optional<std::int64_t> topology_
                                            std::optional<std::int64_t> workload_id) {
   if (topology_id) {
     const auto id = db_.integer("SELECT id FROM topologies WHERE id = ?1", *topology_id);
-    if (!id) return failure(id.error());
+    HOCKET_TRY(id);
     if (!*id) return failure(rules::no_such("topology", *topology_id));
   }
   if (workload_id) {
     const auto id = db_.integer("SELECT id FROM workloads WHERE id = ?1", *workload_id);
-    if (!id) return failure(id.error());
+    HOCKET_TRY(id);
     if (!*id) return failure(rules::no_such("workload", *workload_id));
   }
   return {};
@@ -77,12 +77,12 @@ Result<std::string> SqliteStore::new_name(const NewStudy& study, std::int64_t id
   };
   if (!study.name.empty()) {
     const auto is_taken = taken(study.name);
-    if (!is_taken) return failure(is_taken.error());
+    HOCKET_TRY(is_taken);
     if (*is_taken) return failure(rules::name_taken(study.name));
     return study.name;
   }
   const auto workload_name = name_of_workload(study.workload_id);
-  if (!workload_name) return failure(workload_name.error());
+  HOCKET_TRY(workload_name);
   return rules::generated_name(rules::name_stem(study.command, *workload_name), id, taken);
 }
 
@@ -90,41 +90,38 @@ Result<std::string> SqliteStore::name_of_workload(std::optional<std::int64_t> wo
   if (!workload_id) return std::string();
   const auto workload =
       first(db_.query("SELECT * FROM workloads WHERE id = ?1", *workload_id), read_workload);
-  if (!workload) return failure(workload.error());
+  HOCKET_TRY(workload);
   return *workload ? (*workload)->name : std::string();
 }
 
 Result<StudyRow> SqliteStore::create_study(const NewStudy& study) {
-  if (auto ok = rules::check(study); !ok) return failure(ok.error());
+  HOCKET_TRY(rules::check(study));
   const auto command = rules::command_text(study.command);
-  if (!command) return failure(command.error());
+  HOCKET_TRY(command);
   const auto definition = rules::object_text(study.definition, "the study's definition");
-  if (!definition) return failure(definition.error());
+  HOCKET_TRY(definition);
   return transact(Kind::write, [&]() -> Result<StudyRow> {
-    if (auto ok = check_references(study.topology_id, study.workload_id); !ok) {
-      return failure(ok.error());
-    }
+    HOCKET_TRY(check_references(study.topology_id, study.workload_id));
     const auto next = db_.integer("SELECT coalesce(max(id), 0) + 1 FROM studies");
-    if (!next) return failure(next.error());
+    HOCKET_TRY(next);
     const std::int64_t id = next->value_or(1);
     const auto name = new_name(study, id);
-    if (!name) return failure(name.error());
-    const auto ok = db_.execute(
+    HOCKET_TRY(name);
+    HOCKET_TRY(db_.execute(
         "INSERT INTO studies (id, name, command, definition, state, owner, topology_id, "
         "workload_id, created_at_ns, updated_at_ns) "
         "VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8, ?8)",
         id, *name, *command, *definition, study.owner, study.topology_id, study.workload_id,
-        now_unix_ns_());
-    if (!ok) return failure(ok.error());
+        now_unix_ns_()));
     return study_by_id(id);
   });
 }
 
 Result<void> SqliteStore::update_study(std::int64_t study_id, const StudyUpdate& update) {
-  if (auto ok = rules::check(update); !ok) return failure(ok.error());
+  HOCKET_TRY(rules::check(update));
   return transact(Kind::write, [&]() -> Result<void> {
     auto row = study_by_id(study_id);
-    if (!row) return failure(row.error());
+    HOCKET_TRY(row);
     if (auto ok = rules::check_owner(*row, update); !ok) return ok;
     if (auto ok = check_references(update.topology_id, update.workload_id); !ok) return ok;
     rules::apply(*row, update);
@@ -149,7 +146,7 @@ Result<std::optional<StudyRow>> SqliteStore::study_by_name(std::string_view name
 
 Result<StudyRow> SqliteStore::study_by_id(std::int64_t id) {
   auto row = first(db_.query("SELECT * FROM studies WHERE id = ?1", id), read_study);
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   if (!*row) return failure(rules::no_such("study", id));
   return std::move(**row);
 }
@@ -159,7 +156,7 @@ Result<StudyRow> SqliteStore::study(std::string_view name_or_id) {
     const auto id = rules::parse_id(name_or_id);
     auto row = id ? first(db_.query("SELECT * FROM studies WHERE id = ?1", *id), read_study)
                   : study_by_name(name_or_id);
-    if (!row) return failure(row.error());
+    HOCKET_TRY(row);
     if (!*row) return failure(rules::no_such_study(name_or_id));
     return std::move(**row);
   });
@@ -179,23 +176,22 @@ Result<void> SqliteStore::touch_study(std::int64_t study_id) {
 }
 
 Result<TrialRow> SqliteStore::start_trial(const NewTrial& trial) {
-  if (auto ok = rules::check(trial); !ok) return failure(ok.error());
+  HOCKET_TRY(rules::check(trial));
   const auto params = rules::object_text(trial.params, "the trial's parameters");
-  if (!params) return failure(params.error());
+  HOCKET_TRY(params);
   return transact(Kind::write, [&]() -> Result<TrialRow> {
-    if (auto study = study_by_id(trial.study_id); !study) return failure(study.error());
-    const auto inserted = db_.execute(
+    HOCKET_TRY(study_by_id(trial.study_id));
+    HOCKET_TRY(db_.execute(
         "INSERT INTO trials (study_id, number, phase, state, params, message, started_at_ns, "
         "worker, lease_until_ns) "
         "SELECT ?1, coalesce(max(number), 0) + 1, ?2, 'running', ?3, '', ?4, ?5, ?6 "
         "FROM trials WHERE study_id = ?1",
         trial.study_id, to_string(trial.phase), *params, now_unix_ns_(), trial.worker,
-        trial.lease_until_ns);
-    if (!inserted) return failure(inserted.error());
+        trial.lease_until_ns));
     const std::int64_t id = db_.last_insert_id();
-    if (auto ok = touch_study(trial.study_id); !ok) return failure(ok.error());
+    HOCKET_TRY(touch_study(trial.study_id));
     auto row = first(db_.query("SELECT * FROM trials WHERE id = ?1", id), read_trial);
-    if (!row) return failure(row.error());
+    HOCKET_TRY(row);
     if (!*row) return failure(rules::no_such("trial", id));
     return std::move(**row);
   });
@@ -203,17 +199,17 @@ Result<TrialRow> SqliteStore::start_trial(const NewTrial& trial) {
 
 Result<void> SqliteStore::finish_trial(std::int64_t trial_id, const TrialResult& result) {
   const auto told = rules::checked(result);
-  if (!told) return failure(told.error());
+  HOCKET_TRY(told);
   return transact(Kind::write, [&]() -> Result<void> {
     auto stored = rows(db_.query("SELECT * FROM trials WHERE id = ?1", trial_id), read_trial);
-    if (!stored) return failure(stored.error());
+    HOCKET_TRY(stored);
     if (stored->empty()) return failure(rules::no_such("trial", trial_id));
     TrialRow& trial = stored->front();
     if (trial.state != TrialState::running) {
       if (auto ok = read_measurements(trial.study_id, *stored); !ok) return ok;
     }
     const auto must_end = rules::must_end(trial, *told);
-    if (!must_end) return failure(must_end.error());
+    HOCKET_TRY(must_end);
     if (!*must_end) return {};
     if (auto ok = write_result(trial_id, *told); !ok) return ok;
     return touch_study(trial.study_id);
@@ -239,12 +235,11 @@ Result<void> SqliteStore::write_result(std::int64_t trial_id, const TrialResult&
 
 Result<std::int64_t> SqliteStore::abandon_running_trials(std::int64_t study_id) {
   return transact(Kind::write, [&]() -> Result<std::int64_t> {
-    if (auto study = study_by_id(study_id); !study) return failure(study.error());
-    const auto removed =
-        db_.execute("DELETE FROM trials WHERE study_id = ?1 AND state = 'running'", study_id);
-    if (!removed) return failure(removed.error());
+    HOCKET_TRY(study_by_id(study_id));
+    HOCKET_TRY(
+        db_.execute("DELETE FROM trials WHERE study_id = ?1 AND state = 'running'", study_id));
     const std::int64_t count = db_.changes();
-    if (auto ok = touch_study(study_id); !ok) return failure(ok.error());
+    HOCKET_TRY(touch_study(study_id));
     return count;
   });
 }
@@ -253,7 +248,7 @@ Result<void> SqliteStore::renew_lease(std::int64_t trial_id, std::int64_t lease_
   return transact(Kind::write, [&]() -> Result<void> {
     const auto stored =
         first(db_.query("SELECT * FROM trials WHERE id = ?1", trial_id), read_trial);
-    if (!stored) return failure(stored.error());
+    HOCKET_TRY(stored);
     if (!*stored) return failure(rules::no_such("trial", trial_id));
     if (auto ok = rules::check_renewable(**stored); !ok) return ok;
     return db_.execute("UPDATE trials SET lease_until_ns = ?2 WHERE id = ?1", trial_id,
@@ -263,14 +258,13 @@ Result<void> SqliteStore::renew_lease(std::int64_t trial_id, std::int64_t lease_
 
 Result<std::int64_t> SqliteStore::expire_leases(std::int64_t study_id, std::int64_t now_ns) {
   return transact(Kind::write, [&]() -> Result<std::int64_t> {
-    if (auto study = study_by_id(study_id); !study) return failure(study.error());
-    const auto removed = db_.execute(
+    HOCKET_TRY(study_by_id(study_id));
+    HOCKET_TRY(db_.execute(
         "DELETE FROM trials WHERE study_id = ?1 AND state = 'running' AND lease_until_ns <= ?2",
-        study_id, now_ns);
-    if (!removed) return failure(removed.error());
+        study_id, now_ns));
     const std::int64_t count = db_.changes();
     if (count == 0) return 0;
-    if (auto ok = touch_study(study_id); !ok) return failure(ok.error());
+    HOCKET_TRY(touch_study(study_id));
     return count;
   });
 }
@@ -280,12 +274,12 @@ Result<void> SqliteStore::read_measurements(std::int64_t study_id, std::vector<T
       "SELECT trial_id, metric, measurements.value FROM measurements "
       "JOIN trials ON trials.id = trial_id WHERE study_id = ?1 ORDER BY trial_id, metric, position",
       study_id);
-  if (!query) return failure(query.error());
+  HOCKET_TRY(query);
   std::map<std::int64_t, Measurements*> by_trial;
   for (auto& trial : trials) by_trial[trial.id] = &trial.measurements;
   for (;;) {
     const auto more = query->next();
-    if (!more) return failure(more.error());
+    HOCKET_TRY(more);
     if (!*more) return {};
     const auto it = by_trial.find(query->integer(0));
     if (it != by_trial.end()) (*it->second)[query->text(1)].push_back(query->real(2));
@@ -294,12 +288,12 @@ Result<void> SqliteStore::read_measurements(std::int64_t study_id, std::vector<T
 
 Result<std::vector<TrialRow>> SqliteStore::trials(std::int64_t study_id, TrialDetail detail) {
   return transact(Kind::read, [&]() -> Result<std::vector<TrialRow>> {
-    if (auto study = study_by_id(study_id); !study) return failure(study.error());
+    HOCKET_TRY(study_by_id(study_id));
     auto found =
         rows(db_.query("SELECT * FROM trials WHERE study_id = ?1 ORDER BY number", study_id),
              read_trial);
     if (!found || detail == TrialDetail::summary) return found;
-    if (auto ok = read_measurements(study_id, *found); !ok) return failure(ok.error());
+    HOCKET_TRY(read_measurements(study_id, *found));
     return found;
   });
 }

@@ -121,20 +121,20 @@ template <class Body>
 auto SqliteStore::transact(Transaction::Kind kind, Body&& body) -> decltype(body()) {
   const std::lock_guard lock(mutex_);
   auto transaction = Transaction::begin(db_, kind);
-  if (!transaction) return failure(transaction.error());
+  HOCKET_TRY(transaction);
   auto result = body();
   if (!result) return result;
-  if (auto ok = transaction->commit(); !ok) return failure(ok.error());
+  HOCKET_TRY(transaction->commit());
   return result;
 }
 
 template <class Row>
 Result<std::vector<Row>> SqliteStore::rows(Result<Query> query, Result<Row> (*read)(const Query&)) {
-  if (!query) return failure(query.error());
+  HOCKET_TRY(query);
   std::vector<Row> found;
   for (;;) {
     const auto more = query->next();
-    if (!more) return failure(more.error());
+    HOCKET_TRY(more);
     if (!*more) return found;
     auto row = read(*query);
     if (!row) {
@@ -149,7 +149,7 @@ template <class Row>
 Result<std::optional<Row>> SqliteStore::first(Result<Query> query,
                                               Result<Row> (*read)(const Query&)) {
   auto found = rows(std::move(query), read);
-  if (!found) return failure(found.error());
+  HOCKET_TRY(found);
   if (found->empty()) return std::nullopt;
   return std::move(found->front());
 }

@@ -33,7 +33,7 @@ Result<KeyRow> read_key(const Query& row) {
 }  // namespace
 
 Result<ConfigKey> SqliteStore::key_of(std::int64_t topology_id, std::int64_t workload_id) {
-  if (auto ok = check_references(topology_id, workload_id); !ok) return failure(ok.error());
+  HOCKET_TRY(check_references(topology_id, workload_id));
   return first(db_.query("SELECT topologies.fingerprint, workloads.fingerprint "
                          "FROM topologies, workloads "
                          "WHERE topologies.id = ?1 AND workloads.id = ?2",
@@ -51,31 +51,30 @@ Result<KeyState> SqliteStore::state_of(std::int64_t topology_id, std::int64_t wo
 }
 
 Result<PromotionRow> SqliteStore::promote(const NewPromotion& promotion) {
-  if (auto ok = rules::check(promotion); !ok) return failure(ok.error());
+  HOCKET_TRY(rules::check(promotion));
   const auto config = rules::object_text(promotion.config, "the promoted configuration");
-  if (!config) return failure(config.error());
+  HOCKET_TRY(config);
   return transact(Kind::write, [&]() -> Result<PromotionRow> {
     const auto key = key_of(promotion.topology_id, promotion.workload_id);
-    if (!key) return failure(key.error());
+    HOCKET_TRY(key);
     if (promotion.study_id) {
-      if (auto study = study_by_id(*promotion.study_id); !study) return failure(study.error());
+      HOCKET_TRY(study_by_id(*promotion.study_id));
     }
     const auto state = state_of(promotion.topology_id, promotion.workload_id);
-    if (!state) return failure(state.error());
+    HOCKET_TRY(state);
     PromotionRow row = rules::promoted(promotion, *state, now_unix_ns_());
     const auto measured = [&](double MeasuredGain::*member) {
       return row.measured ? std::optional((*row.measured).*member) : std::nullopt;
     };
-    const auto ok = db_.execute(
+    HOCKET_TRY(db_.execute(
         "INSERT INTO promotions (topology_id, workload_id, study_id, config, value, "
         "default_value, gain, promoted_at_ns, origin, stage, actor, note) "
         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         row.topology_id, row.workload_id, row.study_id, *config, measured(&MeasuredGain::value),
         measured(&MeasuredGain::default_value), measured(&MeasuredGain::gain), row.promoted_at_ns,
-        to_string(row.origin), to_string(row.stage), row.actor, row.note);
-    if (!ok) return failure(ok.error());
+        to_string(row.origin), to_string(row.stage), row.actor, row.note));
     row.id = db_.last_insert_id();
-    if (auto kept = write_audit(rules::audit_of(row, *key)); !kept) return failure(kept.error());
+    HOCKET_TRY(write_audit(rules::audit_of(row, *key)));
     return row;
   });
 }
@@ -86,16 +85,16 @@ Result<void> SqliteStore::set_stage(std::int64_t promotion_id, PromotionStage st
   return transact(Kind::write, [&]() -> Result<void> {
     const auto row =
         first(db_.query("SELECT * FROM promotions WHERE id = ?1", promotion_id), read_promotion);
-    if (!row) return failure(row.error());
+    HOCKET_TRY(row);
     if (!*row) return failure(rules::no_such("version", promotion_id));
     const auto must_move = rules::must_move(**row, stage);
-    if (!must_move) return failure(must_move.error());
+    HOCKET_TRY(must_move);
     if (!*must_move) return {};
     auto ok = db_.execute("UPDATE promotions SET stage = ?2 WHERE id = ?1", promotion_id,
                           to_string(stage));
     if (!ok) return ok;
     const auto key = key_of((*row)->topology_id, (*row)->workload_id);
-    if (!key) return failure(key.error());
+    HOCKET_TRY(key);
     return write_audit(rules::audit_of_stage(**row, stage, actor, note, *key));
   });
 }
@@ -159,9 +158,9 @@ Result<void> SqliteStore::set_key_state(std::int64_t topology_id, std::int64_t w
   if (auto ok = rules::check_actor(actor, ""); !ok) return ok;
   return transact(Kind::write, [&]() -> Result<void> {
     const auto key = key_of(topology_id, workload_id);
-    if (!key) return failure(key.error());
+    HOCKET_TRY(key);
     const auto before = state_of(topology_id, workload_id);
-    if (!before) return failure(before.error());
+    HOCKET_TRY(before);
     if (*before == state) return {};
     auto ok = db_.execute(
         "INSERT INTO key_states (topology_id, workload_id, pinned, frozen) "
@@ -192,10 +191,10 @@ Result<std::vector<KeyRow>> SqliteStore::keys() {
 Result<void> SqliteStore::quarantine(const NewQuarantine& quarantine) {
   if (auto ok = rules::check(quarantine); !ok) return ok;
   const auto config = rules::object_text(quarantine.config, "the quarantined configuration");
-  if (!config) return failure(config.error());
+  HOCKET_TRY(config);
   return transact(Kind::write, [&]() -> Result<void> {
     const auto key = key_of(quarantine.topology_id, quarantine.workload_id);
-    if (!key) return failure(key.error());
+    HOCKET_TRY(key);
     auto ok = db_.execute(
         "INSERT INTO quarantine (topology_id, workload_id, config, reason, actor, "
         "quarantined_at_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
@@ -220,25 +219,22 @@ Result<std::vector<QuarantineRow>> SqliteStore::quarantined(std::int64_t topolog
 Result<std::int64_t> SqliteStore::lift_quarantine(std::int64_t topology_id,
                                                   std::int64_t workload_id,
                                                   std::string_view actor) {
-  if (auto ok = rules::check_actor(actor, ""); !ok) return failure(ok.error());
+  HOCKET_TRY(rules::check_actor(actor, ""));
   return transact(Kind::write, [&]() -> Result<std::int64_t> {
     const auto key = key_of(topology_id, workload_id);
-    if (!key) return failure(key.error());
-    const auto ok =
-        db_.execute("DELETE FROM quarantine WHERE topology_id = ?1 AND workload_id = ?2",
-                    topology_id, workload_id);
-    if (!ok) return failure(ok.error());
+    HOCKET_TRY(key);
+    HOCKET_TRY(db_.execute("DELETE FROM quarantine WHERE topology_id = ?1 AND workload_id = ?2",
+                           topology_id, workload_id));
     const std::int64_t count = db_.changes();
     if (count == 0) return 0;
-    const auto kept = write_audit(rules::audit_of_lifting(count, actor, *key));
-    if (!kept) return failure(kept.error());
+    HOCKET_TRY(write_audit(rules::audit_of_lifting(count, actor, *key)));
     return count;
   });
 }
 
 Result<void> SqliteStore::write_audit(const NewAudit& audit) {
   const auto detail = rules::object_text(audit.detail, "the audit's detail");
-  if (!detail) return failure(detail.error());
+  HOCKET_TRY(detail);
   return db_.execute(
       "INSERT INTO audit (at_ns, actor, action, subject, detail) VALUES (?1, ?2, ?3, ?4, ?5)",
       now_unix_ns_(), audit.actor, audit.action, audit.subject, *detail);
@@ -270,7 +266,7 @@ Result<std::int64_t> SqliteStore::change_count() {
   const std::lock_guard lock(mutex_);
   // data_version counts the changes of other connections; both counts only grow.
   const auto others = db_.integer("PRAGMA data_version");
-  if (!others) return failure(others.error());
+  HOCKET_TRY(others);
   return others->value_or(0) + db_.total_changes();
 }
 

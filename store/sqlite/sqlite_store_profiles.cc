@@ -22,12 +22,12 @@ Result<std::string> SqliteStore::new_name(const NewProfile& profile, std::int64_
   };
   if (!profile.name.empty()) {
     const auto is_taken = taken(profile.name);
-    if (!is_taken) return failure(is_taken.error());
+    HOCKET_TRY(is_taken);
     if (*is_taken) return failure(rules::name_taken(profile.name, "profile"));
     return profile.name;
   }
   const auto workload_name = name_of_workload(profile.workload_id);
-  if (!workload_name) return failure(workload_name.error());
+  HOCKET_TRY(workload_name);
   return rules::generated_name(rules::name_stem({}, *workload_name, "profile"), id, taken);
 }
 
@@ -58,25 +58,22 @@ Result<void> SqliteStore::write_parts(std::int64_t profile_id, const NewProfile&
 }
 
 Result<ProfileRow> SqliteStore::add_profile(const NewProfile& profile) {
-  if (auto ok = rules::check(profile); !ok) return failure(ok.error());
+  HOCKET_TRY(rules::check(profile));
   return transact(Kind::write, [&]() -> Result<ProfileRow> {
-    if (auto ok = check_references(profile.topology_id, profile.workload_id); !ok) {
-      return failure(ok.error());
-    }
+    HOCKET_TRY(check_references(profile.topology_id, profile.workload_id));
     const auto last = db_.integer("SELECT seq FROM sqlite_sequence WHERE name = 'profiles'");
-    if (!last) return failure(last.error());
+    HOCKET_TRY(last);
     const std::int64_t id = last->value_or(0) + 1;
     const auto name = new_name(profile, id);
-    if (!name) return failure(name.error());
+    HOCKET_TRY(name);
     ProfileRow row = rules::row_of(profile, *name, now_unix_ns_());
     row.id = id;
-    const auto ok = db_.execute(
+    HOCKET_TRY(db_.execute(
         "INSERT INTO profiles (id, name, source, topology_id, workload_id, config, structure, "
         "detail, created_at_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         row.id, row.name, row.source, row.topology_id, row.workload_id, row.config.dump(),
-        row.structure.dump(), row.detail.dump(), row.created_at_ns);
-    if (!ok) return failure(ok.error());
-    if (auto written = write_parts(id, profile); !written) return failure(written.error());
+        row.structure.dump(), row.detail.dump(), row.created_at_ns));
+    HOCKET_TRY(write_parts(id, profile));
     return row;
   });
 }
@@ -88,13 +85,13 @@ Result<void> SqliteStore::read_ranks(std::vector<ProfileRow>& profiles) {
   auto query = db_.query(
       "SELECT * FROM profile_ranks WHERE profile_id BETWEEN ?1 AND ?2 ORDER BY profile_id, rank",
       profiles.front().id, profiles.back().id);
-  if (!query) return failure(query.error());
+  HOCKET_TRY(query);
   for (;;) {
     const auto more = query->next();
-    if (!more) return failure(more.error());
+    HOCKET_TRY(more);
     if (!*more) return {};
     auto rank = read_profile_rank(*query);
-    if (!rank) return failure(rank.error());
+    HOCKET_TRY(rank);
     const auto owner = by_id.find(query->integer(0));
     if (owner != by_id.end()) owner->second->ranks.push_back(std::move(*rank));
   }
@@ -104,7 +101,7 @@ Result<std::vector<ProfileRow>> SqliteStore::profiles() {
   return transact(Kind::read, [&]() -> Result<std::vector<ProfileRow>> {
     auto found = rows(db_.query("SELECT * FROM profiles ORDER BY id"), read_profile);
     if (!found) return found;
-    if (auto ok = read_ranks(*found); !ok) return failure(ok.error());
+    HOCKET_TRY(read_ranks(*found));
     return found;
   });
 }
@@ -115,23 +112,23 @@ Result<ProfileRow> SqliteStore::profile(std::string_view name_or_id) {
     auto found =
         id ? rows(db_.query("SELECT * FROM profiles WHERE id = ?1", *id), read_profile)
            : rows(db_.query("SELECT * FROM profiles WHERE name = ?1", name_or_id), read_profile);
-    if (!found) return failure(found.error());
+    HOCKET_TRY(found);
     if (found->empty()) return failure(rules::no_such_profile(name_or_id));
-    if (auto ok = read_ranks(*found); !ok) return failure(ok.error());
+    HOCKET_TRY(read_ranks(*found));
     return std::move(found->front());
   });
 }
 
 Result<void> SqliteStore::check_profile_id(std::int64_t profile_id) {
   const auto id = db_.integer("SELECT id FROM profiles WHERE id = ?1", profile_id);
-  if (!id) return failure(id.error());
+  HOCKET_TRY(id);
   if (!*id) return failure(rules::no_such("profile", profile_id));
   return {};
 }
 
 Result<std::vector<ProfileIteration>> SqliteStore::profile_iterations(std::int64_t profile_id) {
   return transact(Kind::read, [&]() -> Result<std::vector<ProfileIteration>> {
-    if (auto ok = check_profile_id(profile_id); !ok) return failure(ok.error());
+    HOCKET_TRY(check_profile_id(profile_id));
     return rows(db_.query("SELECT * FROM profile_iterations WHERE profile_id = ?1 "
                           "ORDER BY rank, step",
                           profile_id),
@@ -141,7 +138,7 @@ Result<std::vector<ProfileIteration>> SqliteStore::profile_iterations(std::int64
 
 Result<std::vector<ProfileMetric>> SqliteStore::profile_metrics(std::int64_t profile_id) {
   return transact(Kind::read, [&]() -> Result<std::vector<ProfileMetric>> {
-    if (auto ok = check_profile_id(profile_id); !ok) return failure(ok.error());
+    HOCKET_TRY(check_profile_id(profile_id));
     return rows(db_.query("SELECT * FROM profile_metrics WHERE profile_id = ?1 "
                           "ORDER BY coalesce(rank, -1), name",
                           profile_id),
@@ -165,7 +162,7 @@ Result<void> SqliteStore::remove_profile(std::int64_t profile_id) {
 }
 
 Result<ProfileRequestRow> SqliteStore::request_profile(const NewProfileRequest& request) {
-  if (auto ok = rules::check(request); !ok) return failure(ok.error());
+  HOCKET_TRY(rules::check(request));
   return transact(Kind::write, [&]() -> Result<ProfileRequestRow> {
     ProfileRequestRow row{.id = 0,
                           .job = request.job,
@@ -173,11 +170,10 @@ Result<ProfileRequestRow> SqliteStore::request_profile(const NewProfileRequest& 
                           .actor = request.actor,
                           .requested_at_ns = now_unix_ns_(),
                           .taken_by = std::nullopt};
-    const auto ok = db_.execute(
-        "INSERT INTO profile_requests (job, iterations, actor, requested_at_ns) "
-        "VALUES (?1, ?2, ?3, ?4)",
-        row.job, row.iterations, row.actor, row.requested_at_ns);
-    if (!ok) return failure(ok.error());
+    HOCKET_TRY(
+        db_.execute("INSERT INTO profile_requests (job, iterations, actor, requested_at_ns) "
+                    "VALUES (?1, ?2, ?3, ?4)",
+                    row.job, row.iterations, row.actor, row.requested_at_ns));
     row.id = db_.last_insert_id();
     return row;
   });
@@ -194,7 +190,7 @@ Result<std::optional<ProfileRequestRow>> SqliteStore::open_request(std::string_v
 
 Result<std::optional<ProfileRequestRow>> SqliteStore::take_profile_request(
     std::string_view job_id, std::string_view job_name, std::int64_t max_age_ns) {
-  if (auto ok = rules::check_job(job_id, job_name); !ok) return failure(ok.error());
+  HOCKET_TRY(rules::check_job(job_id, job_name));
   const std::int64_t oldest_ns = rules::oldest_request_ns(now_unix_ns_(), max_age_ns);
   const auto look = [&] { return open_request(job_id, job_name, oldest_ns); };
   // Jobs ask often and mostly find nothing: this must not take the lock that writers wait for.
@@ -203,9 +199,8 @@ Result<std::optional<ProfileRequestRow>> SqliteStore::take_profile_request(
   return transact(Kind::write, [&]() -> Result<std::optional<ProfileRequestRow>> {
     auto row = look();
     if (!row || !*row) return row;
-    const auto ok =
-        db_.execute("UPDATE profile_requests SET taken_by = ?2 WHERE id = ?1", (*row)->id, job_id);
-    if (!ok) return failure(ok.error());
+    HOCKET_TRY(
+        db_.execute("UPDATE profile_requests SET taken_by = ?2 WHERE id = ?1", (*row)->id, job_id));
     (*row)->taken_by = job_id;
     return row;
   });

@@ -160,7 +160,7 @@ Result<void> TraceReader::load_blocks() {
 Result<void> TraceReader::load() {
   // Reads one state of the file, even if a process still writes it.
   const auto transaction = Transaction::begin(db_, Transaction::Kind::read);
-  if (!transaction) return failure(transaction.error());
+  HOCKET_TRY(transaction);
   if (auto ok = load_head(); !ok) return ok;
   if (auto ok = load_names(); !ok) return ok;
   if (auto ok = load_blocks(); !ok) return ok;
@@ -179,9 +179,9 @@ Result<void> TraceReader::load() {
 Result<void> TraceReader::read_block(const Block& block, const TraceWindow& window,
                                      std::vector<TraceRecord>& records) {
   auto query = db_.query("SELECT data FROM HOCKET_BLOCKS WHERE id = ?1", block.id);
-  if (!query) return failure(query.error());
+  HOCKET_TRY(query);
   const auto row = query->next();
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   if (!*row) return failure(damaged("block " + std::to_string(block.id) + " has gone"));
   const std::size_t before = records.size();
   if (auto ok = unpack_records(query->bytes(0), block.records, records); !ok) {
@@ -217,16 +217,16 @@ Result<void> TraceReader::resolve_names(RankTrace& trace) {
 Result<RankTrace> TraceReader::read(const TraceWindow& window) {
   RankTrace trace = head_;
   const auto transaction = Transaction::begin(db_, Transaction::Kind::read);
-  if (!transaction) return failure(transaction.error());
+  HOCKET_TRY(transaction);
   for (const Block& block : blocks_) {
     if (!overlaps(block.begin_ns, block.end_ns, window)) continue;
-    if (auto ok = read_block(block, window, trace.records); !ok) return failure(ok.error());
+    HOCKET_TRY(read_block(block, window, trace.records));
   }
   // Records are unsorted only if parts were appended out of order.
   if (!std::ranges::is_sorted(trace.records, {}, &TraceRecord::begin_ns)) {
     std::ranges::stable_sort(trace.records, {}, &TraceRecord::begin_ns);
   }
-  if (auto ok = resolve_names(trace); !ok) return failure(ok.error());
+  HOCKET_TRY(resolve_names(trace));
   return trace;
 }
 
@@ -240,15 +240,15 @@ Result<Connection> open_carefully(const std::string& path, bool is_cut) {
       "PRAGMA cell_size_check = ON;"
       "PRAGMA query_only = ON;");
   if (ok && is_cut) ok = db->execute_script("PRAGMA writable_schema = ON");
-  if (!ok) return failure(ok.error());
+  HOCKET_TRY(ok);
   return db;
 }
 
 Result<TraceFileKind> kind_of(Connection& db) {
   const auto application = db.integer("PRAGMA application_id");
-  if (!application) return failure(application.error());
+  HOCKET_TRY(application);
   const auto version = db.integer("PRAGMA user_version");
-  if (!version) return failure(version.error());
+  HOCKET_TRY(version);
   if (*application == kTraceApplicationId) {
     if (*version == kTraceVersion) return TraceFileKind::hocket;
     return failure(ErrorCode::invalid_argument,
@@ -260,7 +260,7 @@ Result<TraceFileKind> kind_of(Connection& db) {
       "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN "
       "('CUPTI_ACTIVITY_KIND_KERNEL', 'CUPTI_ACTIVITY_KIND_MEMCPY', "
       "'CUPTI_ACTIVITY_KIND_RUNTIME', 'NVTX_EVENTS')");
-  if (!tables) return failure(tables.error());
+  HOCKET_TRY(tables);
   if (tables->value_or(0) > 0) return TraceFileKind::nsight;
   return failure(no_trace(db.path(), "it has none of the tables of one"));
 }
@@ -268,13 +268,13 @@ Result<TraceFileKind> kind_of(Connection& db) {
 /// Returns a reader of the file at `path`, which is absolute.
 Result<std::unique_ptr<TraceFileReader>> open_reader(const std::string& path, bool is_cut) {
   auto db = open_carefully(path, is_cut);
-  if (!db) return failure(db.error());
+  HOCKET_TRY(db);
   const auto kind = kind_of(*db);
-  if (!kind) return failure(kind.error());
+  HOCKET_TRY(kind);
   if (*kind == TraceFileKind::nsight)
     return failure(no_trace(path, "it is an export of Nsight; `hocket profiles import` takes it"));
   auto reader = std::make_unique<TraceReader>(std::move(*db), is_cut);
-  if (auto ok = reader->load(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader->load());
   return reader;
 }
 
@@ -312,7 +312,7 @@ Result<std::string> absolute_path(const std::string& path) {
 Result<TraceFileKind> trace_file_kind(const std::string& path) {
   using namespace sqlite;
   const auto absolute = absolute_path(path);
-  if (!absolute) return failure(absolute.error());
+  HOCKET_TRY(absolute);
   auto db = open_carefully(*absolute, false);
   auto kind = db ? kind_of(*db) : failure(db.error());
   if (!kind && kind.error().code == kTraceSubject.damaged && is_cut_off(*absolute)) {
@@ -325,7 +325,7 @@ Result<TraceFileKind> trace_file_kind(const std::string& path) {
 Result<std::unique_ptr<TraceFileReader>> open_trace_file(const std::string& path) {
   using namespace sqlite;
   const auto absolute = absolute_path(path);
-  if (!absolute) return failure(absolute.error());
+  HOCKET_TRY(absolute);
   auto reader = open_reader(*absolute, false);
   // Checked only after an error: a file that is being written may look cut off for a moment.
   if (!reader && reader.error().code == kTraceSubject.damaged && is_cut_off(*absolute)) {

@@ -77,9 +77,8 @@ Result<std::vector<std::int64_t>> TraceWriter::name_ids(const RankTrace& part, T
     ids.push_back(known->second);
     if (!is_new) continue;
     ++totals.names;
-    const auto ok =
-        db_->execute("INSERT INTO StringIds (id, value) VALUES (?1, ?2)", known->second, name);
-    if (!ok) return failure(ok.error());
+    HOCKET_TRY(
+        db_->execute("INSERT INTO StringIds (id, value) VALUES (?1, ?2)", known->second, name));
   }
   return ids;
 }
@@ -176,9 +175,9 @@ std::vector<std::uint32_t> order_of(const RankTrace& part) {
 
 Result<void> TraceWriter::write(const RankTrace& part, Totals& totals) {
   auto transaction = Transaction::begin(*db_, Transaction::Kind::write);
-  if (!transaction) return failure(transaction.error());
+  HOCKET_TRY(transaction);
   const auto names = name_ids(part, totals);
-  if (!names) return failure(names.error());
+  HOCKET_TRY(names);
   const std::vector<std::uint32_t> order = order_of(part);
   if (auto ok = write_records(part, order, *names); !ok) return ok;
   for (const StepStart& step : part.step_starts) {
@@ -237,13 +236,12 @@ Result<void> create_file(const std::string& path) {
 Result<Connection> create_database(const std::string& path, const RankTrace& head) {
   auto db = Connection::open(path, Connection::Mode::create, kTraceBusyTimeoutMs, kTraceSubject);
   if (!db) return db;
-  const auto ok = db->execute_script(
-      "PRAGMA page_size = 8192;"
-      "PRAGMA journal_mode = DELETE;"
-      "PRAGMA synchronous = OFF;"
-      "PRAGMA cache_size = -16384;");
-  if (!ok) return failure(ok.error());
-  if (auto made = create_trace_tables(*db, head); !made) return failure(made.error());
+  HOCKET_TRY(
+      db->execute_script("PRAGMA page_size = 8192;"
+                         "PRAGMA journal_mode = DELETE;"
+                         "PRAGMA synchronous = OFF;"
+                         "PRAGMA cache_size = -16384;"));
+  HOCKET_TRY(create_trace_tables(*db, head));
   return db;
 }
 
@@ -265,7 +263,7 @@ Result<std::unique_ptr<TraceFileWriter>> create_trace_file(const std::string& pa
   if (error) {
     return failure(ErrorCode::unavailable, "trace file " + path + ": " + error.message());
   }
-  if (auto ok = create_file(absolute); !ok) return failure(ok.error());
+  HOCKET_TRY(create_file(absolute));
   auto db = create_database(absolute, head);
   if (!db) {
     fs::remove(absolute, error);

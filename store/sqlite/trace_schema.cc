@@ -53,7 +53,7 @@ CREATE TABLE HOCKET_BLOCKS (
 
 Result<void> create_trace_tables(Connection& db, const RankTrace& head) {
   auto transaction = Transaction::begin(db, Transaction::Kind::write);
-  if (!transaction) return failure(transaction.error());
+  HOCKET_TRY(transaction);
   if (auto ok = db.execute_script(kTables); !ok) return ok;
   for (const auto& [name, value] :
        {std::pair<std::string_view, std::string>(kRankKey, std::to_string(head.rank)),

@@ -61,7 +61,7 @@ Result<HttpResponse> DaemonClient::send(const std::string& method, const std::st
 Result<nlohmann::json> DaemonClient::ask(const std::string& method, const std::string& target,
                                          const nlohmann::json& body) {
   const auto response = send(method, target, body);
-  if (!response) return failure(response.error());
+  HOCKET_TRY(response);
   return read_answer(*response);
 }
 

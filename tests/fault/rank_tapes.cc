@@ -75,7 +75,7 @@ class Follower {
 
 Result<RankTape> read_rank_tape(std::string_view bytes) {
   auto reader = TapeReader::open(bytes);
-  if (!reader) return failure(reader.error());
+  HOCKET_TRY(reader);
   Follower follower(reader->header().plan);
   for (;;) {
     const auto tasks_before = reader->tasks();

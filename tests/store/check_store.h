@@ -17,15 +17,15 @@ inline Result<void> check_store(const std::string& path) {
     return failure(ErrorCode::unavailable, "store " + path + " is damaged: " + what);
   };
   auto db = sqlite::open_database(path, /*read_only=*/true, /*busy_timeout_ms=*/5000);
-  if (!db) return failure(db.error());
+  HOCKET_TRY(db);
   auto pages = db->query("PRAGMA integrity_check(1)");
-  if (!pages) return failure(pages.error());
-  if (const auto row = pages->next(); !row) return failure(row.error());
+  HOCKET_TRY(pages);
+  HOCKET_TRY(pages->next());
   if (pages->text(0) != "ok") return damaged(pages->text(0));
   auto references = db->query("PRAGMA foreign_key_check");
-  if (!references) return failure(references.error());
+  HOCKET_TRY(references);
   const auto row = references->next();
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   if (*row) return damaged("a row of " + references->text(0) + " names one that is not there");
   return {};
 }

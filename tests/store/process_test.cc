@@ -340,7 +340,7 @@ TEST(StoreProcesses, AFileThatMayNotGrowIsAFullDisk) {
     const auto store = must(open_store(path));
     const auto tell = [&]() -> Result<void> {
       const auto trial = store->start_trial({1, {}, nlohmann::json::object()});
-      if (!trial) return failure(trial.error());
+      HOCKET_TRY(trial);
       if (auto ok = store->finish_trial(trial->id, sample_result(1)); !ok) return ok;
       return write(pipe.ends[1], &trial->id, sizeof trial->id) == sizeof trial->id
                  ? Result<void>()
@@ -348,7 +348,7 @@ TEST(StoreProcesses, AFileThatMayNotGrowIsAFullDisk) {
     };
     const auto change_key = [&]() -> Result<void> {
       const auto row = store->promote(push());
-      if (!row) return failure(row.error());
+      HOCKET_TRY(row);
       return store->quarantine({1, 1, {{"version", row->id}}, "slow", "tuner"});
     };
     return fills_up_and_goes_on(tell) && fills_up_and_goes_on(change_key) ? 0 : 1;

@@ -39,7 +39,7 @@ Result<StudyDefinition> compatible_definition(const StudyRow& study, const Study
   if (study.state != StudyState::finished)
     return invalid("it has not finished; go on with it by: hocket tune --resume");
   auto definition = study_definition_from_json(study.definition);
-  if (!definition) return failure(definition.error());
+  HOCKET_TRY(definition);
   if (names_of(definition->space) != names_of(own.space)) {
     return invalid("its parameters are " + list_of(definition->space) + ", this study's are " +
                    list_of(own.space));
@@ -51,7 +51,7 @@ Result<StudyDefinition> compatible_definition(const StudyRow& study, const Study
 Result<Donor> read_donor(Store& store, const StudyRow& study, const StudyDefinition& definition,
                          const StudyDefinition& own) {
   const auto history = read_history(store, study.id);
-  if (!history) return failure(history.error());
+  HOCKET_TRY(history);
   const Objective objective = resolved_objective(definition.objective, *history);
   if (!is_same(own.objective, objective)) {
     return invalid("it minimised " + to_text(objective) + ", this study minimises " +
@@ -75,9 +75,9 @@ FoundDonor found(Donor donor, const TunedJob& other, const TunedJob& own) {
 Result<std::map<std::int64_t, TunedJob>> jobs_of(Store& store,
                                                  const std::vector<StudyRow>& studies) {
   const auto topologies = store.topologies();
-  if (!topologies) return failure(topologies.error());
+  HOCKET_TRY(topologies);
   const auto workloads = store.workloads("");
-  if (!workloads) return failure(workloads.error());
+  HOCKET_TRY(workloads);
   std::map<std::int64_t, TunedJob> jobs;
   for (const auto& study : studies) {
     const auto has_id = [](std::optional<std::int64_t> id) {
@@ -97,9 +97,9 @@ Result<std::map<std::int64_t, TunedJob>> jobs_of(Store& store,
 /// Returns the job of a study. Requires that the study has a topology and a workload.
 Result<TunedJob> job_of(Store& store, const StudyRow& study) {
   auto topology = topology_of(store, study);
-  if (!topology) return failure(topology.error());
+  HOCKET_TRY(topology);
   auto workload = workload_of(store, study);
-  if (!workload) return failure(workload.error());
+  HOCKET_TRY(workload);
   return TunedJob{std::move(*topology), std::move(*workload)};
 }
 
@@ -116,9 +116,9 @@ Result<std::optional<FoundDonor>> wanted_donor(Store& store, const StudyDefiniti
 Result<std::optional<FoundDonor>> nearest_donor(Store& store, const StudyDefinition& own,
                                                 const TunedJob& job) {
   const auto studies = store.studies();
-  if (!studies) return failure(studies.error());
+  HOCKET_TRY(studies);
   const auto known = jobs_of(store, *studies);
-  if (!known) return failure(known.error());
+  HOCKET_TRY(known);
   std::vector<std::pair<const StudyRow*, StudyDefinition>> candidates;
   std::vector<TunedJob> jobs;
   for (const auto& study : *studies) {
@@ -142,7 +142,7 @@ Result<std::optional<FoundDonor>> nearest_donor(Store& store, const StudyDefinit
 Result<FoundDonor> named_donor(Store& store, const std::string& name, const StudyDefinition& own,
                                const TunedJob& job) {
   const auto study = store.study(name);
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   const auto within = "study " + study->name;
   const auto definition = compatible_definition(*study, own);
   if (!definition) return failure(definition.error().in(within));
@@ -156,19 +156,18 @@ Result<FoundDonor> named_donor(Store& store, const std::string& name, const Stud
 Result<std::optional<FoundDonor>> take_donor(Store& store, std::int64_t study_id,
                                              const FinishedTrial& first) {
   const auto study = store.study(std::to_string(study_id));
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   auto definition = study_definition_from_json(study->definition);
-  if (!definition) return failure(definition.error());
+  HOCKET_TRY(definition);
   const auto job = job_of(store, *study);
-  if (!job) return failure(job.error());
+  HOCKET_TRY(job);
   StudyDefinition own = *definition;
   own.objective = resolved_objective(own.objective, {first});
   auto found = wanted_donor(store, own, *job);
   if (!found || !*found) return found;
   definition->donor = (*found)->donor;
-  const auto kept = store.update_study(
-      study_id, {.definition = to_json(*definition), .expected_owner = study->owner});
-  if (!kept) return failure(kept.error());
+  HOCKET_TRY(store.update_study(
+      study_id, {.definition = to_json(*definition), .expected_owner = study->owner}));
   return found;
 }
 

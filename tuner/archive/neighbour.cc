@@ -10,11 +10,11 @@ namespace hocket {
 
 Result<std::optional<Neighbour>> find_neighbour(Store& store, const ConfigKey& own) {
   const auto topologies = store.topologies();
-  if (!topologies) return failure(topologies.error());
+  HOCKET_TRY(topologies);
   const auto workloads = store.workloads("");
-  if (!workloads) return failure(workloads.error());
+  HOCKET_TRY(workloads);
   const auto keys = store.keys();
-  if (!keys) return failure(keys.error());
+  HOCKET_TRY(keys);
   const auto job_of = [&](const ConfigKey& key) -> std::optional<TunedJob> {
     const auto topology = std::ranges::find(*topologies, key.topology, &TopologyRow::fingerprint);
     const auto workload = std::ranges::find(*workloads, key.workload, &WorkloadRow::fingerprint);
@@ -44,7 +44,7 @@ Result<std::optional<Neighbour>> find_neighbour(Store& store, const ConfigKey& o
                       .promotion = {}};
   if (neighbour.distance > kFarthestDonor) return std::nullopt;
   auto promotion = store.current_promotion(neighbour.key.topology, neighbour.key.workload);
-  if (!promotion) return failure(promotion.error());
+  HOCKET_TRY(promotion);
   if (!*promotion) return std::nullopt;
   neighbour.promotion = std::move(**promotion);
   return neighbour;

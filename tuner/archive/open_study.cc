@@ -15,7 +15,7 @@ namespace {
 Result<StudyRow> find_study(Store& store, const std::string& name) {
   if (!name.empty()) return store.study(name);
   auto latest = store.latest_unfinished_study();
-  if (!latest) return failure(latest.error());
+  HOCKET_TRY(latest);
   if (*latest) return std::move(**latest);
   return failure(ErrorCode::not_found,
                  "there is no unfinished study to resume; `hocket studies` lists what there is");
@@ -69,9 +69,9 @@ Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted) {
 
 Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
   auto study = find_study(store, wanted.name);
-  if (!study) return failure(study.error());
-  if (auto ok = check_free(*study, wanted.take_over); !ok) return failure(ok.error());
-  if (auto ok = check_command(*study, wanted.command); !ok) return failure(ok.error());
+  HOCKET_TRY(study);
+  HOCKET_TRY(check_free(*study, wanted.take_over));
+  HOCKET_TRY(check_command(*study, wanted.command));
   auto definition = study_definition_from_json(study->definition);
   if (!definition) return failure(definition.error().in("study " + study->name));
 
@@ -92,12 +92,12 @@ Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
 
 Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study_id) {
   const auto rows = store.trials(study_id, TrialDetail::with_measurements);
-  if (!rows) return failure(rows.error());
+  HOCKET_TRY(rows);
   std::vector<FinishedTrial> history;
   for (const auto& row : *rows) {
     if (row.state == TrialState::running) continue;
     auto trial = finished_trial(row);
-    if (!trial) return failure(trial.error());
+    HOCKET_TRY(trial);
     history.push_back(std::move(*trial));
   }
   return history;

@@ -76,11 +76,11 @@ Error several_match(const std::vector<Promoted>& found) {
 
 Result<std::vector<Promoted>> latest_promotions(Store& store) {
   const auto topologies = store.topologies();
-  if (!topologies) return failure(topologies.error());
+  HOCKET_TRY(topologies);
   const auto workloads = store.workloads("");
-  if (!workloads) return failure(workloads.error());
+  HOCKET_TRY(workloads);
   const auto promotions = store.promotions({});
-  if (!promotions) return failure(promotions.error());
+  HOCKET_TRY(promotions);
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<PromotionRow>> by_key;
   for (const auto& row : *promotions) by_key[{row.topology_id, row.workload_id}].push_back(row);
 

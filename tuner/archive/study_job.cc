@@ -10,7 +10,7 @@ namespace {
 template <class Rows, class Read>
 auto read_description(const Rows& rows, std::optional<std::int64_t> id, const char* what,
                       Read&& read) -> decltype(read(rows->front().document)) {
-  if (!rows) return failure(rows.error());
+  HOCKET_TRY(rows);
   const auto row =
       std::find_if(rows->begin(), rows->end(), [&](const auto& each) { return each.id == id; });
   if (row == rows->end()) {

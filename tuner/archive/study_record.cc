@@ -18,7 +18,7 @@ Result<nlohmann::json> promoted_config(const Params& params) {
   auto document = to_json(params);
   if (!has_knob) return document;
   const auto config = schedule_config_for(params);
-  if (!config) return failure(config.error());
+  HOCKET_TRY(config);
   // The configuration has a place of its own for overrides of regions.
   for (const auto& [name, value] : params) {
     if (is_knob(name)) document.erase(name);
@@ -83,7 +83,7 @@ Result<void> StudyRecord::finish(const StudyResult& result) {
   // In this order: if the process dies between the two, the resumed study promotes again.
   if (result.promoted) {
     const auto config = promoted_config(result.best.params);
-    if (!config) return failure(config.error());
+    HOCKET_TRY(config);
     const double value = result.best.value.value_or(0);
     // A default that never completed has no value, and the gain is 0.
     const MeasuredGain measured{value, result.default_params.value.value_or(value), result.gain};

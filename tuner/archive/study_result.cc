@@ -28,11 +28,11 @@ Result<std::vector<double>> others_from_json(const nlohmann::json& document) {
   std::vector<double> others;
   if (!document.contains("others")) return others;
   const auto array = read_array(document, "others");
-  if (!array) return failure(array.error());
+  HOCKET_TRY(array);
   for (const auto& each : *array) {
     const auto value = number_of(each, "others", std::numeric_limits<double>::lowest(),
                                  std::numeric_limits<double>::max());
-    if (!value) return failure(value.error());
+    HOCKET_TRY(value);
     others.push_back(*value);
   }
   return others;
@@ -40,17 +40,17 @@ Result<std::vector<double>> others_from_json(const nlohmann::json& document) {
 
 Result<MeasuredParams> measured_from_json(const nlohmann::json& object) {
   const auto params_document = read_object(object, "params");
-  if (!params_document) return failure(params_document.error());
+  HOCKET_TRY(params_document);
   auto params = params_from_json(*params_document);
-  if (!params) return failure(params.error());
+  HOCKET_TRY(params);
   MeasuredParams measured{std::move(*params), std::nullopt, 0};
   if (object.contains("value") && object.at("value").is_null()) return measured;
   const auto value = read_number(object, "value");
-  if (!value) return failure(value.error());
+  HOCKET_TRY(value);
   const auto spread = read_number(object, "spread");
-  if (!spread) return failure(spread.error());
+  HOCKET_TRY(spread);
   auto others = others_from_json(object);
-  if (!others) return failure(others.error());
+  HOCKET_TRY(others);
   measured.value = *value;
   measured.spread = *spread;
   measured.others = std::move(*others);
@@ -59,7 +59,7 @@ Result<MeasuredParams> measured_from_json(const nlohmann::json& object) {
 
 Result<MeasuredParams> measured_from_json(const nlohmann::json& document, const char* field) {
   const auto object = read_object(document, field);
-  if (!object) return failure(object.error());
+  HOCKET_TRY(object);
   return measured_from_json(*object);
 }
 
@@ -78,7 +78,7 @@ Result<std::vector<FinishedTrial>> front_from_json(const nlohmann::json& documen
   std::vector<FinishedTrial> front;
   if (!document.contains("front")) return front;
   const auto array = read_array(document, "front");
-  if (!array) return failure(array.error());
+  HOCKET_TRY(array);
   for (const auto& each : *array) {
     if (!each.is_object()) return failure(wrong_field("front", "objects", each));
     auto measured = measured_from_json(each);
@@ -111,20 +111,20 @@ nlohmann::json to_json(const StudyResult& result) {
 
 Result<StudyResult> study_result_from_json(const nlohmann::json& document) {
   auto default_params = measured_from_json(document, "default");
-  if (!default_params) return failure(default_params.error());
+  HOCKET_TRY(default_params);
   auto best = measured_from_json(document, "best");
-  if (!best) return failure(best.error());
+  HOCKET_TRY(best);
   const auto gain = read_number(document, "gain"), noise = read_number(document, "noise");
-  if (!gain) return failure(gain.error());
-  if (!noise) return failure(noise.error());
+  HOCKET_TRY(gain);
+  HOCKET_TRY(noise);
   auto reason = read_string(document, "reason");
-  if (!reason) return failure(reason.error());
+  HOCKET_TRY(reason);
   const auto promoted = document.find("promoted");
   if (promoted == document.end() || !promoted->is_boolean()) {
     return failure(ErrorCode::invalid_argument, "field \"promoted\": expected true or false");
   }
   auto front = front_from_json(document);
-  if (!front) return failure(front.error());
+  HOCKET_TRY(front);
   const auto stopped = document.find("stopped");
   return StudyResult{.default_params = std::move(*default_params),
                      .best = std::move(*best),

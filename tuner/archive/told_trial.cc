@@ -39,13 +39,13 @@ TrialResult stored_result(const TrialOutcome& outcome) {
 
 Result<FinishedTrial> finished_trial(const TrialRow& row) {
   auto params = params_of(row);
-  if (!params) return failure(params.error());
+  HOCKET_TRY(params);
   return FinishedTrial{row.number - 1, row.phase, std::move(*params), outcome_of(row)};
 }
 
 Result<SessionTrial> session_trial(const TrialRow& row) {
   auto params = params_of(row);
-  if (!params) return failure(params.error());
+  HOCKET_TRY(params);
   return SessionTrial{.number = row.number - 1,
                       .params = std::move(*params),
                       .outcome = outcome_of(row),

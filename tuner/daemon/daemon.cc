@@ -54,7 +54,7 @@ class AssembledDaemon final : public Daemon {
 
   Result<void> listen(ServerOptions options, Log log) {
     auto server = Server::create(std::move(options), api_, feed_, std::move(log));
-    if (!server) return failure(server.error());
+    HOCKET_TRY(server);
     server_ = std::move(*server);
     return {};
   }
@@ -92,7 +92,7 @@ Result<std::unique_ptr<Daemon>> Daemon::create(DaemonOptions options, Store& sto
   server.is_open = options.tokens.is_open();
   const Log log = options.log;
   auto daemon = std::make_unique<AssembledDaemon>(std::move(options), store, clock);
-  if (auto ok = daemon->listen(std::move(server), log); !ok) return failure(ok.error());
+  HOCKET_TRY(daemon->listen(std::move(server), log));
   return daemon;
 }
 

@@ -377,7 +377,7 @@ Result<Explanation> explain(const Space& space, std::span<const SearchTrial> tri
     checked.recommendation->params = std::move(*params);
   }
   Explainer explainer(space, checked);
-  if (auto ok = explainer.read(trials); !ok) return failure(ok.error());
+  HOCKET_TRY(explainer.read(trials));
   return explainer.explain();
 }
 

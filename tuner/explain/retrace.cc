@@ -11,7 +11,7 @@ Result<Retraced> retrace(SessionOptions options, std::span<const SessionTrial> p
                                             if (trial.outcome.state != TrialState::running)
                                               retraced.reasons.push_back(next.reason);
                                           });
-  if (!session) return failure(session.error());
+  HOCKET_TRY(session);
   retraced.recommendation = session->recommend();
   return retraced;
 }

@@ -97,7 +97,7 @@ Result<void> Optimizer::tell(const Evaluation& evaluation) {
                    to_text(evaluation.standard_error));
   }
   const auto params = space_.admit(evaluation.params);
-  if (!params) return failure(params.error());
+  HOCKET_TRY(params);
   asked_.insert(*params);
   pending_.erase(*params);
   const UnitPoint point = space_.encode(*params);

@@ -42,9 +42,9 @@ Result<SearchMethod> parse_search_method(std::string_view text) {
 }
 
 Result<std::unique_ptr<Search>> make_search(Space space, SearchOptions options) {
-  if (auto ok = check_searchable(space); !ok) return failure(ok.error());
+  HOCKET_TRY(check_searchable(space));
   if (options.step) {
-    if (auto ok = validate(*options.step); !ok) return failure(ok.error());
+    HOCKET_TRY(validate(*options.step));
   }
   if (options.objectives > 1) {
     if (options.method == SearchMethod::model)

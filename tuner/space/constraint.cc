@@ -90,7 +90,7 @@ Result<std::vector<Token>> read_tokens(std::string_view text) {
   std::vector<Token> tokens;
   for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
     const auto token = read_token(text);
-    if (!token) return failure(token.error());
+    HOCKET_TRY(token);
     tokens.push_back(*token);
     text.remove_prefix(token->text.size() + (token->kind == TokenKind::quoted ? 2 : 0));
   }
@@ -108,11 +108,9 @@ class ConstraintParser {
 
   Result<Constraint> parse(std::string_view text) {
     const auto by_words = words();
-    if (!by_words) return failure(by_words.error());
+    HOCKET_TRY(by_words);
     if (!*by_words) {
-      const auto ok =
-          sum(0).and_then([&] { return comparison(); }).and_then([&] { return sum(0); });
-      if (!ok) return failure(ok.error());
+      HOCKET_TRY(sum(0).and_then([&] { return comparison(); }).and_then([&] { return sum(0); }));
       if (token().kind == TokenKind::comparison) {
         return invalid("expected one comparison, found another at " + found() +
                        "; write two constraints");
@@ -181,7 +179,7 @@ class ConstraintParser {
     const auto* choices = choices_of(subject);
     if (!choices) return false;
     at_ = 1;
-    if (auto ok = comparison(); !ok) return failure(ok.error());
+    HOCKET_TRY(comparison());
     using Comparison = Constraint::Comparison;
     const bool equality = constraint_.comparison_ == Comparison::equal ||
                           constraint_.comparison_ == Comparison::unequal;

@@ -66,9 +66,9 @@ Result<Domain> parse_range(std::string_view text, auto parse_number) {
   const auto dots = text.find("..");
   if (dots == std::string_view::npos) return invalid("expected LO..HI, found " + quoted(text));
   const auto low = parse_number(text.substr(0, dots));
-  if (!low) return failure(low.error());
+  HOCKET_TRY(low);
   const auto high = parse_number(text.substr(dots + 2));
-  if (!high) return failure(high.error());
+  HOCKET_TRY(high);
   range.low = *low;
   range.high = *high;
   return range;
@@ -124,12 +124,12 @@ Result<ParameterValue> parse_value(const Domain& domain, std::string_view text) 
                         (levels && std::holds_alternative<std::int64_t>(levels->values.front()));
   if (integers) {
     const auto number = parse_integer(text);
-    if (!number) return failure(number.error());
+    HOCKET_TRY(number);
     return *number;
   }
   if (levels || std::holds_alternative<RealRange>(domain)) {
     const auto number = parse_real(text);
-    if (!number) return failure(number.error());
+    HOCKET_TRY(number);
     return *number;
   }
   return std::string(text);
@@ -147,7 +147,7 @@ Result<Parameter> parse_parameter(std::string_view text) {
   auto domain = parse_domain(text.substr(equals + 1));
   if (!domain) return failure(domain.error().in("parameter " + parameter.name));
   parameter.domain = std::move(*domain);
-  if (auto ok = validate_domain(parameter); !ok) return failure(ok.error());
+  HOCKET_TRY(validate_domain(parameter));
   parameter.default_value = middle(parameter.domain);
   return parameter;
 }

@@ -50,7 +50,7 @@ Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> 
     if (!is_knob(name)) return failure(unknown_knob(name));
   }
   const auto defaults = params_from_json(knob_values(ScheduleConfig{}));
-  if (!defaults) return failure(defaults.error());
+  HOCKET_TRY(defaults);
   std::vector<Parameter> parameters;
   for (const auto& knob : schedule_knobs()) {
     const std::string name(knob.name);
@@ -92,7 +92,7 @@ Result<ScheduleConfig> with_params(const ScheduleConfig& base, const Params& par
     config = std::move(*changed);
   }
   // The values of one region may contradict each other.
-  if (auto ok = validate(config); !ok) return failure(ok.error());
+  HOCKET_TRY(validate(config));
   return config;
 }
 
@@ -105,7 +105,7 @@ Result<Params> params_of(const ScheduleConfig& config, const Space& space) {
   Params params;
   for (const Parameter& parameter : space.parameters()) {
     const auto value = read_knob(document, parameter.name);
-    if (!value) return failure(value.error());
+    HOCKET_TRY(value);
     params[parameter.name] = value->word.empty() ? ParameterValue(value->number)
                                                  : ParameterValue(std::string(value->word));
   }

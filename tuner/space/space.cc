@@ -22,7 +22,7 @@ Result<Space> Space::make(std::vector<Parameter> parameters,
   }
   std::set<std::string> names;
   for (auto& parameter : parameters) {
-    if (auto ok = validate(parameter); !ok) return failure(ok.error());
+    HOCKET_TRY(validate(parameter));
     if (!names.insert(parameter.name).second) {
       return invalid("parameter " + parameter.name + " is there twice");
     }
@@ -35,10 +35,10 @@ Result<Space> Space::make(std::vector<Parameter> parameters,
   Space space(std::move(parameters));
   for (const auto& text : constraints) {
     auto constraint = Constraint::parse(text, space.parameters_);
-    if (!constraint) return failure(constraint.error());
+    HOCKET_TRY(constraint);
     space.constraints_.push_back(std::move(*constraint));
   }
-  if (auto ok = space.apply_constraints(); !ok) return failure(ok.error());
+  HOCKET_TRY(space.apply_constraints());
   return space;
 }
 

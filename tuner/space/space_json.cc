@@ -97,7 +97,7 @@ Result<Space> space_from_json(const nlohmann::json& document) {
   reader.parts("parameters", parameters, read_parameter);
   std::vector<std::string> constraints;
   reader.texts("constraints", constraints, kOptional);
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   return Space::make(std::move(parameters), constraints);
 }
 

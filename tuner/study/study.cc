@@ -116,7 +116,7 @@ class Study {
 Result<void> Study::resume(std::vector<FinishedTrial> history) {
   for (FinishedTrial& trial : history) {
     auto params = space().admit(trial.params);
-    if (!params) return failure(params.error());
+    HOCKET_TRY(params);
     trial.params = std::move(*params);
     if (trial.phase == TrialPhase::confirm && next_of_confirmation() != trial.params)
       return failure(of_another_study(trials_.size(), "a confirmation that was not due"));
@@ -135,7 +135,7 @@ Result<void> Study::run_one(TrialPhase phase, const Params& params) {
   if (phase == TrialPhase::search && may_end_early) incumbent = lowest();
   auto outcome = runner_.run(
       params, incumbent ? std::span(incumbent->outcome.samples) : std::span<const double>());
-  if (!outcome) return failure(outcome.error());
+  HOCKET_TRY(outcome);
   if (outcome->state == TrialState::complete) {
     if (auto problem = problem_of(*outcome); !problem.empty()) {
       outcome->state = TrialState::failed;
@@ -154,7 +154,7 @@ Result<void> Study::run_one(TrialPhase phase, const Params& params) {
 Result<void> Study::take_donor() {
   if (!options_.find_donor) return {};
   auto donor = options_.find_donor(trials_.front());
-  if (!donor) return failure(donor.error());
+  HOCKET_TRY(donor);
   if (!*donor) return {};
   return session_.start_from(std::move(**donor));
 }
@@ -254,13 +254,13 @@ Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedT
                                                     std::to_string(options.confirm_pairs));
   }
   const auto past = searched(history, options.session.space);
-  if (!past) return failure(past.error());
+  HOCKET_TRY(past);
   auto session = StudySession::make(options.session, *past);
-  if (!session) return failure(session.error());
+  HOCKET_TRY(session);
   Study study(options, std::move(*session), runner, observer, cancel);
-  if (auto ok = study.resume(std::move(history)); !ok) return failure(ok.error());
-  if (auto ok = study.search(); !ok) return failure(ok.error());
-  if (auto ok = study.confirm(); !ok) return failure(ok.error());
+  HOCKET_TRY(study.resume(std::move(history)));
+  HOCKET_TRY(study.search());
+  HOCKET_TRY(study.confirm());
   return study.conclude();
 }
 

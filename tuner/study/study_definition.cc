@@ -61,7 +61,7 @@ Result<std::vector<Objective>> read_objectives(const nlohmann::json& document) {
   const auto found = document.find("objective");
   if (found == document.end() || !found->is_array()) {
     auto text = read_string(document, "objective");
-    if (!text) return failure(text.error());
+    HOCKET_TRY(text);
     texts.push_back(std::move(*text));
   } else {
     for (const auto& text : *found) {
@@ -82,7 +82,7 @@ nlohmann::json objectives_json(const StudyDefinition& definition) {
 Result<void> read_method(const nlohmann::json& document, SearchMethod& target) {
   if (!document.contains("method")) return {};
   const auto text = read_string(document, "method");
-  if (!text) return failure(text.error());
+  HOCKET_TRY(text);
   const auto method = parse_search_method(*text);
   if (!method) return failure(method.error().in("field \"method\""));
   target = *method;
@@ -140,15 +140,15 @@ nlohmann::json donor_json(const Donor& donor) {
 
 Result<Evaluation> evaluation_from_json(const nlohmann::json& document) {
   const auto params_document = read_object(document, "params");
-  if (!params_document) return failure(params_document.error());
+  HOCKET_TRY(params_document);
   auto params = params_from_json(*params_document);
-  if (!params) return failure(params.error());
+  HOCKET_TRY(params);
   const auto standard_error = read_number(document, "standard_error", 0);
-  if (!standard_error) return failure(standard_error.error());
+  HOCKET_TRY(standard_error);
   Evaluation evaluation{std::move(*params), std::nullopt, *standard_error};
   if (document.contains("value") && !document.at("value").is_null()) {
     const auto value = read_number(document, "value");
-    if (!value) return failure(value.error());
+    HOCKET_TRY(value);
     evaluation.value = *value;
   }
   return evaluation;
@@ -156,15 +156,15 @@ Result<Evaluation> evaluation_from_json(const nlohmann::json& document) {
 
 Result<Donor> donor_from_json(const nlohmann::json& document) {
   auto study = read_string(document, "study");
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   Donor donor{.study = std::move(*study)};
   if (document.contains("distance")) {
     const auto distance = read_number(document, "distance", 0);
-    if (!distance) return failure(distance.error());
+    HOCKET_TRY(distance);
     donor.distance = *distance;
   }
   const auto evaluations = read_array(document, "evaluations");
-  if (!evaluations) return failure(evaluations.error());
+  HOCKET_TRY(evaluations);
   for (const auto& each : *evaluations) {
     auto evaluation = evaluation_from_json(each);
     if (!evaluation) return failure(evaluation.error().in("field \"evaluations\""));
@@ -176,7 +176,7 @@ Result<Donor> donor_from_json(const nlohmann::json& document) {
 Result<void> read_transfer(const nlohmann::json& document, StudyDefinition& definition) {
   if (document.contains("transfer")) {
     auto study = read_string(document, "transfer");
-    if (!study) return failure(study.error());
+    HOCKET_TRY(study);
     definition.transfer = std::move(*study);
   }
   if (document.contains("donor")) {
@@ -199,10 +199,10 @@ Result<std::vector<Objective>> parse_objectives(const std::vector<std::string>& 
   std::vector<Objective> objectives;
   for (const auto& text : texts) {
     auto objective = parse_objective(text);
-    if (!objective) return failure(objective.error());
+    HOCKET_TRY(objective);
     objectives.push_back(std::move(*objective));
   }
-  if (auto ok = check_objectives(objectives); !ok) return failure(ok.error());
+  HOCKET_TRY(check_objectives(objectives));
   return objectives;
 }
 
@@ -240,15 +240,15 @@ nlohmann::json to_json(const StudyDefinition& definition) {
 }
 
 Result<StudyDefinition> study_definition_from_json(const nlohmann::json& document) {
-  if (auto ok = check_format(document, kFormat, kVersion); !ok) return failure(ok.error());
+  HOCKET_TRY(check_format(document, kFormat, kVersion));
   const auto space_document = read_object(document, "space");
-  if (!space_document) return failure(space_document.error());
+  HOCKET_TRY(space_document);
   auto space = space_from_json(*space_document);
   if (!space) return failure(space.error().in("field \"space\""));
   const auto objectives = read_objectives(document);
-  if (!objectives) return failure(objectives.error());
+  HOCKET_TRY(objectives);
   auto directory = read_string(document, "working_directory");
-  if (!directory) return failure(directory.error());
+  HOCKET_TRY(directory);
 
   StudyDefinition definition{.space = std::move(*space),
                              .objective = objectives->front(),
@@ -256,7 +256,7 @@ Result<StudyDefinition> study_definition_from_json(const nlohmann::json& documen
                              .working_directory = std::move(*directory)};
   const auto read = [&](const char* field, std::int64_t& target) -> Result<void> {
     const auto value = read_integer(document, field, 0, kMaxInteger);
-    if (!value) return failure(value.error());
+    HOCKET_TRY(value);
     target = *value;
     return {};
   };
@@ -264,17 +264,17 @@ Result<StudyDefinition> study_definition_from_json(const nlohmann::json& documen
        {read("skip", definition.skip), read("seed", definition.seed),
         read("trials", definition.trials), read("confirm_pairs", definition.confirm_pairs),
         read("time_limit_ns", definition.time_limit_ns)}) {
-    if (!ok) return failure(ok.error());
+    HOCKET_TRY(ok);
   }
   for (const auto& ok : {read_flag(document, "stop_early", definition.stop_early),
                          read_flag(document, "end_trials_early", definition.end_trials_early),
                          read_limits(document, definition.limits)}) {
-    if (!ok) return failure(ok.error());
+    HOCKET_TRY(ok);
   }
-  if (auto ok = read_method(document, definition.method); !ok) return failure(ok.error());
-  if (auto ok = read_step(document, definition.step); !ok) return failure(ok.error());
-  if (auto ok = read_transfer(document, definition); !ok) return failure(ok.error());
-  if (auto ok = validate(definition); !ok) return failure(ok.error());
+  HOCKET_TRY(read_method(document, definition.method));
+  HOCKET_TRY(read_step(document, definition.step));
+  HOCKET_TRY(read_transfer(document, definition));
+  HOCKET_TRY(validate(definition));
   return definition;
 }
 

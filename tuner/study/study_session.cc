@@ -83,9 +83,9 @@ Result<StudySession> StudySession::make(SessionOptions options, std::span<const 
                    "trials: expected at least 1, found " + std::to_string(options.trials));
   }
   auto search = make_search(options.space, options.search);
-  if (!search) return failure(search.error());
+  HOCKET_TRY(search);
   StudySession session(std::move(options), std::move(*search));
-  if (auto ok = session.replay(past, on_replayed); !ok) return failure(ok.error());
+  HOCKET_TRY(session.replay(past, on_replayed));
   return session;
 }
 
@@ -235,7 +235,7 @@ SessionNext StudySession::ask(const IsExcluded& is_excluded) {
 
 Result<void> StudySession::tell(const Params& params, const TrialOutcome& outcome) {
   auto admitted = options_.space.admit(params);
-  if (!admitted) return failure(admitted.error());
+  HOCKET_TRY(admitted);
   Evaluation evaluation = evaluation_of(*admitted, outcome);
   if (auto ok = search_->tell(evaluation); !ok) return ok;
   outstanding_.erase(*admitted);
@@ -303,7 +303,7 @@ Result<void> StudySession::start_from(Donor donor) {
                "a study starts from another after its default");
   options_.search.donor = std::move(donor);
   auto search = make_search(options_.space, options_.search);
-  if (!search) return failure(search.error());
+  HOCKET_TRY(search);
   search_ = std::move(*search);
   // Any search asks for the default first.
   static_cast<void>(search_->ask());

@@ -44,7 +44,7 @@ Result<bool> CsvReader::next(std::vector<std::string>& cells) {
     if (cell != std::string_view::npos && text_[cell] == '"') {
       at_ = cell + 1;
       auto quoted = quoted_cell();
-      if (!quoted) return failure(quoted.error());
+      HOCKET_TRY(quoted);
       cells.push_back(std::move(*quoted));
     } else {
       cells.push_back(plain_cell());

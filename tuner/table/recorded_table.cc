@@ -83,9 +83,9 @@ Result<void> check_names(const std::vector<std::string>& names) {
 Result<Header> read_header(CsvReader& reader, const RecordedTableOptions& options) {
   Header header;
   const auto more = reader.next(header.names);
-  if (!more) return failure(more.error());
+  HOCKET_TRY(more);
   if (!*more) return invalid("the table is empty; its first line must name the columns");
-  if (auto ok = check_names(header.names); !ok) return failure(ok.error());
+  HOCKET_TRY(check_names(header.names));
   const auto find = [&](const std::string& name) {
     return std::find(header.names.begin(), header.names.end(), name);
   };
@@ -142,7 +142,7 @@ Result<void> add_row(Rows& rows, const Header& header, const std::vector<std::st
   }
   for (std::size_t i = 0; i < header.parameters.size(); ++i) {
     const auto id = intern(rows.columns[i], cells[header.parameters[i]]);
-    if (!id) return failure(id.error());
+    HOCKET_TRY(id);
     rows.ids.push_back(*id);
   }
   rows.objectives.push_back(number_in<double>(cells[header.objective]));
@@ -152,7 +152,7 @@ Result<void> add_row(Rows& rows, const Header& header, const std::vector<std::st
 Result<Rows> read_rows(std::string_view text, const RecordedTableOptions& options) {
   CsvReader reader(text);
   const auto header = read_header(reader, options);
-  if (!header) return failure(header.error());
+  HOCKET_TRY(header);
   Rows rows;
   for (const std::size_t i : header->parameters) {
     rows.columns.push_back(Column{header->names[i], {}, {}});
@@ -160,7 +160,7 @@ Result<Rows> read_rows(std::string_view text, const RecordedTableOptions& option
   std::vector<std::string> cells;
   for (;;) {
     const auto more = reader.next(cells);
-    if (!more) return failure(more.error());
+    HOCKET_TRY(more);
     if (!*more) break;
     if (auto ok = add_row(rows, *header, cells); !ok) {
       return failure(ok.error().in("line " + std::to_string(reader.line())));
@@ -254,8 +254,7 @@ Result<void> set_defaults(std::vector<Parameter>& parameters,
     if (!named.insert(parameter.name).second) {
       return invalid("default: column " + in_quotes(name) + " is named twice");
     }
-    const auto ok = set_default(parameters, parameter.name + assignment.substr(equals));
-    if (!ok) return failure(ok.error());
+    HOCKET_TRY(set_default(parameters, parameter.name + assignment.substr(equals)));
   }
   return {};
 }
@@ -265,7 +264,7 @@ Result<void> set_defaults(std::vector<Parameter>& parameters,
 Result<RecordedTable> RecordedTable::parse(std::string_view text,
                                            const RecordedTableOptions& options) {
   const auto rows = read_rows(text, options);
-  if (!rows) return failure(rows.error());
+  HOCKET_TRY(rows);
   std::vector<std::string> columns;
   std::vector<Parameter> parameters;
   std::vector<Values> values;
@@ -276,11 +275,9 @@ Result<RecordedTable> RecordedTable::parse(std::string_view text,
     parameters.push_back({parameter_name(column.name, parameters), domain, middle(domain)});
   }
   std::set<std::string> named;
-  if (auto ok = set_defaults(parameters, columns, options.default_setting, named); !ok) {
-    return failure(ok.error());
-  }
+  HOCKET_TRY(set_defaults(parameters, columns, options.default_setting, named));
   auto space = Space::make(parameters);
-  if (!space) return failure(space.error());
+  HOCKET_TRY(space);
 
   Settings settings;
   for (std::size_t row = 0; row < rows->objectives.size(); ++row) {

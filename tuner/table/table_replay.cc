@@ -61,12 +61,10 @@ Result<std::vector<ReplayedTrial>> replay(const RecordedTable& table, Search& se
         *recorded, draws.one_of(*table.find(*recorded)), std::move(suggestion->reason), {}, {}};
     if (*recorded != suggestion->params) {
       trial.reason += "; that was not recorded, this is the nearest that was";
-      if (auto ok = search.tell({.params = suggestion->params, .value = {}}); !ok) {
-        return failure(ok.error());
-      }
+      HOCKET_TRY(search.tell({.params = suggestion->params, .value = {}}));
     }
     const Evaluation evaluation{.params = trial.params, .value = trial.value};
-    if (auto ok = search.tell(evaluation); !ok) return failure(ok.error());
+    HOCKET_TRY(search.tell(evaluation));
     recommend(table, search, trial);
     replayed.push_back(std::move(trial));
   }

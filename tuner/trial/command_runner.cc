@@ -140,7 +140,7 @@ Result<CommandCall> call_with(const std::vector<std::string>& command, const Par
   }
   if (has_knob) {
     const auto config = schedule_config_for(params);
-    if (!config) return failure(config.error());
+    HOCKET_TRY(config);
     call.environment["HOCKET_CONFIG"] = to_json(*config).dump();
   }
   return call;
@@ -189,7 +189,7 @@ fs::path CommandRunner::file_of(const Objective& objective) const {
 
 Result<ProcessOptions> CommandRunner::process_options(const Params& params) const {
   auto call = call_with(options_.command, params);
-  if (!call) return failure(call.error());
+  HOCKET_TRY(call);
   ProcessOptions process;
   process.argv = std::move(call->argv);
   process.environment = std::move(call->environment);
@@ -221,9 +221,9 @@ Result<void> CommandRunner::remove_stale_files() const {
 }
 
 Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const double> incumbent) {
-  if (auto ok = remove_stale_files(); !ok) return failure(ok.error());
+  HOCKET_TRY(remove_stale_files());
   auto process = process_options(params);
-  if (!process) return failure(process.error());
+  HOCKET_TRY(process);
   const Objective& objective = options_.objective;
   std::optional<LiveSamples> live;
   std::vector<double> samples;
@@ -232,7 +232,7 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
     auto made = LiveSamples::make(
         objective, options_.skip,
         objective.kind == ObjectiveKind::file ? file_of(objective) : folder_ / kIterationsName);
-    if (!made) return failure(made.error());
+    HOCKET_TRY(made);
     live.emplace(std::move(*made));
     process->watch = [&](const OutputSoFar& output) {
       samples = live->read(output);
@@ -241,7 +241,7 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
     };
   }
   const auto result = run_process(*process, *clock_, *cancel_);
-  if (!result) return failure(result.error());
+  HOCKET_TRY(result);
   if (result->cancelled) {
     return failure(ErrorCode::interrupted, "interrupted while the command ran");
   }

@@ -41,10 +41,10 @@ Result<Measurement> from_report(const std::optional<RunReport>& report) {
 Result<Measurement> from_output(const std::string& pattern, std::size_t skip,
                                 const Evidence& evidence) {
   const auto matcher = LineMatcher::make(pattern);
-  if (!matcher) return failure(matcher.error());
+  HOCKET_TRY(matcher);
   auto matches = matcher->first_groups(evidence.stdout_text);
   if (matches && matches->empty()) matches = matcher->first_groups(evidence.stderr_text);
-  if (!matches) return failure(matches.error());
+  HOCKET_TRY(matches);
   if (matches->empty()) {
     return invalid("no match of " + pattern + " in " +
                    std::to_string(evidence.stdout_text.size() + evidence.stderr_text.size()) +
@@ -149,7 +149,7 @@ Result<std::vector<double>> parse_numbers(std::string_view text) {
     const auto end = std::min(text.find('\n'), text.size());
     if (const auto line = trimmed(text.substr(0, end)); !line.empty()) {
       const auto number = parse_sample(line);
-      if (!number) return failure(number.error());
+      HOCKET_TRY(number);
       numbers.push_back(*number);
     }
     text.remove_prefix(std::min(end + 1, text.size()));

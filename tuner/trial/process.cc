@@ -118,11 +118,11 @@ class Run {
 
 Result<void> Run::start() {
   auto out = make_pipe();
-  if (!out) return failure(out.error());
+  HOCKET_TRY(out);
   auto err = make_pipe();
-  if (!err) return failure(err.error());
+  HOCKET_TRY(err);
   auto control = make_control();
-  if (!control) return failure(control.error());
+  HOCKET_TRY(control);
   fork_supervisor(*out, *err, *control);
   if (supervisor_ < 0) return failure(system_error("cannot start a process"));
   stdout_.pipe = std::move((*out)[0]);
@@ -260,7 +260,7 @@ Result<ProcessResult> Run::finish() {
     if (events[1].revents) read_stream(stdout_);
     if (events[2].revents) read_stream(stderr_);
     if (events[0].revents) {
-      if (auto ok = read_control(); !ok) return failure(ok.error());
+      HOCKET_TRY(read_control());
     }
     handle_limits(events[3].revents != 0);
   }
@@ -282,7 +282,7 @@ Result<ProcessResult> run_process(const ProcessOptions& options, const Clock& cl
     return failure(ErrorCode::invalid_argument, "cannot start a command without a name");
   }
   Run run(options, clock, cancel);
-  if (auto ok = run.start(); !ok) return failure(ok.error());
+  HOCKET_TRY(run.start());
   return run.finish();
 }
 

@@ -34,7 +34,7 @@ Result<LiveSamples> LiveSamples::make(const Objective& objective, std::size_t sk
     return LiveSamples(std::nullopt, 0, std::move(file));
   }
   auto matcher = LineMatcher::make(objective.argument);
-  if (!matcher) return failure(matcher.error());
+  HOCKET_TRY(matcher);
   return LiveSamples(std::move(*matcher), skip, {});
 }
 
@@ -51,23 +51,23 @@ Result<void> LiveSamples::match_new_lines(std::string_view text, Seen& seen) con
   const auto last = text.find_last_of("\r\n");
   if (last == std::string_view::npos || last < seen.bytes) return {};
   auto found = matcher_->first_groups(text.substr(seen.bytes, last + 1 - seen.bytes));
-  if (!found) return failure(found.error());
+  HOCKET_TRY(found);
   std::ranges::move(*found, std::back_inserter(seen.matches));
   seen.bytes = last + 1;
   return {};
 }
 
 Result<std::vector<double>> LiveSamples::read_output(const OutputSoFar& output) {
-  if (auto ok = match_new_lines(output.stdout_text, stdout_); !ok) return failure(ok.error());
+  HOCKET_TRY(match_new_lines(output.stdout_text, stdout_));
   // Matches evaluate(): stderr counts while stdout holds no match.
   if (stdout_.matches.empty()) {
-    if (auto ok = match_new_lines(output.stderr_text, stderr_); !ok) return failure(ok.error());
+    HOCKET_TRY(match_new_lines(output.stderr_text, stderr_));
   }
   const auto& matches = stdout_.matches.empty() ? stderr_.matches : stdout_.matches;
   std::vector<double> samples;
   for (std::size_t i = skip_; i < matches.size(); ++i) {
     const auto sample = parse_sample(matches[i]);
-    if (!sample) return failure(sample.error());
+    HOCKET_TRY(sample);
     samples.push_back(*sample);
   }
   return samples;

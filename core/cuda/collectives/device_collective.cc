@@ -31,14 +31,14 @@ Result<void> DeviceCollective::all_reduce(std::span<float> values, int channel,
 Result<void> DeviceCollective::reduce_scatter(std::span<float> values, int channel,
                                               DeviceStream stream) {
   const auto pieces = equal_pieces(values, world_size());
-  if (!pieces) return failure(pieces.error());
+  HOCKET_TRY(pieces);
   return exchange(CollectiveKind::reduce_scatter, *pieces, channel, stream);
 }
 
 Result<void> DeviceCollective::all_gather(std::span<float> values, int channel,
                                           DeviceStream stream) {
   const auto pieces = equal_pieces(values, world_size());
-  if (!pieces) return failure(pieces.error());
+  HOCKET_TRY(pieces);
   return exchange(CollectiveKind::all_gather, *pieces, channel, stream);
 }
 

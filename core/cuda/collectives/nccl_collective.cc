@@ -116,10 +116,8 @@ class NcclCollective final : public DeviceCollective {
   Result<std::unique_ptr<DeviceCollective>> split(int group) override {
     HOCKET_CHECK(group >= 0, "groups are counted from 0");
     auto part = std::make_unique<NcclCollective>(options_);
-    if (auto ok = make_from_first("making group " + std::to_string(group), *part, group, rank_);
-        !ok)
-      return failure(ok.error());
-    if (auto ok = part->ask_place(); !ok) return failure(ok.error());
+    HOCKET_TRY(make_from_first("making group " + std::to_string(group), *part, group, rank_));
+    HOCKET_TRY(part->ask_place());
     return part;
   }
 
@@ -361,12 +359,11 @@ Result<ncclUniqueId> agree_on_id(Collective& messages) {
   if (messages.rank() == 0) {
     if (const ncclResult_t result = ncclGetUniqueId(&id); result != ncclSuccess)
       return failure(nccl_error("ncclGetUniqueId", result, nullptr));
-    auto told = messages.tell(std::string_view(id.internal, sizeof(id.internal)));
-    if (!told) return failure(told.error());
+    HOCKET_TRY(messages.tell(std::string_view(id.internal, sizeof(id.internal))));
     return id;
   }
   const auto heard = messages.hear();
-  if (!heard) return failure(heard.error());
+  HOCKET_TRY(heard);
   if (heard->size() != sizeof(id.internal))
     return failure(ErrorCode::unavailable, "rank 0 sent " + std::to_string(heard->size()) +
                                                " bytes instead of NCCL's id; do all ranks run the "
@@ -380,13 +377,12 @@ Result<ncclUniqueId> agree_on_id(Collective& messages) {
 Result<std::unique_ptr<DeviceCollective>> connect_nccl(Collective& messages, DeviceDriver& driver,
                                                        const NcclOptions& options) {
   if (messages.world_size() == 1) return std::make_unique<SoleRankCollective>();
-  if (auto ok = driver.use_device(); !ok) return failure(ok.error());
+  HOCKET_TRY(driver.use_device());
   order_communicators();
   const auto id = agree_on_id(messages);
   if (!id) return failure(id.error().in("agreeing on how the devices meet"));
   auto collective = std::make_unique<NcclCollective>(options);
-  if (auto ok = collective->connect(messages.rank(), messages.grid(), *id); !ok)
-    return failure(ok.error());
+  HOCKET_TRY(collective->connect(messages.rank(), messages.grid(), *id));
   return collective;
 }
 

@@ -12,11 +12,8 @@ Result<CudaCapability> probe_cuda() {
   int devices = 0;
   const cudaError_t counted = cudaGetDeviceCount(&devices);
   cudaGetLastError();  // otherwise a later call would report it
-  if (auto ok = judge_cuda(found.runtime_version, found.driver_version, devices, counted,
-                           cudaGetErrorString(counted));
-      !ok) {
-    return failure(ok.error());
-  }
+  HOCKET_TRY(judge_cuda(found.runtime_version, found.driver_version, devices, counted,
+                        cudaGetErrorString(counted)));
   for (int ordinal = 0; ordinal < devices; ++ordinal) {
     cudaDeviceProp properties{};
     if (const cudaError_t error = cudaGetDeviceProperties(&properties, ordinal);

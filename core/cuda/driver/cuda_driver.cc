@@ -130,11 +130,8 @@ class CudaDriver final : public DeviceDriver {
   }
   Result<DeviceGraph> end_capture(DeviceStream stream) override {
     cudaGraph_t captured = nullptr;
-    if (auto ok =
-            checked("cudaStreamEndCapture", cudaStreamEndCapture(cuda_stream(stream), &captured));
-        !ok) {
-      return failure(ok.error());
-    }
+    HOCKET_TRY(
+        checked("cudaStreamEndCapture", cudaStreamEndCapture(cuda_stream(stream), &captured)));
     cudaGraphExec_t graph = nullptr;
     // Keeps the priorities of the captured streams; by default the launching stream's priority
     // applies.
@@ -158,7 +155,7 @@ class CudaDriver final : public DeviceDriver {
 
 Result<std::unique_ptr<DeviceDriver>> open_cuda_device(int ordinal) {
   const auto found = probe_cuda();
-  if (!found) return failure(found.error());
+  HOCKET_TRY(found);
   const auto devices = static_cast<int>(found->devices.size());
   if (ordinal < 0 || ordinal >= devices) {
     return invalid("CUDA device " + std::to_string(ordinal) + ": must be from 0 to " +

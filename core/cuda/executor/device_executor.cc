@@ -78,7 +78,7 @@ Result<void> DeviceExecutor::run(const Lanes& lanes) {
   if (auto ok = driver_.use_device(); !ok) return ok;
   if (auto ok = groups_.open(lanes.channels); !ok) return ok;
   auto queues = DeviceQueues::open(driver_, lanes, trace_, clock_);
-  if (!queues) return failure(queues.error());
+  HOCKET_TRY(queues);
   Issuer issuer({.source = *source_,
                  .driver = driver_,
                  .groups = groups_,
@@ -94,18 +94,18 @@ Result<void> DeviceExecutor::run(const Lanes& lanes) {
     // Terminates, since credit is returned only below.
     while (may_take_parts) {
       const auto issued = issuer.issue_part();
-      if (!issued) return failure(issued.error());
+      HOCKET_TRY(issued);
       may_take_parts = *issued;
       if (*issued) idle_looks = 0;
     }
     for (int batch = 0; may_take_compute && batch < kBatchesALook; ++batch) {
       const auto issued = issuer.issue_compute();
-      if (!issued) return failure(issued.error());
+      HOCKET_TRY(issued);
       may_take_compute = *issued;
       if (*issued) idle_looks = 0;
     }
     const auto completed = issuer.report_completed();
-    if (!completed) return failure(completed.error());
+    HOCKET_TRY(completed);
     if (*completed) idle_looks = 0;
   }
 }

@@ -49,7 +49,7 @@ Result<void> Issuer::run_compute(const ComputeWork& work) {
     const TaskMark mark(parts_.marker, work.step, work.task);
     const auto position = issue_.compute(work.accesses, *work.body, done);
     if (work.once) work.body->reset();
-    if (!position) return failure(position.error());
+    HOCKET_TRY(position);
   }
   if (was_idle) last_progress_ns_ = parts_.clock.now_ns();
   return {};
@@ -63,7 +63,7 @@ Result<void> Issuer::run_step(const ComputeWork& work, const DeviceWork& done) {
                                    .memory = parts_.memory,
                                    .lanes = {.streams = static_cast<int>(mapping.compute_streams()),
                                              .channels = static_cast<int>(mapping.channels())}});
-    if (!opened) return failure(opened.error());
+    HOCKET_TRY(opened);
     step_graph_ = std::move(*opened);
   }
   Result<void> launched;
@@ -97,8 +97,7 @@ Result<void> Issuer::run_part(const PartWork& part) {
                         {TraceKind::communication, 0, part.name, part.step, 0, 0, part.bytes,
                          part.task, static_cast<std::int64_t>(part.index), part.kind, part.group}};
   const TaskMark mark(parts_.marker, part.step, part.task);
-  const auto position = issue_.part(part, done);
-  if (!position) return failure(position.error());
+  HOCKET_TRY(issue_.part(part, done));
   if (was_idle) last_progress_ns_ = parts_.clock.now_ns();
   return {};
 }
@@ -122,7 +121,7 @@ Result<bool> Issuer::report_completed() {
   if (before == 0) return false;
   completed_.clear();
   if (auto ok = queues_->poll(completed_); !ok) return failure(ok.error().in("the device"));
-  if (auto ok = parts_.groups.health(); !ok) return failure(ok.error());
+  HOCKET_TRY(parts_.groups.health());
   const bool progress = queues_->in_flight() < before;
   if (!progress) {
     if (parts_.clock.now_ns() - last_progress_ns_ < parts_.limit_ns) return false;

@@ -12,7 +12,7 @@ namespace hocket {
 
 Result<std::unique_ptr<StepGraph>> StepGraph::open(const StepGraphParts& parts) {
   std::unique_ptr<StepGraph> graph(new StepGraph(parts));
-  if (auto ok = graph->streams_.open(); !ok) return failure(ok.error());
+  HOCKET_TRY(graph->streams_.open());
   const auto stream = parts.driver.create_stream(StreamPriority::normal);
   if (!stream) return failure(stream.error().in("making a stream to capture"));
   graph->capturing_ = *stream;

@@ -23,16 +23,16 @@ Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, Task
   const StreamPlacement& placement = queues_.mapping().place_compute(accesses);
   const StreamPosition position = placement.position;
   const auto stream = queues_.begin(placement);
-  if (!stream) return failure(stream.error());
+  HOCKET_TRY(stream);
   Result<void> ok = memory_.begin_task(accesses, *stream);
   if (ok) ok = run_body(body, {.stream = *stream, .lane = position.stream, .memory = &memory_});
-  if (!ok) return failure(ok.error());
+  HOCKET_TRY(ok);
   memory_.end_task(accesses, last_used_);
   ok = release_here(position, *stream);
   if (work) work->traced.lane = static_cast<std::int32_t>(position.stream);
   if (ok) ok = queues_.end(position, work);
   if (ok) ok = release_late();
-  if (!ok) return failure(ok.error());
+  HOCKET_TRY(ok);
   return position;
 }
 
@@ -48,12 +48,12 @@ Result<StreamPosition> TaskIssue::part(const PartWork& part, std::optional<Devic
       mapping.place_part(part.task, part.accesses, part.index, also_after);
   const StreamPosition position = placement.position;
   const auto stream = queues_.begin(placement);
-  if (!stream) return failure(stream.error());
+  HOCKET_TRY(stream);
   const auto channel = static_cast<int>(position.stream - mapping.compute_streams());
   Result<void> ok = groups_.exchange(part, channel, *stream);
   if (work) work->traced.lane = channel;
   if (ok) ok = queues_.end(position, work);
-  if (!ok) return failure(ok.error());
+  HOCKET_TRY(ok);
   return position;
 }
 
@@ -73,7 +73,7 @@ Result<void> TaskIssue::release_here(StreamPosition position, DeviceStream strea
 Result<void> TaskIssue::release_late() {
   for (const auto& [data, placement] : late_) {
     const auto stream = queues_.begin(placement);
-    if (!stream) return failure(stream.error());
+    HOCKET_TRY(stream);
     if (auto ok = memory_.free(data, *stream); !ok) return ok;
     if (auto ok = queues_.end(placement.position, std::nullopt); !ok) return ok;
   }

@@ -107,9 +107,9 @@ class BlasLt final : public MatrixProducts {
 
   Result<void> multiply(const MatrixProduct& product, const DeviceTask& task) override {
     const auto kind = column_major(product);
-    if (!kind) return failure(kind.error());
+    HOCKET_TRY(kind);
     const auto workspace = workspace_of(task.lane);
-    if (!workspace) return failure(workspace.error());
+    HOCKET_TRY(workspace);
     auto [entry, is_new] = algorithms_.try_emplace(*kind);
     Algorithm& algorithm = entry->second;
     if (is_new) algorithm.found = find(*kind, product, algorithm);
@@ -239,9 +239,9 @@ class BlasLt final : public MatrixProducts {
 
 Result<std::unique_ptr<MatrixProducts>> open_blas_lt(DeviceDriver& driver,
                                                      const BlasLtOptions& options) {
-  if (auto ok = driver.use_device(); !ok) return failure(ok.error());
+  HOCKET_TRY(driver.use_device());
   auto products = std::make_unique<BlasLt>(options);
-  if (auto ok = products->open(); !ok) return failure(ok.error());
+  HOCKET_TRY(products->open());
   return products;
 }
 

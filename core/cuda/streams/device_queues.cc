@@ -55,11 +55,11 @@ Result<DeviceStream> DeviceQueues::begin(const StreamPlacement& placement) {
                      wait.number - before.first_number < before.entries.size(),
                  "a wait for what has run, or was not put into its stream");
     const Entry& entry = before.entries[wait.number - before.first_number];
-    if (auto ok = driver_.wait(queue.stream, entry.end); !ok) return failure(ok.error());
+    HOCKET_TRY(driver_.wait(queue.stream, entry.end));
   }
   if (trace_) {
     const auto begun = record(queue.stream);
-    if (!begun) return failure(begun.error());
+    HOCKET_TRY(begun);
     queue.begun = *begun;
   }
   return queue.stream;
@@ -80,7 +80,7 @@ Result<void> DeviceQueues::end(StreamPosition position, const std::optional<Devi
   HOCKET_CHECK(position.number == queue.first_number + queue.entries.size(),
                "positions are put into a stream in order");
   const auto event = record(queue.stream);
-  if (!event) return failure(event.error());
+  HOCKET_TRY(event);
   queue.entries.push_back({*event, std::exchange(queue.begun, {}), work});
   ++in_flight_;
   return {};
@@ -91,7 +91,7 @@ Result<std::size_t> DeviceQueues::count_run(const Queue& queue) {
   // The first entry is queried alone: usually nothing has run since the last poll.
   for (std::size_t ahead = 0; left > 0; ahead = left / 2) {
     const auto has_run = driver_.has_run(queue.entries[run + ahead].end);
-    if (!has_run) return failure(has_run.error());
+    HOCKET_TRY(has_run);
     if (*has_run) {
       run += ahead + 1;
       left -= ahead + 1;
@@ -108,8 +108,8 @@ Result<void> DeviceQueues::put_away(const Entry& entry) {
     return {};
   }
   const auto begin_ns = timeline_->time_of(entry.begin), end_ns = timeline_->time_of(entry.end);
-  if (!begin_ns) return failure(begin_ns.error());
-  if (!end_ns) return failure(end_ns.error());
+  HOCKET_TRY(begin_ns);
+  HOCKET_TRY(end_ns);
   if (entry.work) {
     TraceEvent traced = entry.work->traced;
     traced.begin_ns = *begin_ns;
@@ -125,7 +125,7 @@ Result<void> DeviceQueues::poll(std::vector<CompletedWork>& completed) {
   for (std::uint32_t stream = 0; stream < queues_.size(); ++stream) {
     Queue& queue = queues_[stream];
     const auto run = count_run(queue);
-    if (!run) return failure(run.error());
+    HOCKET_TRY(run);
     if (*run == 0) continue;
     const auto end = queue.entries.begin() + static_cast<std::ptrdiff_t>(*run);
     for (auto entry = queue.entries.begin(); entry != end; ++entry) {

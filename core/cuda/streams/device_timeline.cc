@@ -14,7 +14,7 @@ constexpr std::int64_t kFarNs = 1'000'000'000;
 Result<DeviceTimeline> DeviceTimeline::start(DeviceDriver& driver, DeviceEventPool& events,
                                              const Clock& clock, DeviceStream stream) {
   const auto origin = events.take();
-  if (!origin) return failure(origin.error());
+  HOCKET_TRY(origin);
   auto ok = driver.record(*origin, stream);
   if (ok) ok = driver.synchronize(stream);
   if (!ok) {

@@ -29,7 +29,7 @@ Result<void> ForkedStreams::fork(DeviceStream origin) {
   ends_.assign(streams_.size(), {});
   origin_ = origin;
   const auto forked = record(origin);
-  if (!forked) return failure(forked.error());
+  HOCKET_TRY(forked);
   forked_ = *forked;
   return {};
 }
@@ -39,11 +39,10 @@ Result<DeviceStream> ForkedStreams::begin(const StreamPlacement& placement) {
   const DeviceStream stream = streams_[index];
   // The work that the first task of a stream waits for already runs after the fork.
   if (ends_[index].empty() && placement.waits.empty()) {
-    if (auto ok = driver_.wait(stream, forked_); !ok) return failure(ok.error());
+    HOCKET_TRY(driver_.wait(stream, forked_));
   }
   for (const StreamPosition& wait : placement.waits) {
-    if (auto ok = driver_.wait(stream, ends_[wait.stream].at(wait.number - 1)); !ok)
-      return failure(ok.error());
+    HOCKET_TRY(driver_.wait(stream, ends_[wait.stream].at(wait.number - 1)));
   }
   return stream;
 }
@@ -52,7 +51,7 @@ Result<void> ForkedStreams::end(StreamPosition position, const std::optional<Dev
   HOCKET_CHECK(position.number == ends_[position.stream].size() + 1,
                "positions are put into a stream in order");
   const auto event = record(streams_[position.stream]);
-  if (!event) return failure(event.error());
+  HOCKET_TRY(event);
   ends_[position.stream].push_back(*event);
   return {};
 }
@@ -70,7 +69,7 @@ Result<DeviceEvent> ForkedStreams::record(DeviceStream stream) {
   const auto event = events_.take();
   if (!event) return event;
   taken_.push_back(*event);
-  if (auto ok = driver_.record(*event, stream); !ok) return failure(ok.error());
+  HOCKET_TRY(driver_.record(*event, stream));
   return event;
 }
 

@@ -206,15 +206,15 @@ Result<PartitionChoice> PartitionSearch::run(const ScheduleConfig& base_config) 
 Result<PartitionChoice> choose_partition(const StepDescription& step, const ScheduleConfig& base,
                                          const ChoiceOptions& options) {
   const auto prepared = PreparedStep::make(step);
-  if (!prepared) return failure(prepared.error());
-  if (auto ok = validate(base); !ok) return failure(ok.error());
+  HOCKET_TRY(prepared);
+  HOCKET_TRY(validate(base));
   const auto base_bound = bound_of(step, base);
-  if (!base_bound) return failure(base_bound.error());
+  HOCKET_TRY(base_bound);
   const std::int64_t least_ns = base_bound->compute_ns / base.streams;
   auto choice = PartitionSearch(*prepared, options, least_ns).run(base);
   if (!choice) return choice;
   const auto bound = bound_of(step, choice->config);
-  if (!bound) return failure(bound.error());
+  HOCKET_TRY(bound);
   choice->bound_ns = bound->bound_ns;
   return choice;
 }

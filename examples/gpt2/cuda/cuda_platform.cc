@@ -60,10 +60,10 @@ class CudaPlatform final : public Platform {
 
   Result<void> open(int device, ElementType type, const Warn& warn) {
     auto driver = open_cuda_device(device);
-    if (!driver) return failure(driver.error());
+    HOCKET_TRY(driver);
     driver_ = std::move(*driver);
     auto products = open_blas_lt(*driver_);
-    if (!products) return failure(products.error());
+    HOCKET_TRY(products);
     products_ = std::move(*products);
 #ifdef HOCKET_GPT2_CUDNN
     auto attention = open_cudnn_attention(*driver_);
@@ -76,10 +76,10 @@ class CudaPlatform final : public Platform {
     auto backend = DeviceBackend::open(
         {.driver = *driver_, .products = *products_, .attention = attention_.get(), .warn = warn},
         type);
-    if (!backend) return failure(backend.error());
+    HOCKET_TRY(backend);
     backend_ = std::move(*backend);
     auto collective = connect_devices(messages_, *driver_);
-    if (!collective) return failure(collective.error());
+    HOCKET_TRY(collective);
     collective_ = std::move(*collective);
     groups_.emplace(*collective_, messages_.grid());
     return {};
@@ -132,10 +132,9 @@ Result<std::unique_ptr<Platform>> open_cuda_platform(const CudaPlatformOptions& 
   }
   auto platform = std::make_unique<CudaPlatform>(collective, clock, std::move(*capability), device);
   if (!options.profile_level.empty()) {
-    if (auto ok = platform->open_recorder(options.profile_level, warn); !ok)
-      return failure(ok.error());
+    HOCKET_TRY(platform->open_recorder(options.profile_level, warn));
   }
-  if (auto ok = platform->open(device, options.type, warn); !ok) return failure(ok.error());
+  HOCKET_TRY(platform->open(device, options.type, warn));
   return platform;
 }
 

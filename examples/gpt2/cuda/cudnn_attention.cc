@@ -188,7 +188,7 @@ Result<std::unique_ptr<FusedAttention>> open_cudnn_attention(DeviceDriver& drive
                                                ", but must be at least " +
                                                std::to_string(kOldestVersion) + "; update it");
   }
-  if (auto ok = driver.use_device(); !ok) return failure(ok.error());
+  HOCKET_TRY(driver.use_device());
   cudnnHandle_t handle = nullptr;
   const cudnnStatus_t status = cudnnCreate(&handle);
   if (status != CUDNN_STATUS_SUCCESS) return failure(cudnn_error("cudnnCreate", status));

@@ -46,7 +46,7 @@ Result<std::vector<CudnnDescriptor>> CudnnDescriptor::descriptors(
   std::vector<cudnnBackendDescriptor_t> plain;
   while (status == CUDNN_STATUS_SUCCESS && std::ssize(plain) < count) {
     auto made = created(type);
-    if (!made) return failure(made.error());
+    HOCKET_TRY(made);
     plain.push_back(made->get());
     descriptors.push_back(std::move(*made));
   }
@@ -95,7 +95,7 @@ CudnnDescriptorBuilder& CudnnDescriptorBuilder::set_descriptors(
 }
 
 Result<CudnnDescriptor> CudnnDescriptorBuilder::finalize() {
-  if (!ok_) return failure(ok_.error());
+  HOCKET_TRY(ok_);
   const cudnnStatus_t status = cudnnBackendFinalize(descriptor_.get());
   if (status != CUDNN_STATUS_SUCCESS) {
     return failure(

@@ -30,7 +30,7 @@ Result<std::vector<CudnnDescriptor>> proposals(const CudnnDescriptor& graph,
   if (device.properties)
     builder.set_descriptor(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *device.properties);
   const auto heuristics = builder.finalize();
-  if (!heuristics) return failure(heuristics.error());
+  HOCKET_TRY(heuristics);
   return heuristics->descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 }
 
@@ -38,9 +38,9 @@ Result<std::vector<CudnnDescriptor>> proposals(const CudnnDescriptor& graph,
 Result<CudnnPlan> plan_with(const CudnnDescriptor& config) {
   CudnnDescriptorBuilder builder(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   auto plan = builder.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config).finalize();
-  if (!plan) return failure(plan.error());
+  HOCKET_TRY(plan);
   const auto bytes = plan->integer(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
-  if (!bytes) return failure(bytes.error());
+  HOCKET_TRY(bytes);
   return CudnnPlan{.plan = std::move(*plan), .workspace_bytes = *bytes};
 }
 
@@ -149,7 +149,7 @@ void CudnnGraph::transpose(Tensor x, Tensor y) {
 }
 
 Result<CudnnDescriptor> CudnnGraph::finish(const CudnnDevice& device) {
-  if (!ok_) return failure(ok_.error());
+  HOCKET_TRY(ok_);
   CudnnDescriptorBuilder builder(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   builder.set_descriptors(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations_);
   if (device.handle) builder.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, device.handle);
@@ -158,7 +158,7 @@ Result<CudnnDescriptor> CudnnGraph::finish(const CudnnDevice& device) {
 
 Result<CudnnPlan> make_plan(CudnnGraph& graph, const CudnnDevice& device) {
   const auto finished = graph.finish(device);
-  if (!finished) return failure(finished.error());
+  HOCKET_TRY(finished);
   Error last{ErrorCode::unavailable, "cuDNN has no kernel for it on this device"};
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     const auto configs = proposals(*finished, device, mode);
@@ -182,7 +182,7 @@ Result<void> run_plan(cudnnHandle_t handle, const CudnnPlan& plan, const CudnnBi
                         .set_all(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, bindings.memory())
                         .set_all(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, bindings.ids())
                         .finalize();
-  if (!pack) return failure(pack.error());
+  HOCKET_TRY(pack);
   const cudnnStatus_t status = cudnnBackendExecute(handle, plan.plan.get(), pack->get());
   if (status != CUDNN_STATUS_SUCCESS) return failure(cudnn_error("cudnnBackendExecute", status));
   return {};

@@ -68,11 +68,11 @@ float from_bfloat16(std::uint16_t value) {
 
 Result<std::unique_ptr<DeviceBackend>> DeviceBackend::open(const DeviceBackendParts& parts,
                                                            ElementType type) {
-  if (auto ok = parts.driver.use_device(); !ok) return failure(ok.error());
+  HOCKET_TRY(parts.driver.use_device());
   const auto memory_bytes = parts.driver.memory_bytes();
-  if (!memory_bytes) return failure(memory_bytes.error());
+  HOCKET_TRY(memory_bytes);
   const auto setup = parts.driver.create_stream(StreamPriority::normal);
-  if (!setup) return failure(setup.error());
+  HOCKET_TRY(setup);
   std::unique_ptr<DeviceBackend> backend(new DeviceBackend(parts, type, *setup));
   backend->memory_limit_bytes_ = *memory_bytes;
   return backend;

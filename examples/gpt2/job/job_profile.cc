@@ -26,7 +26,7 @@ constexpr std::int64_t kStepsAfter = 3;
 
 Result<void> write_trace(const RankTrace& trace, const std::string& path) {
   auto file = create_trace_file(path, trace);
-  if (!file) return failure(file.error());
+  HOCKET_TRY(file);
   auto written = (*file)->append(trace);
   if (written) written = (*file)->finish();
   if (written) return written;
@@ -37,7 +37,7 @@ Result<void> write_trace(const RankTrace& trace, const std::string& path) {
 
 Result<RankTrace> read_trace(const std::string& path) {
   const auto file = open_trace_file(path);
-  if (!file) return failure(file.error());
+  HOCKET_TRY(file);
   return (*file)->read();
 }
 
@@ -48,36 +48,36 @@ struct Target {
 
 /// Opens the store and a folder for the profile, on rank 0.
 Result<Target> open_target(const Result<std::string>& store_path, const RunReport& report) {
-  if (!store_path) return failure(store_path.error());
+  HOCKET_TRY(store_path);
   auto store = open_store(*store_path);
-  if (!store) return failure(store.error());
+  HOCKET_TRY(store);
   auto folder = create_profile_folder(**store, *store_path, report.workload.name);
-  if (!folder) return failure(folder.error());
+  HOCKET_TRY(folder);
   return Target{std::move(*store), std::move(*folder)};
 }
 
 /// Returns rank 0's text on every rank.
 Result<std::string> broadcast(Collective& collective, std::string text) {
   if (collective.rank() != 0) return collective.hear();
-  if (auto ok = collective.tell(text); !ok) return failure(ok.error());
+  HOCKET_TRY(collective.tell(text));
   return text;
 }
 
 /// Returns the sum over the ranks, or rank 0's text on every rank, using all-reduces only: the
 /// executor of a running training uses tell() and hear() itself.
 Result<float> sum_over_ranks(Collective& collective, float value) {
-  if (auto ok = collective.all_reduce({&value, 1}, 0); !ok) return failure(ok.error());
+  HOCKET_TRY(collective.all_reduce({&value, 1}, 0));
   return value;
 }
 Result<std::string> broadcast_by_sum(Collective& collective, const std::string& text) {
   const bool is_first = collective.rank() == 0;
   const auto size = sum_over_ranks(collective, is_first ? static_cast<float>(text.size()) : 0);
-  if (!size) return failure(size.error());
+  HOCKET_TRY(size);
   std::vector<float> bytes(static_cast<std::size_t>(*size));
   if (bytes.empty()) return std::string();
   for (std::size_t i = 0; is_first && i < bytes.size(); ++i)
     bytes[i] = static_cast<float>(static_cast<unsigned char>(text[i]));
-  if (auto ok = collective.all_reduce(bytes, 1); !ok) return failure(ok.error());
+  HOCKET_TRY(collective.all_reduce(bytes, 1));
   std::string heard;
   for (const float byte : bytes) heard.push_back(static_cast<char>(static_cast<int>(byte)));
   return heard;
@@ -104,9 +104,9 @@ Result<ProfileRow> save_all(Target& target, const std::string& store_path, Profi
                             const std::vector<std::vector<ClockRound>>& rounds,
                             const RunReport& report) {
   const auto topology_id = target.store->upsert_topology(report.topology);
-  if (!topology_id) return failure(topology_id.error());
+  HOCKET_TRY(topology_id);
   const auto workload_id = target.store->upsert_workload(report.workload);
-  if (!workload_id) return failure(workload_id.error());
+  HOCKET_TRY(workload_id);
   ProfileToSave profile{.folder = target.folder,
                         .ranks = {},
                         .missing = {},
@@ -159,7 +159,7 @@ Result<ProfileSpan> parse_profile_span(std::string_view text) {
           "\"" + std::string(part) + "\": expected at=STEP, iterations=N or interleave=N");
     }
     const auto number = number_of(part.substr(name.size() + 1), name);
-    if (!number) return failure(number.error());
+    HOCKET_TRY(number);
     *value = *number;
   }
   if (span.first_step >= 0) return span;

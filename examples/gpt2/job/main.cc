@@ -79,17 +79,17 @@ Result<Network> connect(const JobOptions& options, const Clock& clock) {
   Network network;
   if (!options.link.empty()) {
     const auto link = parse_link(options.link);
-    if (!link) return failure(link.error());
+    HOCKET_TRY(link);
     network.emulated = *link;
   }
   const auto ranks = read_rank_environment();
-  if (!ranks) return failure(ranks.error());
+  HOCKET_TRY(ranks);
   network.local_rank = ranks->local_rank;
   const auto interface = process_environment("GLOO_SOCKET_IFNAME");
   auto sockets = connect_gloo({.ranks = *ranks,
                                .timeout = std::chrono::seconds(options.timeout_seconds),
                                .interface = interface.value_or("")});
-  if (!sockets) return failure(sockets.error());
+  HOCKET_TRY(sockets);
   network.sockets = std::move(*sockets);
   if (network.emulated) {
     network.emulation = std::make_unique<EmulatedLink>(*network.sockets, *network.emulated, clock);
@@ -179,7 +179,7 @@ Result<LivePhase> live_tuning(const JobOptions& options, const RunReport& report
     }
   }
   auto opened = watch_daemon(report, fetched, options.explore, description, warn);
-  if (!opened) return failure(opened.error());
+  HOCKET_TRY(opened);
   watch = std::move(*opened);
   live.link = watch.link.get();
   live.options.tuning.job = watch.job;
@@ -210,7 +210,7 @@ Result<std::unique_ptr<JobProfile>> begin_profile(const JobOptions& options,
   const bool asks = training.collective.rank() == 0;
   const auto span =
       agree_on_span(training.collective, asks ? span_to_profile(options) : std::nullopt);
-  if (!span) return failure(span.error());
+  HOCKET_TRY(span);
   if (!*span && !takes_requests(options)) return nullptr;
   auto profile =
       std::make_unique<JobProfile>(training.collective, training.clock, warn, training.recorder);
@@ -245,7 +245,7 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
   LivePhase live;
   if (is_live(options)) {
     auto tuning = live_tuning(options, report, fetched, training, watch);
-    if (!tuning) return failure(tuning.error());
+    HOCKET_TRY(tuning);
     live = std::move(*tuning);
   }
   Phase phase{config, 0, options.training.steps, {}, false};
@@ -253,7 +253,7 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
   if (config.order == CollectiveOrder::static_order && !knows_steps) warn(kNoStaticOrder);
   if (config.order == CollectiveOrder::static_order && knows_steps) {
     auto order = find_static_order(training, config, options.step, options.warmup, warn);
-    if (!order) return failure(order.error());
+    HOCKET_TRY(order);
     phase.options.static_order = std::move(order->parts);
     phase.first_step = order->from_step;
     // A new phase begins with nothing in flight.
@@ -294,7 +294,7 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
     phase.live = &live;
   }
   const auto profile = begin_profile(options, training, phase);
-  if (!profile) return failure(profile.error());
+  HOCKET_TRY(profile);
   const auto save_profile = [&] {
     (*profile)->save(report, default_store_path(),
                      [&](const std::string& line) { say_live(options, line); });
@@ -313,9 +313,8 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
       why_task_by_task(phase, options.device != "host", training.collective.world_size());
   if (why && training.collective.rank() == 0)
     warn("step_issue=graph: " + *why + "; steps go task by task");
-  const auto trained = options.record.empty() ? run_phase(watched, phase)
-                                              : run_recorded_phase(watched, phase, options.record);
-  if (!trained) return failure(trained.error());
+  HOCKET_TRY(options.record.empty() ? run_phase(watched, phase)
+                                    : run_recorded_phase(watched, phase, options.record));
   if (*profile) save_profile();
   measured.events = recorder.events();
   return measured;
@@ -324,7 +323,7 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
 /// Trains all steps for a step description, which rank 0 writes.
 Result<void> profile(const JobOptions& options, const RunReport& report, const Training& training) {
   auto description = profile_step(training, report.config, options.training.steps);
-  if (!description) return failure(description.error());
+  HOCKET_TRY(description);
   if (training.collective.rank() != 0) return {};
   description->name = report.workload.name;
   description->source = "profile of " + std::to_string(options.training.steps) +
@@ -407,29 +406,29 @@ Result<void> run(JobOptions options) {
   if (options.watch) {
     // Checked before the ranks meet: if a rank left later, the others would fail for another
     // reason.
-    if (const auto daemon = daemon_to_watch(); !daemon) return failure(daemon.error());
+    HOCKET_TRY(daemon_to_watch());
   }
   if (auto ok = validate(options.model); !ok) return ok;
   const auto text = Text::load(options.text, static_cast<std::size_t>(options.model.sequence) + 1);
-  if (!text) return failure(text.error());
+  HOCKET_TRY(text);
 
   const SteadyClock clock;
   const auto network = connect(options, clock);
-  if (!network) return failure(network.error());
+  HOCKET_TRY(network);
   Collective& collective = network->collective();
   options.training.rank = collective.rank();
   options.training.world_size = collective.world_size();
   options.training.ranks_per_host = collective.ranks_per_host();
   auto topology = topology_of(*network);
-  if (!topology) return failure(topology.error());
+  HOCKET_TRY(topology);
   const auto type = parse_element_type(options.precision);
-  if (!type) return failure(type.error());
+  HOCKET_TRY(type);
   const auto platform = open_platform({.device = options.device,
                                        .type = *type,
                                        .local_rank = network->local_rank,
                                        .profile_level = level_to_profile(options)},
                                       collective, clock, warn);
-  if (!platform) return failure(platform.error());
+  HOCKET_TRY(platform);
   (*platform)->describe(*topology);
 
   RunReport report{.topology = *topology,
@@ -438,7 +437,7 @@ Result<void> run(JobOptions options) {
                    .config_source = {},
                    .iterations = {}};
   const auto fetched = fetch(report.topology, report.workload, collective);
-  if (!fetched) return failure(fetched.error());
+  HOCKET_TRY(fetched);
   report.config = fetched->config;
   report.config_source = fetched->source;
   if (collective.rank() == 0) {
@@ -451,7 +450,7 @@ Result<void> run(JobOptions options) {
   options.training.steps_as_graphs =
       options.device != "host" && report.config.step_issue == StepIssue::graph;
   const auto model = Gpt2::create(options.model, options.training, *text, (*platform)->backend());
-  if (!model) return failure(model.error());
+  HOCKET_TRY(model);
   if (auto ok = check_partition(**model, report.config); !ok) return ok;
 
   const Training training{.model = **model,
@@ -468,7 +467,7 @@ Result<void> run(JobOptions options) {
                               }};
   if (!options.profile.empty()) return profile(options, report, training);
   const auto measured = train(options, report, *fetched, training);
-  if (!measured) return failure(measured.error());
+  HOCKET_TRY(measured);
   if (collective.rank() != 0) return {};
   report.config = measured->config;
   report.iterations = measure_iterations(measured->events, measured->warmup);

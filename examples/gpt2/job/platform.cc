@@ -59,7 +59,7 @@ Result<std::unique_ptr<Platform>> open_platform(const PlatformOptions& options,
   if (options.device != "cuda" && !options.device.starts_with("cuda:"))
     return invalid("--device: expected host, cuda or cuda:N, found \"" + options.device + "\"");
   const auto number = parse_cuda(options.device);
-  if (!number) return failure(number.error());
+  HOCKET_TRY(number);
 #ifdef HOCKET_GPT2_CUDA
   return open_cuda_platform({.device = *number,
                              .local_rank = options.local_rank,

@@ -87,7 +87,7 @@ Result<void> run_profiled(const Training& training, Phase phase,
 
 Result<StepDescription> read_step(const std::string& path) {
   const auto text = read_file(path);
-  if (!text) return failure(text.error());
+  HOCKET_TRY(text);
   auto step = parse_step_description(*text);
   if (!step) return failure(step.error().in(path));
   return step;
@@ -111,9 +111,9 @@ Result<StepDescription> fit(const Training& training, const StepDescription& des
 Result<std::vector<std::uint32_t>> compute_order(const Training& training,
                                                  const ScheduleConfig& config,
                                                  const Result<StepDescription>& description) {
-  if (!description) return failure(description.error());
+  HOCKET_TRY(description);
   const auto step = fit(training, *description);
-  if (!step) return failure(step.error());
+  HOCKET_TRY(step);
   auto order = static_order(*step, config);
   if (order && nlohmann::json(*order).dump().size() > std::size_t{kMaxMessageBytes}) {
     return failure(ErrorCode::invalid_argument,
@@ -126,7 +126,7 @@ Result<std::vector<std::uint32_t>> compute_order(const Training& training,
 /// Returns rank 0's `message` on every rank.
 Result<nlohmann::json> broadcast(Collective& collective, nlohmann::json message) {
   if (collective.rank() == 0) {
-    if (auto ok = collective.tell(message.dump()); !ok) return failure(ok.error());
+    HOCKET_TRY(collective.tell(message.dump()));
     return message;
   }
   const auto heard = collective.hear();
@@ -168,7 +168,7 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
   for (std::int64_t i = 0; i < std::ssize(kinds); ++i) {
     const std::int64_t end_step = steps * (i + 1) / std::ssize(kinds);
     const Phase phase{kinds[i].config, step, end_step, {}, kinds[i].serial};
-    if (auto ok = run_profiled(training, phase, kinds[i].profiled); !ok) return failure(ok.error());
+    HOCKET_TRY(run_profiled(training, phase, kinds[i].profiled));
     step = end_step;
   }
   auto description = describe(training, profiled);
@@ -204,13 +204,13 @@ Result<StaticOrder> find_static_order(const Training& training, const ScheduleCo
   Collective& collective = training.collective;
   // Only rank 0 may look at its options, so it tells the others what to do.
   const auto profiles = broadcast(collective, step_path.empty());
-  if (!profiles) return failure(profiles.error());
+  HOCKET_TRY(profiles);
   StaticOrder result;
   std::vector<ProfiledStep> profiled;
   if (*profiles == true) {
     Phase phase{unpartitioned(config), 0, warmup, {}, false};
     phase.config.order = CollectiveOrder::negotiated;
-    if (auto ok = run_profiled(training, phase, profiled); !ok) return failure(ok.error());
+    HOCKET_TRY(run_profiled(training, phase, profiled));
     result.from_step = warmup;
   }
   if (collective.rank() == 0) {
@@ -223,7 +223,7 @@ Result<StaticOrder> find_static_order(const Training& training, const ScheduleCo
     }
   }
   const auto order = broadcast(collective, result.parts);
-  if (!order) return failure(order.error());
+  HOCKET_TRY(order);
   result.parts = order->get<std::vector<std::uint32_t>>();
   return result;
 }

@@ -46,7 +46,7 @@ Result<Watch> watch_daemon(const RunReport& report, const FetchedConfig& fetched
                            const std::optional<StepDescription>& step,
                            const std::function<void(const std::string&)>& warn) {
   auto daemon = daemon_to_watch();
-  if (!daemon) return failure(daemon.error());
+  HOCKET_TRY(daemon);
   JobDescription job{.id = new_job_id(),
                      .name = report.workload.name,
                      .host = host_name(),

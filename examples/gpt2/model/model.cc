@@ -91,8 +91,8 @@ Result<void> check_memory(const Gpt2Config& config, TrainingOptions options, Bac
 
 Result<std::unique_ptr<Gpt2>> Gpt2::create(const Gpt2Config& config, const TrainingOptions& options,
                                            const Text& text, Backend& backend) {
-  if (const auto ok = validate(config); !ok) return failure(ok.error());
-  if (const auto ok = validate(options); !ok) return failure(ok.error());
+  HOCKET_TRY(validate(config));
+  HOCKET_TRY(validate(options));
   if (text.size() <= static_cast<std::size_t>(config.sequence)) {
     return failure(ErrorCode::invalid_argument,
                    "model: sequence is " + std::to_string(config.sequence) + ", but the text has " +
@@ -107,7 +107,7 @@ Result<std::unique_ptr<Gpt2>> Gpt2::create(const Gpt2Config& config, const Train
   }
   const Result<void> fits = check_memory(config, options, backend);
   // Checked beforehand, since the system may grant memory that does not exist and fail on its use.
-  if (!fits) return failure(fits.error());
+  HOCKET_TRY(fits);
   try {
     return std::unique_ptr<Gpt2>(new Gpt2(config, options, text, backend));
   } catch (const std::bad_alloc&) {

@@ -33,7 +33,7 @@ Result<std::vector<std::string>> files_of(const std::string& path) {
 
 Result<Text> Text::load(const std::string& path, std::size_t minimum_bytes) {
   const auto files = files_of(path);
-  if (!files) return failure(files.error());
+  HOCKET_TRY(files);
   std::string bytes;
   for (const std::string& file : *files) {
     auto content = read_file(file);

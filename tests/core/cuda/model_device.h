@@ -110,7 +110,7 @@ class ModelDevice final : public DeviceDriver {
   }
 
   Result<DeviceStream> create_stream(StreamPriority priority) override {
-    if (auto ok = call(); !ok) return failure(ok.error());
+    HOCKET_TRY(call());
     std::lock_guard lock(mutex_);
     return DeviceStream{&add_stream(priority)};
   }
@@ -123,7 +123,7 @@ class ModelDevice final : public DeviceDriver {
   }
 
   Result<DeviceEvent> create_event(EventTiming timing) override {
-    if (auto ok = call(); !ok) return failure(ok.error());
+    HOCKET_TRY(call());
     std::lock_guard lock(mutex_);
     ++events_made_;
     events_.push_back(std::make_unique<Event>(Event{timing, nullptr}));
@@ -175,7 +175,7 @@ class ModelDevice final : public DeviceDriver {
     return {};
   }
   Result<bool> has_run(DeviceEvent event) override {
-    if (auto ok = call(); !ok) return failure(ok.error());
+    HOCKET_TRY(call());
     std::lock_guard lock(mutex_);
     ++questions_;
     if (event_of(event).capture) return failure(ErrorCode::unavailable, "the event is captured");
@@ -187,7 +187,7 @@ class ModelDevice final : public DeviceDriver {
   }
 
   Result<std::int64_t> elapsed_ns(DeviceEvent begin, DeviceEvent end) override {
-    if (auto ok = call(); !ok) return failure(ok.error());
+    HOCKET_TRY(call());
     std::lock_guard lock(mutex_);
     for (const DeviceEvent event : {begin, end}) {
       HOCKET_CHECK(event_of(event).timing == EventTiming::timed, "the event has no time");
@@ -197,7 +197,7 @@ class ModelDevice final : public DeviceDriver {
   }
 
   Result<void*> allocate(std::size_t bytes, DeviceStream stream) override {
-    if (auto ok = call(); !ok) return failure(ok.error());
+    HOCKET_TRY(call());
     std::lock_guard lock(mutex_);
     // Memory is never reused by another allocation, so that a use after free is detected.
     blocks_.push_back({std::make_unique<std::byte[]>(bytes), bytes});
@@ -231,7 +231,7 @@ class ModelDevice final : public DeviceDriver {
   }
 
   Result<void*> allocate_host(std::size_t bytes) override {
-    if (auto ok = call(); !ok) return failure(ok.error());
+    HOCKET_TRY(call());
     return ::operator new(bytes);
   }
   void free_host(void* memory) override { ::operator delete(memory); }
@@ -262,7 +262,7 @@ class ModelDevice final : public DeviceDriver {
     HOCKET_CHECK(graph && graph->streams.front() == &stream_of(stream),
                  "a capture ends where it began");
     for (Stream* captured : graph->streams) captured->capture = nullptr;
-    if (!called) return failure(called.error());
+    HOCKET_TRY(called);
     for (std::size_t i = 0; i < graph->streams.size(); ++i)
       if (graph->clocks[0][i] < graph->clocks[i][i])
         return failure(ErrorCode::unavailable, "a captured stream was not waited for");

@@ -202,7 +202,7 @@ Result<std::vector<float>> run_steps(const LayeredSteps& job, const ScheduleConf
       },
       60'000'000'000, job.ranks_per_host);
   for (const auto& result : results) {
-    if (!result) return failure(result.error());
+    HOCKET_TRY(result);
   }
   for (const auto& other : parameters) EXPECT_EQ(other, parameters.front());
   return parameters.front();

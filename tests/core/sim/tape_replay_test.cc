@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 Result<TapeReplay> replay(std::string_view bytes) {
   auto reader = TapeReader::open(bytes);
-  if (!reader) return failure(reader.error());
+  HOCKET_TRY(reader);
   return replay_tape(*reader);
 }
 

@@ -44,7 +44,7 @@ class NsightImport : public ::testing::Test {
 
   Result<RankTrace> import(const std::string& script, std::string_view step_range = {}) {
     auto traces = read_nsight_export(database(script), step_range);
-    if (!traces) return failure(traces.error());
+    HOCKET_TRY(traces);
     EXPECT_EQ(traces->size(), 1U);
     return std::move(traces->front());
   }

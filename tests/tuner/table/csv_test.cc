@@ -20,7 +20,7 @@ Result<std::vector<Record>> read_all(std::string_view text) {
   Record cells;
   for (;;) {
     const auto more = reader.next(cells);
-    if (!more) return failure(more.error());
+    HOCKET_TRY(more);
     if (!*more) return records;
     records.push_back(cells);
   }

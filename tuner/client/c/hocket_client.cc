@@ -129,7 +129,7 @@ void open_ballot(hocket_client& client, const ClientOptions& options) {
 /// On rank 0: fetches the configuration and registers the job.
 Result<void> ask(hocket_client& client, ClientOptions& options) {
   auto fetched = ask_for_config(options.topology, options.workload, nullptr, process_environment);
-  if (!fetched) return failure(fetched.error());
+  HOCKET_TRY(fetched);
   for (const auto& warning : fetched->warnings) options.warn(warning);
   client.fetched = std::move(*fetched);
   client.log.emplace();
@@ -143,16 +143,15 @@ Result<void> ask(hocket_client& client, ClientOptions& options) {
 
 Result<hocket_client*> open(const hocket_client_options* given) {
   auto options = read_options(given);
-  if (!options) return failure(options.error());
+  HOCKET_TRY(options);
   auto client = std::make_unique<hocket_client>();
   client->rank = options->rank;
   client->knobs = options->knobs;
   if (options->rank > 0) {
     client->fetched.config = options->config;
     client->fetched.source = "rank 0";
-  } else if (const auto ok = ask(*client, *options); !ok) {
-    return failure(ok.error());
-  }
+  } else
+    HOCKET_TRY(ask(*client, *options));
   client->config_json = text_of(to_json(client->fetched.config));
   if (!client->knobs.empty()) open_ballot(*client, *options);
   return client.release();
@@ -162,9 +161,9 @@ Result<int> get_knob(const char* config_json, const char* name, std::int64_t* va
   if (config_json == nullptr || name == nullptr || value == nullptr)
     return failure(ErrorCode::invalid_argument, "hocket_config_get: an argument is NULL");
   const auto config = parse_schedule_config(config_json);
-  if (!config) return failure(config.error());
+  HOCKET_TRY(config);
   const auto knob = read_knob(to_json(*config), name);
-  if (!knob) return failure(knob.error());
+  HOCKET_TRY(knob);
   *value = knob->number;
   return 0;
 }
@@ -233,7 +232,7 @@ Result<void> check_live(const hocket_client* client, const std::string& function
 
 Result<int> fill_ballot(hocket_client* client, float* ballot) {
   const std::string self = "hocket_ballot_fill";
-  if (const auto ok = check_live(client, self); !ok) return failure(ok.error());
+  HOCKET_TRY(check_live(client, self));
   if (ballot == nullptr) return failure(misused(self, "the ballot is NULL"));
   if (client->read != client->filled || client->ended != client->filled)
     return failure(misused(self, "the step before has not ended, or its ballot was not read"));
@@ -244,7 +243,7 @@ Result<int> fill_ballot(hocket_client* client, float* ballot) {
 
 Result<int> read_ballot(hocket_client* client, const float* sum) {
   const std::string self = "hocket_ballot_read";
-  if (const auto ok = check_live(client, self); !ok) return failure(ok.error());
+  HOCKET_TRY(check_live(client, self));
   if (sum == nullptr) return failure(misused(self, "the sum is NULL"));
   if (client->read == client->filled) return failure(misused(self, "no ballot was filled"));
   client->live->read({sum, client->live->size()});
@@ -254,7 +253,7 @@ Result<int> read_ballot(hocket_client* client, const float* sum) {
 
 Result<int> step_ended(hocket_client* client) {
   const std::string self = "hocket_step_ended";
-  if (const auto ok = check_live(client, self); !ok) return failure(ok.error());
+  HOCKET_TRY(check_live(client, self));
   if (client->ended == client->filled)
     return failure(misused(self, "the step's ballot was not filled"));
   ++client->ended;
@@ -266,7 +265,7 @@ Result<int> step_ended(hocket_client* client) {
 
 Result<int> iteration(hocket_client* client, std::int64_t step, std::int64_t iteration_ns) {
   const std::string self = "hocket_iteration";
-  if (const auto ok = check_live(client, self); !ok) return failure(ok.error());
+  HOCKET_TRY(check_live(client, self));
   if (!is_time(iteration_ns)) return failure(misused(self, "the time is not positive"));
   if (step <= client->last_measured || step > client->ended)
     return failure(misused(self, "step " + std::to_string(step) + " is not one from " +
@@ -282,8 +281,7 @@ Result<int> iteration(hocket_client* client, std::int64_t step, std::int64_t ite
 Result<int> close(hocket_client& client) {
   if (client.live) client.live->finish();
   if (client.rank > 0) return 0;
-  const auto written = write_report(client.run);
-  if (!written) return failure(written.error());
+  HOCKET_TRY(write_report(client.run));
   return 0;
 }
 

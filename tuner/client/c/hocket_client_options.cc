@@ -19,7 +19,7 @@ Result<Topology> read_topology(const hocket_client_options& options) {
   nlohmann::json document = to_json(Topology{});
   if (options.topology_json != nullptr) {
     auto parsed = parse_object(options.topology_json, "topology_json");
-    if (!parsed) return failure(parsed.error());
+    HOCKET_TRY(parsed);
     document = std::move(*parsed);
   }
   if (options.world_size != 0) document["world_size"] = options.world_size;
@@ -43,7 +43,7 @@ Result<Workload> read_workload(const hocket_client_options& options) {
   // Serializing replaces invalid UTF-8, for which no fingerprint can be computed.
   const auto document = parse_object(
       text_of({{"name", options.workload_name}, {"tensors", std::move(tensors)}}), "workload");
-  if (!document) return failure(document.error());
+  HOCKET_TRY(document);
   return workload_from_json(*document);
 }
 
@@ -81,7 +81,7 @@ Result<ClientOptions> read_options(const hocket_client_options* given) {
       (given->size != kFirstSize && given->size < sizeof(hocket_client_options)))
     return failure(missing("options->size must be sizeof(hocket_client_options)"));
   auto topology = read_topology(*given);
-  if (!topology) return failure(topology.error());
+  HOCKET_TRY(topology);
   if (given->rank < 0 || given->rank >= topology->world_size) {
     return failure(missing("rank must be from 0 to " + std::to_string(topology->world_size - 1) +
                            ", of the world size"));
@@ -89,7 +89,7 @@ Result<ClientOptions> read_options(const hocket_client_options* given) {
   if (!(given->explore >= 0 && given->explore <= 0.5))
     return failure(missing("explore must be from 0 to 0.5"));
   auto knobs = read_knobs(*given);
-  if (!knobs) return failure(knobs.error());
+  HOCKET_TRY(knobs);
   ClientOptions options{.rank = static_cast<int>(given->rank),
                         .topology = std::move(*topology),
                         .knobs = std::move(*knobs),
@@ -99,7 +99,7 @@ Result<ClientOptions> read_options(const hocket_client_options* given) {
                         .say = sink_of(given->say, given->context)};
   if (options.rank == 0) {
     auto workload = read_workload(*given);
-    if (!workload) return failure(workload.error());
+    HOCKET_TRY(workload);
     options.workload = std::move(*workload);
     return options;
   }

@@ -88,7 +88,7 @@ class HttpClient::Connection {
   Result<HttpResponse> send(const HttpRequest& request, Deadline deadline) {
     for (bool reused = socket_.is_open();; reused = false) {
       if (!reused) {
-        if (auto ok = connect(deadline); !ok) return failure(ok.error());
+        HOCKET_TRY(connect(deadline));
       }
       HttpResponse response;
       bool answered = false;
@@ -286,7 +286,7 @@ Result<std::vector<tcp::endpoint>> HttpClient::Connection::resolve(Deadline dead
 Result<void> HttpClient::Connection::connect(Deadline deadline) {
   close();
   const auto endpoints = resolve(deadline);
-  if (!endpoints) return failure(endpoints.error());
+  HOCKET_TRY(endpoints);
   error_code error = asio::error::host_not_found;
   for (std::size_t i = 0; i < endpoints->size() && error; ++i) {
     // Divides the remaining time, so that an endpoint that does not answer leaves time for the

@@ -115,7 +115,7 @@ class HttpDaemonLink final : public DaemonLink {
       job = job_;
     }
     const auto answer = post(client, "/v1/jobs", text_of(to_json(job)));
-    if (!answer) return failure(answer.error());
+    HOCKET_TRY(answer);
     ConfigKey key;
     JsonReader reader(*answer);
     reader.value("key",
@@ -126,7 +126,7 @@ class HttpDaemonLink final : public DaemonLink {
   Result<nlohmann::json> post(HttpClient& client, const std::string& target, std::string body) {
     const auto response = client.send({.method = "POST", .target = target, .body = std::move(body)},
                                       deadline_after_ns(options_.request_timeout_ns));
-    if (!response) return failure(response.error());
+    HOCKET_TRY(response);
     auto answer = read_answer(*response);
     if (!answer) {
       return failure(
@@ -228,10 +228,10 @@ class HttpDaemonLink final : public DaemonLink {
     auto answer = post(report_client_, "/v1/reports", body);
     if (!answer && answer.error().code == ErrorCode::not_found) {
       // A restarted daemon does not know the job.
-      if (const auto key = register_job(report_client_); !key) return failure(key.error());
+      HOCKET_TRY(register_job(report_client_));
       answer = post(report_client_, "/v1/reports", body);
     }
-    if (!answer) return failure(answer.error());
+    HOCKET_TRY(answer);
     return {};
   }
 

@@ -98,7 +98,7 @@ void LiveBallot::send_report() {
 
 Result<LiveSetting> LiveBallot::parse(const std::string& payload) {
   const auto document = parse_object(payload, "rank 0's configuration");
-  if (!document) return failure(document.error());
+  HOCKET_TRY(document);
   JsonReader reader(*document);
   LiveSetting setting;
   reader.part("config", setting.config, read_schedule_config);
@@ -111,14 +111,14 @@ Result<LiveSetting> LiveBallot::parse(const std::string& payload) {
 
 Result<void> LiveBallot::accept(const std::string& payload) const {
   const auto setting = parse(payload);
-  if (!setting) return failure(setting.error());
+  HOCKET_TRY(setting);
   return options_.accept ? options_.accept(setting->config) : Result<void>();
 }
 
 Result<std::string> LiveBallot::payload_of(const ScheduleConfig& config) const {
   // Checked here as well as in accept(), so that rank 0's reason reaches the user.
   if (options_.accept) {
-    if (const auto ok = options_.accept(config); !ok) return failure(ok.error());
+    HOCKET_TRY(options_.accept(config));
   }
   std::vector<std::uint32_t> order;
   if (config.order == CollectiveOrder::static_order) {

@@ -65,7 +65,7 @@ std::string to_message(const Result<FetchedConfig>& fetched) {
 
 Result<FetchedConfig> from_message(const std::string& message) {
   const auto document = parse_object(message, "rank 0's configuration");
-  if (!document) return failure(document.error());
+  HOCKET_TRY(document);
   JsonReader reader(*document);
   if (reader.has("error")) {
     std::string error;
@@ -117,7 +117,7 @@ Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& wor
     return from_message(*message);
   }
   auto fetched = ask_for_config(topology, workload, source, environment);
-  if (const auto told = collective.tell(to_message(fetched)); !told) return failure(told.error());
+  HOCKET_TRY(collective.tell(to_message(fetched)));
   return fetched;
 }
 

@@ -58,7 +58,7 @@ Found read_resolved(const nlohmann::json& answer, const ConfigKey& key) {
   reader.choice("match", read_match, kMatches);
   StoredConfig found;
   read_match(reader, found);
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   if (read_match == read_nothing) return std::nullopt;
   return std::optional(std::move(found));
 }
@@ -76,7 +76,7 @@ class DaemonConfigSource final : public ConfigSource {
          .target = "/v1/resolve",
          .body = question.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},
         deadline_after_ns(timeout_ns));
-    if (!response) return failure(response.error());
+    HOCKET_TRY(response);
     const auto answer = read_answer(*response);
     if (!answer) return failure(answer.error().in(name_));
     auto found = read_resolved(*answer, key_of(topology, workload));

@@ -57,9 +57,9 @@ Result<std::string_view> checked(std::string_view text) {
 
 Result<LastGood> parse(std::string_view text, const ConfigKey& key) {
   const auto content = checked(text);
-  if (!content) return failure(content.error());
+  HOCKET_TRY(content);
   const auto document = parse_object(*content, "its content");
-  if (!document) return failure(document.error());
+  HOCKET_TRY(document);
   LastGood last_good;
   std::string of;
   JsonReader reader(*document);
@@ -137,7 +137,7 @@ Result<std::optional<LastGood>> read_last_good(const std::string& folder, const 
   if (status.type() != fs::file_type::regular)
     return failure(ErrorCode::unavailable, "cannot read " + path);
   const auto text = read_file(path, kMaxFileBytes);
-  if (!text) return failure(text.error());
+  HOCKET_TRY(text);
   auto last_good = parse(*text, key);
   if (!last_good) return failure(last_good.error().in(path));
   return std::optional(std::move(*last_good));

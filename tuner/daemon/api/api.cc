@@ -23,8 +23,7 @@ Result<Reply> dispatch(const Call& call) {
     case Operation::health:
       return json_response({{"status", "ok"}});
     case Operation::ready: {
-      const auto count = call.parts.store.change_count();
-      if (!count) return failure(count.error());
+      HOCKET_TRY(call.parts.store.change_count());
       return json_response({{"status", "ready"}});
     }
     case Operation::metrics:

@@ -22,7 +22,7 @@ Result<void> StudyService::load(const StudyRow& study, const std::vector<TrialRo
   state.outstanding.clear();
   for (const TrialRow& row : trials) {
     auto trial = session_trial(row);
-    if (!trial) return failure(trial.error());
+    HOCKET_TRY(trial);
     if (row.state == TrialState::running) {
       state.outstanding.emplace(row.id, trial->params);
     } else {
@@ -89,10 +89,9 @@ Result<void> StudyService::check_lease(std::int64_t lease_ns) const {
 }
 
 Result<void> StudyService::catch_up(const StudyRow& study, Running& state) {
-  const auto expired = store_.expire_leases(study.id, now_unix_ns_());
-  if (!expired) return failure(expired.error());
+  HOCKET_TRY(store_.expire_leases(study.id, now_unix_ns_()));
   const auto trials = store_.trials(study.id, TrialDetail::with_measurements);
-  if (!trials) return failure(trials.error());
+  HOCKET_TRY(trials);
   const bool is_known = std::ranges::all_of(*trials, [&](const TrialRow& trial) {
     return state.told.contains(trial.id) || state.outstanding.contains(trial.id);
   });
@@ -104,18 +103,17 @@ Result<void> StudyService::catch_up(const StudyRow& study, Running& state) {
 
 Result<StudyService::Asked> StudyService::ask(const std::string& name, const std::string& worker,
                                               std::int64_t lease_ns) {
-  if (auto ok = check_lease(lease_ns); !ok) return failure(ok.error());
+  HOCKET_TRY(check_lease(lease_ns));
   const auto study = find(name);
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   if (study->state == StudyState::finished) return Asked{{}, "the study is finished", true};
   const auto state = running(study->id);
   std::lock_guard lock(state->mutex);
-  if (auto ok = catch_up(*study, *state); !ok) return failure(ok.error());
+  HOCKET_TRY(catch_up(*study, *state));
   SessionNext next = state->session->ask();
   if (!next.params) {
     if (next.is_over) {
-      if (auto ok = store_.update_study(study->id, {.state = StudyState::finished}); !ok)
-        return failure(ok.error());
+      HOCKET_TRY(store_.update_study(study->id, {.state = StudyState::finished}));
     }
     return Asked{{}, std::move(next.reason), next.is_over};
   }
@@ -134,7 +132,7 @@ Result<StudyService::Asked> StudyService::ask(const std::string& name, const std
 
 Result<void> StudyService::check_trial(const StudyRow& study, std::int64_t trial_id) const {
   const auto trials = store_.trials(study.id, TrialDetail::summary);
-  if (!trials) return failure(trials.error());
+  HOCKET_TRY(trials);
   if (std::ranges::find(*trials, trial_id, &TrialRow::id) != trials->end()) return {};
   return failure(ErrorCode::not_found,
                  "study " + study.name + " has no trial " + std::to_string(trial_id) +
@@ -145,7 +143,7 @@ Result<void> StudyService::check_trial(const StudyRow& study, std::int64_t trial
 Result<void> StudyService::tell(const std::string& name, std::int64_t trial_id,
                                 const TrialResult& result) {
   const auto study = find(name);
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   const auto state = running(study->id);
   std::lock_guard lock(state->mutex);
   if (auto ok = check_trial(*study, trial_id); !ok) return ok;
@@ -154,21 +152,21 @@ Result<void> StudyService::tell(const std::string& name, std::int64_t trial_id,
 
 Result<std::int64_t> StudyService::renew(const std::string& name, std::int64_t trial_id,
                                          std::int64_t lease_ns) {
-  if (auto ok = check_lease(lease_ns); !ok) return failure(ok.error());
+  HOCKET_TRY(check_lease(lease_ns));
   const auto study = find(name);
-  if (!study) return failure(study.error());
-  if (auto ok = check_trial(*study, trial_id); !ok) return failure(ok.error());
+  HOCKET_TRY(study);
+  HOCKET_TRY(check_trial(*study, trial_id));
   const std::int64_t until_ns = now_unix_ns_() + lease_ns;
-  if (auto ok = store_.renew_lease(trial_id, until_ns); !ok) return failure(ok.error());
+  HOCKET_TRY(store_.renew_lease(trial_id, until_ns));
   return until_ns;
 }
 
 Result<std::optional<Recommendation>> StudyService::recommend(const std::string& name) {
   const auto study = find(name);
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   const auto state = running(study->id);
   std::lock_guard lock(state->mutex);
-  if (auto ok = catch_up(*study, *state); !ok) return failure(ok.error());
+  HOCKET_TRY(catch_up(*study, *state));
   return state->session->recommend();
 }
 

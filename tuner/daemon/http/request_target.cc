@@ -81,7 +81,7 @@ Result<void> read_path(std::string_view path, RequestTarget& target) {
   if (path.ends_with('/')) return refused("has an empty segment in its path");
   while (!path.empty()) {
     auto segment = decode(cut(path, '/'));
-    if (!segment) return failure(segment.error());
+    HOCKET_TRY(segment);
     if (segment->empty()) return refused("has an empty segment in its path");
     if (*segment == "." || *segment == "..") return refused("has '.' or '..' in its path");
     target.segments.push_back(std::move(*segment));
@@ -93,9 +93,9 @@ Result<void> read_query(std::string_view query, RequestTarget& target) {
   while (!query.empty()) {
     std::string_view pair = cut(query, '&');
     auto name = decode(cut(pair, '='));
-    if (!name) return failure(name.error());
+    HOCKET_TRY(name);
     auto value = decode(pair);
-    if (!value) return failure(value.error());
+    HOCKET_TRY(value);
     if (name->empty()) return refused("has a value without a name in its query");
     if (target.find(*name)) return refused("gives '" + *name + "' twice in its query");
     target.query.emplace_back(std::move(*name), std::move(*value));
@@ -121,8 +121,8 @@ Result<RequestTarget> parse_request_target(std::string_view text) {
   std::string_view query = text;
   const std::string_view path = cut(query, '?');
   RequestTarget target;
-  if (auto read = read_path(path, target); !read) return failure(read.error());
-  if (auto read = read_query(query, target); !read) return failure(read.error());
+  HOCKET_TRY(read_path(path, target));
+  HOCKET_TRY(read_query(query, target));
   return target;
 }
 

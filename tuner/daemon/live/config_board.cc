@@ -28,7 +28,7 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::refresh(const ConfigKey& key) {
   std::lock_guard refreshing(refreshing_);
   const std::string text = to_string(key);
   const auto promotion = store_.current_promotion(key.topology, key.workload);
-  if (!promotion) return failure(promotion.error());
+  HOCKET_TRY(promotion);
   if (!*promotion) {
     std::unique_lock lock(mutex_);
     entries_.erase(text);
@@ -36,9 +36,9 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::refresh(const ConfigKey& key) {
   }
   const PromotionRow& row = **promotion;
   const auto state = store_.key_state(key.topology, key.workload);
-  if (!state) return failure(state.error());
+  HOCKET_TRY(state);
   const auto origin = origin_of(store_, row);
-  if (!origin) return failure(origin.error());
+  HOCKET_TRY(origin);
   const auto config = schedule_config_from_json(row.config);
   if (!config) return failure(config.error().in("version " + std::to_string(row.id)));
   const ConfigMessage message{row.id, *config, *origin};

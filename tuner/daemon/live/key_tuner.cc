@@ -98,8 +98,7 @@ Result<void> KeyTuner::choose_explorer() {
 
 Result<void> KeyTuner::leave_explorer() {
   if (offered_) {
-    const auto abandoned = parts_.store.abandon_running_trials(study_->id);
-    if (!abandoned) return failure(abandoned.error());
+    HOCKET_TRY(parts_.store.abandon_running_trials(study_->id));
     parts_.feed.forget(job_candidate_topic(explorer_));
     offered_.reset();
   }
@@ -138,7 +137,7 @@ Result<void> KeyTuner::advance(bool may_explore) {
   if (!may_explore) return {};
   if (!study_ && !is_over_) {
     const auto resumed = must_begin_ ? Result<bool>(false) : resume_study(*job);
-    if (!resumed) return failure(resumed.error());
+    HOCKET_TRY(resumed);
     if (!*resumed) {
       if (auto ok = begin_study(*job); !ok) return ok;
     }
@@ -160,23 +159,22 @@ Result<void> KeyTuner::begin_again() {
       return ok;
     }
   }
-  const auto lifted = parts_.store.lift_quarantine(topology_id_, workload_id_, kDaemonActor);
-  if (!lifted) return failure(lifted.error());
+  HOCKET_TRY(parts_.store.lift_quarantine(topology_id_, workload_id_, kDaemonActor));
   is_over_ = false;
   return {};
 }
 
 Result<void> KeyTuner::begin_study(const RunningJob& job) {
   auto definition = live_definition(job.description);
-  if (!definition) return failure(definition.error());
+  HOCKET_TRY(definition);
   // A drift begins a new search; each has its own seed.
   const auto studies = parts_.store.studies();
-  if (!studies) return failure(studies.error());
+  HOCKET_TRY(studies);
   definition->seed = static_cast<std::int64_t>(studies->size()) + 1;
   const auto neighbour = find_neighbour(parts_.store, key_);
-  if (!neighbour) return failure(neighbour.error());
+  HOCKET_TRY(neighbour);
   auto session = live_session(*definition, {}, std::nullopt);
-  if (!session) return failure(session.error());
+  HOCKET_TRY(session);
   if (*neighbour) {
     const auto config = schedule_config_from_json((*neighbour)->promotion.config);
     const auto params = config ? params_of(*config, definition->space) : failure(config.error());
@@ -188,7 +186,7 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
                                           .owner = kDaemonActor,
                                           .topology_id = topology_id_,
                                           .workload_id = workload_id_});
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   study_ = std::move(*study);
   session_ = std::move(*session);
   must_begin_ = false;
@@ -197,9 +195,9 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
 
 Result<bool> KeyTuner::resume_study(const RunningJob& job) {
   const auto studies = parts_.store.studies();
-  if (!studies) return failure(studies.error());
+  HOCKET_TRY(studies);
   const auto expected = live_definition(job.description);
-  if (!expected) return failure(expected.error());
+  HOCKET_TRY(expected);
   for (auto study = studies->rbegin(); study != studies->rend(); ++study) {
     if (study->owner != kDaemonActor || study->topology_id != topology_id_ ||
         study->workload_id != workload_id_) {
@@ -216,7 +214,7 @@ Result<bool> KeyTuner::resume_study(const RunningJob& job) {
                        {{"key", to_string(key_)}, {"ended", study->name}});
       return true;
     }
-    if (auto ok = resume_trials(job, *study, *definition, *base); !ok) return failure(ok.error());
+    HOCKET_TRY(resume_trials(job, *study, *definition, *base));
     return true;
   }
   return false;
@@ -225,7 +223,7 @@ Result<bool> KeyTuner::resume_study(const RunningJob& job) {
 Result<void> KeyTuner::resume_trials(const RunningJob& job, const StudyRow& study,
                                      const StudyDefinition& definition, const Params& base) {
   const auto trials = parts_.store.trials(study.id, TrialDetail::with_measurements);
-  if (!trials) return failure(trials.error());
+  HOCKET_TRY(trials);
   std::optional<Offered> offered;
   double base_ns = 0;
   for (const TrialRow& trial : *trials) {
@@ -241,10 +239,9 @@ Result<void> KeyTuner::resume_trials(const RunningJob& job, const StudyRow& stud
   }
   auto session =
       live_session(definition, *trials, offered ? std::optional(offered->trial_id) : std::nullopt);
-  if (!session) return failure(session.error());
+  HOCKET_TRY(session);
   if (!offered) {
-    const auto abandoned = parts_.store.abandon_running_trials(study.id);
-    if (!abandoned) return failure(abandoned.error());
+    HOCKET_TRY(parts_.store.abandon_running_trials(study.id));
   }
   if (auto ok = parts_.store.update_study(study.id, {.state = StudyState::running}); !ok) {
     return ok;
@@ -287,10 +284,9 @@ Result<void> KeyTuner::tell_baseline(const RunningJob& job) {
     return end_study(StudyState::interrupted, "its job was given what the study does not have");
   }
   // A call that failed may have left one.
-  const auto abandoned = parts_.store.abandon_running_trials(study_->id);
-  if (!abandoned) return failure(abandoned.error());
+  HOCKET_TRY(parts_.store.abandon_running_trials(study_->id));
   const auto row = parts_.store.start_trial({.study_id = study_->id, .params = to_json(*params)});
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   TrialOutcome outcome = complete_trial(baseline_ns_);
   outcome.message = "what the job had";
   if (auto ok = parts_.store.finish_trial(row->id, stored_result(outcome)); !ok) return ok;
@@ -304,7 +300,7 @@ Result<void> KeyTuner::offer(const RunningJob& job) {
   std::string reason;  // why there is no next one
   if (!next_) {
     const auto quarantined = parts_.store.quarantined(topology_id_, workload_id_);
-    if (!quarantined) return failure(quarantined.error());
+    HOCKET_TRY(quarantined);
     const SessionNext next = session_->ask([&](const Params& params) {
       const auto config = with_params(base, params);
       if (!config || *config == base) return true;
@@ -322,10 +318,10 @@ Result<void> KeyTuner::offer(const RunningJob& job) {
     return {};
   }
   const auto config = with_params(base, *next_);
-  if (!config) return failure(config.error());
+  HOCKET_TRY(config);
   const auto row = parts_.store.start_trial(
       {.study_id = study_->id, .params = to_json(*next_), .worker = explorer_});
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   offered_ = Offered{row->id, *next_, *config, parts_.clock.now_ns()};
   next_.reset();
   ++counts_.offered;

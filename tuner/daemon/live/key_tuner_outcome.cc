@@ -33,7 +33,7 @@ Result<void> KeyTuner::conclude() {
 
 Result<void> KeyTuner::promote_offered() {
   const auto current = parts_.store.current_promotion(key_.topology, key_.workload);
-  if (!current) return failure(current.error());
+  HOCKET_TRY(current);
   const nlohmann::json config = to_json(offered_->config);
   // It was promoted before an error, or before the daemon was started again.
   if (*current && (*current)->config == config) return {};
@@ -43,16 +43,15 @@ Result<void> KeyTuner::promote_offered() {
     const double before = median(numbers(outcome_->current_ns));
     measured = MeasuredGain{candidate, before, 1 - candidate / before};
   }
-  const auto row = parts_.store.promote({.topology_id = topology_id_,
-                                         .workload_id = workload_id_,
-                                         .study_id = study_->id,
-                                         .config = config,
-                                         .measured = measured,
-                                         .origin = PromotionOrigin::live,
-                                         .stage = PromotionStage::released,
-                                         .actor = "job " + explorer_,
-                                         .note = outcome_->message});
-  if (!row) return failure(row.error());
+  HOCKET_TRY(parts_.store.promote({.topology_id = topology_id_,
+                                   .workload_id = workload_id_,
+                                   .study_id = study_->id,
+                                   .config = config,
+                                   .measured = measured,
+                                   .origin = PromotionOrigin::live,
+                                   .stage = PromotionStage::released,
+                                   .actor = "job " + explorer_,
+                                   .note = outcome_->message}));
   return {};
 }
 
@@ -87,8 +86,7 @@ Result<void> KeyTuner::conclude_measured(bool is_kept) {
 Result<void> KeyTuner::conclude_unmeasured(bool is_kept) {
   if (is_kept) {
     // It will be measured as the current configuration.
-    const auto abandoned = parts_.store.abandon_running_trials(study_->id);
-    if (!abandoned) return failure(abandoned.error());
+    HOCKET_TRY(parts_.store.abandon_running_trials(study_->id));
     session_->withdraw(offered_->params);
     ++counts_.kept;
     end_offered(true, 0);

@@ -37,26 +37,26 @@ Result<StudyDefinition> live_definition(const JobDescription& job) {
     return failure(ErrorCode::invalid_argument, "the job can change no knob while it runs");
   }
   auto parameters = schedule_parameters(job.knobs);
-  if (!parameters) return failure(parameters.error());
+  HOCKET_TRY(parameters);
   const nlohmann::json config = to_json(job.config);
   for (Parameter& parameter : *parameters) {
     const auto value = read_knob(config, parameter.name);
-    if (!value) return failure(value.error());
+    HOCKET_TRY(value);
     parameter.default_value = value->word.empty() ? ParameterValue(value->number)
                                                   : ParameterValue(std::string(value->word));
     parameter.domain = reaching(including(std::move(parameter.domain), parameter.default_value),
                                 parameter.default_value);
   }
   auto space = Space::make(std::move(*parameters));
-  if (!space) return failure(space.error());
+  HOCKET_TRY(space);
   const auto objective = parse_objective("report");
-  if (!objective) return failure(objective.error());
+  HOCKET_TRY(objective);
   StudyDefinition definition{.space = std::move(*space), .objective = *objective};
   definition.trials = kLiveTrials;
   definition.stop_early = true;
   definition.step = job.step;
   definition.working_directory = "/";
-  if (auto ok = validate(definition); !ok) return failure(ok.error());
+  HOCKET_TRY(validate(definition));
   return definition;
 }
 

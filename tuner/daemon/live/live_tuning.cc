@@ -128,12 +128,12 @@ LiveTuning::Key* LiveTuning::find_key(const ConfigKey& key) {
 Result<std::unique_ptr<LiveTuning::Key>> LiveTuning::load_key(const ConfigKey& key) {
   std::optional<std::int64_t> topology_id, workload_id;
   const auto topologies = parts_.store.topologies();
-  if (!topologies) return failure(topologies.error());
+  HOCKET_TRY(topologies);
   for (const auto& row : *topologies) {
     if (row.fingerprint == key.topology) topology_id = row.id;
   }
   const auto workloads = parts_.store.workloads(key.workload);
-  if (!workloads) return failure(workloads.error());
+  HOCKET_TRY(workloads);
   for (const auto& row : *workloads) {
     if (row.fingerprint == key.workload) workload_id = row.id;
   }
@@ -141,7 +141,7 @@ Result<std::unique_ptr<LiveTuning::Key>> LiveTuning::load_key(const ConfigKey& k
     return failure(ErrorCode::not_found, "nothing is known of this topology and workload");
   }
   const auto current = parts_.board.refresh(key);
-  if (!current) return failure(current.error());
+  HOCKET_TRY(current);
   parts_.board.publish(key);
   std::unique_ptr<Key> loaded(
       new Key{.key = key,
@@ -182,13 +182,13 @@ Result<void> LiveTuning::take_outcomes(Key& key) {
 Result<void> LiveTuning::take_outcome(Key& key, const std::string& job,
                                       const ChangeOutcome& outcome) {
   const auto rows = parts_.store.promotions({.key = key.key});
-  if (!rows) return failure(rows.error());
+  HOCKET_TRY(rows);
   const auto row = std::ranges::find(*rows, *outcome.version, &PromotionRow::id);
   if (row == rows->end()) return {};  // not a version of this key
   key.rollout.outcome(job, row->id, outcome.status, outcome.message);
   if (outcome.status == ChangeStatus::applied) {
     const auto config = schedule_config_from_json(row->config);
-    if (!config) return failure(config.error());
+    HOCKET_TRY(config);
     parts_.jobs.runs_with(job, *config, row->id);
     return {};
   }
@@ -201,14 +201,13 @@ Result<void> LiveTuning::take_outcome(Key& key, const std::string& job,
 
 Result<std::int64_t> LiveTuning::newest_staged(Key& key, std::int64_t released) {
   const auto staged = parts_.store.promotions({.key = key.key, .stage = PromotionStage::staged});
-  if (!staged) return failure(staged.error());
+  HOCKET_TRY(staged);
   if (staged->empty()) return 0;
   const std::int64_t newest = std::max(released, staged->back().id);
   for (const PromotionRow& row : *staged) {
     if (row.id == newest) continue;
-    const auto ok = parts_.store.set_stage(row.id, PromotionStage::withdrawn, kDaemonActor,
-                                           "replaced by version " + std::to_string(newest));
-    if (!ok) return failure(ok.error());
+    HOCKET_TRY(parts_.store.set_stage(row.id, PromotionStage::withdrawn, kDaemonActor,
+                                      "replaced by version " + std::to_string(newest)));
   }
   if (newest == released) return 0;
   if (newest != key.rollout.staged()) {
@@ -219,14 +218,14 @@ Result<std::int64_t> LiveTuning::newest_staged(Key& key, std::int64_t released) 
 
 Result<void> LiveTuning::look_for_versions(Key& key) {
   const auto state = parts_.store.key_state(key.key.topology, key.key.workload);
-  if (!state) return failure(state.error());
+  HOCKET_TRY(state);
   key.state = *state;
   const auto current = parts_.store.current_promotion(key.key.topology, key.key.workload);
-  if (!current) return failure(current.error());
+  HOCKET_TRY(current);
   const std::int64_t released = *current ? (*current)->id : 0;
   if (auto ok = refresh(key, released); !ok) return ok;
   const auto staged = newest_staged(key, released);
-  if (!staged) return failure(staged.error());
+  HOCKET_TRY(staged);
   if (*staged != 0) {
     if (*staged == key.rollout.staged()) return {};
     key.known_version = *staged;
@@ -251,8 +250,7 @@ Result<void> LiveTuning::refresh(Key& key, std::int64_t released) {
   const auto entry = parts_.board.cached(to_string(key.key));
   const std::int64_t shown = entry ? entry->version : 0;
   if (shown == released && (!entry || entry->state == key.state)) return {};
-  const auto refreshed = parts_.board.refresh(key.key);
-  if (!refreshed) return failure(refreshed.error());
+  HOCKET_TRY(parts_.board.refresh(key.key));
   return {};
 }
 
@@ -283,7 +281,7 @@ Result<void> LiveTuning::advance_rollout(Key& key) {
 
 Result<void> LiveTuning::carry_out(Key& key, const RolloutAction& action) {
   const auto rows = parts_.store.promotions({.key = key.key});
-  if (!rows) return failure(rows.error());
+  HOCKET_TRY(rows);
   const auto row = std::ranges::find(*rows, action.version, &PromotionRow::id);
   if (row == rows->end()) {
     return failure(ErrorCode::not_found,
@@ -292,9 +290,9 @@ Result<void> LiveTuning::carry_out(Key& key, const RolloutAction& action) {
   switch (action.kind) {
     case RolloutAction::Kind::offer: {
       const auto config = schedule_config_from_json(row->config);
-      if (!config) return failure(config.error());
+      HOCKET_TRY(config);
       const auto origin = origin_of(parts_.store, *row);
-      if (!origin) return failure(origin.error());
+      HOCKET_TRY(origin);
       parts_.feed.publish(job_config_topic(action.job), event_of({row->id, *config, *origin}));
       return {};
     }
@@ -304,8 +302,7 @@ Result<void> LiveTuning::carry_out(Key& key, const RolloutAction& action) {
             parts_.store.set_stage(row->id, PromotionStage::released, kDaemonActor, action.reason);
         if (!ok) return ok;
       }
-      const auto entry = parts_.board.refresh(key.key);
-      if (!entry) return failure(entry.error());
+      HOCKET_TRY(parts_.board.refresh(key.key));
       parts_.board.publish(key.key);
       ++counts_.releases;
       return {};
@@ -336,15 +333,14 @@ Result<void> LiveTuning::withdraw(Key& key, const RolloutAction& action,
   // Promotes the previous configuration as a new version, because version numbers never decrease.
   // Done before the withdrawal, so that a repetition after an error sees that it was done.
   if (current == action.version) {
-    const auto row = parts_.store.promote(
+    HOCKET_TRY(parts_.store.promote(
         {.topology_id = key.topology_id,
          .workload_id = key.workload_id,
          .config = previous ? previous->config : to_json(ScheduleConfig{}),
          .origin = PromotionOrigin::rollback,
          .stage = PromotionStage::released,
          .actor = kDaemonActor,
-         .note = "version " + std::to_string(action.version) + ": " + action.reason});
-    if (!row) return failure(row.error());
+         .note = "version " + std::to_string(action.version) + ": " + action.reason}));
   }
   const auto ok = parts_.store.set_stage(action.version, PromotionStage::withdrawn, kDaemonActor,
                                          action.reason);
@@ -396,12 +392,12 @@ void LiveTuning::on_tick() {
 
 Result<void> LiveTuning::look_for_changes() {
   const auto changes = parts_.store.change_count();
-  if (!changes) return failure(changes.error());
+  HOCKET_TRY(changes);
   if (change_count_ == *changes) return {};
   const auto staged = parts_.store.promotions({.stage = PromotionStage::staged});
-  if (!staged) return failure(staged.error());
+  HOCKET_TRY(staged);
   const auto rows = parts_.store.keys();
-  if (!rows) return failure(rows.error());
+  HOCKET_TRY(rows);
   for (const KeyRow& row : *rows) {
     const std::string text = to_string(row.key);
     const auto shown = parts_.board.cached(text);
@@ -410,7 +406,7 @@ Result<void> LiveTuning::look_for_changes() {
     const auto found = keys_.find(text);
     if (found == keys_.end()) {
       if (!shown || !is_new) continue;
-      if (const auto entry = parts_.board.refresh(row.key); !entry) return failure(entry.error());
+      HOCKET_TRY(parts_.board.refresh(row.key));
       continue;
     }
     Key& key = *found->second;

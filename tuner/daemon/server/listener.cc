@@ -60,14 +60,14 @@ Result<std::vector<IoAcceptor>> take_inherited(asio::io_context& io, const Serve
   std::vector<IoAcceptor> acceptors;
   for (const int descriptor : options.listeners) {
     auto acceptor = inherit(io, descriptor);
-    if (!acceptor) return failure(acceptor.error());
+    HOCKET_TRY(acceptor);
     acceptors.push_back(std::move(*acceptor));
   }
   for (const IoAcceptor& acceptor : acceptors) {
     error_code error;
     const auto endpoint = acceptor.local_endpoint(error);
     if (error) return failure(ErrorCode::unavailable, "an inherited socket: " + error.message());
-    if (auto allowed = check_reach(endpoint, options); !allowed) return failure(allowed.error());
+    HOCKET_TRY(check_reach(endpoint, options));
   }
   return acceptors;
 }
@@ -85,9 +85,9 @@ Result<std::vector<IoAcceptor>> open_listeners(asio::io_context& io, const Serve
                        "127.0.0.1, 0.0.0.0 or ::1");
   }
   const tcp::endpoint endpoint(address, options.port);
-  if (auto allowed = check_reach(endpoint, options); !allowed) return failure(allowed.error());
+  HOCKET_TRY(check_reach(endpoint, options));
   auto acceptor = open(io, endpoint);
-  if (!acceptor) return failure(acceptor.error());
+  HOCKET_TRY(acceptor);
   std::vector<IoAcceptor> acceptors;
   acceptors.push_back(std::move(*acceptor));
   return acceptors;

@@ -66,11 +66,11 @@ class AsioServer final : public Server {
     const ServerOptions& options = state_.options;
     if (options.tls) {
       auto tls = make_tls(*options.tls);
-      if (!tls) return failure(tls.error());
+      HOCKET_TRY(tls);
       tls_.emplace(std::move(*tls));
     }
     auto acceptors = open_listeners(state_.io, options);
-    if (!acceptors) return failure(acceptors.error());
+    HOCKET_TRY(acceptors);
     acceptors_ = std::move(*acceptors);
     allow_descriptors(options.limits.connections, state_.log);
     return {};
@@ -255,7 +255,7 @@ class AsioServer final : public Server {
 Result<std::unique_ptr<Server>> Server::create(ServerOptions options, Service& service, Feed& feed,
                                                Log log) {
   auto server = std::make_unique<AsioServer>(std::move(options), service, feed, std::move(log));
-  if (auto opened = server->open(); !opened) return failure(opened.error());
+  HOCKET_TRY(server->open());
   return server;
 }
 

@@ -41,7 +41,7 @@ std::optional<Suggestion> ModelFreeSearch::ask() {
 
 Result<void> ModelFreeSearch::tell(const Evaluation& evaluation) {
   auto params = space_.admit(evaluation.params);
-  if (!params) return failure(params.error());
+  HOCKET_TRY(params);
   if (evaluation.value && !std::isfinite(*evaluation.value)) {
     return failure(ErrorCode::invalid_argument,
                    "expected a finite value, found " + to_text(*evaluation.value));

@@ -45,7 +45,7 @@ class ParetoSearch final : public Search {
       return failure(ErrorCode::invalid_argument, std::move(message));
     };
     auto params = space_.admit(evaluation.params);
-    if (!params) return failure(params.error());
+    HOCKET_TRY(params);
     if (!evaluation.value) {
       asked_.insert(*params);
       failed_.push_back(std::move(*params));

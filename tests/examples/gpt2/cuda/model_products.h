@@ -25,7 +25,7 @@ class ModelProducts final : public MatrixProducts {
         (product.epilogue == Epilogue::bias_gelu || product.epilogue == Epilogue::gelu_gradient))
       return failure(ErrorCode::unavailable, "no kernel with such an epilogue");
     // Refuses what the real library would refuse.
-    if (auto ok = column_major(product); !ok) return failure(ok.error());
+    HOCKET_TRY(column_major(product));
     device_.launch(task.stream, {}, [product] { multiply_on_host(product); });
     ++multiplied;
     return {};

@@ -23,10 +23,10 @@ Response config_response(const Call& call, const BoardEntry& entry) {
 Result<KeyRow> ids_of(Store& store, const ConfigKey& key) {
   KeyRow row{.key = key};
   const auto topologies = store.topologies();
-  if (!topologies) return failure(topologies.error());
+  HOCKET_TRY(topologies);
   const auto topology = std::ranges::find(*topologies, key.topology, &TopologyRow::fingerprint);
   const auto workloads = store.workloads(key.workload);
-  if (!workloads) return failure(workloads.error());
+  HOCKET_TRY(workloads);
   const auto workload = std::ranges::find(*workloads, key.workload, &WorkloadRow::fingerprint);
   if (topology == topologies->end() || workload == workloads->end()) {
     return failure(ErrorCode::not_found, "nothing is known of key " + to_string(key) +
@@ -40,7 +40,7 @@ Result<KeyRow> ids_of(Store& store, const ConfigKey& key) {
 /// The answer to whoever has changed something.
 Result<Reply> changed(const Call& call, const ConfigKey& key) {
   const auto entry = call.parts.board.refresh(key);
-  if (!entry) return failure(entry.error());
+  HOCKET_TRY(entry);
   if (!*entry) return json_response({{"key", to_string(key)}, {"version", 0}});
   return config_response(call, **entry);
 }
@@ -49,19 +49,19 @@ Result<Reply> changed(const Call& call, const ConfigKey& key) {
 
 Result<Reply> resolve(const Call& call) {
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   Topology topology;
   Workload workload;
   JsonReader reader(*body);
   reader.part("topology", topology, read_topology);
   reader.part("workload", workload, read_workload);
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   Store& store = call.parts.store;
-  if (const auto id = store.upsert_topology(topology); !id) return failure(id.error());
-  if (const auto id = store.upsert_workload(workload); !id) return failure(id.error());
+  HOCKET_TRY(store.upsert_topology(topology));
+  HOCKET_TRY(store.upsert_workload(workload));
   const ConfigKey key{fingerprint(topology), fingerprint(workload)};
   const auto entry = call.parts.board.find(key);
-  if (!entry) return failure(entry.error());
+  HOCKET_TRY(entry);
   if (*entry) {
     auto document = nlohmann::json::parse(*(*entry)->body);
     document["match"] = "exact";
@@ -69,7 +69,7 @@ Result<Reply> resolve(const Call& call) {
   }
   nlohmann::json document = {{"key", to_string(key)}, {"match", "none"}};
   const auto neighbour = find_neighbour(store, key);
-  if (!neighbour) return failure(neighbour.error());
+  HOCKET_TRY(neighbour);
   if (*neighbour) {
     document["match"] = "nearest";
     document["distance"] = (*neighbour)->distance;
@@ -84,7 +84,7 @@ Result<Reply> resolve(const Call& call) {
 
 Result<Reply> list_configs(const Call& call) {
   const auto keys = call.parts.store.keys();
-  if (!keys) return failure(keys.error());
+  HOCKET_TRY(keys);
   nlohmann::json list = nlohmann::json::array();
   for (const KeyRow& row : *keys) {
     nlohmann::json item = {{"key", to_string(row.key)},
@@ -100,14 +100,14 @@ Result<Reply> list_configs(const Call& call) {
 
 Result<Reply> get_config(const Call& call) {
   const auto key = call.key();
-  if (!key) return failure(key.error());
+  HOCKET_TRY(key);
   const auto wait_seconds = call.number("wait", 0, kMaxWaitSeconds, 0);
-  if (!wait_seconds) return failure(wait_seconds.error());
+  HOCKET_TRY(wait_seconds);
   const std::string topic = ConfigBoard::topic(to_string(*key));
   // Reads the position before the entry, so that no change in between is missed.
   const auto seen = call.parts.feed.position(topic).sequence;
   const auto entry = call.parts.board.find(*key);
-  if (!entry) return failure(entry.error());
+  HOCKET_TRY(entry);
   const bool is_news = *entry && !has_etag(call.request.if_none_match, (*entry)->etag);
   if (!is_news && *wait_seconds > 0 && !call.is_last) {
     call.parts.live.key_changed(*key);
@@ -121,17 +121,17 @@ Result<Reply> get_config(const Call& call) {
 
 Result<Reply> push_config(const Call& call) {
   const auto key = call.key();
-  if (!key) return failure(key.error());
+  HOCKET_TRY(key);
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   ScheduleConfig config;
   std::string note;
   JsonReader reader(*body);
   reader.part("config", config, read_schedule_config);
   reader.text("note", note, "");
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   const auto ids = ids_of(call.parts.store, *key);
-  if (!ids) return failure(ids.error());
+  HOCKET_TRY(ids);
   const auto row = call.parts.store.promote({.topology_id = ids->topology_id,
                                              .workload_id = ids->workload_id,
                                              .config = to_json(config),
@@ -139,7 +139,7 @@ Result<Reply> push_config(const Call& call) {
                                              .stage = PromotionStage::staged,
                                              .actor = call.who.name,
                                              .note = note});
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   call.parts.live.key_changed(*key);
   return json_response(
       {{"key", to_string(*key)}, {"version", row->id}, {"stage", to_string(row->stage)}});
@@ -147,108 +147,98 @@ Result<Reply> push_config(const Call& call) {
 
 Result<Reply> pin_config(const Call& call) {
   const auto key = call.key();
-  if (!key) return failure(key.error());
+  HOCKET_TRY(key);
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   bool pinned = true;
   std::optional<std::int64_t> version;
   JsonReader reader(*body);
   reader.flag("pinned", pinned, true);
   reader.integer("version", version, 1, std::numeric_limits<std::int64_t>::max());
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   Store& store = call.parts.store;
   const auto ids = ids_of(store, *key);
-  if (!ids) return failure(ids.error());
+  HOCKET_TRY(ids);
   auto state = store.key_state(key->topology, key->workload);
-  if (!state) return failure(state.error());
+  HOCKET_TRY(state);
   if (version) {
     const auto rows = store.promotions({.key = *key});
-    if (!rows) return failure(rows.error());
+    HOCKET_TRY(rows);
     const auto wanted = std::ranges::find(*rows, *version, &PromotionRow::id);
     if (wanted == rows->end()) {
       return failure(ErrorCode::not_found,
                      "key " + to_string(*key) + " has no version " + std::to_string(*version));
     }
     const auto current = store.current_promotion(key->topology, key->workload);
-    if (!current) return failure(current.error());
+    HOCKET_TRY(current);
     if (!*current || (*current)->config != wanted->config) {
-      const auto row = store.promote({.topology_id = ids->topology_id,
-                                      .workload_id = ids->workload_id,
-                                      .config = wanted->config,
-                                      .origin = PromotionOrigin::pin,
-                                      .stage = PromotionStage::released,
-                                      .actor = call.who.name,
-                                      .note = "as version " + std::to_string(*version)});
-      if (!row) return failure(row.error());
+      HOCKET_TRY(store.promote({.topology_id = ids->topology_id,
+                                .workload_id = ids->workload_id,
+                                .config = wanted->config,
+                                .origin = PromotionOrigin::pin,
+                                .stage = PromotionStage::released,
+                                .actor = call.who.name,
+                                .note = "as version " + std::to_string(*version)}));
     }
   }
   state->pinned = pinned;
-  if (auto ok = store.set_key_state(ids->topology_id, ids->workload_id, *state, call.who.name);
-      !ok) {
-    return failure(ok.error());
-  }
+  HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.who.name));
   call.parts.live.key_changed(*key);
   return changed(call, *key);
 }
 
 Result<Reply> freeze_config(const Call& call) {
   const auto key = call.key();
-  if (!key) return failure(key.error());
+  HOCKET_TRY(key);
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   bool frozen = true;
   JsonReader reader(*body);
   reader.flag("frozen", frozen, true);
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   Store& store = call.parts.store;
   const auto ids = ids_of(store, *key);
-  if (!ids) return failure(ids.error());
+  HOCKET_TRY(ids);
   auto state = store.key_state(key->topology, key->workload);
-  if (!state) return failure(state.error());
+  HOCKET_TRY(state);
   state->frozen = frozen;
-  if (auto ok = store.set_key_state(ids->topology_id, ids->workload_id, *state, call.who.name);
-      !ok) {
-    return failure(ok.error());
-  }
+  HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.who.name));
   call.parts.live.key_changed(*key);
   return changed(call, *key);
 }
 
 Result<Reply> roll_back_config(const Call& call) {
   const auto key = call.key();
-  if (!key) return failure(key.error());
+  HOCKET_TRY(key);
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   std::string note;
   JsonReader reader(*body);
   reader.text("note", note, "");
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   Store& store = call.parts.store;
   const auto ids = ids_of(store, *key);
-  if (!ids) return failure(ids.error());
+  HOCKET_TRY(ids);
   auto last = store.current_promotion(key->topology, key->workload);
-  if (!last) return failure(last.error());
+  HOCKET_TRY(last);
   auto staged = store.staged_promotion(key->topology, key->workload);
-  if (!staged) return failure(staged.error());
+  HOCKET_TRY(staged);
   // An older staged version was already replaced.
   if (*staged && (!*last || (*staged)->id > (*last)->id)) last = std::move(staged);
   if (!*last) {
     return failure(ErrorCode::not_found, "key " + to_string(*key) + " has no version to roll back");
   }
-  if (auto ok = store.set_stage((*last)->id, PromotionStage::withdrawn, call.who.name, note); !ok) {
-    return failure(ok.error());
-  }
+  HOCKET_TRY(store.set_stage((*last)->id, PromotionStage::withdrawn, call.who.name, note));
   const auto previous = store.current_promotion(key->topology, key->workload);
-  if (!previous) return failure(previous.error());
-  const auto row = store.promote(
+  HOCKET_TRY(previous);
+  HOCKET_TRY(store.promote(
       {.topology_id = ids->topology_id,
        .workload_id = ids->workload_id,
        .config = *previous ? (*previous)->config : to_json(ScheduleConfig{}),
        .origin = PromotionOrigin::rollback,
        .stage = PromotionStage::released,
        .actor = call.who.name,
-       .note = "from version " + std::to_string((*last)->id) + (note.empty() ? "" : ": ") + note});
-  if (!row) return failure(row.error());
+       .note = "from version " + std::to_string((*last)->id) + (note.empty() ? "" : ": ") + note}));
   call.parts.live.key_changed(*key);
   return changed(call, *key);
 }
@@ -256,15 +246,15 @@ Result<Reply> roll_back_config(const Call& call) {
 Result<Reply> audit(const Call& call) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   const auto after = call.number("after", 0, kMost, 0);
-  if (!after) return failure(after.error());
+  HOCKET_TRY(after);
   const auto limit = call.number("limit", 1, 10'000, 1000);
-  if (!limit) return failure(limit.error());
+  HOCKET_TRY(limit);
   AuditFilter filter{.after_id = *after, .limit = static_cast<std::uint32_t>(*limit)};
   if (const auto subject = call.target.find("subject")) filter.subject = std::string(*subject);
   // Without a starting point, returns the newest entries.
   filter.newest = !call.target.find("after");
   const auto rows = call.parts.store.audit(filter);
-  if (!rows) return failure(rows.error());
+  HOCKET_TRY(rows);
   nlohmann::json entries = nlohmann::json::array();
   for (const AuditRow& row : *rows) {
     entries.push_back({{"id", row.id},

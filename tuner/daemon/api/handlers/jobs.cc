@@ -61,7 +61,7 @@ Result<void> take_requests(Store& store, const ProfileRequestRow& request) {
   for (;;) {
     const auto taken = store.take_profile_request(request.job, request.job,
                                                   std::numeric_limits<std::int64_t>::max());
-    if (!taken) return failure(taken.error());
+    HOCKET_TRY(taken);
     if (!*taken || (*taken)->id >= request.id) return {};
   }
 }
@@ -74,7 +74,7 @@ Result<Reply> watch(const Call& call) {
     return failure(ErrorCode::invalid_argument, "query \"key\" is missing: which key to watch");
   }
   const auto key = parse_config_key(*key_text);
-  if (!key) return failure(key.error());
+  HOCKET_TRY(key);
   std::int64_t last = last_event_of(call.request.last_event_id);
   const auto& feed = call.parts.feed;
   EventStream stream;
@@ -107,17 +107,13 @@ Result<Reply> watch(const Call& call) {
 
 Result<Reply> enter_job(const Call& call) {
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   const auto job = job_description_from_json(*body);
-  if (!job) return failure(job.error());
-  if (const auto id = call.parts.store.upsert_topology(job->topology); !id) {
-    return failure(id.error());
-  }
-  if (const auto id = call.parts.store.upsert_workload(job->workload); !id) {
-    return failure(id.error());
-  }
+  HOCKET_TRY(job);
+  HOCKET_TRY(call.parts.store.upsert_topology(job->topology));
+  HOCKET_TRY(call.parts.store.upsert_workload(job->workload));
   const auto entered = call.parts.jobs.enter(*job, call.parts.clock.now_ns());
-  if (!entered) return failure(entered.error());
+  HOCKET_TRY(entered);
   call.parts.log.write(LogLevel::info, "job",
                        {{"id", job->id}, {"name", job->name}, {"host", job->host}});
   return json_response({{"key", to_string(entered->key)}});
@@ -150,27 +146,24 @@ Result<Reply> list_jobs(const Call& call) {
 
 Result<Reply> profile_job(const Call& call) {
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   std::int64_t iterations = 0;
   JsonReader reader(*body);
   reader.integer("iterations", iterations, 1, kMaxProfiledIterations);
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   const auto job = find_job(call.parts.jobs.list(), call.route.parameters.find("job")->second);
-  if (!job) return failure(job.error());
+  HOCKET_TRY(job);
   const std::string& id = job->description.id;
   // The row's id is the number of the request; it increases across restarts of the daemon.
   const auto request = call.parts.store.request_profile(
       {.job = id, .iterations = iterations, .actor = call.who.name});
-  if (!request) return failure(request.error());
-  if (auto ok = take_requests(call.parts.store, *request); !ok) return failure(ok.error());
-  if (auto ok = call.parts.store.record_audit(
-          {.actor = call.who.name,
-           .action = "profile",
-           .subject = to_string(job->key),
-           .detail = {{"job", id}, {"request", request->id}, {"iterations", iterations}}});
-      !ok) {
-    return failure(ok.error());
-  }
+  HOCKET_TRY(request);
+  HOCKET_TRY(take_requests(call.parts.store, *request));
+  HOCKET_TRY(call.parts.store.record_audit(
+      {.actor = call.who.name,
+       .action = "profile",
+       .subject = to_string(job->key),
+       .detail = {{"job", id}, {"request", request->id}, {"iterations", iterations}}}));
   const ProfileMessage message{request->id, iterations};
   call.parts.feed.publish(job_profile_topic(id), {.type = std::string(type_of(message)),
                                                   .data = to_json(DaemonMessage(message)).dump()});
@@ -182,9 +175,9 @@ Result<Reply> profile_job(const Call& call) {
 
 Result<Reply> report(const Call& call) {
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   auto report = job_report_from_json(*body);
-  if (!report) return failure(report.error());
+  HOCKET_TRY(report);
   if (!call.parts.jobs.report(*report, call.parts.clock.now_ns())) {
     return failure(ErrorCode::not_found,
                    "job " + report->job + " is not known; POST its description to /v1/jobs");

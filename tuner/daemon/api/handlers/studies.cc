@@ -60,20 +60,20 @@ void read_measurements(JsonReader& reader, Measurements& measurements) {
 
 Result<TrialResult> result_of(const nlohmann::json& body) {
   const auto status = read_string(body, "status");
-  if (!status) return failure(status.error());
+  HOCKET_TRY(status);
   const auto state = parse_trial_state(*status);
   if (!state) return failure(state.error().in("status"));
   TrialResult result{.state = *state};
   auto measurements = measurements_of(body);
-  if (!measurements) return failure(measurements.error());
+  HOCKET_TRY(measurements);
   result.measurements = std::move(*measurements);
   auto message = text_of(body, "message", 65'536);
-  if (!message) return failure(message.error());
+  HOCKET_TRY(message);
   result.message = std::move(*message);
   for (const char* field : {"value", "spread"}) {
     if (!body.contains(field)) continue;
     const auto number = read_number(body, field);
-    if (!number) return failure(number.error());
+    HOCKET_TRY(number);
     (field == std::string_view("value") ? result.value : result.spread) = *number;
   }
   const auto samples = result.measurements.find(kSamplesMetric);
@@ -90,7 +90,7 @@ Result<TrialResult> result_of(const nlohmann::json& body) {
 
 Result<Reply> list_studies(const Call& call) {
   const auto studies = call.parts.store.studies();
-  if (!studies) return failure(studies.error());
+  HOCKET_TRY(studies);
   nlohmann::json list = nlohmann::json::array();
   for (const StudyRow& study : *studies) list.push_back(to_json(study));
   return json_response({{"studies", std::move(list)}});
@@ -98,7 +98,7 @@ Result<Reply> list_studies(const Call& call) {
 
 Result<Reply> create_study(const Call& call) {
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   NewStudy study;
   std::optional<Topology> topology;
   std::optional<Workload> workload;
@@ -113,30 +113,30 @@ Result<Reply> create_study(const Call& call) {
   reader.texts("command", study.command, kOptional);
   reader.part("topology", topology, read_topology);
   reader.part("workload", workload, read_workload);
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   study.owner = StudyService::kOwner;
   if (topology) {
     const auto id = call.parts.store.upsert_topology(*topology);
-    if (!id) return failure(id.error());
+    HOCKET_TRY(id);
     study.topology_id = *id;
   }
   if (workload) {
     const auto id = call.parts.store.upsert_workload(*workload);
-    if (!id) return failure(id.error());
+    HOCKET_TRY(id);
     study.workload_id = *id;
   }
   const auto row = call.parts.store.create_study(study);
-  if (!row) return failure(row.error());
+  HOCKET_TRY(row);
   return json_response(to_json(*row), 201);
 }
 
 Result<Reply> get_study(const Call& call) {
   const auto study = call.parts.store.study(call.study());
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   auto document = to_json(*study);
   if (study->owner == StudyService::kOwner) {
     const auto recommended = call.parts.studies.recommend(study->name);
-    if (!recommended) return failure(recommended.error());
+    HOCKET_TRY(recommended);
     if (*recommended) {
       document["recommended"] = {{"params", to_json((*recommended)->params)},
                                  {"expected", (*recommended)->expected},
@@ -149,9 +149,9 @@ Result<Reply> get_study(const Call& call) {
 
 Result<Reply> list_trials(const Call& call) {
   const auto study = call.parts.store.study(call.study());
-  if (!study) return failure(study.error());
+  HOCKET_TRY(study);
   const auto trials = call.parts.store.trials(study->id, TrialDetail::summary);
-  if (!trials) return failure(trials.error());
+  HOCKET_TRY(trials);
   nlohmann::json list = nlohmann::json::array();
   for (const TrialRow& trial : *trials) list.push_back(to_json(trial));
   return json_response({{"study", study->name}, {"trials", std::move(list)}});
@@ -159,15 +159,15 @@ Result<Reply> list_trials(const Call& call) {
 
 Result<Reply> ask(const Call& call) {
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   std::string worker;
   std::int64_t lease_ns = 0;
   JsonReader reader(*body);
   read_text(reader, "worker", worker, 200);
   read_lease(reader, lease_ns);
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   const auto asked = call.parts.studies.ask(call.study(), worker, lease_ns);
-  if (!asked) return failure(asked.error());
+  HOCKET_TRY(asked);
   nlohmann::json document = {{"reason", asked->reason}, {"finished", asked->is_finished}};
   if (asked->trial) document.update(to_json(*asked->trial));
   return json_response(document);
@@ -175,29 +175,28 @@ Result<Reply> ask(const Call& call) {
 
 Result<Reply> tell(const Call& call) {
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   std::int64_t trial = 0;
   TrialResult result;
   JsonReader reader(*body);
   read_trial(reader, trial);
   read_result(reader, result);
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   summarize(result);
-  const auto told = call.parts.studies.tell(call.study(), trial, result);
-  if (!told) return failure(told.error());
+  HOCKET_TRY(call.parts.studies.tell(call.study(), trial, result));
   return json_response({{"trial", trial}});
 }
 
 Result<Reply> renew(const Call& call) {
   const auto body = call.body();
-  if (!body) return failure(body.error());
+  HOCKET_TRY(body);
   std::int64_t trial = 0, lease_ns = 0;
   JsonReader reader(*body);
   read_trial(reader, trial);
   read_lease(reader, lease_ns);
-  if (auto ok = reader.done(); !ok) return failure(ok.error());
+  HOCKET_TRY(reader.done());
   const auto until_ns = call.parts.studies.renew(call.study(), trial, lease_ns);
-  if (!until_ns) return failure(until_ns.error());
+  HOCKET_TRY(until_ns);
   return json_response({{"trial", trial}, {"lease_until_ns", *until_ns}});
 }
 
