@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // Communication (4.2 ms) hides behind computation (6 ms) only when the first layers go first.
-constexpr const char* kStep =
+constexpr const char* kSmallStep =
     R"({"format":"hocket-step","version":1,"name":"small",
         "layers":[{"name":"in","parameter_bytes":1000000,"forward_ns":500000,"backward_ns":1000000},
                   {"name":"mid \"x\"","parameter_bytes":4000000,"forward_ns":500000,
@@ -54,7 +54,7 @@ class Simulate : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  const std::string small_ = folder_.write("small.json", kStep);
+  const std::string small_ = folder_.write("small.json", kSmallStep);
 };
 
 TEST_F(Simulate, PrintsWhatItPredicts) {
@@ -86,7 +86,7 @@ TEST_F(Simulate, PrintsTheSameAsJson) {
 }
 
 TEST_F(Simulate, ReadsStandardInput) {
-  std::istringstream input(kStep);
+  std::istringstream input(kSmallStep);
   auto* const before = std::cin.rdbuf(input.rdbuf());
   const auto answer = simulate("-", {"--json"});
   std::cin.rdbuf(before);
@@ -299,13 +299,13 @@ TEST_F(Simulate, SaysWhenAFileCannotBeWritten) {
   }
 }
 
-struct Misuse {
+struct SimulateMisuse {
   std::vector<std::string> arguments;
   std::string named;
 };
 
 TEST_F(Simulate, AnswersWrongArgumentsWithTwoAndTheirName) {
-  const std::vector<Misuse> misuses = {
+  const std::vector<SimulateMisuse> misuses = {
       {{"--set", "credit=1"}, "credit_bytes"},
       {{"--set", "streams=0"}, "from 1 to 64"},
       {{"--set", "streams"}, "--set"},
@@ -340,7 +340,7 @@ TEST_F(Simulate, AnswersWrongArgumentsWithTwoAndTheirName) {
 
 TEST_F(Simulate, AnswersAWrongDescriptionWithTwoItsFileAndItsField) {
   const auto refused = [&](const std::string& from, const std::string& to) {
-    std::string text = kStep;
+    std::string text = kSmallStep;
     text.replace(text.find(from), from.size(), to);
     const auto answer = simulate(folder_.write("bad.json", text));
     EXPECT_EQ(answer.status, kBadInput) << to;
