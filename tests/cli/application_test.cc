@@ -16,24 +16,20 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Answer ask(const std::vector<std::string>& arguments) {
-  return ask_hocket(arguments);
-}
-
 TEST(Application, HelpsAndSaysItsVersionOnStdout) {
-  const auto help = ask({"--help"});
+  const auto help = ask_hocket({"--help"});
   EXPECT_EQ(help.status, kDone);
   for (const char* verb : {"tune", "run", "simulate", "replay", "explain", "plot", "tape",
                            "studies", "trials", "best", "fetch", "topology", "Examples"}) {
     EXPECT_THAT(help.out, HasSubstr(verb));
   }
   EXPECT_EQ(help.err, "");
-  const auto version = ask({"--version"});
+  const auto version = ask_hocket({"--version"});
   EXPECT_EQ(version.status, kDone);
   EXPECT_THAT(version.out, ::testing::StartsWith("hocket "));
   for (const char* verb : {"tune", "run", "simulate", "replay", "explain", "plot", "tape",
                            "studies", "trials", "best", "fetch", "topology"}) {
-    const auto of_verb = ask({verb, "--help"});
+    const auto of_verb = ask_hocket({verb, "--help"});
     EXPECT_EQ(of_verb.status, kDone) << verb;
     EXPECT_THAT(of_verb.out, HasSubstr("--json")) << verb;
     EXPECT_THAT(of_verb.out, HasSubstr("Example")) << verb;
@@ -57,7 +53,7 @@ TEST(Application, AnswersMisuseWithOneLineAndTwo) {
       {"tune", "--param"},
   };
   for (const auto& arguments : misuses) {
-    const auto answer = ask(arguments);
+    const auto answer = ask_hocket(arguments);
     SCOPED_TRACE(arguments.empty() ? "" : arguments.back());
     EXPECT_EQ(answer.status, kBadInput);
     EXPECT_EQ(answer.out, "");
@@ -73,7 +69,7 @@ TEST(Application, ReadsNoStoreThatIsNotThere) {
            {"studies"}, {"best"}, {"trials", "1"}, {"fetch", "--workload", "x"}}) {
     auto with_store = arguments;
     with_store.insert(with_store.end(), {"--store", path});
-    const auto answer = ask(with_store);
+    const auto answer = ask_hocket(with_store);
     EXPECT_EQ(answer.status, kBadInput);
     EXPECT_THAT(answer.err, HasSubstr("nothing is tuned yet"));
   }
@@ -81,13 +77,14 @@ TEST(Application, ReadsNoStoreThatIsNotThere) {
 }
 
 TEST(Application, ShowsThisHost) {
-  const auto answer = ask({"topology", "--json"});
+  const auto answer = ask_hocket({"topology", "--json"});
   ASSERT_EQ(answer.status, kDone) << answer.err;
   const auto document = nlohmann::json::parse(answer.out);
   EXPECT_EQ(document.at("fingerprint").get<std::string>().size(), 36U);
   EXPECT_GT(document.at("topology").at("hardware_threads"), 0);
   EXPECT_EQ(document.at("accelerators") > 0, document.at("topology").contains("accelerator"));
-  EXPECT_THAT(ask({"topology"}).out, HasSubstr(document.at("fingerprint").get<std::string>()));
+  EXPECT_THAT(ask_hocket({"topology"}).out,
+              HasSubstr(document.at("fingerprint").get<std::string>()));
 }
 
 TEST(Application, ResultsThatCannotBeWrittenAreAFailure) {

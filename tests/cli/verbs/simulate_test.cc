@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Communication (4.2 ms) hides behind computation (6 ms) only if the first layers have priority.
+// Communication (4.2 ms) hides behind computation (6 ms) only when the first layers go first.
 constexpr const char* kSmallStep =
     R"({"format":"hocket-step","version":1,"name":"small",
         "layers":[{"name":"in","parameter_bytes":1000000,"forward_ns":500000,"backward_ns":1000000},

@@ -17,11 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-Answer ask(const std::vector<std::string>& arguments) {
-  return ask_hocket(arguments);
-}
-
-/// Two launches of a step with a compute task and a collective of two parts.
+/// Two launches of a step of a compute task and a collective of two parts.
 class TapeVerb : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -58,7 +54,7 @@ class TapeVerb : public ::testing::Test {
 };
 
 TEST_F(TapeVerb, ShowsALineForEachRecordAndTask) {
-  const auto answer = ask({"tape", "show", file("a", tape_)});
+  const auto answer = ask_hocket({"tape", "show", file("a", tape_)});
   ASSERT_EQ(answer.status, kDone) << answer.err;
   EXPECT_THAT(answer.out, HasSubstr("name: two launches\n"));
   EXPECT_THAT(answer.out, HasSubstr("order: fifo\n"));
@@ -72,7 +68,7 @@ TEST_F(TapeVerb, ShowsALineForEachRecordAndTask) {
 }
 
 TEST_F(TapeVerb, ShowsJsonLines) {
-  const auto answer = ask({"tape", "show", file("a", tape_), "--json"});
+  const auto answer = ask_hocket({"tape", "show", file("a", tape_), "--json"});
   ASSERT_EQ(answer.status, kDone) << answer.err;
   std::istringstream lines(answer.out);
   std::vector<nlohmann::json> documents;
@@ -93,29 +89,30 @@ TEST_F(TapeVerb, ShowsAndComparesOtherOptions) {
   configured.kind = TapeKind::configured;
   configured.plan = {.partition_bytes = 64, .credit_bytes = 4096, .order = PartOrder::priority};
   const std::string one = file("a", tape_of(header_, {configured}));
-  EXPECT_THAT(ask({"tape", "show", one}).out,
+  EXPECT_THAT(ask_hocket({"tape", "show", one}).out,
               HasSubstr("1  0.000000 ms  configured partition_bytes 64, credit_bytes 4096, "
                         "order priority\n"));
-  EXPECT_THAT(ask({"tape", "show", one, "--json"}).out,
+  EXPECT_THAT(ask_hocket({"tape", "show", one, "--json"}).out,
               HasSubstr(R"({"credit_bytes":4096,"kind":"configured","order":"priority",)"
                         R"("partition_bytes":64,"record":1,"time_ns":0})"));
   configured.plan.credit_bytes = 4097;
-  const auto different = ask({"tape", "diff", one, file("b", tape_of(header_, {configured}))});
+  const auto different =
+      ask_hocket({"tape", "diff", one, file("b", tape_of(header_, {configured}))});
   EXPECT_EQ(different.status, kFailed);
   EXPECT_THAT(different.out, HasSubstr("record 1 differs\n"));
-  EXPECT_EQ(ask({"tape", "replay", one}).status, kDone);
+  EXPECT_EQ(ask_hocket({"tape", "replay", one}).status, kDone);
 }
 
 TEST_F(TapeVerb, StopsAtTheLimit) {
-  const auto all = ask({"tape", "show", file("a", tape_), "--json"}).out;
-  const auto some = ask({"tape", "show", file("a", tape_), "--json", "--limit", "3"}).out;
+  const auto all = ask_hocket({"tape", "show", file("a", tape_), "--json"}).out;
+  const auto some = ask_hocket({"tape", "show", file("a", tape_), "--json", "--limit", "3"}).out;
   EXPECT_EQ(std::count(some.begin(), some.end(), '\n'), 4);
   EXPECT_THAT(all, StartsWith(some));
 }
 
 TEST_F(TapeVerb, ShowsWhatIsWholeOfATapeThatIsCutOff) {
-  const auto whole = ask({"tape", "show", file("a", tape_)});
-  const auto cut = ask({"tape", "show", file("b", tape_.substr(0, tape_.size() - 2))});
+  const auto whole = ask_hocket({"tape", "show", file("a", tape_)});
+  const auto cut = ask_hocket({"tape", "show", file("b", tape_.substr(0, tape_.size() - 2))});
   EXPECT_EQ(cut.status, kBadInput);
   EXPECT_THAT(whole.out, StartsWith(cut.out));
   EXPECT_THAT(cut.out, HasSubstr("submitted 0"));
@@ -124,25 +121,25 @@ TEST_F(TapeVerb, ShowsWhatIsWholeOfATapeThatIsCutOff) {
 }
 
 TEST_F(TapeVerb, ReplaysDecisions) {
-  const auto answer = ask({"tape", "replay", file("a", tape_)});
+  const auto answer = ask_hocket({"tape", "replay", file("a", tape_)});
   EXPECT_EQ(answer.status, kDone) << answer.err;
   EXPECT_EQ(answer.out, "10 decisions, all as on the tape\n");
 
-  const auto cut = ask({"tape", "replay", file("b", tape_.substr(0, tape_.size() - 1))});
+  const auto cut = ask_hocket({"tape", "replay", file("b", tape_.substr(0, tape_.size() - 1))});
   EXPECT_EQ(cut.status, kBadInput);
   EXPECT_EQ(cut.out, answer.out);
   EXPECT_THAT(cut.err, HasSubstr("without its end mark"));
 
   auto records = read_tape(tape_).records;
   records[3].number = 1;
-  const auto other = ask({"tape", "replay", file("c", tape_of(header_, records))});
+  const auto other = ask_hocket({"tape", "replay", file("c", tape_of(header_, records))});
   EXPECT_EQ(other.status, kFailed);
   EXPECT_THAT(other.out, HasSubstr("1 decisions, then one that differs\nrecord 4 at 0.000000 ms\n"
                                    "  on the tape: started 1 reduce\n"
                                    "  decided:     started 0 backward"));
 
   records[3].kind = TapeKind::finished;
-  const auto impossible = ask({"tape", "replay", file("d", tape_of(header_, records))});
+  const auto impossible = ask_hocket({"tape", "replay", file("d", tape_of(header_, records))});
   EXPECT_EQ(impossible.status, kBadInput);
   EXPECT_THAT(impossible.err, HasSubstr("record 4: task 1 reduce is finished without running"));
 }
@@ -151,7 +148,7 @@ TEST_F(TapeVerb, ComparesTapesWhateverTheTimes) {
   auto records = read_tape(tape_).records;
   for (auto& record : records) record.time_ns *= 2;
   const std::string slow = file("slow", tape_of(header_, records));
-  const auto same = ask({"tape", "diff", file("a", tape_), slow});
+  const auto same = ask_hocket({"tape", "diff", file("a", tape_), slow});
   EXPECT_EQ(same.status, kDone) << same.err;
   EXPECT_EQ(same.out,
             "19 records, the same on both tapes\n"
@@ -162,7 +159,7 @@ TEST_F(TapeVerb, ComparesTapesWhateverTheTimes) {
 
   records[9].bytes = 35;
   const auto different =
-      ask({"tape", "diff", file("a", tape_), file("b", tape_of(header_, records))});
+      ask_hocket({"tape", "diff", file("a", tape_), file("b", tape_of(header_, records))});
   EXPECT_EQ(different.status, kFailed);
   EXPECT_THAT(different.out, HasSubstr("record 10 differs\n    7  "));
   EXPECT_THAT(different.out, HasSubstr("finished steps  2         1\n")) << "a byte is missing";
@@ -171,12 +168,12 @@ TEST_F(TapeVerb, ComparesTapesWhateverTheTimes) {
 
   records.resize(5);
   const auto shorter =
-      ask({"tape", "diff", file("c", tape_of(header_, records)), file("a", tape_)});
+      ask_hocket({"tape", "diff", file("c", tape_of(header_, records)), file("a", tape_)});
   EXPECT_EQ(shorter.status, kFailed);
   EXPECT_THAT(shorter.out, HasSubstr("  A ends\n  B 6  "));
 
   const auto cut =
-      ask({"tape", "diff", file("a", tape_), file("d", tape_.substr(0, tape_.size() - 1))});
+      ask_hocket({"tape", "diff", file("a", tape_), file("d", tape_.substr(0, tape_.size() - 1))});
   EXPECT_EQ(cut.status, kBadInput);
   EXPECT_THAT(cut.err, HasSubstr("d: the tape ends"));
 }
@@ -191,13 +188,13 @@ TEST_F(TapeVerb, AnswersMisuseWithOneLine) {
                                              {"tape", "show", path, "--", "x"},
                                              {"tape", "show", path, "--limit", "-1"},
                                              {"tape", "replay", text}}) {
-    const auto answer = ask(arguments);
+    const auto answer = ask_hocket(arguments);
     EXPECT_EQ(answer.status, kBadInput) << answer.out;
     EXPECT_THAT(answer.err, StartsWith("hocket: "));
     EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1);
   }
-  EXPECT_EQ(ask({"tape", "show", folder_.file("none")}).status, kFailed);
-  EXPECT_EQ(ask({"tape", "--help"}).status, kDone);
+  EXPECT_EQ(ask_hocket({"tape", "show", folder_.file("none")}).status, kFailed);
+  EXPECT_EQ(ask_hocket({"tape", "--help"}).status, kDone);
 }
 
 TEST_F(TapeVerb, DamageNeverCrashesAVerb) {
@@ -210,7 +207,7 @@ TEST_F(TapeVerb, DamageNeverCrashesAVerb) {
              {"tape", "show", damaged, "--json", "--limit", "1000"},
              {"tape", "diff", whole, damaged},
              {"tape", "replay", damaged}}) {
-      const auto answer = ask(arguments);
+      const auto answer = ask_hocket(arguments);
       ASSERT_LE(answer.status, kBadInput) << i;
       ASSERT_LE(std::count(answer.err.begin(), answer.err.end(), '\n'), 1);
     }
