@@ -12,7 +12,7 @@
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/version_view.h"
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/base/printable_text.h"
 #include "core/host/topology_probe.h"
 #include "tuner/archive/promotion_choice.h"

@@ -12,6 +12,7 @@
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/step/schedule_config.h"
 #include "tuner/archive/study_job.h"
 

@@ -23,7 +23,7 @@ struct StudiesOptions {
   bool json = false;
 };
 
-struct Line {
+struct StudyLine {
   StudyRow study;
   StudyView view;
   std::size_t trials = 0;
@@ -31,10 +31,10 @@ struct Line {
 
 constexpr std::size_t kCommandLimitBytes = 60;
 
-Result<std::vector<Line>> read_lines(Store& store) {
+Result<std::vector<StudyLine>> read_lines(Store& store) {
   auto studies = store.studies();
   HOCKET_TRY(studies);
-  std::vector<Line> lines;
+  std::vector<StudyLine> lines;
   for (auto& study : *studies) {
     auto view = study_view(store, study);
     HOCKET_TRY(view);
@@ -62,7 +62,7 @@ std::string outcome_text(const StudyRow& study) {
   return result->gain > 0 ? percent_text(result->gain) + " better" : "default failed";
 }
 
-nlohmann::json line_json(const Line& line, const HostView& host) {
+nlohmann::json line_json(const StudyLine& line, const HostView& host) {
   auto document = to_json(line.view);
   document["name"] = line.study.name;
   document["state"] = state_text(line.study, host);

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "cli/output/table.h"
-#include "core/base/json.h"
 #include "core/base/printable_text.h"
 #include "tuner/archive/study_job.h"
 #include "tuner/study/study_definition.h"

@@ -2,7 +2,7 @@
 
 // Keeps a running study in the store as it happens. One thread.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 

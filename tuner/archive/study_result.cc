@@ -1,12 +1,13 @@
 #include "tuner/archive/study_result.h"
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 
 namespace hocket {
 namespace {
@@ -24,43 +25,19 @@ nlohmann::json measured_json(const MeasuredParams& measured) {
   return document;
 }
 
-Result<std::vector<double>> others_from_json(const nlohmann::json& document) {
-  std::vector<double> others;
-  if (!document.contains("others")) return others;
-  const auto array = read_array(document, "others");
-  HOCKET_TRY(array);
-  for (const auto& each : *array) {
-    const auto value = number_of(each, "others", std::numeric_limits<double>::lowest(),
-                                 std::numeric_limits<double>::max());
-    HOCKET_TRY(value);
-    others.push_back(*value);
-  }
-  return others;
-}
-
-Result<MeasuredParams> measured_from_json(const nlohmann::json& object) {
-  const auto params_document = read_object(object, "params");
-  HOCKET_TRY(params_document);
-  auto params = params_from_json(*params_document);
-  HOCKET_TRY(params);
-  MeasuredParams measured{std::move(*params), std::nullopt, 0};
-  if (object.contains("value") && object.at("value").is_null()) return measured;
-  const auto value = read_number(object, "value");
-  HOCKET_TRY(value);
-  const auto spread = read_number(object, "spread");
-  HOCKET_TRY(spread);
-  auto others = others_from_json(object);
-  HOCKET_TRY(others);
-  measured.value = *value;
-  measured.spread = *spread;
-  measured.others = std::move(*others);
-  return measured;
-}
-
-Result<MeasuredParams> measured_from_json(const nlohmann::json& document, const char* field) {
-  const auto object = read_object(document, field);
-  HOCKET_TRY(object);
-  return measured_from_json(*object);
+void read_measured(JsonReader& reader, MeasuredParams& measured) {
+  reader.part("params", measured.params, read_params);
+  bool is_null = false;
+  reader.value("value", [&](const JsonValue& value) {
+    is_null = value.json().is_null();
+    if (!is_null) measured.value = value.number();
+  });
+  if (is_null) return;
+  reader.number("spread", measured.spread);
+  const auto read_other = [&](const JsonValue& other) {
+    measured.others.push_back(other.number());
+  };
+  reader.array("others", read_other, kOptional);
 }
 
 nlohmann::json front_json(const std::vector<FinishedTrial>& front) {
@@ -74,25 +51,30 @@ nlohmann::json front_json(const std::vector<FinishedTrial>& front) {
   return list;
 }
 
-Result<std::vector<FinishedTrial>> front_from_json(const nlohmann::json& document) {
-  std::vector<FinishedTrial> front;
-  if (!document.contains("front")) return front;
-  const auto array = read_array(document, "front");
-  HOCKET_TRY(array);
-  for (const auto& each : *array) {
-    if (!each.is_object()) return failure(wrong_field("front", "objects", each));
-    auto measured = measured_from_json(each);
-    if (!measured) return failure(measured.error().in("field \"front\""));
-    const auto number = read_integer(each, "number", 1, std::numeric_limits<std::int64_t>::max());
-    if (!number) return failure(number.error().in("field \"front\""));
-    FinishedTrial trial{*number - 1, TrialPhase::search, std::move(measured->params), {}};
-    trial.outcome.state = TrialState::complete;
-    trial.outcome.value = measured->value.value_or(0);
-    trial.outcome.spread = measured->spread;
-    trial.outcome.others = std::move(measured->others);
-    front.push_back(std::move(trial));
-  }
-  return front;
+void read_front_trial(JsonReader& reader, FinishedTrial& trial) {
+  MeasuredParams measured;
+  read_measured(reader, measured);
+  std::int64_t number = 1;
+  reader.integer("number", number, 1, std::numeric_limits<std::int64_t>::max());
+  trial = {number - 1, TrialPhase::search, std::move(measured.params), {}};
+  trial.outcome.state = TrialState::complete;
+  trial.outcome.value = measured.value.value_or(0);
+  trial.outcome.spread = measured.spread;
+  trial.outcome.others = std::move(measured.others);
+}
+
+void read_study_result(JsonReader& reader, StudyResult& result) {
+  reader.part("default", result.default_params, read_measured);
+  reader.part("best", result.best, read_measured);
+  reader.number("gain", result.gain);
+  reader.number("noise", result.noise);
+  reader.text("reason", result.reason);
+  reader.flag("promoted", result.promoted);
+  reader.parts("front", result.front, read_front_trial, kAnySize, kOptional);
+  const auto read_stopped = [&](const JsonValue& stopped) {
+    if (stopped.json().is_string()) result.stopped = stopped.text();
+  };
+  reader.value("stopped", read_stopped, kOptional);
 }
 
 }  // namespace
@@ -110,33 +92,7 @@ nlohmann::json to_json(const StudyResult& result) {
 }
 
 Result<StudyResult> study_result_from_json(const nlohmann::json& document) {
-  auto default_params = measured_from_json(document, "default");
-  HOCKET_TRY(default_params);
-  auto best = measured_from_json(document, "best");
-  HOCKET_TRY(best);
-  const auto gain = read_number(document, "gain"), noise = read_number(document, "noise");
-  HOCKET_TRY(gain);
-  HOCKET_TRY(noise);
-  auto reason = read_string(document, "reason");
-  HOCKET_TRY(reason);
-  const auto promoted = document.find("promoted");
-  if (promoted == document.end() || !promoted->is_boolean()) {
-    return failure(ErrorCode::invalid_argument, "field \"promoted\": expected true or false");
-  }
-  auto front = front_from_json(document);
-  HOCKET_TRY(front);
-  const auto stopped = document.find("stopped");
-  return StudyResult{.default_params = std::move(*default_params),
-                     .best = std::move(*best),
-                     .promoted = promoted->get<bool>(),
-                     .gain = *gain,
-                     .noise = *noise,
-                     .reason = std::move(*reason),
-                     .stopped = stopped == document.end() || !stopped->is_string()
-                                    ? ""
-                                    : stopped->get<std::string>(),
-                     .front = std::move(*front),
-                     .trials = {}};
+  return read_json(document, read_study_result);
 }
 
 }  // namespace hocket

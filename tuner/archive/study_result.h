@@ -3,7 +3,7 @@
 // The JSON form of what came of a study, as the store keeps it (docs/formats/store.md). Pure
 // functions; thread-safe.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/base/result.h"
 #include "tuner/study/study.h"

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/protocol/config_key.h"
 #include "tuner/client/link/event_stream_parser.h"
 #include "tuner/client/link/http_client.h"

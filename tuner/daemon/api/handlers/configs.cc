@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "tuner/archive/neighbour.h"
 #include "tuner/daemon/api/handlers/call.h"
 

@@ -2,7 +2,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "tuner/daemon/api/handlers/call.h"
 
 namespace hocket {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "core/base/statistics.h"
 #include "tuner/archive/told_trial.h"
 #include "tuner/daemon/api/handlers/call.h"
@@ -58,29 +58,25 @@ void read_measurements(JsonReader& reader, Measurements& measurements) {
   });
 }
 
-Result<TrialResult> result_of(const nlohmann::json& body) {
-  const auto status = read_string(body, "status");
-  HOCKET_TRY(status);
-  const auto state = parse_trial_state(*status);
-  if (!state) return failure(state.error().in("status"));
-  TrialResult result{.state = *state};
-  auto measurements = measurements_of(body);
-  HOCKET_TRY(measurements);
-  result.measurements = std::move(*measurements);
-  auto message = text_of(body, "message", 65'536);
-  HOCKET_TRY(message);
-  result.message = std::move(*message);
-  for (const char* field : {"value", "spread"}) {
-    if (!body.contains(field)) continue;
-    const auto number = read_number(body, field);
-    HOCKET_TRY(number);
-    (field == std::string_view("value") ? result.value : result.spread) = *number;
-  }
+void read_result(JsonReader& reader, TrialResult& result) {
+  reader.value("status", [&](const JsonValue& status) {
+    status.take(parse_trial_state(status.text()), result.state);
+  });
+  const auto read_samples = [&](JsonReader& fields) {
+    read_measurements(fields, result.measurements);
+  };
+  reader.object("measurements", read_samples, kOptional);
+  read_text(reader, "message", result.message, 65'536);
+  reader.number("value", result.value);
+  reader.number("spread", result.spread);
+}
+
+/// Takes value and spread from the samples where the worker gives none.
+void summarize(TrialResult& result) {
   const auto samples = result.measurements.find(kSamplesMetric);
-  if (result.state == TrialState::complete && samples != result.measurements.end() &&
-      !samples->second.empty()) {
-    if (!result.value) result.value = median(samples->second);
-    if (!result.spread) result.spread = spread(samples->second);
+  if (result.state != TrialState::complete || samples == result.measurements.end() ||
+      samples->second.empty()) {
+    return;
   }
   if (!result.value) result.value = median(samples->second);
   if (!result.spread) result.spread = spread(samples->second);
