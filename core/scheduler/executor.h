@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/step/collective_kind.h"
+#include "core/collective/collective.h"
 #include "core/step/task.h"
 #include "core/step/task_body.h"
 #include "core/trace/trace_sink.h"
@@ -46,21 +46,13 @@ struct ComputeWork {
 /// One part of a collective that may run now.
 struct PartWork {
   TaskId task;
-  /// As in CollectiveWork (core/collective/collective.h), `blocks` its `begin` and `end`.
-  CollectiveKind kind = CollectiveKind::all_reduce;
-  CollectiveGroup group = CollectiveGroup::world;
-  std::span<float> values;
-  struct Blocks {
-    std::size_t begin = 0, end = 0;
-  };
-  Blocks blocks = {};
-  /// If not empty: `values` is, and the part's values are these, one after the other. Valid until
-  /// the part is reported.
+  /// The collective to perform; `index` counts started parts, from 0.
+  CollectiveWork collective;
+  /// If not empty, the part's values are these, one after the other, and `collective.values` is
+  /// empty. Valid until the part is reported.
   std::span<const std::span<float>> bucket = {};
-  /// What counts against the window.
+  /// Counts against the credit window.
   std::int64_t bytes = 0;
-  /// Counts started parts, from 0; the same part has the same index on every rank.
-  std::uint64_t index = 0;
   std::string_view name;
   std::int64_t step = 0;
   /// For an executor that issues ahead: what the collective accesses, its parts each a piece of it;

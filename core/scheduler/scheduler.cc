@@ -192,7 +192,8 @@ void Scheduler::submit_collective(const TaskOptions& options, DataId data, std::
   std::unique_ptr<SpecialCollective> special;
   if (kind != CollectiveKind::all_reduce) {
     special = std::make_unique<SpecialCollective>();
-    special->kind = kind;
+    special->work.kind = kind;
+    special->work.values = values;
     special->is_scattered = true;
   }
   const Access access = update(data);

@@ -139,23 +139,27 @@ class Scheduler final : private WorkSource {
   static constexpr std::int64_t kStepsAhead = 1;
 
  private:
-  /// What a collective is that is no all-reduce of one span over all ranks.
+  /// A collective other than an all-reduce of one span over all ranks.
   struct SpecialCollective {
-    CollectiveKind kind = CollectiveKind::all_reduce;
-    CollectiveGroup group = CollectiveGroup::world;
-    /// Parts are of every rank's block: of its elements from `begin` to `end`.
+    /// All of it, or with `end` > 0 one part that is not divided further.
+    CollectiveWork work = {};
+    /// Parts are ranges of every rank's block instead of ranges of the values.
     bool is_scattered = false;
-    std::size_t begin = 0, end = 0;
-    /// In place of the values, one after the other.
+    /// If not empty, the values, one span after the other; work.values is empty.
     std::vector<std::span<float>> bucket = {};
+
+    bool is_plain() const {
+      return work.kind == CollectiveKind::all_reduce && work.group == CollectiveGroup::world &&
+             !is_scattered && bucket.empty();
+    }
   };
   /// A task on its way to the plan.
   struct Submission {
     TaskOptions options;
     bool is_collective = false;
     std::uint32_t accesses = 0;  ///< how many of submitted_accesses_ are its own
-    std::span<float> values;
-    std::int64_t bytes = 0;  ///< of a collective
+    std::span<float> values;     ///< Summed over all ranks, if `special` is null.
+    std::int64_t bytes = 0;      ///< of a collective
     std::unique_ptr<const SpecialCollective> special;
     TaskBody body;
     std::shared_ptr<const PieceBody> pieces;  ///< what `body` calls, if it can be divided
@@ -173,8 +177,8 @@ class Scheduler final : private WorkSource {
   struct alignas(64) Payload {
     TaskBody body;  // in a cache line of its own: the rest stays with the plan
     std::string_view name;
-    std::int64_t step = 0;  ///< of a task submitted by itself
-    std::span<float> values;
+    std::int64_t step = 0;              ///< of a task submitted by itself
+    std::span<float> values;            ///< Summed over all ranks, if `special` is null.
     std::vector<Access> accesses = {};  ///< of a task submitted by itself, for executors ahead
     std::unique_ptr<const SpecialCollective> special = {};
   };
@@ -222,8 +226,8 @@ class Scheduler final : private WorkSource {
   }
   /// What the task in `slot` accesses; empty unless the executor issues ahead.
   std::span<const Access> accesses_of(std::uint32_t slot);
-  /// Fills in which values `part` of a collective is of.
-  void locate(const Payload& collective, const PartDecision& part, PartWork& work) const;
+  /// Fills in the collective of `work`, except its index: `part` of the collective in `payload`.
+  void locate(const Payload& payload, const PartDecision& part, PartWork& work) const;
   void submit(Submission submission, std::span<const Access> accesses);
   void submit_collective(const TaskOptions& options, DataId data, std::span<float> values,
                          CollectiveKind kind);
@@ -233,9 +237,7 @@ class Scheduler final : private WorkSource {
   void follow(Submission submission, std::span<const Access> accesses);
   void submit_piece(std::uint32_t piece);
   TaskBody body_of_piece(const PieceOrigin& origin);
-  std::unique_ptr<const SpecialCollective> collective_of_piece(const StepTask& task,
-                                                               const PieceOrigin& origin,
-                                                               std::span<float>& values);
+  SpecialCollective collective_of_piece(const StepTask& task, const PieceOrigin& origin) const;
   /// Submits what is left of a step that is another one than was learned.
   void submit_rest();
   void end_followed_step();

@@ -26,7 +26,7 @@ void Scheduler::follow(Submission submission, std::span<const Access> accesses) 
   const StepFollower::State before = follower_->state();
   std::optional<CollectiveKind> kind;
   if (submission.is_collective) {
-    kind = submission.special ? submission.special->kind : CollectiveKind::all_reduce;
+    kind = submission.special ? submission.special->work.kind : CollectiveKind::all_reduce;
   }
   const StepFollower::Range pieces = follower_->submitted({.name = submission.options.name,
                                                            .priority = submission.options.priority,
@@ -86,7 +86,12 @@ void Scheduler::submit_piece(std::uint32_t piece) {
                         .body = {},
                         .pieces = nullptr};
   if (task.collective) {
-    submission.special = collective_of_piece(task, origin, submission.values);
+    SpecialCollective collective = collective_of_piece(task, origin);
+    if (collective.is_plain()) {
+      submission.values = collective.work.values;
+    } else {
+      submission.special = std::make_unique<SpecialCollective>(std::move(collective));
+    }
   } else {
     submission.body = body_of_piece(origin);
   }
@@ -101,34 +106,32 @@ TaskBody Scheduler::body_of_piece(const PieceOrigin& origin) {
   };
 }
 
-std::unique_ptr<const Scheduler::SpecialCollective> Scheduler::collective_of_piece(
-    const StepTask& task, const PieceOrigin& origin, std::span<float>& values) {
+Scheduler::SpecialCollective Scheduler::collective_of_piece(const StepTask& task,
+                                                            const PieceOrigin& origin) const {
   const Submission& first = held_[origin.sources.front()];
-  auto special = std::make_unique<SpecialCollective>();
-  special->kind = *task.collective;
-  special->group = task.group;
+  SpecialCollective collective;
+  collective.work.kind = *task.collective;
+  collective.work.group = task.group;
   if (first.special) {
-    values = first.values;
-    special->is_scattered = true;
-    special->begin = static_cast<std::size_t>(origin.begin) / sizeof(float);
-    special->end = static_cast<std::size_t>(origin.end) / sizeof(float);
-    return special;
+    collective.is_scattered = true;
+    collective.work.values = first.special->work.values;
+    collective.work.begin = static_cast<std::size_t>(origin.begin) / sizeof(float);
+    collective.work.end = static_cast<std::size_t>(origin.end) / sizeof(float);
+    return collective;
   }
   std::int64_t before = 0;
   for (const std::uint32_t source : origin.sources) {
     const Submission& member = held_[source];
     const std::int64_t begin = std::max(origin.begin - before, std::int64_t{0});
     const std::int64_t end = std::min(origin.end - before, member.bytes);
-    if (begin < end) special->bucket.push_back(bytes_of(member.values, begin, end));
+    if (begin < end) collective.bucket.push_back(bytes_of(member.values, begin, end));
     before += member.bytes;
   }
-  if (special->bucket.size() <= 1) {
-    if (!special->bucket.empty()) values = special->bucket.front();
-    special->bucket.clear();
-    if (task.collective == CollectiveKind::all_reduce && task.group == CollectiveGroup::world)
-      return nullptr;
+  if (collective.bucket.size() == 1) {
+    collective.work.values = collective.bucket.front();
+    collective.bucket.clear();
   }
-  return special;
+  return collective;
 }
 
 void Scheduler::submit_rest() {

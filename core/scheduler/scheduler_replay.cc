@@ -141,10 +141,10 @@ StepWork Scheduler::work_of(Capture& step) {
     PartWork part;
     part.task = {entry.task, 0};
     part.bytes = entry.bytes;
-    part.index = entry.part;
     part.name = task.name;
     part.accesses = task.accesses;
     locate(payload_of(entry.task), {part.task, 0, entry.offset_bytes, entry.bytes}, part);
+    part.collective.index = entry.part;
     work.parts.push_back(part);
   }
   return work;

@@ -201,12 +201,12 @@ bool Scheduler::take_part(const PartWork* finished, PartWork& work) {
       work = {};
       work.task = next.part.task;
       work.bytes = next.part.bytes;
-      work.index = next.index;
       work.step = step_of(next.part.task);
       work.accesses = accesses_of(next.part.task.slot);
       const Payload& p = payload(next.part.task.slot);
       work.name = p.name;
       locate(p, next.part, work);
+      work.collective.index = next.index;
     } else {
       ++sleeping_channels_;
     }
@@ -219,18 +219,15 @@ bool Scheduler::take_part(const PartWork* finished, PartWork& work) {
 void Scheduler::locate(const Payload& p, const PartDecision& part, PartWork& work) const {
   constexpr std::int64_t size = sizeof(float);
   if (p.special == nullptr) {
-    work.values = p.values.subspan(static_cast<std::size_t>(part.offset_bytes / size),
-                                   static_cast<std::size_t>(part.bytes / size));
+    work.collective.values = p.values.subspan(static_cast<std::size_t>(part.offset_bytes / size),
+                                              static_cast<std::size_t>(part.bytes / size));
     return;
   }
-  work.kind = p.special->kind;
-  work.group = p.special->group;
-  work.values = p.values;
+  work.collective = p.special->work;
   work.bucket = p.special->bucket;
-  work.blocks = {p.special->begin, p.special->end};
-  if (!p.special->is_scattered || p.special->end > 0) return;
+  if (!p.special->is_scattered || p.special->work.end > 0) return;
   // Parts of the whole become parts of every block, of which some may be empty.
-  const auto all = static_cast<std::int64_t>(p.values.size_bytes());
+  const auto all = static_cast<std::int64_t>(p.special->work.values.size_bytes());
   const std::int64_t block = block_bytes(all, world_size());
   const auto place_of = [&](std::int64_t offset) {
     if (offset == all) return block;
@@ -239,8 +236,8 @@ void Scheduler::locate(const Payload& p, const PartDecision& part, PartWork& wor
   std::int64_t begin = place_of(part.offset_bytes);
   const std::int64_t end = place_of(part.offset_bytes + part.bytes);
   if (begin == end) begin = block;
-  work.blocks = {static_cast<std::size_t>(begin / size),
-                 static_cast<std::size_t>(std::max(begin, end) / size)};
+  work.collective.begin = static_cast<std::size_t>(begin / size);
+  work.collective.end = static_cast<std::size_t>(std::max(begin, end) / size);
 }
 
 bool Scheduler::order_is_announced() const {

@@ -131,10 +131,10 @@ TEST_F(DeviceExecutorTest, RefusesACollectiveThatItCannotCarryOut) {
   std::vector<float> values(64);
   const auto refused = [&](CollectiveKind kind) {
     PartWork part;
-    part.kind = kind;
+    part.collective.kind = kind;
     part.name = "weights";
     part.step = 3;
-    part.values = values;
+    part.collective.values = values;
     SoleModelRank alone(clock_);
     const auto error = OnePartSource(part).run_on(alone.rank.executor);
     return error ? error->message : std::string();
