@@ -76,7 +76,6 @@ Scheduler::Schedule Scheduler::schedule_of(const ScheduleConfig& config,
 void Scheduler::start_executor() {
   // No thread of the executor runs now.
   closed_ = false;
-  sleeping_streams_ = sleeping_channels_ = 0;
   executor_.start(
       *this, trace_,
       {.streams = schedule_.config.streams, .channels = schedule_.config.comm_channels});
@@ -89,6 +88,7 @@ void Scheduler::stop_executor(bool failed) {
   }
   announcing_.notify_all();
   executor_.stop(failed);
+  sleeping_streams_ = sleeping_channels_ = 0;
 }
 
 Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
@@ -112,9 +112,8 @@ Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
     if (auto ok = synchronize(); !ok) return ok;
     stop_executor(false);
   }
-  Wakes wakes;
   {
-    std::lock_guard lock(mutex_);
+    DispatchLock lock(*this);
     // Ending the announcements may have failed, too.
     if (error_) return failure(*error_);
     schedule_ = std::move(next);
@@ -122,9 +121,8 @@ Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
     ++schedules_;
     plan_.configure(schedule_.plan);
     start_parts();
-    wakes = claim_sleepers();
   }
-  restarts ? start_executor() : wake(wakes);
+  if (restarts) start_executor();
   return {};
 }
 
@@ -245,9 +243,8 @@ void Scheduler::flush() {
 }
 
 void Scheduler::flush_into_plan() {
-  Wakes wakes;
   {
-    const auto lock = lock_spinning(mutex_);
+    DispatchLock lock(*this, lock_spinning(mutex_));
     const Access* accesses = submitted_accesses_.data();
     for (Submission& s : submitted_) {
       if (error_) break;
@@ -263,12 +260,11 @@ void Scheduler::flush_into_plan() {
     }
     settle();
     offer_ready();
-    wakes = claim_sleepers();
+    lock.claim_sleepers();
     stream_sleeps_ = sleeping_streams_ > 0;
   }
   submitted_.clear();
   submitted_accesses_.clear();
-  wake(wakes);
 }
 
 void Scheduler::submit_collective_to_plan(Submission& s, std::span<const Access> accesses) {

@@ -191,6 +191,32 @@ class Scheduler final : private WorkSource {
   struct Wakes {
     std::size_t streams = 0, channels = 0;
   };
+  /// Holds mutex_; at the end unlocks it and wakes the sleepers for which there is work. Whatever
+  /// may make work possible runs under it, so that no wake-up is forgotten.
+  class DispatchLock {
+   public:
+    explicit DispatchLock(Scheduler& scheduler)
+        : DispatchLock(scheduler, std::unique_lock(scheduler.mutex_)) {}
+    DispatchLock(Scheduler& scheduler, std::unique_lock<std::mutex> held)
+        : scheduler_(scheduler), lock_(std::move(held)) {}
+    ~DispatchLock() {
+      const Wakes wakes = claimed_ ? *claimed_ : scheduler_.claim_sleepers();
+      lock_.unlock();
+      if (wakes.streams + wakes.channels > 0)
+        scheduler_.executor_.wake(wakes.streams, wakes.channels);
+    }
+    DispatchLock(const DispatchLock&) = delete;
+    DispatchLock& operator=(const DispatchLock&) = delete;
+
+    /// Determines now who is woken at the end; nothing that makes work possible may follow.
+    void claim_sleepers() { claimed_ = scheduler_.claim_sleepers(); }
+    std::unique_lock<std::mutex>& held() { return lock_; }
+
+   private:
+    Scheduler& scheduler_;
+    std::unique_lock<std::mutex> lock_;
+    std::optional<Wakes> claimed_;
+  };
 
   /// The captured step that is launched as a whole, for one configuration.
   struct WholeStep {
@@ -270,7 +296,6 @@ class Scheduler final : private WorkSource {
   bool drop_finished_steps();
   void start_parts();
   Wakes claim_sleepers();
-  void wake(const Wakes& wakes);
 
   static constexpr std::size_t kBlock = 1024;
   /// Submissions that wait for each other, so that the plan's lock is paid once for many.

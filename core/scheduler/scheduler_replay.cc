@@ -53,28 +53,27 @@ Result<void> Scheduler::replay(const std::shared_ptr<Capture>& step) {
   }
   if (may_run_whole_steps()) return replay_whole(step);
   if (whole_) leave_replay();
-  Wakes wakes;
-  std::unique_lock lock(mutex_);
-  step_finished_.wait(lock, [&] { return error_ || plan_.may_launch(*step->step); });
-  if (error_) return failure(*error_);
-  for (const CapturedStep::Task& task : step->step->tasks()) {
-    if (!task.is_collective) continue;
-    if (auto error = follow_static_order(task.bytes)) {
-      fail_locked(std::move(*error));
-      return failure(*error_);
+  {
+    DispatchLock lock(*this);
+    step_finished_.wait(lock.held(), [&] { return error_ || plan_.may_launch(*step->step); });
+    if (error_) return failure(*error_);
+    for (const CapturedStep::Task& task : step->step->tasks()) {
+      if (!task.is_collective) continue;
+      if (auto error = follow_static_order(task.bytes)) {
+        fail_locked(std::move(*error));
+        return failure(*error_);
+      }
     }
+    unfinished_.back() += step->step->size();
+    const TaskId first = plan_.launch(step->step);
+    const std::int64_t present_step =
+        first_step_ + static_cast<std::int64_t>(unfinished_.size()) - 1;
+    replayed_ = step;
+    replaying_ = true;
+    replayed_from_step_ = present_step - first.generation;
+    start_parts();
   }
-  unfinished_.back() += step->step->size();
-  const TaskId first = plan_.launch(step->step);
-  const std::int64_t present_step = first_step_ + static_cast<std::int64_t>(unfinished_.size()) - 1;
-  replayed_ = step;
-  replaying_ = true;
-  replayed_from_step_ = present_step - first.generation;
-  start_parts();
-  wakes = claim_sleepers();
-  lock.unlock();
-  wake(wakes);
-  lock.lock();
+  std::unique_lock lock(mutex_);
   return finish_submitting_step(lock);
 }
 
@@ -84,19 +83,17 @@ bool Scheduler::may_run_whole_steps() const {
 }
 
 Result<void> Scheduler::replay_whole(const std::shared_ptr<Capture>& step) {
-  Wakes wakes;
   if (!step_data_) step_data_ = add_data();
+  {
+    DispatchLock lock(*this);
+    if (auto ok = prepare_whole(step, lock.held()); !ok) return ok;
+    step_collectives_ = step->step->collectives();
+    const Access access = update(*step_data_);
+    const TaskOptions options{.name = "step"};
+    Payload& p = new_payload(plan_.submit_compute(options, {&access, 1}), options);
+    p.accesses.assign(1, access);
+  }
   std::unique_lock lock(mutex_);
-  if (auto ok = prepare_whole(step, lock); !ok) return ok;
-  step_collectives_ = step->step->collectives();
-  const Access access = update(*step_data_);
-  const TaskOptions options{.name = "step"};
-  Payload& p = new_payload(plan_.submit_compute(options, {&access, 1}), options);
-  p.accesses.assign(1, access);
-  wakes = claim_sleepers();
-  lock.unlock();
-  wake(wakes);
-  lock.lock();
   return finish_submitting_step(lock);
 }
 

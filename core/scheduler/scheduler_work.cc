@@ -35,10 +35,6 @@ Scheduler::Wakes Scheduler::claim_sleepers() {
   return wakes;
 }
 
-void Scheduler::wake(const Wakes& wakes) {
-  if (wakes.streams + wakes.channels > 0) executor_.wake(wakes.streams, wakes.channels);
-}
-
 void Scheduler::tasks_finished(std::span<const TaskId> tasks) {
   if (ahead_) {
     // They are unfinished until they are completed, but a launch may wait for their being issued.
@@ -64,32 +60,22 @@ void Scheduler::part_ended(const PartWork& part) {
 }
 
 void Scheduler::completed(std::span<const CompletedWork> work) {
-  Wakes wakes;
-  {
-    std::lock_guard lock(mutex_);
-    settle();
-    for (const CompletedWork& done : work) {
-      --unfinished_[static_cast<std::size_t>(done.step - first_step_)];
-      --on_device_;
-      if (done.is_part) plan_.return_credit(done.part_bytes);
-    }
-    if (drop_finished_steps() || is_idle()) step_finished_.notify_all();
-    if (!error_) start_parts();
-    wakes = claim_sleepers();
+  DispatchLock lock(*this);
+  settle();
+  for (const CompletedWork& done : work) {
+    --unfinished_[static_cast<std::size_t>(done.step - first_step_)];
+    --on_device_;
+    if (done.is_part) plan_.return_credit(done.part_bytes);
   }
-  wake(wakes);
+  if (drop_finished_steps() || is_idle()) step_finished_.notify_all();
+  if (!error_) start_parts();
 }
 
 void Scheduler::inputs_arrived(TaskId collective) {
-  Wakes wakes;
-  {
-    std::lock_guard lock(mutex_);
-    if (error_) return;
-    plan_.inputs_arrived(collective);
-    start_parts();
-    wakes = claim_sleepers();
-  }
-  wake(wakes);
+  DispatchLock lock(*this);
+  if (error_) return;
+  plan_.inputs_arrived(collective);
+  start_parts();
 }
 
 bool Scheduler::drop_finished_steps() {
@@ -153,22 +139,20 @@ std::size_t Scheduler::take_compute(std::span<const TaskId> finished, std::span<
   if (submitting_.load(std::memory_order_relaxed)) {
     if (const std::size_t offered = take_offered(kMomentLooks); offered > 0) return offered;
   }
-  Wakes wakes;
   std::size_t taken = 0;
   {
-    const auto lock = lock_spinning(mutex_);
+    DispatchLock lock(*this, lock_spinning(mutex_));
     batch_ = work.size();
     settle();
     taken = take();
     if (taken > 0) offer_ready();
-    wakes = claim_sleepers();
   }
-  wake(wakes);
   if (taken > 0) return taken;
 
   if (const std::size_t offered = take_offered(kBeforeSleepLooks); offered > 0) return offered;
   std::lock_guard submit_lock(submit_mutex_);
   if (!submitted_.empty()) flush_into_plan();
+  // Makes no work possible, so nobody is woken.
   std::lock_guard lock(mutex_);
   taken = take();
   if (taken == 0) {
@@ -179,10 +163,9 @@ std::size_t Scheduler::take_compute(std::span<const TaskId> finished, std::span<
 }
 
 bool Scheduler::take_part(const PartWork* finished, PartWork& work) {
-  Wakes wakes;
   bool taken = false;
   {
-    std::lock_guard lock(mutex_);
+    DispatchLock lock(*this);
     if (finished) part_ended(*finished);
     if (!error_) {
       start_parts();
@@ -210,9 +193,7 @@ bool Scheduler::take_part(const PartWork* finished, PartWork& work) {
     } else {
       ++sleeping_channels_;
     }
-    wakes = claim_sleepers();
   }
-  wake(wakes);
   return taken;
 }
 
@@ -255,15 +236,10 @@ bool Scheduler::wait_for_started(std::int64_t timeout_ns, std::vector<std::uint6
 }
 
 void Scheduler::announce(std::span<const std::uint64_t> collectives) {
-  Wakes wakes;
-  {
-    std::lock_guard lock(mutex_);
-    if (error_) return;
-    plan_.announce(collectives);
-    start_parts();
-    wakes = claim_sleepers();
-  }
-  wake(wakes);
+  DispatchLock lock(*this);
+  if (error_) return;
+  plan_.announce(collectives);
+  start_parts();
 }
 
 void Scheduler::fail(Error error) {
