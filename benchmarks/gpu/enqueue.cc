@@ -123,7 +123,7 @@ Result<Costs> measure(const Options& options) {
   for (int round = 1; round <= kWarmup + options.rounds; ++round) {
     const double launch_ns = time_launches(**driver, *stream, options.tasks, clock);
     const std::int64_t begin_ns = clock.now_ns();
-    if (auto ok = scheduler.replay(step); !ok) return failure(ok.error());
+    if (auto ok = scheduler.launch(step); !ok) return failure(ok.error());
     const std::int64_t submitted_ns = clock.now_ns() - begin_ns;
     if (auto ok = scheduler.synchronize(); !ok) return failure(ok.error());
     const std::int64_t all_ns = clock.now_ns() - begin_ns;

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -130,6 +131,9 @@ class Dispatch final : public WorkSource {
   /// Requires submit_mutex_, but not mutex_.
   void flush_into_plan();
 
+  /// Takes tasks that are offered within `looks` polls. Requires no lock.
+  std::size_t take_offered(std::span<ComputeWork> work, int looks);
+
   // All others require mutex_.
   void submit_collective(Submission& submission, std::span<const Access> accesses);
   /// Lets the next collective of the step, of `bytes`, follow the static order. The plan gets the
@@ -162,8 +166,6 @@ class Dispatch final : public WorkSource {
   std::size_t take_ready(std::span<ComputeWork> work);
   /// Like take_ready(), but includes offered tasks and leaves other streams their share.
   std::size_t take_share(std::span<ComputeWork> work);
-  /// Takes tasks that are offered within a moment, without the lock.
-  std::size_t take_offered(std::span<ComputeWork> work, int looks);
   /// Reports to the plan what streams have finished since the last call, and starts parts.
   void settle();
   /// Puts ready tasks where streams find them without the plan.

@@ -168,15 +168,15 @@ Result<void> PartitionedSteps::launch(const std::shared_ptr<StepCapture>& step) 
   auto ended = end_step();
   if (!was_recognised && is_recognised()) {
     recognised_ = step;
-    recognised_number_ = substitution_.recognised();
+    recognised_number_ = substitution_.recognised_steps();
   }
   return ended;
 }
 
 std::shared_ptr<StepCapture> PartitionedSteps::capture_of_pieces(
     const std::shared_ptr<StepCapture>& step) {
-  const bool is_known =
-      is_recognised() && recognised_ == step && recognised_number_ == substitution_.recognised();
+  const bool is_known = is_recognised() && recognised_ == step &&
+                        recognised_number_ == substitution_.recognised_steps();
   if (!is_known) return nullptr;
   if (pieces_ && pieces_version_ == substitution_.version()) return pieces_;
   // Launches under way may still call the bodies of the step captured before.

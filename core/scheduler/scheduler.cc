@@ -139,7 +139,7 @@ bool Scheduler::launches_whole_steps() const {
          !schedule.announces && !is_observed_;
 }
 
-Result<void> Scheduler::replay(const std::shared_ptr<Capture>& step) {
+Result<void> Scheduler::launch(const std::shared_ptr<Capture>& step) {
   HOCKET_CHECK(!capturing_, "a step cannot be launched while one is captured");
   dispatch_->flush();
   if (!launches_whole_steps())

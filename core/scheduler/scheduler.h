@@ -16,7 +16,7 @@
 //   scheduler.begin_capture();
 //   … submit the step …
 //   auto step = scheduler.end_capture();
-//   for (…) auto ok = scheduler.replay(step);
+//   for (…) auto ok = scheduler.launch(step);
 //
 // If the configuration partitions steps (core/partitioning/step_partition.h), the first step runs
 // as it is submitted and is recognised from then on: the tasks of the partitioned step run in its
@@ -119,7 +119,7 @@ class Scheduler final {
   /// step, or under another configuration, waits for all before. A trace has one compute event per
   /// step, named "step", of kWholeStep (core/trace/task_marker.h). Otherwise steps are launched
   /// task by task, and so is the first one where the configuration partitions steps.
-  Result<void> replay(const std::shared_ptr<Capture>& step);
+  Result<void> launch(const std::shared_ptr<Capture>& step);
 
   /// Blocks until everything submitted has run. For the end of a job, not for use inside a step.
   Result<void> synchronize();

@@ -83,7 +83,7 @@ class StepSubstitution {
   /// Counts the changes of partitioned().
   std::uint64_t version() const { return version_; }
   /// Counts the steps that became the recognised one.
-  std::uint64_t recognised() const { return recognised_steps_; }
+  std::uint64_t recognised_steps() const { return recognised_steps_; }
 
  private:
   bool is_next(const Task& task) const;
