@@ -81,20 +81,20 @@ BENCHMARK(BM_Scheduler)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-/// Replays the same tasks, captured once.
-void BM_SchedulerReplay(benchmark::State& state) {
+/// Launches the same tasks, captured once.
+void BM_SchedulerLaunch(benchmark::State& state) {
   const auto pairs = task_pairs(state.range(0));
   Rig rig(static_cast<int>(state.range(1)));
   rig.scheduler.begin_capture();
   rig.submit(pairs);
   const auto step = rig.scheduler.end_capture();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(rig.scheduler.replay(step));
+    benchmark::DoNotOptimize(rig.scheduler.launch(step));
     benchmark::DoNotOptimize(rig.scheduler.synchronize());
   }
   report_per_task(state);
 }
-BENCHMARK(BM_SchedulerReplay)
+BENCHMARK(BM_SchedulerLaunch)
     ->Args({100'000, 1})
     ->Args({100'000, 2})
     ->Args({1'000'000, 1})
@@ -154,7 +154,7 @@ void BM_Plan(benchmark::State& state) {
 BENCHMARK(BM_Plan)->Arg(100'000)->Arg(1'000'000)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 /// The plan's decisions alone, for a captured step.
-void BM_PlanReplay(benchmark::State& state) {
+void BM_PlanLaunch(benchmark::State& state) {
   std::vector<CapturedStep::Task> tasks;
   for (const auto& [r, u] : task_pairs(state.range(0)))
     tasks.push_back({"", 0, false, 0, {read(DataId{r}), update(DataId{u})}});
@@ -166,7 +166,7 @@ void BM_PlanReplay(benchmark::State& state) {
   }
   report_per_task(state);
 }
-BENCHMARK(BM_PlanReplay)
+BENCHMARK(BM_PlanLaunch)
     ->Arg(100'000)
     ->Arg(1'000'000)
     ->UseRealTime()

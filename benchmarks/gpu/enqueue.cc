@@ -123,7 +123,7 @@ Result<Costs> measure(const Options& options) {
   for (int round = 1; round <= kWarmup + options.rounds; ++round) {
     const double launch_ns = time_launches(**driver, *stream, options.tasks, clock);
     const std::int64_t begin_ns = clock.now_ns();
-    HOCKET_TRY(scheduler.replay(step));
+    HOCKET_TRY(scheduler.launch(step));
     const std::int64_t submitted_ns = clock.now_ns() - begin_ns;
     HOCKET_TRY(scheduler.synchronize());
     const std::int64_t all_ns = clock.now_ns() - begin_ns;

@@ -107,16 +107,11 @@ void HostExecutor::run_stream(int lane) {
 }
 
 Result<void> HostExecutor::run_part(const PartWork& part, std::vector<float>& scratch) {
-  CollectiveWork work{.kind = part.kind,
-                      .group = part.group,
-                      .values = part.values,
-                      .begin = part.blocks.begin,
-                      .end = part.blocks.end,
-                      .index = part.index};
-  if (part.bucket.empty()) return collective_.run(work);
+  if (part.bucket.empty()) return collective_.run(part.collective);
   scratch.clear();
   for (const std::span<float> values : part.bucket)
     scratch.insert(scratch.end(), values.begin(), values.end());
+  CollectiveWork work = part.collective;
   work.values = scratch;
   auto done = collective_.run(work);
   std::size_t begin = 0;
@@ -140,14 +135,15 @@ void HostExecutor::run_channel(int lane) {
     }
     const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
     if (const auto done = run_part(part, scratch); !done) {
-      source_->fail(done.error().in(std::string(in_words(part.kind)) + " of \"" +
+      source_->fail(done.error().in(std::string(in_words(part.collective.kind)) + " of \"" +
                                     std::string(part.name) + "\" in step " +
                                     std::to_string(part.step)));
     }
     if (trace_) {
       trace_->record({TraceKind::communication, lane, part.name, part.step, begin_ns,
-                      clock_.now_ns(), part.bytes, part.task, static_cast<std::int64_t>(part.index),
-                      part.kind, part.group});
+                      clock_.now_ns(), part.bytes, part.task,
+                      static_cast<std::int64_t>(part.collective.index), part.collective.kind,
+                      part.collective.group});
     }
   }
 }

@@ -1,16 +1,16 @@
 #pragma once
 
-// The seam between deciding and doing. A WorkSource (the scheduler) hands out work that may run
-// now; an Executor runs it and says when it is done. Executors pull, so a thread that finishes one
-// task goes on with the next without a hand-over.
+// The seam between deciding and running. A WorkSource (the scheduler) hands out work that may run
+// now; an Executor runs it and reports when it is done. Executors pull, so a thread that finishes
+// one task takes the next without a hand-over.
 //
-// An executor that issues ahead (Executor::issues_ahead()) gives work to queues that keep an order
-// of their own, those of a device, and need not wait for its end. For it
-//  - to be finished means to be issued: take_compute() and take_part() get what was put into the
-//    queues, and hand out what waited for that, so no dependency costs a return to the host;
+// An executor that issues ahead (Executor::issues_ahead()) puts work into the queues of a device,
+// which keep an order of their own, and need not wait for its end. For it
+//  - finished means issued: take_compute() and take_part() are told what was put into the queues,
+//    and hand out the work that waited for it, so no dependency costs a return to the host;
 //  - work comes with its accesses. Tasks that conflict are handed out in their order, each after
-//    the one before was issued; that they run in this order is the executor's duty;
-//  - what has run is told by completed(), from which credits and the ends of steps follow.
+//    the one before was issued; the executor must make them run in this order;
+//  - completed() reports what has run; credit and the ends of steps follow from it.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/step/collective_kind.h"
+#include "core/collective/collective.h"
 #include "core/step/task.h"
 #include "core/step/task_body.h"
 #include "core/trace/trace_sink.h"
@@ -28,128 +28,123 @@ namespace hocket {
 
 struct StepWork;  // core/scheduler/whole_step_order.h
 
-/// A compute task that may run now. `body` stays valid until the task is reported finished.
+/// A compute task that may run now. Everything that it points to stays valid until the task is
+/// reported finished.
 struct ComputeWork {
   TaskId task;
   TaskBody* body = nullptr;
-  const std::string_view* name = nullptr;  ///< valid as long
+  const std::string_view* name = nullptr;
   std::int64_t step = 0;
-  /// The task will not run again: its body is to be destroyed when it has run.
+  /// The task will not run again: destroy its body when it has run.
   bool once = true;
-  /// What the task accesses, for an executor that issues ahead; valid as long as the body.
+  /// Accesses of the task; empty unless the executor issues ahead.
   std::span<const Access> accesses = {};
-  /// If not null: in place of the body, all of this; for an executor that runs whole steps, which
-  /// traces it as one task. Valid as long.
+  /// If not null, run this whole step instead of the body, and trace it as one task. Only for an
+  /// executor that runs whole steps.
   const StepWork* whole_step = nullptr;
 };
 
 /// One part of a collective that may run now.
 struct PartWork {
   TaskId task;
-  /// As in CollectiveWork (core/collective/collective.h), `blocks` its `begin` and `end`.
-  CollectiveKind kind = CollectiveKind::all_reduce;
-  CollectiveGroup group = CollectiveGroup::world;
-  std::span<float> values;
-  struct Blocks {
-    std::size_t begin = 0, end = 0;
-  };
-  Blocks blocks = {};
-  /// If not empty: `values` is, and the part's values are these, one after the other. Valid until
-  /// the part is reported.
+  /// The collective to perform; `index` counts started parts, from 0.
+  CollectiveWork collective;
+  /// If not empty, the part's values are these, one after the other, and `collective.values` is
+  /// empty. Valid until the part is reported.
   std::span<const std::span<float>> bucket = {};
-  /// What counts against the window.
+  /// Counts against the credit window.
   std::int64_t bytes = 0;
-  /// Counts started parts, from 0; the same part has the same index on every rank.
-  std::uint64_t index = 0;
   std::string_view name;
   std::int64_t step = 0;
-  /// For an executor that issues ahead: what the collective accesses, its parts each a piece of it;
-  /// valid until the part is reported.
+  /// Accesses of the collective, of which every part is a piece; empty unless the executor issues
+  /// ahead. Valid until the part is reported.
   std::span<const Access> accesses = {};
-  /// Nothing to run: inputs_arrived(task) is to be called when all is computed that the collective
-  /// would wait for. Nor is it reported finished. Only for an executor that issues ahead.
+  /// There is nothing to run: call inputs_arrived(task) when everything is computed that the
+  /// collective would wait for. Do not report it finished. Only for an executor that issues ahead.
   bool asks_for_inputs = false;
 };
 
-/// What a device has run: a compute task or a part.
+/// A compute task or part that a device has run.
 struct CompletedWork {
   std::int64_t step = 0;
   bool is_part = false;
   std::int64_t part_bytes = 0;
 };
 
-/// In place of a collective's number: nothing more will start until the executor starts again.
+/// Stands for a collective's number: no more parts will start until the executor starts again.
 inline constexpr std::uint64_t kEndOfOrder = ~std::uint64_t{0};
 
-/// Thread-safe. A take that returns nothing makes the caller owe a sleep: it must wait until the
-/// executor's wake() gives it leave, then take again.
+/// Thread-safe. After a take that returns nothing, the caller must wait until the executor's wake()
+/// lets it take again.
 class WorkSource {
  public:
   virtual ~WorkSource() = default;
 
   /// Reports `finished` tasks, then moves up to `work.size()` ready tasks, most urgent first, to
-  /// `work`; returns how many. It gives fewer when other streams want a share.
+  /// `work`. Returns their number, which is smaller when other streams need a share.
   virtual std::size_t take_compute(std::span<const TaskId> finished,
                                    std::span<ComputeWork> work) = 0;
 
   /// Reports the part `finished` (none if null), then takes the next one into `work`, which may be
-  /// the same object; false when there is none.
+  /// the same object. Returns false when there is none.
   virtual bool take_part(const PartWork* finished, PartWork& work) = 0;
 
-  /// Whether the order of collectives is rank 0's, told to the others while they run. Does not
-  /// change while the executor runs.
+  /// Returns whether rank 0 decides the order of collectives and sends it to the others while they
+  /// run. Does not change while the executor runs.
   virtual bool order_is_announced() const = 0;
   /// On rank 0, blocks until parts have started since the last call, at most `timeout_ns`, and
-  /// gives their collectives in order, for the others; kEndOfOrder last when nothing more will
-  /// start. False after a failure: there is nothing to tell.
+  /// returns in `collectives` theirs, in order, for the other ranks; kEndOfOrder comes last when no
+  /// more will start. Returns false after a failure: there is nothing to send.
   virtual bool wait_for_started(std::int64_t timeout_ns,
                                 std::vector<std::uint64_t>& collectives) = 0;
-  /// On the others: rank 0 started these.
+  /// On the other ranks, passes on the collectives that rank 0 has started.
   virtual void announce(std::span<const std::uint64_t> collectives) = 0;
 
-  /// Of an executor that issues ahead: this has run. A part was reported to take_part() before.
+  /// Reports work that has run, for an executor that issues ahead. A part was reported to
+  /// take_part() before.
   virtual void completed(std::span<const CompletedWork> work) = 0;
-  /// The answer to PartWork::asks_for_inputs.
+  /// Answers PartWork::asks_for_inputs.
   virtual void inputs_arrived(TaskId collective) = 0;
 
-  /// Something that cannot be carried out. The first error wins: nothing more is handed out, and
-  /// the submitter gets it.
+  /// Reports work that cannot be carried out. The first error wins: nothing more is handed out, and
+  /// the submitter gets the error.
   virtual void fail(Error error) = 0;
 };
 
-/// How much an executor runs at once; each at least 1.
+/// Numbers of compute tasks (streams) and of parts of collectives (channels) that an executor runs
+/// at once; each at least 1.
 struct Lanes {
-  int streams = 1;   ///< compute tasks
-  int channels = 1;  ///< parts of collectives
+  int streams = 1;
+  int channels = 1;
 };
 
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Begins to pull from `source`, which outlives the executor's work. Called by one source, and
-  /// again only after stop().
+  /// Starts to pull from `source`, which outlives the executor's work. Requires that the executor
+  /// was not started, or was stopped since.
   virtual void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) = 0;
 
   /// Lets that many sleeping streams and channels take again. Called without the source's lock.
   virtual void wake(std::size_t streams, std::size_t channels) = 0;
 
-  /// Ends all threads, once what they are running is done; no leave that wake() gave is left. After
-  /// a failure what is blocked is aborted. Harmless when stopped.
+  /// Ends all threads when they have finished what they are running; earlier calls of wake() have
+  /// no effect afterwards. After a failure, aborts what is blocked. Does nothing when stopped.
   virtual void stop(bool failed) = 0;
 
-  /// Whether it takes work before what this waits for has run (at the top of this file). Does not
-  /// change.
+  /// Returns whether the executor takes work before its predecessors have run (at the top of this
+  /// file). Does not change.
   virtual bool issues_ahead() const { return false; }
 
-  /// Whether it can take captured steps as a whole, the same ones again and again (StepWork); the
-  /// configuration says whether it gets them so. Does not change.
+  /// Returns whether the executor can run captured steps as a whole (StepWork) and launch the same
+  /// ones again; the configuration decides whether it gets them so. Does not change.
   virtual bool runs_whole_steps() const { return false; }
 
-  /// This process's place among the ranks.
+  /// Place of this process among the ranks.
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
-  /// As RankGrid has it; 1 where hosts mean nothing to collectives.
+  /// As in RankGrid; 1 where hosts make no difference to collectives.
   virtual int ranks_per_host() const { return 1; }
 };
 

@@ -111,7 +111,7 @@ struct ScheduleConfig {
   /// Overrides by region name, as given by the tasks.
   std::map<std::string, RegionOverrides> regions = {};
 
-  /// Ignored on hosts (core/scheduler/scheduler.h, Scheduler::replay()).
+  /// Ignored on hosts (core/scheduler/scheduler.h, Scheduler::launch()).
   StepIssue step_issue = StepIssue::tasks;
 
   /// Fields of a newer version and their values as JSON: kept and written back, without effect

@@ -50,11 +50,11 @@ DeviceCollective* DeviceGroups::of(CollectiveGroup group) {
 }
 
 Result<void> DeviceGroups::exchange(const PartWork& part, int channel, DeviceStream stream) {
-  if (auto ok = check_kind(part.kind); !ok) return ok;
-  DeviceCollective* const group = of(part.group);
+  if (auto ok = check_kind(part.collective.kind); !ok) return ok;
+  DeviceCollective* const group = of(part.collective.group);
   if (!group) return {};
   find_pieces(part, grid_, rank(), pieces_);
-  return group->exchange(part.kind, pieces_, channel, stream);
+  return group->exchange(part.collective.kind, pieces_, channel, stream);
 }
 
 Result<void> DeviceGroups::health() {

@@ -10,7 +10,7 @@ namespace {
 
 /// Returns the spans of a part: one, or the tensors of its bucket in order.
 std::span<const std::span<float>> spans_of(const PartWork& part) {
-  if (part.bucket.empty()) return {&part.values, 1};
+  if (part.bucket.empty()) return {&part.collective.values, 1};
   return part.bucket;
 }
 
@@ -40,13 +40,13 @@ void find_pieces(const PartWork& part, const RankGrid& grid, int rank,
   const std::span<const std::span<float>> spans = spans_of(part);
   std::size_t size = 0;
   for (const std::span<float>& values : spans) size += values.size();
-  const bool owned = part.kind != CollectiveKind::all_reduce;
-  if (!owned && part.group == CollectiveGroup::world && part.blocks.end == 0) {
+  const CollectiveWork& work = part.collective;
+  const bool owned = work.kind != CollectiveKind::all_reduce;
+  if (!owned && work.group == CollectiveGroup::world && work.end == 0) {
     add_pieces(spans, {0, size}, 0, pieces);
     return;
   }
-  const CollectiveBlocks blocks(BlockCut{part.group, size, part.blocks.begin, part.blocks.end},
-                                grid, rank);
+  const CollectiveBlocks blocks(BlockCut{work.group, size, work.begin, work.end}, grid, rank);
   std::vector<OwnedRange> ranges;
   for (std::size_t member = 0; member < blocks.members(); ++member) {
     for (const ValueRange& range : blocks.piece(member))

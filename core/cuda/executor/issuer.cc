@@ -14,8 +14,8 @@ std::string words_of(const ComputeWork& work) {
 }
 
 std::string words_of(const PartWork& part) {
-  return std::string(in_words(part.kind)) + " of \"" + std::string(part.name) + "\" in step " +
-         std::to_string(part.step);
+  return std::string(in_words(part.collective.kind)) + " of \"" + std::string(part.name) +
+         "\" in step " + std::to_string(part.step);
 }
 
 }  // namespace
@@ -95,7 +95,8 @@ Result<void> Issuer::run_part(const PartWork& part) {
   const bool was_idle = !has_work_in_flight();
   const DeviceWork done{{.step = part.step, .is_part = true, .part_bytes = part.bytes},
                         {TraceKind::communication, 0, part.name, part.step, 0, 0, part.bytes,
-                         part.task, static_cast<std::int64_t>(part.index), part.kind, part.group}};
+                         part.task, static_cast<std::int64_t>(part.collective.index),
+                         part.collective.kind, part.collective.group}};
   const TaskMark mark(parts_.marker, part.step, part.task);
   HOCKET_TRY(issue_.part(part, done));
   if (was_idle) last_progress_ns_ = parts_.clock.now_ns();

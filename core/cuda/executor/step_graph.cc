@@ -75,8 +75,8 @@ Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
     const PartWork& part = work.parts[entry.part];
     const auto position = issue.part(part, std::nullopt, also_after);
     if (!position) {
-      return failure(
-          position.error().in(std::string(in_words(part.kind)) + " of \"" + task.name + "\""));
+      return failure(position.error().in(std::string(in_words(part.collective.kind)) + " of \"" +
+                                         task.name + "\""));
     }
     positions.push_back(*position);
   }

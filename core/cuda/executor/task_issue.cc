@@ -45,7 +45,7 @@ Result<StreamPosition> TaskIssue::part(const PartWork& part, std::optional<Devic
   }
   StreamMapping& mapping = queues_.mapping();
   const StreamPlacement& placement =
-      mapping.place_part(part.task, part.accesses, part.index, also_after);
+      mapping.place_part(part.task, part.accesses, part.collective.index, also_after);
   const StreamPosition position = placement.position;
   const auto stream = queues_.begin(placement);
   HOCKET_TRY(stream);

@@ -58,7 +58,7 @@ void report_iteration(const Phase& phase, std::int64_t step, LiveJob& live) {
                  phase.live->activity ? phase.live->activity(step - 1) : std::nullopt);
 }
 
-/// Captures a step if the phase's steps are to be replayed; otherwise returns null.
+/// Captures a step if the phase's steps are to be launched; otherwise returns null.
 std::shared_ptr<Scheduler::Capture> capture_step(Gpt2& model, const Phase& phase,
                                                  bool runs_whole_steps, Scheduler& scheduler) {
   if (!runs_whole_steps || phase.config.step_issue != StepIssue::graph) return nullptr;
@@ -81,7 +81,7 @@ Result<void> run_steps(const Training& training, const Phase& phase, bool runs_w
     training.model.draw(step);
     if (!captured) training.model.submit_tasks();
     if (live) live->submit(late);
-    if (auto ok = captured ? scheduler.replay(captured) : scheduler.end_step(); !ok) return ok;
+    if (auto ok = captured ? scheduler.launch(captured) : scheduler.end_step(); !ok) return ok;
     for (; done <= step - Scheduler::kStepsAhead; ++done) {
       training.step_done(done);
       if (live) report_iteration(phase, done, *live);

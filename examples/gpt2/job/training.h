@@ -63,7 +63,7 @@ struct Phase {
 };
 
 /// Trains the steps of `phase`. With step_issue=graph, a device runs them as graphs, subject to
-/// Scheduler::replay() and why_task_by_task().
+/// Scheduler::launch() and why_task_by_task().
 Result<void> run_phase(const Training& training, const Phase& phase);
 
 /// Returns why `phase` runs task by task on `ranks` ranks although its configuration asks for

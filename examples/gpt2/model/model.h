@@ -53,7 +53,7 @@ class Gpt2 {
   }
 
   /// The two halves of submit_step(). The tasks are the same in every step, so they may be captured
-  /// and replayed; the step's batches must be drawn before each time. Steps come in order from 0,
+  /// and launched; the step's batches must be drawn before each time. Steps come in order from 0,
   /// and at most kDrawnSteps may be drawn and unfinished.
   void draw(std::int64_t step);
   void submit_tasks();

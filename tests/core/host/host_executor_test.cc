@@ -81,11 +81,12 @@ TEST(HostExecutor, PassesOnWhatCollectiveAPartIsOf) {
   HostExecutor executor(collective, clock);
   std::vector<float> values(100, 1);
   PartWork part;
-  part.kind = CollectiveKind::reduce_scatter;
-  part.group = CollectiveGroup::between;
-  part.values = values;
-  part.blocks = {16, 32};
-  part.index = 7;
+  part.collective.kind = CollectiveKind::reduce_scatter;
+  part.collective.group = CollectiveGroup::between;
+  part.collective.values = values;
+  part.collective.begin = 16;
+  part.collective.end = 32;
+  part.collective.index = 7;
   EXPECT_EQ(OnePartSource(part).run_on(executor), std::nullopt);
   EXPECT_EQ(collective.asked.kind, CollectiveKind::reduce_scatter);
   EXPECT_EQ(collective.asked.group, CollectiveGroup::between);
@@ -122,7 +123,7 @@ TEST(HostExecutor, AFailureNamesTheKindOfCollective) {
         std::pair(CollectiveKind::all_gather, "all-gather of \"weights\" in step 3")}) {
     HostExecutor executor(collective, clock);
     PartWork part;
-    part.kind = kind;
+    part.collective.kind = kind;
     part.name = "weights";
     part.step = 3;
     const auto error = OnePartSource(part).run_on(executor);

@@ -38,7 +38,7 @@ struct Change {
 struct Script {
   Change start;
   std::map<int, Change> changes = {};  // by the step before which they are made
-  std::vector<bool> replays;           // by step: replay of a capture, or submission task by task
+  std::vector<bool> captures;          // by step: launch of a capture, or submission task by task
 };
 
 /// Results of one rank of the job.
@@ -96,14 +96,14 @@ class Job {
     scheduler_.begin_capture();
     submit_step();
     const auto captured = scheduler_.end_capture();
-    for (std::size_t step = 0; step < script.replays.size(); ++step) {
+    for (std::size_t step = 0; step < script.captures.size(); ++step) {
       if (const auto change = script.changes.find(static_cast<int>(step));
           change != script.changes.end()) {
         const auto& [config, static_order] = change->second;
         if (auto ok = scheduler_.reconfigure(config, static_order); !ok) return ok;
       }
-      if (!script.replays[step]) submit_step();
-      auto ok = script.replays[step] ? scheduler_.replay(captured) : scheduler_.end_step();
+      if (!script.captures[step]) submit_step();
+      auto ok = script.captures[step] ? scheduler_.launch(captured) : scheduler_.end_step();
       if (!ok) return ok;
     }
     return scheduler_.synchronize();
@@ -219,10 +219,10 @@ ScheduleConfig config_of(std::int64_t partition_bytes, CollectiveOrder order) {
 
 TEST(Reconfigure, TheTapeHasOtherPartSizesFromTheSameStepOnOnEveryRank) {
   for (const auto order : {CollectiveOrder::fifo, CollectiveOrder::negotiated}) {
-    for (const bool replays : {false, true}) {
+    for (const bool captures : {false, true}) {
       const Script script{.start = {config_of(4096, order)},
                           .changes = {{2, {config_of(1 << 20, order)}}},
-                          .replays = std::vector<bool>(4, replays)};
+                          .captures = std::vector<bool>(4, captures)};
       for (const Outcome& outcome : run_script(script, 2, 1)) {
         EXPECT_EQ(outcome.error, "");
         EXPECT_THAT(sizes_by_step(outcome.tape, 4),
@@ -256,7 +256,7 @@ TEST(Reconfigure, RandomChangesAtRandomStepsKeepEveryLawOnEveryRank) {
     Script script;
     Change change = script.start = random_change(random, {});
     for (std::size_t step = 0; step < kSteps; ++step) {
-      script.replays.push_back(random() % 2);
+      script.captures.push_back(random() % 2);
       if (random() % 2) change = random_change(random, change.config);
       if (random() % 4) script.changes[static_cast<int>(step)] = change;
     }
@@ -326,7 +326,7 @@ TEST(Reconfigure, OnlyWhatMustEndsWhatRuns) {
 }
 
 TEST(Reconfigure, ABadConfigurationChangesNothing) {
-  Script script{.start = {config_of(4096, CollectiveOrder::fifo)}, .replays = {true, false}};
+  Script script{.start = {config_of(4096, CollectiveOrder::fifo)}, .captures = {true, false}};
   LocalGroup group(1);
   const auto collective = group.join(0);
   const SteadyClock clock;

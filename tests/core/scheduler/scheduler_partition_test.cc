@@ -23,7 +23,7 @@ struct LayeredSteps {
   int micro_batches = 1;
   /// Gradients are scattered, and each rank updates its block of the parameters.
   bool shards = false;
-  bool replays = false;
+  bool captures = false;
   /// Step before which the configuration changes.
   int change_before = -1;
   ScheduleConfig changed = {};
@@ -46,13 +46,13 @@ class RankOfSteps {
   }
 
   Result<void> run() {
-    if (job_.replays) {
+    if (job_.captures) {
       scheduler_.begin_capture();
       submit(job_.layers);
       const auto step = scheduler_.end_capture();
       for (int i = 0; i < job_.steps; ++i) {
         if (auto ok = change(i); !ok) return ok;
-        if (auto ok = scheduler_.replay(step); !ok) return ok;
+        if (auto ok = scheduler_.launch(step); !ok) return ok;
       }
       return scheduler_.synchronize();
     }
@@ -243,7 +243,7 @@ TEST(SchedulerPartition, JobsComputeTheSameWhateverTheConfiguration) {
     std::mt19937_64 random(seed);
     LayeredSteps job{.micro_batches = 1 + static_cast<int>(random() % 3),
                      .shards = random() % 2 == 0,
-                     .replays = random() % 4 == 0};
+                     .captures = random() % 4 == 0};
     const int ranks = 1 << random() % 3;
     job.ranks_per_host = ranks == 1 ? 1 : 1 + static_cast<int>(random() % 2);
     const auto expected = run_steps(job, {}, ranks);
@@ -259,7 +259,7 @@ TEST(SchedulerPartition, ConfigurationsChangeWhileItRuns) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     LayeredSteps job{
-        .ranks_per_host = 2, .shards = random() % 2 == 0, .replays = random() % 3 == 0};
+        .ranks_per_host = 2, .shards = random() % 2 == 0, .captures = random() % 3 == 0};
     const auto expected = run_steps(job, {}, 2);
     ASSERT_TRUE(expected) << expected.error().message;
     job.change_before = 1 + static_cast<int>(random() % 4);

@@ -43,8 +43,8 @@ struct LayeredJob {
   std::uint64_t timing_seed = 0;
   /// Order of collectives; used for order=static only.
   std::vector<std::uint32_t> static_order = {};
-  /// Captures the step once and replays it.
-  bool replays = false;
+  /// Captures the step once and launches it.
+  bool captures = false;
   /// Longest delay, as a sleep, so that other threads run meanwhile; 0: short spins.
   std::int64_t sleep_us = 0;
 
@@ -90,11 +90,11 @@ struct LayeredJob {
       }
     };
     Result<void> ok;
-    if (replays) {
+    if (captures) {
       scheduler.begin_capture();
       submit_step();
       const auto captured = scheduler.end_capture();
-      for (int step = 0; step < steps && ok; ++step) ok = scheduler.replay(captured);
+      for (int step = 0; step < steps && ok; ++step) ok = scheduler.launch(captured);
     } else {
       for (int step = 0; step < steps && ok; ++step) {
         submit_step();
@@ -173,7 +173,7 @@ TEST(Scheduler, EveryRankGetsTheSameResultUnderEveryScheduleAndTiming) {
     run_local_ranks(2, [&](int rank, Collective& collective) {
       LayeredJob timed = job;
       timed.static_order = order;
-      timed.replays = seed % 3 == 0;
+      timed.captures = seed % 3 == 0;
       timed.timing_seed = 1000 * seed + static_cast<std::uint64_t>(rank);
       EXPECT_EQ(timed.run(config, collective), expected) << to_json(config);
     });
@@ -193,7 +193,7 @@ TEST(Scheduler, PartsBeginInOneOrderOnEveryRank) {
       LayeredJob job;
       job.timing_seed = 77 * seed + static_cast<std::uint64_t>(rank);
       job.static_order = order;
-      job.replays = seed % 2 == 1;
+      job.captures = seed % 2 == 1;
       job.sleep_us = seed % 4 == 2 ? 1000 : 0;
       Result<void> outcome;
       job.run(config, observed, &outcome);
@@ -215,14 +215,14 @@ TEST(Scheduler, AStaticOrderIsFollowedStepAfterStep) {
                               .comm_channels = 1,
                               .order = CollectiveOrder::static_order,
                               .unknown_fields = {}};
-  for (const bool replays : {false, true}) {
+  for (const bool captures : {false, true}) {
     const auto order = random_order(random, config.partition_bytes);
     run_local_ranks(2, [&](int rank, Collective& collective) {
       ObservedCollective observed(collective);
       LayeredJob job;
       job.timing_seed = static_cast<std::uint64_t>(rank);
       job.static_order = order;
-      job.replays = replays;
+      job.captures = captures;
       Result<void> outcome;
       job.run(config, observed, &outcome);
       ASSERT_TRUE(outcome) << outcome.error().message;
@@ -249,11 +249,11 @@ TEST(Scheduler, AStaticOrderForAnotherStepIsRefusedOnEveryRank) {
   more.push_back(6);
   auto other_parts = random_order(random, config.partition_bytes / 1024);
   for (const auto& order : {fewer, more, other_parts}) {
-    for (const bool replays : {false, true}) {
+    for (const bool captures : {false, true}) {
       run_local_ranks(2, [&](int, Collective& collective) {
         LayeredJob job;
         job.static_order = order;
-        job.replays = replays;
+        job.captures = captures;
         Result<void> outcome;
         job.run(config, collective, &outcome);
         ASSERT_FALSE(outcome);
@@ -282,12 +282,12 @@ TEST(Scheduler, ReplaysAndSubmissionsMayAlternate) {
     add(3);
     const auto second = scheduler.end_capture();
     add(0);
-    ASSERT_TRUE(scheduler.replay(first));
-    ASSERT_TRUE(scheduler.replay(first));
-    ASSERT_TRUE(scheduler.replay(second));
+    ASSERT_TRUE(scheduler.launch(first));
+    ASSERT_TRUE(scheduler.launch(first));
+    ASSERT_TRUE(scheduler.launch(second));
     add(4);
     ASSERT_TRUE(scheduler.end_step());
-    ASSERT_TRUE(scheduler.replay(first));
+    ASSERT_TRUE(scheduler.launch(first));
     ASSERT_TRUE(scheduler.synchronize());
   }
   EXPECT_THAT(log, testing::ElementsAre(0, 1, 2, 1, 2, 3, 4, 1, 2));

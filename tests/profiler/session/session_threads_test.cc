@@ -84,7 +84,7 @@ RankRun profile_rank(Collective& collective, std::uint64_t seed, const ProfileSp
   }
   for (std::int64_t step = 0; step < kSteps; ++step) {
     if (captured) {
-      EXPECT_TRUE(scheduler.replay(capture));
+      EXPECT_TRUE(scheduler.launch(capture));
     } else {
       job->submit_step();
       EXPECT_TRUE(scheduler.end_step());

@@ -47,7 +47,7 @@ class LiveJob {
   /// the ballot does not count as the beginning of the step.
   void submit(DataId after);
 
-  /// Advances the tuning after a step was submitted and ended (end_step() or replay()). If a change
+  /// Advances the tuning after a step was submitted and ended (end_step() or launch()). If a change
   /// is due, reconfigures the scheduler, at the same step on every rank.
   Result<void> step_submitted();
 

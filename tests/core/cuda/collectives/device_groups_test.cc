@@ -32,10 +32,7 @@ class GroupsAsCollective final : public Collective {
   int ranks_per_host() const override { return static_cast<int>(grid_.ranks_per_host); }
   Result<void> run(const CollectiveWork& work) override {
     PartWork part;
-    part.kind = work.kind;
-    part.group = work.group;
-    part.values = work.values;
-    part.blocks = {work.begin, work.end};
+    part.collective = work;
     const auto channel = static_cast<int>(work.index % kChannels);
     if (auto ok = groups_.exchange(part, channel, stream_); !ok) return ok;
     if (auto ok = device_.record(has_run_, stream_); !ok) return ok;

@@ -14,12 +14,12 @@ struct RandomPart {
     grid.ranks = grid.ranks_per_host * (1 + below(4));
     rank = static_cast<int>(below(grid.ranks));
     values.resize(static_cast<std::size_t>(below(3) == 0 ? below(40) : below(3000)));
-    part.kind = kCollectiveKinds[static_cast<std::size_t>(below(3))];
-    part.group = kCollectiveGroups[static_cast<std::size_t>(below(3))];
-    part.values = values;
+    part.collective.kind = kCollectiveKinds[static_cast<std::size_t>(below(3))];
+    part.collective.group = kCollectiveGroups[static_cast<std::size_t>(below(3))];
+    part.collective.values = values;
     if (below(2) == 0) return;
-    part.blocks.begin = static_cast<std::size_t>(below(100));
-    part.blocks.end = part.blocks.begin + 1 + static_cast<std::size_t>(below(100));
+    part.collective.begin = static_cast<std::size_t>(below(100));
+    part.collective.end = part.collective.begin + 1 + static_cast<std::size_t>(below(100));
   }
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
@@ -96,7 +96,7 @@ TEST_F(DevicePieces, OfABucketAreThoseOfItsValuesOneAfterTheOther) {
     for (const float& value : random.values) joined.push_back(&value);
     const auto expected = owners_of(random.pieces(), joined);
     random.part.bucket = bucket;
-    random.part.values = {};
+    random.part.collective.values = {};
     ASSERT_EQ(owners_of(random.pieces(), apart), expected);
   });
 }
@@ -106,8 +106,8 @@ TEST(DevicePiecesOfWholes, AreEqualAndInTheOrderOfBlocks) {
   std::vector<float> values(6 * 1024);
   const RankGrid grid{.ranks = 6, .ranks_per_host = 3};
   PartWork part;
-  part.kind = CollectiveKind::reduce_scatter;
-  part.values = values;
+  part.collective.kind = CollectiveKind::reduce_scatter;
+  part.collective.values = values;
   std::vector<DevicePiece> pieces;
   find_pieces(part, grid, 4, pieces);
   ASSERT_EQ(pieces.size(), 6u);
@@ -116,12 +116,12 @@ TEST(DevicePiecesOfWholes, AreEqualAndInTheOrderOfBlocks) {
     EXPECT_EQ(pieces[i].values.size(), 1024u);
     EXPECT_EQ(grid.block_of(pieces[i].owner), static_cast<std::int64_t>(i));
   }
-  part.kind = CollectiveKind::all_reduce;
+  part.collective.kind = CollectiveKind::all_reduce;
   find_pieces(part, grid, 4, pieces);
   ASSERT_EQ(pieces.size(), 1u);
   EXPECT_EQ(pieces[0].values.size(), values.size());
   // Between the hosts: the blocks that this rank has inside its host.
-  part.group = CollectiveGroup::between;
+  part.collective.group = CollectiveGroup::between;
   find_pieces(part, grid, 4, pieces);
   ASSERT_EQ(pieces.size(), 1u);
   EXPECT_EQ(pieces[0].values.data(), values.data() + 2 * 1024);

@@ -75,10 +75,8 @@ class GroupsOfDevices final : public Collective {
     if (work.values.empty()) return {};
     const DeviceBuffer buffer(work.values.data(), work.values.size_bytes());
     PartWork part;
-    part.kind = work.kind;
-    part.group = work.group;
-    part.values = {static_cast<float*>(buffer.data()), work.values.size()};
-    part.blocks = {work.begin, work.end};
+    part.collective = work;
+    part.collective.values = {static_cast<float*>(buffer.data()), work.values.size()};
     if (auto ok = groups_.exchange(part, 0, stream_); !ok) return ok;
     if (auto ok = driver_.synchronize(stream_); !ok) return ok;
     buffer.get(work.values.data());

@@ -154,7 +154,7 @@ TEST_F(CudaExecutorTest, RunsRandomProgramsAsIfOneTaskAfterAnother) {
     config.streams = 1 + static_cast<int>(random() % 4);
     config.comm_channels = 1 + static_cast<int>(random() % 3);
     config.order = random() % 2 == 0 ? CollectiveOrder::fifo : CollectiveOrder::negotiated;
-    const bool replays = random() % 2 == 0;
+    const bool captures = random() % 2 == 0;
     {
       Scheduler scheduler(config, executor);
       program.add_data(scheduler, memory);
@@ -164,14 +164,14 @@ TEST_F(CudaExecutorTest, RunsRandomProgramsAsIfOneTaskAfterAnother) {
             [&on_device](std::size_t task) { on_device.launch(task); });
       };
       std::shared_ptr<Scheduler::Capture> captured;
-      if (replays) {
+      if (captures) {
         scheduler.begin_capture();
         submit();
         captured = scheduler.end_capture();
       }
       for (int step = 0; step < kSteps; ++step) {
-        if (!replays) submit();
-        const auto ended = replays ? scheduler.replay(captured) : scheduler.end_step();
+        if (!captures) submit();
+        const auto ended = captures ? scheduler.launch(captured) : scheduler.end_step();
         ASSERT_TRUE(ended) << ended.error().message;
       }
       const auto ended = scheduler.synchronize();

@@ -82,7 +82,7 @@ void run_random_program(std::uint64_t seed) {
   const int hosts = 1 + static_cast<int>(random() % 2);
   const int ranks_per_host = 1 + static_cast<int>(random() % 3), steps = 4;
   const int ranks = hosts * ranks_per_host;
-  const bool replays = random() % 2 == 0, reconfigures = random() % 2 == 0;
+  const bool captures = random() % 2 == 0, reconfigures = random() % 2 == 0;
   const ScheduleConfig config = random_device_config(random, ranks_per_host),
                        next = random_device_config(random, ranks_per_host);
   const bool sums_in_groups = config.group_ranks > 1 || next.group_ranks > 1;
@@ -97,7 +97,7 @@ void run_random_program(std::uint64_t seed) {
       Scheduler scheduler(config, own.executor);
       program.add_data(scheduler, own.memory);
       std::shared_ptr<Scheduler::Capture> captured;
-      if (replays) {
+      if (captures) {
         scheduler.begin_capture();
         program.submit(scheduler, values, own.device);
         captured = scheduler.end_capture();
@@ -107,8 +107,8 @@ void run_random_program(std::uint64_t seed) {
           const auto ok = scheduler.reconfigure(next);
           EXPECT_TRUE(ok) << ok.error().message;
         }
-        if (!replays) program.submit(scheduler, values, own.device);
-        const auto ended = replays ? scheduler.replay(captured) : scheduler.end_step();
+        if (!captures) program.submit(scheduler, values, own.device);
+        const auto ended = captures ? scheduler.launch(captured) : scheduler.end_step();
         EXPECT_TRUE(ended) << ended.error().message;
       }
       const auto ended = scheduler.synchronize();
@@ -131,10 +131,10 @@ TEST_F(DeviceExecutorTest, RefusesACollectiveThatItCannotCarryOut) {
   std::vector<float> values(64);
   const auto refused = [&](CollectiveKind kind) {
     PartWork part;
-    part.kind = kind;
+    part.collective.kind = kind;
     part.name = "weights";
     part.step = 3;
-    part.values = values;
+    part.collective.values = values;
     SoleModelRank alone(clock_);
     const auto error = OnePartSource(part).run_on(alone.rank.executor);
     return error ? error->message : std::string();
@@ -365,7 +365,7 @@ TEST_F(DeviceExecutorTest, EveryFailureOfTheDriverReachesTheSubmitter) {
       program.submit(scheduler, values, sole.rank.device);
       const auto captured = scheduler.end_capture();
       // The error appears in this step or a later one.
-      for (int step = 0; step < 3 && scheduler.replay(captured); ++step) {
+      for (int step = 0; step < 3 && scheduler.launch(captured); ++step) {
       }
       const auto ok = scheduler.synchronize();
       has_succeeded = ok.has_value();
@@ -401,7 +401,7 @@ class SumInAGraph {
     scheduler_.begin_capture();
     scheduler_.all_reduce({.name = "gradient"}, data_, values_);
     captured_ = scheduler_.end_capture();
-    for (int step = 0; step < 4; ++step) EXPECT_TRUE(scheduler_.replay(captured_));
+    for (int step = 0; step < 4; ++step) EXPECT_TRUE(scheduler_.launch(captured_));
     EXPECT_TRUE(scheduler_.synchronize());
     EXPECT_EQ(sole_.rank.device.graphs_alive(), 1);
   }
@@ -426,7 +426,7 @@ TEST_F(DeviceExecutorTest, ARankThatIsGoneEndsAGraphThatRuns) {
   SumInAGraph step(clock_);
   step.rank().device.hold();
   step.rank().collective.is_ill = true;
-  static_cast<void>(step.scheduler().replay(step.captured()));
+  static_cast<void>(step.scheduler().launch(step.captured()));
   const auto ok = step.scheduler().synchronize();
   ASSERT_FALSE(ok);
   EXPECT_THAT(ok.error().message, HasSubstr("another rank is gone"));

@@ -45,9 +45,9 @@ bool forget_a_wait_of_a_graph(std::uint64_t seed, std::int64_t wait, bool& is_fo
   program.submit(scheduler, values, device);
   const auto captured = scheduler.end_capture();
   device.hold();
-  bool ok = scheduler.replay(captured).has_value();
+  bool ok = scheduler.launch(captured).has_value();
   device.release();
-  ok = ok && scheduler.replay(captured).has_value();
+  ok = ok && scheduler.launch(captured).has_value();
   ok = scheduler.synchronize().has_value() && ok;
   is_found = !ok || !device.problems().empty();
   return device.waits() > wait;
@@ -76,8 +76,8 @@ class CountedStep {
     captured_ = scheduler_->end_capture();
   }
 
-  void replay(int steps) {
-    for (int step = 0; step < steps; ++step) expect_ok(scheduler_->replay(captured_));
+  void launch(int steps) {
+    for (int step = 0; step < steps; ++step) expect_ok(scheduler_->launch(captured_));
     expect_ok(scheduler_->synchronize());
   }
   /// Submits the step again; with `is_other` a different step, which counts once more in the
@@ -87,10 +87,10 @@ class CountedStep {
     expect_ok(scheduler_->end_step());
   }
   void reconfigure(const ScheduleConfig& config) { expect_ok(scheduler_->reconfigure(config)); }
-  /// Returns the number of launches on the device by one replayed step.
-  std::int64_t launched_by_replay() {
+  /// Returns the number of launches on the device by one captured step.
+  std::int64_t launched_by_step() {
     const std::int64_t before = device().launched();
-    replay(1);
+    launch(1);
     return device().launched() - before;
   }
 
@@ -133,7 +133,7 @@ class CountedStep {
 TEST_F(IssuerTest, LaunchesACapturedStepByItsGraph) {
   ScheduleConfig config{.step_issue = StepIssue::graph};
   CountedStep step(clock_, config);
-  step.replay(5);
+  step.launch(5);
   EXPECT_EQ(step.device().graph_launches(), 4);
   EXPECT_EQ(step.bodies(), 2);
   // A step submitted task by task comes in between; the graph stays valid for the captured step.
@@ -142,7 +142,7 @@ TEST_F(IssuerTest, LaunchesACapturedStepByItsGraph) {
   // After a different cut the step is captured again.
   config.partition_bytes = 4096;
   step.reconfigure(config);
-  step.replay(4);
+  step.launch(4);
   EXPECT_EQ(step.device().graph_launches(), 4 + 3);
   EXPECT_EQ(step.device().graphs_alive(), 1);
   step.expect_done(10);
@@ -157,22 +157,22 @@ TEST_F(IssuerTest, LaunchesAPartitionedStepByItsGraph) {
                         .primitive = CollectivePrimitive::reduce_scatter_all_gather,
                         .step_issue = StepIssue::graph};
   CountedStep step(clock_, config);
-  step.replay(5);
+  step.launch(5);
   EXPECT_EQ(step.device().graph_launches(), 3);
   EXPECT_EQ(step.bodies(), 3);
-  const std::int64_t launched = step.launched_by_replay();
+  const std::int64_t launched = step.launched_by_step();
   // After a different partition the step is captured again without learning it again.
   config.partition_bytes = 4096;
   step.reconfigure(config);
-  step.replay(3);
+  step.launch(3);
   EXPECT_EQ(step.device().graph_launches(), 4 + 2);
   EXPECT_EQ(step.bodies(), 3 + 2);
-  EXPECT_GT(step.launched_by_replay(), launched);
+  EXPECT_GT(step.launched_by_step(), launched);
   // A different step is learned; the captured step then differs from it, until it is learned in
   // turn.
   for (int other = 0; other < 2; ++other) step.run(true);
   EXPECT_EQ(step.bodies(), 5 + 4);
-  step.replay(5);
+  step.launch(5);
   EXPECT_EQ(step.device().graph_launches(), 7 + 2);
   EXPECT_EQ(step.device().graphs_alive(), 1);
   step.expect_done(17);
@@ -194,7 +194,7 @@ struct ReplayedSteps {
     });
     scheduler.all_reduce({.name = "gradient"}, data, values);
     const auto captured = scheduler.end_capture();
-    for (int step = 0; step < kSteps; ++step) EXPECT_TRUE(scheduler.replay(captured));
+    for (int step = 0; step < kSteps; ++step) EXPECT_TRUE(scheduler.launch(captured));
     EXPECT_TRUE(scheduler.synchronize());
     EXPECT_EQ(kernels, kSteps);
   }

@@ -56,10 +56,11 @@ class CollectiveStep {
     for (const StepEntry& entry : work.sequence) {
       PartWork& part = work.parts.emplace_back();
       part.task = {entry.task, 0};
-      part.values = std::span(values_[entry.task])
-                        .subspan(static_cast<std::size_t>(entry.offset_bytes) / sizeof(float),
-                                 static_cast<std::size_t>(entry.bytes) / sizeof(float));
-      part.index = entry.part;
+      part.collective.values =
+          std::span(values_[entry.task])
+              .subspan(static_cast<std::size_t>(entry.offset_bytes) / sizeof(float),
+                       static_cast<std::size_t>(entry.bytes) / sizeof(float));
+      part.collective.index = entry.part;
       part.accesses = work.step->task(entry.task).accesses;
     }
   }

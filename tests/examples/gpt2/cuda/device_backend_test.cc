@@ -48,7 +48,7 @@ struct DeviceRun {
   Gpt2Config config = kConfig;
   std::int64_t steps = kSteps;  ///< steps in a phase
   bool starts_afar = false;     ///< see move_away()
-  /// If not empty: a step is captured and replayed with these in turn.
+  /// If not empty: a step is captured and launched with these in turn.
   std::vector<StepIssue> issues = {};
   int micro_batches = 1;
   int kept = 1;  ///< number of micro-batches with memory of their own
@@ -116,7 +116,7 @@ void train_phase(const DeviceRun& run, Gpt2& model, Executor& executor, std::int
     const StepIssue issue = run.issues[static_cast<std::size_t>(i) % run.issues.size()];
     if (std::exchange(config.step_issue, issue) != issue) expect_ok(scheduler.reconfigure(config));
     model.draw(step++);
-    expect_ok(scheduler.replay(captured));
+    expect_ok(scheduler.launch(captured));
   }
   expect_ok(scheduler.synchronize());
 }

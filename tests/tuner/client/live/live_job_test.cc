@@ -130,7 +130,7 @@ struct LayeredJob {
       if (tuned) ran.push_back(tuned->running());
       if (!captured) submit();
       submitted(rank, step);
-      auto ok = captured ? scheduler.replay(capture) : scheduler.end_step();
+      auto ok = captured ? scheduler.launch(capture) : scheduler.end_step();
       if (ok && tuned) {
         // Reported as late as a real job knows it.
         if (step >= 3) tuned->iteration(step - 3, iteration_ns(ran[ran.size() - 4], step));

@@ -1,4 +1,4 @@
-#include "core/scheduler/step_follower.h"
+#include "core/scheduler/step_substitution.h"
 
 #include <algorithm>
 #include <set>
@@ -7,21 +7,21 @@
 
 namespace hocket {
 
-Result<void> StepFollower::configure(const ScheduleConfig& config) {
-  if (state_ == State::learning) {
+Result<void> StepSubstitution::configure(const ScheduleConfig& config) {
+  if (state_ == State::recognising) {
     config_ = config;
     return {};
   }
-  auto partitioned = partition_step(learned_, config);
-  if (!partitioned) return failure(partitioned.error());
+  auto partitioned = partition_step(recognised_, config);
+  HOCKET_TRY(partitioned);
   config_ = config;
   partition(std::move(*partitioned));
   return {};
 }
 
-bool StepFollower::is_next(const Task& task) const {
-  if (position_ >= learned_.tasks.size()) return false;
-  const StepTask& known = learned_.tasks[position_];
+bool StepSubstitution::is_next(const Task& task) const {
+  if (position_ >= recognised_.tasks.size()) return false;
+  const StepTask& known = recognised_.tasks[position_];
   const auto same = [](const Access& a, const Access& b) {
     return a.data == b.data && a.mode == b.mode;
   };
@@ -30,31 +30,31 @@ bool StepFollower::is_next(const Task& task) const {
          known.name == task.name && std::ranges::equal(known.accesses, task.accesses, same);
 }
 
-void StepFollower::learn(const Task& task) {
-  StepTask& learned = learned_.tasks.emplace_back();
-  learned.name = task.name;
-  learned.collective = task.collective;
-  learned.bytes = task.bytes;
-  learned.priority = task.priority;
-  learned.accesses.assign(task.accesses.begin(), task.accesses.end());
-  if (task.place != nullptr) learned.place = *task.place;
+void StepSubstitution::record(const Task& task) {
+  StepTask& recorded = recognised_.tasks.emplace_back();
+  recorded.name = task.name;
+  recorded.collective = task.collective;
+  recorded.bytes = task.bytes;
+  recorded.priority = task.priority;
+  recorded.accesses.assign(task.accesses.begin(), task.accesses.end());
+  if (task.place != nullptr) recorded.place = *task.place;
   places_.push_back(task.place);
   for (const Access& access : task.accesses) {
-    while (learned_.data.size() <= access.data.index)
-      learned_.data.push_back("data " + std::to_string(learned_.data.size()));
+    while (recognised_.data.size() <= access.data.index)
+      recognised_.data.push_back("data " + std::to_string(recognised_.data.size()));
   }
 }
 
-StepFollower::Range StepFollower::submitted(const Task& task) {
-  if (state_ == State::following && !is_next(task)) state_ = State::strayed;
-  if (state_ == State::learning) learn(task);
+StepSubstitution::Range StepSubstitution::submitted(const Task& task) {
+  if (state_ == State::recognised && !is_next(task)) state_ = State::deviated;
+  if (state_ == State::recognising) record(task);
   const std::uint32_t place = position_;
-  if (state_ != State::strayed) ++position_;
-  if (state_ != State::following) return {};
+  if (state_ != State::deviated) ++position_;
+  if (state_ != State::recognised) return {};
   return {first_piece_[place], first_piece_[place + 1]};
 }
 
-std::vector<StepFollower::Rest> StepFollower::rest() const {
+std::vector<StepSubstitution::Rest> StepSubstitution::rest() const {
   std::vector<Rest> rest;
   // Members of incomplete buckets.
   std::set<std::uint32_t> alone;
@@ -72,38 +72,38 @@ std::vector<StepFollower::Rest> StepFollower::rest() const {
   return rest;
 }
 
-Result<bool> StepFollower::end_step() {
-  if (state_ == State::learning) {
-    if (learned_.tasks.empty()) return false;
-    learned_.ranks = grid_.ranks;
-    learned_.ranks_per_host = grid_.ranks_per_host;
-    auto partitioned = partition_step(learned_, *config_);
-    if (!partitioned) return failure(partitioned.error());
+Result<bool> StepSubstitution::end_step() {
+  if (state_ == State::recognising) {
+    if (recognised_.tasks.empty()) return false;
+    recognised_.ranks = grid_.ranks;
+    recognised_.ranks_per_host = grid_.ranks_per_host;
+    auto partitioned = partition_step(recognised_, *config_);
+    HOCKET_TRY(partitioned);
     partition(std::move(*partitioned));
-    ++learned_steps_;
+    ++recognised_steps_;
     position_ = 0;
-    state_ = State::following;
+    state_ = State::recognised;
     return false;
   }
-  const bool is_short = state_ == State::following && position_ < learned_.tasks.size();
+  const bool is_short = state_ == State::recognised && position_ < recognised_.tasks.size();
   if (is_short) {
-    state_ = State::strayed;
+    state_ = State::deviated;
     return true;
   }
-  if (state_ == State::strayed) {
-    learned_ = {};
+  if (state_ == State::deviated) {
+    recognised_ = {};
     places_.clear();
-    state_ = State::learning;
+    state_ = State::recognising;
   }
   position_ = 0;
   return false;
 }
 
-void StepFollower::partition(PartitionedStep partitioned) {
+void StepSubstitution::partition(PartitionedStep partitioned) {
   partitioned_ = std::move(partitioned);
   ++version_;
   const auto pieces = static_cast<std::uint32_t>(partitioned_.origins.size());
-  first_piece_.assign(learned_.tasks.size() + 1, pieces);
+  first_piece_.assign(recognised_.tasks.size() + 1, pieces);
   first_piece_.front() = 0;
   // A piece is submitted with the last of the tasks that are sources of it or of a piece before it.
   std::uint32_t last_source = 0;
@@ -112,7 +112,7 @@ void StepFollower::partition(PartitionedStep partitioned) {
       for (; last_source < source; ++last_source) first_piece_[last_source + 1] = i;
     }
   }
-  for (; last_source + 1 < learned_.tasks.size(); ++last_source)
+  for (; last_source + 1 < recognised_.tasks.size(); ++last_source)
     first_piece_[last_source + 1] = pieces;
 }
 

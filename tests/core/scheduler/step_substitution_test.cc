@@ -1,4 +1,4 @@
-#include "core/scheduler/step_follower.h"
+#include "core/scheduler/step_substitution.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ class Steps {
  public:
   explicit Steps(std::uint32_t layers) : layers_(layers) {}
 
-  std::vector<StepFollower::Task> tasks() const {
-    std::vector<StepFollower::Task> tasks;
+  std::vector<StepSubstitution::Task> tasks() const {
+    std::vector<StepSubstitution::Task> tasks;
     for (std::uint32_t i = 0; i < layers_; ++i) {
       tasks.push_back({.name = "backward", .priority = i, .accesses = {&accesses_[3 * i], 1}});
       tasks.push_back({.name = "sum",
@@ -51,69 +51,70 @@ ScheduleConfig scattered() {
   return config;
 }
 
-TEST(StepFollower, LearnsTheFirstStepAndThenGivesEachPieceOnce) {
-  StepFollower follower({2, 1});
-  ASSERT_TRUE(follower.configure(scattered()));
+TEST(StepSubstitution, RecognisesTheFirstStepAndThenGivesEachPieceOnce) {
+  StepSubstitution substitution({2, 1});
+  ASSERT_TRUE(substitution.configure(scattered()));
   const auto tasks = Steps(3).tasks();
   for (const auto& task : tasks) {
-    follower.submitted(task);
-    EXPECT_EQ(follower.state(), StepFollower::State::learning);
+    substitution.submitted(task);
+    EXPECT_EQ(substitution.state(), StepSubstitution::State::recognising);
   }
-  ASSERT_TRUE(follower.end_step());
-  EXPECT_EQ(follower.submitted_data(), 3u);
+  ASSERT_TRUE(substitution.end_step());
+  EXPECT_EQ(substitution.submitted_data(), 3u);
   for (int step = 0; step < 2; ++step) {
     std::uint32_t next = 0;
     for (std::uint32_t i = 0; i < tasks.size(); ++i) {
-      const auto pieces = follower.submitted(tasks[i]);
-      ASSERT_EQ(follower.state(), StepFollower::State::following);
+      const auto pieces = substitution.submitted(tasks[i]);
+      ASSERT_EQ(substitution.state(), StepSubstitution::State::recognised);
       EXPECT_EQ(pieces.first, next);
       next = pieces.last;
       // Every source of the piece was submitted.
       for (std::uint32_t piece = pieces.first; piece < pieces.last; ++piece) {
-        EXPECT_LE(std::ranges::max(follower.partitioned().origins[piece].sources), i);
+        EXPECT_LE(std::ranges::max(substitution.partitioned().origins[piece].sources), i);
       }
     }
-    EXPECT_EQ(next, follower.partitioned().origins.size());
+    EXPECT_EQ(next, substitution.partitioned().origins.size());
     EXPECT_GT(next, tasks.size());
-    const auto ended = follower.end_step();
+    const auto ended = substitution.end_step();
     ASSERT_TRUE(ended);
     EXPECT_FALSE(*ended);
   }
 }
 
-TEST(StepFollower, WhatIsLeftOfAStepThatStraysIsAllThatCame) {
+TEST(StepSubstitution, TheRestOfAStepThatDeviatesIsAllThatCame) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     ScheduleConfig config = scattered();
     config.bucket_bytes = random() % 2 == 0 ? 0 : 120'000;
-    StepFollower follower({2, 1});
-    ASSERT_TRUE(follower.configure(config));
+    StepSubstitution substitution({2, 1});
+    ASSERT_TRUE(substitution.configure(config));
     const auto tasks = Steps(5).tasks();
-    for (const auto& task : tasks) follower.submitted(task);
-    ASSERT_TRUE(follower.end_step());
+    for (const auto& task : tasks) substitution.submitted(task);
+    ASSERT_TRUE(substitution.end_step());
 
     const auto came = static_cast<std::uint32_t>(random() % tasks.size());
     std::vector<std::uint32_t> pieces;
     for (std::uint32_t i = 0; i < came; ++i) {
-      const auto range = follower.submitted(tasks[i]);
+      const auto range = substitution.submitted(tasks[i]);
       for (std::uint32_t piece = range.first; piece < range.last; ++piece) pieces.push_back(piece);
     }
     const bool is_short = random() % 2 == 0;
     if (is_short) {
-      const auto ended = follower.end_step();
+      const auto ended = substitution.end_step();
       ASSERT_TRUE(ended);
       EXPECT_TRUE(*ended);
     } else {
-      follower.submitted({.name = "another"});
+      substitution.submitted({.name = "another"});
     }
-    ASSERT_EQ(follower.state(), StepFollower::State::strayed);
+    ASSERT_EQ(substitution.state(), StepSubstitution::State::deviated);
     std::vector<std::uint32_t> alone;
-    for (const auto& rest : follower.rest()) (rest.is_piece ? pieces : alone).push_back(rest.index);
+    for (const auto& rest : substitution.rest())
+      (rest.is_piece ? pieces : alone).push_back(rest.index);
     EXPECT_TRUE(std::ranges::is_sorted(pieces));
     // Each submitted task is present in all its pieces, or as a whole.
-    for (std::uint32_t piece = 0; piece < follower.partitioned().origins.size(); ++piece) {
-      const auto& sources = follower.partitioned().origins[piece].sources;
+    for (std::uint32_t piece = 0; piece < substitution.partitioned().origins.size(); ++piece) {
+      const auto& sources = substitution.partitioned().origins[piece].sources;
       const bool complete = std::ranges::max(sources) < came;
       EXPECT_EQ(std::ranges::count(pieces, piece), complete ? 1 : 0);
       for (const std::uint32_t source : sources) {
@@ -121,57 +122,57 @@ TEST(StepFollower, WhatIsLeftOfAStepThatStraysIsAllThatCame) {
         EXPECT_EQ(std::ranges::count(alone, source), 1);
       }
     }
-    ASSERT_TRUE(follower.end_step());
-    EXPECT_EQ(follower.state(), StepFollower::State::learning);
+    ASSERT_TRUE(substitution.end_step());
+    EXPECT_EQ(substitution.state(), StepSubstitution::State::recognising);
   }
 }
 
-TEST(StepFollower, AnythingElseIsAnotherStep) {
+TEST(StepSubstitution, AnythingElseIsAnotherStep) {
   const auto tasks = Steps(2).tasks();
   const TaskPlace place;
   const std::vector<Access> other{read(DataId{0}), read(DataId{1})};
   for (int change = 0; change < 6; ++change) {
     SCOPED_TRACE(change);
-    StepFollower follower({2, 1});
-    ASSERT_TRUE(follower.configure(scattered()));
-    for (const auto& task : tasks) follower.submitted(task);
-    ASSERT_TRUE(follower.end_step());
-    follower.submitted(tasks[0]);
+    StepSubstitution substitution({2, 1});
+    ASSERT_TRUE(substitution.configure(scattered()));
+    for (const auto& task : tasks) substitution.submitted(task);
+    ASSERT_TRUE(substitution.end_step());
+    substitution.submitted(tasks[0]);
     auto changed = tasks[1];
     if (change == 1) changed.name = "other";
     if (change == 2) changed.priority = 9;
     if (change == 3) changed.bytes = 8;
     if (change == 4) changed.place = &place;
     if (change == 5) changed.accesses = other;
-    follower.submitted(changed);
-    EXPECT_EQ(follower.state(),
-              change == 0 ? StepFollower::State::following : StepFollower::State::strayed);
+    substitution.submitted(changed);
+    EXPECT_EQ(substitution.state(), change == 0 ? StepSubstitution::State::recognised
+                                                : StepSubstitution::State::deviated);
   }
 }
 
-TEST(StepFollower, ErrorsOfPartitioningComeWhenTheStepIsKnown) {
-  StepFollower follower({2, 1});
+TEST(StepSubstitution, ErrorsOfPartitioningComeWhenTheStepIsKnown) {
+  StepSubstitution substitution({2, 1});
   ScheduleConfig config;
   config.regions["nowhere"].streams = 1;
-  ASSERT_TRUE(follower.configure(config));
-  for (const auto& task : Steps(1).tasks()) follower.submitted(task);
-  const auto ended = follower.end_step();
+  ASSERT_TRUE(substitution.configure(config));
+  for (const auto& task : Steps(1).tasks()) substitution.submitted(task);
+  const auto ended = substitution.end_step();
   ASSERT_FALSE(ended);
   EXPECT_THAT(ended.error().message, HasSubstr("nowhere"));
 }
 
-TEST(StepFollower, AConfigurationThatDoesNotFitChangesNothing) {
-  StepFollower follower({2, 1});
-  ASSERT_TRUE(follower.configure(scattered()));
-  for (const auto& task : Steps(1).tasks()) follower.submitted(task);
-  ASSERT_TRUE(follower.end_step());
-  const std::uint64_t version = follower.version();
+TEST(StepSubstitution, AConfigurationThatDoesNotFitChangesNothing) {
+  StepSubstitution substitution({2, 1});
+  ASSERT_TRUE(substitution.configure(scattered()));
+  for (const auto& task : Steps(1).tasks()) substitution.submitted(task);
+  ASSERT_TRUE(substitution.end_step());
+  const std::uint64_t version = substitution.version();
   ScheduleConfig config;
   config.group_ranks = 7;
-  EXPECT_FALSE(follower.configure(config));
-  EXPECT_EQ(follower.version(), version);
-  EXPECT_TRUE(follower.configure(ScheduleConfig{}));
-  EXPECT_NE(follower.version(), version);
+  EXPECT_FALSE(substitution.configure(config));
+  EXPECT_EQ(substitution.version(), version);
+  EXPECT_TRUE(substitution.configure(ScheduleConfig{}));
+  EXPECT_NE(substitution.version(), version);
 }
 
 }  // namespace

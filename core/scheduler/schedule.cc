@@ -1,0 +1,83 @@
+#include "core/scheduler/schedule.h"
+
+#include <string>
+#include <utility>
+
+#include "core/collective/collective_parts.h"
+#include "core/partitioning/step_partition.h"
+#include "core/scheduler/scheduler.h"
+
+namespace hocket {
+namespace {
+
+PartOrder part_order(CollectiveOrder order, bool has_static_order, int rank) {
+  if (order == CollectiveOrder::fifo) return PartOrder::fifo;
+  const bool is_told = rank > 0 || (order == CollectiveOrder::static_order && has_static_order);
+  return is_told ? PartOrder::announced : PartOrder::priority;
+}
+
+}  // namespace
+
+PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank) {
+  // Partitioning a step divides its collectives, too, so the plan leaves them whole.
+  return {.partition_bytes = is_partitioned(config) ? kMaxStepTaskBytes : config.partition_bytes,
+          .credit_bytes = config.credit_bytes,
+          .order = part_order(config.order, has_static_order, rank)};
+}
+
+Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order,
+                     int rank, int ranks) {
+  if (config.order != CollectiveOrder::static_order) static_order.clear();
+  const bool has_static_order = !static_order.empty();
+  return {.config = config,
+          .static_order = StaticOrder(std::move(static_order)),
+          .announces = config.order != CollectiveOrder::fifo && !has_static_order && ranks > 1,
+          .plan = plan_options(config, has_static_order, rank)};
+}
+
+StaticOrder::StaticOrder(std::vector<std::uint32_t> order) : order_(std::move(order)) {
+  for (const std::uint32_t collective : order_) {
+    if (collective >= parts_.size()) parts_.resize(collective + 1);
+    ++parts_[collective];
+  }
+}
+
+std::vector<std::uint64_t> StaticOrder::numbers_from(std::uint64_t first) const {
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(order_.size());
+  for (const std::uint32_t collective : order_) numbers.push_back(first + collective);
+  return numbers;
+}
+
+std::optional<Error> StaticOrder::check(std::size_t index, std::int64_t bytes,
+                                        std::int64_t partition_bytes) const {
+  const std::int64_t parts = part_count(bytes, partition_bytes);
+  const std::int64_t expected = index < parts_.size() ? parts_[index] : 0;
+  if (parts == expected) return std::nullopt;
+  return Error{ErrorCode::invalid_argument,
+               "order=static: collective " + std::to_string(index) + " of the step has " +
+                   std::to_string(parts) + " parts, " + std::to_string(expected) +
+                   " in the order; the order was made for another step, make it again from a "
+                   "description of this one"};
+}
+
+std::optional<Error> StaticOrder::check_count(std::size_t collectives) const {
+  if (collectives == 0 || collectives >= parts_.size()) return std::nullopt;
+  return Error{ErrorCode::invalid_argument,
+               "order=static: the step has " + std::to_string(collectives) +
+                   " collectives, the order was made for " + std::to_string(parts_.size()) +
+                   "; make it again from a description of this step"};
+}
+
+std::optional<Error> StaticOrder::check(const CapturedStep& step,
+                                        std::int64_t partition_bytes) const {
+  if (empty()) return std::nullopt;
+  std::size_t collectives = 0;
+  for (const CapturedStep::Task& task : step.tasks()) {
+    if (!task.is_collective) continue;
+    if (auto error = check(collectives++, task.bytes, partition_bytes)) return error;
+  }
+  return check_count(collectives);
+}
+
+}  // namespace hocket

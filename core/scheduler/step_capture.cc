@@ -1,0 +1,45 @@
+#include "core/scheduler/step_capture.h"
+
+#include <string>
+#include <utility>
+
+namespace hocket {
+
+void StepCapture::add(Submission submission, std::span<const Access> accesses) {
+  tasks_.push_back({std::string(submission.options.name),
+                    submission.options.priority,
+                    submission.is_collective,
+                    submission.bytes,
+                    {accesses.begin(), accesses.end()}});
+  divisible_.push_back({submission.options, std::move(submission.pieces)});
+  Payload& p = payloads_.emplace_back();
+  p.body = std::move(submission.body);
+  p.name = submission.options.name;
+  p.values = submission.values;
+  p.special = std::move(submission.special);
+}
+
+void StepCapture::finish() {
+  step_ = std::make_shared<const CapturedStep>(std::move(tasks_));
+  std::vector<Payload> by_slot;
+  by_slot.reserve(payloads_.size());
+  for (std::uint32_t slot = 0; slot < step_->size(); ++slot)
+    by_slot.push_back(std::move(payloads_[step_->index_in(slot)]));
+  payloads_ = std::move(by_slot);
+}
+
+Submission StepCapture::submission_of(std::uint32_t index) {
+  const CapturedStep::Task& task = step_->task(index);
+  Payload& p = payload_of(index);
+  Submission submission{.options = divisible_[index].options,
+                        .is_collective = task.is_collective,
+                        .accesses = static_cast<std::uint32_t>(task.accesses.size()),
+                        .values = p.values,
+                        .bytes = task.bytes};
+  if (p.special) submission.special = std::make_unique<SpecialCollective>(*p.special);
+  if (!task.is_collective) submission.body = TaskBody([body = &p.body] { (*body)(); });
+  submission.pieces = divisible_[index].pieces;
+  return submission;
+}
+
+}  // namespace hocket

@@ -1,0 +1,58 @@
+#pragma once
+
+// A captured step: its structure, which plans share, and the bodies and values of its tasks.
+// Private to this folder. Not thread-safe while tasks are added, immutable afterwards except for
+// the bodies' own state.
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/plan/captured_step.h"
+#include "core/scheduler/submission.h"
+
+namespace hocket {
+
+class StepCapture {
+ public:
+  /// Adds a task in place of submitting it.
+  void add(Submission submission, std::span<const Access> accesses);
+  /// Derives the dependencies; nothing is added afterwards.
+  void finish();
+
+  bool has_tasks() const { return !payloads_.empty(); }
+
+  // After finish():
+  const std::shared_ptr<const CapturedStep>& step() const { return step_; }
+  /// Returns the data of the task in `slot` of any launch.
+  Payload& payload(std::uint32_t slot) {
+    const std::size_t size = payloads_.size();
+    return payloads_[slot < size ? slot : slot - size];
+  }
+  /// Returns the data of a task by its index in the order of submission.
+  Payload& payload_of(std::uint32_t task) { return payloads_[step_->slot_of(task)]; }
+  /// Returns the accesses of the task in `slot` of any launch.
+  std::span<const Access> accesses(std::uint32_t slot) const {
+    const std::uint32_t size = step_->size();
+    return step_->task(step_->index_in(slot < size ? slot : slot - size)).accesses;
+  }
+  /// Returns a copy of a task as it was submitted. Its body calls the captured one.
+  Submission submission_of(std::uint32_t task);
+
+ private:
+  /// The data that partitioning a task needs in addition.
+  struct Divisible {
+    TaskOptions options;
+    std::shared_ptr<const PieceBody> pieces;
+  };
+
+  // Until finish().
+  std::vector<CapturedStep::Task> tasks_;
+  std::shared_ptr<const CapturedStep> step_;
+  // In the order of submission until finish(), then by slot.
+  std::vector<Payload> payloads_;
+  // In the order of submission.
+  std::vector<Divisible> divisible_;
+};
+
+}  // namespace hocket

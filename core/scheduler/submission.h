@@ -1,0 +1,71 @@
+#pragma once
+
+// Tasks on their way from the job to the plan, and what the plan keeps for them until they have
+// run. Private to this folder.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/collective/collective.h"
+#include "core/plan/plan.h"
+#include "core/scheduler/executor.h"
+#include "core/step/task.h"
+#include "core/step/task_body.h"
+
+namespace hocket {
+
+/// A collective other than an all-reduce of one span over all ranks.
+struct SpecialCollective {
+  /// All of it, or with `end` > 0 one part that is not divided further.
+  CollectiveWork work = {};
+  /// Parts are ranges of every rank's block instead of ranges of the values.
+  bool is_scattered = false;
+  /// If not empty, the values, one span after the other; work.values is empty.
+  std::vector<std::span<float>> bucket = {};
+
+  bool is_plain() const {
+    return work.kind == CollectiveKind::all_reduce && work.group == CollectiveGroup::world &&
+           !is_scattered && bucket.empty();
+  }
+};
+
+/// A task on its way to the plan.
+struct Submission {
+  TaskOptions options;
+  bool is_collective = false;
+  /// Number of the task's accesses, which are passed beside it.
+  std::uint32_t accesses = 0;
+  /// Values of a collective that are summed over all ranks; unused if `special` is not null.
+  std::span<float> values = {};
+  /// Size of the collective; 0 for a compute task.
+  std::int64_t bytes = 0;
+  std::unique_ptr<const SpecialCollective> special = {};
+  TaskBody body = {};
+  /// Called by `body`, if the computation can be divided.
+  std::shared_ptr<const PieceBody> pieces = {};
+
+  CollectiveKind kind() const { return special ? special->work.kind : CollectiveKind::all_reduce; }
+};
+
+/// The data of a task that the plan does not need.
+struct alignas(64) Payload {
+  /// In a cache line of its own: the streams use the body, the lock's holder all else.
+  TaskBody body = {};
+  std::string_view name = {};
+  /// Step of a task that was submitted by itself.
+  std::int64_t step = 0;
+  /// Values of a collective that are summed over all ranks; unused if `special` is not null.
+  std::span<float> values = {};
+  /// Accesses of a task that was submitted by itself, for executors that issue ahead.
+  std::vector<Access> accesses = {};
+  std::unique_ptr<const SpecialCollective> special = {};
+};
+
+/// Returns the part that `decision` starts of the collective in `payload`, on one of `ranks` ranks;
+/// without index, step and accesses.
+PartWork part_of(const Payload& payload, const PartDecision& decision, int ranks);
+
+}  // namespace hocket
