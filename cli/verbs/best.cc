@@ -20,7 +20,7 @@ struct BestOptions {
 };
 
 /// Returns the named study, or the latest one that has a result.
-Result<StudyRow> find_study(Store& store, const std::string& name) {
+Result<StudyRow> find_measured_study(Store& store, const std::string& name) {
   if (!name.empty()) {
     auto study = store.study(name);
     if (study && study->result.is_null()) {
@@ -45,7 +45,7 @@ Result<int> show_best(const BestOptions& options, Context& context) {
   if (auto ok = no_command(context.command, "best"); !ok) return failure(ok.error());
   const auto store = open_for_reading(options.store);
   if (!store) return failure(store.error());
-  const auto study = find_study(**store, options.study);
+  const auto study = find_measured_study(**store, options.study);
   if (!study) return failure(study.error());
   const auto view = study_view(**store, *study);
   if (!view) return failure(view.error());
