@@ -1,4 +1,4 @@
-// hocket traces: draws what ran when, as text.
+// hocket traces: draws what ran when, as text or as SVG.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,7 +12,9 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/lane_drawing.h"
 #include "cli/views/profile_view.h"
+#include "cli/views/step_timeline.h"
 #include "core/base/printable_text.h"
+#include "profiler/archive/export_profile.h"
 #include "profiler/archive/load_profile.h"
 
 namespace hocket {
@@ -22,7 +24,8 @@ constexpr int kColumns = 100;
 constexpr std::size_t kHostLimitBytes = 60;
 
 struct TracesOptions {
-  std::string profile, store;
+  std::vector<std::string> profiles;
+  std::string store, output;
   std::optional<std::int64_t> iteration, rank;
   std::optional<int> width;
   bool calls = false, json = false;
@@ -70,34 +73,101 @@ void draw(std::ostream& out, const LoadedProfile& profile, const LaneDrawingOpti
   }
 }
 
+/// One iteration of a profile.
+struct DrawnIteration {
+  std::int64_t step = 0;
+  LoadedProfile profile;
+};
+
+Result<DrawnIteration> load_iteration(const TracesOptions& options, Store& store,
+                                      const std::string& profile_name,
+                                      std::optional<std::int64_t> rank) {
+  const auto row = find_profile(store, profile_name);
+  HOCKET_TRY(row);
+  const auto step = iteration_of(options, store, *row);
+  HOCKET_TRY(step);
+  auto profile = load_profile(*row, {.rank = rank, .step = *step});
+  HOCKET_TRY(profile);
+  return DrawnIteration{*step, std::move(*profile)};
+}
+
+Result<int> write_timeline(const TracesOptions& options, Store& store, Context& context) {
+  std::vector<DrawnIteration> drawn;
+  for (const std::string& name : options.profiles) {
+    auto iteration = load_iteration(options, store, name, options.rank.value_or(0));
+    HOCKET_TRY(iteration);
+    print_notes(context.err, iteration->profile.notes);
+    drawn.push_back(std::move(*iteration));
+  }
+  std::vector<TimelineStep> steps;
+  auto written = nlohmann::json::array();
+  for (const DrawnIteration& each : drawn) {
+    const RankTrace& trace = each.profile.traces.front();
+    const TraceWindow& window = each.profile.windows.front();
+    const std::string& name = each.profile.row.name;
+    if (window.end_ns <= window.begin_ns) {
+      return failure(ErrorCode::not_found, "profile " + name + ", rank " +
+                                               std::to_string(trace.rank) + ": no iteration " +
+                                               std::to_string(each.step));
+    }
+    steps.push_back({.title = name,
+                     .detail = "iteration " + std::to_string(each.step) + " of rank " +
+                               std::to_string(trace.rank) + ", " +
+                               profile_config_text(each.profile.row.config),
+                     .trace = &trace,
+                     .begin_ns = window.begin_ns,
+                     .end_ns = window.end_ns});
+    written.push_back({{"profile", name}, {"iteration", each.step}, {"rank", trace.rank}});
+  }
+  const std::string document = step_timeline_svg(steps);
+  if (options.output == "-") {
+    context.out << document;
+    return kDone;
+  }
+  HOCKET_TRY(write_whole_file(options.output, document));
+  if (options.json) {
+    context.out << json_text({{"file", options.output}, {"drawn", std::move(written)}}) << '\n';
+  } else {
+    context.out << "wrote " << options.output << '\n';
+  }
+  return kDone;
+}
+
+Result<int> print_trace(const TracesOptions& options, int columns, Store& store, Context& context) {
+  const auto drawn = load_iteration(options, store, options.profiles.front(), options.rank);
+  HOCKET_TRY(drawn);
+  const auto& [step, profile] = *drawn;
+  if (options.json) {
+    auto document = to_json(profile);
+    document["iteration"] = step;
+    context.out << json_text(document) << '\n';
+    return kDone;
+  }
+  context.out << "profile " << profile.row.name << ", iteration " << step << '\n';
+  std::string legend;
+  for (std::size_t i = 0; i < profile.traces.size(); ++i) {
+    draw(context.out, profile, {.columns = columns, .calls = options.calls}, i);
+    const auto of_rank = lane_legend(profile.traces[i], options.calls);
+    if (of_rank.size() > legend.size()) legend = of_rank;
+  }
+  if (!legend.empty()) context.out << legend << '\n';
+  print_notes(context.err, profile.notes);
+  return kDone;
+}
+
 Result<int> show_trace(const TracesOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "traces"));
   const auto columns = columns_of(options, context.err_columns);
   HOCKET_TRY(columns);
+  if (options.profiles.size() > 1 && options.output.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "several profiles are drawn as SVG only: name a file with --output, or give one "
+                   "PROFILE");
+  }
   const auto store = open_profiles(options.store, false);
   HOCKET_TRY(store);
-  const auto row = find_profile(**store, options.profile);
-  HOCKET_TRY(row);
-  const auto step = iteration_of(options, **store, *row);
-  HOCKET_TRY(step);
-  const auto profile = load_profile(*row, {.rank = options.rank, .step = *step});
-  HOCKET_TRY(profile);
-  if (options.json) {
-    auto document = to_json(*profile);
-    document["iteration"] = *step;
-    context.out << json_text(document) << '\n';
-    return kDone;
-  }
-  context.out << "profile " << row->name << ", iteration " << *step << '\n';
-  std::string legend;
-  for (std::size_t i = 0; i < profile->traces.size(); ++i) {
-    draw(context.out, *profile, {.columns = *columns, .calls = options.calls}, i);
-    const auto of_rank = lane_legend(profile->traces[i], options.calls);
-    if (of_rank.size() > legend.size()) legend = of_rank;
-  }
-  if (!legend.empty()) context.out << legend << '\n';
-  print_notes(context.err, profile->notes);
-  return kDone;
+  if (!options.output.empty()) return write_timeline(options, **store, context);
+  return print_trace(options, *columns, **store, context);
 }
 
 }  // namespace
@@ -107,16 +177,25 @@ void add_traces(CLI::App& program, Action& action) {
   traces->require_subcommand(1);
   auto options = std::make_shared<TracesOptions>();
   auto* verb = traces->add_subcommand("show", "draw an iteration's streams and channels");
-  verb->add_option("PROFILE", options->profile, "its name or number")->required();
+  verb->add_option("PROFILE", options->profiles, "its name or number; with --output several")
+      ->required();
   verb->add_option("--iteration", options->iteration, "which step (default: a typical one)");
   verb->add_option("--rank", options->rank, "this rank alone");
-  verb->add_option("--width", options->width, "columns of a line (default: the terminal's)");
-  verb->add_flag("--calls", options->calls, "draw the host's calls of the runtime, too");
+  auto* width =
+      verb->add_option("--width", options->width, "columns of a line (default: the terminal's)");
+  auto* calls =
+      verb->add_flag("--calls", options->calls, "draw the host's calls of the runtime, too");
+  verb->add_option("-o,--output", options->output,
+                   "write an SVG of one rank (default: rank 0), the profiles on one time scale, to "
+                   "this file; - is standard output")
+      ->excludes(width)
+      ->excludes(calls);
   verb->add_option("--store", options->store, "the store's file");
   verb->add_flag("--json", options->json, "print the records as JSON");
   verb->footer(
       "All ranks are drawn over the same stretch of time: the lowest one's iteration.\n"
-      "Example:\n  hocket traces show gpt2-3 --iteration 104 --width 120\n");
+      "Examples:\n  hocket traces show gpt2-3 --iteration 104 --width 120\n"
+      "  hocket traces show gpt2-3 gpt2-4 --output step.svg\n");
   verb->callback(
       [options, &action] { action = [options](Context& c) { return show_trace(*options, c); }; });
 }

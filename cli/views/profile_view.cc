@@ -60,16 +60,6 @@ std::string traces_text(const ProfileSummary& profile) {
   return text + ", " + bytes_text(profile.trace_bytes);
 }
 
-std::string config_text(const nlohmann::json& config) {
-  std::string text;
-  for (const auto& [name, value] : config.items()) {
-    if (name == "format" || name == "version") continue;
-    text += (text.empty() ? "" : " ") + name + "=" +
-            (value.is_string() ? value.get<std::string>() : json_text(value));
-  }
-  return text.empty() ? "unknown" : printable(text, kNoteLimitBytes);
-}
-
 /// Returns for example "exchange, within 12 us".
 std::string clock_text(const ProfileRank& rank) {
   const auto fit = clock_fit_from_json(rank.clock_fit);
@@ -171,6 +161,16 @@ void print_task_changes(std::ostream& out, const ProfileDifference& difference, 
 
 }  // namespace
 
+std::string profile_config_text(const nlohmann::json& config) {
+  std::string text;
+  for (const auto& [name, value] : config.items()) {
+    if (name == "format" || name == "version") continue;
+    text += (text.empty() ? "" : " ") + name + "=" +
+            (value.is_string() ? value.get<std::string>() : json_text(value));
+  }
+  return text.empty() ? "unknown" : printable(text, kNoteLimitBytes);
+}
+
 std::string figure_text(std::string_view name, double value) {
   if (name.ends_with("_ns")) return time(value);
   if (name.ends_with("bandwidth")) {
@@ -209,7 +209,7 @@ void print_profile(std::ostream& out, const ProfileSummary& profile) {
     table.add({"workload", printable(profile.workload, kProfileViewNameLimitBytes)});
   }
   if (profile.topology) table.add({"topology", place_text(*profile.topology)});
-  table.add({"configuration", config_text(row.config)});
+  table.add({"configuration", profile_config_text(row.config)});
   table.add({"iterations", std::to_string(profile.iterations)});
   table.add({"iteration", time(profile.iteration_ns)});
   table.add({"structure", profile.tasks == 0 ? "unknown: nothing can be predicted"

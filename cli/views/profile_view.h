@@ -3,6 +3,7 @@
 // Formats profiles as text; profiles/ provides the same as JSON. Thread-safe.
 
 #include <iosfwd>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,10 @@ void print_pruned(std::ostream& out, std::span<const PruneDecision> decisions, b
 
 /// Prints "note: …", one line each.
 void print_notes(std::ostream& out, std::span<const std::string> notes);
+
+/// Returns a profile's configuration as text: "comm_channels=1 credit_bytes=16777216 …"; "unknown"
+/// if it has none.
+std::string profile_config_text(const nlohmann::json& config);
 
 /// Formats a figure with the unit that its name ends in: "25.1 ms", "81.2 %", "1.2 GB/s".
 std::string figure_text(std::string_view name, double value);

@@ -14,11 +14,15 @@ constexpr std::size_t kTextLimitBytes = 400;
 /// Coordinate limit: far outside every drawing, and short when written.
 constexpr double kFarthest = 1e6;
 
+/// Returns at most two decimals, without zeros at their end.
 std::string number(double value) {
   if (!std::isfinite(value)) value = 0;
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", std::clamp(value, -kFarthest, kFarthest));
-  return text;
+  std::string_view digits = text;
+  digits = digits.substr(0, digits.find_last_not_of('0') + 1);
+  if (digits.ends_with('.')) digits.remove_suffix(1);
+  return std::string(digits);
 }
 
 std::string attribute(const char* name, std::string_view value) {
@@ -61,10 +65,12 @@ Svg::Svg(double width, double height, std::string_view title) {
   rectangle({0, 0}, width, height, "#ffffff");
 }
 
-void Svg::rectangle(SvgPoint corner, double width, double height, std::string_view fill) {
+void Svg::rectangle(SvgPoint corner, double width, double height, std::string_view fill,
+                    std::string_view hint) {
   body_ += "<rect" + attribute("x", corner.x) + attribute("y", corner.y) +
            attribute("width", std::max(0.0, width)) + attribute("height", std::max(0.0, height)) +
-           attribute("fill", fill) + "/>\n";
+           attribute("fill", fill);
+  body_ += hint.empty() ? "/>\n" : "><title>" + xml_escaped(hint) + "</title></rect>\n";
 }
 
 void Svg::circle(SvgPoint centre, double radius, std::string_view fill, std::string_view hint) {

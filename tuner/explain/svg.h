@@ -21,7 +21,9 @@ class Svg {
  public:
   Svg(double width, double height, std::string_view title);
 
-  void rectangle(SvgPoint corner, double width, double height, std::string_view fill);
+  /// Draws a rectangle, with a tooltip if `hint` is not empty.
+  void rectangle(SvgPoint corner, double width, double height, std::string_view fill,
+                 std::string_view hint = {});
   /// Draws a circle, with a tooltip if `hint` is not empty.
   void circle(SvgPoint centre, double radius, std::string_view fill, std::string_view hint = {});
   void line(SvgPoint from, SvgPoint to, std::string_view colour, double width = 1);

@@ -15,6 +15,7 @@
 #include "profiler/formats/chrome_import.h"
 #include "tests/cli/answer.h"
 #include "tests/profiler/archive/profiled_job.h"
+#include "tests/tuner/explain/well_formed.h"
 
 namespace hocket {
 namespace {
@@ -226,6 +227,38 @@ TEST_F(Profiles, TracesShowDrawsAnIteration) {
   EXPECT_EQ(one.json()["ranks"].size(), 1U);
   EXPECT_FALSE(one.json()["ranks"][0]["records"].empty());
   EXPECT_TRUE(one.json()["iteration"].is_number_integer());
+}
+
+TEST_F(Profiles, TracesShowWritesATimelineOfSeveralProfiles) {
+  SimulationOptions options = small_options();
+  options.config.partition_bytes = 4 << 20;
+  const auto other = job_.add(small_step(), options).name;
+  const auto path = file("step.svg");
+  const auto wrote = ask({"traces", "show", name_, other, "--iteration", "3", "--output", path});
+  ASSERT_EQ(wrote.status, kDone) << wrote.err;
+  EXPECT_EQ(wrote.out, "wrote " + path + "\n");
+  std::ifstream in(path);
+  const std::string svg(std::istreambuf_iterator<char>(in), {});
+  EXPECT_EQ(xml_complaint(svg), "");
+  EXPECT_THAT(svg, AllOf(HasSubstr(name_ + ": "), HasSubstr(other + ": "),
+                         HasSubstr("iteration 3 of rank 0"), HasSubstr("partition_bytes=1048576"),
+                         HasSubstr("partition_bytes=4194304"), HasSubstr(">backward<")));
+
+  const auto piped = ask({"traces", "show", name_, "--rank", "1", "--output", "-"});
+  EXPECT_EQ(xml_complaint(piped.out), "") << piped.err;
+  EXPECT_THAT(piped.out, HasSubstr(" of rank 1"));
+  const auto json = ask({"traces", "show", name_, other, "-o", path, "--json"}).json();
+  EXPECT_EQ(json["file"], path);
+  EXPECT_EQ(json["drawn"].size(), 2U);
+  EXPECT_EQ(json["drawn"][1]["profile"], other);
+
+  EXPECT_THAT(ask({"traces", "show", name_, other}).err, HasSubstr("--output"));
+  EXPECT_EQ(ask({"traces", "show", name_, "-o", path, "--calls"}).status, kBadInput);
+  const auto full = ask({"traces", "show", name_, "-o", "/dev/full"});
+  EXPECT_EQ(full.status, kFailed);
+  EXPECT_THAT(full.err, HasSubstr("/dev/full: No space left"));
+  EXPECT_THAT(ask({"traces", "show", name_, "none", "-o", path}).err,
+              HasSubstr("hocket profiles list"));
 }
 
 TEST_F(Profiles, TracesShowSaysWhatItCannotDraw) {

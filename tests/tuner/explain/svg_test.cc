@@ -39,6 +39,16 @@ TEST(SvgColour, GoesFromDarkToLight) {
   EXPECT_EQ(svg_colour(INFINITY), svg_colour(1));
 }
 
+TEST(Svg, WritesNumbersWithoutZerosAtTheirEnd) {
+  Svg svg(640, 480, "");
+  svg.rectangle({100, 0}, 20.5, 0.25, "#123456");
+  svg.rectangle({-0.125, 1e-9}, 1, 2, "#123456", "a < b");
+  EXPECT_THAT(svg.finish(),
+              HasSubstr(R"(<rect x="100" y="0" width="20.5" height="0.25" fill="#123456"/>)"));
+  EXPECT_THAT(svg.finish(), HasSubstr(R"( y="0" width="1" height="2" fill="#123456"><title>)"
+                                      "a &lt; b</title></rect>"));
+}
+
 TEST(Svg, IsWellFormedWhateverIsDrawn) {
   const double numbers[] = {0, -1, 1e300, -1e300, NAN, INFINITY, -INFINITY, 12.345};
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -48,7 +58,7 @@ TEST(Svg, IsWellFormedWhateverIsDrawn) {
     const auto point = [&] { return SvgPoint{number(), number()}; };
     const auto text = [&] { return mutated("a<b&c>\"d' \xE2\x80\xA6", random); };
     Svg svg(640, 480, text());
-    svg.rectangle(point(), number(), number(), text());
+    svg.rectangle(point(), number(), number(), text(), text());
     svg.circle(point(), number(), text(), text());
     svg.line(point(), point(), text(), number());
     const std::vector<SvgPoint> points(static_cast<std::size_t>(pick(random, 0, 99)), point());
