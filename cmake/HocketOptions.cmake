@@ -126,11 +126,11 @@ function(hocket_test_options name)
   hocket_cacheable_header(${name})
 endfunction()
 
-# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [OPTIMIZED] [LABEL unit|job|gpu]): a GoogleTest
-# program. Tests of label "unit" run under the sanitizers too, under that of threads only when what
-# they test has some; "job" tests run as released alone: those that start whole programs, and those
-# that no sanitizer has more to say about. "gpu" tests are built with them, and skip where there is
-# no device. OPTIMIZED is for tests that compute much themselves.
+# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [OPTIMIZED] [LABEL unit|job|gpu]): adds a
+# GoogleTest program. Tests of label "unit" run under the sanitizers too, under that of threads only
+# if what they test has threads. "job" tests run as released alone: those that start whole programs,
+# and those in which a sanitizer would find nothing more. "gpu" tests are built with them, and skip
+# where there is no device. OPTIMIZED is for tests that compute much themselves.
 function(hocket_test name)
   cmake_parse_arguments(ARG "SINGLE_THREADED;OPTIMIZED" "LABEL" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)

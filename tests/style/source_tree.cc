@@ -14,7 +14,9 @@ namespace fs = std::filesystem;
 std::optional<FileKind> kind_of(std::string_view path, std::string_view text) {
   const std::string_view name = name_of(path);
   const auto ends_with = [&](std::string_view end) { return name.ends_with(end); };
-  if (ends_with(".h") || ends_with(".cc") || ends_with(".cu")) return FileKind::cpp;
+  for (const std::string_view end : {".h", ".c", ".cc", ".cu"}) {
+    if (ends_with(end)) return FileKind::cpp;
+  }
   if (ends_with(".cmake") || name == "CMakeLists.txt") return FileKind::cmake;
   if (ends_with(".md")) return FileKind::markdown;
   if (ends_with(".sh") || text.starts_with("#!")) return FileKind::shell;
