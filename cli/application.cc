@@ -15,7 +15,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  hocket tune -- hocket run --ranks 2 -- ./train     tune the schedule of a hocket job\n"
     "  hocket tune --param THREADS=int:1..16 -- ./work    tune anything: {THREADS}, $THREADS\n"
-    "  hocket tune --resume                               go on with an interrupted sweep\n"
+    "  hocket tune --resume                               go on with an interrupted study\n"
     "  hocket fetch --workload train                      what was learned\n"
     "  hocket serve                                       for a team: jobs ask it, and improve\n"
     "  hocket simulate step.json --sweep order=fifo,static   predict a step without running it\n"

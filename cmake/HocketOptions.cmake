@@ -61,7 +61,8 @@ endfunction()
 
 # Headers that nearly every source of a library includes, compiled once for all of them.
 function(hocket_library_header)
-  file(WRITE ${PROJECT_BINARY_DIR}/hocket_library_header.cc "// Only its header is used.\n")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/hocket_library_header.cc
+       CONTENT "// Only its header is used.\n")
   add_library(hocket_library_header STATIC EXCLUDE_FROM_ALL
               ${PROJECT_BINARY_DIR}/hocket_library_header.cc)
   target_link_libraries(hocket_library_header PRIVATE hocket_options nlohmann_json::nlohmann_json
@@ -109,7 +110,7 @@ endfunction()
 # little of it.
 function(hocket_test_header name)
   # A program, as tests are: position-independent code of libraries is another kind.
-  file(WRITE ${PROJECT_BINARY_DIR}/${name}.cc "int main() {}\n")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cc CONTENT "int main() {}\n")
   add_executable(${name} EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/${name}.cc)
   target_link_libraries(${name} PRIVATE hocket_options GTest::gtest GTest::gmock
                         nlohmann_json::nlohmann_json)

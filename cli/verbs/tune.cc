@@ -156,7 +156,7 @@ Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
   HOCKET_TRY(topology);
   HOCKET_TRY(open());
   if (!options.transfer.empty()) {
-    // The job is not known yet, but it can already be checked that a sweep can start from the
+    // The job is not known yet, but it can already be checked that a study can start from the
     // study.
     const auto donor = named_donor(*store, options.transfer, *definition, {});
     if (!donor) return failure(as_bad_input(donor.error().in("--transfer")));

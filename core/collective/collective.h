@@ -20,13 +20,14 @@ struct CollectiveWork {
   /// all_reduce, reduce_scatter or all_gather.
   CollectiveKind kind = CollectiveKind::all_reduce;
   CollectiveGroup group = CollectiveGroup::world;
-  /// What is summed in place; or of which each rank of `grid` owns a block. A reduce-scatter leaves
-  /// the sum in the blocks that this rank has in the group, and nothing in particular in those of
-  /// the group's others; an all-gather fills those. In the group `world` a rank has its own block,
-  /// `inside` those of its place on all hosts, `between` its own among these. An all-reduce
-  /// `between` sums what this rank has `inside`.
+  /// The values of an all-reduce, summed in place; otherwise values of which each rank of the grid
+  /// owns a block. A reduce-scatter leaves the sum in the blocks that this rank owns in the group,
+  /// and undefined values in those of the group's other ranks; an all-gather fills the latter. In
+  /// the group `world` a rank owns its own block, in `inside` the blocks of its place on all hosts,
+  /// in `between` its own block among these. An all-reduce over `between` sums the blocks that this
+  /// rank owns in `inside`.
   std::span<float> values;
-  /// Of every block, the elements from `begin` to `end`; all of it when both are 0.
+  /// Range of elements within every block, from `begin` to `end`; whole blocks if both are 0.
   std::size_t begin = 0, end = 0;
   /// The same part has the same index on every rank.
   std::uint64_t index = 0;
@@ -42,10 +43,10 @@ class Collective {
   virtual int ranks_per_host() const = 0;
   RankGrid grid() const { return {world_size(), ranks_per_host()}; }
 
-  /// Blocks until done. May be called from several threads at once with distinct `index`es; the
-  /// same index means the same part on every rank, and may come again once it has returned. Every
-  /// rank must begin the parts in one order, since only a few can be under way at once. unavailable
-  /// when a peer is gone, timed_out when it did not take part in time.
+  /// Blocks until done. Several threads may call it concurrently with distinct `index`es. The same
+  /// index means the same part on every rank; it may be used again once its call has returned.
+  /// Requires that every rank begins the parts in the same order, because only a few can be in
+  /// flight at once. unavailable if a peer is gone, timed_out if it did not take part in time.
   virtual Result<void> run(const CollectiveWork& work) = 0;
   /// Sums `values` over all ranks, in place.
   Result<void> all_reduce(std::span<float> values, std::uint64_t index) {
@@ -57,18 +58,18 @@ class Collective {
                 .index = index});
   }
 
-  /// Rank 0 tells all others something: messages of up to kMaxMessageBytes, received once each, in
-  /// order. One thread at a time.
+  /// Sends a message of at most kMaxMessageBytes from rank 0 to all other ranks, which receive
+  /// every message once and in order. One thread at a time.
   virtual Result<void> tell(std::string_view message) = 0;
 
-  /// The next message of rank 0, on every other rank. Blocks; unavailable when rank 0 is gone,
-  /// timed_out when it is silent. One thread at a time.
+  /// Blocks for the next message of rank 0, on every other rank. unavailable if rank 0 is gone,
+  /// timed_out if it is silent. One thread at a time.
   virtual Result<std::string> hear() = 0;
 
-  /// How long a silent peer is waited for.
+  /// Time limit for a silent peer.
   virtual std::int64_t timeout_ns() const = 0;
 
-  /// Makes every blocked and later call on this rank fail at once. Any thread.
+  /// Makes every blocked and every later call on this rank fail at once. Any thread.
   virtual void abort() = 0;
 };
 

@@ -41,7 +41,7 @@ Result<void> check_objectives(const std::vector<Objective>& objectives) {
   return {};
 }
 
-/// What only goes with one objective is absent from a definition with several.
+/// Refuses options that require a single objective.
 Result<void> check_alone(const StudyDefinition& definition) {
   if (definition.other_objectives.empty()) return {};
   const std::string several = "several objectives ";

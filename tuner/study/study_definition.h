@@ -1,7 +1,7 @@
 #pragma once
 
-// What defines a study, next to its command: all that resuming it needs. A plain value with one
-// JSON form, kept in the store.
+// The definition of a study: everything except its command that is needed to resume it. A plain
+// value with one JSON form, kept in the store. Functions are pure; thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,34 +24,46 @@ inline constexpr std::size_t kMostObjectives = 3;
 struct StudyDefinition {
   Space space;
   Objective objective;
-  std::vector<Objective> other_objectives = {};  ///< with one the search is for the Pareto front
-  std::vector<Limit> limits = {};                ///< a trial over one of them has failed
-  std::int64_t skip = 0;                         ///< matches of a regex objective to drop
+  /// If not empty, the search looks for the Pareto front.
+  std::vector<Objective> other_objectives = {};
+  /// A trial that exceeds one of them has failed.
+  std::vector<Limit> limits = {};
+  /// Number of matches of a regex objective to drop.
+  std::int64_t skip = 0;
   SearchMethod method = SearchMethod::model;
-  std::int64_t seed = 1;                         ///< at least 0
-  std::int64_t trials = 15;                      ///< of the search, the default included
-  std::int64_t confirm_pairs = 5;                ///< of winner and default, at most
-  std::int64_t time_limit_ns = 600'000'000'000;  ///< of one trial
-  std::string working_directory = {};            ///< absolute
-  bool stop_early = false;                       ///< by the rules of tuner/search/stop_rule.h
-  bool end_trials_early = false;                 ///< by the rule of tuner/trial/early_end.h
-  std::optional<StepDescription> step = {};      ///< of the default, for the search's model
-  /// The earlier study to start from, empty for the nearest; nothing: from none.
+  /// At least 0.
+  std::int64_t seed = 1;
+  /// Number of trials of the search, including the default.
+  std::int64_t trials = 15;
+  /// Maximum number of pairs of runs that confirm the winner against the default.
+  std::int64_t confirm_pairs = 5;
+  /// Time limit of one trial.
+  std::int64_t time_limit_ns = 600'000'000'000;
+  /// Absolute path.
+  std::string working_directory = {};
+  /// Applies the rules of tuner/search/stop_rule.h.
+  bool stop_early = false;
+  /// Applies the rule of tuner/trial/early_end.h.
+  bool end_trials_early = false;
+  /// Step description of the default, for the search's model.
+  std::optional<StepDescription> step = {};
+  /// Name of the source study; empty for the nearest one, nullopt for none.
   std::optional<std::string> transfer = {};
-  std::optional<Donor> donor = {};  ///< what was found, after the first trial
+  /// The source study that was found, known after the first trial.
+  std::optional<Donor> donor = {};
 
   bool operator==(const StudyDefinition&) const = default;
 };
 
-/// The first objective, then the others.
+/// Returns the first objective, followed by the others.
 std::vector<Objective> objectives_of(const StudyDefinition& definition);
 
-/// The objectives of a definition, at least one. An error says what to correct: there are at most
-/// kMostObjectives, all different, and `auto` comes first and only before what it cannot become.
+/// Parses the objectives of a definition. Requires at least one and at most kMostObjectives, all
+/// different; `auto` must come first, and only before objectives that it cannot become.
 Result<std::vector<Objective>> parse_objectives(const std::vector<std::string>& texts);
 
-/// Refuses what no study can use: no trials, numbers out of range, a space with one point, knobs
-/// with values that the scheduler refuses, several objectives with what only goes with one.
+/// Refuses definitions without trials, numbers out of range, a space with one point, knob values
+/// that the scheduler refuses, and options that require a single objective if there are several.
 Result<void> validate(const StudyDefinition& definition);
 
 /// `{"format":"hocket-study","version":1,"space":…,"objective":"auto","skip":0,"seed":1,

@@ -27,7 +27,7 @@ struct hocket_client {
   int rank = 0;
   hocket::FetchedConfig fetched;
   std::string config_json;  ///< of the next step
-  // Of rank 0:
+  // The members below are used on rank 0 only.
   hocket::RunReport run;  ///< for a study that runs this program
   std::optional<hocket::IterationLog> log;
   std::unique_ptr<hocket::DaemonLink> link;  ///< null without a daemon

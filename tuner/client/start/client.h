@@ -20,7 +20,7 @@ namespace hocket {
 /// Configuration to train with, and its source.
 struct FetchedConfig {
   ScheduleConfig config;
-  /// "trial" (HOCKET_CONFIG, set by a sweep), "daemon" (the daemon that HOCKET_DAEMON names), "last
+  /// "trial" (HOCKET_CONFIG, set by a study), "daemon" (the daemon that HOCKET_DAEMON names), "last
   /// good" (the last answer of a daemon that is now unreachable), "store" (promoted for this
   /// topology and workload), or "default".
   std::string source = "default";
@@ -36,7 +36,7 @@ struct FetchedConfig {
 /// daemon if HOCKET_DAEMON is set, otherwise `source` (may be null), asked for at most two seconds;
 /// the daemon's last answer; the default. Only rank 0 asks; it sends the answer to the other ranks,
 /// so all ranks hold the same configuration. Requires that every rank calls it. Returns
-/// invalid_argument on every rank if rank 0's HOCKET_CONFIG is invalid, because a sweep must not
+/// invalid_argument on every rank if rank 0's HOCKET_CONFIG is invalid, because a study must not
 /// measure a different configuration than the one it set. Otherwise fails only if a rank cannot
 /// communicate with rank 0.
 Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& workload,
@@ -53,7 +53,7 @@ Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& w
 Result<void> write_report(const RunReport& report,
                           const Environment& environment = process_environment);
 
-/// Reports iteration times to a sweep while the job runs, so that the sweep can end a trial early
+/// Reports iteration times to a study while the job runs, so that the study can end a trial early
 /// that is clearly slower than another. Appends to the file that HOCKET_ITERATIONS names. Does
 /// nothing if HOCKET_ITERATIONS is unset, and ignores write errors. For rank 0; one thread.
 class IterationLog {
