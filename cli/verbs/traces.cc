@@ -24,7 +24,7 @@ constexpr int kColumns = 100;
 constexpr std::size_t kHostLimitBytes = 60;
 
 struct TracesOptions {
-  std::vector<std::string> profiles;
+  std::vector<std::string> profiles, titles;
   std::string store, output;
   std::optional<std::int64_t> iteration, rank;
   std::optional<int> width;
@@ -92,6 +92,12 @@ Result<DrawnIteration> load_iteration(const TracesOptions& options, Store& store
 }
 
 Result<int> write_timeline(const TracesOptions& options, Store& store, Context& context) {
+  if (!options.titles.empty() && options.titles.size() != options.profiles.size()) {
+    return failure(ErrorCode::invalid_argument, "--title: expected one for each of the " +
+                                                    std::to_string(options.profiles.size()) +
+                                                    " profiles, found " +
+                                                    std::to_string(options.titles.size()));
+  }
   std::vector<DrawnIteration> drawn;
   for (const std::string& name : options.profiles) {
     auto iteration = load_iteration(options, store, name, options.rank.value_or(0));
@@ -110,7 +116,7 @@ Result<int> write_timeline(const TracesOptions& options, Store& store, Context& 
                                                std::to_string(trace.rank) + ": no iteration " +
                                                std::to_string(each.step));
     }
-    steps.push_back({.title = name,
+    steps.push_back({.title = options.titles.empty() ? name : options.titles[steps.size()],
                      .detail = "iteration " + std::to_string(each.step) + " of rank " +
                                std::to_string(trace.rank) + ", " +
                                profile_config_text(each.profile.row.config),
@@ -185,11 +191,15 @@ void add_traces(CLI::App& program, Action& action) {
       verb->add_option("--width", options->width, "columns of a line (default: the terminal's)");
   auto* calls =
       verb->add_flag("--calls", options->calls, "draw the host's calls of the runtime, too");
-  verb->add_option("-o,--output", options->output,
-                   "write an SVG of one rank (default: rank 0), the profiles on one time scale, to "
-                   "this file; - is standard output")
-      ->excludes(width)
-      ->excludes(calls);
+  auto* output = verb->add_option(
+      "-o,--output", options->output,
+      "write an SVG of one rank (default: rank 0), the profiles on one time scale, to this file; - "
+      "is standard output");
+  output->excludes(width)->excludes(calls);
+  verb->add_option("--title", options->titles,
+                   "in the SVG, in place of a profile's name; once for each profile")
+      ->allow_extra_args(false)
+      ->needs(output);
   verb->add_option("--store", options->store, "the store's file");
   verb->add_flag("--json", options->json, "print the records as JSON");
   verb->footer(

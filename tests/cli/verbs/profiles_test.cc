@@ -252,6 +252,12 @@ TEST_F(Profiles, TracesShowWritesATimelineOfSeveralProfiles) {
   EXPECT_EQ(json["drawn"].size(), 2U);
   EXPECT_EQ(json["drawn"][1]["profile"], other);
 
+  const auto titled = ask(
+      {"traces", "show", name_, other, "--title", "before", "--title", "after", "--output", "-"});
+  EXPECT_THAT(titled.out, AllOf(HasSubstr(">before: "), HasSubstr(">after: ")));
+  EXPECT_THAT(ask({"traces", "show", name_, other, "--title", "before", "-o", path}).err,
+              HasSubstr("--title: expected one for each of the 2 profiles, found 1"));
+
   EXPECT_THAT(ask({"traces", "show", name_, other}).err, HasSubstr("--output"));
   EXPECT_EQ(ask({"traces", "show", name_, "-o", path, "--calls"}).status, kBadInput);
   const auto full = ask({"traces", "show", name_, "-o", "/dev/full"});
