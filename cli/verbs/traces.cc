@@ -42,7 +42,7 @@ Result<std::int64_t> iteration_of(const TracesOptions& options, Store& store,
   return failure(ErrorCode::not_found, "profile " + row.name + " has no whole iteration to draw");
 }
 
-Result<int> columns_of(const TracesOptions& options, int terminal) {
+Result<int> drawn_columns(const TracesOptions& options, int terminal) {
   if (!options.width) {
     return terminal == 0 ? kColumns : std::clamp(terminal, kLeastColumns, kMostColumns);
   }
@@ -163,7 +163,7 @@ Result<int> print_trace(const TracesOptions& options, int columns, Store& store,
 
 Result<int> show_trace(const TracesOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "traces"));
-  const auto columns = columns_of(options, context.err_columns);
+  const auto columns = drawn_columns(options, context.err_columns);
   HOCKET_TRY(columns);
   if (options.profiles.size() > 1 && options.output.empty()) {
     return failure(ErrorCode::invalid_argument,
