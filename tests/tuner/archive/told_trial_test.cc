@@ -27,7 +27,7 @@ class ToldTrial : public testing::Test {
   }
 
   std::int64_t now_ns_ = 100;
-  std::unique_ptr<Store> store_ = make_memory_store([this] { return ++now_ns_; });
+  std::unique_ptr<Store> store_ = open_store_in_memory([this] { return ++now_ns_; });
   StudyRow study_ = must(store_->create_study(sample_study()));
 };
 

@@ -8,15 +8,12 @@
 
 #include "tests/rounds.h"
 #include "tests/tuner/random_space.h"
+#include "tests/tuner/search/real_params.h"
 
 namespace hocket {
 namespace {
 
 using Function = std::function<double(const Params&)>;
-
-double number(const Params& params, const char* name) {
-  return std::get<double>(params.at(name));
-}
 
 Space square() {
   return Space::make({{"x", RealRange{-1, 1}, 0.9}, {"y", RealRange{-1, 1}, -0.9}}).value();

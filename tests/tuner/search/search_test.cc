@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, SearchOf, ::testing::ValuesIn(kModelFree),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
 /// Returns a value derived from the setting; nothing (a failure) for some settings.
-std::optional<double> any_value(const Params& params, std::uint64_t seed) {
+std::optional<double> value_or_failure(const Params& params, std::uint64_t seed) {
   const auto mixed = std::hash<std::string>{}(to_json(params).dump()) ^ seed;
   if (mixed % 5 == 0) return std::nullopt;
   return static_cast<double>(mixed % 1000) - 500;
@@ -71,7 +71,7 @@ TEST_P(SearchOf, AsksTheDefaultThenOnlyAllowedPointsAndNeverTwice) {
       // Some suggestions stay outstanding.
       if (i % 3 == 2) continue;
       ASSERT_TRUE(search->tell(
-          {.params = suggestion->params, .value = any_value(suggestion->params, seed)}));
+          {.params = suggestion->params, .value = value_or_failure(suggestion->params, seed)}));
     }
     if (asked.size() < 30 && space.size() <= Space::kLatticeLimit) {
       ASSERT_EQ(asked.size(), space.allowed_size());
@@ -93,7 +93,7 @@ TEST_P(SearchOf, GoesThroughTheWholeSpaceAndEnds) {
       ASSERT_TRUE(space.admit(suggestion->params));
       ASSERT_TRUE(asked.insert(suggestion->params).second);
       ASSERT_TRUE(search->tell(
-          {.params = suggestion->params, .value = any_value(suggestion->params, seed)}));
+          {.params = suggestion->params, .value = value_or_failure(suggestion->params, seed)}));
     }
     EXPECT_EQ(asked.size(), space.allowed_size());
     EXPECT_FALSE(search->ask());
@@ -116,7 +116,7 @@ TEST_P(SearchOf, GoesOnFromAToldHistory) {
       if (!suggestion) break;
       ASSERT_EQ(again->params, suggestion->params) << "after " << i;
       history.push_back(
-          {.params = suggestion->params, .value = any_value(suggestion->params, seed)});
+          {.params = suggestion->params, .value = value_or_failure(suggestion->params, seed)});
       ASSERT_TRUE(whole->tell(history.back()));
     }
   }

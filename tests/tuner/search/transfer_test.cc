@@ -10,16 +10,13 @@
 
 #include "tests/rounds.h"
 #include "tests/tuner/random_space.h"
+#include "tests/tuner/search/real_params.h"
 #include "tuner/space/sobol_sequence.h"
 
 namespace hocket {
 namespace {
 
 using ::testing::ElementsAre;
-
-double number(const Params& params, const char* name) {
-  return std::get<double>(params.at(name));
-}
 
 Space cube() {
   return Space::make({{"x", RealRange{0, 1}, 0.9},

@@ -9,7 +9,7 @@
 #include "examples/gpt2/job/training.h"
 #include "tests/core/host/ranks.h"
 #include "tests/examples/gpt2/model/host_model.h"
-#include "tests/tuner/client/link/local_daemon_link.h"
+#include "tests/tuner/client/local_daemon_link.h"
 #include "tests/tuner/client/parts_of.h"
 
 namespace hocket {

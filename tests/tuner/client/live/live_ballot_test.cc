@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/tuner/client/link/local_daemon_link.h"
+#include "tests/tuner/client/local_daemon_link.h"
 #include "tests/tuner/client/parts_of.h"
 
 namespace hocket {

@@ -132,7 +132,7 @@ class StudyAgreement : public testing::Test {
   }
 
   std::int64_t now_ns_ = 1'000;
-  std::unique_ptr<Store> store_ = make_memory_store([this] { return ++now_ns_; });
+  std::unique_ptr<Store> store_ = open_store_in_memory([this] { return ++now_ns_; });
 };
 
 TEST_F(StudyAgreement, TuneWorkersAndLiveTuningRunTheSameTrials) {
