@@ -71,7 +71,7 @@ DataId Dispatch::add_data() {
   return plan_.add_data();
 }
 
-void Dispatch::submit(Submission submission, std::span<const Access> accesses) {
+void Dispatch::submit(Submission&& submission, std::span<const Access> accesses) {
   if (launches_) leave_launches();
   std::lock_guard lock(submit_mutex_);
   submitting_.store(true, std::memory_order_relaxed);

@@ -51,7 +51,7 @@ class Dispatch final : public WorkSource {
   Result<void> configure(Schedule schedule, bool has_static_order);
 
   DataId add_data();
-  void submit(Submission submission, std::span<const Access> accesses);
+  void submit(Submission&& submission, std::span<const Access> accesses);
   /// Passes all submissions on to the plan and declares that more will not come soon.
   void flush();
   /// True between submit() and the next flush().

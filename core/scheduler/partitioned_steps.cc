@@ -15,7 +15,7 @@ std::span<float> bytes_of(std::span<float> values, std::int64_t begin, std::int6
 
 }  // namespace
 
-void PartitionedSteps::submit(Submission submission, std::span<const Access> accesses) {
+void PartitionedSteps::submit(Submission&& submission, std::span<const Access> accesses) {
   using State = StepSubstitution::State;
   const State before = substitution_.state();
   std::optional<CollectiveKind> kind;
@@ -37,7 +37,7 @@ void PartitionedSteps::submit(Submission submission, std::span<const Access> acc
   pass_on(std::move(submission), accesses);
 }
 
-void PartitionedSteps::pass_on(Submission submission, std::span<const Access> accesses) {
+void PartitionedSteps::pass_on(Submission&& submission, std::span<const Access> accesses) {
   if (capturing_) return capturing_->add(std::move(submission), accesses);
   dispatch_.submit(std::move(submission), accesses);
 }

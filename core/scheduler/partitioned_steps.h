@@ -34,7 +34,7 @@ class PartitionedSteps {
     return substitution_.state() == StepSubstitution::State::recognised;
   }
 
-  void submit(Submission submission, std::span<const Access> accesses);
+  void submit(Submission&& submission, std::span<const Access> accesses);
   Result<void> end_step();
 
   /// Submits all tasks of a captured step and ends the step.
@@ -45,7 +45,7 @@ class PartitionedSteps {
 
  private:
   /// Passes a task on to the dispatch, or to the capture.
-  void pass_on(Submission submission, std::span<const Access> accesses);
+  void pass_on(Submission&& submission, std::span<const Access> accesses);
   void submit_all(StepCapture& step);
   void submit_piece(std::uint32_t piece);
   /// Submits what is left of a step that differs from the recognised one.

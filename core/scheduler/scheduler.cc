@@ -111,7 +111,7 @@ void Scheduler::submit_collective(const TaskOptions& options, DataId data, std::
   submit(std::move(submission), {&access, 1});
 }
 
-void Scheduler::submit(Submission submission, std::span<const Access> accesses) {
+void Scheduler::submit(Submission&& submission, std::span<const Access> accesses) {
   if (capturing_) return capturing_->add(std::move(submission), accesses);
   if (partitions_) return partitioned_->submit(std::move(submission), accesses);
   dispatch_->submit(std::move(submission), accesses);

@@ -5,7 +5,7 @@
 
 namespace hocket {
 
-void StepCapture::add(Submission submission, std::span<const Access> accesses) {
+void StepCapture::add(Submission&& submission, std::span<const Access> accesses) {
   tasks_.push_back({std::string(submission.options.name),
                     submission.options.priority,
                     submission.is_collective,

@@ -16,7 +16,7 @@ namespace hocket {
 class StepCapture {
  public:
   /// Adds a task in place of submitting it.
-  void add(Submission submission, std::span<const Access> accesses);
+  void add(Submission&& submission, std::span<const Access> accesses);
   /// Derives the dependencies; nothing is added afterwards.
   void finish();
 
