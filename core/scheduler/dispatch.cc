@@ -71,7 +71,7 @@ DataId Dispatch::add_data() {
   return plan_.add_data();
 }
 
-void Dispatch::submit(Submission submission, std::span<const Access> accesses) {
+void Dispatch::submit(TaskSubmission&& submission, std::span<const Access> accesses) {
   if (launches_) leave_launches();
   std::lock_guard lock(submit_mutex_);
   submitting_.store(true, std::memory_order_relaxed);
@@ -92,7 +92,7 @@ void Dispatch::flush_into_plan() {
   {
     Lock lock(*this, lock_spinning(mutex_));
     const Access* accesses = submitted_accesses_.data();
-    for (Submission& s : submitted_) {
+    for (TaskSubmission& s : submitted_) {
       if (error_) break;
       const std::span<const Access> own(accesses, s.accesses);
       accesses += s.accesses;
@@ -113,7 +113,7 @@ void Dispatch::flush_into_plan() {
   submitted_accesses_.clear();
 }
 
-void Dispatch::submit_collective(Submission& s, std::span<const Access> accesses) {
+void Dispatch::submit_collective(TaskSubmission& s, std::span<const Access> accesses) {
   if (auto error = follow_static_order(s.bytes)) return fail_locked(std::move(*error));
   Payload& p = new_payload(plan_.submit_collective(s.options, accesses, s.bytes), s.options);
   p.values = s.values;
@@ -122,7 +122,7 @@ void Dispatch::submit_collective(Submission& s, std::span<const Access> accesses
 }
 
 std::optional<Error> Dispatch::follow_static_order(std::int64_t bytes) {
-  const StaticOrder& order = schedule_.static_order;
+  const StaticPartOrder& order = schedule_.static_order;
   if (order.empty()) return std::nullopt;
   if (!has_static_order_) {
     plan_.announce(std::array{plan_.submitted_collectives()});

@@ -24,7 +24,7 @@
 #include "core/scheduler/executor.h"
 #include "core/scheduler/schedule.h"
 #include "core/scheduler/step_capture.h"
-#include "core/scheduler/submission.h"
+#include "core/scheduler/task_submission.h"
 #include "core/scheduler/whole_step_order.h"
 #include "core/scheduler/work_exchange.h"
 #include "core/trace/trace_sink.h"
@@ -51,7 +51,7 @@ class Dispatch final : public WorkSource {
   Result<void> configure(Schedule schedule, bool has_static_order);
 
   DataId add_data();
-  void submit(Submission submission, std::span<const Access> accesses);
+  void submit(TaskSubmission&& submission, std::span<const Access> accesses);
   /// Passes all submissions on to the plan and declares that more will not come soon.
   void flush();
   /// True between submit() and the next flush().
@@ -135,7 +135,7 @@ class Dispatch final : public WorkSource {
   std::size_t take_offered(std::span<ComputeWork> work, int looks);
 
   // All others require mutex_.
-  void submit_collective(Submission& submission, std::span<const Access> accesses);
+  void submit_collective(TaskSubmission& submission, std::span<const Access> accesses);
   /// Lets the next collective of the step, of `bytes`, follow the static order. The plan gets the
   /// order of the whole step with its first collective.
   std::optional<Error> follow_static_order(std::int64_t bytes);
@@ -199,7 +199,7 @@ class Dispatch final : public WorkSource {
   // sleeps, so no submission is left behind.
   std::mutex submit_mutex_;
   // Guarded by submit_mutex_:
-  std::vector<Submission> submitted_;
+  std::vector<TaskSubmission> submitted_;
   std::vector<Access> submitted_accesses_;
   bool stream_sleeps_ = false;
 

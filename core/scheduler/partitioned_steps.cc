@@ -15,7 +15,7 @@ std::span<float> bytes_of(std::span<float> values, std::int64_t begin, std::int6
 
 }  // namespace
 
-void PartitionedSteps::submit(Submission submission, std::span<const Access> accesses) {
+void PartitionedSteps::submit(TaskSubmission&& submission, std::span<const Access> accesses) {
   using State = StepSubstitution::State;
   const State before = substitution_.state();
   std::optional<CollectiveKind> kind;
@@ -37,7 +37,7 @@ void PartitionedSteps::submit(Submission submission, std::span<const Access> acc
   pass_on(std::move(submission), accesses);
 }
 
-void PartitionedSteps::pass_on(Submission submission, std::span<const Access> accesses) {
+void PartitionedSteps::pass_on(TaskSubmission&& submission, std::span<const Access> accesses) {
   if (capturing_) return capturing_->add(std::move(submission), accesses);
   dispatch_.submit(std::move(submission), accesses);
 }
@@ -69,10 +69,10 @@ void PartitionedSteps::submit_piece(std::uint32_t piece) {
   const StepTask& task = step.step.tasks[piece];
   const PieceOrigin& origin = step.origins[piece];
   const std::vector<Access>& accesses = accesses_[piece];
-  Submission submission{.options = held_[origin.sources.front()].options,
-                        .is_collective = task.collective.has_value(),
-                        .accesses = static_cast<std::uint32_t>(accesses.size()),
-                        .bytes = task.bytes};
+  TaskSubmission submission{.options = held_[origin.sources.front()].options,
+                            .is_collective = task.collective.has_value(),
+                            .accesses = static_cast<std::uint32_t>(accesses.size()),
+                            .bytes = task.bytes};
   submission.options.priority = task.priority;
   if (task.collective) {
     SpecialCollective collective = collective_of(task, origin);
@@ -88,7 +88,7 @@ void PartitionedSteps::submit_piece(std::uint32_t piece) {
 }
 
 TaskBody PartitionedSteps::body_of(const PieceOrigin& origin) {
-  Submission& source = held_[origin.sources.front()];
+  TaskSubmission& source = held_[origin.sources.front()];
   if (origin.begin == origin.end) return std::move(source.body);
   return [pieces = source.pieces, piece = TaskPiece{origin.dimension, origin.begin, origin.end}] {
     (*pieces)(piece);
@@ -97,7 +97,7 @@ TaskBody PartitionedSteps::body_of(const PieceOrigin& origin) {
 
 SpecialCollective PartitionedSteps::collective_of(const StepTask& task,
                                                   const PieceOrigin& origin) const {
-  const Submission& first = held_[origin.sources.front()];
+  const TaskSubmission& first = held_[origin.sources.front()];
   SpecialCollective collective;
   collective.work.kind = *task.collective;
   collective.work.group = task.group;
@@ -110,7 +110,7 @@ SpecialCollective PartitionedSteps::collective_of(const StepTask& task,
   }
   std::int64_t before = 0;
   for (const std::uint32_t source : origin.sources) {
-    const Submission& member = held_[source];
+    const TaskSubmission& member = held_[source];
     const std::int64_t begin = std::max(origin.begin - before, std::int64_t{0});
     const std::int64_t end = std::min(origin.end - before, member.bytes);
     if (begin < end) collective.bucket.push_back(bytes_of(member.values, begin, end));

@@ -16,7 +16,7 @@
 #include "core/scheduler/dispatch.h"
 #include "core/scheduler/step_capture.h"
 #include "core/scheduler/step_substitution.h"
-#include "core/scheduler/submission.h"
+#include "core/scheduler/task_submission.h"
 #include "core/step/rank_grid.h"
 
 namespace hocket {
@@ -34,7 +34,7 @@ class PartitionedSteps {
     return substitution_.state() == StepSubstitution::State::recognised;
   }
 
-  void submit(Submission submission, std::span<const Access> accesses);
+  void submit(TaskSubmission&& submission, std::span<const Access> accesses);
   Result<void> end_step();
 
   /// Submits all tasks of a captured step and ends the step.
@@ -45,7 +45,7 @@ class PartitionedSteps {
 
  private:
   /// Passes a task on to the dispatch, or to the capture.
-  void pass_on(Submission submission, std::span<const Access> accesses);
+  void pass_on(TaskSubmission&& submission, std::span<const Access> accesses);
   void submit_all(StepCapture& step);
   void submit_piece(std::uint32_t piece);
   /// Submits what is left of a step that differs from the recognised one.
@@ -60,7 +60,7 @@ class PartitionedSteps {
   Dispatch& dispatch_;
   StepSubstitution substitution_;
   /// Tasks of the present step.
-  std::vector<Submission> held_;
+  std::vector<TaskSubmission> held_;
   /// Version of the substitution that data_ and accesses_ are for.
   std::uint64_t mapped_version_ = 0;
   /// Data that only the partitioned step has.

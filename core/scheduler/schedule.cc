@@ -30,27 +30,27 @@ Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> st
   if (config.order != CollectiveOrder::static_order) static_order.clear();
   const bool has_static_order = !static_order.empty();
   return {.config = config,
-          .static_order = StaticOrder(std::move(static_order)),
+          .static_order = StaticPartOrder(std::move(static_order)),
           .announces = config.order != CollectiveOrder::fifo && !has_static_order && ranks > 1,
           .plan = plan_options(config, has_static_order, rank)};
 }
 
-StaticOrder::StaticOrder(std::vector<std::uint32_t> order) : order_(std::move(order)) {
+StaticPartOrder::StaticPartOrder(std::vector<std::uint32_t> order) : order_(std::move(order)) {
   for (const std::uint32_t collective : order_) {
     if (collective >= parts_.size()) parts_.resize(collective + 1);
     ++parts_[collective];
   }
 }
 
-std::vector<std::uint64_t> StaticOrder::numbers_from(std::uint64_t first) const {
+std::vector<std::uint64_t> StaticPartOrder::numbers_from(std::uint64_t first) const {
   std::vector<std::uint64_t> numbers;
   numbers.reserve(order_.size());
   for (const std::uint32_t collective : order_) numbers.push_back(first + collective);
   return numbers;
 }
 
-std::optional<Error> StaticOrder::check(std::size_t index, std::int64_t bytes,
-                                        std::int64_t partition_bytes) const {
+std::optional<Error> StaticPartOrder::check(std::size_t index, std::int64_t bytes,
+                                            std::int64_t partition_bytes) const {
   const std::int64_t parts = part_count(bytes, partition_bytes);
   const std::int64_t expected = index < parts_.size() ? parts_[index] : 0;
   if (parts == expected) return std::nullopt;
@@ -61,7 +61,7 @@ std::optional<Error> StaticOrder::check(std::size_t index, std::int64_t bytes,
                    "description of this one"};
 }
 
-std::optional<Error> StaticOrder::check_count(std::size_t collectives) const {
+std::optional<Error> StaticPartOrder::check_count(std::size_t collectives) const {
   if (collectives == 0 || collectives >= parts_.size()) return std::nullopt;
   return Error{ErrorCode::invalid_argument,
                "order=static: the step has " + std::to_string(collectives) +
@@ -69,8 +69,8 @@ std::optional<Error> StaticOrder::check_count(std::size_t collectives) const {
                    "; make it again from a description of this step"};
 }
 
-std::optional<Error> StaticOrder::check(const CapturedStep& step,
-                                        std::int64_t partition_bytes) const {
+std::optional<Error> StaticPartOrder::check(const CapturedStep& step,
+                                            std::int64_t partition_bytes) const {
   if (empty()) return std::nullopt;
   std::size_t collectives = 0;
   for (const CapturedStep::Task& task : step.tasks()) {

@@ -17,11 +17,11 @@
 namespace hocket {
 
 /// The order of collectives of order=static, and the check that steps are those it was made for.
-class StaticOrder {
+class StaticPartOrder {
  public:
-  StaticOrder() = default;
+  StaticPartOrder() = default;
   /// Takes the collectives of a step, one entry per part.
-  explicit StaticOrder(std::vector<std::uint32_t> order);
+  explicit StaticPartOrder(std::vector<std::uint32_t> order);
 
   /// True unless the order is static.
   bool empty() const { return order_.empty(); }
@@ -39,7 +39,7 @@ class StaticOrder {
   /// Makes both checks for a captured step.
   std::optional<Error> check(const CapturedStep& step, std::int64_t partition_bytes) const;
 
-  bool operator==(const StaticOrder& other) const { return order_ == other.order_; }
+  bool operator==(const StaticPartOrder& other) const { return order_ == other.order_; }
 
  private:
   std::vector<std::uint32_t> order_;
@@ -49,7 +49,7 @@ class StaticOrder {
 
 struct Schedule {
   ScheduleConfig config;
-  StaticOrder static_order;
+  StaticPartOrder static_order;
   /// Rank 0 sends its order of collectives to the others while they run.
   bool announces = false;
   PlanOptions plan;

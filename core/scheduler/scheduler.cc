@@ -8,7 +8,7 @@
 #include "core/scheduler/partitioned_steps.h"
 #include "core/scheduler/schedule.h"
 #include "core/scheduler/step_capture.h"
-#include "core/scheduler/submission.h"
+#include "core/scheduler/task_submission.h"
 #include "core/scheduler/whole_steps.h"
 
 namespace hocket {
@@ -95,10 +95,10 @@ void Scheduler::all_gather(const TaskOptions& options, DataId data, std::span<fl
 
 void Scheduler::submit_collective(const TaskOptions& options, DataId data, std::span<float> values,
                                   CollectiveKind kind) {
-  Submission submission{.options = options,
-                        .is_collective = true,
-                        .accesses = 1,
-                        .bytes = static_cast<std::int64_t>(values.size_bytes())};
+  TaskSubmission submission{.options = options,
+                            .is_collective = true,
+                            .accesses = 1,
+                            .bytes = static_cast<std::int64_t>(values.size_bytes())};
   if (kind == CollectiveKind::all_reduce) {
     submission.values = values;
   } else {
@@ -111,7 +111,7 @@ void Scheduler::submit_collective(const TaskOptions& options, DataId data, std::
   submit(std::move(submission), {&access, 1});
 }
 
-void Scheduler::submit(Submission submission, std::span<const Access> accesses) {
+void Scheduler::submit(TaskSubmission&& submission, std::span<const Access> accesses) {
   if (capturing_) return capturing_->add(std::move(submission), accesses);
   if (partitions_) return partitioned_->submit(std::move(submission), accesses);
   dispatch_->submit(std::move(submission), accesses);

@@ -48,7 +48,7 @@ class Dispatch;
 class PartitionedSteps;
 class StepCapture;
 class WholeSteps;
-struct Submission;
+struct TaskSubmission;
 
 struct SchedulerOptions {
   /// Receives a record of what ran, if not null.
@@ -142,7 +142,7 @@ class Scheduler final {
   static constexpr std::int64_t kStepsAhead = 1;
 
  private:
-  void submit(Submission submission, std::span<const Access> accesses);
+  void submit(TaskSubmission&& submission, std::span<const Access> accesses);
   void submit_collective(const TaskOptions& options, DataId data, std::span<float> values,
                          CollectiveKind kind);
   /// Makes partitioned_ fit `config`, if that partitions steps.

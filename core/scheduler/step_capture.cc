@@ -5,7 +5,7 @@
 
 namespace hocket {
 
-void StepCapture::add(Submission submission, std::span<const Access> accesses) {
+void StepCapture::add(TaskSubmission&& submission, std::span<const Access> accesses) {
   tasks_.push_back({std::string(submission.options.name),
                     submission.options.priority,
                     submission.is_collective,
@@ -28,14 +28,14 @@ void StepCapture::finish() {
   payloads_ = std::move(by_slot);
 }
 
-Submission StepCapture::submission_of(std::uint32_t index) {
+TaskSubmission StepCapture::submission_of(std::uint32_t index) {
   const CapturedStep::Task& task = step_->task(index);
   Payload& p = payload_of(index);
-  Submission submission{.options = divisible_[index].options,
-                        .is_collective = task.is_collective,
-                        .accesses = static_cast<std::uint32_t>(task.accesses.size()),
-                        .values = p.values,
-                        .bytes = task.bytes};
+  TaskSubmission submission{.options = divisible_[index].options,
+                            .is_collective = task.is_collective,
+                            .accesses = static_cast<std::uint32_t>(task.accesses.size()),
+                            .values = p.values,
+                            .bytes = task.bytes};
   if (p.special) submission.special = std::make_unique<SpecialCollective>(*p.special);
   if (!task.is_collective) submission.body = TaskBody([body = &p.body] { (*body)(); });
   submission.pieces = divisible_[index].pieces;

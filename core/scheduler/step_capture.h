@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "core/plan/captured_step.h"
-#include "core/scheduler/submission.h"
+#include "core/scheduler/task_submission.h"
 
 namespace hocket {
 
 class StepCapture {
  public:
   /// Adds a task in place of submitting it.
-  void add(Submission submission, std::span<const Access> accesses);
+  void add(TaskSubmission&& submission, std::span<const Access> accesses);
   /// Derives the dependencies; nothing is added afterwards.
   void finish();
 
@@ -37,7 +37,7 @@ class StepCapture {
     return step_->task(step_->index_in(slot < size ? slot : slot - size)).accesses;
   }
   /// Returns a copy of a task as it was submitted. Its body calls the captured one.
-  Submission submission_of(std::uint32_t task);
+  TaskSubmission submission_of(std::uint32_t task);
 
  private:
   /// The data that partitioning a task needs in addition.

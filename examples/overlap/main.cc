@@ -79,9 +79,9 @@ Result<double> train(Collective& ranks, bool overlaps) {
                         {read(layer.gradient_id), update(layer.weights_id)},
                         [&] { work(layer.gradient, layer.weights, 1); });
     }
-    if (auto ok = scheduler.end_step(); !ok) return failure(ok.error());
+    HOCKET_TRY(scheduler.end_step());
   }
-  if (auto ok = scheduler.synchronize(); !ok) return failure(ok.error());
+  HOCKET_TRY(scheduler.synchronize());
   return static_cast<double>(clock.now_ns() - begin_ns) / 1e6 / kSteps;
 }
 

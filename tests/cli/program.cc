@@ -85,7 +85,7 @@ Fifo::~Fifo() {
 int Fifo::read_some() {
   if (fd_ < 0) fd_ = open(path_.c_str(), O_RDONLY);  // blocks until there is a writer
   char block[256];
-  const ssize_t length = read(fd_, block, sizeof block);
+  const ssize_t length = ::read(fd_, block, sizeof block);
   if (length > 0) text_.append(block, static_cast<std::size_t>(length));
   return static_cast<int>(length);
 }

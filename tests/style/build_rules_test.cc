@@ -37,10 +37,10 @@ TEST(BuildRules, FindTestsThatMirrorNothing) {
   EXPECT_THAT(problems("tests/core/host/link_test.cc"), IsEmpty());
   // A source of another part has that name.
   EXPECT_THAT(problems("tests/store/link_test.cc"), IsEmpty());
-  EXPECT_THAT(problems("tests/core/random_graphs_test.cc"), IsEmpty());
+  EXPECT_THAT(problems("tests/core/plan/random_graphs_test.cc"), IsEmpty());
   EXPECT_THAT(problems("tests/style/rooms_test.cc"), IsEmpty());
 
-  EXPECT_THAT(problems("tests/core/step/link_test.cc"), ElementsAre(HasSubstr("is in core/host/")));
+  EXPECT_THAT(problems("tests/core/plan/link_test.cc"), ElementsAre(HasSubstr("is in core/host/")));
   EXPECT_THAT(problems("tests/core/host/plan_test.cc"), ElementsAre(HasSubstr("is in core/")));
   EXPECT_THAT(problems("tests/net/link_test.cc"), ElementsAre(HasSubstr("mirrors no folder")));
   EXPECT_THAT(problems("core/plan/plan_test.cc"), ElementsAre(HasSubstr("outside tests/")));

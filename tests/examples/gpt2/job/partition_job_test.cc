@@ -19,17 +19,17 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-const std::vector<std::string> kSmall = {"--layers", "2", "--d-model", "64", "--sequence", "32",
-                                         "--batch",  "2", "--steps",   "14", "--json"};
+const std::vector<std::string> kSmallGrid = {"--layers", "2", "--d-model", "64", "--sequence", "32",
+                                             "--batch",  "2", "--steps",   "14", "--json"};
 
-std::vector<std::string> small_job(const std::vector<std::string>& more) {
-  std::vector<std::string> arguments = kSmall;
+std::vector<std::string> grid_job(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = kSmallGrid;
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
 
 ProcessResult run_on_two_hosts(const ScheduleConfig& config, const std::vector<std::string>& more) {
-  return run_command({"sh", HOCKET_TWO_HOSTS, HOCKET_BIN "/gpt2"}, small_job(more),
+  return run_command({"sh", HOCKET_TWO_HOSTS, HOCKET_BIN "/gpt2"}, grid_job(more),
                      {{"HOCKET_CONFIG", to_json(config).dump()}});
 }
 
@@ -95,7 +95,7 @@ TEST(Gpt2PartitionJob, ADescriptionOfTwoHostsSaysWhatGroupsCost) {
 TEST(Gpt2PartitionJob, ADescriptionHasRegionsAndIsSimulatedUnderThem) {
   const TemporaryFolder folder;
   const std::string file = folder.file("step.json");
-  const auto process = run_alone(small_job({"--micro-batches", "2", "--profile", file}));
+  const auto process = run_alone(grid_job({"--micro-batches", "2", "--profile", file}));
   ASSERT_TRUE(process.succeeded()) << process.stderr_text;
   const auto step = parse_step_description(read_file(file).value());
   ASSERT_TRUE(step) << step.error().message;
@@ -114,7 +114,7 @@ TEST(Gpt2PartitionJob, ADescriptionHasRegionsAndIsSimulatedUnderThem) {
   EXPECT_GT(simulation->iteration_ns, 0);
 
   config.order = CollectiveOrder::static_order;
-  const auto followed = run_alone(small_job({"--micro-batches", "2", "--step", file}),
+  const auto followed = run_alone(grid_job({"--micro-batches", "2", "--step", file}),
                                   {{"HOCKET_CONFIG", to_json(config).dump()}});
   EXPECT_TRUE(followed.succeeded()) << followed.stderr_text;
   EXPECT_EQ(followed.stderr_text.find("warning"), std::string::npos) << followed.stderr_text;
@@ -145,7 +145,7 @@ TEST(Gpt2PartitionJob, WhatDoesNotFitTheStepIsExitStatusTwoBeforeAnythingRuns) {
       {json::object(), {"micro_batches is 0"}, {"--micro-batches", "0"}},
   };
   for (const auto& [config, words, more] : cases) {
-    const auto process = run_alone(small_job(more), {{"HOCKET_CONFIG", config_of(config)}});
+    const auto process = run_alone(grid_job(more), {{"HOCKET_CONFIG", config_of(config)}});
     EXPECT_EQ(process.exit_status, 2) << process.stderr_text;
     EXPECT_EQ(process.stdout_text, "");
     for (const std::string& word : words) EXPECT_THAT(process.stderr_text, HasSubstr(word));

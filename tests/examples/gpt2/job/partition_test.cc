@@ -28,9 +28,10 @@
 namespace hocket {
 namespace {
 
-constexpr std::int64_t kSteps = 6;
+constexpr std::int64_t kPartitionedSteps = 6;
 constexpr float kTolerance = 1e-5f;  // relative to the loss
-constexpr Gpt2Config kConfig{.layers = 2, .heads = 2, .d_model = 32, .sequence = 16, .batch = 2};
+constexpr Gpt2Config kPartitionedModel{
+    .layers = 2, .heads = 2, .d_model = 32, .sequence = 16, .batch = 2};
 const Text kText("whoever rests while the others sing is part of the song all the same");
 
 struct Job {
@@ -46,7 +47,7 @@ struct RankOutcome {
 };
 
 TrainingOptions options_of(const Job& job, int rank) {
-  return {.steps = kSteps,
+  return {.steps = kPartitionedSteps,
           .rank = rank,
           .world_size = job.ranks,
           .ranks_per_host = job.ranks_per_host,
@@ -59,8 +60,8 @@ std::vector<RankOutcome> train(const Job& job) {
   std::vector<RankOutcome> outcomes(static_cast<std::size_t>(job.ranks));
   const auto body = [&](int rank, Collective& collective) {
     const SteadyClock clock;
-    const HostModel model(kConfig, options_of(job, rank), kText);
-    Phase phase{.config = job.config, .first_step = 0, .end_step = kSteps};
+    const HostModel model(kPartitionedModel, options_of(job, rank), kText);
+    Phase phase{.config = job.config, .first_step = 0, .end_step = kPartitionedSteps};
     if (job.config.order == CollectiveOrder::static_order) {
       auto step = record_step(*model);
       step.collective.beta_ns_per_byte = 1;
@@ -104,7 +105,7 @@ void expect_close(const Job& job) {
   const std::vector<RankOutcome> outcomes = train(job);
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
     EXPECT_EQ(outcomes[rank].hash, outcomes[0].hash) << "ranks have come apart";
-    for (std::size_t step = 0; step < kSteps; ++step) {
+    for (std::size_t step = 0; step < kPartitionedSteps; ++step) {
       const float loss = expected[rank].losses[step];
       EXPECT_NEAR(outcomes[rank].losses[step], loss, kTolerance * loss)
           << "rank " << rank << ", step " << step;

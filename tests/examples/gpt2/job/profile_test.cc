@@ -23,11 +23,11 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kSmall = {"--layers", "2",       "--d-model", "64",    "--sequence",
-                                         "32",       "--batch", "2",         "--json"};
+const std::vector<std::string> kProfiledJob = {
+    "--layers", "2", "--d-model", "64", "--sequence", "32", "--batch", "2", "--json"};
 
-std::vector<std::string> small_job(const std::vector<std::string>& more) {
-  std::vector<std::string> arguments = kSmall;
+std::vector<std::string> profiled_job(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = kProfiledJob;
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -35,7 +35,7 @@ std::vector<std::string> small_job(const std::vector<std::string>& more) {
 ProcessResult run_into(const std::string& store, const std::vector<std::string>& more,
                        std::map<std::string, std::string> environment = {}) {
   environment["HOCKET_STORE"] = store;
-  auto process = run_job(small_job(more), environment);
+  auto process = run_job(profiled_job(more), environment);
   EXPECT_TRUE(process.succeeded()) << describe_end(process) << process.stderr_text;
   return process;
 }

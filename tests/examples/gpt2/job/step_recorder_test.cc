@@ -17,13 +17,14 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Gpt2Config kConfig{.layers = 2, .heads = 2, .d_model = 32, .sequence = 16, .batch = 2};
-const Text kText("whoever rests while the others sing is part of the song all the same");
+constexpr Gpt2Config kRecordedModel{
+    .layers = 2, .heads = 2, .d_model = 32, .sequence = 16, .batch = 2};
+const Text kRecordedText("whoever rests while the others sing is part of the song all the same");
 
 StepDescription record(TrainingOptions options = {}) {
   options.world_size = 4;
   options.ranks_per_host = 2;
-  const HostModel model(kConfig, options, kText);
+  const HostModel model(kRecordedModel, options, kRecordedText);
   return record_step(*model);
 }
 
@@ -169,7 +170,7 @@ class SliceChecker final : public Submitter {
 
 /// Checks a model whose gradients have not been computed, so that each change is visible.
 int check_slices(const TrainingOptions& options, bool parameters) {
-  const HostModel model(kConfig, options, kText);
+  const HostModel model(kRecordedModel, options, kRecordedText);
   SliceChecker checker(options);
   model->attach(checker);
   for (ParameterGroup& group : model->groups())

@@ -1,4 +1,4 @@
-#include "core/scheduler/submission.h"
+#include "core/scheduler/task_submission.h"
 
 #include <algorithm>
 

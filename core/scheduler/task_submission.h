@@ -33,7 +33,7 @@ struct SpecialCollective {
 };
 
 /// A task on its way to the plan.
-struct Submission {
+struct TaskSubmission {
   TaskOptions options;
   bool is_collective = false;
   /// Number of the task's accesses, which are passed beside it.
