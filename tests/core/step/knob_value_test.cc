@@ -87,9 +87,10 @@ TEST(KnobValue, AnErrorNamesTheFieldItsRangeAndTheNearestName) {
   EXPECT_THAT(problem({{"streams", 1.5}}, "streams"), HasSubstr("\"streams\""));
   EXPECT_THAT(problem({{"order", 1}}, "order"),
               AllOf(HasSubstr("\"order\""), HasSubstr("fifo, static, negotiated")));
-  EXPECT_THAT(problem({}, "stream"), HasSubstr("the nearest is streams"));
-  EXPECT_THAT(problem({}, "regions.x.stream"), HasSubstr("the nearest is streams"));
-  EXPECT_THAT(problem({}, "dimension"), HasSubstr("no knob is named"));
+  EXPECT_THAT(problem(nlohmann::json::object(), "stream"), HasSubstr("the nearest is streams"));
+  EXPECT_THAT(problem(nlohmann::json::object(), "regions.x.stream"),
+              HasSubstr("the nearest is streams"));
+  EXPECT_THAT(problem(nlohmann::json::object(), "dimension"), HasSubstr("no knob is named"));
   EXPECT_THAT(problem({{"regions", 1}}, "regions.x.streams"), HasSubstr("\"regions\""));
   EXPECT_THAT(problem({{"regions", {{"x", "y"}}}}, "regions.x.streams"),
               HasSubstr("\"regions.x\""));
