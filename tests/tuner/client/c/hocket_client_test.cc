@@ -225,14 +225,10 @@ TEST_F(HocketClient, AKnobThatIsNotThereIsAnError) {
   // Each choice has a value of its own, whether it is written or has its default.
   const char* const partitioned =
       R"({"format":"hocket-schedule","version":1,"primitive":"reduce_scatter_all_gather"})";
-  EXPECT_EQ(hocket_config_get(partitioned, "primitive", &value), 0);
-  EXPECT_EQ(value, 1);
-  EXPECT_EQ(hocket_config_get(partitioned, "launch", &value), 0);
-  EXPECT_EQ(value, 0);
-  EXPECT_EQ(hocket_config_get(partitioned, "bucket_bytes", &value), 0);
-  EXPECT_EQ(value, 0);
-  EXPECT_EQ(hocket_config_get(partitioned, "regions.x.compute_parts", &value), 0);
-  EXPECT_EQ(value, 1);
+  EXPECT_EQ(knob(partitioned, "primitive"), 1);
+  EXPECT_EQ(knob(partitioned, "launch"), 0);
+  EXPECT_EQ(knob(partitioned, "bucket_bytes"), 0);
+  EXPECT_EQ(knob(partitioned, "regions.x.compute_parts"), 1);
   EXPECT_EQ(hocket_config_get(config, "streams", nullptr), -1);
   EXPECT_EQ(hocket_config_get(nullptr, "streams", nullptr), -1);
 }

@@ -110,7 +110,7 @@ TEST_F(DaemonFetch, AnAnswerThatCannotBeUsedMeansTheLastGoodOne) {
   const json error = {{"error", {{"message", "out of order"}}}};
   const std::tuple<json, int, const char*> answers[] = {{out_of_range, 200, "found 65"},
                                                         {of_another_key, 200, "another key"},
-                                                        {unknown, 200, "nearest or none"},
+                                                        {unknown, 200, "exact, nearest, none"},
                                                         {unversioned, 200, "from 1"},
                                                         {json::array(), 200, "must be a JSON"},
                                                         {error, 500, "500: out of order"},
