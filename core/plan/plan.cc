@@ -16,6 +16,7 @@ void Plan::configure(const PlanOptions& options) {
     first_waiting_ = submitted_collectives_;
   }
   options_ = options;
+  credit_.resize(options.credit_bytes);
   if (observer_) observer_->configured(options);
 }
 
@@ -162,11 +163,10 @@ std::optional<PartDecision> Plan::next_part() {
   Collective& due = collective(*slot);
   if (!due.ready) return std::nullopt;
   const std::int64_t bytes = std::min(due.part_bytes, due.bytes - due.next_offset);
-  if (parts_in_flight_ > 0 && in_flight_bytes_ + bytes > options_.credit_bytes) return std::nullopt;
+  if (!credit_.admits(bytes)) return std::nullopt;
 
   const PartDecision part{id_of(*slot), due.number, due.next_offset, bytes};
-  in_flight_bytes_ += bytes;
-  ++parts_in_flight_;
+  credit_.take(bytes);
   due.next_offset += bytes;
   --due.parts_to_start;
   part_was_taken(*slot);
@@ -220,10 +220,7 @@ bool Plan::issue_part(TaskId id) {
 }
 
 void Plan::return_credit(std::int64_t bytes) {
-  HOCKET_CHECK(parts_in_flight_ > 0 && in_flight_bytes_ >= bytes,
-               "more parts finished than started");
-  in_flight_bytes_ -= bytes;
-  --parts_in_flight_;
+  credit_.give_back(bytes);
 }
 
 bool Plan::end_part(TaskId id) {

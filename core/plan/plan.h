@@ -32,6 +32,7 @@
 
 #include "core/plan/captured_launches.h"
 #include "core/plan/captured_step.h"
+#include "core/plan/credit_window.h"
 #include "core/plan/dependency_graph.h"
 #include "core/plan/plan_observer.h"
 #include "core/plan/priority_queue.h"
@@ -119,12 +120,12 @@ class Plan {
   void announce(std::span<const std::uint64_t> collectives);
 
   std::size_t ready_computes() const { return ready_computes_.size(); }
-  std::int64_t in_flight_bytes() const { return in_flight_bytes_; }
+  std::int64_t in_flight_bytes() const { return credit_.in_flight_bytes(); }
   /// Returns the number of tasks submitted and not finished.
   std::size_t unfinished() const { return replay_ ? replay_->live() : graph_.live(); }
   /// Returns the number of collectives submitted so far, which is the next collective's number.
   std::uint64_t submitted_collectives() const { return submitted_collectives_; }
-  std::int64_t parts_in_flight() const { return parts_in_flight_; }
+  std::int64_t parts_in_flight() const { return credit_.parts_in_flight(); }
 
  private:
   static constexpr std::uint32_t kCompute = ~std::uint32_t{0};
@@ -192,8 +193,7 @@ class Plan {
   std::uint64_t first_waiting_ = 0;
   std::uint64_t submitted_collectives_ = 0;
   std::deque<std::uint64_t> announced_;
-  std::int64_t in_flight_bytes_ = 0;
-  std::int64_t parts_in_flight_ = 0;
+  CreditWindow credit_;
   bool awaits_inputs_ = false;
   std::deque<TaskId> awaiting_inputs_;
 };
