@@ -16,7 +16,7 @@ set_property(CACHE HOCKET_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 find_program(HOCKET_CCACHE ccache)
 if(HOCKET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Precompiled headers are cached as well; what ccache fears does not occur in this one.
+  # Lets ccache use precompiled headers; ours depend on no time macros and no extra definitions.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros ${HOCKET_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${HOCKET_CCACHE})
@@ -72,7 +72,7 @@ function(hocket_library_header)
   hocket_cacheable_header(hocket_library_header)
 endfunction()
 
-# ccache needs this of the sources that use a precompiled header, and of the header.
+# Lets ccache store a precompiled header and the sources that use it.
 function(hocket_cacheable_header name)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
@@ -87,7 +87,8 @@ function(hocket_library name)
   if(NOT HOCKET_FUZZ)
     target_precompile_headers(${name} REUSE_FROM hocket_library_header)
     hocket_cacheable_header(${name})
-    # Of the same bug; GCC forgets that a precompiled header is the system's.
+    # False warnings of the same GCC bug, which appear because GCC does not treat a precompiled
+    # header as a system header.
     target_compile_options(${name} PRIVATE
       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-stringop-overflow;-Wno-array-bounds>)
   endif()
@@ -106,10 +107,10 @@ function(hocket_program name)
   add_dependencies(hocket_jobs ${name})
 endfunction()
 
-# What nearly every test includes, compiled once for all of them: without optimisation, and with a
-# little of it.
+# Precompiled header of the tests, in one version for each optimisation level.
 function(hocket_test_header name)
-  # A program, as tests are: position-independent code of libraries is another kind.
+  # A program like the tests, because libraries are compiled as another kind of
+  # position-independent code.
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cc CONTENT "int main() {}\n")
   add_executable(${name} EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/${name}.cc)
   target_link_libraries(${name} PRIVATE hocket_options GTest::gtest GTest::gmock
@@ -118,7 +119,7 @@ function(hocket_test_header name)
   hocket_test_options(${name} ${ARGN})
 endfunction()
 
-# Options of tests' own code: it compiles sooner when it is neither optimised nor checked.
+# Compiler options of the tests' own code, which is not checked for undefined behaviour.
 function(hocket_test_options name)
   target_compile_options(${name} PRIVATE ${ARGN})
   if(HOCKET_SANITIZE MATCHES undefined)
