@@ -19,7 +19,7 @@ constexpr std::size_t kScoredAtOnce = 2048;
 constexpr std::size_t kSurveyedLattice = 4096;
 constexpr std::size_t kFillingPoints = 512;
 constexpr std::size_t kFillingStarts = 4;
-constexpr int kRounds = 8;
+constexpr int kImprovementRounds = 8;
 constexpr std::uint64_t kLevelLimit = 33;
 
 /// Returns the scores with NaN replaced by −∞, so that there is always an order.
@@ -135,7 +135,7 @@ std::vector<UnitPoint> Candidates::survey(std::span<const UnitPoint> known,
 }
 
 Candidates::Scored Candidates::improve(Scored start, const Score& score) const {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kImprovementRounds; ++round) {
     bool moved = false;
     for (std::size_t i = 0; i < start.point.size(); ++i) {
       auto others = line(start.point, i);

@@ -10,7 +10,7 @@ namespace {
 constexpr double kLengthScale = 0.2;
 /// Weight of the completed prior trial that is added everywhere; small, so that a failure counts at
 /// its own point.
-constexpr double kPriorWeight = 0.1;
+constexpr double kPriorTrials = 0.1;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void Feasibility::tell(const UnitPoint& point, bool completed) {
 
 double Feasibility::probability(const UnitPoint& point) const {
   if (!some_failed_) return 1;
-  double completed = kPriorWeight, all = kPriorWeight;
+  double completed = kPriorTrials, all = kPriorTrials;
   for (const Told& told : told_) {
     const double weight = matern_5_2(unit_distance(point, told.point, categorical_) / kLengthScale);
     all += weight;

@@ -31,7 +31,7 @@ constexpr double kExpectedDiscrepancy = 0.01, kDiscrepancySpread = 1.2;
 /// Prior discrepancy if the simulator does not know every parameter.
 constexpr double kExpectedDiscrepancyOfOthers = 0.1;
 
-constexpr int kRounds = 2;
+constexpr int kGaussNewtonRounds = 2;
 /// Least expected gain in log posterior for which a Gauss-Newton step is worth its simulations.
 constexpr double kWorthAStep = 0.05;
 
@@ -293,7 +293,7 @@ void StepSurrogate::calibrate() {
   const Eigen::VectorXd measured = this->measured();
   values_.conservativeResize(measured.size());
   values_.tail(1) = predict_observed(constants_, observations_.size() - 1);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kGaussNewtonRounds; ++round) {
     const Eigen::MatrixXd slope = jacobian();
     const Eigen::VectorXd residual = measured - values_;
     weigh(residual);

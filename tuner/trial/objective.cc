@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMetricQuoteBytes = 60;
 
-std::string quoted(std::string_view text) {
+std::string quoted_metric(std::string_view text) {
   std::string result = "\"";
   result += printable(text, kMetricQuoteBytes);
   result += '"';
@@ -92,7 +92,7 @@ Result<Objective> parse_objective(std::string_view text) {
   }
   return invalid(
       "objective: expected auto, wall, memory, report, regex:PATTERN or file:PATH, found " +
-      quoted(text));
+      quoted_metric(text));
 }
 
 std::string to_text(const Objective& objective) {
@@ -136,10 +136,11 @@ Result<double> parse_sample(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size()) {
-    return invalid("expected a number, found " + quoted(text));
+    return invalid("expected a number, found " + quoted_metric(text));
   }
-  if (!std::isfinite(number)) return invalid("expected a finite number, found " + quoted(text));
-  if (number < 0) return invalid("expected a number of at least 0, found " + quoted(text));
+  if (!std::isfinite(number))
+    return invalid("expected a finite number, found " + quoted_metric(text));
+  if (number < 0) return invalid("expected a number of at least 0, found " + quoted_metric(text));
   return number;
 }
 
