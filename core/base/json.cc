@@ -6,8 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "core/base/json_reader.h"
-
 namespace hocket {
 namespace {
 
@@ -147,50 +145,6 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes)
                    path + " is larger than " + std::to_string(limit_bytes) + " bytes");
   }
   return text;
-}
-
-Result<std::int64_t> read_integer(const nlohmann::json& object, const char* field, std::int64_t low,
-                                  std::int64_t high) {
-  JsonReader reader(object);
-  std::int64_t number = 0;
-  reader.integer(field, number, low, high);
-  return reader.result(number);
-}
-
-Result<double> read_number(const nlohmann::json& object, const char* field, double low,
-                           double high) {
-  JsonReader reader(object);
-  double number = 0;
-  reader.number(field, number, low, high);
-  return reader.result(number);
-}
-
-Result<std::string> read_string(const nlohmann::json& object, const char* field) {
-  JsonReader reader(object);
-  std::string text;
-  reader.text(field, text);
-  return reader.result(std::move(text));
-}
-
-Result<nlohmann::json> read_array(const nlohmann::json& object, const char* field) {
-  JsonReader reader(object);
-  nlohmann::json array;
-  reader.array(field, [](const JsonValue&) {});
-  reader.value(field, [&](const JsonValue& value) { array = value.json(); });
-  return reader.result(std::move(array));
-}
-
-Result<nlohmann::json> read_object(const nlohmann::json& object, const char* field) {
-  JsonReader reader(object);
-  nlohmann::json copy;
-  reader.object(field, [&](JsonReader& fields) { copy = fields.self().json(); });
-  return reader.result(std::move(copy));
-}
-
-Result<void> check_format(const nlohmann::json& object, std::string_view format, int version) {
-  JsonReader reader(object);
-  reader.format(format, version);
-  return reader.done();
 }
 
 }  // namespace hocket

@@ -1,10 +1,9 @@
 #pragma once
 
-// Reads JSON from outside. Every accessor returns an error that names the field and the expected
-// value; none throws. Pure, except read_file().
+// Parses JSON documents from outside, whose fields JsonReader then reads. Nothing throws. Pure,
+// except read_file().
 
 #include <cstdint>
-#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -26,23 +25,5 @@ Result<nlohmann::json> parse_object(std::string_view text, std::string_view what
 
 /// Reads a whole file; unavailable when it cannot be read or is larger than `limit_bytes`.
 Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes = 64 << 20);
-
-/// Returns the integer in `object[field]`, within [low, high]. Refuses a number with a fraction.
-Result<std::int64_t> read_integer(const nlohmann::json& object, const char* field, std::int64_t low,
-                                  std::int64_t high);
-
-/// Returns the finite number in `object[field]`, within [low, high].
-Result<double> read_number(const nlohmann::json& object, const char* field,
-                           double low = std::numeric_limits<double>::lowest(),
-                           double high = std::numeric_limits<double>::max());
-
-Result<std::string> read_string(const nlohmann::json& object, const char* field);
-
-/// Returns the array in `object[field]`; read_object() returns the object.
-Result<nlohmann::json> read_array(const nlohmann::json& object, const char* field);
-Result<nlohmann::json> read_object(const nlohmann::json& object, const char* field);
-
-/// Checks that `object` has `"format": format` and a version from 1 to `version`.
-Result<void> check_format(const nlohmann::json& object, std::string_view format, int version);
 
 }  // namespace hocket

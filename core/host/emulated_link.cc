@@ -55,6 +55,7 @@ void EmulatedLink::Wire::end_sent(std::int64_t now_ns) {
 
 Result<std::string> EmulatedLink::hear() {
   auto message = link_.hear();
+  HOCKET_TRY(message);
   clock_.sleep_until_ns(clock_.now_ns() + latency_ns_);
   return message;
 }

@@ -25,9 +25,9 @@ namespace hocket {
 
 /// `Fields` is the user's data for each slot, stored in the slot's cache line.
 template <class Fields>
-class StepReplay {
+class CapturedLaunches {
  public:
-  explicit StepReplay(std::shared_ptr<const CapturedStep> step)
+  explicit CapturedLaunches(std::shared_ptr<const CapturedStep> step)
       : step_(std::move(step)), slots_(2 * step_->size()), freed_(slots_.size() + 1) {
     for (std::uint32_t i = 0; i < step_->size(); ++i) {
       // No launch precedes the first one.

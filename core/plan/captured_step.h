@@ -6,7 +6,7 @@
 //
 // Tasks are numbered in order of submission, but stored in slots in the order in which they would
 // become ready if every task took equally long. Tasks that run one after another are then adjacent
-// in memory, and a large step is replayed from the cache.
+// in memory, and a launch of a large step runs from the cache.
 
 #include <cstdint>
 #include <span>

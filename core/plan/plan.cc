@@ -32,9 +32,9 @@ TaskId Plan::submit_collective(const TaskOptions& options, std::span<const Acces
 
 TaskId Plan::submit(const TaskOptions& options, std::span<const Access> accesses,
                     std::optional<std::int64_t> collective_bytes) {
-  if (replay_) {
-    HOCKET_CHECK(replay_->live() == 0, "a launch of a captured step is still under way");
-    replay_.reset();
+  if (captured_) {
+    HOCKET_CHECK(captured_->live() == 0, "a launch of a captured step is still under way");
+    captured_.reset();
     collectives_.clear();
   }
   const auto added = graph_.add(accesses);
@@ -71,28 +71,28 @@ void Plan::reset_collective(std::uint32_t index, std::int64_t bytes) {
 }
 
 bool Plan::may_launch(const CapturedStep& step) const {
-  if (replay_ && &replay_->step() == &step) return replay_->may_launch();
+  if (captured_ && &captured_->step() == &step) return captured_->may_launch();
   return unfinished() == 0;
 }
 
-void Plan::begin_replay(const std::shared_ptr<const CapturedStep>& step) {
+void Plan::begin_launches(const std::shared_ptr<const CapturedStep>& step) {
   HOCKET_CHECK(unfinished() == 0, "what was submitted before a captured step is still under way");
-  replay_.emplace(step);
+  captured_.emplace(step);
   free_collectives_.clear();
   collectives_.assign(2 * step->collectives(), {});
   std::uint32_t collective = 0;
   for (const std::uint32_t half : {0u, step->size()}) {
     for (std::uint32_t slot = 0; slot < step->size(); ++slot) {
       const CapturedStep::Task& task = step->task(step->index_in(slot));
-      replay_->fields(half + slot) = {task.priority, task.is_collective ? collective++ : kCompute,
-                                      0};
+      captured_->fields(half + slot) = {task.priority, task.is_collective ? collective++ : kCompute,
+                                        0};
     }
   }
 }
 
 TaskId Plan::launch(const std::shared_ptr<const CapturedStep>& step) {
-  if (!replay_ || &replay_->step() != step.get()) begin_replay(step);
-  const TaskId first = replay_->next_first();
+  if (!captured_ || &captured_->step() != step.get()) begin_launches(step);
+  const TaskId first = captured_->next_first();
   if (observer_) observer_->launched(*step, first);
   for (std::uint32_t i = 0; i < step->size(); ++i) {
     if (!step->task(i).is_collective) continue;
@@ -100,7 +100,7 @@ TaskId Plan::launch(const std::shared_ptr<const CapturedStep>& step) {
     reset_collective(task(slot).collective, step->task(i).bytes);
     if (options_.order != PartOrder::priority) waiting_.push_back({slot});
   }
-  replay_->launch([this](std::uint32_t slot) { became_ready(slot); });
+  captured_->launch([this](std::uint32_t slot) { became_ready(slot); });
   return first;
 }
 
@@ -191,7 +191,7 @@ void Plan::part_was_taken(std::uint32_t slot) {
 
 void Plan::finish(TaskId task) {
   const auto on_ready = [this](std::uint32_t slot) { became_ready(slot); };
-  replay_ ? replay_->finish({&task, 1}, on_ready) : graph_.finish(task, on_ready);
+  captured_ ? captured_->finish({&task, 1}, on_ready) : graph_.finish(task, on_ready);
 }
 
 void Plan::finish_compute(TaskId task) {
@@ -200,9 +200,9 @@ void Plan::finish_compute(TaskId task) {
 }
 
 void Plan::finish_computes(std::span<const TaskId> tasks) {
-  if (replay_ && !observer_)
-    return replay_->finish(tasks, [this](std::uint32_t slot) { became_ready(slot); });
-  if (!replay_) graph_.prefetch(tasks);
+  if (captured_ && !observer_)
+    return captured_->finish(tasks, [this](std::uint32_t slot) { became_ready(slot); });
+  if (!captured_) graph_.prefetch(tasks);
   for (const TaskId task : tasks) finish_compute(task);
 }
 
@@ -225,7 +225,7 @@ void Plan::return_credit(std::int64_t bytes) {
 
 bool Plan::end_part(TaskId id) {
   if (--collective(id.slot).parts_unfinished > 0) return false;
-  if (!replay_) free_collectives_.push_back(task(id.slot).collective);
+  if (!captured_) free_collectives_.push_back(task(id.slot).collective);
   finish(id);
   return true;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 // Decides what runs next: one deterministic state machine without threads, clocks or streams. The
-// same sequence of calls gives the same decisions, so simulated, real and replayed runs decide
+// same sequence of calls gives the same decisions, so simulated, real and repeated runs decide
 // alike. Not thread-safe.
 //
 // A compute task is handed out when all its dependencies are finished, most urgent first. A
@@ -122,7 +122,7 @@ class Plan {
   std::size_t ready_computes() const { return ready_computes_.size(); }
   std::int64_t in_flight_bytes() const { return credit_.in_flight_bytes(); }
   /// Returns the number of tasks submitted and not finished.
-  std::size_t unfinished() const { return replay_ ? replay_->live() : graph_.live(); }
+  std::size_t unfinished() const { return captured_ ? captured_->live() : graph_.live(); }
   /// Returns the number of collectives submitted so far, which is the next collective's number.
   std::uint64_t submitted_collectives() const { return submitted_collectives_; }
   std::int64_t parts_in_flight() const { return credit_.parts_in_flight(); }
@@ -151,13 +151,13 @@ class Plan {
 
   TaskId submit(const TaskOptions& options, std::span<const Access> accesses,
                 std::optional<std::int64_t> collective_bytes);
-  void begin_replay(const std::shared_ptr<const CapturedStep>& step);
+  void begin_launches(const std::shared_ptr<const CapturedStep>& step);
   void reset_collective(std::uint32_t index, std::int64_t bytes);
   TaskId id_of(std::uint32_t slot) const {
-    return replay_ ? replay_->id_of(slot) : graph_.id_of(slot);
+    return captured_ ? captured_->id_of(slot) : graph_.id_of(slot);
   }
   bool is_live(TaskId task) const {
-    return replay_ ? replay_->is_live(task) : graph_.is_live(task);
+    return captured_ ? captured_->is_live(task) : graph_.is_live(task);
   }
   void finish(TaskId task);
   /// Ends one part; true when the collective `id` has no more parts.
@@ -167,7 +167,9 @@ class Plan {
     return [this](std::uint32_t slot) -> std::uint32_t& { return task(slot).next_ready; };
   }
   void became_ready(std::uint32_t slot);
-  Task& task(std::uint32_t slot) { return replay_ ? replay_->fields(slot) : graph_.fields(slot); }
+  Task& task(std::uint32_t slot) {
+    return captured_ ? captured_->fields(slot) : graph_.fields(slot);
+  }
   Collective& collective(std::uint32_t slot) { return collectives_[task(slot).collective]; }
   /// Returns the collective whose part is due, even if it may not start yet.
   std::optional<std::uint32_t> due_collective() const;
@@ -176,8 +178,8 @@ class Plan {
   PlanOptions options_;
   PlanObserver* observer_ = nullptr;
   DependencyGraph<Task> graph_;
-  // While set, slots are the replay's slots and the graph is empty.
-  std::optional<StepReplay<Task>> replay_;
+  // While set, slots are those of the captured step's launches and the graph is empty.
+  std::optional<CapturedLaunches<Task>> captured_;
   std::vector<Collective> collectives_;
   std::vector<std::uint32_t> free_collectives_;
   BucketQueue ready_computes_;

@@ -112,7 +112,9 @@ void TransferSurrogate::fit(std::span<const Observation> told,
                             std::span<const Observation> pending) {
   plain_.fit(told, pending);
   joins_ = false;
-  if (told.size() < kLeastTransferValues) return;
+  // The models are compared at every told point, so both must keep them all. A study with more has
+  // nothing left to learn from a donor.
+  if (told.size() < kLeastTransferValues || told.size() > GaussianSurrogate::kMostKept) return;
 
   std::vector<UnitPoint> points;
   std::vector<double> values;

@@ -4,7 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "tuner/space/schedule_space.h"
 
 namespace hocket {
@@ -56,20 +56,21 @@ Result<void> check_alone(const StudyDefinition& definition) {
   return {};
 }
 
-Result<std::vector<Objective>> read_objectives(const nlohmann::json& document) {
-  std::vector<std::string> texts;
-  const auto found = document.find("objective");
-  if (found == document.end() || !found->is_array()) {
-    auto text = read_string(document, "objective");
-    HOCKET_TRY(text);
-    texts.push_back(std::move(*text));
-  } else {
-    for (const auto& text : *found) {
-      if (!text.is_string()) return invalid("field \"objective\": expected texts");
-      texts.push_back(text.get<std::string>());
+/// Reads one objective, or an array of them.
+void read_objectives(JsonReader& reader, StudyDefinition& target) {
+  reader.value("objective", [&](const JsonValue& value) {
+    std::vector<std::string> texts;
+    if (value.json().is_array()) {
+      value.array([&](const JsonValue& text) { texts.push_back(text.text()); });
+    } else {
+      texts.push_back(value.text());
     }
-  }
-  return parse_objectives(texts);
+    std::vector<Objective> objectives;
+    value.take(parse_objectives(texts), objectives);
+    if (objectives.empty()) return;
+    target.objective = objectives.front();
+    target.other_objectives.assign(objectives.begin() + 1, objectives.end());
+  });
 }
 
 nlohmann::json objectives_json(const StudyDefinition& definition) {
@@ -77,52 +78,6 @@ nlohmann::json objectives_json(const StudyDefinition& definition) {
   auto texts = nlohmann::json::array();
   for (const Objective& objective : objectives_of(definition)) texts.push_back(to_text(objective));
   return texts;
-}
-
-Result<void> read_method(const nlohmann::json& document, SearchMethod& target) {
-  if (!document.contains("method")) return {};
-  const auto text = read_string(document, "method");
-  HOCKET_TRY(text);
-  const auto method = parse_search_method(*text);
-  if (!method) return failure(method.error().in("field \"method\""));
-  target = *method;
-  return {};
-}
-
-Result<void> read_limits(const nlohmann::json& document, std::vector<Limit>& target) {
-  const auto found = document.find("limits");
-  if (found == document.end()) return {};
-  const auto refuse = [](const std::string& why) {
-    return failure(ErrorCode::invalid_argument, "field \"limits\": " + why);
-  };
-  if (!found->is_array()) return refuse("expected a list of texts");
-  for (const auto& text : *found) {
-    if (!text.is_string()) return refuse("expected a list of texts");
-    auto limit = parse_limit(text.get<std::string>());
-    if (!limit) return refuse(limit.error().message);
-    target.push_back(std::move(*limit));
-  }
-  return {};
-}
-
-Result<void> read_flag(const nlohmann::json& document, const char* field, bool& target) {
-  const auto found = document.find(field);
-  if (found == document.end()) return {};
-  if (!found->is_boolean()) {
-    return failure(ErrorCode::invalid_argument,
-                   std::string("field \"") + field + "\": expected true or false");
-  }
-  target = found->get<bool>();
-  return {};
-}
-
-Result<void> read_step(const nlohmann::json& document, std::optional<StepDescription>& target) {
-  const auto found = document.find("step");
-  if (found == document.end()) return {};
-  auto step = parse_step_description(found->dump());
-  if (!step) return failure(step.error().in("field \"step\""));
-  target = std::move(*step);
-  return {};
 }
 
 nlohmann::json donor_json(const Donor& donor) {
@@ -138,53 +93,40 @@ nlohmann::json donor_json(const Donor& donor) {
   return document;
 }
 
-Result<Evaluation> evaluation_from_json(const nlohmann::json& document) {
-  const auto params_document = read_object(document, "params");
-  HOCKET_TRY(params_document);
-  auto params = params_from_json(*params_document);
-  HOCKET_TRY(params);
-  const auto standard_error = read_number(document, "standard_error", 0);
-  HOCKET_TRY(standard_error);
-  Evaluation evaluation{std::move(*params), std::nullopt, *standard_error};
-  if (document.contains("value") && !document.at("value").is_null()) {
-    const auto value = read_number(document, "value");
-    HOCKET_TRY(value);
-    evaluation.value = *value;
-  }
-  return evaluation;
+void read_evaluation(JsonReader& reader, Evaluation& target) {
+  reader.value("params", [&](const JsonValue& value) {
+    value.take(params_from_json(value.json()), target.params);
+  });
+  reader.number("standard_error", target.standard_error, 0);
+  const auto read_value = [&](const JsonValue& value) {
+    if (!value.json().is_null()) target.value = value.number();
+  };
+  reader.value("value", read_value, kOptional);
 }
 
-Result<Donor> donor_from_json(const nlohmann::json& document) {
-  auto study = read_string(document, "study");
-  HOCKET_TRY(study);
-  Donor donor{.study = std::move(*study)};
-  if (document.contains("distance")) {
-    const auto distance = read_number(document, "distance", 0);
-    HOCKET_TRY(distance);
-    donor.distance = *distance;
-  }
-  const auto evaluations = read_array(document, "evaluations");
-  HOCKET_TRY(evaluations);
-  for (const auto& each : *evaluations) {
-    auto evaluation = evaluation_from_json(each);
-    if (!evaluation) return failure(evaluation.error().in("field \"evaluations\""));
-    donor.evaluations.push_back(std::move(*evaluation));
-  }
-  return donor;
+void read_donor(JsonReader& reader, Donor& target) {
+  reader.text("study", target.study);
+  reader.number("distance", target.distance, 0);
+  reader.parts("evaluations", target.evaluations, read_evaluation);
 }
 
-Result<void> read_transfer(const nlohmann::json& document, StudyDefinition& definition) {
-  if (document.contains("transfer")) {
-    auto study = read_string(document, "transfer");
-    HOCKET_TRY(study);
-    definition.transfer = std::move(*study);
-  }
-  if (document.contains("donor")) {
-    auto donor = donor_from_json(document.at("donor"));
-    if (!donor) return failure(donor.error().in("field \"donor\""));
-    definition.donor = std::move(*donor);
-  }
-  return {};
+void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
+  reader.flag("stop_early", target.stop_early, false);
+  reader.flag("end_trials_early", target.end_trials_early, false);
+  const auto read_limit = [&](const JsonValue& value) {
+    value.take(parse_limit(value.text()), target.limits.emplace_back());
+  };
+  reader.array("limits", read_limit, kOptional);
+  const auto read_method = [&](const JsonValue& value) {
+    value.take(parse_search_method(value.text()), target.method);
+  };
+  reader.value("method", read_method, kOptional);
+  const auto read_step = [&](const JsonValue& value) {
+    value.take(parse_step_description(value.json().dump()), target.step);
+  };
+  reader.value("step", read_step, kOptional);
+  if (reader.has("transfer")) reader.text("transfer", target.transfer.emplace());
+  reader.part("donor", target.donor, read_donor);
 }
 
 }  // namespace
@@ -240,40 +182,22 @@ nlohmann::json to_json(const StudyDefinition& definition) {
 }
 
 Result<StudyDefinition> study_definition_from_json(const nlohmann::json& document) {
-  HOCKET_TRY(check_format(document, kFormat, kVersion));
-  const auto space_document = read_object(document, "space");
-  HOCKET_TRY(space_document);
-  auto space = space_from_json(*space_document);
-  if (!space) return failure(space.error().in("field \"space\""));
-  const auto objectives = read_objectives(document);
-  HOCKET_TRY(objectives);
-  auto directory = read_string(document, "working_directory");
-  HOCKET_TRY(directory);
-
-  StudyDefinition definition{.space = std::move(*space),
-                             .objective = objectives->front(),
-                             .other_objectives = {objectives->begin() + 1, objectives->end()},
-                             .working_directory = std::move(*directory)};
-  const auto read = [&](const char* field, std::int64_t& target) -> Result<void> {
-    const auto value = read_integer(document, field, 0, kMaxInteger);
-    HOCKET_TRY(value);
-    target = *value;
-    return {};
-  };
-  for (const auto& ok :
-       {read("skip", definition.skip), read("seed", definition.seed),
-        read("trials", definition.trials), read("confirm_pairs", definition.confirm_pairs),
-        read("time_limit_ns", definition.time_limit_ns)}) {
-    HOCKET_TRY(ok);
-  }
-  for (const auto& ok : {read_flag(document, "stop_early", definition.stop_early),
-                         read_flag(document, "end_trials_early", definition.end_trials_early),
-                         read_limits(document, definition.limits)}) {
-    HOCKET_TRY(ok);
-  }
-  HOCKET_TRY(read_method(document, definition.method));
-  HOCKET_TRY(read_step(document, definition.step));
-  HOCKET_TRY(read_transfer(document, definition));
+  JsonReader reader(document);
+  reader.format(kFormat, kVersion);
+  std::optional<Space> space;
+  reader.value("space",
+               [&](const JsonValue& value) { value.take(space_from_json(value.json()), space); });
+  if (!space) return failure(reader.done().error());
+  StudyDefinition definition{.space = std::move(*space), .objective = {}};
+  read_objectives(reader, definition);
+  reader.integer("skip", definition.skip, 0, kMaxInteger);
+  reader.integer("seed", definition.seed, 0, kMaxInteger);
+  reader.integer("trials", definition.trials, 1, kMostRuns);
+  reader.integer("confirm_pairs", definition.confirm_pairs, 0, kMostRuns);
+  reader.integer("time_limit_ns", definition.time_limit_ns, 1, kMaxInteger);
+  reader.text("working_directory", definition.working_directory);
+  read_optional_fields(reader, definition);
+  HOCKET_TRY(reader.done());
   HOCKET_TRY(validate(definition));
   return definition;
 }

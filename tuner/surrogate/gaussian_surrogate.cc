@@ -11,9 +11,8 @@
 namespace hocket {
 namespace {
 
-/// Most measurements that the model keeps, since its time grows with their square, and the number
-/// of the lowest that are always among them.
-constexpr std::size_t kKept = 256, kLowestKept = 64;
+/// Number of the lowest measurements that are always among those kept.
+constexpr std::size_t kKept = GaussianSurrogate::kMostKept, kLowestKept = 64;
 /// Upper bound on the known noise variance of a standardised value; at this size the value carries
 /// almost no information.
 constexpr double kMostNoise = 100;

@@ -6,6 +6,7 @@
 // Algorithm", 2024, section 4.2), since the distance of a bad point says little about the location
 // of the best one.
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,9 @@ enum class Warp { none, worse_half };
 
 class GaussianSurrogate final : public Surrogate {
  public:
+  /// Most told points that the model keeps, since its time grows with their square.
+  static constexpr std::size_t kMostKept = 256;
+
   explicit GaussianSurrogate(const Space& space, Warp warp = Warp::worse_half);
 
   void fit(std::span<const Observation> told, std::span<const Observation> pending) override;

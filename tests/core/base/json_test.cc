@@ -42,18 +42,6 @@ TEST(Json, RefusesArraysThatAreTooLong) {
               HasSubstr(R"(thing has more than 1000000 elements in field "a.b")"));
 }
 
-TEST(Json, NumbersAreCheckedForKindAndRange) {
-  const auto object = parse_object(R"({"i":5,"f":2.5,"big":9223372036854775808})", "thing").value();
-  EXPECT_EQ(read_integer(object, "i", 5, 5).value(), 5);
-  EXPECT_FALSE(read_integer(object, "i", 6, 9));
-  EXPECT_FALSE(read_integer(object, "f", 0, 9));
-  EXPECT_FALSE(read_integer(object, "big", 0, INT64_MAX));
-  EXPECT_EQ(read_number(object, "f").value(), 2.5);
-  EXPECT_FALSE(read_number(object, "f", 3, 4));
-  EXPECT_THAT(read_number(object, "x").error().message, HasSubstr("\"x\" is missing"));
-  EXPECT_FALSE(parse_object(R"({"f":1e999})", "thing"));
-}
-
 TEST(Json, ReadsAFileUpToItsLimit) {
   const TemporaryFolder folder;
   const std::string path = folder.write("file", "12345678");

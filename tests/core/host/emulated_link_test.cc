@@ -33,8 +33,13 @@ class FourRanks final : public Collective {
   std::int64_t timeout_ns() const override { return 1; }
   void abort() override {}
   Result<void> tell(std::string_view) override { return {}; }
-  Result<std::string> hear() override { return "message"; }
+  Result<std::string> hear() override {
+    if (is_gone) return failure(ErrorCode::unavailable, "rank 0 is gone");
+    return "message";
+  }
   Result<void> run(const CollectiveWork&) override { return {}; }
+
+  bool is_gone = false;
 
  private:
   const int ranks_per_host_;
@@ -49,6 +54,10 @@ TEST(EmulatedLink, APartTakesItsShareOfARingAtTheRateAndEachRoundsLatency) {
   // 4000 bytes × 2 × 3/4 at one byte per nanosecond, six rounds.
   EXPECT_EQ(clock.now_ns(), 6000 + 600);
   ASSERT_TRUE(link.hear());
+  EXPECT_EQ(clock.now_ns(), 6700);
+  // An error does not travel.
+  ranks.is_gone = true;
+  EXPECT_FALSE(link.hear());
   EXPECT_EQ(clock.now_ns(), 6700);
 }
 

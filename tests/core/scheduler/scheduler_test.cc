@@ -263,7 +263,7 @@ TEST(Scheduler, AStaticOrderForAnotherStepIsRefusedOnEveryRank) {
   }
 }
 
-TEST(Scheduler, ReplaysAndSubmissionsMayAlternate) {
+TEST(Scheduler, LaunchesAndSubmissionsMayAlternate) {
   SteadyClock clock;
   LocalGroup group(1);
   const auto collective = group.join(0);

@@ -155,6 +155,18 @@ TEST(TransferSurrogate, IsThePlainProcessWithoutValuesEnough) {
   }
 }
 
+TEST(TransferSurrogate, IsThePlainProcessWithMoreValuesThanAModelKeeps) {
+  const Valley function(1, 0);
+  TransferSurrogate surrogate(cube(), adapted(donor_of(function, 1), cube()));
+  GaussianSurrogate plain(cube());
+  const auto told = observed(function, GaussianSurrogate::kMostKept + 44, 1);
+  const auto points = sobol_points(3, 100, 20, 3);
+  surrogate.fit(told, {});
+  plain.fit(told, {});
+  EXPECT_FALSE(surrogate.joins());
+  EXPECT_EQ(surrogate.believe(points).mean, plain.believe(points).mean);
+}
+
 TEST(TransferSurrogate, NeverJoinsADonorThatSaysTheOpposite) {
   const auto points = sobol_points(3, 100, 20, 3);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_reader.h"
 #include "tests/reserved_port.h"
 #include "tests/tuner/client/environment.h"
 #include "tests/tuner/client/parts_of.h"
@@ -60,16 +60,20 @@ class ClientAndDaemon : public ::testing::Test {
                             deadline_after_ns(20'000'000'000)));
   }
 
+  static void read_version(JsonReader& reader, std::int64_t& version) {
+    reader.integer("version", version, 1, 1000);
+  }
+
   std::int64_t push(const std::string& key, const ScheduleConfig& config) const {
     const nlohmann::json body = {{"config", to_json(config)}};
     const auto answer = must(read_answer(send("PUT", "/v1/configs/" + key, body.dump())));
-    return must(read_integer(answer, "version", 1, 1000));
+    return must(read_json(answer, read_version));
   }
 
   /// Returns the version released to all jobs.
   std::int64_t released(const std::string& key) const {
     const auto answer = read_answer(send("GET", "/v1/configs/" + key));
-    return answer ? must(read_integer(*answer, "version", 1, 1000)) : 0;
+    return answer ? must(read_json(*answer, read_version)) : 0;
   }
 
   const TemporaryFolder folder_;
