@@ -3,6 +3,7 @@
 #include <utility>  // must precede Boost 1.74's awaitable.hpp
 
 #include <boost/asio.hpp>
+#include <charconv>
 #include <vector>
 
 #include "benchmarks/daemon/server_process.h"
@@ -21,8 +22,25 @@ struct Client : std::enable_shared_from_this<Client> {
   void read() {
     asio::async_read_until(socket, asio::dynamic_buffer(input), "\r\n\r\n",
                            [self = shared_from_this()](error_code error, std::size_t bytes) {
-                             if (!error) self->answer(bytes);
+                             if (!error) self->read_body(bytes);
                            });
+  }
+
+  /// Reads the body that follows the head of `bytes` bytes, if there is one.
+  void read_body(std::size_t bytes) {
+    constexpr std::string_view kLength = "Content-Length: ";
+    const std::size_t at = std::string_view(input.data(), bytes).find(kLength);
+    std::size_t body = 0;
+    if (at != std::string_view::npos) {
+      std::from_chars(input.data() + at + kLength.size(), input.data() + bytes, body);
+    }
+    const std::size_t whole = bytes + body;
+    if (input.size() >= whole) return answer(whole);
+    asio::async_read(socket, asio::dynamic_buffer(input),
+                     asio::transfer_exactly(whole - input.size()),
+                     [self = shared_from_this(), whole](error_code error, std::size_t) {
+                       if (!error) self->answer(whole);
+                     });
   }
 
   void answer(std::size_t bytes) {

@@ -21,19 +21,10 @@ std::string request_to(const hocket::ServerProcess& server, bool has_body) {
 }
 
 /// Returns the size of one response; all later ones have the same.
-std::size_t response_bytes(hocket::Connections& clients, std::string_view request, bool has_body) {
-  constexpr std::string_view kLength = "Content-Length: ";
+std::size_t bytes_of_response(hocket::Connections& clients, std::string_view request) {
   clients.send(0, request);
   std::string text;
-  const auto is_whole = [&] {
-    const std::size_t end = text.find("\r\n\r\n");
-    if (end == std::string::npos) return false;
-    const std::size_t length = text.find(kLength);
-    const auto body = has_body && length < end ? std::stoul(text.substr(length + kLength.size()))
-                                               : std::size_t{0};
-    return text.size() >= end + 4 + body;
-  };
-  while (!is_whole()) {
+  while (!hocket::response_bytes(text)) {
     clients.wait();
     text += clients.receive(0);
   }
@@ -45,7 +36,7 @@ double requests_per_second(ServerKind kind, std::size_t connections, double seco
   hocket::ServerProcess server(kind);
   const std::string request = request_to(server, has_body);
   hocket::Connections clients(server.port(), connections);
-  const std::size_t bytes = response_bytes(clients, request, has_body);
+  const std::size_t bytes = bytes_of_response(clients, request);
   std::vector<std::size_t> received(connections, 0);
   for (std::size_t i = 0; i < connections; ++i) clients.send(i, request);
   const std::int64_t begin_ns = hocket::monotonic_ns();

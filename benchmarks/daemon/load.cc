@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -17,24 +18,28 @@
 namespace hocket {
 
 Connections::Connections(std::uint16_t port, std::size_t count)
-    : epoll_(epoll_create1(0)), buffer_(1 << 16, '\0') {
+    : port_(port), epoll_(epoll_create1(0)), buffer_(1 << 16, '\0') {
+  for (std::size_t number = 0; number < count; ++number) {
+    sockets_.push_back(connect_to_port(number));
+  }
+}
+
+int Connections::connect_to_port(std::size_t number) const {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
-  address.sin_port = htons(port);
+  address.sin_port = htons(port_);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  for (std::size_t number = 0; number < count; ++number) {
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    HOCKET_CHECK(socket >= 0, "there are descriptors");
-    HOCKET_CHECK(connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0,
-                 "the server listens");
-    const int on = 1;
-    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    epoll_event event = {};
-    event.events = EPOLLIN;
-    event.data.u64 = number;
-    epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
-    sockets_.push_back(socket);
-  }
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  HOCKET_CHECK(socket >= 0, "there are descriptors");
+  HOCKET_CHECK(connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0,
+               "the server listens");
+  const int on = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  epoll_event event = {};
+  event.events = EPOLLIN;
+  event.data.u64 = number;
+  epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
+  return socket;
 }
 
 Connections::~Connections() {
@@ -53,12 +58,29 @@ std::string_view Connections::receive(std::size_t number) {
   return {buffer_.data(), static_cast<std::size_t>(std::max<ssize_t>(0, bytes))};
 }
 
-const std::vector<std::size_t>& Connections::wait() {
+void Connections::reopen(std::size_t number) {
+  close(sockets_[number]);
+  sockets_[number] = connect_to_port(number);
+}
+
+const std::vector<std::size_t>& Connections::wait(int timeout_ms) {
   std::array<epoll_event, 512> events;
-  const int count = epoll_wait(epoll_, events.data(), events.size(), -1);
+  const int count = epoll_wait(epoll_, events.data(), events.size(), timeout_ms);
   ready_.clear();
   for (int i = 0; i < count; ++i) ready_.push_back(events[i].data.u64);
   return ready_;
+}
+
+std::optional<std::size_t> response_bytes(std::string_view text) {
+  constexpr std::string_view kEnd = "\r\n\r\n", kLength = "Content-Length: ";
+  const std::size_t end = text.find(kEnd);
+  if (end == std::string_view::npos) return std::nullopt;
+  std::size_t body = 0;
+  if (const std::size_t length = text.find(kLength); length < end) {
+    std::from_chars(text.data() + length + kLength.size(), text.data() + end, body);
+  }
+  const std::size_t whole = end + kEnd.size() + body;
+  return text.size() < whole ? std::nullopt : std::optional(whole);
 }
 
 std::string spread_text(const std::vector<double>& values, int digits) {

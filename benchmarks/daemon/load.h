@@ -4,6 +4,7 @@
 // measurements. For one thread.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,15 +25,24 @@ class Connections {
   void send(std::size_t number, std::string_view text);
   /// Returns the data received so far; empty if there is none now. Valid until the next receive().
   std::string_view receive(std::size_t number);
-  /// Blocks until at least one connection has data, and returns all that have.
-  const std::vector<std::size_t>& wait();
+  /// Closes a connection and opens it anew, under the same number.
+  void reopen(std::size_t number);
+  /// Blocks until at least one connection has data, or for `timeout_ms` if it is at least 0;
+  /// returns all that have data.
+  const std::vector<std::size_t>& wait(int timeout_ms = -1);
 
  private:
+  int connect_to_port(std::size_t number) const;
+
+  std::uint16_t port_;
   int epoll_;
   std::vector<int> sockets_;
   std::vector<std::size_t> ready_;
   std::string buffer_;
 };
+
+/// Returns the size of the response that `text` begins with, or nothing while it is incomplete.
+std::optional<std::size_t> response_bytes(std::string_view text);
 
 /// Formats values as "median (least to most)".
 std::string spread_text(const std::vector<double>& values, int digits);

@@ -154,10 +154,10 @@ void ServerProcess::publish() {
   HOCKET_CHECK(pushed && pushed->status == 200, "the daemon takes a push");
 }
 
-double ServerProcess::peak_memory_mb() const {
+double ServerProcess::memory_mb(std::string_view field) const {
   std::ifstream status("/proc/" + std::to_string(process_) + "/status");
   for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
+    if (line.starts_with(field)) return std::stod(line.substr(field.size())) / 1024;
   }
   return 0;
 }

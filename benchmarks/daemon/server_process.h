@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "tuner/client/link/http_client.h"
 
@@ -41,10 +42,13 @@ class ServerProcess {
   void publish();
   static constexpr const char* kPublishedAt = "\"published_ns\":";
 
-  /// Returns the largest resident memory of the process so far.
-  double peak_memory_mb() const;
+  /// Return the resident memory of the process now, and its largest so far.
+  double memory_mb() const { return memory_mb("VmRSS:"); }
+  double peak_memory_mb() const { return memory_mb("VmHWM:"); }
 
  private:
+  double memory_mb(std::string_view field) const;
+
   pid_t process_ = -1;
   int commands_ = -1;
   std::uint16_t port_ = 0;
