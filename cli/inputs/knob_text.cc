@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output/value_text.h"
+#include "core/step/knob.h"
 
 namespace hocket {
 namespace {

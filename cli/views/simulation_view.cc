@@ -8,6 +8,7 @@
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "core/base/statistics.h"
+#include "core/step/knob.h"
 
 namespace hocket {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/json_reader.h"
+#include "core/step/knob.h"
 #include "core/step/schedule_config.h"
 
 namespace hocket {

@@ -9,8 +9,7 @@
 
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
-#include "core/base/nearest_name.h"
-#include "core/step/task.h"
+#include "core/step/knob.h"
 
 namespace hocket {
 namespace {
@@ -20,32 +19,7 @@ using nlohmann::json;
 constexpr const char* kConfigFormat = "hocket-schedule";
 constexpr int kConfigVersion = 1;
 constexpr const char* kRegions = "regions";
-constexpr std::string_view kRegionPrefix = "regions.";
 constexpr const char* kDimension = "dimension";
-constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20;
-
-// The words of choices are in the order of their enumerators.
-Knob primitive_knob() {
-  return {"primitive", 0, 0, 0, 0, false, {"all_reduce", "reduce_scatter_all_gather"}, {}, false};
-}
-Knob launch_knob() {
-  return {"launch", 0, 0, 0, 0, false, {"ready", "deferred"}, {}, false};
-}
-Knob partition_knob() {
-  return {"partition_bytes", 4 * KiB, 1024 * MiB, 64 * KiB, 64 * MiB, true, {}};
-}
-Knob streams_knob() {
-  return {"streams", 1, 64, 1, 4, false, {}};
-}
-Knob bucket_knob() {
-  return {"bucket_bytes", 0, 1024 * MiB, 1 * MiB, 64 * MiB, true, {}, {}, false};
-}
-Knob group_knob() {
-  return {"group_ranks", 1, 1 << 20, 1, 16, true, {}, {}, false};
-}
-Knob compute_parts_knob() {
-  return {"compute_parts", 1, 64, 1, 8, true, {}, {}, false};
-}
 
 // Single list of the knobs and their fields. A visitor has integer() and choice(), called with a
 // knob's name and its field.
@@ -194,7 +168,7 @@ class KnobChecker {
 };
 
 std::string region_path(const std::string& region) {
-  return std::string(kRegionPrefix) + region + ".";
+  return std::string(kRegionKnobPrefix) + region + ".";
 }
 
 Error contradiction(const std::string& region, const char* field, const std::string& what) {
@@ -274,15 +248,6 @@ void read_config(JsonReader& reader, ScheduleConfig& config, std::vector<std::st
   if (const auto ok = validate(config); !ok) reader.self().fail(ok.error());
 }
 
-/// Splits "regions.NAME.FIELD" into region and field; the name may contain dots.
-std::optional<std::pair<std::string, std::string>> region_field(std::string_view name) {
-  if (!name.starts_with(kRegionPrefix)) return std::nullopt;
-  name.remove_prefix(kRegionPrefix.size());
-  const auto dot = name.rfind('.');
-  if (dot == std::string_view::npos || dot == 0) return std::nullopt;
-  return std::pair(std::string(name.substr(0, dot)), std::string(name.substr(dot + 1)));
-}
-
 /// Returns true for the knobs of the first format, which are written whatever their value.
 bool is_always_written(std::string_view knob) {
   constexpr std::array<std::string_view, 5> names{"partition_bytes", "credit_bytes", "streams",
@@ -291,63 +256,6 @@ bool is_always_written(std::string_view knob) {
 }
 
 }  // namespace
-
-// Never destroyed: an abandoned call may still read a configuration at exit.
-std::span<const Knob> schedule_knobs() {
-  static const auto& knobs = *new std::array<Knob, 13>{{
-      partition_knob(),
-      {"credit_bytes", 4 * KiB, 16384 * MiB, 64 * KiB, 256 * MiB, true, {}},
-      streams_knob(),
-      {"comm_channels", 1, 16, 1, 8, true, {}},
-      {"order", 0, 0, 0, 0, false, {"fifo", "static", "negotiated"}, {{"priority", "negotiated"}}},
-      bucket_knob(),
-      primitive_knob(),
-      group_knob(),
-      launch_knob(),
-      compute_parts_knob(),
-      {"compute_order", 0, 0, 0, 0, false, {"given", "critical_path"}, {}, false},
-      {"micro_batches_kept", 1, 1024, 1, 16, true, {}, {}, false},
-      {"step_issue", 0, 0, 0, 0, false, {"tasks", "graph"}, {}, false},
-  }};
-  return knobs;
-}
-
-std::span<const Knob> region_knobs() {
-  static const auto& knobs = *new std::array<Knob, 8>{{
-      partition_knob(),
-      bucket_knob(),
-      streams_knob(),
-      {"priority", 0, kPriorityLevels - 1, 0, 64, false, {}, {}, false},
-      primitive_knob(),
-      group_knob(),
-      launch_knob(),
-      compute_parts_knob(),
-  }};
-  return knobs;
-}
-
-const Knob* find_knob(std::string_view name) {
-  const auto field = region_field(name);
-  const auto knobs = field ? region_knobs() : schedule_knobs();
-  const auto found =
-      std::ranges::find(knobs, field ? std::string_view(field->second) : name, &Knob::name);
-  return found == knobs.end() ? nullptr : &*found;
-}
-
-Error unknown_knob(std::string_view name) {
-  const auto field = region_field(name);
-  std::vector<std::string_view> names;
-  std::string known;
-  for (const Knob& knob : field ? region_knobs() : schedule_knobs()) {
-    names.push_back(knob.name);
-    known += (known.empty() ? "" : ", ") + std::string(knob.name);
-  }
-  const std::string_view looked_for = field ? std::string_view(field->second) : name;
-  return {ErrorCode::invalid_argument,
-          (field ? "regions have no knob named \"" : "no knob is named \"") +
-              std::string(looked_for) + "\"; the nearest is " +
-              std::string(nearest_name(looked_for, names)) + " of " + known};
-}
 
 std::string_view to_string(CollectiveOrder order) {
   return named(schedule_knobs(), "order").choices[static_cast<std::size_t>(order)];
@@ -402,7 +310,7 @@ std::vector<std::string> changed_knobs(const ScheduleConfig& from, const Schedul
   json regions = old_values;
   regions.update(new_values);
   for (const auto& [name, value] : regions.items()) {
-    if (!name.starts_with(kRegionPrefix)) continue;
+    if (!name.starts_with(kRegionKnobPrefix)) continue;
     if (old_values.value(name, json()) != new_values.value(name, json())) changed.push_back(name);
   }
   return changed;
@@ -411,7 +319,7 @@ std::vector<std::string> changed_knobs(const ScheduleConfig& from, const Schedul
 Result<ScheduleConfig> with_knob(const ScheduleConfig& config, std::string_view name,
                                  const json& value) {
   ScheduleConfig changed = config;
-  const auto field = region_field(name);
+  const auto field = split_region_knob(name);
   const bool is_dimension = field && field->second == kDimension;
   if (!is_dimension && find_knob(name) == nullptr) return failure(unknown_knob(name));
   const json object =

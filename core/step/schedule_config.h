@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -120,37 +119,6 @@ struct ScheduleConfig {
 
   bool operator==(const ScheduleConfig&) const = default;
 };
-
-/// Allowed values of one field of ScheduleConfig, and the range worth searching.
-struct Knob {
-  std::string_view name;
-  /// Allowed range of an integer knob, both ends included. Unused for a choice.
-  std::int64_t low = 0, high = 0;
-  /// Range of an integer knob that a study searches by default. If `log` is set the search is
-  /// logarithmic, and the powers of two from `tune_low` on suffice.
-  std::int64_t tune_low = 0, tune_high = 0;
-  bool log = false;
-  /// Names of the values of a choice; empty for an integer knob.
-  std::vector<std::string_view> choices;
-  /// Alternative words that are read as one of the choices.
-  struct Spelling {
-    std::string_view word, choice;
-  };
-  std::vector<Spelling> other_spellings = {};
-  /// True when a study searches the knob by default.
-  bool searched = true;
-};
-
-/// Returns every knob, in the order of ScheduleConfig.
-std::span<const Knob> schedule_knobs();
-/// Returns the knobs that a region may override, except `dimension`, in the order of
-/// RegionOverrides.
-std::span<const Knob> region_knobs();
-/// Returns the knob called `name`, which may be a region's, "regions.NAME.KNOB"; null when there is
-/// none.
-const Knob* find_knob(std::string_view name);
-/// Returns the error for an unknown knob; suggests the nearest and lists all.
-Error unknown_knob(std::string_view name);
 
 /// Returns the value of each knob by name; regions' overrides are named "regions.NAME.FIELD".
 nlohmann::json knob_values(const ScheduleConfig& config);

@@ -8,6 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
+#include "core/step/knob.h"
 #include "core/step/schedule_config.h"
 #include "core/step/step_fields.h"
 

@@ -1,4 +1,5 @@
 #include "profiler/archive/calibrate_profile.h"
+#include "core/step/knob.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

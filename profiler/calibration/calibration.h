@@ -8,7 +8,6 @@
 // otherwise it is the duration on the rank. Parts that shared the link count with their share of
 // it. gamma, the slow-down of computation beside communication, comes from tasks that ran beside a
 // part in some steps and alone in others.
-// in others.
 
 #include <cstdint>
 #include <optional>

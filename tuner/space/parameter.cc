@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/check.h"
+#include "core/step/knob.h"
 #include "core/step/schedule_config.h"
 
 namespace hocket {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/step/knob.h"
 #include "core/step/knob_value.h"
 
 namespace hocket {

@@ -7,6 +7,7 @@
 #include "core/base/check.h"
 #include "core/collective/collective_parts.h"
 #include "core/partitioning/step_partition.h"
+#include "core/step/knob.h"
 #include "tuner/space/schedule_space.h"
 
 namespace hocket {

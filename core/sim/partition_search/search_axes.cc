@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/step/knob.h"
 
 namespace hocket {
 namespace {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/step/knob.h"
 #include "profiler/archive/store_link.h"
 #include "tuner/client/link/http_daemon_link.h"
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/step/knob.h"
 #include "core/step/schedule_config.h"
 #include "tests/mutate.h"
 

@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "core/step/knob.h"
 #include "tests/mutate.h"
 
 namespace hocket {

@@ -1,4 +1,5 @@
 #include "tuner/space/schedule_space.h"
+#include "core/step/knob.h"
 
 #include <gtest/gtest.h>
 

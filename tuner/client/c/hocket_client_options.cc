@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/step/knob.h"
 
 namespace hocket {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/step/knob.h"
 #include "core/step/schedule_config.h"
 #include "tests/store/fixtures.h"
 #include "tuner/archive/told_trial.h"
