@@ -40,6 +40,7 @@ const std::vector<LibraryRule>& library_rules() {
         "tuner/daemon/server/tls", "benchmarks/daemon/bare_server.cc"}},
       {"boost/beast", {"tuner/client/link/http_client.cc", "tuner/daemon/http/request_parser.cc"}},
       {"spdlog/", {"tuner/daemon/http/log.cc"}},
+      {"re2/", {"tuner/trial/line_matcher.cc"}},
       {"prometheus/", {"tuner/daemon/server/metrics.cc"}},
       {"systemd/", {"tuner/daemon/server/systemd.cc"}},
   };
