@@ -22,6 +22,7 @@ TEST(LineMatcher, FindsEveryMatchOfEveryLine) {
   EXPECT_THAT(groups("^(\\d+)$", "12\n3x\n\n45\n"), ElementsAre("12", "45"));
   EXPECT_THAT(groups("t: (.*?)ms", "t: 5ms, 7ms"), ElementsAre("5"));
   EXPECT_THAT(groups("a(b)?", "a ab"), ElementsAre("", "b"));
+  EXPECT_THAT(groups("([ab])", "abba"), ElementsAre("a", "b", "b", "a"));
   EXPECT_THAT(groups("(x)", ""), ElementsAre());
 }
 
