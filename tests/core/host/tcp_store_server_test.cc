@@ -81,7 +81,7 @@ class RawClient {
 };
 
 TEST(TcpStoreServer, AValueOrKeyThatIsTooLongEndsItsConnectionAlone) {
-  const auto server = listen_with({.key_bytes = 10, .value_bytes = 100});
+  const auto server = listen_with({.key_bytes = 10, .value_bytes = 100, .patience = kNever});
   const auto honest = connect_to(*server);
   for (const wire::Words<3> head :
        {wire::Words<3>{wire::kSet, 11, 1}, wire::Words<3>{wire::kSet, 0xffffffff, 1},
