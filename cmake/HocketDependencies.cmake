@@ -17,6 +17,9 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 # Debian has two CMake packages of this name, and which one is found depends on CMake's version.
 pkg_check_modules(nlopt REQUIRED IMPORTED_TARGET nlopt)
+pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
+# Its -pthread changes predefined macros, so precompiled headers could not be used.
+set_target_properties(PkgConfig::re2 PROPERTIES INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(spdlog REQUIRED)

@@ -14,8 +14,10 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "core/base/clock.h"
+#include "core/host/rendezvous_secret.h"
 
 namespace hocket {
 namespace {
@@ -94,11 +96,19 @@ class SignalInbox {
   void (*child_action_before_)(int) = SIG_DFL;
 };
 
-std::vector<std::string> rank_environment(int rank, int ranks, const std::string& folder) {
-  const std::string own[] = {"RANK=" + std::to_string(rank), "LOCAL_RANK=" + std::to_string(rank),
+/// What the ranks of a launch share.
+struct Meeting {
+  const std::string& folder;
+  std::string secret;
+};
+
+std::vector<std::string> rank_environment(int rank, int ranks, const Meeting& meeting) {
+  const std::string own[] = {"RANK=" + std::to_string(rank),
+                             "LOCAL_RANK=" + std::to_string(rank),
                              "WORLD_SIZE=" + std::to_string(ranks),
                              "LOCAL_WORLD_SIZE=" + std::to_string(ranks),
-                             "HOCKET_RENDEZVOUS=file:" + folder};
+                             "HOCKET_RENDEZVOUS=file:" + meeting.folder,
+                             std::string(kRendezvousSecretVariable) + "=" + meeting.secret};
   std::vector<std::string> environment(std::begin(own), std::end(own));
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string_view text = *entry;
@@ -119,8 +129,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 class Launch {
  public:
-  Launch(const LaunchOptions& options, const std::string& folder, const SignalInbox& inbox)
-      : options_(options), folder_(folder), inbox_(inbox) {}
+  Launch(const LaunchOptions& options, Meeting meeting, const SignalInbox& inbox)
+      : options_(options), meeting_(std::move(meeting)), inbox_(inbox) {}
 
   /// Starts all ranks; if one cannot be started, ends the others.
   Result<void> start();
@@ -138,7 +148,7 @@ class Launch {
   int remaining_ms() const;
 
   const LaunchOptions& options_;
-  const std::string& folder_;
+  const Meeting meeting_;
   const SignalInbox& inbox_;
   SteadyClock clock_;
   std::vector<pid_t> pids_;  ///< by rank; 0 if it has ended
@@ -164,7 +174,7 @@ void Launch::become_rank(char* const* argv, char* const* environment, pid_t laun
 
 Result<pid_t> Launch::start_rank(int rank) const {
   auto arguments = options_.command;
-  auto variables = rank_environment(rank, options_.ranks, folder_);
+  auto variables = rank_environment(rank, options_.ranks, meeting_);
   const auto argv = pointers(arguments), environment = pointers(variables);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return failure(system_error("cannot make a pipe"));
@@ -269,7 +279,7 @@ Result<LaunchResult> launch_ranks(const LaunchOptions& options) {
   HOCKET_TRY(folder);
   const SignalInbox inbox;
   if (!inbox.is_open()) return failure(system_error("cannot wait for processes"));
-  Launch launch(options, folder->path(), inbox);
+  Launch launch(options, {folder->path(), random_rendezvous_secret()}, inbox);
   HOCKET_TRY(launch.start());
   return launch.finish();
 }

@@ -24,12 +24,12 @@ struct LaunchResult {
 };
 
 /// Runs one process per rank and waits for all of them. Each receives RANK, LOCAL_RANK, WORLD_SIZE,
-/// LOCAL_WORLD_SIZE and HOCKET_RENDEZVOUS (a new private folder, removed at the end), inherits this
-/// process's output, and has empty input. If one fails, the others are ended with SIGTERM, and with
-/// SIGKILL two seconds later. SIGINT, SIGTERM and SIGHUP are forwarded and end the ranks in the
-/// same way. Processes left in the process group of an ended job's rank are killed with it. A rank
-/// whose launcher is gone receives SIGKILL. Returns invalid_argument if the command cannot be
-/// started.
+/// LOCAL_WORLD_SIZE, HOCKET_RENDEZVOUS (a new private folder, removed at the end) and a new
+/// HOCKET_RENDEZVOUS_SECRET, inherits this process's output, and has empty input. If one fails, the
+/// others are ended with SIGTERM, and with SIGKILL two seconds later. SIGINT, SIGTERM and SIGHUP
+/// are forwarded and end the ranks in the same way. Processes left in the process group of an ended
+/// job's rank are killed with it. A rank whose launcher is gone receives SIGKILL. Returns
+/// invalid_argument if the command cannot be started.
 Result<LaunchResult> launch_ranks(const LaunchOptions& options);
 
 }  // namespace hocket

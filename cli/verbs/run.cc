@@ -55,7 +55,8 @@ void add_run(CLI::App& program, Action& action) {
   verb->add_flag("--json", options->json, "say on stdout, as JSON, how they ended");
   verb->footer(
       "hocket run --ranks N [options] -- COMMAND…\n"
-      "Each rank is told RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and HOCKET_RENDEZVOUS.\n"
+      "Each rank is told RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, HOCKET_RENDEZVOUS and\n"
+      "HOCKET_RENDEZVOUS_SECRET, a new secret for each run.\n"
       "When one fails the others are ended, and its exit status is the answer. Jobs on several\n"
       "hosts are started by mpirun, torchrun or srun, which hocket understands as well.\n"
       "Example:\n"

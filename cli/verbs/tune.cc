@@ -350,8 +350,9 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
           ->capture_default_str(),
       verb.add_option("--objective", options.objectives,
                       "what to minimise: auto (the job's report, else wall), wall, memory, "
-                      "report, regex:PATTERN or file:PATH; up to three times, for the settings "
-                      "that none beats in all of them (then nothing is confirmed or promoted)")
+                      "report, regex:PATTERN (RE2's syntax; the number is its first group) or "
+                      "file:PATH; up to three times, for the settings that none beats in all of "
+                      "them (then nothing is confirmed or promoted)")
           ->allow_extra_args(false)
           ->capture_default_str(),
       verb.add_option("--limit", options.limits,

@@ -316,11 +316,19 @@ Result<Meeting> meet(const GlooOptions& options) {
                        "\": expected file:FOLDER or tcp://HOST:PORT with a port from 1 to 65535");
   }
   if (options.ranks.rank == 0) {
-    auto server = TcpStoreServer::listen(address->port);
+    const auto ranks = static_cast<std::size_t>(options.ranks.world_size);
+    auto server = TcpStoreServer::listen(
+        {.host = address->host,
+         .port = address->port,
+         .local_clients = options.ranks.ranks_per_host == options.ranks.world_size,
+         .secret = options.ranks.secret,
+         .limits =
+             TcpStoreLimits::for_ranks(ranks, static_cast<std::size_t>(options.connections) + 1)});
     if (!server) return failure(server.error().in("rendezvous " + where));
     meeting.server = std::move(*server);
   }
-  auto client = TcpStoreClient::connect(address->host, address->port, options.timeout);
+  auto client =
+      TcpStoreClient::connect(address->host, address->port, options.timeout, options.ranks.secret);
   if (!client) return failure(client.error().in("rendezvous " + where));
   meeting.client = std::move(*client);
   meeting.local_address = meeting.client->local_address();

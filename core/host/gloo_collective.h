@@ -23,10 +23,11 @@ struct GlooOptions {
   int connections = 2;
 };
 
-/// Connects to all other ranks. Blocks until all have arrived. invalid_argument for a rendezvous
-/// that is neither "file:FOLDER" nor "tcp://HOST:PORT" and for ranks_per_host that does not divide
-/// the ranks; timed_out when a rank does not arrive. If ranks differ in ranks_per_host,
-/// ranks_per_host() is 1 on all.
+/// Connects to all other ranks. Blocks until all have arrived. At "tcp://HOST:PORT" rank 0 listens
+/// as TcpStoreServer::listen() describes (core/host/tcp_store.h). invalid_argument for a rendezvous
+/// that is neither "file:FOLDER" nor "tcp://HOST:PORT", for ranks with different secrets, and for
+/// ranks_per_host that does not divide the ranks; timed_out when a rank does not arrive. If ranks
+/// differ in ranks_per_host, ranks_per_host() is 1 on all.
 Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options);
 
 }  // namespace hocket

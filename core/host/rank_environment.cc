@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "core/host/rendezvous_secret.h"
+
 namespace hocket {
 namespace {
 
@@ -82,6 +84,7 @@ Result<RankEnvironment> read_rank_environment(
     HOCKET_TRY(number);
     environment.rendezvous = "tcp://" + *address + ":" + std::to_string(*number + 1);
   }
+  environment.secret = variable(kRendezvousSecretVariable).value_or("");
   if (environment.world_size > 1 && environment.rendezvous.empty()) {
     return failure(
         ErrorCode::invalid_argument,

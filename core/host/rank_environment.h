@@ -22,6 +22,9 @@ struct RankEnvironment {
   /// Ranks of every host if ranks are numbered host by host (core/step/rank_grid.h); 1 if they are
   /// not, if hosts have different numbers of ranks, or if the launcher does not set it.
   int ranks_per_host = 1;
+  /// Proves to the others at a "tcp://" rendezvous that a rank belongs to the job; empty: ranks are
+  /// let in without a proof.
+  std::string secret = {};
 };
 
 /// Reads the environment of a launcher: the rendezvous from HOCKET_RENDEZVOUS or MASTER_ADDR and
@@ -29,8 +32,9 @@ struct RankEnvironment {
 /// OMPI_COMM_WORLD_RANK/_SIZE, PMI_RANK/PMI_SIZE, SLURM_PROCID/SLURM_NTASKS; the rank on this host
 /// from LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID or SLURM_LOCALID; and the ranks per
 /// host from LOCAL_WORLD_SIZE, OMPI_COMM_WORLD_LOCAL_SIZE, MPI_LOCALNRANKS or
-/// SLURM_NTASKS_PER_NODE. `variable` looks up an environment variable (tests pass their own).
-/// invalid_argument for numbers out of range and for more than one rank without a rendezvous.
+/// SLURM_NTASKS_PER_NODE; the secret from HOCKET_RENDEZVOUS_SECRET. `variable` looks up an
+/// environment variable (tests pass their own). invalid_argument for numbers out of range and for
+/// more than one rank without a rendezvous.
 Result<RankEnvironment> read_rank_environment(
     const std::function<std::optional<std::string>(const char*)>& variable);
 

@@ -2,168 +2,88 @@
 
 #include <utility>  // Boost 1.74's awaitable.hpp needs it first
 
-#include <array>
+#include <algorithm>
 #include <boost/asio.hpp>
-#include <condition_variable>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 
-// Wire format; all integers have 32 bits in network order. Request: operation (0 set, 1 get), key
-// length, value length (set) or timeout in ms (get), key, value (set). Reply to set: 1. Reply to
-// get: 1 if the key was set in time, else 0; value length; value.
+#include "core/host/tcp_store_wire.h"
 
 namespace hocket {
 namespace {
 
 namespace asio = boost::asio;
+namespace wire = tcp_store_wire;
 using asio::ip::tcp;
+using std::chrono::milliseconds;
+using Deadline = std::chrono::steady_clock::time_point;
+using SystemError = boost::system::system_error;
 
-constexpr std::uint32_t kSet = 0, kGet = 1;
-constexpr std::uint32_t kMaxLength = 16 << 20;
+constexpr milliseconds kAnswerTime{30'000};  ///< for what the server need not wait for
+constexpr milliseconds kRetryPause{20};
 
-template <std::size_t N>
-using Words = std::array<std::uint32_t, N>;
-
-template <std::size_t N>
-void write_words(tcp::socket& socket, Words<N> words) {
-  for (auto& word : words) word = htonl(word);
-  asio::write(socket, asio::buffer(words));
+Deadline deadline_after(milliseconds time) {
+  return std::chrono::steady_clock::now() + time;
 }
 
-template <std::size_t N>
-Words<N> read_words(tcp::socket& socket) {
-  Words<N> words;
-  asio::read(socket, asio::buffer(words));
-  for (auto& word : words) word = ntohl(word);
-  return words;
+std::string secret_differs(const char* how) {
+  return std::string("environment variable ") + kRendezvousSecretVariable + how +
+         "; set it to the same text on every rank, or on none";
 }
-
-std::vector<char> read_bytes(tcp::socket& socket, std::uint32_t length) {
-  if (length > kMaxLength) throw boost::system::system_error(asio::error::message_size);
-  std::vector<char> bytes(length);
-  asio::read(socket, asio::buffer(bytes));
-  return bytes;
-}
-
-class Server final : public TcpStoreServer {
- public:
-  explicit Server(std::uint16_t port) : acceptor_(context_, tcp::endpoint(tcp::v4(), port)) {
-    accepting_ = std::jthread([this] { accept(); });
-  }
-
-  ~Server() override {
-    {
-      std::lock_guard lock(mutex_);
-      closing_ = true;
-      for (auto& socket : sockets_) {
-        boost::system::error_code ignored;
-        socket->shutdown(tcp::socket::shutdown_both, ignored);
-      }
-    }
-    changed_.notify_all();
-    // Wakes the blocking accept(); closing its descriptor would not.
-    ::shutdown(acceptor_.native_handle(), SHUT_RDWR);
-    accepting_.join();
-    serving_.clear();
-  }
-
-  std::uint16_t port() const override { return acceptor_.local_endpoint().port(); }
-
- private:
-  void accept() {
-    for (;;) {
-      auto socket = std::make_shared<tcp::socket>(context_);
-      boost::system::error_code error;
-      acceptor_.accept(*socket, error);
-      std::lock_guard lock(mutex_);
-      if (closing_) return;
-      if (error) continue;
-      sockets_.push_back(socket);
-      serving_.emplace_back([this, socket] { serve(*socket); });
-    }
-  }
-
-  void serve(tcp::socket& socket) {
-    try {
-      for (;;) {
-        const auto [operation, key_length, argument] = read_words<3>(socket);
-        const auto key_bytes = read_bytes(socket, key_length);
-        const std::string key(key_bytes.begin(), key_bytes.end());
-        if (operation == kSet) {
-          set(key, read_bytes(socket, argument));
-          write_words<1>(socket, {1});
-        } else if (operation == kGet) {
-          const auto value = get(key, std::chrono::milliseconds(argument));
-          write_words<2>(socket,
-                         {value ? 1u : 0u, value ? static_cast<std::uint32_t>(value->size()) : 0u});
-          if (value) asio::write(socket, asio::buffer(*value));
-        } else {
-          return;
-        }
-      }
-    } catch (const boost::system::system_error&) {
-      // The client is gone, or did not speak this protocol.
-    }
-  }
-
-  void set(const std::string& key, std::vector<char> value) {
-    std::lock_guard lock(mutex_);
-    values_[key] = std::move(value);
-    changed_.notify_all();
-  }
-
-  std::optional<std::vector<char>> get(const std::string& key, std::chrono::milliseconds timeout) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, timeout, [&] { return closing_ || values_.count(key) > 0; });
-    const auto it = values_.find(key);
-    return it == values_.end() ? std::nullopt : std::optional(it->second);
-  }
-
-  asio::io_context context_;
-  tcp::acceptor acceptor_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_:
-  std::map<std::string, std::vector<char>> values_;
-  std::vector<std::shared_ptr<tcp::socket>> sockets_;
-  bool closing_ = false;
-  std::vector<std::jthread> serving_;  // accessed only by accepting_ until that thread has ended
-  std::jthread accepting_;
-};
 
 class Client final : public TcpStoreClient {
  public:
-  Client(const std::string& host, std::uint16_t port) : socket_(context_) {
-    asio::connect(socket_, tcp::resolver(context_).resolve(host, std::to_string(port)));
+  Client() : socket_(context_) {}
+
+  /// Throws SystemError when the server cannot be reached or does not answer in time.
+  Result<void> connect(const std::string& host, std::uint16_t port, const std::string& secret,
+                       Deadline deadline) {
+    const auto endpoints = tcp::resolver(context_).resolve(host, std::to_string(port));
+    finish(deadline, [&](auto done) {
+      asio::async_connect(socket_, endpoints, [done](auto error, const auto&) { done(error); });
+    });
     socket_.set_option(tcp::no_delay(true));
+    return introduce(secret, deadline);
   }
 
   Result<void> set(const std::string& key, const std::vector<char>& value) override {
+    if (key.size() > longest_key_ || value.size() > longest_value_) {
+      return failure(ErrorCode::invalid_argument,
+                     "the ranks' meeting point takes keys of at most " +
+                         std::to_string(longest_key_) + " and values of at most " +
+                         std::to_string(longest_value_) + " bytes, found " +
+                         std::to_string(key.size()) + " and " + std::to_string(value.size()));
+    }
     try {
-      write_words<3>(socket_, {kSet, static_cast<std::uint32_t>(key.size()),
-                               static_cast<std::uint32_t>(value.size())});
-      asio::write(socket_, asio::buffer(key));
-      asio::write(socket_, asio::buffer(value));
-      read_words<1>(socket_);
-      return {};
-    } catch (const boost::system::system_error& e) {
+      const auto deadline = deadline_after(kAnswerTime);
+      const auto head = wire::swapped<3>({wire::kSet, static_cast<std::uint32_t>(key.size()),
+                                          static_cast<std::uint32_t>(value.size())});
+      write({asio::buffer(head), asio::buffer(key), asio::buffer(value)}, deadline);
+      wire::Words<1> answer;
+      read(asio::buffer(answer), deadline);
+      const std::uint32_t outcome = wire::swapped(answer)[0];
+      if (outcome == wire::kDone) return {};
+      return failure(
+          ErrorCode::unavailable,
+          std::string("the ranks' meeting point is full: no ") +
+              (outcome == wire::kTooManyKeys ? "further key is taken" : "more bytes are taken"));
+    } catch (const SystemError& e) {
       return failure(lost(e));
     }
   }
 
-  Result<std::vector<char>> get(const std::string& key,
-                                std::chrono::milliseconds timeout) override {
+  Result<std::vector<char>> get(const std::string& key, milliseconds timeout) override {
     try {
-      write_words<3>(socket_, {kGet, static_cast<std::uint32_t>(key.size()),
-                               static_cast<std::uint32_t>(timeout.count())});
-      asio::write(socket_, asio::buffer(key));
-      const auto [found, length] = read_words<2>(socket_);
-      if (found) return read_bytes(socket_, length);
+      for (milliseconds left = timeout;;) {
+        const milliseconds wait = std::clamp(left, milliseconds(0), wire::kLongestWait);
+        auto value = get_once(key, wait);
+        if (value) return std::move(*value);
+        left -= wait;
+        if (left <= milliseconds(0)) break;
+      }
       return failure(ErrorCode::timed_out, "waited " + std::to_string(timeout.count()) +
                                                " ms for another rank to appear (" + key + ")");
-    } catch (const boost::system::system_error& e) {
+    } catch (const SystemError& e) {
       return failure(lost(e));
     }
   }
@@ -173,42 +93,113 @@ class Client final : public TcpStoreClient {
   }
 
  private:
-  static Error lost(const boost::system::system_error& e) {
+  /// Performs steps 1 to 3 of core/host/tcp_store_wire.h.
+  Result<void> introduce(const std::string& secret, Deadline deadline) {
+    wire::Greeting greeting;
+    read(asio::buffer(&greeting, sizeof greeting), deadline);
+    const auto [magic, welcome, longest_key, longest_value] = wire::swapped(greeting.words);
+    if (magic != wire::kMagic) {
+      return failure(ErrorCode::unavailable, "what listens there is not a rank 0 of this version");
+    }
+    if (welcome == wire::kCrowded) {
+      throw SystemError(asio::error::no_buffer_space, "all places of the rendezvous are taken");
+    }
+    if (welcome == wire::kNeedsSecret && secret.empty()) {
+      return invalid(secret_differs(" is set on rank 0 and not on this rank"));
+    }
+    if (welcome == wire::kOpen && !secret.empty()) {
+      return invalid(secret_differs(" is set on this rank and not on rank 0"));
+    }
+    wire::Introduction own{wire::swapped<1>({secret.empty() ? 0U : 1U}), random_nonce(), {}};
+    if (!secret.empty()) own.proof = prove(secret, ProofOf::client, greeting.nonce, own.nonce);
+    write({asio::buffer(&own, sizeof own)}, deadline);
+    wire::Verdict verdict;
+    read(asio::buffer(&verdict, sizeof verdict), deadline);
+    const bool known = secret.empty() || equal(verdict.proof, prove(secret, ProofOf::server,
+                                                                    greeting.nonce, own.nonce));
+    if (wire::swapped(verdict.welcome)[0] == 0 || !known) {
+      return invalid(secret_differs(" of this rank differs from rank 0's"));
+    }
+    longest_key_ = longest_key;
+    longest_value_ = longest_value;
+    return {};
+  }
+
+  std::optional<std::vector<char>> get_once(const std::string& key, milliseconds wait) {
+    const auto deadline = deadline_after(wait + kAnswerTime);
+    const auto head = wire::swapped<3>({wire::kGet, static_cast<std::uint32_t>(key.size()),
+                                        static_cast<std::uint32_t>(wait.count())});
+    write({asio::buffer(head), asio::buffer(key)}, deadline);
+    wire::Words<2> reply;
+    read(asio::buffer(reply), deadline);
+    const auto [answer, length] = wire::swapped(reply);
+    if (answer != wire::kDone) return std::nullopt;
+    if (length > longest_value_) throw SystemError(asio::error::message_size);
+    std::vector<char> value(length);
+    read(asio::buffer(value), deadline);
+    return value;
+  }
+
+  void read(asio::mutable_buffer buffer, Deadline deadline) {
+    finish(deadline, [&](auto done) {
+      asio::async_read(socket_, buffer, [done](auto error, std::size_t) { done(error); });
+    });
+  }
+
+  void write(const std::vector<asio::const_buffer>& buffers, Deadline deadline) {
+    finish(deadline, [&](auto done) {
+      asio::async_write(socket_, buffers, [done](auto error, std::size_t) { done(error); });
+    });
+  }
+
+  /// Starts an operation and waits for its end, at most until the deadline.
+  template <class Start>
+  void finish(Deadline deadline, const Start& start) {
+    std::optional<boost::system::error_code> ended;
+    start([&ended](boost::system::error_code error) { ended = error; });
+    context_.restart();
+    context_.run_until(deadline);
+    if (!ended) {
+      boost::system::error_code ignored;
+      socket_.close(ignored);
+      context_.restart();
+      context_.run();
+      throw SystemError(asio::error::timed_out);
+    }
+    if (*ended) throw SystemError(*ended);
+  }
+
+  static Error lost(const SystemError& e) {
     return {ErrorCode::unavailable,
             std::string("the connection to the ranks' meeting point broke: ") + e.what()};
   }
 
   asio::io_context context_;
   tcp::socket socket_;
+  std::size_t longest_key_ = 0, longest_value_ = 0;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<TcpStoreServer>> TcpStoreServer::listen(std::uint16_t port) {
-  try {
-    return std::make_unique<Server>(port);
-  } catch (const boost::system::system_error& e) {
-    return failure(ErrorCode::unavailable,
-                   "cannot listen on port " + std::to_string(port) + ": " + e.what());
-  }
-}
-
 Result<std::unique_ptr<TcpStoreClient>> TcpStoreClient::connect(const std::string& host,
                                                                 std::uint16_t port,
-                                                                std::chrono::milliseconds timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+                                                                milliseconds timeout,
+                                                                const std::string& secret) {
+  const auto deadline = deadline_after(timeout);
   for (;;) {
     try {
-      return std::make_unique<Client>(host, port);
-    } catch (const boost::system::system_error& e) {
+      auto client = std::make_unique<Client>();
+      HOCKET_TRY(client->connect(host, port, secret, deadline));
+      return client;
+    } catch (const SystemError& e) {
       if (std::chrono::steady_clock::now() >= deadline) {
         return failure(ErrorCode::timed_out,
                        "rank 0 did not answer at " + host + ":" + std::to_string(port) +
                            " within " + std::to_string(timeout.count()) + " ms: " + e.what());
       }
     }
-    // Rank 0 may not have started yet.
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    // Rank 0 may not have started yet, or all its places may be taken.
+    std::this_thread::sleep_for(kRetryPause);
   }
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 // A key-value store at one TCP address through which ranks on different hosts find each other. Rank
-// 0 serves it. Keys and values are small (addresses); nothing is ever deleted.
+// 0 serves it. Keys and values are small (addresses); nothing is ever deleted. A secret keeps out
+// clients that do not have it; what follows the proof is neither encrypted nor signed.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,14 +15,47 @@
 
 namespace hocket {
 
-/// Serves clients until it is destroyed. Thread-safe.
+/// What a server grants its clients. A client that asks for more gets an error or is disconnected.
+struct TcpStoreLimits {
+  std::size_t key_bytes = 256;
+  std::size_t value_bytes = 1 << 20;
+  std::size_t keys = 4096;
+  /// Of all keys and values, including values that are on their way.
+  std::size_t total_bytes = 64 << 20;
+  std::size_t connections = 256;
+  /// For a connection to say who it is, and for a request to arrive once it has begun.
+  std::chrono::milliseconds patience{30'000};
+  /// Pause after a connection could not be accepted, usually because no descriptors are left.
+  std::chrono::milliseconds accept_pause{100};
+
+  /// Returns limits for Gloo's addresses: `ranks` ranks that meet `meetings` times each.
+  static TcpStoreLimits for_ranks(std::size_t ranks, std::size_t meetings);
+};
+
+struct TcpStoreServerOptions {
+  /// Address to listen at, or a name for it.
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0;  ///< 0: any free one
+  /// All clients are on this host, so an address that only this host reaches will do.
+  bool local_clients = true;
+  /// Clients prove that they have it; empty: everyone is let in.
+  std::string secret = {};
+  TcpStoreLimits limits = {};
+};
+
+/// Serves clients on a thread of its own until it is destroyed. Thread-safe.
 class TcpStoreServer {
  public:
   virtual ~TcpStoreServer() = default;
   virtual std::uint16_t port() const = 0;
+  /// How often a connection could not be accepted.
+  virtual std::uint64_t failed_accepts() const = 0;
 
-  /// Listens on `port` (0: any free one) of all interfaces; unavailable when the port is taken.
-  static Result<std::unique_ptr<TcpStoreServer>> listen(std::uint16_t port);
+  /// Listens at the addresses of `host` that this host has. If it has none (an address that is
+  /// translated on the way), or only loopback ones although clients are elsewhere, it listens at
+  /// every address with a secret, and without one returns unavailable. unavailable also when the
+  /// port is taken.
+  static Result<std::unique_ptr<TcpStoreServer>> listen(const TcpStoreServerOptions& options);
 };
 
 /// One rank's connection. Not thread-safe.
@@ -35,10 +70,13 @@ class TcpStoreClient {
   /// Returns the address of this host from which it reaches the server.
   virtual std::string local_address() const = 0;
 
-  /// Connects to the server. Retries until it answers, at most `timeout`; then timed_out.
+  /// Connects to the server and proves to it, and it to this client, that both have `secret`.
+  /// Retries until it answers, at most `timeout`; then timed_out. invalid_argument, at once, if one
+  /// side has another secret or none.
   static Result<std::unique_ptr<TcpStoreClient>> connect(const std::string& host,
                                                          std::uint16_t port,
-                                                         std::chrono::milliseconds timeout);
+                                                         std::chrono::milliseconds timeout,
+                                                         const std::string& secret = {});
 };
 
 }  // namespace hocket

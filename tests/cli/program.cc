@@ -1,6 +1,8 @@
 #include "tests/cli/program.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,10 +31,17 @@ void redirect(const std::string& path, int target) {
   close(file);
 }
 
+/// Takes from the programs that this process will become what lets root ignore files' modes.
+void drop_rights_beyond_modes() {
+  for (const int right : {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH}) {
+    if (prctl(PR_CAPBSET_DROP, right, 0, 0, 0) != 0) _exit(126);
+  }
+}
+
 }  // namespace
 
 Program::Program(const TemporaryFolder& folder, std::vector<std::string> arguments,
-                 const Environment& environment)
+                 const Environment& environment, Rights rights)
     : out_path_(folder.file("stdout")), err_path_(folder.file("stderr")) {
   arguments.insert(arguments.begin(), HOCKET_PROGRAM);
   auto argv = pointers(arguments);
@@ -46,6 +55,7 @@ Program::Program(const TemporaryFolder& folder, std::vector<std::string> argumen
   redirect(out_path_, STDOUT_FILENO);
   redirect(err_path_, STDERR_FILENO);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_DFL);
+  if (rights == Rights::of_modes && geteuid() == 0) drop_rights_beyond_modes();
   execv(argv[0], argv.data());
   _exit(127);
 }
@@ -70,8 +80,8 @@ Ended Program::wait() {
 }
 
 Ended hocket_run(const TemporaryFolder& folder, std::vector<std::string> arguments,
-                 const Program::Environment& environment) {
-  return Program(folder, std::move(arguments), environment).wait();
+                 const Program::Environment& environment, Rights rights) {
+  return Program(folder, std::move(arguments), environment, rights).wait();
 }
 
 Fifo::Fifo(std::string path) : path_(std::move(path)) {

@@ -21,6 +21,12 @@ struct Ended {
   nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
 };
 
+/// What the file system lets a program do.
+enum class Rights {
+  own,      ///< as much as the test: everything for root
+  of_modes  ///< what the files' modes say, also for root
+};
+
 /// `hocket ARGUMENTS…` as a process; killed by the destructor.
 class Program {
  public:
@@ -28,7 +34,7 @@ class Program {
 
   /// Runs in `folder`, which also holds the store "store.db" and the output.
   Program(const TemporaryFolder& folder, std::vector<std::string> arguments,
-          const Environment& environment = {});
+          const Environment& environment = {}, Rights rights = Rights::own);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -44,7 +50,7 @@ class Program {
 
 /// Runs the program and waits for its end.
 Ended hocket_run(const TemporaryFolder& folder, std::vector<std::string> arguments,
-                 const Program::Environment& environment = {});
+                 const Program::Environment& environment = {}, Rights rights = Rights::own);
 
 /// A pipe by which a command tells a test its process id, and that shows when the command has
 /// ended.

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <string_view>
 #include <thread>
 
 #include "core/base/check.h"
@@ -45,8 +46,32 @@ void redirect(const std::string& path, int target) {
   if (file < 0 || dup2(file, target) < 0) _exit(126);
 }
 
+bool write_file(const char* path, std::string_view text) {
+  const int file = open(path, O_WRONLY | O_CLOEXEC);
+  const bool written =
+      file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (file >= 0) close(file);
+  return written;
+}
+
+/// What fork's child needs and may not make itself.
+struct Texts {
+  std::string disk_size;
+  std::string own_user = std::to_string(geteuid()) + " " + std::to_string(geteuid()) + " 1";
+  std::string own_group = std::to_string(getegid()) + " " + std::to_string(getegid()) + " 1";
+};
+
+/// Gives this process mounts of its own. A user gets them in a namespace in which the user keeps
+/// its id.
+bool own_mounts(const Texts& texts) {
+  if (geteuid() == 0) return unshare(CLONE_NEWNS) == 0;
+  return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_file("/proc/self/setgroups", "deny") &&
+         write_file("/proc/self/uid_map", texts.own_user) &&
+         write_file("/proc/self/gid_map", texts.own_group);
+}
+
 /// Uses only calls that are allowed between fork and exec in a program with threads.
-void prepare(const ChildOptions& options, const char* disk_size) {
+void prepare(const ChildOptions& options, const Texts& texts) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   redirect(options.out_path, STDOUT_FILENO);
   redirect(options.err_path, STDERR_FILENO);
@@ -57,9 +82,8 @@ void prepare(const ChildOptions& options, const char* disk_size) {
     signal(SIGXFSZ, SIG_IGN);  // makes the write fail instead
   }
   if (!options.disk_folder.empty()) {
-    if (unshare(CLONE_NEWNS) != 0 ||
-        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        mount("none", options.disk_folder.c_str(), "tmpfs", 0, disk_size) != 0) {
+    if (!own_mounts(texts) || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", options.disk_folder.c_str(), "tmpfs", 0, texts.disk_size.c_str()) != 0) {
       _exit(125);
     }
   }
@@ -71,11 +95,11 @@ Child::Child(const ChildOptions& options) {
   auto arguments = options.argv;
   auto variables = environment_with(options.environment);
   const auto argv = pointers(arguments), envp = pointers(variables);
-  const std::string disk_size = "size=" + std::to_string(options.disk_bytes);
+  const Texts texts{.disk_size = "size=" + std::to_string(options.disk_bytes)};
   pid_ = fork();
   HOCKET_CHECK(pid_ >= 0, "a process can be started");
   if (pid_ != 0) return;
-  prepare(options, disk_size.c_str());
+  prepare(options, texts);
   execve(argv[0], argv.data(), envp.data());
   _exit(127);
 }

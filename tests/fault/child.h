@@ -21,8 +21,9 @@ struct ChildOptions {
   std::string out_path = {}, err_path = {};             ///< files for its output; empty: no file
   /// Maximum size of a file that it may write; beyond it writing fails as on a full disk.
   std::optional<std::uint64_t> file_bytes = {};
-  /// A folder that is an empty file system of `disk_bytes`, visible only to the program (root
-  /// only).
+  /// A folder that is an empty file system of `disk_bytes`, visible only to the program. Without
+  /// root this needs a kernel that gives users namespaces of their own; 125 is the exit status
+  /// where it cannot be made.
   std::string disk_folder = {};
   std::uint64_t disk_bytes = 0;
 };

@@ -119,12 +119,11 @@ class FullDisk : public ::testing::Test {
 };
 
 TEST_F(FullDisk, OfItsOwn) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root may make a file system";
   const std::string disk = folder_.file("disk");
   std::filesystem::create_directory(disk);
   serve({.disk_folder = disk, .disk_bytes = 3 << 20}, disk + "/store.db");
   if (!daemon_->listens() && daemon_->child().wait(std::chrono::seconds(1)) == 125) {
-    GTEST_SKIP() << "this root may not make a file system";
+    GTEST_SKIP() << "a file system cannot be made here, not even in a namespace of its own";
   }
   ASSERT_TRUE(daemon_->listens());
   const std::string ballast = in_daemon(disk + "/ballast");

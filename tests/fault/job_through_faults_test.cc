@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
 
 #include "core/protocol/config_key.h"
@@ -45,18 +44,16 @@ class JobThroughFaults : public ::testing::Test {
     return learned;
   }
 
-  /// Trains with the daemon `url`, with and without watching it. Returns the output on stderr.
+  /// Trains with the daemon `url`, with and without watching it, to the end: a job that waited for
+  /// a daemon that never answers would still run when Gpt2Job::wait() gives up. Returns the output
+  /// on stderr.
   std::string expect_unharmed(const std::string& url, const nlohmann::json& expected) {
     std::string errors;
     for (const bool watch : {false, true}) {
       SCOPED_TRACE(watch ? "watching" : "not watching");
-      const auto begin = std::chrono::steady_clock::now();
       Gpt2Job job(folder_, {.daemon = url, .watch = watch, .arguments = kShort});
       EXPECT_EQ(job.wait(), 0) << job.errors();
       EXPECT_EQ(job.learned(), expected) << job.errors();
-      // Two seconds at the start and half a second at the end are allowed, and the training is
-      // short; a job that waits for a response takes half a minute.
-      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
       errors += job.errors();
     }
     return errors;
@@ -126,11 +123,11 @@ void write_without_end(Peer& peer, const std::string& head, const std::string& p
   for (int i = 0; i < 10'000 && peer.write(piece); ++i) continue;
 }
 
-/// Sends the correct response after half a minute.
-void answer_late(Peer& peer) {
-  while (const auto request = peer.read()) {
-    pollfd closing = {peer.socket(), 0, 0};
-    poll(&closing, 1, 30'000);
+/// Answers correctly, but only what is still asked when the job has given up.
+void answer_too_late(Peer& peer) {
+  while (peer.read()) {
+    pollfd given_up = {peer.socket(), POLLRDHUP, 0};
+    poll(&given_up, 1, -1);
     if (!peer.write(http_answer(200, R"({"key":"","match":"none"})"))) return;
   }
 }
@@ -143,7 +140,7 @@ TEST_F(JobThroughFaults, OneThatCannotBeAsked) {
   EXPECT_THAT(expect_unharmed("http://127.0.0.1:1", expected), HasSubstr("warning"));
   const std::pair<const char*, std::function<void(Peer&)>> daemons[] = {
       {"a black hole", nullptr},
-      {"half a minute of latency", answer_late},
+      {"answers after the job has given up", answer_too_late},
       {"closes at once", [](Peer&) {}},
       {"closes when asked", [](Peer& peer) { (void)peer.read(); }}};
   for (const auto& [what, script] : daemons) {

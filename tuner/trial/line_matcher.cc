@@ -1,75 +1,74 @@
 #include "tuner/trial/line_matcher.h"
 
-// GCC 12 warns inside <regex> when it instruments for a sanitizer (GCC bug 105562).
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <re2/re2.h>
 
 #include <algorithm>
-#include <compare>
 #include <cstdint>
-#include <iterator>
-#include <regex>
+#include <optional>
+#include <utility>
 
 namespace hocket {
 namespace {
 
-struct LimitExceeded {
-  const char* of;
-};
+/// Memory for the compiled pattern and for the states that matching adds. When states need more,
+/// RE2 forgets some or matches without them, still in linear time.
+constexpr std::int64_t kMatcherMemoryBytes = 4 << 20;
 
-/// Limits of one search: std::regex itself limits neither its steps nor the stack on which it
-/// recurses.
-struct Limits {
-  std::int64_t steps;
-  const char* stack_base;
-};
+RE2::Options options() {
+  RE2::Options result(RE2::Latin1);  // every byte is a character
+  result.set_log_errors(false);
+  result.set_max_mem(kMatcherMemoryBytes);
+  return result;
+}
 
-constexpr std::ptrdiff_t kStackLimitBytes = 3 << 20;
-
-/// Iterator over characters that counts every read against the limits.
-class CountedPosition {
- public:
-  using iterator_category = std::bidirectional_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  CountedPosition() = default;
-  CountedPosition(const char* at, Limits* limits) : at_(at), limits_(limits) {}
-
-  reference operator*() const {
-    if (--limits_->steps < 0) throw LimitExceeded{"steps"};
-    const auto* frame = static_cast<const char*>(__builtin_frame_address(0));
-    if (limits_->stack_base - frame > kStackLimitBytes) throw LimitExceeded{"nested calls"};
-    return *at_;
+/// Returns where `part` stands in `pattern` as syntax: neither inside a class nor behind a
+/// backslash.
+std::optional<std::size_t> position_of(std::string_view part, std::string_view pattern) {
+  bool in_class = false;
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    if (!in_class && pattern.substr(at).starts_with(part)) return at;
+    if (pattern[at] == '\\') {
+      ++at;
+    } else if (pattern[at] == '[' && !in_class) {
+      in_class = true;
+      if (pattern.substr(at + 1).starts_with("^")) ++at;
+      if (pattern.substr(at + 1).starts_with("]")) ++at;  // stands for itself there
+    } else if (pattern[at] == ']') {
+      in_class = false;
+    }
   }
-  CountedPosition& operator++() {
-    ++at_;
-    return *this;
-  }
-  CountedPosition operator++(int) { return {at_++, limits_}; }
-  CountedPosition& operator--() {
-    --at_;
-    return *this;
-  }
-  CountedPosition operator--(int) { return {at_--, limits_}; }
-  bool operator==(const CountedPosition& other) const { return at_ == other.at_; }
-  const char* base() const { return at_; }
+  return std::nullopt;
+}
 
- private:
-  const char* at_ = nullptr;
-  Limits* limits_ = nullptr;
-};
+bool is_look_around(std::string_view text) {
+  return text.starts_with("(?=") || text.starts_with("(?!") || text.starts_with("(?<=") ||
+         text.starts_with("(?<!");
+}
 
-/// Returns the step limit for `bytes` of text; a plain pattern takes a few steps per byte.
-std::int64_t step_limit(std::size_t bytes) {
-  return 20'000'000 + 200 * static_cast<std::int64_t>(bytes);
+bool is_back_reference(std::string_view text) {
+  return text.size() > 1 && text[0] == '\\' &&
+         (text[1] == 'k' || (text[1] > '0' && text[1] <= '9'));
+}
+
+Error refused(const std::string& pattern, const RE2& compiled) {
+  const auto at = position_of(compiled.error_arg(), pattern);
+  const std::string_view found = at ? std::string_view(pattern).substr(*at) : std::string_view();
+  std::string why = compiled.error();
+  if (is_look_around(found) || is_back_reference(found)) {
+    why = (is_look_around(found) ? "look-around" : "a back-reference") +
+          (" (" + compiled.error_arg()) +
+          ") is not supported, because matching takes linear time; match what stands around the "
+          "number instead";
+  }
+  return {ErrorCode::invalid_argument, "\"" + pattern + "\" is not a regular expression: " + why +
+                                           (at ? ", at character " + std::to_string(*at + 1) : "")};
 }
 
 }  // namespace
 
 struct LineMatcher::Pattern {
-  std::regex regex;
+  explicit Pattern(const std::string& text) : compiled(text, options()) {}
+  RE2 compiled;
 };
 
 LineMatcher::LineMatcher(std::unique_ptr<Pattern> pattern) : pattern_(std::move(pattern)) {}
@@ -77,54 +76,36 @@ LineMatcher::LineMatcher(LineMatcher&&) noexcept = default;
 LineMatcher::~LineMatcher() = default;
 
 Result<LineMatcher> LineMatcher::make(const std::string& pattern) {
-  // The library's parser recurses once per parenthesis.
   if (pattern.size() > kPatternLimitBytes) {
     return failure(ErrorCode::invalid_argument,
                    "the regular expression has " + std::to_string(pattern.size()) +
                        " bytes; at most " + std::to_string(kPatternLimitBytes) + " are allowed");
   }
-  auto compiled = std::make_unique<Pattern>();
-  try {
-    compiled->regex = std::regex(pattern, std::regex::ECMAScript);
-  } catch (const std::regex_error& error) {
-    return failure(ErrorCode::invalid_argument,
-                   "\"" + pattern + "\" is not a regular expression: " + error.what());
-  }
-  if (compiled->regex.mark_count() == 0) {
+  auto made = std::make_unique<Pattern>(pattern);
+  if (!made->compiled.ok()) return failure(refused(pattern, made->compiled));
+  if (made->compiled.NumberOfCapturingGroups() == 0) {
     return failure(ErrorCode::invalid_argument,
                    "the regular expression \"" + pattern +
                        "\" has no group; put the number into parentheses, as in "
                        "step_ms=([0-9.]+)");
   }
-  return LineMatcher(std::move(compiled));
+  return LineMatcher(std::move(made));
 }
 
-Result<std::vector<std::string>> LineMatcher::first_groups(std::string_view text) const {
+std::vector<std::string> LineMatcher::first_groups(std::string_view text) const {
   std::vector<std::string> found;
-  Limits limits{step_limit(text.size()), static_cast<const char*>(__builtin_frame_address(0))};
-  std::size_t number = 0;
-  try {
-    while (!text.empty()) {
-      ++number;
-      const auto end = std::min(text.find_first_of("\r\n"), text.size());
-      const auto line = text.substr(0, std::min(end, kLineLimitBytes));
-      using Iterator = std::regex_iterator<CountedPosition>;
-      Iterator match({line.data(), &limits}, {line.data() + line.size(), &limits}, pattern_->regex);
-      for (; match != Iterator(); ++match) {
-        const auto& group = (*match)[1];
-        found.emplace_back(group.first.base(), group.second.base());
-        if (!group.matched) found.back().clear();
-      }
-      text.remove_prefix(std::min(end + 1, text.size()));
+  while (!text.empty()) {
+    const auto end = std::min(text.find_first_of("\r\n"), text.size());
+    const re2::StringPiece line(text.data(), std::min(end, kLineLimitBytes));
+    re2::StringPiece groups[2];
+    for (std::size_t from = 0;
+         from <= line.size() &&
+         pattern_->compiled.Match(line, from, line.size(), RE2::UNANCHORED, groups, 2);) {
+      found.emplace_back(groups[1].data() ? std::string(groups[1]) : std::string());
+      const auto match_end = static_cast<std::size_t>(groups[0].end() - line.begin());
+      from = groups[0].empty() ? match_end + 1 : match_end;
     }
-  } catch (const LimitExceeded& limit) {
-    return failure(ErrorCode::invalid_argument,
-                   std::string("the regular expression takes too many ") + limit.of +
-                       " (gave up in line " + std::to_string(number) +
-                       "); write it without nested repetitions");
-  } catch (const std::regex_error& error) {
-    return failure(ErrorCode::invalid_argument, "the regular expression failed in line " +
-                                                    std::to_string(number) + ": " + error.what());
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return found;
 }

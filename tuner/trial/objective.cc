@@ -43,20 +43,19 @@ Result<Measurement> from_output(const std::string& pattern, std::size_t skip,
   const auto matcher = LineMatcher::make(pattern);
   HOCKET_TRY(matcher);
   auto matches = matcher->first_groups(evidence.stdout_text);
-  if (matches && matches->empty()) matches = matcher->first_groups(evidence.stderr_text);
-  HOCKET_TRY(matches);
-  if (matches->empty()) {
+  if (matches.empty()) matches = matcher->first_groups(evidence.stderr_text);
+  if (matches.empty()) {
     return invalid("no match of " + pattern + " in " +
                    std::to_string(evidence.stdout_text.size() + evidence.stderr_text.size()) +
                    " bytes of output");
   }
-  if (matches->size() <= skip) {
-    return invalid(std::to_string(matches->size()) + " matches of " + pattern +
+  if (matches.size() <= skip) {
+    return invalid(std::to_string(matches.size()) + " matches of " + pattern +
                    ", all among the first " + std::to_string(skip) + ", which are skipped");
   }
   std::vector<double> samples;
-  for (std::size_t i = skip; i < matches->size(); ++i) {
-    const auto sample = parse_sample((*matches)[i]);
+  for (std::size_t i = skip; i < matches.size(); ++i) {
+    const auto sample = parse_sample(matches[i]);
     if (!sample) {
       return failure(sample.error().in("match " + std::to_string(i + 1) + " of " + pattern));
     }

@@ -47,22 +47,18 @@ const std::vector<double>& LiveSamples::read(const OutputSoFar& output) {
   return samples_;
 }
 
-Result<void> LiveSamples::match_new_lines(std::string_view text, Seen& seen) const {
+void LiveSamples::match_new_lines(std::string_view text, Seen& seen) const {
   const auto last = text.find_last_of("\r\n");
-  if (last == std::string_view::npos || last < seen.bytes) return {};
+  if (last == std::string_view::npos || last < seen.bytes) return;
   auto found = matcher_->first_groups(text.substr(seen.bytes, last + 1 - seen.bytes));
-  HOCKET_TRY(found);
-  std::ranges::move(*found, std::back_inserter(seen.matches));
+  std::ranges::move(found, std::back_inserter(seen.matches));
   seen.bytes = last + 1;
-  return {};
 }
 
 Result<std::vector<double>> LiveSamples::read_output(const OutputSoFar& output) {
-  HOCKET_TRY(match_new_lines(output.stdout_text, stdout_));
+  match_new_lines(output.stdout_text, stdout_);
   // Matches evaluate(): stderr counts while stdout holds no match.
-  if (stdout_.matches.empty()) {
-    HOCKET_TRY(match_new_lines(output.stderr_text, stderr_));
-  }
+  if (stdout_.matches.empty()) match_new_lines(output.stderr_text, stderr_);
   const auto& matches = stdout_.matches.empty() ? stderr_.matches : stdout_.matches;
   std::vector<double> samples;
   for (std::size_t i = skip_; i < matches.size(); ++i) {

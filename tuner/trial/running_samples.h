@@ -46,7 +46,7 @@ class LiveSamples {
   LiveSamples(std::optional<LineMatcher> matcher, std::size_t skip, std::filesystem::path file)
       : matcher_(std::move(matcher)), skip_(skip), file_(std::move(file)) {}
 
-  Result<void> match_new_lines(std::string_view text, Seen& seen) const;
+  void match_new_lines(std::string_view text, Seen& seen) const;
   Result<std::vector<double>> read_output(const OutputSoFar& output);
   Result<std::vector<double>> read_numbers() const;
 

@@ -50,6 +50,21 @@ TEST(Run, RanksMeetInAPrivateFolderThatGoesWithThem) {
   EXPECT_FALSE(std::filesystem::exists(first->substr(0, first->size() - 1)));
 }
 
+TEST(Run, RanksShareASecretThatIsNewForEachRun) {
+  ASSERT_EQ(setenv("HOCKET_RENDEZVOUS_SECRET", "of another job", 1), 0);
+  std::vector<std::string> secrets;
+  for (int i = 0; i < 2; ++i) {
+    const TemporaryFolder folder;
+    const auto found = lines(run(folder, "2", "echo $HOCKET_RENDEZVOUS_SECRET").out);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0], found[1]);
+    EXPECT_THAT(found[0], ::testing::MatchesRegex("[0-9a-f]{64}"));
+    secrets.push_back(found[0]);
+  }
+  unsetenv("HOCKET_RENDEZVOUS_SECRET");
+  EXPECT_NE(secrets[0], secrets[1]);
+}
+
 TEST(Run, AFailingRankEndsTheOthersAndGivesItsStatus) {
   const TemporaryFolder folder;
   Fifo fifo(folder.file("pids"));

@@ -89,6 +89,28 @@ TEST(GlooCollective, SumsAndMessagesThroughATcpRendezvous) {
   run_ranks(2, "tcp://127.0.0.1:" + std::to_string(port.port()), expect_sums_and_messages);
 }
 
+TEST(GlooCollective, RanksWithOneSecretMeetAndOthersAreRefused) {
+  const ReservedPort port;
+  GlooOptions first = options(0, 2, "tcp://127.0.0.1:" + std::to_string(port.port()));
+  first.ranks.secret = "between us";
+  GlooOptions second = first;
+  second.ranks.rank = 1;
+  std::jthread rank0([&] {
+    const auto collective = connect_gloo(first);
+    ASSERT_TRUE(collective) << collective.error().message;
+    expect_sums_and_messages(**collective);
+  });
+  GlooOptions stranger = second;
+  stranger.ranks.secret = "guessed";
+  const auto refused = connect_gloo(stranger);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              testing::HasSubstr("HOCKET_RENDEZVOUS_SECRET of this rank differs from rank 0's"));
+  const auto collective = connect_gloo(second);
+  ASSERT_TRUE(collective) << collective.error().message;
+  expect_sums_and_messages(**collective);
+}
+
 TEST(GlooCollective, ARankThatNeverComesIsATimeout) {
   TemporaryFolder folder;
   const auto alone = connect_gloo(options(0, 2, folder.rendezvous(), milliseconds(300)));

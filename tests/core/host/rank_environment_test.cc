@@ -117,6 +117,11 @@ TEST(RankEnvironment, TakesTheMasterAddressOfTorchrun) {
   EXPECT_EQ(environment->rendezvous, "tcp://host:29501");
 }
 
+TEST(RankEnvironment, KnowsTheSecretOfTheRendezvous) {
+  EXPECT_EQ(read({{"HOCKET_RENDEZVOUS_SECRET", "between us"}}).value().secret, "between us");
+  EXPECT_EQ(read({}).value().secret, "");
+}
+
 TEST(RankEnvironment, ErrorsNameTheVariable) {
   EXPECT_THAT(read({{"RANK", "2"}, {"WORLD_SIZE", "2"}}).error().message,
               testing::HasSubstr("RANK: expected an integer from 0 to 1, found \"2\""));

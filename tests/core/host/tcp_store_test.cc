@@ -16,7 +16,7 @@ std::unique_ptr<TcpStoreClient> connect(const TcpStoreServer& server) {
 }
 
 TEST(TcpStore, AGetWaitsForAnotherClientsSet) {
-  const auto server = TcpStoreServer::listen(0).value();
+  const auto server = TcpStoreServer::listen({}).value();
   const auto a = connect(*server), b = connect(*server);
   const std::vector<char> value = {'x', '\0', 'y'};
   std::jthread setter([&] { EXPECT_TRUE(a->set("key", value)); });
@@ -25,7 +25,7 @@ TEST(TcpStore, AGetWaitsForAnotherClientsSet) {
 }
 
 TEST(TcpStore, AKeyThatNeverComesIsATimeout) {
-  const auto server = TcpStoreServer::listen(0).value();
+  const auto server = TcpStoreServer::listen({}).value();
   const auto client = connect(*server);
   const auto value = client->get("never", milliseconds(20));
   ASSERT_FALSE(value);
@@ -34,8 +34,8 @@ TEST(TcpStore, AKeyThatNeverComesIsATimeout) {
 }
 
 TEST(TcpStore, AServerThatGoesAwayIsAnErrorAndAPortInUseToo) {
-  auto server = TcpStoreServer::listen(0).value();
-  EXPECT_FALSE(TcpStoreServer::listen(server->port()));
+  auto server = TcpStoreServer::listen({}).value();
+  EXPECT_FALSE(TcpStoreServer::listen({.port = server->port()}));
   const auto client = connect(*server);
   ASSERT_TRUE(client->set("a", {}));
   server.reset();
@@ -47,6 +47,49 @@ TEST(TcpStore, NobodyListeningIsATimeout) {
   const auto nobody = TcpStoreClient::connect("127.0.0.1", port.port(), milliseconds(50));
   ASSERT_FALSE(nobody);
   EXPECT_EQ(nobody.error().code, ErrorCode::timed_out);
+}
+
+std::unique_ptr<TcpStoreServer> server_with(const std::string& secret) {
+  return TcpStoreServer::listen({.secret = secret}).value();
+}
+
+Result<std::unique_ptr<TcpStoreClient>> connect_with(const TcpStoreServer& server,
+                                                     const std::string& secret) {
+  return TcpStoreClient::connect("127.0.0.1", server.port(), milliseconds(10'000), secret);
+}
+
+TEST(TcpStore, ClientsWithTheServersSecretMeet) {
+  const auto server = server_with("between us");
+  const auto a = connect_with(*server, "between us").value(),
+             b = connect_with(*server, "between us").value();
+  ASSERT_TRUE(a->set("key", {'x'}));
+  EXPECT_EQ(b->get("key", milliseconds(10'000)).value(), std::vector<char>{'x'});
+}
+
+TEST(TcpStore, ADifferentSecretIsRefusedAtOnceAndNamesTheVariable) {
+  const struct {
+    const char *server, *client, *message;
+  } cases[] = {
+      {"one", "two",
+       "environment variable HOCKET_RENDEZVOUS_SECRET of this rank differs from rank 0's; set it "
+       "to "
+       "the same text on every rank, or on none"},
+      {"one", "",
+       "environment variable HOCKET_RENDEZVOUS_SECRET is set on rank 0 and not on this rank; set "
+       "it "
+       "to the same text on every rank, or on none"},
+      {"", "two",
+       "environment variable HOCKET_RENDEZVOUS_SECRET is set on this rank and not on rank 0; set "
+       "it "
+       "to the same text on every rank, or on none"},
+  };
+  for (const auto& each : cases) {
+    const auto server = server_with(each.server);
+    const auto client = connect_with(*server, each.client);
+    ASSERT_FALSE(client);
+    EXPECT_EQ(client.error(), (Error{ErrorCode::invalid_argument, each.message}));
+    EXPECT_TRUE(connect_with(*server, each.server)) << "others are still let in";
+  }
 }
 
 }  // namespace
