@@ -1,7 +1,7 @@
-// Compares the whole job on a slow link in one run: FIFO without partitioning, the default, and a
-// tuned configuration, in turn within each round, with the bound T* of each round.
+// Compares the whole job on a slow link in one run: FIFO without partitioning, the default, and
+// tuned configurations, in turn within each round, with the bound T* of each round.
 //
-//   bin/overlap_benchmark [--link RATE] [--rounds N] [--config JSON] [-- GPT2-ARGUMENTS…]
+//   bin/overlap_benchmark [--link RATE] [--rounds N] [--config JSON]… [-- GPT2-ARGUMENTS…]
 //
 // The link is emulated (benchmarks/netns-overlap uses one that the kernel shapes). Prints a line
 // for each configuration: the median iteration time and its spread over the rounds' medians, the
@@ -72,10 +72,8 @@ void print(const Candidate& c, const Candidate& fifo) {
       median(of_bound), spread(of_bound), median(c.efficiency));
 }
 
-Result<void> run(int rounds, const std::string& link, const std::string& config_text,
+Result<void> run(int rounds, const std::string& link, const std::vector<std::string>& configs,
                  const std::vector<std::string>& arguments) {
-  const auto tuned = parse_schedule_config(config_text);
-  HOCKET_TRY(tuned);
   const std::string here = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   std::vector<std::string> command = {here + "/hocket", "run",    "--ranks", "2", "--",
                                       here + "/gpt2",   "--json", "--link",  link};
@@ -86,15 +84,24 @@ Result<void> run(int rounds, const std::string& link, const std::string& config_
   unpartitioned.partition_bytes = 1 << 30;
   unpartitioned.credit_bytes = std::int64_t{16} << 30;
   std::vector<Candidate> candidates = {{"FIFO, unpartitioned", unpartitioned, {}, {}, {}, {}},
-                                       {"default", {}, {}, {}, {}, {}},
-                                       {"tuned", *tuned, {}, {}, {}, {}}};
+                                       {"default", {}, {}, {}, {}, {}}};
+  for (const std::string& text : configs) {
+    const auto tuned = parse_schedule_config(text);
+    HOCKET_TRY(tuned);
+    const std::string number =
+        configs.size() == 1 ? "" : " " + std::to_string(candidates.size() - 1);
+    candidates.push_back({"tuned" + number, *tuned, {}, {}, {}, {}});
+  }
   for (int round = 0; round < rounds; ++round) {
     for (Candidate& candidate : candidates) {
       if (auto ok = measure(candidate, command); !ok) return ok;
     }
   }
-  std::printf("two ranks of gpt2 on an emulated link of %s, %d rounds, tuned = %s\n", link.c_str(),
-              rounds, to_json(*tuned).dump().c_str());
+  std::printf("two ranks of gpt2 on an emulated link of %s, %d rounds\n", link.c_str(), rounds);
+  for (std::size_t i = 2; i < candidates.size(); ++i) {
+    std::printf("%s = %s\n", candidates[i].name.c_str(),
+                to_json(candidates[i].config).dump().c_str());
+  }
   for (const Candidate& candidate : candidates) print(candidate, candidates.front());
   return {};
 }
@@ -110,16 +117,17 @@ int main(int argc, char** argv) {
   usual.credit_bytes = 4 << 20;
   usual.comm_channels = 2;
   usual.order = hocket::CollectiveOrder::static_order;
-  std::string config = hocket::to_json(usual).dump();
+  std::vector<std::string> configs = {hocket::to_json(usual).dump()};
   std::vector<std::string> arguments;
-  CLI::App app(
-      "The GPT-2 job under FIFO, the default and a tuned configuration, against the bound");
+  CLI::App app("The GPT-2 job under FIFO, the default and tuned configurations, against the bound");
   app.add_option("--rounds", rounds)->capture_default_str()->check(CLI::Range(1, 1000));
   app.add_option("--link", link, "Emulated link: RATE[,LATENCY]")->capture_default_str();
-  app.add_option("--config", config, "Tuned configuration as JSON")->capture_default_str();
+  app.add_option("--config", configs, "Tuned configuration as JSON; repeat it for several")
+      ->allow_extra_args(false)
+      ->capture_default_str();
   app.add_option("arguments", arguments, "Passed on to gpt2");
   CLI11_PARSE(app, argc, argv);
-  const auto ok = hocket::run(rounds, link, config, arguments);
+  const auto ok = hocket::run(rounds, link, configs, arguments);
   if (!ok) std::fprintf(stderr, "overlap_benchmark: %s\n", ok.error().message.c_str());
   return ok ? 0 : 1;
 }
