@@ -2,10 +2,10 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <string_view>
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/protocol/state_folder.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -39,13 +39,8 @@ std::unique_ptr<Store> open_store_in_memory(WallClock now_unix_ns) {
 
 Result<std::string> default_store_path() {
   if (auto path = environment("HOCKET_STORE"); !path.empty()) return path;
-  // The XDG Base Directory Specification says to ignore a relative XDG_STATE_HOME.
-  if (const auto state = environment("XDG_STATE_HOME"); state.starts_with('/')) {
-    return state + "/hocket/hocket.db";
-  }
-  if (const auto home = environment("HOME"); !home.empty()) {
-    return home + "/.local/state/hocket/hocket.db";
-  }
+  const auto folder = state_folder(environment("XDG_STATE_HOME"), environment("HOME"));
+  if (!folder.empty()) return folder + "/hocket.db";
   return failure(ErrorCode::invalid_argument,
                  "no place for the store: none of HOCKET_STORE, XDG_STATE_HOME and HOME is set; "
                  "set HOCKET_STORE to a file, or give --store");

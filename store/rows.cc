@@ -6,6 +6,7 @@ namespace hocket {
 namespace {
 
 constexpr std::array<std::string_view, 3> kStudyStates = {"running", "finished", "interrupted"};
+constexpr std::array<std::string_view, 3> kStudyOrigins = {"tune", "http", "live"};
 constexpr std::array<std::string_view, 5> kOrigins = {"study", "live", "push", "rollback", "pin"};
 constexpr std::array<std::string_view, 4> kStages = {"staged", "released", "withdrawn", "held"};
 
@@ -25,6 +26,10 @@ Result<Enum> parse(std::string_view text, const std::array<std::string_view, N>&
 
 std::string_view to_string(StudyState state) {
   return kStudyStates.at(static_cast<std::size_t>(state));
+}
+
+std::string_view to_string(StudyOrigin origin) {
+  return kStudyOrigins.at(static_cast<std::size_t>(origin));
 }
 
 std::string_view to_string(PromotionOrigin origin) {

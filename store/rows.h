@@ -38,6 +38,19 @@ struct WorkloadRow {
   bool operator==(const WorkloadRow&) const = default;
 };
 
+/// Who made a study, and so who runs its trials.
+enum class StudyOrigin {
+  tune,  ///< `hocket tune` on this host, which runs the study's command
+  http,  ///< a client of the daemon: its workers run it, and this host never runs its command
+  live,  ///< the daemon, for live tuning
+};
+
+std::string_view to_string(StudyOrigin origin);
+
+/// Owners of studies that no process of `hocket tune` runs.
+inline constexpr const char* kWorkersOwner = "workers";      ///< of origin http
+inline constexpr const char* kDaemonOwner = "hocket serve";  ///< of origin live
+
 struct NewStudy {
   /// 1 to 100 letters, digits, ".", "_" and "-", not starting with "-" and not only digits. Empty:
   /// generated from the workload's name, else the command's ("gpt2-7").
@@ -48,6 +61,7 @@ struct NewStudy {
   /// Identity of the runner; the store only compares it.
   std::string owner;
   std::optional<std::int64_t> topology_id, workload_id;
+  StudyOrigin origin = StudyOrigin::tune;
 };
 
 struct StudyRow {
@@ -61,6 +75,7 @@ struct StudyRow {
   std::int64_t created_at_ns = 0;
   std::int64_t updated_at_ns = 0;  ///< last update of the study or one of its trials
   nlohmann::json result;           ///< null until set
+  StudyOrigin origin = StudyOrigin::tune;
 
   bool operator==(const StudyRow&) const = default;
 };

@@ -52,7 +52,7 @@ class Store {
   /// Returns a study by name, or by id if `name_or_id` has only digits; not_found if there is none.
   virtual Result<StudyRow> study(std::string_view name_or_id) = 0;
 
-  /// Returns the newest unfinished study, if any.
+  /// Returns the newest unfinished study of `hocket tune` (StudyOrigin::tune), if any.
   virtual Result<std::optional<StudyRow>> latest_unfinished_study() = 0;
 
   /// Inserts a running trial with the study's next number.

@@ -20,10 +20,18 @@ void add_daemon_option(CLI::App& verb, DaemonChoice& options) {
   verb.add_option(
       "--daemon", options.address,
       std::string("its address (default: $HOCKET_DAEMON, else ") + kDefaultDaemon + ")");
+  add_plain_token_option(verb, options);
+}
+
+void add_plain_token_option(CLI::App& verb, DaemonChoice& options) {
+  verb.add_flag("--allow-plain-token", options.allow_plain_token,
+                "send the token over http to another host (default: $HOCKET_ALLOW_PLAIN_TOKEN)");
 }
 
 Result<DaemonAccess> daemon_access(const DaemonChoice& options) {
   const auto environment = [&](const char* name) -> std::optional<std::string> {
+    if (std::string_view(name) == "HOCKET_ALLOW_PLAIN_TOKEN" && options.allow_plain_token)
+      return "1";
     auto value = process_environment(name);
     if (std::string_view(name) != "HOCKET_DAEMON") return value;
     if (!options.address.empty()) return options.address;

@@ -17,12 +17,14 @@ namespace hocket {
 
 /// Options that select a daemon.
 struct DaemonChoice {
-  std::string address;  ///< empty: HOCKET_DAEMON, otherwise kDefaultDaemon
+  std::string address;             ///< empty: HOCKET_DAEMON, otherwise kDefaultDaemon
+  bool allow_plain_token = false;  ///< also if HOCKET_ALLOW_PLAIN_TOKEN is 1
 };
 
 inline constexpr const char* kDefaultDaemon = "http://127.0.0.1:7077";
 
 void add_daemon_option(CLI::App& verb, DaemonChoice& options);
+void add_plain_token_option(CLI::App& verb, DaemonChoice& options);
 
 /// Returns the daemon selected by the options and the environment. Sends nothing.
 Result<DaemonAccess> daemon_access(const DaemonChoice& options);

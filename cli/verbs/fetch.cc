@@ -191,6 +191,7 @@ void add_fetch(CLI::App& program, Action& action) {
   verb->add_option("--daemon", options->daemon.address,
                    "ask this daemon (default: $HOCKET_DAEMON, else the store)")
       ->excludes(store);
+  add_plain_token_option(*verb, options->daemon);
   verb->add_flag("--json", options->json, "print JSON that says where it comes from, too");
   verb->footer("Example:\n  hocket fetch --workload gpt2-6x256 --world-size 2\n");
   verb->callback([options, &action] {

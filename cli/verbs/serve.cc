@@ -3,14 +3,20 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
 #include <ostream>
+#include <vector>
 
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "core/base/clock.h"
+#include "core/protocol/daemon_token.h"
+#include "core/protocol/state_folder.h"
+#include "tuner/client/link/environment.h"
+#include "tuner/daemon/api/own_token.h"
 #include "tuner/daemon/daemon.h"
 #include "tuner/daemon/server/systemd.h"
 
@@ -20,7 +26,8 @@ namespace {
 struct ServeOptions {
   std::string listen = "127.0.0.1:7077";
   std::string store, token_file, certificate, key, body_limit = "1MiB", log_level = "info";
-  bool insecure = false, json_log = false;
+  std::vector<std::string> names;
+  bool insecure = false, json_log = false, no_tokens = false;
   double rate_limit = 0;
   std::int64_t connections = 16'384;
 };
@@ -64,6 +71,43 @@ void raise_file_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::string own_token_folder() {
+  return state_folder(process_environment("XDG_STATE_HOME").value_or(""),
+                      process_environment("HOME").value_or(""));
+}
+
+/// Makes the token of the daemon's user, and says where it is.
+Result<Tokens> own_tokens(std::uint16_t port, const std::string& folder, const Log& log) {
+  auto token = open_own_token(folder, port);
+  if (!token) {
+    return failure(
+        token.error().in("the daemon's own token (--token-file names others, "
+                         "--no-tokens lets everybody in)"));
+  }
+  log.write(LogLevel::info, "clients need this token", {{"file", daemon_token_path(folder, port)}});
+  return Tokens::of_owner(std::move(*token));
+}
+
+Result<void> choose_tokens(const ServeOptions& options, DaemonOptions& daemon) {
+  if (options.no_tokens) return {};
+  if (!options.token_file.empty()) {
+    auto tokens = Tokens::read(options.token_file);
+    HOCKET_TRY(tokens);
+    daemon.tokens = std::move(*tokens);
+    return {};
+  }
+  const auto folder = own_token_folder();
+  if (folder.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "no place for the daemon's token: neither XDG_STATE_HOME nor HOME is set; set "
+                   "one, or give --token-file or --no-tokens");
+  }
+  daemon.make_tokens = [folder, log = daemon.log](std::uint16_t port) {
+    return own_tokens(port, folder, log);
+  };
+  return {};
+}
+
 Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   DaemonOptions daemon;
   const auto level = parse_log_level(options.log_level);
@@ -83,11 +127,10 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   daemon.server.limits.body_bytes = static_cast<std::size_t>(*body_bytes);
   daemon.server.limits.requests_per_second = options.rate_limit;
   daemon.server.limits.connections = static_cast<std::size_t>(options.connections);
-  if (!options.token_file.empty()) {
-    auto tokens = Tokens::read(options.token_file);
-    HOCKET_TRY(tokens);
-    daemon.tokens = std::move(*tokens);
-  }
+  HOCKET_TRY(choose_tokens(options, daemon));
+  auto names = HostNames::parse(options.names);
+  if (!names) return failure(names.error().in("--name"));
+  daemon.server.names = std::move(*names);
   auto inherited = inherited_listeners();
   HOCKET_TRY(inherited);
   daemon.server.listeners = std::move(*inherited);
@@ -104,6 +147,8 @@ Result<int> serve(const ServeOptions& options, Context& context) {
   const SteadyClock clock;
   const bool tls = assembled->server.tls.has_value();
   const std::string address = assembled->server.address;
+  const bool is_any_port = assembled->server.port == 0 && assembled->server.listeners.empty();
+  const bool has_own_token = static_cast<bool>(assembled->make_tokens);
   auto daemon = Daemon::create(std::move(*assembled), **store, clock);
   HOCKET_TRY(daemon);
   // Installed before the address is printed, because its reader may send a signal immediately.
@@ -112,6 +157,10 @@ Result<int> serve(const ServeOptions& options, Context& context) {
   context.out << (tls ? "https://" : "http://") << host << ":" << (*daemon)->server().port()
               << std::endl;
   (*daemon)->run();
+  if (is_any_port && has_own_token) {
+    // Nobody finds the daemon on this port again.
+    std::remove(daemon_token_path(own_token_folder(), (*daemon)->server().port()).c_str());
+  }
   return kDone;
 }
 
@@ -122,12 +171,20 @@ void add_serve(CLI::App& program, Action& action) {
   auto* verb = program.add_subcommand("serve", "serve configurations to jobs, and tune them");
   verb->add_option("--listen", options->listen, "ADDRESS:PORT")->capture_default_str();
   verb->add_option("--store", options->store, "the store's file");
-  verb->add_option("--token-file", options->token_file,
-                   "lines `ROLE NAME TOKEN`, mode 0600; without one everybody may do everything");
+  verb->add_option("--name", options->names,
+                   "a host name or address that clients use for this daemon, besides the address "
+                   "that it listens on; repeat it")
+      ->allow_extra_args(false);
+  auto* token_file =
+      verb->add_option("--token-file", options->token_file,
+                       "lines `ROLE NAME TOKEN`, mode 0600 (default: one token, made in the "
+                       "state folder, where the same user's jobs and verbs find it)");
+  verb->add_flag("--no-tokens", options->no_tokens, "everybody who reaches it may do everything")
+      ->excludes(token_file);
   verb->add_option("--certificate", options->certificate, "PEM file, for TLS");
   verb->add_option("--key", options->key, "PEM file with the certificate's key");
   verb->add_flag("--insecure", options->insecure,
-                 "plain text, and no tokens, on an address that others reach");
+                 "allow plain text, and --no-tokens, on an address that others reach");
   verb->add_option("--rate-limit", options->rate_limit,
                    "requests a second of one client address; 0: any number")
       ->capture_default_str()

@@ -1,11 +1,13 @@
 #include "store/sqlite/database.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <system_error>
 
 #include "core/base/clock.h"
+#include "core/base/private_file.h"
 #include "store/sqlite/schema.h"
 
 namespace hocket::sqlite {
@@ -55,15 +57,15 @@ bool may_write(const std::string& path) {
 Result<Connection> open_for_writing(const std::string& path, int busy_timeout_ms) {
   std::error_code error;
   const fs::path folder = fs::path(path).parent_path();
-  fs::create_directories(folder, error);
-  if (error) {
-    return failure(ErrorCode::unavailable, "cannot create the folder " + folder.string() +
-                                               " for the store: " + error.message() + "; " +
-                                               kNameAnother);
+  if (const auto ok = create_private_folders(folder.string()); !ok) {
+    return failure(ErrorCode::unavailable, ok.error().message + ", for the store; " + kNameAnother);
   }
   // SQLite would open it read-only without an error, and leave files that keep its owner from
   // writing.
   if (fs::exists(path, error) && !may_write(path)) return failure(read_only_error(path));
+  // SQLite gives the files that it adds the mode of this one. mknod() opens no descriptor, whose
+  // close would release the locks that this process has on the file; it leaves an existing file.
+  ::mknod(path.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0);
   auto db = Connection::open(path, Connection::Mode::create, busy_timeout_ms);
   if (!db) return db;
   HOCKET_TRY(configure(*db));

@@ -27,6 +27,14 @@ Result<StudyState> read_study_state(const Query& row, int column) {
   return unknown_word(row, "state");
 }
 
+Result<StudyOrigin> read_study_origin(const Query& row, int column) {
+  const std::string text = row.text(column);
+  for (const auto origin : {StudyOrigin::tune, StudyOrigin::http, StudyOrigin::live}) {
+    if (text == to_string(origin)) return origin;
+  }
+  return unknown_word(row, "origin");
+}
+
 Result<nlohmann::json> read_document(const Query& row, int column) {
   return parse_object(row.text(column), "row " + std::to_string(row.integer(0)));
 }
@@ -67,6 +75,8 @@ Result<StudyRow> read_study(const Query& row) {
   HOCKET_TRY(definition);
   const auto state = read_study_state(row, 4);
   HOCKET_TRY(state);
+  const auto origin = read_study_origin(row, 11);
+  HOCKET_TRY(origin);
   StudyRow study{.id = row.integer(0),
                  .name = row.text(1),
                  .command = std::move(*command),
@@ -77,7 +87,11 @@ Result<StudyRow> read_study(const Query& row) {
                  .workload_id = row.optional_integer(7),
                  .created_at_ns = row.integer(8),
                  .updated_at_ns = row.integer(9),
-                 .result = nullptr};
+                 .result = nullptr,
+                 .origin = *origin};
+  // A daemon of an older version, which has the file open, writes no origin.
+  if (study.owner == kWorkersOwner) study.origin = StudyOrigin::http;
+  if (study.owner == kDaemonOwner) study.origin = StudyOrigin::live;
   if (row.is_null(10)) return study;
   auto result = read_document(row, 10);
   HOCKET_TRY(result);

@@ -198,7 +198,15 @@ CREATE TABLE profile_requests (
 CREATE INDEX profile_requests_open ON profile_requests (job, id) WHERE taken_by IS NULL;
 )sql";
 
-constexpr std::array<const char*, 3> kSteps = {kVersion1, kVersion2, kVersion3};
+// Earlier versions tell the origins apart by the owner alone.
+constexpr const char* kVersion4 = R"sql(
+ALTER TABLE studies ADD COLUMN origin TEXT NOT NULL DEFAULT 'tune'
+  CHECK (origin IN ('tune', 'http', 'live'));
+UPDATE studies SET origin = 'http' WHERE owner = 'workers';
+UPDATE studies SET origin = 'live' WHERE owner = 'hocket serve';
+)sql";
+
+constexpr std::array<const char*, 4> kSteps = {kVersion1, kVersion2, kVersion3, kVersion4};
 
 /// Runs the file's next migration step; returns the version after it.
 Result<std::int64_t> migrate_once(Connection& db, std::span<const char* const> steps) {

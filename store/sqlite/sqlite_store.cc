@@ -109,10 +109,10 @@ Result<StudyRow> SqliteStore::create_study(const NewStudy& study) {
     HOCKET_TRY(name);
     HOCKET_TRY(db_.execute(
         "INSERT INTO studies (id, name, command, definition, state, owner, topology_id, "
-        "workload_id, created_at_ns, updated_at_ns) "
-        "VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8, ?8)",
+        "workload_id, created_at_ns, updated_at_ns, origin) "
+        "VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8, ?8, ?9)",
         id, *name, *command, *definition, study.owner, study.topology_id, study.workload_id,
-        now_unix_ns_()));
+        now_unix_ns_(), to_string(study.origin)));
     return study_by_id(id);
   });
 }
@@ -165,7 +165,10 @@ Result<StudyRow> SqliteStore::study(std::string_view name_or_id) {
 Result<std::optional<StudyRow>> SqliteStore::latest_unfinished_study() {
   return transact(Kind::read, [&] {
     return first(
-        db_.query("SELECT * FROM studies WHERE state <> 'finished' ORDER BY id DESC LIMIT 1"),
+        // A daemon of an older version, which has the file open, writes no origin.
+        db_.query("SELECT * FROM studies WHERE state <> 'finished' AND origin = 'tune' AND "
+                  "owner <> ?1 AND owner <> ?2 ORDER BY id DESC LIMIT 1",
+                  kWorkersOwner, kDaemonOwner),
         read_study);
   });
 }

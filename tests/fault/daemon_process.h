@@ -20,7 +20,7 @@ class DaemonProcess {
     std::string store;  ///< path of a file
     std::string log;    ///< path of a file
     std::uint16_t port = 0;
-    std::vector<std::string> arguments = {};
+    std::vector<std::string> arguments = {"--no-tokens"};
     ChildOptions child = {};  ///< limits
   };
   /// Starts the daemon and waits until it listens.

@@ -59,8 +59,9 @@ class HostileClients : public ::testing::Test {
   }
 
   static std::string post(const std::string& target, const std::string& body) {
-    return "POST " + target + " HTTP/1.1\r\nHost: a\r\n" + kBearer +
-           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    return "POST " + target + " HTTP/1.1\r\nHost: localhost\r\n" + kBearer +
+           "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + body;
   }
 
   /// Returns the status of the response; 0 if the connection was closed without one.
@@ -85,7 +86,7 @@ class HostileClients : public ::testing::Test {
 TEST_F(HostileClients, ThousandsThatSayLittleOrNothing) {
   for (int i = 0; i < 1000; ++i) connect();
   expect_well();
-  const std::string request = "POST /v1/resolve HTTP/1.1\r\nHost: a\r\n" + kBearer;
+  const std::string request = "POST /v1/resolve HTTP/1.1\r\nHost: localhost\r\n" + kBearer;
   // Sends a byte from each client in turn; the requests are never completed.
   for (std::size_t at = 0; at < request.size(); ++at) {
     for (RawClient& client : clients_) client.send(request.substr(at, 1));
@@ -98,13 +99,14 @@ TEST_F(HostileClients, ThousandsThatSayLittleOrNothing) {
 
 TEST_F(HostileClients, HeadersAndBodiesWithoutEnd) {
   const std::string million(1'000'000, 'a');
-  EXPECT_EQ(status_of("GET /" + million + " HTTP/1.1\r\nHost: a\r\n\r\n"), 431);
-  EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: a\r\nX: " + million + "\r\n\r\n"), 431);
+  EXPECT_EQ(status_of("GET /" + million + " HTTP/1.1\r\nHost: localhost\r\n\r\n"), 431);
+  EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + million + "\r\n\r\n"), 431);
   std::string fields;
   while (fields.size() < million.size()) fields += "A: b\r\n";
-  EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n"), 431);
+  EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n"), 431);
   EXPECT_EQ(
-      status_of("POST /v1/resolve HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n"),
+      status_of(
+          "POST /v1/resolve HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n"),
       413);
   EXPECT_EQ(status_of(post("/v1/resolve", std::string(2 << 20, ' '))), 413);
 }
@@ -126,20 +128,23 @@ TEST_F(HostileClients, TextsThatNoParserLikes) {
     expect_refused(post(target, "{\"" + invalid + "\":\"" + invalid + "\"}"));
     expect_refused(post(target, R"({"topology":1e999,"workload":-0,"job":"\ud800"})"));
   }
-  expect_refused("GET /v1/configs/" + invalid + " HTTP/1.1\r\nHost: a\r\n" + kBearer + "\r\n");
-  expect_refused("GET /v1/audit?subject=" + invalid + " HTTP/1.1\r\nHost: a\r\n\r\n");
+  expect_refused("GET /v1/configs/" + invalid + " HTTP/1.1\r\nHost: localhost\r\n" + kBearer +
+                 "\r\n");
+  expect_refused("GET /v1/audit?subject=" + invalid + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   expect_refused(invalid + " / HTTP/1.1\r\nHost: " + invalid + "\r\n\r\n");
-  expect_refused("GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + invalid + "\r\n\r\n");
+  expect_refused("GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + invalid +
+                 "\r\n\r\n");
 }
 
 TEST_F(HostileClients, StrangersAndThievesOfPaths) {
   for (const std::string token : {"", "Authorization: Bearer\r\n", "Authorization: Bearer x\r\n",
                                   "Authorization: Basic eDp5\r\n"}) {
-    EXPECT_EQ(status_of("GET /v1/configs HTTP/1.1\r\nHost: a\r\n" + token + "\r\n"), 401) << token;
+    EXPECT_EQ(status_of("GET /v1/configs HTTP/1.1\r\nHost: localhost\r\n" + token + "\r\n"), 401)
+        << token;
   }
   const std::string key = std::string(36, 'a') + "." + std::string(36, 'b');
-  EXPECT_EQ(status_of("PUT /v1/configs/" + key + " HTTP/1.1\r\nHost: a\r\n" + kBearer +
-                      "Content-Length: 2\r\n\r\n{}"),
+  EXPECT_EQ(status_of("PUT /v1/configs/" + key + " HTTP/1.1\r\nHost: localhost\r\n" + kBearer +
+                      "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"),
             403);
   for (const std::string target :
        {"/%2e%2e/%2e%2e/etc/passwd", "/../../etc/passwd", "/v1/studies/%2e%2e%2f%2e%2e/trials",
@@ -148,8 +153,8 @@ TEST_F(HostileClients, StrangersAndThievesOfPaths) {
         "/v1/studies/%ff%fe"}) {
     SCOPED_TRACE(target);
     for (const char* method : {"GET", "POST", "PUT", "DELETE", "TRACE", "CONNECT", "PATCH"}) {
-      expect_refused(std::string(method) + " " + target + " HTTP/1.1\r\nHost: a\r\n" + kBearer +
-                     "Content-Length: 0\r\n\r\n");
+      expect_refused(std::string(method) + " " + target + " HTTP/1.1\r\nHost: localhost\r\n" +
+                     kBearer + "Content-Length: 0\r\n\r\n");
     }
   }
 }

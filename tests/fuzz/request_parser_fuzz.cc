@@ -1,5 +1,5 @@
-// Any bytes, in pieces whose sizes the first byte selects, give requests within the limits, and
-// then a refusal or a need for more bytes: the path of a server's input.
+// Any bytes, in pieces whose sizes the first byte selects, give requests within the limits from
+// hosts of loopback, and then a refusal or a need for more bytes: the path of a server's input.
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::size_t piece_bytes = 1 + data[0] % 64;
   std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  hocket::RequestParser parser(kHeaderBytes, kBodyBytes);
+  const hocket::ServedAs loopback{.address = *hocket::parse_ip("127.0.0.1"), .port = 7077};
+  hocket::RequestParser parser(kHeaderBytes, kBodyBytes, [&](const hocket::RequestHead& head) {
+    auto refusal = hocket::refuse_origin(head, loopback, {});
+    HOCKET_CHECK(refusal || (!head.host.empty() && head.host.find('@') == head.host.npos),
+                 "only a host of loopback is served");
+    return refusal;
+  });
   while (!bytes.empty()) {
     const auto space = parser.space();
     const std::size_t count = std::min({space.size(), piece_bytes, bytes.size()});

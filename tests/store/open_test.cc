@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <random>
@@ -93,6 +94,30 @@ TEST(OpenStore, CreatesFoldersAndFileAndFindsEverythingAgain) {
     EXPECT_EQ(trials[3].measurements, sample_result(3).measurements);
     EXPECT_EQ(must(store->promotions({})).size(), 3u);
   }
+}
+
+TEST(OpenStore, WhatItCreatesIsForTheOwnerAloneAndTheRestStays) {
+  TemporaryFolder folder;
+  const auto mode = [](const std::string& path) { return fs::status(path).permissions(); };
+  const fs::perms all = fs::perms::all & ~fs::perms::others_write;
+  fs::permissions(folder.path(), all);
+  const std::string path = folder.file("a/b/store.db");
+  const mode_t before = ::umask(0);
+  {
+    const auto store = must(open_store(path));
+    must(store->create_study(sample_study()));
+    for (const char* more : {"", "-wal", "-shm"}) {
+      EXPECT_EQ(mode(path + more), fs::perms::owner_read | fs::perms::owner_write) << more;
+    }
+  }
+  EXPECT_EQ(mode(folder.file("a")), fs::perms::owner_all);
+  EXPECT_EQ(mode(folder.file("a/b")), fs::perms::owner_all);
+  EXPECT_EQ(mode(folder.path()), all);
+  const fs::perms shared = fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read;
+  fs::permissions(path, shared);
+  must(open_store(path));
+  EXPECT_EQ(mode(path), shared);
+  ::umask(before);
 }
 
 TEST(OpenStore, TakesTheTimeFromTheMachineUnlessTold) {

@@ -196,6 +196,18 @@ TEST_F(StoreTest, FindsTheLatestUnfinishedStudy) {
   EXPECT_EQ(must(store_->latest_unfinished_study()), std::nullopt);
 }
 
+TEST_F(StoreTest, TheLatestUnfinishedStudyIsNotOneFromElsewhere) {
+  const auto own = must(store_->create_study(sample_study("own")));
+  for (const StudyOrigin origin : {StudyOrigin::http, StudyOrigin::live}) {
+    NewStudy other = sample_study(std::string(to_string(origin)));
+    other.origin = origin;
+    EXPECT_EQ(must(store_->create_study(other)).origin, origin);
+    EXPECT_EQ(must(store_->latest_unfinished_study()), own);
+  }
+  must(store_->update_study(own.id, {.state = StudyState::finished}));
+  EXPECT_EQ(must(store_->latest_unfinished_study()), std::nullopt);
+}
+
 TEST_F(StoreTest, NumbersTrialsWithinTheirStudy) {
   const auto a = new_study(), b = new_study();
   now_ns_ = 5;

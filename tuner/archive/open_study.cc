@@ -21,6 +21,18 @@ Result<StudyRow> find_study(Store& store, const std::string& name) {
                  "there is no unfinished study to resume; `hocket studies` lists what there is");
 }
 
+/// The command of such a study was sent to the daemon; running it would give whoever sent it the
+/// rights of this user.
+Result<void> check_origin(const StudyRow& study) {
+  if (study.origin == StudyOrigin::tune) return {};
+  const std::string runner = study.origin == StudyOrigin::http
+                                 ? "came to the daemon over HTTP and is run by its workers"
+                                 : "is the daemon's own, for live tuning";
+  return failure(ErrorCode::invalid_argument,
+                 "study " + study.name + " " + runner +
+                     "; `hocket tune` runs only studies that it started itself: start a new one");
+}
+
 Result<void> check_free(const StudyRow& study, bool take_over) {
   if (study.state == StudyState::finished) {
     return failure(ErrorCode::invalid_argument, "study " + study.name +
@@ -70,6 +82,7 @@ Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted) {
 Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
   auto study = find_study(store, wanted.name);
   HOCKET_TRY(study);
+  HOCKET_TRY(check_origin(*study));
   HOCKET_TRY(check_free(*study, wanted.take_over));
   HOCKET_TRY(check_command(*study, wanted.command));
   auto definition = study_definition_from_json(study->definition);

@@ -30,12 +30,13 @@ struct StudyToStart {
 Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted);
 
 struct StudyToResume {
-  std::string name = {};                  ///< empty: the latest that is not finished
+  std::string name = {};                  ///< empty: the latest of origin tune that is not finished
   std::vector<std::string> command = {};  ///< must be the study's, when there is one
   bool take_over = false;  ///< from an owner on another host, which cannot be checked from here
 };
 
-/// Refuses a study that is finished, whose owner is alive, or whose command is another. Removes the
+/// Refuses a study of another origin than tune, whose command came from elsewhere; one that is
+/// finished, whose owner is alive, or whose command is another than the wanted one. Removes the
 /// trial that was running when the study stopped; it runs again under its number.
 Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted);
 

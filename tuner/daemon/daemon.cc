@@ -59,6 +59,9 @@ class AssembledDaemon final : public Daemon {
     return {};
   }
 
+  /// Call before run().
+  void use(Tokens tokens) { tokens_ = std::move(tokens); }
+
   Server& server() override { return *server_; }
 
   void run() override {
@@ -74,7 +77,7 @@ class AssembledDaemon final : public Daemon {
     return text.text();
   }
 
-  const Tokens tokens_;
+  Tokens tokens_;
   Feed feed_;
   ConfigBoard board_;
   JobRegistry jobs_;
@@ -89,10 +92,16 @@ class AssembledDaemon final : public Daemon {
 Result<std::unique_ptr<Daemon>> Daemon::create(DaemonOptions options, Store& store,
                                                const Clock& clock) {
   ServerOptions server = std::move(options.server);
-  server.is_open = options.tokens.is_open();
+  server.is_open = !options.make_tokens && options.tokens.is_open();
   const Log log = options.log;
+  const auto make_tokens = options.make_tokens;
   auto daemon = std::make_unique<AssembledDaemon>(std::move(options), store, clock);
   HOCKET_TRY(daemon->listen(std::move(server), log));
+  if (make_tokens) {
+    auto tokens = make_tokens(daemon->server().port());
+    HOCKET_TRY(tokens);
+    daemon->use(std::move(*tokens));
+  }
   return daemon;
 }
 

@@ -3,6 +3,8 @@
 // The complete daemon: HTTP interface over a store, and live tuning. For one thread; server() has
 // thread-safe methods.
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "core/base/clock.h"
@@ -17,14 +19,16 @@ namespace hocket {
 struct DaemonOptions {
   ServerOptions server = {};
   Tokens tokens = {};
+  /// Makes the tokens once the port is known, if set; then `tokens` is not used.
+  std::function<Result<Tokens>(std::uint16_t port)> make_tokens = {};
   Log log = {};
 };
 
 class Daemon {
  public:
   /// Starts listening. Requires that `store` and `clock` outlive the daemon. Errors: those of
-  /// Server::create; invalid_argument for a non-loopback address without tokens, unless
-  /// options.server.insecure.
+  /// Server::create and of options.make_tokens; invalid_argument for a non-loopback address without
+  /// tokens, unless options.server.insecure.
   static Result<std::unique_ptr<Daemon>> create(DaemonOptions options, Store& store,
                                                 const Clock& clock);
   virtual ~Daemon() = default;

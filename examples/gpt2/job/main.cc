@@ -178,9 +178,7 @@ Result<LivePhase> live_tuning(const JobOptions& options, const RunReport& report
       warn("order=static is not tried: " + step.error().message);
     }
   }
-  auto opened = watch_daemon(report, fetched, options.explore, description, warn);
-  HOCKET_TRY(opened);
-  watch = std::move(*opened);
+  watch = watch_daemon(report, fetched, options.explore, description, warn);
   live.link = watch.link.get();
   live.options.tuning.job = watch.job;
   live.options.tuning.version = fetched.version;
@@ -406,7 +404,7 @@ Result<void> run(JobOptions options) {
   if (options.watch) {
     // Checked before the ranks meet: if a rank left later, the others would fail for another
     // reason.
-    HOCKET_TRY(daemon_to_watch());
+    HOCKET_TRY(check_daemon_to_watch());
   }
   if (auto ok = validate(options.model); !ok) return ok;
   const auto text = Text::load(options.text, static_cast<std::size_t>(options.model.sequence) + 1);

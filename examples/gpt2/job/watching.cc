@@ -25,9 +25,10 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
-Result<DaemonAccess> daemon_to_watch() {
-  auto daemon = daemon_from_environment();
-  if (daemon || daemon.error().code != ErrorCode::not_found) return daemon;
+Result<void> check_daemon_to_watch() {
+  const auto daemon = daemon_address_from_environment();
+  if (daemon) return {};
+  if (daemon.error().code != ErrorCode::not_found) return failure(daemon.error());
   return failure(ErrorCode::invalid_argument,
                  "--watch: HOCKET_DAEMON names no daemon; set it to the address of one, such as "
                  "http://127.0.0.1:7077 (hocket serve)");
@@ -43,11 +44,14 @@ Watch watch_store(const RunReport& report, const std::string& store_path,
   return {std::move(id), std::move(link)};
 }
 
-Result<Watch> watch_daemon(const RunReport& report, const FetchedConfig& fetched, double explore,
-                           const std::optional<StepDescription>& step,
-                           const std::function<void(const std::string&)>& warn) {
-  auto daemon = daemon_to_watch();
-  HOCKET_TRY(daemon);
+Watch watch_daemon(const RunReport& report, const FetchedConfig& fetched, double explore,
+                   const std::optional<StepDescription>& step,
+                   const std::function<void(const std::string&)>& warn) {
+  auto daemon = daemon_from_environment();
+  if (!daemon) {
+    warn("the job goes on without the daemon: " + daemon.error().message);
+    return {.job = new_job_id(), .link = nullptr};
+  }
   JobDescription job{.id = new_job_id(),
                      .name = report.workload.name,
                      .host = host_name(),

@@ -17,9 +17,9 @@
 
 namespace hocket {
 
-/// Returns the daemon that HOCKET_DAEMON names. Returns invalid_argument when it is unset or
+/// Checks that HOCKET_DAEMON names a daemon. Returns invalid_argument when it is unset or
 /// malformed, which every rank can detect for itself.
-Result<DaemonAccess> daemon_to_watch();
+Result<void> check_daemon_to_watch();
 
 /// Returns this host's name, for display.
 std::string host_name();
@@ -34,10 +34,10 @@ Watch watch_store(const RunReport& report, const std::string& store_path,
                   const std::function<void(const std::string&)>& warn);
 
 /// Opens rank 0's link, which connects in the background. `report` describes the job and its
-/// configuration; `explore` is the exploration budget, a share of the job's time. Returns
-/// invalid_argument when HOCKET_DAEMON is unset or malformed.
-Result<Watch> watch_daemon(const RunReport& report, const FetchedConfig& fetched, double explore,
-                           const std::optional<StepDescription>& step,
-                           const std::function<void(const std::string&)>& warn);
+/// configuration; `explore` is the exploration budget, a share of the job's time. Without a usable
+/// daemon or token it warns, and the link is null.
+Watch watch_daemon(const RunReport& report, const FetchedConfig& fetched, double explore,
+                   const std::optional<StepDescription>& step,
+                   const std::function<void(const std::string&)>& warn);
 
 }  // namespace hocket

@@ -138,6 +138,7 @@ TEST(Serve, RefusesWhatItCannotServe) {
       {{"--token-file", "/no/such/file"}, "/no/such/file"},
       {{"--log-level", "loud"}, "--log-level"},
       {{"--body-limit", "x"}, "--body-limit"},
+      {{"--name", "tuner:7077"}, "--name: expected a host name or an IP address without a port"},
   };
   for (const auto& [more, message] : cases) {
     std::vector<std::string> arguments = {"serve", "--store", store};

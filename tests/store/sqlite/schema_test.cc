@@ -64,7 +64,7 @@ TEST(OpenDatabase, SetsWhatKeepsTheDataSafe) {
   EXPECT_EQ(number(db, "PRAGMA synchronous"), 2) << "FULL";
   EXPECT_EQ(number(db, "PRAGMA trusted_schema"), 0);
   EXPECT_EQ(number(db, "PRAGMA busy_timeout"), 5000);
-  EXPECT_EQ(number(db, "PRAGMA user_version"), 3);
+  EXPECT_EQ(number(db, "PRAGMA user_version"), 4);
   EXPECT_EQ(number(db, "PRAGMA application_id"), 0x68636b74);
   auto mode = must(db.query("PRAGMA journal_mode"));
   ASSERT_TRUE(must(mode.next()));
@@ -193,6 +193,32 @@ TEST(Version3, IsTheSameFromVersion1AsFromNothing) {
   auto check = must(old.query("PRAGMA integrity_check"));
   ASSERT_TRUE(must(check.next()));
   EXPECT_EQ(check.text(0), "ok");
+}
+
+TEST(Version4, TakesTheOriginOfAStudyFromItsOwner) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("store.db");
+  write_version_1(path);
+  const char* insert =
+      "INSERT INTO studies (name, command, definition, state, owner, created_at_ns, updated_at_ns) "
+      "VALUES (?1, '[]', '{}', 'running', ?2, 1, 1)";
+  auto older = must(Connection::open(path, Connection::Mode::create, 0));
+  must(migrate(older, migration_steps().first(3)));
+  must(older.execute(insert, "shared", "workers"));
+  must(older.execute(insert, "live", "hocket serve"));
+  const auto store = must(open_store(path));
+  EXPECT_EQ(must(store->study("parabola-1")).origin, StudyOrigin::tune);
+  EXPECT_EQ(must(store->study("shared")).origin, StudyOrigin::http);
+  EXPECT_EQ(must(store->study("live")).origin, StudyOrigin::live);
+  EXPECT_EQ(number(older, "SELECT count(*) FROM studies WHERE origin = 'http'"), 1);
+
+  // A daemon of the older version that still has the file open writes no origin.
+  must(older.execute(insert, "late", "workers"));
+  EXPECT_EQ(must(store->study("late")).origin, StudyOrigin::http);
+  EXPECT_EQ(must(store->latest_unfinished_study()), std::nullopt);
+  // Who took over the study before has hidden its owner, but not its origin.
+  must(store->update_study(must(store->study("shared")).id, {.owner = "7@host boot/1"}));
+  EXPECT_EQ(must(store->study("shared")).origin, StudyOrigin::http);
 }
 
 TEST(Version2, AProgramThatKnowsVersion1GoesOnPromoting) {

@@ -43,6 +43,16 @@ class OpenStudyTest : public ::testing::Test {
     return resumed ? "" : resumed.error().message;
   }
 
+  StudyRow from_elsewhere(StudyOrigin origin, const std::string& name) {
+    NewStudy study;
+    study.name = name;
+    study.command = {"evil"};
+    study.definition = to_json(small_definition());
+    study.owner = origin == StudyOrigin::http ? kWorkersOwner : kDaemonOwner;
+    study.origin = origin;
+    return *store_->create_study(study);
+  }
+
   std::string gone_owner() { return "1@" + this_host().name + " another-boot/1"; }
 
   std::unique_ptr<Store> store_ = open_store_in_memory();
@@ -55,6 +65,30 @@ TEST_F(OpenStudyTest, StartsOwnedWithAPlaceAndAWorkload) {
   EXPECT_EQ(owner_state(open->study.owner, this_host()), OwnerState::alive);
   EXPECT_TRUE(open->study.topology_id && open->study.workload_id);
   EXPECT_TRUE(open->history.empty());
+}
+
+TEST_F(OpenStudyTest, NeverRunsAStudyThatCameFromElsewhere) {
+  const std::pair<StudyOrigin, const char*> cases[] = {{StudyOrigin::http, "over HTTP"},
+                                                       {StudyOrigin::live, "live tuning"}};
+  for (const auto& [origin, reason] : cases) {
+    const auto planted = from_elsewhere(origin, std::string(to_string(origin)));
+    for (const StudyState state : {StudyState::running, StudyState::interrupted}) {
+      for (const bool take_over : {false, true}) {
+        for (const std::string& owner : {planted.owner, gone_owner()}) {
+          set(planted.name, state, owner);
+          const auto before = *store_->study(planted.name);
+          EXPECT_THAT(refusal({.name = planted.name, .take_over = take_over}), HasSubstr(reason));
+          EXPECT_THAT(refusal({.take_over = take_over}), HasSubstr("no unfinished study"));
+          EXPECT_EQ(*store_->study(planted.name), before);
+        }
+      }
+    }
+  }
+  // They do not hide a study that can be resumed.
+  const auto own = start(*store_, "own");
+  set("own", StudyState::interrupted, gone_owner());
+  from_elsewhere(StudyOrigin::http, "newer");
+  EXPECT_EQ(resume_study(*store_, {})->study.name, "own");
 }
 
 TEST_F(OpenStudyTest, ResumesWithEveryFinishedTrial) {

@@ -65,7 +65,7 @@ class RawClient {
   }
 
   void get(const std::string& target, const std::string& fields = "") {
-    send("GET " + target + " HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n");
+    send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n");
   }
 
   /// Reads up to and including the first `end`, or to the end of the stream.

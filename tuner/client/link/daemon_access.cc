@@ -1,18 +1,25 @@
 #include "tuner/client/link/daemon_access.h"
 
-#include <sys/stat.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 
-#include "core/base/json.h"
+#include "core/protocol/daemon_token.h"
+#include "core/protocol/ip_address.h"
+#include "core/protocol/state_folder.h"
 
 namespace hocket {
 namespace {
 
-constexpr std::size_t kMaxHostBytes = 253, kMaxTokenBytes = 4096;
+constexpr std::size_t kMaxHostBytes = 253;
+
+/// Counts a file that cannot be used as wrong input: trying again does not help.
+Error as_bad_input(Error error) {
+  error.code = ErrorCode::invalid_argument;
+  return error;
+}
 
 Error bad_address(std::string_view text) {
   const std::string found = nlohmann::json(text.substr(0, 300))
@@ -50,24 +57,32 @@ std::string_view take_host(std::string_view& text) {
   return (bracket ? is_ipv6(host) : is_name(host)) ? host : std::string_view();
 }
 
-Result<std::string> read_token(const std::string& path) {
-  struct stat status = {};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
-    return failure(ErrorCode::invalid_argument, "cannot read a file " + path);
-  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return failure(ErrorCode::invalid_argument,
-                   path + " can be read by others, so its token is not used; chmod 600 it");
+/// Returns the token for the daemon at `address`; "" if there is none.
+Result<std::string> find_token(const DaemonAddress& address, const Environment& environment) {
+  if (const auto path = environment("HOCKET_TOKEN_FILE"); path && !path->empty()) {
+    auto token = read_daemon_token(*path);
+    if (!token) return failure(as_bad_input(token.error()).in("HOCKET_TOKEN_FILE"));
+    return token;
   }
-  auto text = read_file(path, kMaxTokenBytes);
-  if (!text) return text;
-  while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
-  const bool printable =
-      std::ranges::all_of(*text, [](unsigned char c) { return 0x20 < c && c < 0x7F; });
-  if (text->empty() || !printable) {
-    return failure(ErrorCode::invalid_argument,
-                   path + " must hold one token of printable ASCII without spaces");
-  }
-  return text;
+  const std::string folder =
+      state_folder(environment("XDG_STATE_HOME").value_or(""), environment("HOME").value_or(""));
+  if (!is_loopback_host(address.host) || folder.empty()) return std::string();
+  auto token = read_daemon_token(daemon_token_path(folder, address.port));
+  if (!token && token.error().code == ErrorCode::not_found) return std::string();
+  if (!token) return failure(as_bad_input(token.error()).in("the daemon's token"));
+  return token;
+}
+
+/// Refuses to send a token where others on the way could read it.
+Result<void> check_plain(const DaemonAccess& access, const Environment& environment) {
+  if (access.token.empty() || access.address.tls || is_loopback_host(access.address.host))
+    return {};
+  if (environment("HOCKET_ALLOW_PLAIN_TOKEN") == "1") return {};
+  return failure(ErrorCode::invalid_argument,
+                 "the token is not sent to " + to_string(access.address) +
+                     " in plain text, which others could read: use https://, or set "
+                     "HOCKET_ALLOW_PLAIN_TOKEN=1 (--allow-plain-token) on a network that you "
+                     "trust");
 }
 
 }  // namespace
@@ -96,19 +111,24 @@ std::string to_string(const DaemonAddress& address) {
          ":" + std::to_string(address.port);
 }
 
-Result<DaemonAccess> daemon_from_environment(const Environment& environment) {
+Result<DaemonAddress> daemon_address_from_environment(const Environment& environment) {
   const auto text = environment("HOCKET_DAEMON");
   if (!text || text->empty()) return failure(ErrorCode::not_found, "HOCKET_DAEMON is not set");
   auto address = parse_daemon_address(*text);
   if (!address) return failure(address.error().in("HOCKET_DAEMON"));
-  DaemonAccess options{.address = std::move(*address)};
-  options.ca_file = environment("HOCKET_CA_FILE").value_or("");
-  if (const auto path = environment("HOCKET_TOKEN_FILE"); path && !path->empty()) {
-    auto token = read_token(*path);
-    if (!token) return failure(token.error().in("HOCKET_TOKEN_FILE"));
-    options.token = std::move(*token);
-  }
-  return options;
+  return address;
+}
+
+Result<DaemonAccess> daemon_from_environment(const Environment& environment) {
+  auto address = daemon_address_from_environment(environment);
+  HOCKET_TRY(address);
+  DaemonAccess access{.address = std::move(*address)};
+  access.ca_file = environment("HOCKET_CA_FILE").value_or("");
+  auto token = find_token(access.address, environment);
+  HOCKET_TRY(token);
+  access.token = std::move(*token);
+  HOCKET_TRY(check_plain(access, environment));
+  return access;
 }
 
 }  // namespace hocket

@@ -31,9 +31,17 @@ struct DaemonAccess {
   std::string ca_file = {};  ///< trusted certificate authorities for TLS; empty: the system's
 };
 
-/// Reads HOCKET_DAEMON, HOCKET_TOKEN_FILE and HOCKET_CA_FILE. Returns not_found if HOCKET_DAEMON is
-/// unset or empty, and invalid_argument for an invalid address or an unusable token file, such as
-/// one that other users can read.
+/// Reads HOCKET_DAEMON. Returns not_found if it is unset or empty, and invalid_argument for an
+/// invalid address.
+Result<DaemonAddress> daemon_address_from_environment(
+    const Environment& environment = process_environment);
+
+/// Reads HOCKET_DAEMON, HOCKET_CA_FILE and the token: from the file that HOCKET_TOKEN_FILE names;
+/// without it, and on a loopback address, the one that the daemon made for the same user
+/// (core/protocol/daemon_token.h), if there is one. Errors: those of
+/// daemon_address_from_environment(); invalid_argument for an unusable token file, such as one that
+/// other users can read, and for a token that would be sent in plain text to another host, unless
+/// HOCKET_ALLOW_PLAIN_TOKEN is 1.
 Result<DaemonAccess> daemon_from_environment(const Environment& environment = process_environment);
 
 }  // namespace hocket

@@ -79,7 +79,8 @@ std::optional<Response> refuse(const std::optional<Identity>& who, Role needed) 
   if (who && who->role >= needed) return std::nullopt;
   if (!who || who->role == Role::anyone) {
     return error_response(401, "unauthorized",
-                          "a token is needed: Authorization: Bearer TOKEN (HOCKET_TOKEN_FILE)");
+                          "a token is needed: name a file that has it with HOCKET_TOKEN_FILE; "
+                          "programs of the daemon's own user on its host find theirs");
   }
   return error_response(403, "forbidden",
                         "this takes a token with the role " + std::string(to_string(needed)) +

@@ -53,7 +53,7 @@ class StudyService {
   Result<std::optional<Recommendation>> recommend(const std::string& study);
 
   /// The owner of the studies that workers run.
-  static constexpr const char* kOwner = "workers";
+  static constexpr const char* kOwner = kWorkersOwner;
 
  private:
   struct Running {

@@ -1,14 +1,12 @@
 #include "tuner/daemon/api/tokens.h"
 
 #include <openssl/crypto.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <sstream>
+#include <utility>
 
-#include "core/base/json.h"
+#include "core/base/private_file.h"
 
 namespace hocket {
 namespace {
@@ -21,6 +19,10 @@ std::optional<Role> parse_role(std::string_view text) {
     if (text == to_string(role)) return role;
   }
   return std::nullopt;
+}
+
+Identity local_user() {
+  return {"local", Role::admin};
 }
 
 bool is_token(std::string_view text) {
@@ -77,25 +79,21 @@ Result<Tokens> Tokens::parse(std::string_view text) {
 }
 
 Result<Tokens> Tokens::read(const std::string& path) {
-  struct stat info = {};
-  if (stat(path.c_str(), &info) != 0) {
-    return failure(ErrorCode::not_found, "token file " + path + ": " + std::strerror(errno));
-  }
-  if ((info.st_mode & 077) != 0) {
-    return failure(ErrorCode::invalid_argument, "token file " + path +
-                                                    " can be used by others than its owner; "
-                                                    "`chmod 600 " +
-                                                    path + "`");
-  }
-  const auto text = read_file(path, kMostBytes);
+  const auto text = read_private_file(path, kMostBytes);
   if (!text) return failure(text.error().in("token file"));
   auto tokens = parse(*text);
   if (!tokens) return failure(tokens.error().in("token file " + path));
   return tokens;
 }
 
+Tokens Tokens::of_owner(std::string token) {
+  Tokens tokens;
+  tokens.entries_.push_back({std::move(token), local_user()});
+  return tokens;
+}
+
 std::optional<Identity> Tokens::identify(std::string_view authorization) const {
-  if (is_open()) return Identity{"local", Role::admin};
+  if (is_open()) return local_user();
   if (authorization.empty()) return Identity{"", Role::anyone};
   constexpr std::string_view kBearer = "Bearer ";
   if (!authorization.starts_with(kBearer)) return std::nullopt;

@@ -41,6 +41,8 @@ std::string_view reason(int status) {
       return "Unsupported Media Type";
     case 417:
       return "Expectation Failed";
+    case 421:
+      return "Misdirected Request";
     case 422:
       return "Unprocessable Content";
     case 429:
@@ -91,10 +93,20 @@ void write_data(std::string& text, std::string_view data) {
   }
 }
 
+/// Returns the reason as a word, such as "content_too_large".
+std::string code(int status) {
+  std::string word(reason(status));
+  for (char& c : word) {
+    if (c == ' ') c = '_';
+    if ('A' <= c && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return word;
+}
+
 }  // namespace
 
 Response error_response(int status, std::string_view message) {
-  const nlohmann::json body = {{"error", message}};
+  const nlohmann::json body = {{"error", {{"code", code(status)}, {"message", message}}}};
   using Handler = nlohmann::json::error_handler_t;
   Response response;
   response.status = status;

@@ -11,7 +11,8 @@
 
 namespace hocket {
 
-/// Returns {"error": `message`}, the form of errors that the server produces itself.
+/// Returns {"error": {"code", "message"}}, an error that the server produces itself. The code is
+/// the status in words: "content_too_large".
 Response error_response(int status, std::string_view message);
 
 /// Returns whether a response with that status may have a body.

@@ -44,17 +44,34 @@ Response refusal_for(beast::error_code error, std::size_t header_bytes, std::siz
   return error_response(400, "this is no HTTP/1.1 request: " + error.message());
 }
 
+constexpr const char* kFetchSite = "Sec-Fetch-Site";
+
 /// Returns the error in a complete header, or "" if there is none.
-std::string_view objection(const Parser::value_type& message) {
+std::string objection(const Parser::value_type& message) {
   // With two hosts or credentials, the server could use another one than the proxy in front of it.
-  if (message.count(http::field::host) > 1) return "the field Host is there twice";
-  if (message.count(http::field::authorization) > 1) {
-    return "the field Authorization is there twice";
+  for (const http::field name : {http::field::host, http::field::authorization, http::field::origin,
+                                 http::field::content_type}) {
+    if (message.count(name) > 1) return "the field " + text(to_string(name)) + " is there twice";
   }
+  if (message.count(kFetchSite) > 1) return "the field Sec-Fetch-Site is there twice";
   if (message.version() == 11 && message.count(http::field::host) == 0) {
     return "the field Host is missing, which HTTP/1.1 asks for";
   }
   return "";
+}
+
+std::string_view view(beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+/// Returns views into the parser's message.
+RequestHead head_of(const Parser& parser) {
+  const Parser::value_type& message = parser.get();
+  return {.host = view(message[http::field::host]),
+          .origin = view(message[http::field::origin]),
+          .fetch_site = view(message[kFetchSite]),
+          .content_type = view(message[http::field::content_type]),
+          .has_body = parser.chunked() || parser.content_length().value_or(0) > 0};
 }
 
 }  // namespace
@@ -65,7 +82,21 @@ struct RequestParser::Parts {
   std::optional<Parser> parser;
   std::size_t header_taken_bytes = 0;
   bool told_to_continue = false;
+  bool is_checked = false;
+  HeadCheck check;
   std::optional<Response> refusal;
+
+  /// Checks a complete header. Returns false if it is refused.
+  bool accepts_head() {
+    if (is_checked) return true;
+    is_checked = true;
+    if (const std::string wrong = objection(parser->get()); !wrong.empty()) {
+      refusal = error_response(400, wrong);
+    } else {
+      refusal = check(head_of(*parser));
+    }
+    return !refusal;
+  }
 
   void begin() {
     parser.emplace();
@@ -73,13 +104,15 @@ struct RequestParser::Parts {
     parser->body_limit(body_bytes);
     header_taken_bytes = 0;
     told_to_continue = false;
+    is_checked = false;
   }
 };
 
-RequestParser::RequestParser(std::size_t header_bytes, std::size_t body_bytes)
+RequestParser::RequestParser(std::size_t header_bytes, std::size_t body_bytes, HeadCheck check)
     : parts_(std::make_unique<Parts>()) {
   parts_->header_bytes = header_bytes;
   parts_->body_bytes = body_bytes;
+  parts_->check = std::move(check);
   parts_->begin();
 }
 
@@ -120,10 +153,7 @@ RequestParser::State RequestParser::next() {
     return State::refused;
   }
   if (!parser.is_header_done()) return State::needs_more;
-  if (const auto wrong = objection(parser.get()); !wrong.empty()) {
-    parts.refusal = error_response(400, wrong);
-    return State::refused;
-  }
+  if (!parts.accepts_head()) return State::refused;
   if (parser.is_done()) return State::complete;
   if (!parts.told_to_continue && parser.get().version() == 11 &&
       beast::iequals(parser.get()[http::field::expect], "100-continue")) {

@@ -1,14 +1,18 @@
 #pragma once
 
 // Incremental parser for HTTP/1.1 requests: bytes go in through space() and received(), requests
-// come out of next(). Enforces limits; uses no sockets and no clock. For one thread.
+// come out of next(). Enforces limits, and asks whether to pass a request on before it reads the
+// body; uses no sockets and no clock. For one thread.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "tuner/daemon/http/http_message.h"
+#include "tuner/daemon/http/request_origin.h"
 #include "tuner/daemon/http/service.h"
 
 namespace hocket {
@@ -19,9 +23,13 @@ struct ParsedRequest {
   AfterResponse after = AfterResponse::close;  ///< requested by the client
 };
 
+/// Returns the response that refuses a request; nothing if it is passed on. Called once for each
+/// complete header.
+using HeadCheck = std::function<std::optional<Response>(const RequestHead&)>;
+
 class RequestParser {
  public:
-  RequestParser(std::size_t header_bytes, std::size_t body_bytes);
+  RequestParser(std::size_t header_bytes, std::size_t body_bytes, HeadCheck check);
   ~RequestParser();
 
   /// Returns the buffer for the next bytes; never empty. Valid until the next call.

@@ -185,7 +185,8 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
                                           .definition = to_json(*definition),
                                           .owner = kDaemonActor,
                                           .topology_id = topology_id_,
-                                          .workload_id = workload_id_});
+                                          .workload_id = workload_id_,
+                                          .origin = StudyOrigin::live});
   HOCKET_TRY(study);
   study_ = std::move(*study);
   session_ = std::move(*session);

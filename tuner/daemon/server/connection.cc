@@ -55,6 +55,11 @@ class Alarm final : public Watcher {
   Topics::Membership membership_;
 };
 
+IpBytes bytes_of(const asio::ip::address& address) {
+  if (address.is_v6()) return address.to_v6().to_bytes();
+  return make_address_v6(asio::ip::v4_mapped, address.to_v4()).to_bytes();
+}
+
 /// Returns the result of `call`, or an error response if it throws.
 template <class Result, class Call>
 Result guarded(const ServerState& state, const Request& request, Call call) {
@@ -128,11 +133,33 @@ bool Connection::has_input() {
 IoTask<void> Connection::serve() {
   if (stream_.is_tls() && !co_await handshake()) co_return;
   const ServerLimits& limits = state_.options.limits;
-  parser_ = std::make_unique<RequestParser>(limits.header_bytes, limits.body_bytes);
+  parser_ = make_parser(limits);
+  if (!parser_) co_return;
   while (co_await read_request()) {
     if (!co_await answer(parser_->take())) co_return;
     has_served_ = true;
   }
+}
+
+// Not part of serve(), whose variables stay in memory as long as the connection.
+std::unique_ptr<RequestParser> Connection::make_parser(const ServerLimits& limits) {
+  error_code error;
+  const auto local = stream_.socket().local_endpoint(error);
+  if (error) return nullptr;  // the client has left
+  const ServedAs served{bytes_of(local.address()), local.port(), stream_.is_tls()};
+  return std::make_unique<RequestParser>(
+      limits.header_bytes, limits.body_bytes, [this, served](const RequestHead& head) {
+        auto refusal = refuse_origin(head, served, state_.options.names);
+        if (refusal) report_foreign(*refusal);
+        return refusal;
+      });
+}
+
+void Connection::report_foreign(const Response& refusal) {
+  is_foreign_ = true;
+  state_.counters.foreign.add(1);
+  state_.log.write(LogLevel::warning, "refused a request for its host, origin or type",
+                   {{"peer", peer_.to_string()}, {"status", std::int64_t{refusal.status}}});
 }
 
 IoTask<bool> Connection::handshake() {
@@ -156,7 +183,7 @@ IoTask<bool> Connection::read_request() {
     const RequestParser::State state = parser_->next();
     if (state == RequestParser::State::complete) break;
     if (state == RequestParser::State::refused) {
-      state_.counters.malformed.add(1);
+      if (!is_foreign_) state_.counters.malformed.add(1);
       co_await refuse(parser_->refusal());
       co_return false;
     }

@@ -40,6 +40,9 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   static IoTask<void> run(std::shared_ptr<Connection> self);
   IoTask<void> serve();
   IoTask<bool> handshake();
+  /// Returns null if the client has left.
+  std::unique_ptr<RequestParser> make_parser(const ServerLimits& limits);
+  void report_foreign(const Response& refusal);
   /// Returns false if the connection must be closed.
   IoTask<bool> read_request();
   IoTask<void> refuse(const Response& response);
@@ -74,6 +77,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::int64_t deadline_ns_ = kNever;
   Phase phase_ = Phase::busy;
   bool has_served_ = false;
+  bool is_foreign_ = false;  // its last request was refused for its head
   bool is_overdue_ = false;
   bool has_left_ = false;
   bool is_woken_ = false;  // woken, condition not checked yet

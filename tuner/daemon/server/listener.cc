@@ -19,8 +19,8 @@ Result<void> check_reach(const tcp::endpoint& endpoint, const ServerOptions& opt
   if (options.is_open) {
     return failure(ErrorCode::invalid_argument,
                    "refuse to listen on " + text(endpoint) +
-                       " without tokens, where everyone could change every configuration: give a "
-                       "token file, listen on 127.0.0.1, or allow it with --insecure");
+                       " without tokens, where everyone could change every configuration: leave "
+                       "out --no-tokens, listen on 127.0.0.1, or allow it with --insecure");
   }
   if (options.tls) return {};
   return failure(ErrorCode::invalid_argument,

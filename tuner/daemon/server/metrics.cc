@@ -63,6 +63,8 @@ void add_metrics(const ServerCounts& counts, MetricsText& metrics) {
   counter("hocket_http_rate_limited_total", "Requests answered 429", counts.rate_limited);
   counter("hocket_http_timeouts_total", "Requests and clients that were too slow", counts.timeouts);
   counter("hocket_http_malformed_total", "Requests that could not be parsed", counts.malformed);
+  counter("hocket_http_foreign_total", "Requests refused for their host, origin or type",
+          counts.foreign);
   counter("hocket_http_failed_handshakes_total", "TLS handshakes that failed",
           counts.failed_handshakes);
   metrics.gauge("hocket_http_open_connections", "Connections that are open", {},

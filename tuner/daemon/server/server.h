@@ -13,6 +13,7 @@
 #include "core/base/result.h"
 #include "tuner/daemon/http/feed.h"
 #include "tuner/daemon/http/log.h"
+#include "tuner/daemon/http/request_origin.h"
 #include "tuner/daemon/http/service.h"
 
 namespace hocket {
@@ -41,6 +42,8 @@ struct ServerOptions {
   std::string address = "127.0.0.1";  ///< an IPv4 or IPv6 address
   std::uint16_t port = 7077;          ///< 0 picks a free one
   std::optional<TlsFiles> tls = {};
+  /// Further hosts that it answers to (tuner/daemon/http/request_origin.h).
+  HostNames names = {};
   /// Allows plain text on a non-loopback address; otherwise refused.
   bool insecure = false;
   /// True if the service requires no credentials. Refused on a non-loopback address unless
@@ -69,6 +72,7 @@ struct ServerCounts {
   std::uint64_t rate_limited = 0;
   std::uint64_t timeouts = 0;   ///< incomplete requests, and clients that did not read
   std::uint64_t malformed = 0;  ///< requests the server itself answered with 400, 413 or 431
+  std::uint64_t foreign = 0;    ///< requests refused with 403, 415 or 421: not for this daemon
   std::uint64_t failed_handshakes = 0;
   std::uint64_t open_connections = 0;
   std::uint64_t open_streams = 0;

@@ -35,6 +35,7 @@ ServerCounts Counters::read() const {
   counts.rate_limited = rate_limited.value();
   counts.timeouts = timeouts.value();
   counts.malformed = malformed.value();
+  counts.foreign = foreign.value();
   counts.failed_handshakes = failed_handshakes.value();
   counts.open_connections = open_connections.value();
   counts.open_streams = open_streams.value();

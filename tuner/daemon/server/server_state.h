@@ -35,7 +35,7 @@ class Counter {
 struct Counters {
   Counter responses_by_class[6];
   Counter connections, refused_connections, received_bytes, sent_bytes, events, rate_limited;
-  Counter timeouts, malformed, failed_handshakes, open_connections, open_streams;
+  Counter timeouts, malformed, foreign, failed_handshakes, open_connections, open_streams;
 
   ServerCounts read() const;
 };

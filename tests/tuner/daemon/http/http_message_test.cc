@@ -42,7 +42,7 @@ TEST(Http, AValueCannotBeginAFieldOfItsOwn) {
 TEST(Http, AnErrorIsJsonWhateverItSays) {
   const Response response = error_response(400, "bad \"\xff\" and \n");
   const auto body = nlohmann::json::parse(*response.body);
-  EXPECT_EQ(body["error"], "bad \"\ufffd\" and \n");
+  EXPECT_EQ(body["error"]["message"], "bad \"\ufffd\" and \n");
 }
 
 TEST(Http, EachLineOfAnEventIsAField) {

@@ -15,7 +15,7 @@ using State = RequestParser::State;
 
 /// Returns the parser's output for bytes that arrive in pieces of at most `piece_bytes`.
 std::string parsed(std::string_view bytes, std::size_t piece_bytes) {
-  RequestParser parser(1000, 500);
+  RequestParser parser(1000, 500, [](const RequestHead&) { return std::nullopt; });
   std::string out;
   while (!bytes.empty()) {
     const auto space = parser.space();

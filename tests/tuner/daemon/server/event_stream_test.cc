@@ -197,7 +197,7 @@ TEST(EventStream, EndsOnceWhicheverSideCloses) {
     client->get("/watch");
     client->read_until("\r\n\r\n");
   }
-  heads.send("HEAD /watch HTTP/1.1\r\nHost: a\r\n\r\n");
+  heads.send("HEAD /watch HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(heads.read_response(false).head, HasSubstr("text/event-stream"));
   EXPECT_TRUE(heads.is_closed());
   server.service.closed(1);

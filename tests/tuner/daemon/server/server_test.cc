@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <random>
 
@@ -26,12 +27,14 @@ TEST(Server, AnswersInOrderHoweverTheBytesAreCut) {
   };
   server.start();
   const std::string requests =
-      "GET /first HTTP/1.1\r\nHost: a\r\n\r\n"
-      "POST /second HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
-      "GET /soon HTTP/1.1\r\nHost: a\r\n\r\n"
-      "PUT /third HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "GET /first HTTP/1.1\r\nHost: localhost\r\n\r\n"
+      "POST /second HTTP/1.1\r\nHost: localhost\r\n"
+      "Content-Type: application/json\r\nContent-Length: 4\r\n\r\nbody"
+      "GET /soon HTTP/1.1\r\nHost: localhost\r\n\r\n"
+      "PUT /third HTTP/1.1\r\nHost: localhost\r\n"
+      "Content-Type: application/json; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
       "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
-      "DELETE /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+      "DELETE /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   for (unsigned seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -56,7 +59,7 @@ TEST(Server, HeadGetsTheHeadOfGet) {
   RunningServer server;
   server.start();
   RawClient client(server.port());
-  client.send("HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n");
+  client.send("HEAD /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(client.read_response(false).head, HasSubstr("Content-Length: 7\r\n"));
   client.get("/b");
   EXPECT_EQ(client.read_response().body, "GET /b ");
@@ -84,9 +87,9 @@ TEST(Server, KeepsAnHttp10ConnectionOnlyWhenAsked) {
   RunningServer server;
   server.start();
   RawClient kept(server.port());
-  kept.send("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  kept.send("GET /a HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n");
   EXPECT_THAT(kept.read_response().head, HasSubstr("Connection: keep-alive\r\n"));
-  kept.send("GET /b HTTP/1.0\r\n\r\n");
+  kept.send("GET /b HTTP/1.0\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(kept.read_response().body, "GET /b ");
   EXPECT_TRUE(kept.is_closed());
 }
@@ -95,7 +98,9 @@ TEST(Server, TellsAClientToContinue) {
   RunningServer server;
   server.start();
   RawClient client(server.port());
-  client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+  client.send(
+      "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n");
   EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   client.send("ok");
   EXPECT_EQ(client.read_response().body, "POST / ok");
@@ -118,9 +123,10 @@ TEST(Server, RefusesWhatIsNoRequestAndGoesOn) {
   options.limits.body_bytes = 1000;
   RunningServer server(options);
   server.start();
-  const std::string post = "POST / HTTP/1.1\r\nHost: a\r\n";
+  const std::string post =
+      "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
   const std::vector<std::pair<std::string, int>> cases = {
-      {"GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(1'000'000, 'x') + "\r\n\r\n", 431},
+      {"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(1'000'000, 'x') + "\r\n\r\n", 431},
       {"GET /" + std::string(1'000'000, 'x') + " HTTP/1.1\r\n\r\n", 431},
       {post + "Content-Length: 1001\r\n\r\n" + std::string(1001, 'x'), 413},
       {post + "Content-Length: 1000000\r\nExpect: 100-continue\r\n\r\n", 413},
@@ -130,10 +136,10 @@ TEST(Server, RefusesWhatIsNoRequestAndGoesOn) {
       {post + "Content-Length: -1\r\n\r\n", 400},
       {post + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
       {"GET / HTTP/1.1\r\n\r\n", 400},
-      {"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400},
-      {"GET / HTTP/1.1\r\nHost: a\r\nAuthorization: b\r\nAuthorization: c\r\n\r\n", 400},
-      {"GET / HTTP/1.1\r\nHost: a\r\nX\x01: b\r\n\r\n", 400},
-      {"GET / HTTP/2.0\r\nHost: a\r\n\r\n", 400},
+      {"GET / HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n", 400},
+      {"GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: b\r\nAuthorization: c\r\n\r\n", 400},
+      {"GET / HTTP/1.1\r\nHost: localhost\r\nX\x01: b\r\n\r\n", 400},
+      {"GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", 400},
       {std::string("\x16\x03\x01\x02\0\x01\0", 7) + "\r\n\r\n", 400},
       {"\r\n\r\n", 400},
   };
@@ -160,8 +166,10 @@ TEST(Server, EndsWhatDoesNotBecomeARequestInTime) {
   const std::uint16_t port = server.port();
   RawClient silent(port), slow[] = {RawClient(port), RawClient(port), RawClient(port)};
   slow[0].send("G");
-  slow[1].send("GET / HTTP/1.1\r\nHost: a\r\nX: y");
-  slow[2].send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345");
+  slow[1].send("GET / HTTP/1.1\r\nHost: localhost\r\nX: y");
+  slow[2].send(
+      "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 10\r\n\r\n12345");
   server.start();
   for (RawClient& client : slow) {
     EXPECT_EQ(client.read_response().status, 408);
@@ -230,6 +238,47 @@ TEST(Server, TurnsAwayConnectionsOverTheLimit) {
   RawClient third(server.port());
   third.get("/");
   EXPECT_EQ(third.read_response().status, 200);
+}
+
+TEST(Server, RefusesWhatAWebPageSendsBeforeItsBody) {
+  ServerOptions options;
+  options.names = *HostNames::parse({"tuner.example.org"});
+  RunningServer server(options);
+  std::atomic<int> asked = 0;
+  server.service.at_once = [&](const Request&) {
+    ++asked;
+    return std::nullopt;
+  };
+  server.start();
+  const std::string host = "Host: 127.0.0.1:" + std::to_string(server.port()) + "\r\n";
+  const std::string json = "Content-Type: application/json\r\nContent-Length: 1000\r\n";
+  const std::pair<std::string, int> refused[] = {
+      {"PUT / HTTP/1.1\r\nHost: evil.example\r\n" + json, 421},
+      {"GET / HTTP/1.0\r\n", 421},
+      {"PUT / HTTP/1.1\r\n" + host + "Origin: http://evil.example\r\n" + json, 403},
+      {"PUT / HTTP/1.1\r\n" + host + "Sec-Fetch-Site: same-site\r\n" + json, 403},
+      {"PUT / HTTP/1.1\r\n" + host + "Content-Type: text/plain\r\nContent-Length: 9\r\n", 415},
+      {"PUT / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n", 415},
+      {"PUT / HTTP/1.1\r\n" + host + "Origin: null\r\nOrigin: http://a\r\n" + json, 400}};
+  for (const auto& [head, status] : refused) {
+    SCOPED_TRACE(head);
+    RawClient client(server.port());
+    client.send(head + "\r\n");
+    const RawResponse response = client.read_response();
+    EXPECT_EQ(response.status, status);
+    EXPECT_THAT(response.body, HasSubstr("\"message\""));
+    client.end_sending();
+    EXPECT_TRUE(client.is_closed());
+  }
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(server.counts().foreign, std::size(refused) - 1);
+  EXPECT_EQ(server.counts().malformed, 1u);
+  RawClient client(server.port());
+  for (const std::string& own :
+       {host, std::string("Host: localhost\r\n"), std::string("Host: Tuner.example.org:443\r\n")}) {
+    client.send("GET / HTTP/1.1\r\n" + own + "\r\n");
+    EXPECT_EQ(client.read_response().status, 200) << own;
+  }
 }
 
 TEST(Server, AServiceThatThrowsIsA500) {
@@ -301,7 +350,9 @@ TEST(Server, StopFinishesWhatWasAccepted) {
   server.start();
   RawClient idle(server.port()), partial(server.port()), working(server.port());
   server.until([](const ServerCounts& c) { return c.open_connections == 3; });
-  partial.send("POST /soon HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n1");
+  partial.send(
+      "POST /soon HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 2\r\n\r\n1");
   working.get("/");
   is_handling.get_future().wait();
   server.ask_to_stop();

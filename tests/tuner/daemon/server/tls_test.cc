@@ -99,10 +99,11 @@ TEST(Tls, CarriesRequestsAndEvents) {
   server.start();
   TlsClient client(server.port(), options.tls->certificate_file);
   ASSERT_FALSE(client.error) << client.error.message();
-  client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n");
+  client.send(
+      "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\nGET /b HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(client.read_until("/a\n"), HasSubstr("200 OK"));
   EXPECT_THAT(client.read_until("/b\n"), HasSubstr("200 OK"));
-  client.send("GET /watch HTTP/1.1\r\nHost: a\r\n\r\n");
+  client.send("GET /watch HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(client.read_until("\r\n\r\n"), HasSubstr("text/event-stream"));
   for (int id = 1; id < 4; ++id) {
     server.feed.publish("topic", Event{id, "config", std::string(40'000, 'x')});
@@ -125,7 +126,7 @@ TEST(Tls, ALongPollIsAnsweredAndEndsWhenTheClientLeaves) {
     return text_response("moved\n");
   };
   server.start();
-  const std::string poll = "GET /poll HTTP/1.1\r\nHost: a\r\n\r\n";
+  const std::string poll = "GET /poll HTTP/1.1\r\nHost: localhost\r\n\r\n";
   TlsClient client(server.port(), options.tls->certificate_file);
   client.send(poll);
   while (polls < 1) std::this_thread::yield();

@@ -16,6 +16,7 @@ nlohmann::json to_json(const StudyRow& study) {
   return {{"study", study.name},
           {"state", to_string(study.state)},
           {"owner", study.owner},
+          {"origin", to_string(study.origin)},
           {"command", study.command},
           {"definition", study.definition},
           {"created_at_ns", study.created_at_ns},
@@ -111,6 +112,7 @@ Result<Reply> create_study(const Call& call) {
   reader.part("workload", workload, read_workload);
   HOCKET_TRY(reader.done());
   study.owner = StudyService::kOwner;
+  study.origin = StudyOrigin::http;
   if (topology) {
     const auto id = call.parts.store.upsert_topology(*topology);
     HOCKET_TRY(id);

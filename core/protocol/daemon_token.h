@@ -1,0 +1,21 @@
+#pragma once
+
+// The token that a daemon makes for the user who runs it. It lies in the user's state folder, under
+// the port, where that user's jobs and verbs find it from the daemon's address alone. Thread-safe.
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace hocket {
+
+/// Returns the path of the token of the daemon on that port: "daemon-7077.token" in the folder.
+std::string daemon_token_path(const std::string& state_folder, std::uint16_t port);
+
+/// Reads a file with one token of printable ASCII without spaces, which only its owner can read
+/// (core/base/private_file.h). Returns not_found if there is none, invalid_argument for a file that
+/// must not be used.
+Result<std::string> read_daemon_token(const std::string& path);
+
+}  // namespace hocket
