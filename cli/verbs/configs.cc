@@ -26,6 +26,9 @@ std::string state_text(const nlohmann::json& item) {
   std::string text;
   if (flag_member(item, "pinned")) text = "pinned";
   if (flag_member(item, "frozen")) text += text.empty() ? "frozen" : ", frozen";
+  if (!text_member(item, "tuning_stopped").empty()) {
+    text += text.empty() ? "tuning stopped" : ", tuning stopped";
+  }
   return text.empty() ? "-" : text;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 // Largest integer that every JSON implementation represents exactly.
 constexpr std::int64_t kMaxInteger = std::int64_t{1} << 53;
-constexpr std::size_t kMaxTextBytes = 4096, kMaxIdBytes = 100;
+constexpr std::size_t kMaxTextBytes = 4096, kMaxIdBytes = 100, kMaxKnobBytes = 100;
 constexpr std::size_t kMaxKnobs = 64, kMaxOutcomes = 1000;
 constexpr double kMaxExplore = 0.5;
 
@@ -96,8 +96,13 @@ void read_job(JsonReader& reader, JobDescription& job) {
   reader.part("config", job.config, read_schedule_config);
   reader.integer("version", job.version, 0, kMaxInteger, 0);
   reader.number("explore", job.explore, 0, kMaxExplore, 0);
-  const auto read_knob = [&](const JsonValue& name) {
-    job.knobs.push_back(name.text(kMaxIdBytes));
+  const auto read_knob = [&](const JsonValue& value) {
+    std::string name = value.text(kMaxKnobBytes);
+    if (find_knob(name) == nullptr) value.fail(unknown_knob(name));
+    if (std::ranges::count(job.knobs, name) > 0) {
+      value.fail({ErrorCode::invalid_argument, "knob \"" + name + "\" is there twice"});
+    }
+    job.knobs.push_back(std::move(name));
   };
   reader.array("knobs", read_knob, kOptional, kMaxKnobs);
   reader.part("step", job.step, read_step_description);

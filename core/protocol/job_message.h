@@ -35,7 +35,7 @@ struct JobDescription {
   std::int64_t version = 0;
   /// Exploration budget: share of the job's time that trying candidates may cost, 0 to 0.5.
   double explore = 0;
-  /// Knobs that the job can change while it runs.
+  /// Knobs that the job can change while it runs, each once (core/step/schedule_config.h).
   std::vector<std::string> knobs = {};
   /// Description of one step, for the search's model.
   std::optional<StepDescription> step = {};

@@ -1,19 +1,27 @@
 #pragma once
 
-// A Store whose nth call fails without an effect, for tests of its callers. Not thread-safe.
+// A Store whose nth call fails or throws without an effect, for tests of its callers. Not
+// thread-safe.
 
 #include <cstdint>
+#include <stdexcept>
 #include <utility>
 
 #include "store/store.h"
 
 namespace hocket {
 
+enum class FaultKind { error, exception };
+
 class FaultyStore final : public Store {
  public:
   /// Makes the call number `failing_call` (from 1) from now on fail; `inner` must outlive this
   /// object.
-  FaultyStore(Store& inner, int failing_call) : inner_(&inner), calls_left_(failing_call) {}
+  FaultyStore(Store& inner, int failing_call, FaultKind kind = FaultKind::error)
+      : inner_(&inner), calls_left_(failing_call), kind_(kind) {}
+
+  /// While it is locked, every call fails.
+  void set_locked(bool is_locked) { is_locked_ = is_locked; }
 
   static Error fault() { return {ErrorCode::unavailable, "disk full: injected by a test"}; }
 
@@ -149,12 +157,16 @@ class FaultyStore final : public Store {
  private:
   template <class Call>
   auto pass(Call&& call) -> decltype(call()) {
-    if (--calls_left_ == 0) return failure(fault());
-    return call();
+    if (is_locked_) return failure(Error{ErrorCode::timed_out, "the store is locked"});
+    if (--calls_left_ != 0) return call();
+    if (kind_ == FaultKind::exception) throw std::runtime_error(fault().message);
+    return failure(fault());
   }
 
   Store* inner_;
   int calls_left_;
+  FaultKind kind_;
+  bool is_locked_ = false;
 };
 
 }  // namespace hocket

@@ -104,24 +104,31 @@ TEST(JobMessage, RefusesAJobOutOfRangeAndNamesTheField) {
     const char* field;
     json value;
     const char* text;
-  } cases[] = {{"id", "", "1 to 100 letters"},
-               {"id", std::string(101, 'a'), "1 to 100 letters"},
-               {"id", "a/b", "1 to 100 letters"},
-               {"id", 7, "expected a string"},
-               {"name", std::string(4097, 'a'), "at most 4096 bytes, found 4097"},
-               {"host", 7, "expected a string"},
-               {"topology", 7, "expected an object"},
-               {"topology", json::object(), "field \"topology.cpu_model\" is missing"},
-               {"workload", json::object(), "field \"workload.name\" is missing"},
-               {"config", json::object(), "field \"config.format\" is missing"},
-               {"version", -1, "an integer from 0"},
-               {"explore", 0.51, "from 0.0 to 0.5"},
-               {"explore", -0.1, "from 0.0 to 0.5"},
-               {"knobs", "streams", "expected an array"},
-               {"knobs", json::array({7}), "field \"knobs[0]\": expected a string"},
-               {"knobs", json::array({std::string(101, 'a')}), "at most 100 bytes, found 101"},
-               {"knobs", json(std::vector<std::string>(65)), "at most 64 elements, found 65"},
-               {"step", json::object(), "field \"step.format\" is missing"}};
+  } cases[] = {
+      {"id", "", "1 to 100 letters"},
+      {"id", std::string(101, 'a'), "1 to 100 letters"},
+      {"id", "a/b", "1 to 100 letters"},
+      {"id", 7, "expected a string"},
+      {"name", std::string(4097, 'a'), "at most 4096 bytes, found 4097"},
+      {"host", 7, "expected a string"},
+      {"topology", 7, "expected an object"},
+      {"topology", json::object(), "field \"topology.cpu_model\" is missing"},
+      {"workload", json::object(), "field \"workload.name\" is missing"},
+      {"config", json::object(), "field \"config.format\" is missing"},
+      {"version", -1, "an integer from 0"},
+      {"explore", 0.51, "from 0.0 to 0.5"},
+      {"explore", -0.1, "from 0.0 to 0.5"},
+      {"knobs", "streams", "expected an array"},
+      {"knobs", json::array({7}), "field \"knobs[0]\": expected a string"},
+      {"knobs", json::array({std::string(101, 'a')}), "at most 100 bytes, found 101"},
+      {"knobs", json(std::vector<std::string>(65)), "at most 64 elements, found 65"},
+      {"knobs", json::array({"streams", "credit_byte"}),
+       "field \"knobs[1]\": no knob is named \"credit_byte\"; the nearest is credit_bytes"},
+      {"knobs", json::array({"regions.head.stream"}),
+       "regions have no knob named \"stream\"; the nearest is streams"},
+      {"knobs", json::array({"streams", "streams"}),
+       "field \"knobs[1]\": knob \"streams\" is there twice"},
+      {"step", json::object(), "field \"step.format\" is missing"}};
   for (const auto& [field, value, text] : cases) {
     EXPECT_THAT(said(field, value), testing::AllOf(HasSubstr(field), HasSubstr(text)));
   }

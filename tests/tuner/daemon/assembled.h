@@ -27,7 +27,7 @@ class Assembled {
  public:
   /// `tuning_store`: another view of the store, for live tuning alone.
   Assembled(Store& own_store, SetClock& own_clock, Tokens own_tokens = {},
-            Store* tuning_store = nullptr)
+            Store* tuning_store = nullptr, StateLimits limits = {})
       : store(own_store),
         clock(own_clock),
         tokens(std::move(own_tokens)),
@@ -37,7 +37,9 @@ class Assembled {
               .jobs = jobs,
               .clock = own_clock,
               .now_unix_ns = now_unix_ns,
-              .log = log}) {}
+              .log = log,
+              .errors = errors,
+              .limits = limits}) {}
 
   Reply reply(Request request, bool is_last = false) { return api.handle(request, is_last); }
 
@@ -76,6 +78,7 @@ class Assembled {
   std::vector<std::string> lines;  ///< lines of the log
   Log log{LogOptions{.level = LogLevel::warning,
                      .sink = [this](std::string_view line) { lines.emplace_back(line); }}};
+  const InternalErrors errors{log};
   Feed feed;
   ConfigBoard board{store, feed};
   JobRegistry jobs;

@@ -37,11 +37,14 @@ class FunctionService final : public Service {
     return text_response(request.method + " " + request.target + " " + request.body);
   };
 
-  std::optional<Response> answer_at_once(const Request& request) override {
-    return at_once(request);
-  }
+  std::function<bool(const Request&)> is_long = [](const Request&) { return false; };
+
+  std::optional<Reply> answer_at_once(const Request& request) override { return at_once(request); }
+  bool computes(const Request& request) const override { return is_long(request); }
   Reply handle(const Request& request, bool is_last) override { return later(request, is_last); }
+  std::function<void()> at_close = [] {};
   void stream_closed(const std::string& subscriber) override {
+    at_close();
     std::lock_guard lock(mutex_);
     closed_.push_back(subscriber);
     changed_.notify_all();
@@ -63,9 +66,9 @@ class FunctionService final : public Service {
 
 class RunningServer {
  public:
-  explicit RunningServer(ServerOptions options = {}, Log log = {}) {
+  explicit RunningServer(ServerOptions options = {}, const Log& log = {}) : errors(log) {
     options.port = 0;
-    auto created = Server::create(std::move(options), service, feed, std::move(log));
+    auto created = Server::create(std::move(options), service, feed, log, errors);
     EXPECT_TRUE(created.has_value()) << (created ? "" : created.error().message);
     server_ = std::move(*created);
   }
@@ -100,6 +103,7 @@ class RunningServer {
 
   Feed feed;
   FunctionService service;
+  const InternalErrors errors;
 
  private:
   std::unique_ptr<Server> server_;

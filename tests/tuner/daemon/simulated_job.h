@@ -25,11 +25,11 @@ class SimulatedJob {
       : description_(std::move(description)), time_of_(std::move(time_of)), random_(seed) {}
 
   /// Registers and watches: at the start, and again after a reconnect.
-  void connect(Assembled& daemon) {
+  void connect(Assembled& daemon, const std::string& key = sample_key()) {
     daemon_ = &daemon;
     daemon.ask("POST", "/v1/jobs", to_json(description_));
     const auto reply =
-        daemon.reply({.method = "GET", .target = "/v1/watch?key=" + sample_key() + "&job=" + id()});
+        daemon.reply({.method = "GET", .target = "/v1/watch?key=" + key + "&job=" + id()});
     const auto* stream = std::get_if<EventStream>(&reply);
     ASSERT_NE(stream, nullptr);
     topics_ = stream->topics;

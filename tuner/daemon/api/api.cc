@@ -91,14 +91,18 @@ std::optional<Response> refuse(const std::optional<Identity>& who, Role needed) 
 
 Api::Api(ApiParts parts) : parts_(std::move(parts)) {}
 
-std::optional<Response> Api::answer_at_once(const Request& request) {
+std::optional<Reply> Api::answer_at_once(const Request& request) {
   const std::string_view target = request.target;
-  if (request.method != "GET" || !target.starts_with(kConfigs)) return std::nullopt;
+  if (request.method != "GET") return std::nullopt;
+  if (target == "/healthz" || target == "/metrics" || target.starts_with("/v1/watch?")) {
+    return handle(request, false);
+  }
+  if (!target.starts_with(kConfigs)) return std::nullopt;
   // Keys contain no characters that need escaping, so the path matches without decoding.
   const auto entry = parts_.board.cached(target.substr(kConfigs.size()));
   if (!entry) return std::nullopt;
   if (auto refused = refuse(parts_.tokens.identify(request.authorization), Role::read)) {
-    return refused;
+    return *refused;
   }
   Response response;
   response.etag = entry->etag;
@@ -108,6 +112,10 @@ std::optional<Response> Api::answer_at_once(const Request& request) {
     response.body = entry->body;
   }
   return response;
+}
+
+bool Api::computes(const Request& request) const {
+  return std::string_view(request.target).starts_with("/v1/studies/");
 }
 
 Reply Api::handle(const Request& request, bool is_last) {
@@ -140,8 +148,8 @@ Reply Api::handle(const Request& request, bool is_last) {
 
 void Api::stream_closed(const std::string& subscriber) {
   if (subscriber.empty()) return;
-  parts_.jobs.stream_closed(subscriber, parts_.clock.now_ns());
-  parts_.live.job_left(subscriber);
+  if (parts_.jobs.stream_closed(subscriber, parts_.clock.now_ns()))
+    parts_.live.job_left(subscriber);
 }
 
 }  // namespace hocket

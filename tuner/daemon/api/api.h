@@ -46,7 +46,8 @@ class Api final : public Service {
  public:
   explicit Api(ApiParts parts);
 
-  std::optional<Response> answer_at_once(const Request& request) override;
+  std::optional<Reply> answer_at_once(const Request& request) override;
+  bool computes(const Request& request) const override;
   Reply handle(const Request& request, bool is_last) override;
   void stream_closed(const std::string& subscriber) override;
 

@@ -60,8 +60,8 @@ Result<void> StudyService::take_changes(const std::vector<TrialRow>& trials, Run
   return {};
 }
 
-StudyService::StudyService(Store& store, WallClock now_unix_ns)
-    : store_(store), now_unix_ns_(std::move(now_unix_ns)) {}
+StudyService::StudyService(Store& store, WallClock now_unix_ns, StateLimits limits)
+    : store_(store), now_unix_ns_(std::move(now_unix_ns)), limits_(limits) {}
 
 Result<StudyRow> StudyService::find(const std::string& study) const {
   auto row = store_.study(study);
@@ -78,7 +78,23 @@ std::shared_ptr<StudyService::Running> StudyService::running(std::int64_t study_
   std::lock_guard lock(mutex_);
   auto& state = running_[study_id];
   if (!state) state = std::make_shared<Running>();
-  return state;
+  state->used = ++uses_;
+  const std::shared_ptr<Running> asked = state;
+  while (running_.size() > limits_.study_sessions) {
+    auto oldest = running_.end();
+    for (auto at = running_.begin(); at != running_.end(); ++at) {
+      if (at->second.use_count() > 1) continue;  // a call uses it
+      if (oldest == running_.end() || at->second->used < oldest->second->used) oldest = at;
+    }
+    if (oldest == running_.end()) break;
+    running_.erase(oldest);
+  }
+  return asked;
+}
+
+std::size_t StudyService::sessions() const {
+  std::lock_guard lock(mutex_);
+  return running_.size();
 }
 
 Result<void> StudyService::check_lease(std::int64_t lease_ns) const {

@@ -19,6 +19,7 @@
 #include "core/base/result.h"
 #include "store/open.h"
 #include "store/store.h"
+#include "tuner/daemon/live/state_limits.h"
 #include "tuner/study/study_session.h"
 
 namespace hocket {
@@ -28,7 +29,8 @@ inline constexpr std::int64_t kLongestLeaseNs = 86'400'000'000'000;
 
 class StudyService {
  public:
-  explicit StudyService(Store& store, WallClock now_unix_ns = system_unix_ns);
+  explicit StudyService(Store& store, WallClock now_unix_ns = system_unix_ns,
+                        StateLimits limits = {});
 
   struct Asked {
     std::optional<TrialRow> trial;
@@ -52,11 +54,15 @@ class StudyService {
   /// Returns what the search recommends now; nothing before the first value.
   Result<std::optional<Recommendation>> recommend(const std::string& study);
 
+  /// Returns how many searches are in memory.
+  std::size_t sessions() const;
+
   /// The owner of the studies that workers run.
   static constexpr const char* kOwner = kWorkersOwner;
 
  private:
   struct Running {
+    std::uint64_t used = 0;  ///< a number of uses_; guarded by the service's mutex_
     std::mutex mutex;
     // Guarded by mutex:
     std::optional<StudySession> session;  ///< nothing until it is needed
@@ -80,8 +86,11 @@ class StudyService {
 
   Store& store_;
   const WallClock now_unix_ns_;
-  std::mutex mutex_;
-  std::map<std::int64_t, std::shared_ptr<Running>> running_;  // by study; guarded by mutex_
+  const StateLimits limits_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  std::map<std::int64_t, std::shared_ptr<Running>> running_;  // by study
+  std::uint64_t uses_ = 0;
 };
 
 }  // namespace hocket

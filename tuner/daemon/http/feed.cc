@@ -26,6 +26,20 @@ Feed::Position Feed::position(const std::string& topic) const {
   return found == topics_.end() ? Position{} : found->second;
 }
 
+void Feed::set_watched(const std::string& topic, bool is_watched) {
+  std::lock_guard lock(mutex_);
+  if (is_watched) {
+    watched_.insert(topic);
+  } else {
+    watched_.erase(topic);
+  }
+}
+
+bool Feed::is_watched(const std::string& topic) const {
+  std::lock_guard lock(mutex_);
+  return watched_.contains(topic);
+}
+
 void Feed::listen(std::function<void(const std::string& topic)> listener) {
   auto shared =
       std::make_shared<const std::function<void(const std::string&)>>(std::move(listener));

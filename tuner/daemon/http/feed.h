@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace hocket {
 
@@ -36,6 +37,10 @@ class Feed {
 
   Position position(const std::string& topic) const;
 
+  /// Notes that the topic has watchers, or none any more. A watched topic should not be forgotten.
+  void set_watched(const std::string& topic, bool is_watched);
+  bool is_watched(const std::string& topic) const;
+
   /// Sets the function called after each publish with the topic, on the publishing thread and
   /// without holding the feed's lock. Replaces the previous one; an empty function removes it.
   void listen(std::function<void(const std::string& topic)> listener);
@@ -46,6 +51,7 @@ class Feed {
   // Shared by all topics, so that the sequence of a forgotten topic never goes back.
   std::uint64_t sequence_ = 0;
   std::unordered_map<std::string, Position> topics_;
+  std::unordered_set<std::string> watched_;
   std::shared_ptr<const std::function<void(const std::string&)>> listener_;
 };
 

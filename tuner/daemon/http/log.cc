@@ -104,8 +104,7 @@ bool Log::writes(LogLevel level) const {
   return state_ && state_->logger.should_log(to_spdlog(level));
 }
 
-void Log::write(LogLevel level, std::string_view message,
-                std::initializer_list<LogField> fields) const {
+void Log::write(LogLevel level, std::string_view message, std::span<const LogField> fields) const {
   if (!writes(level)) return;
   const bool json = state_->json;
   std::string line = json ? R"("message":)" + quoted(message) : std::string(message);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -43,7 +44,10 @@ class Log {
 
   /// `message` must be a constant text of the program; external text belongs in fields.
   void write(LogLevel level, std::string_view message,
-             std::initializer_list<LogField> fields = {}) const;
+             std::initializer_list<LogField> fields = {}) const {
+    write(level, message, std::span(fields.begin(), fields.size()));
+  }
+  void write(LogLevel level, std::string_view message, std::span<const LogField> fields) const;
 
  private:
   struct State;

@@ -63,9 +63,13 @@ class Service {
  public:
   virtual ~Service() = default;
 
-  /// Returns the response if it can be built from memory within microseconds; otherwise nothing,
-  /// and handle() is called. Called on the server's I/O thread.
-  virtual std::optional<Response> answer_at_once(const Request& request) = 0;
+  /// Returns the reply if it can be made from memory within microseconds, a Response or an
+  /// EventStream; otherwise nothing, and handle() is called. Called on the server's I/O thread.
+  virtual std::optional<Reply> answer_at_once(const Request& request) = 0;
+
+  /// Returns whether handle() may compute for a long time. Such requests have threads of their own,
+  /// so that others do not wait for them. Called on the server's I/O thread.
+  virtual bool computes(const Request& request) const = 0;
 
   /// Handles a request; may block on the disk. `is_last` is true after an Await timed out; the
   /// reply must then be a final one. Thread-safe, also with answer_at_once().

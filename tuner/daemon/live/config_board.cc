@@ -1,5 +1,6 @@
 #include "tuner/daemon/live/config_board.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,12 +12,40 @@ Event event_of(const ConfigMessage& message) {
   return {message.version, std::string(type_of(message)), to_json(DaemonMessage(message)).dump()};
 }
 
-ConfigBoard::ConfigBoard(Store& store, Feed& feed) : store_(store), feed_(feed) {}
+ConfigBoard::ConfigBoard(Store& store, Feed& feed, StateLimits limits)
+    : store_(store), feed_(feed), limits_(limits) {}
 
 ConfigBoard::EntryPtr ConfigBoard::cached(std::string_view key) const {
   std::shared_lock lock(mutex_);
   const auto found = entries_.find(key);
-  return found == entries_.end() ? nullptr : found->second;
+  if (found == entries_.end()) return nullptr;
+  found->second.used.store(++uses_, std::memory_order_relaxed);
+  return found->second.entry;
+}
+
+void ConfigBoard::put(const std::string& key, EntryPtr entry) {
+  std::unique_lock lock(mutex_);
+  Slot& slot = entries_[key];
+  slot.entry = std::move(entry);
+  slot.used = ++uses_;
+  if (entries_.size() <= limits_.board_entries) return;
+  entries_.erase(std::ranges::min_element(
+      entries_, {}, [](const auto& at) { return at.second.used.load(std::memory_order_relaxed); }));
+}
+
+void ConfigBoard::forget(const ConfigKey& key) {
+  std::lock_guard refreshing(refreshing_);
+  const std::string text = to_string(key);
+  {
+    std::unique_lock lock(mutex_);
+    entries_.erase(text);
+  }
+  feed_.forget(topic(text));
+}
+
+std::size_t ConfigBoard::size() const {
+  std::shared_lock lock(mutex_);
+  return entries_.size();
 }
 
 Result<ConfigBoard::EntryPtr> ConfigBoard::find(const ConfigKey& key) {
@@ -53,8 +82,7 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::refresh(const ConfigKey& key) {
   entry->etag = "\"" + std::to_string(row.id) + "\"";
   entry->body = std::make_shared<const std::string>(document.dump() + "\n");
   entry->event = event_of(message);
-  std::unique_lock lock(mutex_);
-  entries_[text] = entry;
+  put(text, entry);
   return EntryPtr(entry);
 }
 

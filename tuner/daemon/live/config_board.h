@@ -1,8 +1,10 @@
 #pragma once
 
-// In-memory cache of each key's current configuration, in the form that jobs receive.
+// In-memory cache of the keys' current configurations, in the form that jobs receive. Evicts the
+// least recently used when full.
 // tuner/daemon/live/live_tuning.h decides when watchers are notified of a change. Thread-safe.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -16,6 +18,7 @@
 #include "core/protocol/job_message.h"
 #include "store/store.h"
 #include "tuner/daemon/http/feed.h"
+#include "tuner/daemon/live/state_limits.h"
 
 namespace hocket {
 
@@ -34,7 +37,7 @@ class ConfigBoard {
   using EntryPtr = std::shared_ptr<const BoardEntry>;
 
   /// Requires that `store` and `feed` outlive this object.
-  ConfigBoard(Store& store, Feed& feed);
+  ConfigBoard(Store& store, Feed& feed, StateLimits limits = {});
 
   /// Returns the cached entry; null if the key was not read yet, or has no version.
   EntryPtr cached(std::string_view key) const;
@@ -48,6 +51,11 @@ class ConfigBoard {
   /// Publishes the current version on topic(key), unless it was the last one published there.
   void publish(const ConfigKey& key);
 
+  /// Drops the entry and its topic, which must not be watched.
+  void forget(const ConfigKey& key);
+
+  std::size_t size() const;
+
   static std::string topic(std::string_view key) { return "config/" + std::string(key); }
 
  private:
@@ -58,12 +66,21 @@ class ConfigBoard {
     }
   };
 
+  struct Slot {
+    EntryPtr entry;
+    mutable std::atomic<std::uint64_t> used = 0;  ///< a number of uses_
+  };
+
+  void put(const std::string& key, EntryPtr entry);
+
   Store& store_;
   Feed& feed_;
+  const StateLimits limits_;
   // Held during refresh(), so that an older result never replaces a newer one.
   std::mutex refreshing_;
   mutable std::shared_mutex mutex_;
-  std::unordered_map<std::string, EntryPtr, Hash, std::equal_to<>> entries_;  // guarded by mutex_
+  std::unordered_map<std::string, Slot, Hash, std::equal_to<>> entries_;  // guarded by mutex_
+  mutable std::atomic<std::uint64_t> uses_ = 0;
 };
 
 /// Returns the event that tells a job of a version.

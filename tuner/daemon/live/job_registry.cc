@@ -18,22 +18,39 @@ std::string change_text(const ChangeOutcome& outcome) {
 
 }  // namespace
 
-Result<RunningJob> JobRegistry::enter(const JobDescription& description, std::int64_t now_ns) {
-  std::lock_guard lock(mutex_);
+Result<void> JobRegistry::check_room(const JobDescription& description, const std::string& key,
+                                     std::size_t bytes) const {
   const auto known = jobs_.find(description.id);
-  if (known == jobs_.end() && jobs_.size() >= kMaxJobs) {
-    return failure(ErrorCode::unavailable, "there are " + std::to_string(kMaxJobs) +
-                                               " jobs, which is as many as one daemon keeps");
-  }
-  RunningJob& job = jobs_[description.id].job;
-  if (known == jobs_.end()) {
+  const bool is_new = known == jobs_.end();
+  const std::size_t others_bytes = bytes_ - (is_new ? 0 : known->second.bytes);
+  const char* full = nullptr;
+  if (is_new && jobs_.size() >= limits_.jobs) full = "jobs";
+  if (others_bytes + bytes > limits_.job_bytes) full = "bytes of jobs' descriptions";
+  if (!by_key_.contains(key) && by_key_.size() >= limits_.job_keys) full = "keys of jobs";
+  if (full == nullptr) return {};
+  return failure(ErrorCode::unavailable,
+                 std::string("there are as many ") + full +
+                     " as one daemon keeps; try again when some have ended");
+}
+
+Result<RunningJob> JobRegistry::enter(const JobDescription& description, std::int64_t now_ns,
+                                      std::size_t bytes) {
+  const ConfigKey key{fingerprint(description.topology), fingerprint(description.workload)};
+  const std::string key_text = to_string(key);
+  std::lock_guard lock(mutex_);
+  HOCKET_TRY(check_room(description, key_text, bytes));
+  const auto [place, is_new] = jobs_.try_emplace(description.id);
+  RunningJob& job = place->second.job;
+  if (is_new) {
     job.number = ++arrivals_;
   } else {
     forget_key_of(job);
   }
+  bytes_ = bytes_ - place->second.bytes + bytes;
+  place->second.bytes = bytes;
   job.description = description;
-  job.key = {fingerprint(description.topology), fingerprint(description.workload)};
-  by_key_[to_string(job.key)][job.number] = &job;
+  job.key = key;
+  by_key_[key_text][job.number] = &job;
   job.version = description.version;
   job.seen_at_ns = now_ns;
   return job;
@@ -49,7 +66,8 @@ bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
   std::lock_guard lock(mutex_);
   const auto found = jobs_.find(report.job);
   if (found == jobs_.end()) return false;
-  auto& [job, latest_ns] = found->second;
+  RunningJob& job = found->second.job;
+  std::deque<std::int64_t>& latest_ns = found->second.latest_ns;
   job.seen_at_ns = now_ns;
   job.version = report.version;
   job.step = std::max(job.step, report.step);
@@ -98,8 +116,13 @@ void JobRegistry::remove(const std::string& id) {
   std::lock_guard lock(mutex_);
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return;
-  forget_key_of(found->second.job);
-  jobs_.erase(found);
+  erase(found);
+}
+
+JobRegistry::Entries::iterator JobRegistry::erase(Entries::iterator at) {
+  forget_key_of(at->second.job);
+  bytes_ -= at->second.bytes;
+  return jobs_.erase(at);
 }
 
 std::vector<RunningJob> JobRegistry::remove_silent(std::int64_t now_ns) {
@@ -112,10 +135,14 @@ std::vector<RunningJob> JobRegistry::remove_silent(std::int64_t now_ns) {
       continue;
     }
     gone.push_back(job);
-    forget_key_of(job);
-    at = jobs_.erase(at);
+    at = erase(at);
   }
   return gone;
+}
+
+std::size_t JobRegistry::size() const {
+  std::lock_guard lock(mutex_);
+  return jobs_.size();
 }
 
 std::optional<RunningJob> JobRegistry::find(const std::string& id) const {

@@ -15,6 +15,7 @@
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/job_message.h"
+#include "tuner/daemon/live/state_limits.h"
 
 namespace hocket {
 
@@ -33,14 +34,17 @@ struct RunningJob {
   std::optional<JobActivity> activity = {};  ///< from the latest report that includes it
 };
 
-inline constexpr std::size_t kMaxJobs = 100'000;
 /// A job without a stream is removed after this time without a report.
 inline constexpr std::int64_t kJobSilenceNs = 90'000'000'000;
 
 class JobRegistry {
  public:
-  /// Registers a job, or registers it again. Returns unavailable if there are kMaxJobs already.
-  Result<RunningJob> enter(const JobDescription& description, std::int64_t now_ns);
+  explicit JobRegistry(StateLimits limits = {}) : limits_(limits) {}
+
+  /// Registers a job, or registers it again. `bytes` is the length of its description. Returns
+  /// unavailable if the registry is full.
+  Result<RunningJob> enter(const JobDescription& description, std::int64_t now_ns,
+                           std::size_t bytes = 0);
 
   /// Applies a report. Returns false for an unknown job.
   bool report(const JobReport& report, std::int64_t now_ns);
@@ -58,6 +62,7 @@ class JobRegistry {
   /// Removes the jobs that are gone (see kJobSilenceNs) and returns them.
   std::vector<RunningJob> remove_silent(std::int64_t now_ns);
 
+  std::size_t size() const;
   std::optional<RunningJob> find(const std::string& id) const;
   /// Returns all jobs in the order of arrival.
   std::vector<RunningJob> list() const;
@@ -69,16 +74,25 @@ class JobRegistry {
   struct Entry {
     RunningJob job;
     std::deque<std::int64_t> latest_ns;
+    std::size_t bytes = 0;
   };
+  using Entries = std::map<std::string, Entry>;
+
+  Result<void> check_room(const JobDescription& description, const std::string& key,
+                          std::size_t bytes) const;
+  /// Removes a job and returns the next one.
+  Entries::iterator erase(Entries::iterator at);
+  void forget_key_of(const RunningJob& job);
+
+  const StateLimits limits_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   // Indexed by id.
-  std::map<std::string, Entry> jobs_;
+  Entries jobs_;
   /// Indexed by the key's text, then by number; points into jobs_.
   std::map<std::string, std::map<std::uint64_t, const RunningJob*>> by_key_;
   std::uint64_t arrivals_ = 0;
-
-  void forget_key_of(const RunningJob& job);
+  std::size_t bytes_ = 0;  ///< of all descriptions
 };
 
 }  // namespace hocket

@@ -171,6 +171,7 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
   const auto studies = parts_.store.studies();
   HOCKET_TRY(studies);
   definition->seed = static_cast<std::int64_t>(studies->size()) + 1;
+  definition->method = parts_.method;
   const auto neighbour = find_neighbour(parts_.store, key_);
   HOCKET_TRY(neighbour);
   auto session = live_session(*definition, {}, std::nullopt);

@@ -9,9 +9,12 @@
 #include "store/open.h"
 #include "store/store.h"
 #include "tuner/daemon/http/feed.h"
+#include "tuner/daemon/http/internal_errors.h"
 #include "tuner/daemon/http/log.h"
 #include "tuner/daemon/live/config_board.h"
 #include "tuner/daemon/live/job_registry.h"
+#include "tuner/daemon/live/state_limits.h"
+#include "tuner/study/study_definition.h"
 
 namespace hocket {
 
@@ -27,6 +30,9 @@ struct LiveParts {
   const Clock& clock;
   WallClock now_unix_ns = system_unix_ns;
   Log log = {};
+  InternalErrors errors = InternalErrors();
+  StateLimits limits = {};
+  SearchMethod method = SearchMethod::model;  ///< of new searches
 };
 
 struct LiveCounts {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/origin.h"
+#include "tuner/daemon/live/live_search.h"
 
 namespace hocket {
 
@@ -21,90 +22,99 @@ bool is_staged_first(PromotionOrigin origin) {
 LiveTuning::LiveTuning(LiveParts parts)
     : parts_(std::move(parts)),
       started_ns_(parts_.clock.now_ns()),
-      started_unix_ns_(parts_.now_unix_ns()) {}
+      started_unix_ns_(parts_.now_unix_ns()),
+      events_(parts_.limits) {}
 
 LiveTuning::~LiveTuning() {
   thread_.request_stop();
 }
 
-void LiveTuning::post(std::function<void()> event) {
-  {
-    std::lock_guard lock(mutex_);
-    events_.push_back(std::move(event));
+Result<void> LiveTuning::check(const JobDescription& job) {
+  if (job.explore == 0 || job.knobs.empty()) return {};
+  HOCKET_TRY(live_definition(job));
+  return {};
+}
+
+Result<void> LiveTuning::job_arrived(const std::string& id) {
+  return events_.job_changed(id);
+}
+
+void LiveTuning::job_left(const std::string& id) {
+  // If it cannot be told, the key notices with its next event.
+  (void)events_.job_changed(id);
+}
+
+Result<void> LiveTuning::reported(JobReport report) {
+  if (!report.outcomes.empty() && sizes().waiting_outcomes >= parts_.limits.waiting_outcomes) {
+    return failure(ErrorCode::unavailable,
+                   "too many outcomes wait for the store; it is locked or cannot be written");
   }
-  happened_.notify_one();
+  return events_.reported(std::move(report));
 }
 
-void LiveTuning::job_arrived(std::string id) {
-  post([this, id = std::move(id)] { on_arrival(id); });
-}
-
-void LiveTuning::job_left(std::string id) {
-  post([this, id = std::move(id)] {
-    const auto job = parts_.jobs.find(id);
-    if (!job) return;
-    if (Key* key = find_key(job->key)) advance(*key);
-  });
-}
-
-void LiveTuning::reported(JobReport report) {
-  post([this, report = std::move(report)] { on_report(report); });
-}
-
-void LiveTuning::key_changed(const ConfigKey& key) {
-  const std::string text = to_string(key);
-  {
-    // Thousands of watchers may register for a key at once; one event serves all of them.
-    std::lock_guard lock(mutex_);
-    if (!changed_.insert(text).second) return;
-  }
-  post([this, key, text] {
-    {
-      std::lock_guard lock(mutex_);
-      changed_.erase(text);
-    }
-    if (Key* found = find_key(key)) advance(*found);
-  });
+Result<void> LiveTuning::key_changed(const ConfigKey& key) {
+  return events_.key_changed(key);
 }
 
 void LiveTuning::tick() {
-  post([this] { on_tick(); });
+  events_.tick();
 }
 
 void LiveTuning::run_pending() {
   for (;;) {
-    std::function<void()> event;
-    {
-      std::lock_guard lock(mutex_);
-      shown_counts_ = counts_;
-      if (events_.empty()) return;
-      event = std::move(events_.front());
-      events_.pop_front();
-    }
-    event();
+    const auto event = events_.take();
+    show_state();
+    if (!event) return;
+    parts_.errors.contain(Where::tuning, {}, [&] { process(*event); });
   }
 }
 
-void LiveTuning::start() {
-  thread_ = std::jthread([this](std::stop_token stop) { run(std::move(stop)); });
+void LiveTuning::process(const LiveEvent& event) {
+  if (const auto* report = std::get_if<JobReport>(&event)) return on_report(*report);
+  if (const auto* job = std::get_if<JobChanged>(&event)) return on_change(job->id);
+  if (std::holds_alternative<Tick>(event)) return on_tick();
+  if (Key* found = find_key(std::get<KeyChanged>(event).key)) advance(*found);
 }
 
-void LiveTuning::run(std::stop_token stop) {
+void LiveTuning::show_state() {
+  const std::lock_guard lock(mutex_);
+  shown_counts_ = counts_;
+  shown_keys_ = keys_.size();
+  waiting_outcomes_ = outcomes_;
+}
+
+LiveTuning::Sizes LiveTuning::sizes() const {
+  const std::lock_guard lock(mutex_);
+  return {shown_keys_, events_.size(), waiting_outcomes_};
+}
+
+void LiveTuning::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    while (parts_.errors.contain(Where::tuning, {}, [&] { run(stop); })) {
+    }
+  });
+}
+
+void LiveTuning::run(const std::stop_token& stop) {
   constexpr auto kTick = std::chrono::seconds(1);
   auto next_tick = std::chrono::steady_clock::now() + kTick;
   while (!stop.stop_requested()) {
     run_pending();
-    std::unique_lock lock(mutex_);
-    happened_.wait_until(lock, stop, next_tick, [this] { return !events_.empty(); });
+    events_.wait_until(stop, next_tick);
     if (std::chrono::steady_clock::now() < next_tick) continue;
     next_tick = std::chrono::steady_clock::now() + kTick;
-    events_.push_back([this] { on_tick(); });
+    events_.tick();
   }
 }
 
 LiveCounts LiveTuning::counts() const {
   std::lock_guard lock(mutex_);
   return shown_counts_;
+}
+
+std::map<std::string, std::string> LiveTuning::set_aside() const {
+  std::lock_guard lock(mutex_);
+  return set_aside_;
 }
 
 void LiveTuning::complain(const Key& key, const Error& error) {
@@ -114,15 +124,32 @@ void LiveTuning::complain(const Key& key, const Error& error) {
 
 LiveTuning::Key* LiveTuning::find_key(const ConfigKey& key) {
   const std::string text = to_string(key);
-  if (const auto found = keys_.find(text); found != keys_.end()) return found->second.get();
-  auto loaded = load_key(key);
-  if (!loaded) {
-    const bool is_unknown = loaded.error().code == ErrorCode::not_found;
-    parts_.log.write(is_unknown ? LogLevel::debug : LogLevel::error, "live tuning",
-                     {{"key", text}, {"error", loaded.error().message}});
+  if (const auto found = keys_.find(text); found != keys_.end()) {
+    found->second->used_ns = parts_.clock.now_ns();
+    return found->second.get();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (set_aside_.contains(text)) return nullptr;
+  }
+  Result<std::unique_ptr<Key>> loaded;
+  const auto thrown =
+      parts_.errors.contain(Where::key, {{"key", text}}, [&] { loaded = load_key(key); });
+  if (thrown) {
+    note_set_aside(text, "internal error: " + *thrown);
     return nullptr;
   }
-  return (keys_[text] = std::move(*loaded)).get();
+  if (loaded) return (keys_[text] = std::move(*loaded)).get();
+  const ErrorCode code = loaded.error().code;
+  if (code == ErrorCode::invalid_argument) {
+    note_set_aside(text, loaded.error().message);
+    return nullptr;
+  }
+  const bool is_unknown = code == ErrorCode::not_found;
+  parts_.log.write(is_unknown ? LogLevel::debug : LogLevel::error, "live tuning",
+                   {{"key", text}, {"error", loaded.error().message}});
+  if (!is_unknown && unread_.size() < parts_.limits.pending_keys) unread_.emplace(text, key);
+  return nullptr;
 }
 
 Result<std::unique_ptr<LiveTuning::Key>> LiveTuning::load_key(const ConfigKey& key) {
@@ -149,6 +176,7 @@ Result<std::unique_ptr<LiveTuning::Key>> LiveTuning::load_key(const ConfigKey& k
               .workload_id = *workload_id,
               .state = {},
               .known_version = *current ? (*current)->version : 0,
+              .used_ns = parts_.clock.now_ns(),
               .outcomes = {},
               .rollout = {},
               .tuner = KeyTuner(parts_, counts_, key, *topology_id, *workload_id)});
@@ -156,7 +184,41 @@ Result<std::unique_ptr<LiveTuning::Key>> LiveTuning::load_key(const ConfigKey& k
   return loaded;
 }
 
+template <class Work>
+void LiveTuning::work_on(Key& key, Work work) {
+  if (key.is_set_aside) return;
+  const std::string text = to_string(key.key);
+  Result<void> ok;
+  const auto error = parts_.errors.contain(Where::key, {{"key", text}}, [&] { ok = work(); });
+  if (error) {
+    set_aside(key, "internal error: " + *error);
+  } else if (!ok && ok.error().code == ErrorCode::invalid_argument) {
+    set_aside(key, ok.error().message);
+  } else if (!ok) {
+    complain(key, ok.error());
+  }
+}
+
+void LiveTuning::set_aside(Key& key, const std::string& reason) {
+  key.is_set_aside = true;
+  key.must_retry = false;
+  outcomes_ -= key.outcomes.size();
+  key.outcomes.clear();
+  note_set_aside(to_string(key.key), reason);
+}
+
+void LiveTuning::note_set_aside(const std::string& key, const std::string& reason) {
+  parts_.log.write(LogLevel::error, "live tuning of a key has stopped until the daemon restarts",
+                   {{"key", key}, {"reason", reason}});
+  const std::lock_guard lock(mutex_);
+  if (set_aside_.size() < parts_.limits.pending_keys) set_aside_.emplace(key, reason);
+}
+
 void LiveTuning::advance(Key& key) {
+  work_on(key, [&] { return advance_all(key); });
+}
+
+Result<void> LiveTuning::advance_all(Key& key) {
   auto ok = take_outcomes(key);
   if (ok) ok = key.tuner.conclude();
   if (ok) ok = look_for_versions(key);
@@ -167,7 +229,7 @@ void LiveTuning::advance(Key& key) {
     ok = key.tuner.advance(!key.state.frozen && !key.state.pinned && !is_trying);
   }
   key.must_retry = !ok;
-  if (!ok) complain(key, ok.error());
+  return ok;
 }
 
 Result<void> LiveTuning::take_outcomes(Key& key) {
@@ -175,6 +237,7 @@ Result<void> LiveTuning::take_outcomes(Key& key) {
     const auto& [job, outcome] = key.outcomes.front();
     if (auto ok = take_outcome(key, job, outcome); !ok) return ok;
     key.outcomes.pop_front();
+    --outcomes_;
   }
   return {};
 }
@@ -354,12 +417,19 @@ void LiveTuning::on_report(const JobReport& report) {
   if (!job) return;
   Key* key = find_key(job->key);
   if (!key) return;
-  for (const ChangeOutcome& outcome : report.outcomes) {
-    if (outcome.version) key->outcomes.emplace_back(report.job, outcome);
-  }
-  key->tuner.report(*job, report);
-  // Only the explorer's times matter; other jobs may send thousands of reports.
-  if (!report.outcomes.empty() || report.job == key->tuner.explorer()) advance(*key);
+  work_on(*key, [&]() -> Result<void> {
+    for (const ChangeOutcome& outcome : report.outcomes) {
+      if (!outcome.version) continue;
+      auto& [job_id, kept] = key->outcomes.emplace_back(report.job, outcome);
+      kept.current_ns = {};
+      kept.candidate_ns = {};
+      ++outcomes_;
+    }
+    key->tuner.report(*job, report);
+    // Only the explorer's times matter; other jobs may send thousands of reports.
+    const bool is_news = !report.outcomes.empty() || report.job == key->tuner.explorer();
+    return is_news ? advance_all(*key) : Result<void>();
+  });
   if (!report.ended) return;
   parts_.jobs.remove(report.job);
   forget(*job);
@@ -372,7 +442,7 @@ void LiveTuning::forget(const RunningJob& gone) {
   if (Key* key = find_key(gone.key)) advance(*key);
 }
 
-void LiveTuning::on_arrival(const std::string& id) {
+void LiveTuning::on_change(const std::string& id) {
   const auto job = parts_.jobs.find(id);
   if (!job) return;
   if (Key* key = find_key(job->key)) advance(*key);
@@ -380,13 +450,45 @@ void LiveTuning::on_arrival(const std::string& id) {
 
 void LiveTuning::on_tick() {
   for (const RunningJob& gone : parts_.jobs.remove_silent(parts_.clock.now_ns())) {
-    forget(gone);
+    parts_.errors.contain(Where::tick, {}, [&] { forget(gone); });
   }
-  if (auto ok = look_for_changes(); !ok) {
-    parts_.log.write(LogLevel::error, "live tuning", {{"error", ok.error().message}});
+  parts_.errors.contain(Where::tick, {}, [&] {
+    if (auto ok = look_for_changes(); !ok) {
+      parts_.log.write(LogLevel::error, "live tuning", {{"error", ok.error().message}});
+    }
+  });
+  for (const auto& [text, key] : std::exchange(unread_, {})) {
+    if (Key* found = find_key(key)) advance(*found);
   }
   for (const auto& [text, key] : keys_) {
     if (key->must_retry || key->rollout.staged() != 0) advance(*key);
+  }
+  evict_keys();
+}
+
+bool LiveTuning::is_idle(const Key& key) const {
+  bool has_jobs = false;
+  parts_.jobs.for_each(key.key, [&](const RunningJob&) {
+    has_jobs = true;
+    return false;
+  });
+  return !has_jobs && !key.must_retry && key.outcomes.empty() && key.rollout.staged() == 0 &&
+         key.tuner.explorer().empty() &&
+         parts_.clock.now_ns() - key.used_ns > parts_.limits.idle_key_ns &&
+         !parts_.feed.is_watched(ConfigBoard::topic(to_string(key.key)));
+}
+
+void LiveTuning::evict_keys() {
+  for (auto at = keys_.begin(); at != keys_.end() && keys_.size() > parts_.limits.idle_keys;) {
+    const Key& key = *at->second;
+    if (!is_idle(key)) {
+      ++at;
+      continue;
+    }
+    parts_.board.forget(key.key);
+    const std::lock_guard lock(mutex_);
+    set_aside_.erase(at->first);
+    at = keys_.erase(at);
   }
 }
 
@@ -400,23 +502,36 @@ Result<void> LiveTuning::look_for_changes() {
   HOCKET_TRY(rows);
   for (const KeyRow& row : *rows) {
     const std::string text = to_string(row.key);
-    const auto shown = parts_.board.cached(text);
-    const bool is_new = !shown ? row.current_id.has_value()
-                               : shown->version != row.current_id || shown->state != row.state;
-    const auto found = keys_.find(text);
-    if (found == keys_.end()) {
-      if (!shown || !is_new) continue;
-      HOCKET_TRY(parts_.board.refresh(row.key));
-      continue;
-    }
-    Key& key = *found->second;
-    const bool has_staged = std::ranges::any_of(*staged, [&](const PromotionRow& promotion) {
-      return promotion.topology_id == row.topology_id && promotion.workload_id == row.workload_id &&
-             promotion.id != key.rollout.staged();
-    });
-    if (is_new || has_staged || row.state != key.state) advance(key);
+    Result<void> ok;
+    const auto error = parts_.errors.contain(Where::tick, {{"key", text}},
+                                             [&] { ok = look_at_key(row, *staged); });
+    if (error || ok) continue;
+    if (ok.error().code != ErrorCode::invalid_argument) return ok;
+    // It fails again; the other keys go on.
+    parts_.log.write(LogLevel::error, "live tuning",
+                     {{"key", text}, {"error", ok.error().message}});
   }
   change_count_ = *changes;
+  return {};
+}
+
+Result<void> LiveTuning::look_at_key(const KeyRow& row, const std::vector<PromotionRow>& staged) {
+  const std::string text = to_string(row.key);
+  const auto shown = parts_.board.cached(text);
+  const bool is_new = !shown ? row.current_id.has_value()
+                             : shown->version != row.current_id || shown->state != row.state;
+  const auto found = keys_.find(text);
+  if (found == keys_.end() || found->second->is_set_aside) {
+    if (!shown || !is_new) return {};
+    HOCKET_TRY(parts_.board.refresh(row.key));
+    return {};
+  }
+  Key& key = *found->second;
+  const bool has_staged = std::ranges::any_of(staged, [&](const PromotionRow& promotion) {
+    return promotion.topology_id == row.topology_id && promotion.workload_id == row.workload_id &&
+           promotion.id != key.rollout.staged();
+  });
+  if (is_new || has_staged || row.state != key.state) advance(key);
   return {};
 }
 

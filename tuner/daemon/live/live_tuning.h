@@ -9,18 +9,18 @@
 // jobs at once.
 //
 // Events may come from any thread and return immediately; a thread of this object processes them.
+// While the store is slow they are joined, and then refused (tuner/daemon/live/live_events.h).
 // All state that must survive a crash is in the store: studies, trials, stages, quarantine, audit.
-// An error of the store is logged, and the work is repeated at the next tick.
+// An error of the store is logged, and the work is repeated at the next tick. An exception, or an
+// error that would occur again (invalid_argument), sets the key aside: until the daemon starts
+// again its running jobs are not changed, as if it were frozen. Other keys are not affected.
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -32,6 +32,7 @@
 #include "core/protocol/job_message.h"
 #include "tuner/daemon/live/key_tuner.h"
 #include "tuner/daemon/live/live_dependencies.h"
+#include "tuner/daemon/live/live_events.h"
 #include "tuner/daemon/live/rollout.h"
 
 namespace hocket {
@@ -43,13 +44,18 @@ class LiveTuning {
   LiveTuning(const LiveTuning&) = delete;
   LiveTuning& operator=(const LiveTuning&) = delete;
 
-  /// The job became reachable or unreachable.
-  void job_arrived(std::string id);
-  void job_left(std::string id);
+  /// Checks that live tuning can search over the knobs of `job`, if it may explore at all.
+  /// invalid_argument names the knob or field.
+  static Result<void> check(const JobDescription& job);
+
+  /// The job became reachable or unreachable. These and the next two return unavailable when too
+  /// much waits to be processed (StateLimits).
+  Result<void> job_arrived(const std::string& id);
+  void job_left(const std::string& id);
   /// Call with each report that the registry has accepted.
-  void reported(JobReport report);
+  Result<void> reported(JobReport report);
   /// Call when a version was added, or the key was pinned, frozen or released from that.
-  void key_changed(const ConfigKey& key);
+  Result<void> key_changed(const ConfigKey& key);
   /// Checks for changes by other processes and for timeouts. Call about once per second.
   void tick();
 
@@ -61,6 +67,15 @@ class LiveTuning {
 
   LiveCounts counts() const;
 
+  /// Returns why each key that was set aside was, indexed by the key's text.
+  std::map<std::string, std::string> set_aside() const;
+
+  /// What it keeps in memory.
+  struct Sizes {
+    std::size_t keys = 0, pending_events = 0, waiting_outcomes = 0;
+  };
+  Sizes sizes() const;
+
  private:
   /// State of one key.
   struct Key {
@@ -71,28 +86,44 @@ class LiveTuning {
     /// True if the version was staged before this daemon started; the jobs that could try it may be
     /// reconnecting.
     bool is_from_before = false;
-    bool must_retry = false;  ///< a call of the store failed
-    /// Outcomes of versions, each with the job's id, that are not processed yet.
+    bool must_retry = false;    ///< a call of the store failed
+    bool is_set_aside = false;  ///< nothing is done for it any more
+    std::int64_t used_ns = 0;   ///< when it was last needed
+    /// Outcomes of versions, each with the job's id, that are not processed yet. Without the times,
+    /// which nothing needs.
     std::deque<std::pair<std::string, ChangeOutcome>> outcomes;
     Rollout rollout;
     KeyTuner tuner;
   };
 
-  void post(std::function<void()> event);
-  void run(std::stop_token stop);
+  void run(const std::stop_token& stop);
+  void process(const LiveEvent& event);
   void on_report(const JobReport& report);
   void on_tick();
+  bool is_idle(const Key& key) const;
+  /// Evicts idle keys when there are too many.
+  void evict_keys();
+  void show_state();
   /// Cleans up after a job that the registry has removed.
   void forget(const RunningJob& gone);
-  void on_arrival(const std::string& id);
+  void on_change(const std::string& id);
   /// Processes changes made by other processes.
   Result<void> look_for_changes();
+  Result<void> look_at_key(const KeyRow& row, const std::vector<PromotionRow>& staged);
 
-  /// Returns null and logs if the store cannot be read or does not know the key.
+  /// Returns null and logs if the store cannot be read or does not know the key; looks again at the
+  /// next tick if it could not be read.
   Key* find_key(const ConfigKey& key);
   Result<std::unique_ptr<Key>> load_key(const ConfigKey& key);
+  /// Calls `work`, which returns Result<void>, unless the key is set aside; sets it aside if
+  /// that fails for good.
+  template <class Work>
+  void work_on(Key& key, Work work);
+  void set_aside(Key& key, const std::string& reason);
+  void note_set_aside(const std::string& key, const std::string& reason);
   /// Performs all due work for a key.
   void advance(Key& key);
+  Result<void> advance_all(Key& key);
   Result<void> take_outcomes(Key& key);
   Result<void> take_outcome(Key& key, const std::string& job, const ChangeOutcome& outcome);
   /// Starts the rollout of versions that were added since the last call.
@@ -112,14 +143,17 @@ class LiveTuning {
   // Indexed by the key's text.
   std::map<std::string, std::unique_ptr<Key>> keys_;
   std::optional<std::int64_t> change_count_;
+  std::size_t outcomes_ = 0;  // of all keys
+  // Keys that could not be read from the store, by their texts.
+  std::map<std::string, ConfigKey> unread_;
   LiveCounts counts_;
 
+  LiveEvents events_;
   mutable std::mutex mutex_;
-  std::condition_variable_any happened_;
-  std::deque<std::function<void()>> events_;  // guarded by mutex_
-  // Keys with a pending event; guarded by mutex_.
-  std::set<std::string> changed_;
-  LiveCounts shown_counts_;  // guarded by mutex_
+  // Guarded by mutex_:
+  LiveCounts shown_counts_;
+  std::size_t shown_keys_ = 0, waiting_outcomes_ = 0;
+  std::map<std::string, std::string> set_aside_;  // reasons, by the key's text
   std::jthread thread_;
 };
 

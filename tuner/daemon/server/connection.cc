@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <functional>
 
 #include "tuner/daemon/http/http_message.h"
@@ -18,25 +17,6 @@ constexpr std::int64_t kDayNs = 86'400'000'000'000;
 constexpr std::size_t kLingerBytes = 4 << 20;
 // Maximum bytes read while a request is waiting.
 constexpr std::size_t kFollowingBytes = 64 << 10;
-
-/// Tells the service when the stream ends, for any reason.
-class StreamEnd {
- public:
-  StreamEnd(ServerState& state, std::string subscriber)
-      : state_(state), subscriber_(std::move(subscriber)) {
-    state_.counters.open_streams.add(1);
-  }
-  StreamEnd(const StreamEnd&) = delete;
-  StreamEnd& operator=(const StreamEnd&) = delete;
-  ~StreamEnd() {
-    state_.counters.open_streams.subtract(1);
-    state_.service.stream_closed(subscriber_);
-  }
-
- private:
-  ServerState& state_;
-  std::string subscriber_;
-};
 
 /// Calls `ring` when a topic has a new event.
 class Alarm final : public Watcher {
@@ -62,15 +42,12 @@ IpBytes bytes_of(const asio::ip::address& address) {
 
 /// Returns the result of `call`, or an error response if it throws.
 template <class Result, class Call>
-Result guarded(const ServerState& state, const Request& request, Call call) {
-  try {
-    return call();
-  } catch (const std::exception& error) {
-    state.log.write(
-        LogLevel::error, "a request failed",
-        {{"method", request.method}, {"target", request.target}, {"error", error.what()}});
-    return Result(error_response(500, "the daemon failed to answer; its log says why"));
-  }
+Result contained(const ServerState& state, Where where, const Request& request, Call call) {
+  Result result;
+  const auto error = state.errors.contain(
+      where, {{"method", request.method}, {"target", request.target}}, [&] { result = call(); });
+  if (error) result = error_response(500, "the daemon failed to answer; its log says why");
+  return result;
 }
 
 }  // namespace
@@ -86,22 +63,40 @@ Connection::Connection(ServerState& state, IoSocket socket, asio::ssl::context* 
 }
 
 Connection::~Connection() {
+  events_.reset();
+  if (subscriber_) {
+    state_.counters.open_streams.subtract(1);
+    state_.errors.contain(Where::stream, {{"subscriber", *subscriber_}},
+                          [this] { state_.service.stream_closed(*subscriber_); });
+  }
   state_.counters.open_connections.subtract(1);
   state_.connections.erase(place_);
   state_.on_left();
 }
 
 void Connection::start() {
+  if (stream_.is_tls()) return begin();
+  expect_by(state_.options.limits.request_ns);
+  phase_ = Phase::idle;
+  stream_.socket().async_wait(asio::socket_base::wait_read,
+                              [self = shared_from_this()](error_code error) {
+                                if (!error && !self->is_overdue_) self->begin();
+                              });
+  if (state_.stopping) stop();
+}
+
+void Connection::begin() {
   asio::co_spawn(state_.io.get_executor(), run(shared_from_this()), asio::detached);
 }
 
 IoTask<void> Connection::run(std::shared_ptr<Connection> self) {
   try {
     co_await self->serve();
-  } catch (const std::exception& error) {
-    self->state_.log.write(LogLevel::error, "a connection failed", {{"error", error.what()}});
+  } catch (...) {
+    self->state_.errors.caught(Where::connection, {});
+    self->phase_ = Phase::busy;
   }
-  self->close();
+  if (self->phase_ != Phase::streaming) self->close();
 }
 
 void Connection::close() {
@@ -244,12 +239,16 @@ IoTask<bool> Connection::answer(ParsedRequest parsed) {
     response.retry_after_seconds = static_cast<int>(wait_ns / 1'000'000'000 + 1);
     co_return co_await respond(request, response, parsed.after, parsed.is_head);
   }
-  const auto at_once = guarded<std::optional<Response>>(
-      state_, request, [&] { return state_.service.answer_at_once(request); });
-  if (at_once) co_return co_await respond(request, *at_once, parsed.after, parsed.is_head);
-  Reply reply = co_await handle(request);
+  auto at_once = contained<std::optional<Reply>>(
+      state_, Where::handler, request, [&] { return state_.service.answer_at_once(request); });
+  Reply reply;
+  if (at_once) {
+    reply = std::move(*at_once);
+  } else {
+    reply = co_await handle(request);
+  }
   if (auto* events = std::get_if<EventStream>(&reply)) {
-    co_await stream_events(std::move(*events), parsed.is_head);
+    if (co_await stream_events(std::move(*events), parsed.is_head)) phase_ = Phase::streaming;
     co_return false;
   }
   if (has_left_) co_return false;
@@ -276,14 +275,16 @@ IoTask<Reply> Connection::handle(const Request& request) {
 
 IoTask<Reply> Connection::ask_worker(const Request& request, bool is_last) {
   const asio::use_awaitable_t<IoExecutor> token;
-  const auto initiate = [this, &request, is_last](auto handler) {
-    asio::post(state_.workers, [this, &request, is_last, handler = std::move(handler)]() mutable {
-      auto reply =
-          guarded<Reply>(state_, request, [&] { return state_.service.handle(request, is_last); });
+  const bool computes = state_.service.computes(request);
+  const auto initiate = [this, &request, is_last, computes](auto handler) {
+    auto work = [this, &request, is_last, computes, handler = std::move(handler)]() mutable {
+      auto reply = contained<Reply>(state_, computes ? Where::ask : Where::handler, request,
+                                    [&] { return state_.service.handle(request, is_last); });
       asio::post(state_.io, [handler = std::move(handler), reply = std::move(reply)]() mutable {
         handler(std::move(reply));
       });
-    });
+    };
+    asio::post(computes ? state_.computing : state_.workers, std::move(work));
   };
   return asio::async_initiate<const asio::use_awaitable_t<IoExecutor>, void(Reply)>(initiate,
                                                                                     token);
@@ -330,23 +331,31 @@ void Connection::wake() {
   stream_.socket().cancel(ignored);
 }
 
-IoTask<void> Connection::stream_events(EventStream events, bool is_head) {
-  const StreamEnd end(state_, std::move(events.subscriber));
+IoTask<bool> Connection::stream_events(EventStream events, bool is_head) {
+  subscriber_ = std::move(events.subscriber);
+  state_.counters.open_streams.add(1);
   state_.counters.responses_by_class[2].add(1);
   const std::string head = event_stream_head(state_.date());
   parser_.reset();
   head_ = std::string();
-  if (has_left_ || !co_await write(asio::buffer(head)) || is_head || state_.stopping) co_return;
-  phase_ = Phase::streaming;
+  if (has_left_ || !co_await write(asio::buffer(head)) || is_head || state_.stopping) {
+    co_return false;
+  }
   events_ = std::make_unique<EventWriter>(state_, stream_, events.topics);
   events_->start(weak_from_this());
-  error_code error;
-  std::array<char, 32> dropped;
-  while (!error) {
-    const auto bytes = co_await stream_.async_read_some(asio::buffer(dropped), into(error));
-    state_.counters.received_bytes.add(bytes);
-  }
-  events_->end();
+  await_end();
+  co_return true;
+}
+
+// The only way to notice that the client disconnects is to read.
+void Connection::await_end() {
+  stream_.async_read_some(asio::buffer(state_.discarded),
+                          [self = shared_from_this()](error_code error, std::size_t bytes) {
+                            self->state_.counters.received_bytes.add(bytes);
+                            if (!error) return self->await_end();
+                            self->events_->end();
+                            self->close();
+                          });
 }
 
 IoTask<bool> Connection::respond(const Request& request, const Response& response,

@@ -1,11 +1,14 @@
 #pragma once
 
 // One client connection: reads requests, answers them one after another, and becomes an event
-// stream if the Service requests it. For the I/O thread.
+// stream if the Service requests it. There may be ten thousand that wait for their first request or
+// for an event, so while it waits a connection has neither buffers nor coroutines. For the I/O
+// thread.
 
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tuner/daemon/http/request_parser.h"
@@ -37,6 +40,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
  private:
   enum class Phase { idle, busy, awaiting, streaming };
 
+  /// Starts the coroutine that serves.
+  void begin();
   static IoTask<void> run(std::shared_ptr<Connection> self);
   IoTask<void> serve();
   IoTask<bool> handshake();
@@ -49,13 +54,17 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   IoTask<void> linger();
 
   IoTask<bool> answer(ParsedRequest parsed);
+  /// Returns a Response or an EventStream.
   IoTask<Reply> handle(const Request& request);
   IoTask<Reply> ask_worker(const Request& request, bool is_last);
   /// Returns true if the topic has a new event.
   IoTask<bool> wait_for(const Await& await, std::int64_t timeout_ns);
   /// Makes wait_for() check its condition again.
   void wake();
-  IoTask<void> stream_events(EventStream events, bool is_head);
+  /// Returns true once the connection is a stream of events, which needs no coroutine: until the
+  /// client disconnects, the reads of await_end() keep it alive.
+  IoTask<bool> stream_events(EventStream events, bool is_head);
+  void await_end();
 
   IoTask<bool> respond(const Request& request, const Response& response, AfterResponse after,
                        bool is_head);
@@ -74,6 +83,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<RequestParser> parser_;
   std::string head_;
   std::unique_ptr<EventWriter> events_;
+  std::optional<std::string> subscriber_;  // from the time at which the service opened a stream
   std::int64_t deadline_ns_ = kNever;
   Phase phase_ = Phase::busy;
   bool has_served_ = false;

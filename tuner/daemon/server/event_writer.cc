@@ -24,18 +24,24 @@ void EventWriter::end() {
   places_.clear();
 }
 
-void EventWriter::moved_on() {
-  if (is_writing_) return;
+EventWriter::Place* EventWriter::next() {
   Place* oldest = nullptr;
   for (Place& place : places_) {
     const std::uint64_t sequence = place.membership.topic().sequence;
     if (sequence <= place.seen) continue;
     if (oldest == nullptr || sequence < oldest->membership.topic().sequence) oldest = &place;
   }
-  if (oldest == nullptr) return;
-  oldest->seen = oldest->membership.topic().sequence;
-  state_.counters.events.add(1);
-  write(oldest->membership.topic().text);
+  return oldest;
+}
+
+void EventWriter::moved_on() {
+  while (!is_writing_) {
+    Place* const place = next();
+    if (place == nullptr) return;
+    place->seen = place->membership.topic().sequence;
+    state_.counters.events.add(1);
+    write(place->membership.topic().text);
+  }
 }
 
 void EventWriter::check(std::int64_t now) {
@@ -49,19 +55,26 @@ void EventWriter::check(std::int64_t now) {
   }
 }
 
-void EventWriter::write(std::shared_ptr<const std::string> text) {
-  const std::shared_ptr<void> owner = owner_.lock();
-  if (!owner) return;
-  is_writing_ = true;
+void EventWriter::write(const std::shared_ptr<const std::string>& text) {
   const std::int64_t now = now_ns();
   next_ping_ns_ = now + state_.options.ping_interval_ns;
   write_deadline_ns_ = now + state_.options.limits.write_ns;
+  boost::system::error_code error;
   const asio::const_buffer bytes = asio::buffer(*text);
-  asio::async_write(
-      stream_, bytes,
-      [this, owner, text = std::move(text)](boost::system::error_code error, std::size_t count) {
-        written(error, count);
-      });
+  const std::size_t count = stream_.write_at_once(bytes, error);
+  state_.counters.sent_bytes.add(count);
+  const std::shared_ptr<void> owner = owner_.lock();
+  if (error || !owner) {
+    // The pending read then fails and ends the connection.
+    boost::system::error_code ignored;
+    stream_.socket().close(ignored);
+  } else if (count < bytes.size()) {
+    is_writing_ = true;
+    asio::async_write(stream_, bytes + count,
+                      [this, owner, text](boost::system::error_code failed, std::size_t rest) {
+                        written(failed, rest);
+                      });
+  }
 }
 
 void EventWriter::written(boost::system::error_code error, std::size_t bytes) {

@@ -1,8 +1,9 @@
 #pragma once
 
-// Writes the events of one stream. Only one write is under way at a time; the next one writes the
-// newest event of each topic that was not written yet. Events that a slow client misses are not
-// queued. For the I/O thread.
+// Writes the events of one stream. An event that the socket takes whole is written at once, which
+// allocates nothing. Only one write is under way at a time; the next one writes the newest event of
+// each topic that was not written yet. Events that a slow client misses are not queued. For the I/O
+// thread.
 
 #include <cstdint>
 #include <limits>
@@ -36,7 +37,9 @@ class EventWriter final : public Watcher {
     Topics::Membership membership;
   };
 
-  void write(std::shared_ptr<const std::string> text);
+  /// Returns the topic whose newest event is to be written next; null if there is none.
+  Place* next();
+  void write(const std::shared_ptr<const std::string>& text);
   void written(boost::system::error_code error, std::size_t bytes);
 
   ServerState& state_;

@@ -57,8 +57,8 @@ void allow_descriptors(std::size_t connections, const Log& log) {
 
 class AsioServer final : public Server {
  public:
-  AsioServer(ServerOptions options, Service& service, Feed& feed, Log log)
-      : state_(std::move(options), service, feed, std::move(log)), feed_(feed) {
+  AsioServer(ServerOptions options, Service& service, Feed& feed, Log log, InternalErrors errors)
+      : state_(std::move(options), service, feed, std::move(log), std::move(errors)), feed_(feed) {
     state_.on_left = [this] { finish_if_done(); };
   }
 
@@ -93,10 +93,13 @@ class AsioServer final : public Server {
                       {"port", std::int64_t{port()}},
                       {"tls", tls_ ? "yes" : "no"}});
     notify_ready();
-    state_.io.run();
+    // A handler that throws leaves run(), which then goes on with the other handlers.
+    while (state_.errors.contain(Where::server, {}, [this] { state_.io.run(); })) {
+    }
     feed_.listen({});
     relay->end();
     state_.workers.join();
+    state_.computing.join();
     state_.log.write(LogLevel::info, "stopped");
   }
 
@@ -120,7 +123,7 @@ class AsioServer final : public Server {
       error_code error;
       co_await acceptor.async_accept(socket, peer, into(error));
       if (!error) {
-        admit(std::move(socket), peer);
+        state_.errors.contain(Where::server, {}, [&] { admit(std::move(socket), peer); });
       } else if (!state_.stopping && error != asio::error::connection_aborted) {
         // Usually no descriptors are left; waiting connections are accepted once others are closed.
         state_.log.write(LogLevel::warning, "cannot accept a connection",
@@ -185,7 +188,9 @@ class AsioServer final : public Server {
       sweep_.expires_after(sweep_interval());
       co_await sweep_.async_wait(into(ignored));
       const std::int64_t now = now_ns();
-      for (Connection* connection : state_.connections) connection->check(now);
+      for (Connection* connection : state_.connections) {
+        state_.errors.contain(Where::server, {}, [&] { connection->check(now); });
+      }
       if (state_.stopping && now >= grace_until_ns_) close_all();
     }
   }
@@ -253,8 +258,9 @@ class AsioServer final : public Server {
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::create(ServerOptions options, Service& service, Feed& feed,
-                                               Log log) {
-  auto server = std::make_unique<AsioServer>(std::move(options), service, feed, std::move(log));
+                                               Log log, InternalErrors errors) {
+  auto server = std::make_unique<AsioServer>(std::move(options), service, feed, std::move(log),
+                                             std::move(errors));
   HOCKET_TRY(server->open());
   return server;
 }

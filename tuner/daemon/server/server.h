@@ -1,7 +1,8 @@
 #pragma once
 
 // HTTP/1.1 server for a Service: listens, parses within limits, answers, and keeps event streams.
-// One I/O thread, which is the thread that calls run(), and a few workers for Service::handle().
+// One I/O thread, which is the thread that calls run(), a few workers for Service::handle(), and a
+// few more for requests that compute for long (Service::computes).
 // HEAD reaches the Service as GET; the server omits the body.
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "core/base/result.h"
 #include "tuner/daemon/http/feed.h"
+#include "tuner/daemon/http/internal_errors.h"
 #include "tuner/daemon/http/log.h"
 #include "tuner/daemon/http/request_origin.h"
 #include "tuner/daemon/http/service.h"
@@ -53,6 +55,7 @@ struct ServerOptions {
   /// `port`. The server owns them.
   std::vector<int> listeners = {};
   int worker_threads = 2;
+  int compute_threads = 2;  ///< for requests that compute for long
   ServerLimits limits = {};
   std::int64_t ping_interval_ns = 15'000'000'000;  ///< interval of comment lines in streams
   /// Time from stop() until every connection is closed.
@@ -81,9 +84,10 @@ struct ServerCounts {
 class Server {
  public:
   /// Starts listening; connections made before run() wait. Requires that `service` and `feed`
-  /// outlive the server. The server is the feed's listener while run() runs.
+  /// outlive the server. The server is the feed's listener while run() runs. Exceptions of the
+  /// service go to `errors` and are answered with 500.
   static Result<std::unique_ptr<Server>> create(ServerOptions options, Service& service, Feed& feed,
-                                                Log log);
+                                                Log log, InternalErrors errors = InternalErrors());
   virtual ~Server() = default;
 
   /// Returns the port listened on, the first of several.

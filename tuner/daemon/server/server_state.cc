@@ -42,12 +42,14 @@ ServerCounts Counters::read() const {
   return counts;
 }
 
-ServerState::ServerState(ServerOptions server_options, Service& server_service, const Feed& feed,
-                         Log server_log)
+ServerState::ServerState(ServerOptions server_options, Service& server_service, Feed& feed,
+                         Log server_log, InternalErrors internal_errors)
     : options(std::move(server_options)),
       service(server_service),
       log(std::move(server_log)),
+      errors(std::move(internal_errors)),
       workers(static_cast<std::size_t>(std::max(1, options.worker_threads))),
+      computing(static_cast<std::size_t>(std::max(1, options.compute_threads))),
       topics(feed) {
   const ServerLimits& limits = options.limits;
   if (limits.requests_per_second > 0) {

@@ -2,6 +2,7 @@
 
 // State shared by a server's connections. For the I/O thread; any thread may read the counters.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <ctime>
@@ -41,7 +42,7 @@ struct Counters {
 };
 
 struct ServerState {
-  ServerState(ServerOptions options, Service& service, const Feed& feed, Log log);
+  ServerState(ServerOptions options, Service& service, Feed& feed, Log log, InternalErrors errors);
 
   /// Returns how long a request of the client has to wait; 0 if it is allowed.
   std::int64_t wait_ns(const asio::ip::address& client);
@@ -52,9 +53,12 @@ struct ServerState {
   const ServerOptions options;
   Service& service;
   const Log log;
+  const InternalErrors errors;
   Counters counters;
   asio::io_context io{1};
-  asio::thread_pool workers;
+  asio::thread_pool workers, computing;
+  /// Receives what clients send on streams, which nobody reads.
+  std::array<char, 512> discarded = {};
   Topics topics;
   bool stopping = false;
   std::list<Connection*> connections;

@@ -36,6 +36,16 @@ class Stream {
                 : socket_.async_read_some(buffers, std::forward<Token>(token));
   }
 
+  /// Writes as much as the socket takes without waiting, which may be nothing. Over TLS it writes
+  /// nothing.
+  std::size_t write_at_once(asio::const_buffer bytes, boost::system::error_code& error) {
+    if (tls_) return 0;
+    if (!socket_.non_blocking()) socket_.non_blocking(true, error);
+    const std::size_t written = error ? 0 : socket_.write_some(bytes, error);
+    if (error == asio::error::would_block) error = {};
+    return written;
+  }
+
   template <class Buffers, class Token>
   auto async_write_some(const Buffers& buffers, Token&& token) {
     return tls_ ? tls_->async_write_some(buffers, std::forward<Token>(token))

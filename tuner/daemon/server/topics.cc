@@ -9,7 +9,10 @@ namespace hocket {
 Topics::Membership::Membership(Topics& topics, const std::string& name, Watcher& watcher)
     : topics_(&topics), place_(topics.topics_.try_emplace(name).first) {
   auto& [key, topic] = *place_;
-  if (topic.watchers.empty()) topics.refresh(key, topic);
+  if (topic.watchers.empty()) {
+    topics.feed_.set_watched(key, true);
+    topics.refresh(key, topic);
+  }
   watcher_ = topic.watchers.insert(topic.watchers.end(), &watcher);
 }
 
@@ -22,7 +25,9 @@ Topics::Membership::~Membership() {
   if (topics_ == nullptr) return;
   Topic& topic = place_->second;
   topic.watchers.erase(watcher_);
-  if (topic.watchers.empty()) topics_->topics_.erase(place_);
+  if (!topic.watchers.empty()) return;
+  topics_->feed_.set_watched(place_->first, false);
+  topics_->topics_.erase(place_);
 }
 
 void Topics::published(const std::string& name) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Watchers of the topics of a Feed, and the newest event of each watched topic, formatted once for
-// all watchers. For the I/O thread.
+// all watchers. Tells the feed which topics are watched. For the I/O thread.
 
 #include <cstdint>
 #include <list>
@@ -47,7 +47,7 @@ class Topics {
     std::list<Watcher*>::iterator watcher_ = {};
   };
 
-  explicit Topics(const Feed& feed) : feed_(feed) {}
+  explicit Topics(Feed& feed) : feed_(feed) {}
 
   /// Notifies the watchers of a topic in which the feed has published an event.
   void published(const std::string& name);
@@ -55,7 +55,7 @@ class Topics {
  private:
   void refresh(const std::string& name, Topic& topic) const;
 
-  const Feed& feed_;
+  Feed& feed_;
   // Only topics that are watched.
   std::unordered_map<std::string, Topic> topics_;
 };

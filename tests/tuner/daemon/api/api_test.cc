@@ -180,6 +180,22 @@ TEST_F(ApiTest, RefusesWrongQueriesAndUnknownThings) {
   expect_error(404, "GET", "/v1/studies/none");
 }
 
+TEST_F(ApiTest, AJobWhoseKnobsCannotBeTunedIsRefusedByName) {
+  const auto answer = [&](const std::vector<std::string>& knobs) {
+    auto job = sample_job("b");
+    job.knobs = knobs;
+    const auto response = daemon_.call("POST", "/v1/jobs", to_json(job).dump());
+    return std::to_string(response.status) + " " + *response.body;
+  };
+  EXPECT_THAT(answer({"nonsense"}),
+              testing::AllOf(testing::StartsWith("400"), testing::HasSubstr("nonsense"),
+                             testing::HasSubstr("bucket_bytes")));
+  EXPECT_THAT(answer({"streams", "streams"}),
+              testing::AllOf(testing::StartsWith("400"), testing::HasSubstr("streams")));
+  EXPECT_THAT(answer({"bucket_bytes"}), testing::StartsWith("200"));
+  EXPECT_EQ(daemon_.jobs.size(), 2u);
+}
+
 TEST_F(ApiTest, EtagsSayWhetherThereIsNews) {
   const auto version = std::to_string(promote(1 << 20));
   for (const auto& same : {"\"" + version + "\"", "W/\"" + version + "\"", std::string("*"),
@@ -218,12 +234,38 @@ TEST_F(ApiTest, WhatIsAnsweredAtOnceIsWhatIsAnsweredLater) {
     const auto later = std::get<Response>(daemon_.reply(request));
     const auto at_once = daemon_.api.answer_at_once(request);
     ASSERT_TRUE(at_once);
-    EXPECT_EQ(at_once->status, later.status);
-    EXPECT_EQ(at_once->etag, later.etag);
-    EXPECT_EQ(at_once->body, later.body);
+    const auto& soon = std::get<Response>(*at_once);
+    EXPECT_EQ(soon.status, later.status);
+    EXPECT_EQ(soon.etag, later.etag);
+    EXPECT_EQ(soon.body, later.body);
   }
   request.target += "?wait=1";
   EXPECT_FALSE(daemon_.api.answer_at_once(request));
+}
+
+TEST_F(ApiTest, HealthMetricsAndWatchesNeedNoWorker) {
+  for (const char* target : {"/healthz", "/metrics"}) {
+    const auto reply = daemon_.api.answer_at_once({.method = "GET", .target = target});
+    ASSERT_TRUE(reply) << target;
+    EXPECT_EQ(std::get<Response>(*reply).status, 200);
+  }
+  const auto watch = daemon_.api.answer_at_once(
+      {.method = "GET", .target = "/v1/watch?key=" + sample_key() + "&job=a"});
+  ASSERT_TRUE(watch);
+  EXPECT_EQ(std::get<EventStream>(*watch).subscriber, "a");
+  for (const char* target : {"/readyz", "/v1/jobs", "/v1/studies/s"}) {
+    EXPECT_FALSE(daemon_.api.answer_at_once({.method = "GET", .target = target})) << target;
+  }
+  EXPECT_TRUE(daemon_.api.computes({.method = "POST", .target = "/v1/studies/s/ask"}));
+  EXPECT_FALSE(daemon_.api.computes({.method = "POST", .target = "/v1/reports"}));
+}
+
+TEST_F(ApiTest, WhatIsFullSaysWhenToTryAgain) {
+  Assembled daemon(*store_, clock_, {}, nullptr, {.pending_report_bytes = 0});
+  daemon.ask("POST", "/v1/jobs", to_json(sample_job("a")));
+  const auto response = daemon.call("POST", "/v1/reports", to_json(JobReport{.job = "a"}).dump());
+  EXPECT_EQ(response.status, 503);
+  EXPECT_GT(response.retry_after_seconds.value_or(0), 0);
 }
 
 TEST_F(ApiTest, AProfileIsAskedForByIdOrByAnUnambiguousName) {

@@ -127,6 +127,22 @@ TEST_F(StudyServiceTest, ARestartGoesOn) {
   EXPECT_FALSE(must(restarted.ask(study, "w", kLease)).is_finished);
 }
 
+TEST_F(StudyServiceTest, KeepsAFewSearchesInMemoryAndMakesOthersAgain) {
+  StudyService service(*store_, [this] { return now_ns_; }, {.study_sessions = 2});
+  std::vector<std::string> studies;
+  for (int i = 0; i < 5; ++i) studies.push_back(new_study(10));
+  std::map<std::string, std::set<std::string>> settings;
+  for (int round = 0; round < 3; ++round) {
+    for (const auto& study : studies) {
+      const auto asked = must(service.ask(study, "w", kLease));
+      ASSERT_TRUE(asked.trial);
+      EXPECT_TRUE(settings[study].insert(asked.trial->params.dump()).second);
+      must(service.tell(study, asked.trial->id, result(round)));
+      EXPECT_LE(service.sessions(), 2u);
+    }
+  }
+}
+
 TEST_F(StudyServiceTest, WorkersInThreadsTryEachSettingOnce) {
   constexpr std::int64_t kTrials = 30;
   const auto study = new_study(kTrials);

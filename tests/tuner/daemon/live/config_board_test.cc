@@ -61,6 +61,28 @@ TEST_F(ConfigBoardTest, TellsOfAVersionOnce) {
   EXPECT_EQ(feed_.position(topic).sequence, position.sequence);
 }
 
+TEST_F(ConfigBoardTest, EvictsTheLeastRecentlyUsedWhenFull) {
+  ConfigBoard board(*store_, feed_, {.board_entries = 2});
+  std::vector<ConfigKey> keys;
+  for (const int world_size : {2, 4, 8}) {
+    const auto topology = sample_topology(world_size);
+    must(store_->promote({.topology_id = must(store_->upsert_topology(topology)),
+                          .workload_id = 1,
+                          .config = to_json(ScheduleConfig{}),
+                          .origin = PromotionOrigin::push,
+                          .actor = "ada"}));
+    keys.push_back({fingerprint(topology), key_.workload});
+  }
+  EXPECT_NE(must(board.find(keys[0])), nullptr);
+  EXPECT_NE(must(board.find(keys[1])), nullptr);
+  EXPECT_NE(board.cached(to_string(keys[0])), nullptr);
+  EXPECT_NE(must(board.find(keys[2])), nullptr);
+  EXPECT_EQ(board.size(), 2u);
+  EXPECT_NE(board.cached(to_string(keys[0])), nullptr);
+  EXPECT_EQ(board.cached(to_string(keys[1])), nullptr);
+  EXPECT_NE(must(board.find(keys[1])), nullptr) << "it is read again";
+}
+
 TEST_F(ConfigBoardTest, LooksAtTheSameTimeNeverBringBackTheOlder) {
   promote();
   std::vector<std::jthread> threads;

@@ -7,91 +7,10 @@
 #include <cmath>
 #include <memory>
 
-#include "tests/store/faulty_store.h"
-#include "tests/tuner/daemon/simulated_job.h"
+#include "tests/tuner/daemon/live/live_tuning_fixture.h"
 
 namespace hocket {
 namespace {
-
-constexpr double kMillisecondNs = 1e6;
-
-/// Returns an iteration time with its minimum at parts of 512 KiB, about half of the default's
-/// time.
-double time_of(const ScheduleConfig& config) {
-  const double parts = std::log2(static_cast<double>(config.partition_bytes) / (512 << 10));
-  return 10 * kMillisecondNs * (1 + 0.1 * parts * parts);
-}
-
-ScheduleConfig with_parts(std::int64_t bytes) {
-  ScheduleConfig config;
-  config.partition_bytes = bytes;
-  return config;
-}
-
-class LiveTuningTest : public testing::Test {
- protected:
-  SimulatedJob& add_job(const std::string& id, double explore = 0.1, TimeOf time = time_of) {
-    jobs_.push_back(
-        std::make_unique<SimulatedJob>(sample_job(id, explore), std::move(time), jobs_.size() + 1));
-    jobs_.back()->connect(*daemon_);
-    return *jobs_.back();
-  }
-
-  void run(int rounds = 20) {
-    for (int i = 0; i < rounds; ++i) {
-      daemon_->tick();
-      for (const auto& job : jobs_) job->run();
-      EXPECT_LE(running_trials(), 1);
-    }
-  }
-
-  void restart(Store* store = nullptr) {
-    for (const auto& job : jobs_) job->lose_daemon();
-    daemon_ = std::make_unique<Assembled>(store ? *store : *store_, clock_);
-    for (const auto& job : jobs_) job->connect(*daemon_);
-  }
-
-  std::vector<PromotionRow> promotions() { return must(store_->promotions({})); }
-  std::vector<StudyRow> studies() { return must(store_->studies()); }
-
-  std::int64_t running_trials() {
-    std::int64_t count = 0;
-    for (const auto& study : studies()) {
-      for (const auto& trial : must(store_->trials(study.id, TrialDetail::summary))) {
-        count += trial.state == TrialState::running;
-      }
-    }
-    return count;
-  }
-
-  std::vector<nlohmann::json> quarantine() {
-    std::vector<nlohmann::json> configs;
-    for (const auto& row : must(store_->quarantined(1, 1))) configs.push_back(row.config);
-    return configs;
-  }
-
-  std::int64_t push(std::int64_t parts) {
-    return daemon_->ask("PUT", "/v1/configs/" + sample_key(),
-                        {{"config", to_json(with_parts(parts))}})["version"];
-  }
-
-  PromotionStage stage_of(std::int64_t version) {
-    for (const auto& row : promotions()) {
-      if (row.id == version) return row.stage;
-    }
-    ADD_FAILURE() << "no version " << version;
-    return {};
-  }
-
-  std::int64_t count_audit(const std::string& action) {
-    return std::ranges::count(must(store_->audit({})), action, &AuditRow::action);
-  }
-
-  SetClock clock_;
-  std::unique_ptr<Store> store_ = open_store_in_memory([this] { return clock_.now; });
-  std::unique_ptr<Assembled> daemon_ = std::make_unique<Assembled>(*store_, clock_);
-  std::vector<std::unique_ptr<SimulatedJob>> jobs_;
-};
 
 TEST_F(LiveTuningTest, AJobEndsNearTheBestAndOthersGetWhatItKept) {
   auto& explorer = add_job("a");
@@ -461,50 +380,6 @@ TEST_F(LiveTuningTest, ARollbackReachesEverybodyAtOnceAndVersionsRise) {
   EXPECT_EQ(pinned["config"], to_json(with_parts(1 << 20)));
   EXPECT_EQ(pinned["pinned"], true);
   EXPECT_GT(pinned["version"], back["version"]);
-}
-
-#ifdef HOCKET_SANITIZED  // sanitized builds search twenty times slower
-constexpr int kEveryCall = 17;
-#else
-constexpr int kEveryCall = 3;
-#endif
-
-TEST_F(LiveTuningTest, ACallOfTheStoreThatFailsIsMadeGoodWithTheNextTick) {
-  for (int failing_call = 1; failing_call <= 100; failing_call += kEveryCall) {
-    SCOPED_TRACE(failing_call);
-    jobs_.clear();
-    clock_.now = kSecondNs;
-    store_ = open_store_in_memory([this] { return clock_.now; });
-    FaultyStore faulty(*store_, failing_call);
-    daemon_ = std::make_unique<Assembled>(*store_, clock_, Tokens(), &faulty);
-    auto& explorer = add_job("a");
-    auto& other = add_job("b", 0);
-    run(7);
-    const auto version = push(1 << 20);
-    run(5);
-    EXPECT_EQ(daemon_->lines.size(), 1u) << "it is logged";
-    ASSERT_EQ(studies().size(), 1u);
-    std::uint64_t concluded = 0;
-    for (const auto& trial : must(store_->trials(studies()[0].id, TrialDetail::summary))) {
-      EXPECT_NE(trial.state, TrialState::failed) << trial.message;
-      concluded += trial.state == TrialState::complete && !trial.worker.empty();
-    }
-    const auto counts = daemon_->live.counts();
-    EXPECT_EQ(counts.kept + counts.rolled_back, concluded);
-    EXPECT_EQ(counts.offered, concluded + static_cast<std::uint64_t>(running_trials()));
-    const auto rows = promotions();
-    for (std::size_t i = 1; i < rows.size(); ++i) {
-      EXPECT_TRUE(rows[i].config != rows[i - 1].config || rows[i].origin != rows[i - 1].origin);
-    }
-    EXPECT_NE(stage_of(version), PromotionStage::staged);
-    explorer.run(0);
-    other.run(0);
-    const auto current = must(
-        store_->current_promotion(fingerprint(sample_topology()), fingerprint(sample_workload())));
-    ASSERT_TRUE(current);
-    EXPECT_EQ(current->config, to_json(other.config()));
-    daemon_.reset();  // destroyed before the faulty store
-  }
 }
 
 }  // namespace

@@ -301,6 +301,51 @@ TEST(Server, AServiceThatThrowsIsA500) {
   }
   client.get("/");
   EXPECT_EQ(client.read_response().body, "fine");
+  EXPECT_EQ(server.errors.count(Where::handler), 2u);
+}
+
+TEST(Server, AServiceThatThrowsAnythingWhenAStreamEndsGoesOn) {
+  RunningServer server;
+  server.service.later = [](const Request& r, bool) -> Reply {
+    if (r.target == "/watch") return EventStream{{{"topic", 0}}, "job"};
+    return text_response("fine");
+  };
+  server.service.at_close = [] { throw 7; };
+  server.start();
+  RawClient watcher(server.port());
+  watcher.get("/watch");
+  watcher.read_until("\r\n\r\n");
+  watcher.close();
+  server.until([](const ServerCounts& c) { return c.open_connections == 0; });
+  EXPECT_EQ(server.errors.count(Where::stream), 1u);
+  RawClient client(server.port());
+  client.get("/");
+  EXPECT_EQ(client.read_response().body, "fine");
+}
+
+TEST(Server, RequestsThatComputeForLongDoNotDelayOthers) {
+  ServerOptions options;
+  options.worker_threads = 1;
+  options.compute_threads = 1;
+  RunningServer server(options);
+  std::promise<void> may_end;
+  const auto end = may_end.get_future().share();
+  server.service.is_long = [](const Request& r) { return r.target == "/ask"; };
+  server.service.later = [&](const Request& r, bool) -> Reply {
+    if (r.target == "/ask") end.wait();
+    return text_response("done " + r.target);
+  };
+  server.start();
+  RawClient first(server.port()), second(server.port()), other(server.port());
+  first.get("/ask");
+  second.get("/ask");
+  for (int i = 0; i < 3; ++i) {
+    other.get("/jobs");
+    EXPECT_EQ(other.read_response().body, "done /jobs");
+  }
+  may_end.set_value();
+  EXPECT_EQ(first.read_response().body, "done /ask");
+  EXPECT_EQ(second.read_response().body, "done /ask");
 }
 
 TEST(Server, RefusesPlainTextOffLoopback) {

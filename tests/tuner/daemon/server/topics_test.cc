@@ -50,6 +50,18 @@ TEST_F(TopicsTest, AMemberSeesWhatWasPublishedBeforeIt) {
   EXPECT_EQ(watcher.calls, 0);
 }
 
+TEST_F(TopicsTest, TheFeedKnowsWhichTopicsAreWatched) {
+  CountingWatcher watcher;
+  EXPECT_FALSE(feed.is_watched("a"));
+  {
+    const Topics::Membership first(topics, "a", watcher);
+    { const Topics::Membership second(topics, "a", watcher); }
+    EXPECT_TRUE(feed.is_watched("a"));
+    EXPECT_FALSE(feed.is_watched("b"));
+  }
+  EXPECT_FALSE(feed.is_watched("a"));
+}
+
 TEST_F(TopicsTest, AnEventIsFormattedOnceAndStaysWhileItIsWritten) {
   CountingWatcher watcher;
   const Topics::Membership first(topics, "a", watcher);

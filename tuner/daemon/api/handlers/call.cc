@@ -43,6 +43,17 @@ Response error_response(int status, std::string_view code, const std::string& me
   return json_response({{"error", {{"code", code}, {"message", message}}}}, status);
 }
 
+namespace {
+
+Response not_now(std::string_view code, const std::string& message) {
+  constexpr int kRetryAfterSeconds = 2;
+  Response response = error_response(503, code, message);
+  response.retry_after_seconds = kRetryAfterSeconds;
+  return response;
+}
+
+}  // namespace
+
 Response error_response(const Error& error) {
   switch (error.code) {
     case ErrorCode::invalid_argument:
@@ -50,12 +61,12 @@ Response error_response(const Error& error) {
     case ErrorCode::not_found:
       return error_response(404, "not_found", error.message);
     case ErrorCode::timed_out:
-      return error_response(503, "timed_out", error.message);
+      return not_now("timed_out", error.message);
     case ErrorCode::unavailable:
     case ErrorCode::interrupted:
       break;
   }
-  return error_response(503, "unavailable", error.message);
+  return not_now("unavailable", error.message);
 }
 
 bool has_etag(std::string_view if_none_match, std::string_view etag) {

@@ -34,7 +34,7 @@ struct Call {
 
 Response json_response(const nlohmann::json& document, int status = 200);
 Response error_response(int status, std::string_view code, const std::string& message);
-/// Returns a response with status 400, 404 or 503.
+/// Returns a response with status 400, 404 or 503; 503 with Retry-After.
 Response error_response(const Error& error);
 
 /// Returns whether the field If-None-Match contains `etag`.

@@ -37,6 +37,12 @@ Result<KeyRow> ids_of(Store& store, const ConfigKey& key) {
   return row;
 }
 
+/// Makes live tuning look at a key that was changed in the store. If it is too busy to be told, the
+/// next tick finds the change.
+void look_soon(const Call& call, const ConfigKey& key) {
+  (void)call.parts.live.key_changed(key);
+}
+
 /// The answer to whoever has changed something.
 Result<Reply> changed(const Call& call, const ConfigKey& key) {
   const auto entry = call.parts.board.refresh(key);
@@ -85,6 +91,7 @@ Result<Reply> resolve(const Call& call) {
 Result<Reply> list_configs(const Call& call) {
   const auto keys = call.parts.store.keys();
   HOCKET_TRY(keys);
+  const auto set_aside = call.parts.live.set_aside();
   nlohmann::json list = nlohmann::json::array();
   for (const KeyRow& row : *keys) {
     nlohmann::json item = {{"key", to_string(row.key)},
@@ -93,6 +100,8 @@ Result<Reply> list_configs(const Call& call) {
                            {"pinned", row.state.pinned},
                            {"frozen", row.state.frozen}};
     if (row.current_id) item["version"] = *row.current_id;
+    const auto stopped = set_aside.find(to_string(row.key));
+    if (stopped != set_aside.end()) item["tuning_stopped"] = stopped->second;
     list.push_back(std::move(item));
   }
   return json_response({{"configs", std::move(list)}});
@@ -110,7 +119,7 @@ Result<Reply> get_config(const Call& call) {
   HOCKET_TRY(entry);
   const bool is_news = *entry && !has_etag(call.request.if_none_match, (*entry)->etag);
   if (!is_news && *wait_seconds > 0 && !call.is_last) {
-    call.parts.live.key_changed(*key);
+    HOCKET_TRY(call.parts.live.key_changed(*key));
     return Await{topic, seen, *wait_seconds * 1'000'000'000};
   }
   if (!*entry) {
@@ -140,7 +149,7 @@ Result<Reply> push_config(const Call& call) {
                                              .actor = call.who.name,
                                              .note = note});
   HOCKET_TRY(row);
-  call.parts.live.key_changed(*key);
+  look_soon(call, *key);
   return json_response(
       {{"key", to_string(*key)}, {"version", row->id}, {"stage", to_string(row->stage)}});
 }
@@ -183,7 +192,7 @@ Result<Reply> pin_config(const Call& call) {
   }
   state->pinned = pinned;
   HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.who.name));
-  call.parts.live.key_changed(*key);
+  look_soon(call, *key);
   return changed(call, *key);
 }
 
@@ -203,7 +212,7 @@ Result<Reply> freeze_config(const Call& call) {
   HOCKET_TRY(state);
   state->frozen = frozen;
   HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.who.name));
-  call.parts.live.key_changed(*key);
+  look_soon(call, *key);
   return changed(call, *key);
 }
 
@@ -239,7 +248,7 @@ Result<Reply> roll_back_config(const Call& call) {
        .stage = PromotionStage::released,
        .actor = call.who.name,
        .note = "from version " + std::to_string((*last)->id) + (note.empty() ? "" : ": ") + note}));
-  call.parts.live.key_changed(*key);
+  look_soon(call, *key);
   return changed(call, *key);
 }
 

@@ -97,9 +97,12 @@ Result<Reply> watch(const Call& call) {
     stream.topics.push_back({job_candidate_topic(id), 0});
     // A request for a profile has no event id either; the job recognizes its number.
     stream.topics.push_back({job_profile_topic(id), 0});
-    call.parts.live.job_arrived(id);
+    if (auto ok = call.parts.live.job_arrived(id); !ok) {
+      call.parts.jobs.stream_closed(id, call.parts.clock.now_ns());
+      return failure(ok.error());
+    }
   } else {
-    call.parts.live.key_changed(*key);
+    HOCKET_TRY(call.parts.live.key_changed(*key));
   }
   stream.topics.push_back(topic_after(feed, ConfigBoard::topic(*key_text), last));
   return stream;
@@ -110,9 +113,11 @@ Result<Reply> enter_job(const Call& call) {
   HOCKET_TRY(body);
   const auto job = job_description_from_json(*body);
   HOCKET_TRY(job);
+  HOCKET_TRY(LiveTuning::check(*job));
   HOCKET_TRY(call.parts.store.upsert_topology(job->topology));
   HOCKET_TRY(call.parts.store.upsert_workload(job->workload));
-  const auto entered = call.parts.jobs.enter(*job, call.parts.clock.now_ns());
+  const auto entered =
+      call.parts.jobs.enter(*job, call.parts.clock.now_ns(), call.request.body.size());
   HOCKET_TRY(entered);
   call.parts.log.write(LogLevel::info, "job",
                        {{"id", job->id}, {"name", job->name}, {"host", job->host}});
@@ -121,6 +126,7 @@ Result<Reply> enter_job(const Call& call) {
 
 Result<Reply> list_jobs(const Call& call) {
   const std::int64_t now_ns = call.parts.clock.now_ns();
+  const auto set_aside = call.parts.live.set_aside();
   nlohmann::json list = nlohmann::json::array();
   for (const RunningJob& job : call.parts.jobs.list()) {
     list.push_back({{"job", job.description.id},
@@ -140,6 +146,8 @@ Result<Reply> list_jobs(const Call& call) {
                     {"silent_ns", now_ns - job.seen_at_ns},
                     {"last_change", job.last_change}});
     if (job.activity) list.back()["activity"] = to_json(*job.activity);
+    const auto stopped = set_aside.find(to_string(job.key));
+    if (stopped != set_aside.end()) list.back()["tuning_stopped"] = stopped->second;
   }
   return json_response({{"jobs", std::move(list)}});
 }
@@ -182,7 +190,7 @@ Result<Reply> report(const Call& call) {
     return failure(ErrorCode::not_found,
                    "job " + report->job + " is not known; POST its description to /v1/jobs");
   }
-  call.parts.live.reported(std::move(*report));
+  HOCKET_TRY(call.parts.live.reported(std::move(*report)));
   return json_response(nlohmann::json::object());
 }
 

@@ -1,0 +1,366 @@
+// Jobs, workers and operators use the daemon in any order. Each byte of the input picks a request
+// and the bytes after it its parts: jobs enter, watch, answer what they were offered, report
+// nonsense and return under old ids, operators push and pin, workers ask and tell, clocks jump, and
+// the daemon restarts over its store. Whatever the order, every answer can be read, none is a 5xx
+// except 503, nothing throws, no key is set aside, nothing is logged as an error, and the state
+// stays bounded.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/check.h"
+#include "tests/set_clock.h"
+#include "tuner/daemon/api/api.h"
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::size_t kMostRequests = 80, kJobs = 4, kKeys = 3;
+
+class Bytes {
+ public:
+  explicit Bytes(std::span<const std::uint8_t> bytes) : rest_(bytes) {}
+
+  bool empty() const { return rest_.empty(); }
+  /// Returns a number below `count`; 0 at the end of the input.
+  std::size_t below(std::size_t count) {
+    if (rest_.empty()) return 0;
+    const std::size_t byte = rest_.front();
+    rest_ = rest_.subspan(1);
+    return byte % count;
+  }
+  template <class T, std::size_t N>
+  T one_of(const T (&values)[N]) {
+    return values[below(N)];
+  }
+
+ private:
+  std::span<const std::uint8_t> rest_;
+};
+
+void refuse_errors(std::string_view line) {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+  HOCKET_CHECK(false, "a client made the daemon log an error");
+}
+
+/// One process of the daemon.
+struct Daemon {
+  Daemon(hocket::Store& daemon_store, hocket::SetClock& daemon_clock,
+         hocket::WallClock daemon_wall_clock)
+      : store(daemon_store), clock(daemon_clock), wall_clock(std::move(daemon_wall_clock)) {}
+
+  hocket::Store& store;
+  hocket::SetClock& clock;
+  hocket::WallClock wall_clock;
+  hocket::Log log{{.level = hocket::LogLevel::error, .sink = refuse_errors}};
+  hocket::InternalErrors errors{log};
+  hocket::Feed feed;
+  hocket::ConfigBoard board{store, feed};
+  hocket::JobRegistry jobs;
+  hocket::LiveTuning live{{.store = store,
+                           .feed = feed,
+                           .board = board,
+                           .jobs = jobs,
+                           .clock = clock,
+                           .now_unix_ns = wall_clock,
+                           .log = log,
+                           .errors = errors,
+                           // The model would take seconds for each candidate.
+                           .method = hocket::SearchMethod::random}};
+  hocket::StudyService studies{store, wall_clock};
+  hocket::Tokens tokens;
+  hocket::Api api{{.store = store,
+                   .feed = feed,
+                   .board = board,
+                   .jobs = jobs,
+                   .live = live,
+                   .studies = studies,
+                   .clock = clock,
+                   .tokens = tokens,
+                   .log = log}};
+  std::vector<std::string> streams = {};  ///< subscribers
+};
+
+hocket::Topology topology_of(std::size_t key) {
+  hocket::Topology topology;
+  topology.link = "tcp";
+  topology.world_size = key == 2 ? 4 : 2;
+  return topology;
+}
+
+hocket::Workload workload_of(std::size_t key) {
+  return {key == 1 ? "bert" : "gpt2", {{"a", 1024}}};
+}
+
+std::string key_of(std::size_t key) {
+  return to_string(hocket::ConfigKey{fingerprint(topology_of(key)), fingerprint(workload_of(key))});
+}
+
+class Sequence {
+ public:
+  explicit Sequence(Bytes bytes) : bytes_(bytes) { restart(); }
+
+  void run() {
+    for (std::size_t i = 0; i < kMostRequests && !bytes_.empty(); ++i) {
+      request();
+      // Events may wait while further requests come.
+      if (bytes_.below(4) != 0) daemon_->live.run_pending();
+      check_state();
+    }
+    tick();
+    check_state();
+  }
+
+ private:
+  void request() {
+    const std::string key = "/v1/configs/" + key_of(bytes_.below(kKeys));
+    switch (bytes_.below(20)) {
+      case 0:
+      case 1:
+        return enter();
+      case 2:
+        return watch();
+      case 3:
+        return close_stream();
+      case 4:
+      case 5:
+        return report({});
+      case 6:
+      case 7:
+        return answer_offer();
+      case 8:
+      case 9:
+        return tick();
+      case 10:
+        ask("PUT", key, {{"config", config()}});
+        return;
+      case 11:
+        ask("PUT", key + "/pin", pin());
+        return;
+      case 12:
+        ask("PUT", key + "/freeze", {{"frozen", bytes_.below(2) == 0}});
+        return;
+      case 13:
+        ask("PUT", key + "/rollback", json::object());
+        return;
+      case 14:
+        return restart();
+      case 15:
+        wall_ahead_ns_ = bytes_.one_of({-3600 * kSecondNs, std::int64_t{0}, 3600 * kSecondNs});
+        return;
+      case 16:
+        ask("POST", "/v1/jobs/" + job() + "/profile", {{"iterations", bytes_.below(30)}});
+        return;
+      case 17:
+        ask("POST", "/v1/resolve",
+            {{"topology", to_json(topology_of(bytes_.below(kKeys)))},
+             {"workload", to_json(workload_of(bytes_.below(kKeys)))}});
+        return;
+      case 18:
+        return work_on_study();
+      default:
+        return look(key);
+    }
+  }
+
+  std::string job() { return "job-" + std::to_string(bytes_.below(kJobs)); }
+
+  json config() {
+    hocket::ScheduleConfig config;
+    config.partition_bytes = 4096LL << bytes_.below(16);
+    if (bytes_.below(2) == 0) config.streams = static_cast<int>(bytes_.below(8));  // 0 is refused
+    if (bytes_.below(4) == 0) config.regions["a"].streams = 2;
+    return to_json(config);
+  }
+
+  json pin() {
+    json body = {{"pinned", bytes_.below(2) == 0}};
+    if (bytes_.below(2) == 0) body["version"] = bytes_.below(5);
+    return body;
+  }
+
+  void enter() {
+    static const char* const kKnobs[] = {
+        "partition_bytes",    "bucket_bytes", "order",    "credit_bytes",      "regions.a.streams",
+        "regions.a.priority", "step_issue",   "nonsense", "regions.a.nothing", "streams"};
+    hocket::JobDescription job{.id = this->job(), .name = "train", .host = "here"};
+    const std::size_t key = bytes_.below(kKeys);
+    job.topology = topology_of(key);
+    job.workload = workload_of(key);
+    job.explore = bytes_.one_of({0.0, 0.1, 0.5});
+    job.version = static_cast<std::int64_t>(bytes_.below(4));
+    for (std::size_t count = bytes_.below(4); count > 0; --count) {
+      job.knobs.emplace_back(bytes_.one_of(kKnobs));
+    }
+    json body = to_json(job);
+    if (bytes_.below(2) == 0) body["config"] = config();
+    ask("POST", "/v1/jobs", body);
+  }
+
+  void watch() {
+    std::string target = "/v1/watch?key=" + key_of(bytes_.below(kKeys));
+    if (bytes_.below(4) != 0) target += "&job=" + job();
+    hocket::Request request{.method = "GET", .target = target};
+    request.last_event_id = bytes_.one_of({"", "1", "3", "x"});
+    const auto reply = daemon_->api.handle(request, false);
+    if (const auto* stream = std::get_if<hocket::EventStream>(&reply)) {
+      daemon_->streams.push_back(stream->subscriber);
+    } else {
+      check(std::get<hocket::Response>(reply));
+    }
+  }
+
+  void close_stream() {
+    if (daemon_->streams.empty()) return;
+    const auto closed = daemon_->streams.begin() +
+                        static_cast<std::ptrdiff_t>(bytes_.below(daemon_->streams.size()));
+    daemon_->api.stream_closed(*closed);
+    daemon_->streams.erase(closed);
+  }
+
+  void report(json outcomes) {
+    const std::int64_t scale = bytes_.one_of<std::int64_t>({1, 1000, 1'000'000, 1LL << 52});
+    json times = json::array();
+    for (std::size_t count = bytes_.below(24); count > 0; --count) {
+      times.push_back(scale + static_cast<std::int64_t>(count % 3));
+    }
+    if (outcomes.is_null()) {
+      outcomes = json::array();
+      for (std::size_t count = bytes_.below(3); count > 0; --count) {
+        const char* what = bytes_.one_of({"trial", "version"});
+        outcomes.push_back(outcome(what, static_cast<std::int64_t>(bytes_.below(6)), scale));
+      }
+    }
+    ask("POST", "/v1/reports",
+        {{"job", job()},
+         {"version", bytes_.below(4)},
+         {"step", bytes_.below(200)},
+         {"iteration_ns", times},
+         {"outcomes", outcomes},
+         {"ended", bytes_.below(8) == 1}});
+  }
+
+  json outcome(const char* what, std::int64_t number, std::int64_t scale) {
+    json outcome = {{what, number}, {"message", "m"}};
+    outcome["status"] = bytes_.one_of({"applied", "rejected", "rolled_back"});
+    for (const char* times : {"current_ns", "candidate_ns"}) {
+      outcome[times] = json::array();
+      for (std::size_t count = bytes_.below(4); count > 0; --count) {
+        outcome[times].push_back(scale + static_cast<std::int64_t>(bytes_.below(100)));
+      }
+    }
+    return outcome;
+  }
+
+  /// Reports an outcome of what was offered last, as a job would, or as another job might.
+  void answer_offer() {
+    const std::string id = job();
+    const bool is_version = bytes_.below(2) == 1;
+    const auto newest =
+        daemon_->feed
+            .position(is_version ? hocket::job_config_topic(id) : hocket::job_candidate_topic(id))
+            .newest;
+    if (!newest) return;
+    const char* what = is_version ? "version" : "trial";
+    const std::int64_t number = json::parse(newest->data).at(what);
+    report(json::array({outcome(what, number, 1'000'000)}));
+  }
+
+  void tick() {
+    clock_.now += bytes_.one_of({1, 1, 1, 100, 4000}) * kSecondNs;
+    daemon_->live.tick();
+    daemon_->live.run_pending();
+  }
+
+  void restart() {
+    daemon_ =
+        std::make_unique<Daemon>(*store_, clock_, [this] { return clock_.now + wall_ahead_ns_; });
+  }
+
+  void work_on_study() {
+    static const char* const kDefinition = R"({"format":"hocket-study","version":1,
+        "space":[{"name":"x","type":"integer","low":1,"high":40,"default":20}],
+        "objective":"report","skip":0,"seed":1,"trials":4,"confirm_pairs":1,
+        "time_limit_ns":1000000000,"working_directory":"/"})";
+    const std::string name = bytes_.one_of({"s", "t"}), path = "/v1/studies/" + name;
+    const std::size_t trial = bytes_.below(6);
+    switch (bytes_.below(6)) {
+      case 0:
+        ask("POST", "/v1/studies", {{"definition", json::parse(kDefinition)}, {"study", name}});
+        return;
+      case 1:
+        ask("POST", path + "/ask", {{"worker", "w"}, {"lease_ns", kSecondNs}});
+        return;
+      case 2:
+        ask("POST", path + "/tell",
+            {{"trial", trial}, {"status", "complete"}, {"value", bytes_.below(9)}});
+        return;
+      case 3:
+        ask("POST", path + "/tell",
+            {{"trial", trial},
+             {"status", bytes_.one_of({"failed", "complete", "running"})},
+             {"measurements", {{"objective", {bytes_.below(9)}}}}});
+        return;
+      case 4:
+        ask("POST", path + "/renew", {{"trial", trial}});
+        return;
+      default:
+        ask("GET", path);
+        ask("GET", path + "/trials");
+    }
+  }
+
+  void look(const std::string& key) {
+    for (const std::string& target :
+         {key, std::string("/v1/configs"), std::string("/v1/jobs"), std::string("/v1/studies"),
+          std::string("/v1/audit"), std::string("/healthz"), std::string("/readyz")}) {
+      ask("GET", target);
+    }
+  }
+
+  void ask(const std::string& method, const std::string& target, const json& body = nullptr) {
+    hocket::Request request{.method = method, .target = target};
+    if (!body.is_null()) request.body = body.dump();
+    check(std::get<hocket::Response>(daemon_->api.handle(request, true)));
+  }
+
+  static void check(const hocket::Response& response) {
+    HOCKET_CHECK(response.status < 500 || response.status == 503, "the daemon failed");
+    HOCKET_CHECK(response.status != 503 || response.retry_after_seconds,
+                 "nobody knows when to try again");
+    const auto document = json::parse(*response.body, nullptr, false);
+    HOCKET_CHECK(document.is_object(), "an answer cannot be read");
+    HOCKET_CHECK(response.status < 400 || !document.at("error").at("message").empty(),
+                 "an error has no message");
+  }
+
+  void check_state() {
+    for (std::size_t i = 0; i < hocket::kWheres; ++i) {
+      HOCKET_CHECK(daemon_->errors.count(static_cast<hocket::Where>(i)) == 0, "something threw");
+    }
+    HOCKET_CHECK(daemon_->live.set_aside().empty(), "a client has ended the tuning of its key");
+    HOCKET_CHECK(daemon_->jobs.size() <= kJobs, "a job is there twice");
+  }
+
+  Bytes bytes_;
+  hocket::SetClock clock_;
+  std::int64_t wall_ahead_ns_ = 0;
+  std::unique_ptr<hocket::Store> store_ =
+      hocket::open_store_in_memory([this] { return clock_.now + wall_ahead_ns_; });
+  std::unique_ptr<Daemon> daemon_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Sequence(Bytes({data, size})).run();
+  return 0;
+}
