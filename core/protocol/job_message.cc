@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/base/json_reader.h"
+#include "core/step/knob.h"
 
 namespace hocket {
 namespace {
