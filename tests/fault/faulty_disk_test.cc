@@ -26,7 +26,8 @@ class FaultyDisk : public ::testing::Test {
                {{"topology", to_json(sample_topology())},
                 {"workload", to_json(sample_workload())}})["key"];
     EXPECT_EQ(must(push(client_)).status, 200);
-    EXPECT_EQ(get("/v1/configs/" + key_), 200);
+    // The version is released after it was staged.
+    EXPECT_TRUE(eventually([&] { return get("/v1/configs/" + key_) == 200; }));
   }
 
   nlohmann::json ask(const std::string& method, const std::string& target,
