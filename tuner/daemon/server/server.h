@@ -17,27 +17,13 @@
 #include "tuner/daemon/http/log.h"
 #include "tuner/daemon/http/request_origin.h"
 #include "tuner/daemon/http/service.h"
+#include "tuner/daemon/server/server_limits.h"
 
 namespace hocket {
 
 struct TlsFiles {
   std::string certificate_file;  ///< PEM: the server's certificate, followed by its chain
   std::string key_file;          ///< PEM, not encrypted
-};
-
-struct ServerLimits {
-  std::size_t header_bytes = 16 << 10;  ///< limit of request line and all fields; exceeding it: 431
-  std::size_t body_bytes = 1 << 20;     ///< limit; exceeding it: 413
-  std::size_t connections = 16'384;     ///< limit; further ones receive 503
-  /// Time for a complete request, or a TLS handshake; exceeding it: 408.
-  std::int64_t request_ns = 10'000'000'000;
-  /// Time after which a connection between two requests is closed.
-  std::int64_t idle_ns = 75'000'000'000;
-  /// Time for a client to read a response or an event; exceeding it closes the connection.
-  std::int64_t write_ns = 30'000'000'000;
-  /// Sustained request rate per client address; 0: unlimited. Exceeding it: 429.
-  double requests_per_second = 0;
-  double burst = 100;  ///< number of requests allowed at once
 };
 
 struct ServerOptions {
