@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <boost/asio.hpp>
 #include <cstring>
@@ -251,48 +250,6 @@ TEST(TcpStoreServer, OneThreadServesEverybody) {
   for (int i = 0; i < 100; ++i) clients.push_back(connect_to(*server));
   for (const auto& client : clients) expect_serves(*client);
   EXPECT_EQ(threads_now(), before);
-}
-
-/// Lets the process open no further descriptor while it lives.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit none{0, before_.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &none);
-  }
-  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-  NoDescriptors(const NoDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
-
-TEST(TcpStoreServer, WithoutDescriptorsItPausesAndServesTheOthers) {
-  const auto server = listen_with({.accept_pause = kNever});
-  const auto honest = connect_to(*server);
-  asio::io_context context;
-  tcp::socket late(context, tcp::v4());
-  const NoDescriptors none;
-  late.connect({asio::ip::address_v4::loopback(), server->port()});
-  while (server->failed_accepts() == 0) std::this_thread::yield();
-  // Each request is a turn of the server's thread, in which it would accept if it did not pause.
-  for (int i = 0; i < 100; ++i) expect_serves(*honest);
-  EXPECT_EQ(server->failed_accepts(), 1U);
-}
-
-TEST(TcpStoreServer, AcceptsAgainWhenThereAreDescriptors) {
-  const auto server = listen_with({.accept_pause = milliseconds(1)});
-  asio::io_context context;
-  tcp::socket late(context, tcp::v4());
-  {
-    const NoDescriptors none;
-    late.connect({asio::ip::address_v4::loopback(), server->port()});
-    while (server->failed_accepts() < 2) std::this_thread::yield();
-  }
-  wire::Greeting greeting{};
-  asio::read(late, asio::buffer(&greeting, sizeof greeting));
-  EXPECT_EQ(wire::swapped(greeting.words)[0], wire::kMagic);
 }
 
 TEST(TcpStoreServer, LimitsForRanksHoldTheirAddresses) {

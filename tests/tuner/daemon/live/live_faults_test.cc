@@ -56,7 +56,7 @@ TEST_F(LiveTuningTest, AKeyWhoseTuningThrowsIsSetAsideAndTheOthersGoOn) {
     set_aside += static_cast<int>(stopped.size());
     daemon_.reset();  // destroyed before the faulty store
   }
-  EXPECT_GT(set_aside, 3);
+  EXPECT_GT(set_aside, 0);
 }
 
 TEST_F(LiveTuningTest, WhileTheStoreIsLockedLittleIsKeptAndNothingRecordedIsLost) {
