@@ -38,7 +38,7 @@ struct WorkloadRow {
   bool operator==(const WorkloadRow&) const = default;
 };
 
-/// Who made a study, and so who runs its trials.
+/// How a study entered the store. Decides who runs its trials.
 enum class StudyOrigin {
   tune,  ///< `hocket tune` on this host, which runs the study's command
   http,  ///< a client of the daemon: its workers run it, and this host never runs its command

@@ -96,7 +96,7 @@ class SignalInbox {
   void (*child_action_before_)(int) = SIG_DFL;
 };
 
-/// What the ranks of a launch share.
+/// How the ranks of a launch find each other: the folder of the rendezvous and its secret.
 struct Meeting {
   const std::string& folder;
   std::string secret;

@@ -15,15 +15,15 @@
 
 namespace hocket {
 
-/// What a server grants its clients. A client that asks for more gets an error or is disconnected.
+/// Limits of a server. A request beyond them gets an error, or the connection is closed.
 struct TcpStoreLimits {
   std::size_t key_bytes = 256;
   std::size_t value_bytes = 1 << 20;
   std::size_t keys = 4096;
-  /// Of all keys and values, including values that are on their way.
+  /// Total size of all keys and values, including values that are still being received.
   std::size_t total_bytes = 64 << 20;
   std::size_t connections = 256;
-  /// For a connection to say who it is, and for a request to arrive once it has begun.
+  /// Time for a client to prove that it has the secret, and to finish a request that it has begun.
   std::chrono::milliseconds patience{30'000};
   /// Pause after a connection could not be accepted, usually because no descriptors are left.
   std::chrono::milliseconds accept_pause{100};
@@ -48,7 +48,7 @@ class TcpStoreServer {
  public:
   virtual ~TcpStoreServer() = default;
   virtual std::uint16_t port() const = 0;
-  /// How often a connection could not be accepted.
+  /// Returns how many times accepting a connection has failed.
   virtual std::uint64_t failed_accepts() const = 0;
 
   /// Listens at the addresses of `host` that this host has. If it has none (an address that is

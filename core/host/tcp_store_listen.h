@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the server of core/host/tcp_store.h listens. Any thread.
+// Chooses and opens the listening sockets of a TcpStoreServer (core/host/tcp_store.h). Thread-safe.
 
 #include <utility>  // Boost 1.74's awaitable.hpp needs it first
 

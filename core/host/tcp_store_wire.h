@@ -1,7 +1,7 @@
 #pragma once
 
-// What a client and a server of core/host/tcp_store.h send each other; all integers have 32 bits in
-// network order.
+// Wire protocol between TcpStoreClient and TcpStoreServer (core/host/tcp_store.h). All integers
+// have 32 bits, in network order.
 //
 // 1. Server: kMagic, a Welcome, the longest key and the longest value in bytes, a nonce.
 // 2. Client: whether it has a secret (0 or 1), a nonce, its proof (zeros without a secret).

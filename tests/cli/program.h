@@ -21,7 +21,7 @@ struct Ended {
   nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
 };
 
-/// What the file system lets a program do.
+/// The rights with which a program opens files.
 enum class Rights {
   own,      ///< as much as the test: everything for root
   of_modes  ///< what the files' modes say, also for root
