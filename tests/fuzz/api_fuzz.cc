@@ -9,28 +9,14 @@
 
 #include "core/base/check.h"
 #include "tests/set_clock.h"
-#include "tuner/daemon/api/api.h"
+#include "tuner/daemon/api/daemon_state.h"
 
 namespace {
 
 struct Fuzzed {
   hocket::SetClock clock;
   std::unique_ptr<hocket::Store> store = hocket::open_store_in_memory();
-  hocket::Feed feed;
-  hocket::ConfigBoard board{*store, feed};
-  hocket::JobRegistry jobs;
-  hocket::LiveTuning live{
-      {.store = *store, .feed = feed, .board = board, .jobs = jobs, .clock = clock}};
-  hocket::StudyService studies{*store};
-  hocket::Tokens tokens;
-  hocket::Api api{{.store = *store,
-                   .feed = feed,
-                   .board = board,
-                   .jobs = jobs,
-                   .live = live,
-                   .studies = studies,
-                   .clock = clock,
-                   .tokens = tokens}};
+  hocket::DaemonState state{*store, clock};
 };
 
 void check(const hocket::Response& response) {
@@ -53,11 +39,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   hocket::Request request{.method = std::string(line.substr(0, blank)), .target = "/"};
   if (blank != line.npos) request.target = line.substr(blank + 1);
   if (line.size() < text.size()) request.body = text.substr(line.size() + 1);
-  const auto reply = daemon->api.handle(request, true);
+  const auto reply = daemon->state.api.handle(request, true);
   if (const auto* response = std::get_if<hocket::Response>(&reply)) check(*response);
   if (const auto* stream = std::get_if<hocket::EventStream>(&reply)) {
-    daemon->api.stream_closed(stream->subscriber);
+    daemon->state.api.stream_closed(stream->subscriber);
   }
-  daemon->live.run_pending();
+  daemon->state.live.run_pending();
   return 0;
 }

@@ -16,7 +16,7 @@
 
 #include "core/base/check.h"
 #include "tests/set_clock.h"
-#include "tuner/daemon/api/api.h"
+#include "tuner/daemon/api/daemon_state.h"
 
 namespace {
 
@@ -50,44 +50,6 @@ void refuse_errors(std::string_view line) {
   std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
   HOCKET_CHECK(false, "a client made the daemon log an error");
 }
-
-/// One process of the daemon.
-struct Daemon {
-  Daemon(hocket::Store& daemon_store, hocket::SetClock& daemon_clock,
-         hocket::WallClock daemon_wall_clock)
-      : store(daemon_store), clock(daemon_clock), wall_clock(std::move(daemon_wall_clock)) {}
-
-  hocket::Store& store;
-  hocket::SetClock& clock;
-  hocket::WallClock wall_clock;
-  hocket::Log log{{.level = hocket::LogLevel::error, .sink = refuse_errors}};
-  hocket::InternalErrors errors{log};
-  hocket::Feed feed;
-  hocket::ConfigBoard board{store, feed};
-  hocket::JobRegistry jobs;
-  hocket::LiveTuning live{{.store = store,
-                           .feed = feed,
-                           .board = board,
-                           .jobs = jobs,
-                           .clock = clock,
-                           .now_unix_ns = wall_clock,
-                           .log = log,
-                           .errors = errors,
-                           // The model would take seconds for each candidate.
-                           .method = hocket::SearchMethod::random}};
-  hocket::StudyService studies{store, wall_clock};
-  hocket::Tokens tokens;
-  hocket::Api api{{.store = store,
-                   .feed = feed,
-                   .board = board,
-                   .jobs = jobs,
-                   .live = live,
-                   .studies = studies,
-                   .clock = clock,
-                   .tokens = tokens,
-                   .log = log}};
-  std::vector<std::string> streams = {};  ///< subscribers
-};
 
 hocket::Topology topology_of(std::size_t key) {
   hocket::Topology topology;
@@ -212,18 +174,18 @@ class Sequence {
     request.last_event_id = bytes_.one_of({"", "1", "3", "x"});
     const auto reply = daemon_->api.handle(request, false);
     if (const auto* stream = std::get_if<hocket::EventStream>(&reply)) {
-      daemon_->streams.push_back(stream->subscriber);
+      streams_.push_back(stream->subscriber);
     } else {
       check(std::get<hocket::Response>(reply));
     }
   }
 
   void close_stream() {
-    if (daemon_->streams.empty()) return;
-    const auto closed = daemon_->streams.begin() +
-                        static_cast<std::ptrdiff_t>(bytes_.below(daemon_->streams.size()));
+    if (streams_.empty()) return;
+    const auto closed =
+        streams_.begin() + static_cast<std::ptrdiff_t>(bytes_.below(streams_.size()));
     daemon_->api.stream_closed(*closed);
-    daemon_->streams.erase(closed);
+    streams_.erase(closed);
   }
 
   void report(json outcomes) {
@@ -281,8 +243,14 @@ class Sequence {
   }
 
   void restart() {
-    daemon_ =
-        std::make_unique<Daemon>(*store_, clock_, [this] { return clock_.now + wall_ahead_ns_; });
+    streams_.clear();
+    daemon_ = std::make_unique<hocket::DaemonState>(
+        *store_, clock_,
+        hocket::DaemonStateOptions{
+            .log = {{.level = hocket::LogLevel::error, .sink = refuse_errors}},
+            .now_unix_ns = [this] { return clock_.now + wall_ahead_ns_; },
+            // The model would take seconds for each candidate.
+            .method = hocket::SearchMethod::random});
   }
 
   void work_on_study() {
@@ -355,7 +323,8 @@ class Sequence {
   std::int64_t wall_ahead_ns_ = 0;
   std::unique_ptr<hocket::Store> store_ =
       hocket::open_store_in_memory([this] { return clock_.now + wall_ahead_ns_; });
-  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<hocket::DaemonState> daemon_;
+  std::vector<std::string> streams_;  ///< subscribers
 };
 
 }  // namespace

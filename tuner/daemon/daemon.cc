@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tuner/daemon/api/api.h"
+#include "tuner/daemon/api/daemon_state.h"
 #include "tuner/daemon/api/openapi.h"
 #include "tuner/daemon/server/metrics.h"
 
@@ -48,43 +48,27 @@ void add_metrics(const LiveTuning::Sizes& sizes, MetricsText& metrics) {
 class AssembledDaemon final : public Daemon {
  public:
   AssembledDaemon(DaemonOptions options, Store& store, const Clock& clock)
-      : tokens_(std::move(options.tokens)),
-        errors_(options.log),
-        board_(store, feed_),
-        live_({.store = store,
-               .feed = feed_,
-               .board = board_,
-               .jobs = jobs_,
-               .clock = clock,
-               .log = options.log,
-               .errors = errors_}),
-        studies_(store),
-        api_({.store = store,
-              .feed = feed_,
-              .board = board_,
-              .jobs = jobs_,
-              .live = live_,
-              .studies = studies_,
-              .clock = clock,
-              .tokens = tokens_,
-              .description = kOpenApi,
-              .metrics = [this] { return metrics(); },
-              .log = options.log}) {}
+      : state_(store, clock,
+               {.tokens = std::move(options.tokens),
+                .description = kOpenApi,
+                .metrics = [this] { return metrics(); },
+                .log = options.log}) {}
 
   Result<void> listen(ServerOptions options, Log log) {
-    auto server = Server::create(std::move(options), api_, feed_, std::move(log), errors_);
+    auto server =
+        Server::create(std::move(options), state_.api, state_.feed, std::move(log), state_.errors);
     HOCKET_TRY(server);
     server_ = std::move(*server);
     return {};
   }
 
   /// Call before run().
-  void use(Tokens tokens) { tokens_ = std::move(tokens); }
+  void use(Tokens tokens) { state_.tokens = std::move(tokens); }
 
   Server& server() override { return *server_; }
 
   void run() override {
-    live_.start();
+    state_.live.start();
     server_->run();
   }
 
@@ -92,26 +76,19 @@ class AssembledDaemon final : public Daemon {
   std::string metrics() const {
     MetricsText text;
     add_metrics(server_->counts(), text);
-    add_metrics(live_.counts(), text);
-    text.gauge("hocket_jobs", "Jobs that are running", {}, static_cast<double>(jobs_.size()));
+    add_metrics(state_.live.counts(), text);
+    text.gauge("hocket_jobs", "Jobs that are running", {}, static_cast<double>(state_.jobs.size()));
     text.gauge("hocket_keys_set_aside", "Keys whose tuning has stopped after an error", {},
-               static_cast<double>(live_.set_aside().size()));
-    add_metrics(errors_, text);
-    add_metrics(live_.sizes(), text);
+               static_cast<double>(state_.live.set_aside().size()));
+    add_metrics(state_.errors, text);
+    add_metrics(state_.live.sizes(), text);
     text.gauge("hocket_study_sessions", "Studies whose search is in memory", {},
-               static_cast<double>(studies_.sessions()));
+               static_cast<double>(state_.studies.sessions()));
     return text.text();
   }
 
-  Tokens tokens_;
-  const InternalErrors errors_;
-  Feed feed_;
-  ConfigBoard board_;
-  JobRegistry jobs_;
-  LiveTuning live_;
-  StudyService studies_;
-  Api api_;
-  std::unique_ptr<Server> server_;  // last: its threads use all of the above
+  DaemonState state_;
+  std::unique_ptr<Server> server_;  // last: its threads use the state
 };
 
 }  // namespace

@@ -15,31 +15,40 @@
 #include "store/open.h"
 #include "tests/set_clock.h"
 #include "tests/store/fixtures.h"
-#include "tuner/daemon/api/api.h"
+#include "tuner/daemon/api/daemon_state.h"
 #include "tuner/daemon/api/openapi.h"
 
 namespace hocket {
 
 inline constexpr std::int64_t kSecondNs = 1'000'000'000;
 
-/// State of one daemon process; a new object over the same store is a restart.
-class Assembled {
+/// What a test sets and sees of a daemon.
+struct AssembledInputs {
+  Store& store;
+  SetClock& clock;
+  std::int64_t wall_ahead_ns = 0;       ///< wall clock minus `clock`
+  std::vector<std::string> lines = {};  ///< lines of the log
+};
+
+/// One daemon process; a new object over the same store is a restart.
+class Assembled : public AssembledInputs, public DaemonState {
  public:
   /// `tuning_store`: another view of the store, for live tuning alone.
   Assembled(Store& own_store, SetClock& own_clock, Tokens own_tokens = {},
             Store* tuning_store = nullptr, StateLimits limits = {})
-      : store(own_store),
-        clock(own_clock),
-        tokens(std::move(own_tokens)),
-        live({.store = tuning_store ? *tuning_store : own_store,
-              .feed = feed,
-              .board = board,
-              .jobs = jobs,
-              .clock = own_clock,
-              .now_unix_ns = now_unix_ns,
-              .log = log,
-              .errors = errors,
-              .limits = limits}) {}
+      : AssembledInputs{own_store, own_clock},
+        DaemonState(
+            own_store, own_clock,
+            {.tokens = std::move(own_tokens),
+             .description = kOpenApi,
+             .metrics = [] { return std::string("up 1\n"); },
+             .log = Log{{.level = LogLevel::warning,
+                         .sink = [this](std::string_view line) { lines.emplace_back(line); }}},
+             .now_unix_ns = [this] { return clock.now + wall_ahead_ns; },
+             .limits = limits,
+             .tuning_store = tuning_store}) {}
+  Assembled(const Assembled&) = delete;
+  Assembled& operator=(const Assembled&) = delete;
 
   Reply reply(Request request, bool is_last = false) { return api.handle(request, is_last); }
 
@@ -71,32 +80,6 @@ class Assembled {
     live.tick();
     settle();
   }
-
-  Store& store;
-  SetClock& clock;
-  Tokens tokens;
-  std::vector<std::string> lines;  ///< lines of the log
-  Log log{LogOptions{.level = LogLevel::warning,
-                     .sink = [this](std::string_view line) { lines.emplace_back(line); }}};
-  const InternalErrors errors{log};
-  Feed feed;
-  ConfigBoard board{store, feed};
-  JobRegistry jobs;
-  std::int64_t wall_ahead_ns = 0;  ///< wall clock minus `clock`
-  WallClock now_unix_ns = [this] { return clock.now + wall_ahead_ns; };
-  LiveTuning live;
-  StudyService studies{store, now_unix_ns};
-  Api api{{.store = store,
-           .feed = feed,
-           .board = board,
-           .jobs = jobs,
-           .live = live,
-           .studies = studies,
-           .clock = clock,
-           .tokens = tokens,
-           .description = kOpenApi,
-           .metrics = [] { return std::string("up 1\n"); },
-           .log = log}};
 };
 
 inline JobDescription sample_job(const std::string& id, double explore = 0.1) {

@@ -5,24 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "store/origin.h"
 #include "tuner/daemon/live/live_search.h"
 
 namespace hocket {
 
-namespace {
-
-/// Returns whether versions of this origin reach running jobs in stages.
-bool is_staged_first(PromotionOrigin origin) {
-  return origin == PromotionOrigin::study || origin == PromotionOrigin::push;
-}
-
-}  // namespace
-
 LiveTuning::LiveTuning(LiveParts parts)
     : parts_(std::move(parts)),
-      started_ns_(parts_.clock.now_ns()),
-      started_unix_ns_(parts_.now_unix_ns()),
+      started_{parts_.clock.now_ns(), parts_.now_unix_ns()},
       events_(parts_.limits) {}
 
 LiveTuning::~LiveTuning() {
@@ -170,24 +159,21 @@ Result<std::unique_ptr<LiveTuning::Key>> LiveTuning::load_key(const ConfigKey& k
   const auto current = parts_.board.refresh(key);
   HOCKET_TRY(current);
   parts_.board.publish(key);
-  std::unique_ptr<Key> loaded(
-      new Key{.key = key,
-              .topology_id = *topology_id,
-              .workload_id = *workload_id,
-              .state = {},
-              .known_version = *current ? (*current)->version : 0,
-              .used_ns = parts_.clock.now_ns(),
-              .outcomes = {},
-              .rollout = {},
-              .tuner = KeyTuner(parts_, counts_, key, *topology_id, *workload_id)});
-  loaded->rollout.begin_released(loaded->known_version);
-  return loaded;
+  const std::int64_t version = *current ? (*current)->version : 0;
+  return std::unique_ptr<Key>(new Key{
+      .key = key,
+      .topology_id = *topology_id,
+      .workload_id = *workload_id,
+      .used_ns = parts_.clock.now_ns(),
+      .rollout = KeyRollout(parts_, counts_, started_, key, *topology_id, *workload_id, version),
+      .tuner = KeyTuner(parts_, counts_, key, *topology_id, *workload_id)});
 }
 
 template <class Work>
 void LiveTuning::work_on(Key& key, Work work) {
   if (key.is_set_aside) return;
   const std::string text = to_string(key.key);
+  const std::size_t waited = key.rollout.waiting_outcomes();
   Result<void> ok;
   const auto error = parts_.errors.contain(Where::key, {{"key", text}}, [&] { ok = work(); });
   if (error) {
@@ -197,13 +183,13 @@ void LiveTuning::work_on(Key& key, Work work) {
   } else if (!ok) {
     complain(key, ok.error());
   }
+  outcomes_ = outcomes_ - waited + key.rollout.waiting_outcomes();
 }
 
 void LiveTuning::set_aside(Key& key, const std::string& reason) {
   key.is_set_aside = true;
   key.must_retry = false;
-  outcomes_ -= key.outcomes.size();
-  key.outcomes.clear();
+  key.rollout.drop_outcomes();
   note_set_aside(to_string(key.key), reason);
 }
 
@@ -219,197 +205,17 @@ void LiveTuning::advance(Key& key) {
 }
 
 Result<void> LiveTuning::advance_all(Key& key) {
-  auto ok = take_outcomes(key);
+  auto ok = key.rollout.take_outcomes();
   if (ok) ok = key.tuner.conclude();
-  if (ok) ok = look_for_versions(key);
-  if (ok && !key.state.frozen) ok = advance_rollout(key);
+  if (ok) ok = key.rollout.look_for_versions();
+  if (ok && !key.rollout.state().frozen) ok = key.rollout.advance();
   if (ok) {
     // Versions pushed by users are tried before candidates.
-    const bool is_trying = key.rollout.staged() != 0;
-    ok = key.tuner.advance(!key.state.frozen && !key.state.pinned && !is_trying);
+    const KeyState& state = key.rollout.state();
+    ok = key.tuner.advance(!state.frozen && !state.pinned && key.rollout.staged() == 0);
   }
   key.must_retry = !ok;
   return ok;
-}
-
-Result<void> LiveTuning::take_outcomes(Key& key) {
-  while (!key.outcomes.empty()) {
-    const auto& [job, outcome] = key.outcomes.front();
-    if (auto ok = take_outcome(key, job, outcome); !ok) return ok;
-    key.outcomes.pop_front();
-    --outcomes_;
-  }
-  return {};
-}
-
-Result<void> LiveTuning::take_outcome(Key& key, const std::string& job,
-                                      const ChangeOutcome& outcome) {
-  const auto rows = parts_.store.promotions({.key = key.key});
-  HOCKET_TRY(rows);
-  const auto row = std::ranges::find(*rows, *outcome.version, &PromotionRow::id);
-  if (row == rows->end()) return {};  // not a version of this key
-  key.rollout.outcome(job, row->id, outcome.status, outcome.message);
-  if (outcome.status == ChangeStatus::applied) {
-    const auto config = schedule_config_from_json(row->config);
-    HOCKET_TRY(config);
-    parts_.jobs.runs_with(job, *config, row->id);
-    return {};
-  }
-  return parts_.store.record_audit(
-      {.actor = "job " + job,
-       .action = std::string(to_string(outcome.status)),
-       .subject = to_string(key.key),
-       .detail = {{"version", row->id}, {"message", outcome.message}}});
-}
-
-Result<std::int64_t> LiveTuning::newest_staged(Key& key, std::int64_t released) {
-  const auto staged = parts_.store.promotions({.key = key.key, .stage = PromotionStage::staged});
-  HOCKET_TRY(staged);
-  if (staged->empty()) return 0;
-  const std::int64_t newest = std::max(released, staged->back().id);
-  for (const PromotionRow& row : *staged) {
-    if (row.id == newest) continue;
-    HOCKET_TRY(parts_.store.set_stage(row.id, PromotionStage::withdrawn, kDaemonActor,
-                                      "replaced by version " + std::to_string(newest)));
-  }
-  if (newest == released) return 0;
-  if (newest != key.rollout.staged()) {
-    key.is_from_before = staged->back().promoted_at_ns < started_unix_ns_;
-  }
-  return newest;
-}
-
-Result<void> LiveTuning::look_for_versions(Key& key) {
-  const auto state = parts_.store.key_state(key.key.topology, key.key.workload);
-  HOCKET_TRY(state);
-  key.state = *state;
-  const auto current = parts_.store.current_promotion(key.key.topology, key.key.workload);
-  HOCKET_TRY(current);
-  const std::int64_t released = *current ? (*current)->id : 0;
-  if (auto ok = refresh(key, released); !ok) return ok;
-  const auto staged = newest_staged(key, released);
-  HOCKET_TRY(staged);
-  if (*staged != 0) {
-    if (*staged == key.rollout.staged()) return {};
-    key.known_version = *staged;
-    key.rollout.begin_staged(*staged);
-  } else if (released > key.known_version) {
-    key.known_version = released;
-    key.is_from_before = false;
-    if (is_staged_first((*current)->origin)) {
-      // New jobs already receive it; running jobs receive it in stages.
-      key.rollout.begin_staged(released);
-    } else {
-      key.rollout.begin_released(released);
-      parts_.board.publish(key.key);
-    }
-  } else if (key.rollout.staged() != 0 && key.rollout.staged() != released) {
-    key.rollout.begin_released(released);  // the staged version was withdrawn by another process
-  }
-  return {};
-}
-
-Result<void> LiveTuning::refresh(Key& key, std::int64_t released) {
-  const auto entry = parts_.board.cached(to_string(key.key));
-  const std::int64_t shown = entry ? entry->version : 0;
-  if (shown == released && (!entry || entry->state == key.state)) return {};
-  HOCKET_TRY(parts_.board.refresh(key.key));
-  return {};
-}
-
-Result<void> LiveTuning::advance_rollout(Key& key) {
-  for (;;) {
-    std::vector<RolloutJob> jobs;
-    if (key.rollout.staged() != 0) {
-      parts_.jobs.for_each(key.key, [&](const RunningJob& job) {
-        jobs.push_back({job.description.id, job.streams > 0});
-        return true;
-      });
-    }
-    const std::int64_t now_ns = parts_.clock.now_ns();
-    const bool more_may_come = key.is_from_before && now_ns - started_ns_ <= kJobSilenceNs;
-    Rollout next = key.rollout;
-    const auto action = next.next(jobs, more_may_come, now_ns);
-    if (action) {
-      if (auto ok = carry_out(key, *action); !ok) return ok;
-    }
-    // The offer to the previous canary is decided, or another job is the canary now.
-    if (!key.rollout.canary().empty() && key.rollout.canary() != next.canary()) {
-      parts_.feed.forget(job_config_topic(key.rollout.canary()));
-    }
-    key.rollout = std::move(next);
-    if (!action) return {};
-  }
-}
-
-Result<void> LiveTuning::carry_out(Key& key, const RolloutAction& action) {
-  const auto rows = parts_.store.promotions({.key = key.key});
-  HOCKET_TRY(rows);
-  const auto row = std::ranges::find(*rows, action.version, &PromotionRow::id);
-  if (row == rows->end()) {
-    return failure(ErrorCode::not_found,
-                   "version " + std::to_string(action.version) + " is not in the store any more");
-  }
-  switch (action.kind) {
-    case RolloutAction::Kind::offer: {
-      const auto config = schedule_config_from_json(row->config);
-      HOCKET_TRY(config);
-      const auto origin = origin_of(parts_.store, *row);
-      HOCKET_TRY(origin);
-      parts_.feed.publish(job_config_topic(action.job), event_of({row->id, *config, *origin}));
-      return {};
-    }
-    case RolloutAction::Kind::release: {
-      if (row->stage == PromotionStage::staged) {
-        const auto ok =
-            parts_.store.set_stage(row->id, PromotionStage::released, kDaemonActor, action.reason);
-        if (!ok) return ok;
-      }
-      HOCKET_TRY(parts_.board.refresh(key.key));
-      parts_.board.publish(key.key);
-      ++counts_.releases;
-      return {};
-    }
-    case RolloutAction::Kind::withdraw:
-      return withdraw(key, action, *rows);
-  }
-  return {};
-}
-
-Result<void> LiveTuning::withdraw(Key& key, const RolloutAction& action,
-                                  const std::vector<PromotionRow>& rows) {
-  const PromotionRow* withdrawn = nullptr;
-  const PromotionRow* previous = nullptr;
-  std::int64_t current = 0;
-  for (const PromotionRow& row : rows) {
-    if (row.id == action.version) withdrawn = &row;
-    if (row.stage != PromotionStage::released) continue;
-    current = row.id;
-    if (row.id < action.version) previous = &row;
-  }
-  const auto quarantined = parts_.store.quarantine({.topology_id = key.topology_id,
-                                                    .workload_id = key.workload_id,
-                                                    .config = withdrawn->config,
-                                                    .reason = action.reason,
-                                                    .actor = kDaemonActor});
-  if (!quarantined) return quarantined;
-  // Promotes the previous configuration as a new version, because version numbers never decrease.
-  // Done before the withdrawal, so that a repetition after an error sees that it was done.
-  if (current == action.version) {
-    HOCKET_TRY(parts_.store.promote(
-        {.topology_id = key.topology_id,
-         .workload_id = key.workload_id,
-         .config = previous ? previous->config : to_json(ScheduleConfig{}),
-         .origin = PromotionOrigin::rollback,
-         .stage = PromotionStage::released,
-         .actor = kDaemonActor,
-         .note = "version " + std::to_string(action.version) + ": " + action.reason}));
-  }
-  const auto ok = parts_.store.set_stage(action.version, PromotionStage::withdrawn, kDaemonActor,
-                                         action.reason);
-  if (!ok) return ok;
-  ++counts_.withdrawals;
-  return {};
 }
 
 void LiveTuning::on_report(const JobReport& report) {
@@ -419,11 +225,7 @@ void LiveTuning::on_report(const JobReport& report) {
   if (!key) return;
   work_on(*key, [&]() -> Result<void> {
     for (const ChangeOutcome& outcome : report.outcomes) {
-      if (!outcome.version) continue;
-      auto& [job_id, kept] = key->outcomes.emplace_back(report.job, outcome);
-      kept.current_ns = {};
-      kept.candidate_ns = {};
-      ++outcomes_;
+      if (outcome.version) key->rollout.add_outcome(report.job, outcome);
     }
     key->tuner.report(*job, report);
     // Only the explorer's times matter; other jobs may send thousands of reports.
@@ -472,8 +274,8 @@ bool LiveTuning::is_idle(const Key& key) const {
     has_jobs = true;
     return false;
   });
-  return !has_jobs && !key.must_retry && key.outcomes.empty() && key.rollout.staged() == 0 &&
-         key.tuner.explorer().empty() &&
+  return !has_jobs && !key.must_retry && key.rollout.waiting_outcomes() == 0 &&
+         key.rollout.staged() == 0 && key.tuner.explorer().empty() &&
          parts_.clock.now_ns() - key.used_ns > parts_.limits.idle_key_ns &&
          !parts_.feed.is_watched(ConfigBoard::topic(to_string(key.key)));
 }
@@ -531,7 +333,7 @@ Result<void> LiveTuning::look_at_key(const KeyRow& row, const std::vector<Promot
     return promotion.topology_id == row.topology_id && promotion.workload_id == row.workload_id &&
            promotion.id != key.rollout.staged();
   });
-  if (is_new || has_staged || row.state != key.state) advance(key);
+  if (is_new || has_staged || row.state != key.rollout.state()) advance(key);
   return {};
 }
 

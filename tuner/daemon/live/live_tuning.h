@@ -1,7 +1,7 @@
 #pragma once
 
 // The daemon's autonomous work on running jobs: releases new versions to them in stages
-// (tuner/daemon/live/rollout.h), and tunes each key on one of its jobs
+// (tuner/daemon/live/key_rollout.h), and tunes each key on one of its jobs
 // (tuner/daemon/live/key_tuner.h).
 //
 // Versions that were pushed or that won a study reach running jobs in stages. A version from live
@@ -16,7 +16,6 @@
 // again its running jobs are not changed, as if it were frozen. Other keys are not affected.
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,16 +23,15 @@
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/job_message.h"
+#include "tuner/daemon/live/key_rollout.h"
 #include "tuner/daemon/live/key_tuner.h"
 #include "tuner/daemon/live/live_dependencies.h"
 #include "tuner/daemon/live/live_events.h"
-#include "tuner/daemon/live/rollout.h"
 
 namespace hocket {
 
@@ -81,18 +79,10 @@ class LiveTuning {
   struct Key {
     ConfigKey key;
     std::int64_t topology_id = 0, workload_id = 0;
-    KeyState state;
-    std::int64_t known_version = 0;  ///< newest version that was staged or released here
-    /// True if the version was staged before this daemon started; the jobs that could try it may be
-    /// reconnecting.
-    bool is_from_before = false;
     bool must_retry = false;    ///< a call of the store failed
     bool is_set_aside = false;  ///< nothing is done for it any more
     std::int64_t used_ns = 0;   ///< when it was last needed
-    /// Outcomes of versions, each with the job's id, that are not processed yet. Without the times,
-    /// which nothing needs.
-    std::deque<std::pair<std::string, ChangeOutcome>> outcomes;
-    Rollout rollout;
+    KeyRollout rollout;
     KeyTuner tuner;
   };
 
@@ -124,21 +114,10 @@ class LiveTuning {
   /// Performs all due work for a key.
   void advance(Key& key);
   Result<void> advance_all(Key& key);
-  Result<void> take_outcomes(Key& key);
-  Result<void> take_outcome(Key& key, const std::string& job, const ChangeOutcome& outcome);
-  /// Starts the rollout of versions that were added since the last call.
-  Result<void> look_for_versions(Key& key);
-  /// Returns the staged version, or 0 if there is none. Withdraws those that it replaced.
-  Result<std::int64_t> newest_staged(Key& key, std::int64_t released);
-  Result<void> refresh(Key& key, std::int64_t released);
-  Result<void> advance_rollout(Key& key);
-  Result<void> carry_out(Key& key, const RolloutAction& action);
-  Result<void> withdraw(Key& key, const RolloutAction& action,
-                        const std::vector<PromotionRow>& rows);
   void complain(const Key& key, const Error& error);
 
   LiveParts parts_;
-  const std::int64_t started_ns_, started_unix_ns_;
+  const DaemonStart started_;
   // Used only by the processing thread:
   // Indexed by the key's text.
   std::map<std::string, std::unique_ptr<Key>> keys_;

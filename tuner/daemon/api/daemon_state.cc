@@ -1,0 +1,35 @@
+#include "tuner/daemon/api/daemon_state.h"
+
+#include <utility>
+
+namespace hocket {
+
+DaemonState::DaemonState(Store& store, const Clock& clock, DaemonStateOptions options)
+    : tokens(std::move(options.tokens)),
+      errors(options.log),
+      board(store, feed, options.limits),
+      jobs(options.limits),
+      live({.store = options.tuning_store ? *options.tuning_store : store,
+            .feed = feed,
+            .board = board,
+            .jobs = jobs,
+            .clock = clock,
+            .now_unix_ns = options.now_unix_ns,
+            .log = options.log,
+            .errors = errors,
+            .limits = options.limits,
+            .method = options.method}),
+      studies(store, options.now_unix_ns, options.limits),
+      api({.store = store,
+           .feed = feed,
+           .board = board,
+           .jobs = jobs,
+           .live = live,
+           .studies = studies,
+           .clock = clock,
+           .tokens = tokens,
+           .description = std::move(options.description),
+           .metrics = std::move(options.metrics),
+           .log = options.log}) {}
+
+}  // namespace hocket

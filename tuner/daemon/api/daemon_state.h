@@ -1,0 +1,53 @@
+#pragma once
+
+// The state of one daemon process: its parts, put together over a store, without a transport. A new
+// object over the same store is a restarted daemon. Each part documents its threads.
+
+#include <functional>
+#include <string>
+
+#include "core/base/clock.h"
+#include "store/open.h"
+#include "store/store.h"
+#include "tuner/daemon/api/api.h"
+#include "tuner/daemon/api/study_service.h"
+#include "tuner/daemon/api/tokens.h"
+#include "tuner/daemon/http/feed.h"
+#include "tuner/daemon/http/internal_errors.h"
+#include "tuner/daemon/http/log.h"
+#include "tuner/daemon/live/config_board.h"
+#include "tuner/daemon/live/job_registry.h"
+#include "tuner/daemon/live/live_tuning.h"
+#include "tuner/daemon/live/state_limits.h"
+#include "tuner/study/study_definition.h"
+
+namespace hocket {
+
+struct DaemonStateOptions {
+  Tokens tokens = {};
+  std::string description = {};  ///< the text of docs/openapi.json
+  /// Returns the body of /metrics.
+  std::function<std::string()> metrics = [] { return std::string(); };
+  Log log = {};
+  WallClock now_unix_ns = system_unix_ns;
+  StateLimits limits = {};
+  SearchMethod method = SearchMethod::model;  ///< of new searches by live tuning
+  /// What live tuning uses instead of the store, if set.
+  Store* tuning_store = nullptr;
+};
+
+struct DaemonState {
+  /// Requires that `store` and `clock` outlive this object.
+  DaemonState(Store& store, const Clock& clock, DaemonStateOptions options = {});
+
+  Tokens tokens;  ///< replaced before the first request, if at all
+  const InternalErrors errors;
+  Feed feed;
+  ConfigBoard board;
+  JobRegistry jobs;
+  LiveTuning live;
+  StudyService studies;
+  Api api;
+};
+
+}  // namespace hocket

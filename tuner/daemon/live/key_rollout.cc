@@ -1,0 +1,216 @@
+#include "tuner/daemon/live/key_rollout.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "store/origin.h"
+
+namespace hocket {
+
+namespace {
+
+/// Returns whether versions of this origin reach running jobs in stages.
+bool is_staged_first(PromotionOrigin origin) {
+  return origin == PromotionOrigin::study || origin == PromotionOrigin::push;
+}
+
+}  // namespace
+
+KeyRollout::KeyRollout(LiveParts& parts, LiveCounts& counts, DaemonStart started, ConfigKey key,
+                       std::int64_t topology_id, std::int64_t workload_id, std::int64_t version)
+    : parts_(parts),
+      counts_(counts),
+      started_(started),
+      key_(std::move(key)),
+      topology_id_(topology_id),
+      workload_id_(workload_id),
+      known_version_(version) {
+  rollout_.begin_released(version);
+}
+
+void KeyRollout::add_outcome(const std::string& job, const ChangeOutcome& outcome) {
+  auto& [job_id, kept] = outcomes_.emplace_back(job, outcome);
+  kept.current_ns = {};
+  kept.candidate_ns = {};
+}
+
+Result<void> KeyRollout::take_outcomes() {
+  while (!outcomes_.empty()) {
+    const auto& [job, outcome] = outcomes_.front();
+    if (auto ok = take_outcome(job, outcome); !ok) return ok;
+    outcomes_.pop_front();
+  }
+  return {};
+}
+
+Result<void> KeyRollout::take_outcome(const std::string& job, const ChangeOutcome& outcome) {
+  const auto rows = parts_.store.promotions({.key = key_});
+  HOCKET_TRY(rows);
+  const auto row = std::ranges::find(*rows, *outcome.version, &PromotionRow::id);
+  if (row == rows->end()) return {};  // not a version of this key
+  rollout_.outcome(job, row->id, outcome.status, outcome.message);
+  if (outcome.status == ChangeStatus::applied) {
+    const auto config = schedule_config_from_json(row->config);
+    HOCKET_TRY(config);
+    parts_.jobs.runs_with(job, *config, row->id);
+    return {};
+  }
+  return parts_.store.record_audit(
+      {.actor = "job " + job,
+       .action = std::string(to_string(outcome.status)),
+       .subject = to_string(key_),
+       .detail = {{"version", row->id}, {"message", outcome.message}}});
+}
+
+Result<std::int64_t> KeyRollout::newest_staged(std::int64_t released) {
+  const auto staged = parts_.store.promotions({.key = key_, .stage = PromotionStage::staged});
+  HOCKET_TRY(staged);
+  if (staged->empty()) return 0;
+  const std::int64_t newest = std::max(released, staged->back().id);
+  for (const PromotionRow& row : *staged) {
+    if (row.id == newest) continue;
+    HOCKET_TRY(parts_.store.set_stage(row.id, PromotionStage::withdrawn, kDaemonActor,
+                                      "replaced by version " + std::to_string(newest)));
+  }
+  if (newest == released) return 0;
+  if (newest != rollout_.staged()) {
+    is_from_before_ = staged->back().promoted_at_ns < started_.unix_ns;
+  }
+  return newest;
+}
+
+Result<void> KeyRollout::look_for_versions() {
+  const auto state = parts_.store.key_state(key_.topology, key_.workload);
+  HOCKET_TRY(state);
+  state_ = *state;
+  const auto current = parts_.store.current_promotion(key_.topology, key_.workload);
+  HOCKET_TRY(current);
+  const std::int64_t released = *current ? (*current)->id : 0;
+  if (auto ok = refresh(released); !ok) return ok;
+  const auto staged = newest_staged(released);
+  HOCKET_TRY(staged);
+  if (*staged != 0) {
+    if (*staged == rollout_.staged()) return {};
+    known_version_ = *staged;
+    rollout_.begin_staged(*staged);
+  } else if (released > known_version_) {
+    known_version_ = released;
+    is_from_before_ = false;
+    if (is_staged_first((*current)->origin)) {
+      // New jobs already receive it; running jobs receive it in stages.
+      rollout_.begin_staged(released);
+    } else {
+      rollout_.begin_released(released);
+      parts_.board.publish(key_);
+    }
+  } else if (rollout_.staged() != 0 && rollout_.staged() != released) {
+    rollout_.begin_released(released);  // the staged version was withdrawn by another process
+  }
+  return {};
+}
+
+Result<void> KeyRollout::refresh(std::int64_t released) {
+  const auto entry = parts_.board.cached(to_string(key_));
+  const std::int64_t shown = entry ? entry->version : 0;
+  if (shown == released && (!entry || entry->state == state_)) return {};
+  HOCKET_TRY(parts_.board.refresh(key_));
+  return {};
+}
+
+Result<void> KeyRollout::advance() {
+  for (;;) {
+    std::vector<RolloutJob> jobs;
+    if (rollout_.staged() != 0) {
+      parts_.jobs.for_each(key_, [&](const RunningJob& job) {
+        jobs.push_back({job.description.id, job.streams > 0});
+        return true;
+      });
+    }
+    const std::int64_t now_ns = parts_.clock.now_ns();
+    const bool more_may_come = is_from_before_ && now_ns - started_.ns <= kJobSilenceNs;
+    Rollout next = rollout_;
+    const auto action = next.next(jobs, more_may_come, now_ns);
+    if (action) {
+      if (auto ok = carry_out(*action); !ok) return ok;
+    }
+    // The offer to the previous canary is decided, or another job is the canary now.
+    if (!rollout_.canary().empty() && rollout_.canary() != next.canary()) {
+      parts_.feed.forget(job_config_topic(rollout_.canary()));
+    }
+    rollout_ = std::move(next);
+    if (!action) return {};
+  }
+}
+
+Result<void> KeyRollout::carry_out(const RolloutAction& action) {
+  const auto rows = parts_.store.promotions({.key = key_});
+  HOCKET_TRY(rows);
+  const auto row = std::ranges::find(*rows, action.version, &PromotionRow::id);
+  if (row == rows->end()) {
+    return failure(ErrorCode::not_found,
+                   "version " + std::to_string(action.version) + " is not in the store any more");
+  }
+  switch (action.kind) {
+    case RolloutAction::Kind::offer: {
+      const auto config = schedule_config_from_json(row->config);
+      HOCKET_TRY(config);
+      const auto origin = origin_of(parts_.store, *row);
+      HOCKET_TRY(origin);
+      parts_.feed.publish(job_config_topic(action.job), event_of({row->id, *config, *origin}));
+      return {};
+    }
+    case RolloutAction::Kind::release: {
+      if (row->stage == PromotionStage::staged) {
+        const auto ok =
+            parts_.store.set_stage(row->id, PromotionStage::released, kDaemonActor, action.reason);
+        if (!ok) return ok;
+      }
+      HOCKET_TRY(parts_.board.refresh(key_));
+      parts_.board.publish(key_);
+      ++counts_.releases;
+      return {};
+    }
+    case RolloutAction::Kind::withdraw:
+      return withdraw(action, *rows);
+  }
+  return {};
+}
+
+Result<void> KeyRollout::withdraw(const RolloutAction& action,
+                                  const std::vector<PromotionRow>& rows) {
+  const PromotionRow* withdrawn = nullptr;
+  const PromotionRow* previous = nullptr;
+  std::int64_t current = 0;
+  for (const PromotionRow& row : rows) {
+    if (row.id == action.version) withdrawn = &row;
+    if (row.stage != PromotionStage::released) continue;
+    current = row.id;
+    if (row.id < action.version) previous = &row;
+  }
+  const auto quarantined = parts_.store.quarantine({.topology_id = topology_id_,
+                                                    .workload_id = workload_id_,
+                                                    .config = withdrawn->config,
+                                                    .reason = action.reason,
+                                                    .actor = kDaemonActor});
+  if (!quarantined) return quarantined;
+  // Promotes the previous configuration as a new version, because version numbers never decrease.
+  // Done before the withdrawal, so that a repetition after an error sees that it was done.
+  if (current == action.version) {
+    HOCKET_TRY(parts_.store.promote(
+        {.topology_id = topology_id_,
+         .workload_id = workload_id_,
+         .config = previous ? previous->config : to_json(ScheduleConfig{}),
+         .origin = PromotionOrigin::rollback,
+         .stage = PromotionStage::released,
+         .actor = kDaemonActor,
+         .note = "version " + std::to_string(action.version) + ": " + action.reason}));
+  }
+  const auto ok = parts_.store.set_stage(action.version, PromotionStage::withdrawn, kDaemonActor,
+                                         action.reason);
+  if (!ok) return ok;
+  ++counts_.withdrawals;
+  return {};
+}
+
+}  // namespace hocket
