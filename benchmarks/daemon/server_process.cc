@@ -50,13 +50,13 @@ nlohmann::json dated_config() {
 }
 
 void report_port(int answers, std::uint16_t port) {
-  HOCKET_CHECK(write(answers, &port, sizeof port) == sizeof port, "the parent waits for it");
+  HOCKET_CHECK(::write(answers, &port, sizeof port) == sizeof port, "the parent waits for it");
 }
 
 /// Calls `publish` for each byte from the parent, until the end of file.
 template <class Publish>
 void follow(int commands, Publish publish) {
-  for (char command; read(commands, &command, 1) == 1;) publish();
+  for (char command; ::read(commands, &command, 1) == 1;) publish();
 }
 
 void serve_hocket(int commands, int answers) {
@@ -121,7 +121,7 @@ ServerProcess::ServerProcess(ServerKind kind) {
   close(commands[0]);
   close(answers[1]);
   commands_ = commands[1];
-  HOCKET_CHECK(read(answers[0], &port_, sizeof port_) == sizeof port_, "the server has started");
+  HOCKET_CHECK(::read(answers[0], &port_, sizeof port_) == sizeof port_, "the server has started");
   close(answers[0]);
   if (kind == ServerKind::bare) return;
   const auto job = sample_key();
@@ -145,7 +145,7 @@ ServerProcess::~ServerProcess() {
 
 void ServerProcess::publish() {
   if (!client_) {
-    HOCKET_CHECK(write(commands_, "p", 1) == 1, "the server still runs");
+    HOCKET_CHECK(::write(commands_, "p", 1) == 1, "the server still runs");
     return;
   }
   const nlohmann::json body = {{"config", dated_config()}};

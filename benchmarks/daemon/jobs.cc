@@ -2,7 +2,7 @@
 // report in a hundred is followed by a reconnection, and configurations are pushed meanwhile. A
 // bare server then takes the same load.
 //
-//   jobs_load [--jobs N] [--keys K] [--minutes M] [--speed X] [--seed S]
+//   daemon_load jobs [--jobs N] [--keys K] [--minutes M] [--speed X] [--seed S]
 //
 // At speed X all happens X times as often, so an hour of such jobs passes in 60 / X minutes. The
 // time of a report counts from when it was due, so that a slow server cannot thin out the load.
@@ -11,10 +11,12 @@
 #include <charconv>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "benchmarks/daemon/load.h"
+#include "benchmarks/daemon/load_kinds.h"
 #include "benchmarks/daemon/server_process.h"
 #include "core/base/check.h"
 #include "core/protocol/config_key.h"
@@ -29,7 +31,7 @@ constexpr std::int64_t kReportIntervalNs = kSecondNs, kPushIntervalNs = 10 * kSe
 constexpr int kReportsPerReconnection = 100;
 constexpr int kMemorySamples = 20;
 
-struct Options {
+struct JobsOptions {
   std::size_t jobs = 1'000, keys = 10;
   double minutes = 10, speed = 6;
   std::uint64_t seed = 1;
@@ -55,7 +57,7 @@ struct Push {
   std::int64_t told_ns = 0;
 };
 
-struct Figures {
+struct JobsFigures {
   std::vector<double> report_ms, push_ms, release_ms, memory_mb;
   std::size_t late = 0, refused = 0, reconnections = 0;
 };
@@ -81,7 +83,7 @@ std::string key_text(std::size_t key) {
 
 class Load {
  public:
-  Load(ServerProcess& server, ServerKind kind, const Options& options)
+  Load(ServerProcess& server, ServerKind kind, const JobsOptions& options)
       : server_(server),
         kind_(kind),
         options_(options),
@@ -97,7 +99,7 @@ class Load {
     while (running_ < jobs_.size()) receive(-1);
   }
 
-  Figures run() {
+  JobsFigures run() {
     const std::int64_t begin_ns = monotonic_ns();
     const auto length_ns = static_cast<std::int64_t>(options_.minutes * 60 * kSecondNs);
     const auto after = [&](double count, std::int64_t interval_ns) {
@@ -282,7 +284,7 @@ class Load {
 
   ServerProcess& server_;
   const ServerKind kind_;
-  const Options options_;
+  const JobsOptions options_;
   /// Two for each job, of reports and of events, and the pusher's.
   Connections connections_;
   std::vector<Job> jobs_;
@@ -294,7 +296,7 @@ class Load {
   std::int64_t newest_version_ = 1;
   bool is_pushing_ = false;
   std::string push_answer_;
-  Figures figures_;
+  JobsFigures figures_;
 };
 
 void print(const char* name, const std::vector<double>& times_ms) {
@@ -303,7 +305,7 @@ void print(const char* name, const std::vector<double>& times_ms) {
               quantile(times_ms, 0.5), quantile(times_ms, 0.99), quantile(times_ms, 1));
 }
 
-void print(ServerKind kind, const Figures& figures) {
+void print(ServerKind kind, const JobsFigures& figures) {
   std::printf("%s: %zu reports late or skipped, %zu answers not 200, %zu reconnections\n",
               to_string(kind), figures.late, figures.refused, figures.reconnections);
   print("report", figures.report_ms);
@@ -314,7 +316,7 @@ void print(ServerKind kind, const Figures& figures) {
   std::printf("\n");
 }
 
-int run(const Options& options) {
+int run(const JobsOptions& options) {
   std::printf("%zu jobs of %zu keys, %.3g times as often for %.3g minutes\n", options.jobs,
               options.keys, options.speed, options.minutes);
   for (const ServerKind kind : {ServerKind::hocket, ServerKind::bare}) {
@@ -326,17 +328,17 @@ int run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace hocket
 
-int main(int argc, char** argv) {
-  hocket::Options options;
-  CLI::App app("Reports of many jobs, and pushes to them");
-  app.add_option("--jobs", options.jobs, "Jobs")->check(CLI::Range(1, 8'000));
-  app.add_option("--keys", options.keys, "Keys that the jobs share")->check(CLI::Range(1, 8'000));
-  app.add_option("--minutes", options.minutes, "Length")->check(CLI::Range(0.01, 600.0));
-  app.add_option("--speed", options.speed, "Times as often")->check(CLI::Range(0.01, 100.0));
-  app.add_option("--seed", options.seed, "Of the reconnections");
-  CLI11_PARSE(app, argc, argv);
-  hocket::raise_open_files();
-  return hocket::run(options);
+void add_jobs(CLI::App& app, int& status) {
+  const auto options = std::make_shared<JobsOptions>();
+  CLI::App* jobs = app.add_subcommand("jobs", "Reports of many jobs, and pushes to them");
+  jobs->add_option("--jobs", options->jobs, "Jobs")->check(CLI::Range(1, 8'000));
+  jobs->add_option("--keys", options->keys, "Keys that the jobs share")
+      ->check(CLI::Range(1, 8'000));
+  jobs->add_option("--minutes", options->minutes, "Length")->check(CLI::Range(0.01, 600.0));
+  jobs->add_option("--speed", options->speed, "Times as often")->check(CLI::Range(0.01, 100.0));
+  jobs->add_option("--seed", options->seed, "Seed of the reconnections");
+  jobs->callback([options, &status] { status = run(*options); });
 }
+
+}  // namespace hocket
