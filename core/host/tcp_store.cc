@@ -121,7 +121,7 @@ class Client final : public TcpStoreClient {
       return invalid(secret_differs(" of this rank differs from rank 0's"));
     }
     longest_key_ = longest_key;
-    longest_value_ = longest_value;
+    longest_value_ = std::min(longest_value, wire::kLongestValue);
     return {};
   }
 
@@ -159,14 +159,14 @@ class Client final : public TcpStoreClient {
     start([&ended](boost::system::error_code error) { ended = error; });
     context_.restart();
     context_.run_until(deadline);
-    if (!ended) {
-      boost::system::error_code ignored;
-      socket_.close(ignored);
-      context_.restart();
-      context_.run();
-      throw SystemError(asio::error::timed_out);
-    }
-    if (*ended) throw SystemError(*ended);
+    if (ended && !*ended) return;
+    const auto error = ended.value_or(asio::error::timed_out);
+    // A connection that broke stays broken: later calls fail at once instead of waiting.
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    context_.restart();
+    context_.run();
+    throw SystemError(error);
   }
 
   static Error lost(const SystemError& e) {

@@ -26,6 +26,9 @@ constexpr std::uint32_t kMagic = 0x686f6b32;  // "hok2"
 /// are gone.
 constexpr std::chrono::milliseconds kLongestWait{60'000};
 
+/// A client believes no server that announces longer values.
+constexpr std::uint32_t kLongestValue = 64 << 20;
+
 enum Welcome : std::uint32_t { kOpen = 0, kNeedsSecret = 1, kCrowded = 2 };
 enum Operation : std::uint32_t { kSet = 0, kGet = 1 };
 enum Answer : std::uint32_t { kNotInTime = 0, kDone = 1, kTooManyKeys = 2, kTooManyBytes = 3 };
