@@ -162,6 +162,45 @@ TEST_F(OutsideAccess, AWebPageChangesNothing) {
   EXPECT_EQ(send("GET", "/v1/jobs", "Host: evil.example\r\n").status, 421);
 }
 
+TEST_F(OutsideAccess, ATokenIsNotSentInPlainTextToAnotherHost) {
+  serve();
+  std::filesystem::copy_file(token_path(), folder_.file("token"));
+  // Nobody has this address (RFC 5737), so a refusal without a timeout means that nothing was sent.
+  ChildOptions child{.argv = {HOCKET_BIN "/hocket", "jobs", "--daemon", "http://192.0.2.1:7077"},
+                     .environment = user("state")};
+  child.environment["HOCKET_TOKEN_FILE"] = folder_.file("token");
+  child.err_path = folder_.file("err");
+  EXPECT_EQ(Child(child).wait(std::chrono::minutes(1)), 2);
+  EXPECT_THAT(*read_file(child.err_path), HasSubstr("in plain text"));
+}
+
+TEST_F(OutsideAccess, AStrangerIsNoRank) {
+  ChildOptions child{
+      .argv = {HOCKET_BIN "/gpt2", "--layers", "1", "--steps", "5"},
+      .environment = {{"HOCKET_DAEMON", ""},
+                      {"HOCKET_STORE", "/nonexistent/hocket.db"},
+                      {"XDG_CACHE_HOME", folder_.file("cache")},
+                      {"OPENBLAS_NUM_THREADS", "1"},
+                      {"HOCKET_RENDEZVOUS", "tcp://127.0.0.1:" + std::to_string(port_.port())},
+                      {"WORLD_SIZE", "2"}}};
+  const auto start = [&](const std::string& rank, const std::string& secret) {
+    child.environment["RANK"] = child.environment["LOCAL_RANK"] = rank;
+    child.environment["HOCKET_RENDEZVOUS_SECRET"] = secret;
+    child.out_path = folder_.file("out." + rank + secret);
+    child.err_path = folder_.file("err." + rank + secret);
+    return Child(child);
+  };
+  Child first = start("0", "ours");
+  for (const std::string secret : {"", "theirs"}) {
+    Child stranger = start("1", secret);
+    EXPECT_NE(stranger.wait(std::chrono::minutes(1)), 0);
+    EXPECT_THAT(*read_file(folder_.file("err.1" + secret)), HasSubstr("HOCKET_RENDEZVOUS_SECRET"));
+  }
+  Child second = start("1", "ours");
+  EXPECT_EQ(second.wait(std::chrono::minutes(1)), 0) << *read_file(folder_.file("err.1ours"));
+  EXPECT_EQ(first.wait(std::chrono::minutes(1)), 0) << *read_file(folder_.file("err.0ours"));
+}
+
 TEST_F(OutsideAccess, AStudyThatCameOverHttpIsNotRun) {
   serve();
   const std::string planted = folder_.file("planted");

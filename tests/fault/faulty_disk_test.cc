@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/protocol/job_message.h"
 #include "core/step/schedule_config.h"
 #include "tests/fault/daemon_process.h"
 #include "tests/store/check_store.h"
@@ -96,6 +97,40 @@ TEST_F(FaultyDisk, WhileItStallsWhatNeedsNoDiskIsAnswered) {
     mend();
   }
   expect_whole(std::ranges::max(versions));
+}
+
+TEST_F(FaultyDisk, WhileItIsSlowEverythingIsAnsweredAndKept) {
+  set_fault("slow");
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(must(push(client_)).status, 200);
+    EXPECT_EQ(get("/healthz"), 200);
+  }
+  mend();
+  expect_whole(version());
+}
+
+TEST_F(FaultyDisk, WhileItStallsReportsWaitAsFarAsThereIsRoom) {
+  const std::int64_t pushed = version();
+  const JobDescription job{
+      .id = "job", .topology = sample_topology(), .workload = sample_workload(), .version = pushed};
+  ASSERT_EQ(must(client_.send("POST", "/v1/jobs", to_json(job))).status, 200);
+  JobReport report{.job = "job", .version = pushed};
+  for (int i = 0; i < 1'000; ++i) {
+    report.outcomes.push_back(
+        {.version = pushed, .status = ChangeStatus::rolled_back, .message = std::string(500, 'x')});
+  }
+  set_fault("stalled");
+  // Each report has half a megabyte; 64 may wait, and outcomes that are already being stored.
+  HttpResponse answer;
+  int reports = 0;
+  do {
+    answer = must(client_.send("POST", "/v1/reports", to_json(report)));
+  } while (answer.status == 200 && ++reports < 500);
+  EXPECT_EQ(answer.status, 503) << reports;
+  EXPECT_GT(reports, 1);
+  EXPECT_EQ(get("/healthz"), 200);
+  EXPECT_LT(status_kb(daemon_.pid(), "VmHWM"), 400 << 10);
+  mend();
 }
 
 TEST_F(FaultyDisk, WhileItIsReadOnlyWritesAreRefusedWithTheReason) {

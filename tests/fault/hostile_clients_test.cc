@@ -9,6 +9,7 @@
 #include <list>
 #include <random>
 
+#include "core/protocol/job_message.h"
 #include "tests/fault/daemon_process.h"
 #include "tests/store/fixtures.h"
 #include "tests/temporary_folder.h"
@@ -134,6 +135,40 @@ TEST_F(HostileClients, TextsThatNoParserLikes) {
   expect_refused(invalid + " / HTTP/1.1\r\nHost: " + invalid + "\r\n\r\n");
   expect_refused("GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + invalid +
                  "\r\n\r\n");
+}
+
+TEST_F(HostileClients, JobsWithKnobsThatCannotBeTuned) {
+  JobDescription job{
+      .id = "job", .topology = sample_topology(), .workload = sample_workload(), .explore = 0.5};
+  for (const char* knob : {"nonsense", "regions.a.nothing", ""}) {
+    job.knobs = {"partition_bytes", knob};
+    RawClient client(daemon_->port());
+    client.send(post("/v1/jobs", to_json(job).dump()));
+    const RawResponse refused = client.read_response();
+    EXPECT_EQ(refused.status, 400) << knob;
+    EXPECT_NE(refused.body.find("knobs[1]"), std::string::npos) << refused.body;
+  }
+  // A job that is tuned: it watches, and reports until it has a candidate.
+  job.knobs = {"bucket_bytes"};
+  RawClient client(daemon_->port()), watcher(daemon_->port());
+  client.send(post("/v1/jobs", to_json(job).dump()));
+  const RawResponse entered = client.read_response();
+  ASSERT_EQ(entered.status, 200) << entered.body;
+  const std::string key = nlohmann::json::parse(entered.body)["key"];
+  watcher.get("/v1/watch?key=" + key + "&job=job", kBearer);
+  watcher.read_until("\r\n\r\n");
+  JobReport report{.job = "job"};
+  for (int i = 0; i < 20; ++i) report.iteration_ns.push_back(1'000'000 + i % 5);
+  client.send(post("/v1/reports", to_json(report).dump()));
+  EXPECT_EQ(client.read_response().status, 200);
+  std::string metrics;
+  EXPECT_TRUE(eventually([&] {
+    client.get("/metrics", kBearer);
+    metrics = client.read_response().body;
+    return metrics.find("hocket_candidates_offered_total 1") != std::string::npos;
+  })) << metrics;
+  EXPECT_NE(metrics.find("hocket_keys_set_aside 0"), std::string::npos);
+  EXPECT_NE(metrics.find("hocket_internal_errors_total{where=\"key\"} 0"), std::string::npos);
 }
 
 TEST_F(HostileClients, StrangersAndThievesOfPaths) {
