@@ -73,7 +73,7 @@ TEST(Limit, SaysWhatIsOverIt) {
 
 TEST(Limit, WhatWasNotMeasuredIsNotWithin) {
   EXPECT_EQ(problem_of("regex:x=(.)<=1", Evidence{}),
-            "limit regex:x=(.)<=1: no match of x=(.) in 0 bytes of output");
+            "limit regex:x=(.)<=1: no match of x=(.): the command printed nothing");
   EXPECT_EQ(problem_of("report<=1ms", Evidence{}),
             "limit report<=1 ms: the job wrote no report to the file that HOCKET_REPORT names");
 }
