@@ -90,7 +90,8 @@ void add_trials(CLI::App& program, Action& action) {
                                "print the output of this trial: of each stream the first and the "
                                "last 16 KiB");
   verb->add_flag("--csv", options->csv,
-                 "print the finished trials of the search as a table that `hocket replay` reads")
+                 "print the finished trials, confirmations included, with spread and times, as a "
+                 "table that `hocket replay` reads")
       ->excludes(json)
       ->excludes(log);
   verb->footer(

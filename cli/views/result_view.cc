@@ -42,7 +42,7 @@ void print_objective_columns(std::ostream& out, const std::set<std::string>& par
   if (view.others.empty()) {
     std::string name = "value";
     while (parameters.contains(name)) name += '_';
-    out << name << '\n';
+    out << name;
     return;
   }
   const auto column = [](const std::string& text) {
@@ -50,7 +50,26 @@ void print_objective_columns(std::ostream& out, const std::set<std::string>& par
   };
   out << column(view.objective);
   for (const Objective& other : view.others) out << ',' << column(to_text(other));
+}
+
+std::string number_cell(std::optional<double> number) {
+  return number ? to_text(ParameterValue(*number)) : std::string();
+}
+
+void print_trial_columns(std::ostream& out) {
+  for (const char* name : {"number", "phase", "state", "spread", "started_at", "seconds"})
+    out << ',' << RecordedTable::kTrialPrefix << name;
   out << '\n';
+}
+
+void print_trial_cells(std::ostream& out, const TrialRow& trial) {
+  const auto spread = trial.state == TrialState::complete ? trial.spread : std::nullopt;
+  std::optional<double> seconds;
+  if (trial.finished_at_ns)
+    seconds = static_cast<double>(*trial.finished_at_ns - trial.started_at_ns) / 1e9;
+  out << ',' << trial.number << ',' << to_string(trial.phase) << ',' << to_string(trial.state)
+      << ',' << number_cell(spread) << ',' << time_text(trial.started_at_ns) << ','
+      << number_cell(seconds) << '\n';
 }
 
 void print_list(std::ostream& out, const char* label, const std::vector<std::string>& texts) {
@@ -121,12 +140,13 @@ void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const
   std::vector<const TrialRow*> finished;
   std::set<std::string> names;
   for (const auto& trial : trials) {
-    if (trial.phase != TrialPhase::search || trial.state == TrialState::running) continue;
+    if (trial.state == TrialState::running) continue;
     finished.push_back(&trial);
     for (const auto& [name, value] : trial.params.items()) names.insert(name);
   }
   for (const auto& name : names) out << csv_cell(name) << ',';
   print_objective_columns(out, names, view);
+  print_trial_columns(out);
   for (const TrialRow* trial : finished) {
     for (const auto& name : names) {
       const auto value = trial->params.value(name, nlohmann::json(""));
@@ -134,11 +154,11 @@ void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const
       out << ',';
     }
     const bool has_value = trial->state == TrialState::complete && trial->value;
-    out << (has_value ? to_text(ParameterValue(*trial->value)) : "");
+    out << number_cell(has_value ? trial->value : std::nullopt);
     const auto others = others_of(*trial);
     for (std::size_t i = 0; i < view.others.size(); ++i)
-      out << ',' << (i < others.size() ? to_text(ParameterValue(others[i])) : "");
-    out << '\n';
+      out << ',' << (i < others.size() ? number_cell(others[i]) : "");
+    print_trial_cells(out, *trial);
   }
 }
 

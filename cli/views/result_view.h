@@ -43,9 +43,11 @@ nlohmann::json trials_json(std::span<const TrialRow> trials);
 /// Prints a table with a column per parameter and per further objective.
 void print_trials(std::ostream& out, std::span<const TrialRow> trials, const StudyView& view);
 
-/// Prints the finished trials of the search as a recorded sweep (docs/formats/table.md): a column
-/// per parameter, then "value", which is empty for a failed trial and gets a trailing "_" if a
-/// parameter has that name. With several objectives each has a column, "objective:" and its text.
+/// Prints the finished trials, confirmations included, as a recorded sweep (docs/formats/table.md):
+/// a column per parameter, then "value", which is empty for a failed trial and gets a trailing "_"
+/// if a parameter has that name. With several objectives each has a column, "objective:" and its
+/// text. The last columns, "trial:" and a name, have the trial's number, phase, state, spread and
+/// times.
 void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const StudyView& view);
 
 /// Prints "study NAME: WORKLOAD on TOPOLOGY (emulated link: …)", and "required CONSTRAINT, …" and
