@@ -307,6 +307,9 @@ Result<void> show(const TuneOptions& options, Context& context, Store& store, st
     HOCKET_TRY(line);
     fetch = std::move(*line);
   }
+  if (!result.best.value) {
+    HOCKET_TRY(show_failed_default(options, context, store, *study, trials->front()));
+  }
   if (options.json) {
     auto document = to_json(*view);
     document.update(to_json(result));
@@ -317,7 +320,7 @@ Result<void> show(const TuneOptions& options, Context& context, Store& store, st
   }
   print_heading(context.out, *view);
   print_trials(context.out, *trials, *view);
-  if (!result.best.value) return show_failed_default(options, context, store, *study, (*trials)[0]);
+  if (!result.best.value) return {};
   context.out << '\n';
   if (result.front.empty()) {
     print_result(context.out, result, view->unit);
@@ -335,6 +338,8 @@ Result<int> tune(const TuneOptions& options, Context& context) {
   HOCKET_TRY(open);
   context.err << "study " << open->study.name << ": " << shell_text(open->study.command)
               << std::endl;
+  if (!open->definition.stopped.empty())
+    context.err << "its search has stopped: " << open->definition.stopped << std::endl;
   const auto result = run(options, context, *store, *open);
   HOCKET_TRY(result);
   HOCKET_TRY(show(options, context, *store, open->study.id, *result));

@@ -38,10 +38,11 @@ Result<void> check_origin(const StudyRow& study) {
 std::string end_reason(const StudyRow& study) {
   const auto result = study_result_from_json(study.result);
   if (!result) return {};
-  const std::string decision = (result->promoted ? ": promoted: " : ": ") + result->reason;
   // A failed default is the whole reason.
-  if (result->stopped.empty() || !result->best.value) return decision;
-  return ": the search stopped before its trials were used up: " + result->stopped + decision;
+  if (!result->best.value) return ": " + result->reason;
+  const std::string early =
+      result->stopped.empty() ? "" : "; its search stopped early: " + result->stopped;
+  return early + (result->promoted ? "; promoted: " : "; not promoted: ") + result->reason;
 }
 
 /// Says whether the search of a finished study ended because its default failed.

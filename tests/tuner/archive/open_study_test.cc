@@ -188,9 +188,10 @@ TEST_F(OpenStudyTest, AFinishedStudySaysWhyItEnded) {
                            .trials = {}};
   ASSERT_TRUE(store_->update_study(id, {.state = StudyState::finished, .result = to_json(result)}));
   for (const bool keep_going : {false, true}) {
-    EXPECT_EQ(refusal({.name = "s", .keep_going = keep_going}),
-              "study s is finished: the search stopped before its trials were used up: little is "
-              "left to gain: the default is best; `hocket best s` shows what came of it");
+    EXPECT_EQ(
+        refusal({.name = "s", .keep_going = keep_going}),
+        "study s is finished; its search stopped early: little is left to gain; not promoted: "
+        "the default is best; `hocket best s` shows what came of it");
   }
 }
 
