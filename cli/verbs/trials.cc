@@ -60,7 +60,9 @@ Result<int> show_trials(const TrialsOptions& options, Context& context) {
   HOCKET_TRY(study);
   const auto view = study_view(**store, *study);
   HOCKET_TRY(view);
-  const auto trials = (*store)->trials(study->id, detail_for(*view));
+  const bool is_for_programs = options.json || options.csv;
+  const auto trials = (*store)->trials(
+      study->id, is_for_programs ? TrialDetail::with_measurements : detail_for(*view));
   HOCKET_TRY(trials);
   if (options.log) return show_log(options, context, **store, *study, *trials);
   if (options.csv) {

@@ -296,7 +296,8 @@ Result<void> show(const TuneOptions& options, Context& context, Store& store, st
   HOCKET_TRY(study);
   const auto view = study_view(store, *study);
   HOCKET_TRY(view);
-  const auto trials = store.trials(study_id, detail_for(*view));
+  const auto trials =
+      store.trials(study_id, options.json ? TrialDetail::with_measurements : detail_for(*view));
   HOCKET_TRY(trials);
   const auto version = version_of(store, *study);
   HOCKET_TRY(version);

@@ -28,6 +28,13 @@ std::vector<double> others_of(const TrialRow& trial) {
                                              : std::vector<double>();
 }
 
+/// Returns the peak memory of the trial's processes, where the row has it.
+std::optional<double> peak_memory_of(const TrialRow& trial) {
+  const auto found = trial.measurements.find("peak_memory_bytes");
+  if (found == trial.measurements.end() || found->second.empty()) return std::nullopt;
+  return found->second.front();
+}
+
 std::string time_or_empty(std::optional<std::int64_t> unix_ns) {
   return unix_ns ? time_text(*unix_ns) : std::string();
 }
@@ -57,7 +64,8 @@ std::string number_cell(std::optional<double> number) {
 }
 
 void print_trial_columns(std::ostream& out) {
-  for (const char* name : {"number", "phase", "state", "spread", "started_at", "seconds"})
+  for (const char* name :
+       {"number", "phase", "state", "spread", "started_at", "seconds", "peak_memory_bytes"})
     out << ',' << RecordedTable::kTrialPrefix << name;
   out << '\n';
 }
@@ -69,7 +77,7 @@ void print_trial_cells(std::ostream& out, const TrialRow& trial) {
     seconds = static_cast<double>(*trial.finished_at_ns - trial.started_at_ns) / 1e9;
   out << ',' << trial.number << ',' << to_string(trial.phase) << ',' << to_string(trial.state)
       << ',' << number_cell(spread) << ',' << time_text(trial.started_at_ns) << ','
-      << number_cell(seconds) << '\n';
+      << number_cell(seconds) << ',' << number_cell(peak_memory_of(trial)) << '\n';
 }
 
 void print_list(std::ostream& out, const char* label, const std::vector<std::string>& texts) {
@@ -131,6 +139,8 @@ nlohmann::json trials_json(std::span<const TrialRow> trials) {
                     {"message", trial.message},
                     {"started_at", time_text(trial.started_at_ns)},
                     {"finished_at", time_or_empty(trial.finished_at_ns)}});
+    if (const auto peak_bytes = peak_memory_of(trial))
+      list.back()["peak_memory_bytes"] = *peak_bytes;
     if (auto others = others_of(trial); !others.empty()) list.back()["others"] = std::move(others);
   }
   return list;

@@ -240,6 +240,8 @@ TEST(Tune, MinimisesMemory) {
   EXPECT_EQ(document.at("best").at("params"), nlohmann::json({{"X", 1}}));
   EXPECT_GE(document.at("best").at("value"), 64 << 20);
   EXPECT_GE(document.at("default").at("value"), 192 << 20);
+  for (const auto& trial : document.at("trials"))
+    EXPECT_EQ(trial.at("peak_memory_bytes"), trial.at("value"));
   EXPECT_THAT(hocket_run(folder, {"best"}).out, HasSubstr(" MiB ± "));
 }
 
