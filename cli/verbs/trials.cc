@@ -13,6 +13,7 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/output_view.h"
 #include "cli/views/result_view.h"
+#include "core/base/printable_text.h"
 
 namespace hocket {
 namespace {
@@ -23,7 +24,9 @@ struct TrialsOptions {
   bool json = false, csv = false;
 };
 
-/// Shows what one trial printed.
+constexpr std::size_t kMessageBytes = 4096;
+
+/// Shows how one trial ended and what it printed.
 Result<int> show_log(const TrialsOptions& options, Context& context, Store& store,
                      const StudyRow& study, std::span<const TrialRow> trials) {
   const auto trial = std::ranges::find(trials, *options.log, &TrialRow::number);
@@ -32,6 +35,10 @@ Result<int> show_log(const TrialsOptions& options, Context& context, Store& stor
                                              std::to_string(*options.log) + "; it has " +
                                              std::to_string(trials.size()));
   }
+  // The table cuts messages.
+  context.err << "trial " << trial->number << ", " << params_text(trial->params) << ": "
+              << to_string(trial->state) << (trial->message.empty() ? "" : ": ")
+              << printable(trial->message, kMessageBytes) << std::endl;
   const auto output = store.trial_output(trial->id);
   HOCKET_TRY(output);
   if (!*output) {
@@ -77,6 +84,13 @@ Result<int> show_trials(const TrialsOptions& options, Context& context) {
   }
   print_heading(context.out, *view);
   print_trials(context.out, *trials, *view);
+  const auto failed = std::ranges::find_if(*trials, [](const TrialRow& trial) {
+    return trial.state == TrialState::failed || trial.state == TrialState::timeout;
+  });
+  if (failed != trials->end()) {
+    context.err << "what a trial printed: hocket trials " << view->name << " --log "
+                << failed->number << std::endl;
+  }
   return kDone;
 }
 

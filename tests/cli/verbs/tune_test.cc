@@ -280,6 +280,9 @@ TEST(Tune, EndsWhenTheDefaultFailsAndShowsWhatItPrinted) {
   const auto log = hocket_run(folder, {"trials", "sh-1", "--log", "1"});
   EXPECT_EQ(log.status, 0) << log.err;
   EXPECT_EQ(log.out, out + "stderr:\nstarted\n");
+  EXPECT_THAT(log.err, HasSubstr("trial 1, X=4: failed: no match of t=([0-9.]+) in 34 bytes"));
+  EXPECT_THAT(hocket_run(folder, {"trials", "sh-1"}).err,
+              HasSubstr("what a trial printed: hocket trials sh-1 --log 1\n"));
   EXPECT_EQ(
       hocket_run(folder, {"trials", "sh-1", "--log", "1", "--json"}).json(),
       nlohmann::json({{"study", "sh-1"}, {"number", 1}, {"stdout", out}, {"stderr", "started\n"}}));

@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <string>
 
 #include "core/base/trimmed_text.h"
 #include "tuner/trial/process/descriptor.h"
@@ -21,10 +23,10 @@ constexpr int kParentField = 1, kResidentField = 21;
 using Buffer = std::array<char, 4096>;
 
 /// Returns the first 4 KiB of /proc/PID/NAME; empty if the process is gone or may not be read.
-std::string_view read_proc_file(int proc, const char* pid, const char* name, Buffer& buffer) {
+std::string_view read_proc_file(const char* pid, const char* name, Buffer& buffer) {
   char path[64];
-  std::snprintf(path, sizeof path, "%.20s/%.20s", pid, name);
-  const Descriptor file(openat(proc, path, O_RDONLY | O_CLOEXEC));
+  std::snprintf(path, sizeof path, "/proc/%.20s/%.20s", pid, name);
+  const Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
   const ssize_t length = file ? ::read(file.get(), buffer.data(), buffer.size()) : 0;
   return {buffer.data(), static_cast<std::size_t>(length > 0 ? length : 0)};
 }
@@ -50,18 +52,16 @@ class ProcFolder final : public ProcessTable {
     Buffer buffer;
     while (const dirent* entry = readdir(folder.get())) {
       if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
-      const auto text = read_proc_file(dirfd(folder.get()), entry->d_name, "stat", buffer);
+      const auto text = read_proc_file(entry->d_name, "stat", buffer);
       if (const auto parsed = parse_process_stat(text, page_bytes)) entries.push_back(*parsed);
     }
     return entries;
   }
 
   std::optional<std::int64_t> proportional_bytes(pid_t pid) const override {
-    const Descriptor proc(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!proc) return std::nullopt;
     Buffer buffer;
     return parse_proportional_bytes(
-        read_proc_file(proc.get(), std::to_string(pid).c_str(), "smaps_rollup", buffer));
+        read_proc_file(std::to_string(pid).c_str(), "smaps_rollup", buffer));
   }
 };
 
