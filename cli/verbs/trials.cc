@@ -88,8 +88,8 @@ Result<int> show_trials(const TrialsOptions& options, Context& context) {
     return trial.state == TrialState::failed || trial.state == TrialState::timeout;
   });
   if (failed != trials->end()) {
-    context.err << "what a trial printed: hocket trials " << view->name << " --log "
-                << failed->number << std::endl;
+    context.err << "--log " << failed->number << " shows what trial " << failed->number
+                << " printed" << std::endl;
   }
   return kDone;
 }

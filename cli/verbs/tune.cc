@@ -269,7 +269,7 @@ Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOp
 
 /// Returns how to go on after a study in which nothing completed.
 std::string advice(const TuneOptions& options, const OpenStudy& open, const StudyResult& result) {
-  const std::string correct = "; correct the command, its parameters or its limits";
+  const std::string correct = "; correct the command, its parameters, the objective or the limits";
   if (result.trials.size() > 1 || !open.definition.needs_default) return correct;
   return correct + " and start again, or search for a setting that works: hocket tune --resume " +
          "--study " + open.study.name + store_argument(options) + " --keep-going";

@@ -282,7 +282,7 @@ TEST(Tune, EndsWhenTheDefaultFailsAndShowsWhatItPrinted) {
   EXPECT_EQ(log.out, out + "stderr:\nstarted\n");
   EXPECT_THAT(log.err, HasSubstr("trial 1, X=4: failed: no match of t=([0-9.]+) in 34 bytes"));
   EXPECT_THAT(hocket_run(folder, {"trials", "sh-1"}).err,
-              HasSubstr("what a trial printed: hocket trials sh-1 --log 1\n"));
+              HasSubstr("--log 1 shows what trial 1 printed\n"));
   EXPECT_EQ(
       hocket_run(folder, {"trials", "sh-1", "--log", "1", "--json"}).json(),
       nlohmann::json({{"study", "sh-1"}, {"number", 1}, {"stdout", out}, {"stderr", "started\n"}}));
