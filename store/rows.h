@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
+#include "core/protocol/trial_output.h"
 #include "core/protocol/trial_status.h"
 
 namespace hocket {
@@ -113,7 +114,12 @@ struct TrialResult {
   /// Reason of a failure; any bytes, stored unchanged.
   std::string message = {};
   Measurements measurements = {};
+  /// At most kTrialOutputLimitBytes of each stream, and a line that says what was left out.
+  TrialOutput output = {};
 };
+
+/// The store keeps the output of this many trials, the newest ones that have any: 64 MiB.
+inline constexpr std::int64_t kMostTrialOutputs = 1'000;
 
 struct TrialRow {
   std::int64_t id = 0;  ///< never reused, even if the trial is removed

@@ -59,7 +59,8 @@ class Store {
   virtual Result<TrialRow> start_trial(const NewTrial& trial) = 0;
 
   /// Ends a running trial. Repeating the call with the same result has no effect; another result
-  /// for an ended trial is invalid_argument. Returns not_found for a removed trial.
+  /// for an ended trial is invalid_argument; its output is not compared. Returns not_found for a
+  /// removed trial. Removes the output of the oldest trials beyond kMostTrialOutputs.
   virtual Result<void> finish_trial(std::int64_t trial_id, const TrialResult& result) = 0;
 
   /// Removes the running trials of a study whose runner is gone, and returns their number. They do
@@ -77,6 +78,9 @@ class Store {
 
   /// Returns not_found for an unknown study.
   virtual Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) = 0;
+
+  /// Returns the output of a trial; nothing if it had none or it is not kept any more.
+  virtual Result<std::optional<TrialOutput>> trial_output(std::int64_t trial_id) = 0;
 
   /// Adds a version to its key. If the key is pinned and the origin is a study or live tuning, the
   /// version is held, whatever stage is requested.

@@ -5,6 +5,7 @@
 
 #include "cli/output/value_text.h"
 #include "core/step/knob.h"
+#include "tuner/space/size_text.h"
 
 namespace hocket {
 namespace {

@@ -24,6 +24,10 @@ class ReportedStudy final : public StudyObserver {
     return {};
   }
 
+  Result<void> search_stopped(const std::string& reason) override {
+    return record_.search_stopped(reason);
+  }
+
  private:
   StudyRecord& record_;
   Progress& progress_;

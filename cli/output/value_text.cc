@@ -1,7 +1,5 @@
 #include "cli/output/value_text.h"
 
-#include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -11,21 +9,6 @@ namespace hocket {
 namespace {
 
 constexpr double kLongestNs = 30.0 * 24 * 3600e9;
-
-struct SizeUnit {
-  std::string_view name, other_name;
-  std::int64_t bytes;
-};
-
-constexpr std::array<SizeUnit, 9> kSizeUnits = {{{"", "B", 1},
-                                                 {"KiB", "K", std::int64_t{1} << 10},
-                                                 {"MiB", "M", std::int64_t{1} << 20},
-                                                 {"GiB", "G", std::int64_t{1} << 30},
-                                                 {"TiB", "T", std::int64_t{1} << 40},
-                                                 {"kB", "KB", 1'000},
-                                                 {"MB", "MB", 1'000'000},
-                                                 {"GB", "GB", 1'000'000'000},
-                                                 {"TB", "TB", 1'000'000'000'000}}};
 
 }  // namespace
 
@@ -37,25 +20,6 @@ Result<std::int64_t> parse_duration(std::string_view text) {
                  "expected a duration above 0 and up to 30 days, such as 90, 30s, 5m or 1.5h, "
                  "found \"" +
                      std::string(text) + "\"");
-}
-
-Result<std::int64_t> parse_size(std::string_view text) {
-  const auto refuse = [&] {
-    return failure(
-        ErrorCode::invalid_argument,
-        "expected a size such as 65536, 4MiB, 256KiB or 1MB, found \"" + std::string(text) + "\"");
-  };
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number < 0) return refuse();
-  const std::string_view name = text.substr(static_cast<std::size_t>(end - text.data()));
-  for (const auto& unit : kSizeUnits) {
-    if (unit.name != name && unit.other_name != name) continue;
-    std::int64_t bytes = 0;
-    if (__builtin_mul_overflow(number, unit.bytes, &bytes)) return refuse();
-    return bytes;
-  }
-  return refuse();
 }
 
 std::string measured_text(std::optional<double> value, double spread, Unit unit) {

@@ -19,10 +19,6 @@ namespace hocket {
 /// Must be above 0 and at most 30 days. Returns nanoseconds.
 Result<std::int64_t> parse_duration(std::string_view text);
 
-/// Parses a whole number of bytes (or of anything else), at least 0: plain, with K, M, G, T or KiB,
-/// MiB, GiB, TiB for powers of 1024, or with kB, MB, GB, TB for powers of 1000.
-Result<std::int64_t> parse_size(std::string_view text);
-
 /// Returns for example "411.2 ms ± 1.31 ms"; "-" if there is no value.
 std::string measured_text(std::optional<double> value, double spread, Unit unit);
 

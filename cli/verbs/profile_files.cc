@@ -16,6 +16,7 @@
 #include "profiler/archive/load_profile.h"
 #include "profiler/archive/prune.h"
 #include "store/open.h"
+#include "tuner/space/size_text.h"
 
 namespace hocket {
 namespace {

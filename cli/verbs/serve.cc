@@ -19,6 +19,7 @@
 #include "tuner/daemon/api/own_token.h"
 #include "tuner/daemon/daemon.h"
 #include "tuner/daemon/server/systemd.h"
+#include "tuner/space/size_text.h"
 
 namespace hocket {
 namespace {

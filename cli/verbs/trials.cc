@@ -1,22 +1,63 @@
 // hocket trials: lists all trials of a study.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
+#include <span>
 
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/verbs/verb.h"
+#include "cli/views/output_view.h"
 #include "cli/views/result_view.h"
+#include "core/base/printable_text.h"
 
 namespace hocket {
 namespace {
 
 struct TrialsOptions {
   std::string study, store;
+  std::optional<std::int64_t> log;
   bool json = false, csv = false;
 };
+
+constexpr std::size_t kMessageBytes = 4096;
+
+/// Shows how one trial ended and what it printed.
+Result<int> show_log(const TrialsOptions& options, Context& context, Store& store,
+                     const StudyRow& study, std::span<const TrialRow> trials) {
+  const auto trial = std::ranges::find(trials, *options.log, &TrialRow::number);
+  if (trial == trials.end()) {
+    return failure(ErrorCode::not_found, "study " + study.name + " has no trial " +
+                                             std::to_string(*options.log) + "; it has " +
+                                             std::to_string(trials.size()));
+  }
+  // The table cuts messages.
+  context.err << "trial " << trial->number << ", " << params_text(trial->params) << ": "
+              << to_string(trial->state) << (trial->message.empty() ? "" : ": ")
+              << printable(trial->message, kMessageBytes) << std::endl;
+  const auto output = store.trial_output(trial->id);
+  HOCKET_TRY(output);
+  if (!*output) {
+    return failure(ErrorCode::not_found,
+                   "there is no output of trial " + std::to_string(*options.log) + " of study " +
+                       study.name + ": it printed nothing, still runs, or is not among the last " +
+                       std::to_string(kMostTrialOutputs) + " trials of the store");
+  }
+  if (options.json) {
+    context.out << json_text({{"study", study.name},
+                              {"number", trial->number},
+                              {"stdout", (*output)->stdout_text},
+                              {"stderr", (*output)->stderr_text}})
+                << '\n';
+    return kDone;
+  }
+  print_output(context.out, **output);
+  return kDone;
+}
 
 Result<int> show_trials(const TrialsOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "trials"));
@@ -26,8 +67,11 @@ Result<int> show_trials(const TrialsOptions& options, Context& context) {
   HOCKET_TRY(study);
   const auto view = study_view(**store, *study);
   HOCKET_TRY(view);
-  const auto trials = (*store)->trials(study->id, detail_for(*view));
+  const bool is_for_programs = options.json || options.csv;
+  const auto trials = (*store)->trials(
+      study->id, is_for_programs ? TrialDetail::with_measurements : detail_for(*view));
   HOCKET_TRY(trials);
+  if (options.log) return show_log(options, context, **store, *study, *trials);
   if (options.csv) {
     print_trials_csv(context.out, *trials, *view);
     return kDone;
@@ -40,6 +84,13 @@ Result<int> show_trials(const TrialsOptions& options, Context& context) {
   }
   print_heading(context.out, *view);
   print_trials(context.out, *trials, *view);
+  const auto failed = std::ranges::find_if(*trials, [](const TrialRow& trial) {
+    return trial.state == TrialState::failed || trial.state == TrialState::timeout;
+  });
+  if (failed != trials->end()) {
+    context.err << "--log " << failed->number << " shows what trial " << failed->number
+                << " printed" << std::endl;
+  }
   return kDone;
 }
 
@@ -51,11 +102,17 @@ void add_trials(CLI::App& program, Action& action) {
   verb->add_option("STUDY", options->study, "its name or number")->required();
   verb->add_option("--store", options->store, "the store's file");
   auto* json = verb->add_flag("--json", options->json, "print JSON");
+  auto* log = verb->add_option("--log", options->log,
+                               "print the output of this trial: of each stream the first and the "
+                               "last 16 KiB");
   verb->add_flag("--csv", options->csv,
-                 "print the finished trials of the search as a table that `hocket replay` reads")
-      ->excludes(json);
+                 "print the finished trials, confirmations included, with spread and times, as a "
+                 "table that `hocket replay` reads")
+      ->excludes(json)
+      ->excludes(log);
   verb->footer(
       "Examples:\n  hocket trials gpt2-1\n"
+      "  hocket trials gpt2-1 --log 3\n"
       "  hocket trials gpt2-1 --csv > gpt2-1.csv\n");
   verb->callback(
       [options, &action] { action = [options](Context& c) { return show_trials(*options, c); }; });

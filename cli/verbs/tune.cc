@@ -14,6 +14,7 @@
 #include "cli/output/reported_study.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
+#include "cli/views/output_view.h"
 #include "cli/views/result_view.h"
 #include "cli/views/version_view.h"
 #include "core/base/shell_text.h"
@@ -31,6 +32,9 @@
 namespace hocket {
 namespace {
 
+/// Lines of each stream that are shown when the default fails.
+constexpr std::size_t kLastLines = 10;
+
 struct TuneOptions {
   std::vector<std::string> params, defaults, constraints, limits;
   std::vector<std::string> objectives = {"auto"};
@@ -39,7 +43,7 @@ struct TuneOptions {
   std::string study, workload, store;
   std::string step, method = "model", transfer;
   bool all_trials = false, full_trials = false, no_transfer = false;
-  bool resume = false, take_over = false, json = false;
+  bool resume = false, take_over = false, keep_going = false, json = false;
 };
 
 constexpr const char* kTuneFooter =
@@ -48,7 +52,8 @@ constexpr const char* kTuneFooter =
     "in its arguments; the scheduler's knobs, which are tuned when no --param is given, also as\n"
     "HOCKET_CONFIG. Ends with 0 when the winner was promoted and 3 when the default stays.\n"
     "Settings that fail a --require are never tried: + - * / and brackets over parameters and\n"
-    "numbers (K, M and G are powers of 1024), and one of <= < >= > == !=.\n"
+    "numbers, and one of <= < >= > == !=. Sizes: K, M, G or KiB, MiB, GiB are powers of 1024; KB,\n"
+    "MB, GB are powers of 1000.\n"
     "Examples:\n"
     "  hocket tune -- hocket run --ranks 2 -- ./train --steps 20\n"
     "  hocket tune --param THREADS=int:1..16 --objective wall -- ./work --threads {THREADS}\n"
@@ -111,7 +116,8 @@ Result<StudyDefinition> make_definition(const TuneOptions& options) {
                              .time_limit_ns = *time_limit_ns,
                              .working_directory = directory.string(),
                              .stop_early = !options.all_trials,
-                             .end_trials_early = !options.full_trials};
+                             .end_trials_early = !options.full_trials,
+                             .needs_default = !options.keep_going};
   for (const auto& text : options.limits) {
     auto limit = parse_limit(text);
     HOCKET_TRY(limit);
@@ -146,7 +152,8 @@ Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
     HOCKET_TRY(open());
     return resume_study(*store, {.name = options.study,
                                  .command = context.command.value_or(std::vector<std::string>()),
-                                 .take_over = options.take_over});
+                                 .take_over = options.take_over,
+                                 .keep_going = options.keep_going});
   }
   auto command = required_command(context.command, "tune");
   HOCKET_TRY(command);
@@ -260,13 +267,37 @@ Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOp
                                            " was replaced by another at the same moment");
 }
 
+/// Returns how to go on after a study in which nothing completed.
+std::string advice(const TuneOptions& options, const OpenStudy& open, const StudyResult& result) {
+  const std::string correct = "; correct the command, its parameters, the objective or the limits";
+  if (result.trials.size() > 1 || !open.definition.needs_default) return correct;
+  return correct + " and start again, or search for a setting that works: hocket tune --resume " +
+         "--study " + open.study.name + store_argument(options) + " --keep-going";
+}
+
+/// Shows the end of what the first trial printed, which says most about why it failed.
+Result<void> show_failed_default(const TuneOptions& options, Context& context, Store& store,
+                                 const StudyRow& study, const TrialRow& first) {
+  const auto output = store.trial_output(first.id);
+  HOCKET_TRY(output);
+  if (!*output) {
+    context.err << "the default printed nothing" << std::endl;
+    return {};
+  }
+  context.err << "the last lines of the default's output (all that is kept: hocket trials "
+              << study.name << store_argument(options) << " --log " << first.number << "):\n";
+  print_output_end(context.err, **output, kLastLines);
+  return {};
+}
+
 Result<void> show(const TuneOptions& options, Context& context, Store& store, std::int64_t study_id,
                   const StudyResult& result) {
   const auto study = store.study(std::to_string(study_id));
   HOCKET_TRY(study);
   const auto view = study_view(store, *study);
   HOCKET_TRY(view);
-  const auto trials = store.trials(study_id, detail_for(*view));
+  const auto trials =
+      store.trials(study_id, options.json ? TrialDetail::with_measurements : detail_for(*view));
   HOCKET_TRY(trials);
   const auto version = version_of(store, *study);
   HOCKET_TRY(version);
@@ -276,6 +307,9 @@ Result<void> show(const TuneOptions& options, Context& context, Store& store, st
     auto line = fetch_line(store, *study, options);
     HOCKET_TRY(line);
     fetch = std::move(*line);
+  }
+  if (!result.best.value) {
+    HOCKET_TRY(show_failed_default(options, context, store, *study, trials->front()));
   }
   if (options.json) {
     auto document = to_json(*view);
@@ -287,6 +321,7 @@ Result<void> show(const TuneOptions& options, Context& context, Store& store, st
   }
   print_heading(context.out, *view);
   print_trials(context.out, *trials, *view);
+  if (!result.best.value) return {};
   context.out << '\n';
   if (result.front.empty()) {
     print_result(context.out, result, view->unit);
@@ -304,12 +339,13 @@ Result<int> tune(const TuneOptions& options, Context& context) {
   HOCKET_TRY(open);
   context.err << "study " << open->study.name << ": " << shell_text(open->study.command)
               << std::endl;
+  if (!open->definition.stopped.empty())
+    context.err << "its search has stopped: " << open->definition.stopped << std::endl;
   const auto result = run(options, context, *store, *open);
   HOCKET_TRY(result);
   HOCKET_TRY(show(options, context, *store, open->study.id, *result));
   if (!result->best.value) {
-    return failure(ErrorCode::invalid_argument,
-                   result->reason + "; correct the command, its parameters or its limits");
+    return failure(ErrorCode::invalid_argument, result->reason + advice(options, *open, *result));
   }
   return result->promoted ? kDone : kDefaultStays;
 }
@@ -379,6 +415,8 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
   verb.add_flag("--take-over", options.take_over,
                 "with --resume: the study's owner on another host has ended")
       ->needs(resume);
+  verb.add_flag("--keep-going", options.keep_going,
+                "search on when the default fails, for a setting that works; also with --resume");
   verb.add_flag("--json", options.json, "print the result as JSON");
   return defining;
 }

@@ -28,6 +28,13 @@ std::vector<double> others_of(const TrialRow& trial) {
                                              : std::vector<double>();
 }
 
+/// Returns the peak memory of the trial's processes, where the row has it.
+std::optional<double> peak_memory_of(const TrialRow& trial) {
+  const auto found = trial.measurements.find("peak_memory_bytes");
+  if (found == trial.measurements.end() || found->second.empty()) return std::nullopt;
+  return found->second.front();
+}
+
 std::string time_or_empty(std::optional<std::int64_t> unix_ns) {
   return unix_ns ? time_text(*unix_ns) : std::string();
 }
@@ -42,7 +49,7 @@ void print_objective_columns(std::ostream& out, const std::set<std::string>& par
   if (view.others.empty()) {
     std::string name = "value";
     while (parameters.contains(name)) name += '_';
-    out << name << '\n';
+    out << name;
     return;
   }
   const auto column = [](const std::string& text) {
@@ -50,7 +57,27 @@ void print_objective_columns(std::ostream& out, const std::set<std::string>& par
   };
   out << column(view.objective);
   for (const Objective& other : view.others) out << ',' << column(to_text(other));
+}
+
+std::string number_cell(std::optional<double> number) {
+  return number ? to_text(ParameterValue(*number)) : std::string();
+}
+
+void print_trial_columns(std::ostream& out) {
+  for (const char* name :
+       {"number", "phase", "state", "spread", "started_at", "seconds", "peak_memory_bytes"})
+    out << ',' << RecordedTable::kTrialPrefix << name;
   out << '\n';
+}
+
+void print_trial_cells(std::ostream& out, const TrialRow& trial) {
+  const auto spread = trial.state == TrialState::complete ? trial.spread : std::nullopt;
+  std::optional<double> seconds;
+  if (trial.finished_at_ns)
+    seconds = static_cast<double>(*trial.finished_at_ns - trial.started_at_ns) / 1e9;
+  out << ',' << trial.number << ',' << to_string(trial.phase) << ',' << to_string(trial.state)
+      << ',' << number_cell(spread) << ',' << time_text(trial.started_at_ns) << ','
+      << number_cell(seconds) << ',' << number_cell(peak_memory_of(trial)) << '\n';
 }
 
 void print_list(std::ostream& out, const char* label, const std::vector<std::string>& texts) {
@@ -112,6 +139,8 @@ nlohmann::json trials_json(std::span<const TrialRow> trials) {
                     {"message", trial.message},
                     {"started_at", time_text(trial.started_at_ns)},
                     {"finished_at", time_or_empty(trial.finished_at_ns)}});
+    if (const auto peak_bytes = peak_memory_of(trial))
+      list.back()["peak_memory_bytes"] = *peak_bytes;
     if (auto others = others_of(trial); !others.empty()) list.back()["others"] = std::move(others);
   }
   return list;
@@ -121,12 +150,13 @@ void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const
   std::vector<const TrialRow*> finished;
   std::set<std::string> names;
   for (const auto& trial : trials) {
-    if (trial.phase != TrialPhase::search || trial.state == TrialState::running) continue;
+    if (trial.state == TrialState::running) continue;
     finished.push_back(&trial);
     for (const auto& [name, value] : trial.params.items()) names.insert(name);
   }
   for (const auto& name : names) out << csv_cell(name) << ',';
   print_objective_columns(out, names, view);
+  print_trial_columns(out);
   for (const TrialRow* trial : finished) {
     for (const auto& name : names) {
       const auto value = trial->params.value(name, nlohmann::json(""));
@@ -134,11 +164,11 @@ void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const
       out << ',';
     }
     const bool has_value = trial->state == TrialState::complete && trial->value;
-    out << (has_value ? to_text(ParameterValue(*trial->value)) : "");
+    out << number_cell(has_value ? trial->value : std::nullopt);
     const auto others = others_of(*trial);
     for (std::size_t i = 0; i < view.others.size(); ++i)
-      out << ',' << (i < others.size() ? to_text(ParameterValue(others[i])) : "");
-    out << '\n';
+      out << ',' << (i < others.size() ? number_cell(others[i]) : "");
+    print_trial_cells(out, *trial);
   }
 }
 

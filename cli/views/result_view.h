@@ -28,7 +28,7 @@ struct StudyView {
 /// Reads the data to show `study` from its row and the store.
 Result<StudyView> study_view(Store& store, const StudyRow& study);
 
-/// Returns the detail of trials that print_trials() and similar functions need.
+/// Returns the detail of trials that print_trials() needs. The forms for programs take all.
 TrialDetail detail_for(const StudyView& view);
 
 /// Returns this object:
@@ -37,15 +37,18 @@ TrialDetail detail_for(const StudyView& view);
 nlohmann::json to_json(const StudyView& view);
 
 /// `[{"number":…,"phase":…,"state":…,"params":…,"value":…,"spread":…,"message":…,
-/// "started_at":…,"finished_at":…},…]`, and "others" of what completed with several objectives
+/// "started_at":…,"finished_at":…},…]`, "peak_memory_bytes" where it was measured, and "others" of
+/// what completed with several objectives
 nlohmann::json trials_json(std::span<const TrialRow> trials);
 
 /// Prints a table with a column per parameter and per further objective.
 void print_trials(std::ostream& out, std::span<const TrialRow> trials, const StudyView& view);
 
-/// Prints the finished trials of the search as a recorded sweep (docs/formats/table.md): a column
-/// per parameter, then "value", which is empty for a failed trial and gets a trailing "_" if a
-/// parameter has that name. With several objectives each has a column, "objective:" and its text.
+/// Prints the finished trials, confirmations included, as a recorded sweep (docs/formats/table.md):
+/// a column per parameter, then "value", which is empty for a failed trial and gets a trailing "_"
+/// if a parameter has that name. With several objectives each has a column, "objective:" and its
+/// text. The last columns, "trial:" and a name, have the trial's number, phase, state, spread,
+/// times and peak memory.
 void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const StudyView& view);
 
 /// Prints "study NAME: WORKLOAD on TOPOLOGY (emulated link: …)", and "required CONSTRAINT, …" and

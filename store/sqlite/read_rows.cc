@@ -99,6 +99,10 @@ Result<StudyRow> read_study(const Query& row) {
   return study;
 }
 
+Result<TrialOutput> read_trial_output(const Query& row) {
+  return TrialOutput{row.text(1), row.text(2)};
+}
+
 Result<TrialRow> read_trial(const Query& row) {
   const auto phase = parse_trial_phase(row.text(3));
   if (!phase) return unknown_word(row, "phase");

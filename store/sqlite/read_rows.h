@@ -14,6 +14,7 @@ Result<TopologyRow> read_topology(const Query& row);
 Result<WorkloadRow> read_workload(const Query& row);
 Result<StudyRow> read_study(const Query& row);
 Result<TrialRow> read_trial(const Query& row);
+Result<TrialOutput> read_trial_output(const Query& row);
 Result<PromotionRow> read_promotion(const Query& row);
 Result<QuarantineRow> read_quarantine(const Query& row);
 Result<AuditRow> read_audit(const Query& row);

@@ -206,7 +206,17 @@ UPDATE studies SET origin = 'http' WHERE owner = 'workers';
 UPDATE studies SET origin = 'live' WHERE owner = 'hocket serve';
 )sql";
 
-constexpr std::array<const char*, 4> kSteps = {kVersion1, kVersion2, kVersion3, kVersion4};
+// Apart from `trials`, so that reading those does not read output.
+constexpr const char* kVersion5 = R"sql(
+CREATE TABLE trial_outputs (
+  trial_id INTEGER PRIMARY KEY REFERENCES trials (id) ON DELETE CASCADE,
+  stdout   TEXT NOT NULL,
+  stderr   TEXT NOT NULL
+) STRICT;
+)sql";
+
+constexpr std::array<const char*, 5> kSteps = {kVersion1, kVersion2, kVersion3, kVersion4,
+                                               kVersion5};
 
 /// Runs the file's next migration step; returns the version after it.
 Result<std::int64_t> migrate_once(Connection& db, std::span<const char* const> steps) {

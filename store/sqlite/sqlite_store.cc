@@ -233,7 +233,23 @@ Result<void> SqliteStore::write_result(std::int64_t trial_id, const TrialResult&
       if (!inserted) return inserted;
     }
   }
-  return {};
+  return result.output.is_empty() ? Result<void>() : write_output(trial_id, result.output);
+}
+
+Result<void> SqliteStore::write_output(std::int64_t trial_id, const TrialOutput& output) {
+  HOCKET_TRY(db_.execute("INSERT INTO trial_outputs VALUES (?1, ?2, ?3)", trial_id,
+                         output.stdout_text, output.stderr_text));
+  return db_.execute(
+      "DELETE FROM trial_outputs WHERE trial_id <= "
+      "(SELECT trial_id FROM trial_outputs ORDER BY trial_id DESC LIMIT 1 OFFSET ?1)",
+      kMostTrialOutputs);
+}
+
+Result<std::optional<TrialOutput>> SqliteStore::trial_output(std::int64_t trial_id) {
+  return transact(Kind::read, [&] {
+    return first(db_.query("SELECT * FROM trial_outputs WHERE trial_id = ?1", trial_id),
+                 read_trial_output);
+  });
 }
 
 Result<std::int64_t> SqliteStore::abandon_running_trials(std::int64_t study_id) {

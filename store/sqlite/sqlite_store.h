@@ -31,6 +31,7 @@ class SqliteStore final : public Store {
   Result<std::optional<StudyRow>> latest_unfinished_study() override;
   Result<TrialRow> start_trial(const NewTrial& trial) override;
   Result<void> finish_trial(std::int64_t trial_id, const TrialResult& result) override;
+  Result<std::optional<TrialOutput>> trial_output(std::int64_t trial_id) override;
   Result<std::int64_t> abandon_running_trials(std::int64_t study_id) override;
   Result<void> renew_lease(std::int64_t trial_id, std::int64_t lease_until_ns) override;
   Result<std::int64_t> expire_leases(std::int64_t study_id, std::int64_t now_ns) override;
@@ -110,6 +111,7 @@ class SqliteStore final : public Store {
                                                         std::int64_t oldest_ns);
   Result<void> read_measurements(std::int64_t study_id, std::vector<TrialRow>& trials);
   Result<void> write_result(std::int64_t trial_id, const TrialResult& result);
+  Result<void> write_output(std::int64_t trial_id, const TrialOutput& output);
 
   const WallClock now_unix_ns_;
 

@@ -58,6 +58,9 @@ class FaultyStore final : public Store {
   Result<void> finish_trial(std::int64_t trial_id, const TrialResult& result) override {
     return pass([&] { return inner_->finish_trial(trial_id, result); });
   }
+  Result<std::optional<TrialOutput>> trial_output(std::int64_t trial_id) override {
+    return pass([&] { return inner_->trial_output(trial_id); });
+  }
   Result<std::int64_t> abandon_running_trials(std::int64_t study_id) override {
     return pass([&] { return inner_->abandon_running_trials(study_id); });
   }

@@ -280,6 +280,30 @@ TEST_F(StoreTest, EndingATrialTwiceAlikeIsHarmlessAndOtherwiseRefused) {
   }
 }
 
+TEST_F(StoreTest, KeepsTheOutputOfTheNewestTrials) {
+  const auto study = new_study();
+  const auto silent = new_trial(study.id), first = new_trial(study.id);
+  must(store_->finish_trial(silent.id, sample_result(1)));
+  TrialResult result = sample_result(1);
+  result.output = {std::string("any\0bytes \xff\n", 13), "warning\n"};
+  must(store_->finish_trial(first.id, result));
+  EXPECT_EQ(must(store_->trial_output(first.id)), result.output);
+  EXPECT_EQ(must(store_->trial_output(silent.id)), std::nullopt);
+  EXPECT_EQ(must(store_->trial_output(99)), std::nullopt);
+  EXPECT_TRUE(store_->finish_trial(first.id, sample_result(1))) << "the output is not compared";
+
+  std::vector<std::int64_t> ids;
+  for (std::int64_t i = 0; i < kMostTrialOutputs; ++i) {
+    ids.push_back(new_trial(study.id).id);
+    result.output.stdout_text = std::to_string(i);
+    must(store_->finish_trial(ids.back(), result));
+  }
+  EXPECT_EQ(must(store_->trial_output(first.id)), std::nullopt);
+  EXPECT_EQ(must(store_->trial_output(ids.front()))->stdout_text, "0");
+  EXPECT_EQ(must(store_->trial_output(ids.back()))->stdout_text,
+            std::to_string(kMostTrialOutputs - 1));
+}
+
 TEST_F(StoreTest, RefusesResultsThatAreNone) {
   const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
   const auto row = new_trial(new_study().id);

@@ -7,6 +7,7 @@
 #include "core/base/shell_text.h"
 #include "tuner/archive/owner.h"
 #include "tuner/archive/study_job.h"
+#include "tuner/archive/study_result.h"
 #include "tuner/archive/told_trial.h"
 
 namespace hocket {
@@ -33,11 +34,32 @@ Result<void> check_origin(const StudyRow& study) {
                      "; `hocket tune` runs only studies that it started itself: start a new one");
 }
 
-Result<void> check_free(const StudyRow& study, bool take_over) {
+/// Returns why a finished study ended, as its result says; empty if it has none.
+std::string end_reason(const StudyRow& study) {
+  const auto result = study_result_from_json(study.result);
+  if (!result) return {};
+  // A failed default is the whole reason.
+  if (!result->best.value) return ": " + result->reason;
+  const std::string early =
+      result->stopped.empty() ? "" : "; its search stopped early: " + result->stopped;
+  return early + (result->promoted ? "; promoted: " : "; not promoted: ") + result->reason;
+}
+
+/// Says whether the search of a finished study ended because its default failed.
+bool ended_at_default(const StudyRow& study, const StudyDefinition& definition) {
+  const auto result = study_result_from_json(study.result);
+  return definition.needs_default && !definition.stopped.empty() && result && !result->best.value;
+}
+
+Result<void> check_free(const StudyRow& study, const StudyDefinition& definition,
+                        const StudyToResume& wanted) {
   if (study.state == StudyState::finished) {
-    return failure(ErrorCode::invalid_argument, "study " + study.name +
-                                                    " is finished; `hocket best " + study.name +
-                                                    "` shows what came of it");
+    const bool at_default = ended_at_default(study, definition);
+    if (at_default && wanted.keep_going) return {};
+    return failure(ErrorCode::invalid_argument,
+                   "study " + study.name + " is finished" + end_reason(study) +
+                       (at_default ? "; to search for a setting that works, add --keep-going"
+                                   : "; `hocket best " + study.name + "` shows what came of it"));
   }
   if (study.state == StudyState::interrupted) return {};
   const OwnerState owner = owner_state(study.owner, this_host());
@@ -46,7 +68,7 @@ Result<void> check_free(const StudyRow& study, bool take_over) {
                    "study " + study.name + " is being run by process " + study.owner +
                        "; wait for it, or name another study with --study");
   }
-  if (owner == OwnerState::unknown && !take_over) {
+  if (owner == OwnerState::unknown && !wanted.take_over) {
     return failure(ErrorCode::invalid_argument,
                    "study " + study.name + " is run by " + study.owner +
                        ", and whether that is alive cannot be told from here; resume it there, or "
@@ -83,14 +105,19 @@ Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
   auto study = find_study(store, wanted.name);
   HOCKET_TRY(study);
   HOCKET_TRY(check_origin(*study));
-  HOCKET_TRY(check_free(*study, wanted.take_over));
-  HOCKET_TRY(check_command(*study, wanted.command));
   auto definition = study_definition_from_json(study->definition);
   if (!definition) return failure(definition.error().in("study " + study->name));
+  HOCKET_TRY(check_free(*study, *definition, wanted));
+  HOCKET_TRY(check_command(*study, wanted.command));
 
   const std::string owner = owner_text();
-  const auto taken = store.update_study(
-      study->id, {.state = StudyState::running, .owner = owner, .expected_owner = study->owner});
+  StudyUpdate update{.state = StudyState::running, .owner = owner, .expected_owner = study->owner};
+  if (wanted.keep_going && definition->needs_default) {
+    definition->needs_default = false;
+    if (study->state == StudyState::finished) definition->stopped.clear();
+    update.definition = to_json(*definition);
+  }
+  const auto taken = store.update_study(study->id, update);
   if (!taken) return failure(as_bad_input(taken.error()));
   study->owner = owner;
   study->state = StudyState::running;

@@ -33,10 +33,13 @@ struct StudyToResume {
   std::string name = {};                  ///< empty: the latest of origin tune that is not finished
   std::vector<std::string> command = {};  ///< must be the study's, when there is one
   bool take_over = false;  ///< from an owner on another host, which cannot be checked from here
+  /// Goes on although the default failed, also where the study ended for that reason.
+  bool keep_going = false;
 };
 
 /// Refuses a study of another origin than tune, whose command came from elsewhere; one that is
-/// finished, whose owner is alive, or whose command is another than the wanted one. Removes the
+/// finished, with the reason for its end, whose owner is alive, or whose command is another than
+/// the wanted one. Removes the
 /// trial that was running when the study stopped; it runs again under its number.
 Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted);
 

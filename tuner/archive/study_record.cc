@@ -59,6 +59,15 @@ Result<void> StudyRecord::trial_finished(const FinishedTrial& trial) {
   return {};
 }
 
+Result<void> StudyRecord::search_stopped(const std::string& reason) {
+  // Read again: a donor may have been added to it.
+  const auto study = store_.study(std::to_string(study_.id));
+  if (!study) return failure(as_bad_input(study.error()));
+  auto definition = study->definition;
+  definition["stopped"] = reason;
+  return update({.definition = std::move(definition)});
+}
+
 Result<void> StudyRecord::describe(const RunReport& report) {
   const auto topology = store_.upsert_topology(report.topology);
   if (!topology) return failure(as_bad_input(topology.error()));

@@ -24,6 +24,7 @@ class StudyRecord final : public StudyObserver {
 
   Result<void> trial_started(std::int64_t number, TrialPhase phase, const Params& params) override;
   Result<void> trial_finished(const FinishedTrial& trial) override;
+  Result<void> search_stopped(const std::string& reason) override;
 
   /// Promotes the winner if the result says so, then marks the study finished.
   Result<void> finish(const StudyResult& result);

@@ -29,6 +29,7 @@ TrialOutcome outcome_of(const TrialRow& row) {
 TrialResult stored_result(const TrialOutcome& outcome) {
   TrialResult result{.state = outcome.state, .message = outcome.message};
   result.measurements = outcome.metrics;
+  result.output = outcome.output;
   if (outcome.state == TrialState::complete) {
     result.value = outcome.value;
     result.spread = outcome.spread;

@@ -17,7 +17,8 @@ inline constexpr const char* kSamplesMetric = "objective";
 /// gives an outcome without samples, whose error is not known.
 TrialOutcome outcome_of(const TrialRow& row);
 
-/// Returns what is stored of an outcome that has ended. outcome_of() gives back all but its report.
+/// Returns what is stored of an outcome that has ended. outcome_of() gives back all but its report
+/// and its output.
 TrialResult stored_result(const TrialOutcome& outcome);
 
 /// Returns a trial of a study. Requires one that has ended, with its measurements. An error names

@@ -8,6 +8,7 @@
 
 #include "core/base/printable_text.h"
 #include "core/base/trimmed_text.h"
+#include "tuner/space/size_text.h"
 
 namespace hocket {
 namespace {
@@ -47,16 +48,14 @@ Result<Token> read_number_token(std::string_view rest) {
   if (error != std::errc{} || !std::isfinite(number)) {
     return invalid("expected a number within the range of doubles at " + quoted_text(rest));
   }
-  if (end != last) {
-    const auto suffix = std::string_view("KMG").find(*end);
-    if (suffix != std::string_view::npos) {
-      number = std::ldexp(number, 10 * static_cast<int>(suffix + 1));
-      ++end;
-    }
+  const char* const unit_end = std::find_if_not(end, last, is_name_start);
+  const auto factor = size_factor({end, unit_end});
+  if (!factor || (unit_end != last && (is_digit(*unit_end) || *unit_end == '.'))) {
+    return invalid(std::string("expected a number, with ") + kSizeUnitsText + ", at " +
+                   quoted_text(rest));
   }
-  if (end != last && (is_name_start(*end) || is_digit(*end) || *end == '.')) {
-    return invalid("expected a number, with K, M or G for powers of 1024, at " + quoted_text(rest));
-  }
+  number *= static_cast<double>(*factor);
+  end = unit_end;
   return Token{TokenKind::number, rest.substr(0, static_cast<std::size_t>(end - rest.data())),
                number};
 }

@@ -10,7 +10,7 @@
 //     product    = factor { ("*" | "/") factor }
 //     factor     = NUMBER | PARAMETER | "(" sum ")" | "-" factor
 //
-// Numbers take the suffixes K, M and G (powers of 1024). CHOICE is a parameter whose values are
+// Numbers take units of sizes (tuner/space/size_text.h). CHOICE is a parameter whose values are
 // words; a WORD that is not a plain name must be quoted. Expressions are evaluated in doubles; a
 // comparison with NaN (0/0) is false.
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "tuner/space/size_text.h"
+
 namespace hocket {
 namespace {
 
@@ -18,28 +20,6 @@ std::string quoted(std::string_view text) {
   result += text;
   result += '"';
   return result;
-}
-
-Result<std::int64_t> parse_integer(std::string_view text) {
-  const auto bad = [&] {
-    return invalid("expected an integer within 64 bits, with K, M or G for powers of 1024, found " +
-                   quoted(text));
-  };
-  std::string_view digits = text;
-  int shift = 0;
-  if (!digits.empty()) {
-    const auto suffix = std::string_view("KMG").find(digits.back());
-    if (suffix != std::string_view::npos) {
-      shift = 10 * static_cast<int>(suffix + 1);
-      digits.remove_suffix(1);
-    }
-  }
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return bad();
-  std::int64_t scaled = 0;
-  if (__builtin_mul_overflow(number, std::int64_t{1} << shift, &scaled)) return bad();
-  return scaled;
 }
 
 Result<double> parse_real(std::string_view text) {
@@ -86,18 +66,19 @@ std::vector<std::string> split_at_commas(std::string_view text) {
 
 Result<Domain> parse_levels(std::string_view text) {
   const auto parts = split_at_commas(text);
-  const bool integers = std::all_of(parts.begin(), parts.end(),
-                                    [](const auto& part) { return bool(parse_integer(part)); });
+  const bool integers = std::all_of(parts.begin(), parts.end(), [](const auto& part) {
+    return bool(parse_scaled_integer(part));
+  });
   Levels levels;
   for (const auto& part : parts) {
     if (integers) {
-      levels.values.emplace_back(*parse_integer(part));
+      levels.values.emplace_back(*parse_scaled_integer(part));
       continue;
     }
     const auto real = parse_real(part);
     if (!real) {
-      return invalid("levels: expected integers, with K, M or G for powers of 1024, or finite " +
-                     std::string("numbers, found ") + quoted(std::string_view(part)));
+      return invalid(std::string("levels: expected integers, with ") + kSizeUnitsText +
+                     ", or finite numbers, found " + quoted(std::string_view(part)));
     }
     levels.values.emplace_back(*real);
   }
@@ -112,7 +93,7 @@ Result<Domain> parse_domain(std::string_view text) {
     return invalid(std::string(kGrammar) + ", found " + quoted(text));
   }
   text.remove_prefix(colon + 1);
-  if (type == "int") return parse_range<IntegerRange>(text, parse_integer);
+  if (type == "int") return parse_range<IntegerRange>(text, parse_scaled_integer);
   if (type == "float") return parse_range<RealRange>(text, parse_real);
   if (type == "levels") return parse_levels(text);
   return Choices{split_at_commas(text)};
@@ -123,7 +104,7 @@ Result<ParameterValue> parse_value(const Domain& domain, std::string_view text) 
   const bool integers = std::holds_alternative<IntegerRange>(domain) ||
                         (levels && std::holds_alternative<std::int64_t>(levels->values.front()));
   if (integers) {
-    const auto number = parse_integer(text);
+    const auto number = parse_scaled_integer(text);
     HOCKET_TRY(number);
     return *number;
   }

@@ -11,7 +11,7 @@
 namespace hocket {
 
 /// Parses "NAME=int:LO..HI[:log]", "NAME=float:LO..HI[:log]", "NAME=levels:1,2,4" or
-/// "NAME=choice:A,B,C". Integers take the suffixes K, M and G (powers of 1024). Levels are integers
+/// "NAME=choice:A,B,C". Integers take units of sizes (tuner/space/size_text.h). Levels are integers
 /// if all of them are, otherwise reals. The default is middle(domain).
 Result<Parameter> parse_parameter(std::string_view text);
 

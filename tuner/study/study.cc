@@ -82,7 +82,8 @@ class Study {
         session_(std::move(session)),
         runner_(runner),
         observer_(observer),
-        cancel_(cancel) {}
+        cancel_(cancel),
+        stopped_(options.stopped) {}
 
   /// Takes what the session has been through, and the confirmations behind it.
   Result<void> resume(std::vector<FinishedTrial> history);
@@ -103,6 +104,7 @@ class Study {
   std::optional<Params> next_of_confirmation() const;
   /// Starts from an earlier study, if there is one.
   Result<void> take_donor();
+  Result<void> stop(std::string reason);
   Result<void> run_one(TrialPhase phase, const Params& params);
 
   const StudyOptions& options_;
@@ -111,6 +113,7 @@ class Study {
   StudyObserver& observer_;
   const CancelToken& cancel_;
   std::vector<FinishedTrial> trials_;  ///< those of the search first, as the session was told
+  std::string stopped_;                ///< as in StudyResult
 };
 
 Result<void> Study::resume(std::vector<FinishedTrial> history) {
@@ -159,14 +162,23 @@ Result<void> Study::take_donor() {
   return session_.start_from(std::move(**donor));
 }
 
+Result<void> Study::stop(std::string reason) {
+  stopped_ = std::move(reason);
+  return observer_.search_stopped(stopped_);
+}
+
 Result<void> Study::search() {
+  if (!stopped_.empty()) return {};
   if (!trials_.empty() && trials_.back().phase == TrialPhase::confirm) return {};
   for (;;) {
     if (trials_.size() == 1) {
+      if (options_.needs_default && !is_complete(trials_.front()))
+        return stop("the default failed");
       if (auto ok = take_donor(); !ok) return ok;
     }
     const SessionNext next = session_.ask();
-    if (!next.params) return {};
+    if (!next.params)
+      return session_.end() == SessionEnd::rule ? stop(session_.end_reason()) : Result<void>();
     if (auto ok = run_one(TrialPhase::search, *next.params); !ok) return ok;
   }
 }
@@ -222,8 +234,10 @@ StudyResult Study::conclude() {
   result.default_params = confirmation.measured(trials_.front());
   if (!best) {
     result.best = result.default_params;
-    result.reason = "none of " + std::to_string(trials_.size()) +
-                    " trials completed; the first one: " + trials_.front().outcome.message;
+    result.reason = (trials_.size() == 1 ? "the default failed: "
+                                         : "none of " + std::to_string(trials_.size()) +
+                                               " trials completed; the first one: ") +
+                    trials_.front().outcome.message;
   } else {
     result.best = confirmation.measured(*best);
     if (has_several_objectives()) {
@@ -233,7 +247,7 @@ StudyResult Study::conclude() {
     }
   }
   if (has_several_objectives()) result.front = front_of(trials_);
-  if (session_.end() == SessionEnd::rule) result.stopped = session_.end_reason();
+  result.stopped = std::move(stopped_);
   result.trials = std::move(trials_);
   return result;
 }
@@ -243,7 +257,9 @@ StudyResult Study::conclude() {
 StudyOptions study_options(const StudyDefinition& definition) {
   return {.session = session_options(definition),
           .confirm_pairs = static_cast<int>(definition.confirm_pairs),
-          .end_trials_early = definition.end_trials_early};
+          .end_trials_early = definition.end_trials_early,
+          .needs_default = definition.needs_default,
+          .stopped = definition.stopped};
 }
 
 Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,

@@ -43,6 +43,11 @@ struct StudyOptions {
   SessionOptions session;         ///< no donor counts with several objectives
   int confirm_pairs = 5;          ///< at most; fewer than 2 cannot promote over a working default
   bool end_trials_early = false;  ///< of the search, by the rule of tuner/trial/early_end.h
+  /// Ends the search after its first trial, which is of the default, when that does not complete.
+  bool needs_default = false;
+  /// Why the search of a resumed study had ended before its trials; it does not go on. May be
+  /// empty.
+  std::string stopped = {};
   /// Called for a donor when the first trial, which says what the job is, has finished and no other
   /// has. May be empty. When the study is resumed, `session` must have the donor that it returned.
   std::function<Result<std::optional<Donor>>(const FinishedTrial& first)> find_donor = {};
@@ -58,6 +63,9 @@ class StudyObserver {
   virtual Result<void> trial_started(std::int64_t number, TrialPhase phase,
                                      const Params& params) = 0;
   virtual Result<void> trial_finished(const FinishedTrial& trial) = 0;
+  /// The search has ended before its trials were used up. Not called again for a resumed study that
+  /// knows the reason (StudyOptions::stopped).
+  virtual Result<void> search_stopped(const std::string& reason) = 0;
 };
 
 /// A setting and its measurements.
@@ -80,7 +88,7 @@ struct StudyResult {
   double gain = 0;     ///< share of the default's value that the winner saves (Verdict)
   double noise = 0;    ///< the gain that has to be exceeded (Verdict)
   std::string reason;  ///< why promoted or not, one line
-  /// The rule that ended the search before its trials were used up; empty: none did.
+  /// Why the search ended before its trials were used up; empty if it did not.
   std::string stopped = {};
   /// With several objectives: the trials that no other one beats in all of them, by their value.
   std::vector<FinishedTrial> front = {};

@@ -113,6 +113,8 @@ void read_donor(JsonReader& reader, Donor& target) {
 void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
   reader.flag("stop_early", target.stop_early, false);
   reader.flag("end_trials_early", target.end_trials_early, false);
+  reader.flag("needs_default", target.needs_default, false);
+  reader.text("stopped", target.stopped, "");
   const auto read_limit = [&](const JsonValue& value) {
     value.take(parse_limit(value.text()), target.limits.emplace_back());
   };
@@ -175,6 +177,8 @@ nlohmann::json to_json(const StudyDefinition& definition) {
   for (const Limit& limit : definition.limits) document["limits"].push_back(to_text(limit));
   if (definition.stop_early) document["stop_early"] = true;
   if (definition.end_trials_early) document["end_trials_early"] = true;
+  if (definition.needs_default) document["needs_default"] = true;
+  if (!definition.stopped.empty()) document["stopped"] = definition.stopped;
   if (definition.step) document["step"] = to_json(*definition.step);
   if (definition.transfer) document["transfer"] = *definition.transfer;
   if (definition.donor) document["donor"] = donor_json(*definition.donor);

@@ -45,12 +45,16 @@ struct StudyDefinition {
   bool stop_early = false;
   /// Applies the rule of tuner/trial/early_end.h.
   bool end_trials_early = false;
+  /// Ends the search when the default fails (tuner/study/study.h).
+  bool needs_default = false;
   /// Step description of the default, for the search's model.
   std::optional<StepDescription> step = {};
   /// Name of the source study; empty for the nearest one, nullopt for none.
   std::optional<std::string> transfer = {};
   /// The source study that was found, known after the first trial.
   std::optional<Donor> donor = {};
+  /// Why the search ended before its trials, known from then on; empty while it has not.
+  std::string stopped = {};
 
   bool operator==(const StudyDefinition&) const = default;
 };
@@ -68,7 +72,8 @@ Result<void> validate(const StudyDefinition& definition);
 
 /// `{"format":"hocket-study","version":1,"space":…,"objective":"auto","skip":0,"seed":1,
 /// "trials":15,"confirm_pairs":3,"time_limit_ns":…,"working_directory":"/…","limits":
-/// ["memory<=4294967296"],"method":"model","stop_early":true,"end_trials_early":true,"step":{…},
+/// ["memory<=4294967296"],"method":"model","stop_early":true,"end_trials_early":true,
+/// "needs_default":true,"stopped":"…","step":{…},
 /// "transfer":"","donor":{"study":"gpt2-1","distance":2.5,"evaluations":[{"params":{…},"value":…,
 /// "standard_error":…},…]}}`; "limits" and what follows may be absent, as may "distance". Several
 /// objectives are an array: `"objective":["report","memory"]`.

@@ -101,6 +101,7 @@ Result<Header> read_header(CsvReader& reader, const RecordedTableOptions& option
     if (header.names[i] == options.objective_column) {
       header.objective = i;
     } else if (!header.names[i].starts_with(RecordedTable::kObjectivePrefix) &&
+               !header.names[i].starts_with(RecordedTable::kTrialPrefix) &&
                std::find(ignored.begin(), ignored.end(), header.names[i]) == ignored.end()) {
       header.parameters.push_back(i);
     }

@@ -32,6 +32,8 @@ class RecordedTable {
   static constexpr std::size_t kMaxRows = 2'000'000;
   /// Prefix of columns that hold further objectives and are therefore not parameters.
   static constexpr std::string_view kObjectivePrefix = "objective:";
+  /// Prefix of columns that say more of a trial, such as its times, and are not parameters either.
+  static constexpr std::string_view kTrialPrefix = "trial:";
 
   /// Measurements of one setting, in row order; nothing marks a failed trial.
   using Measurements = std::vector<std::optional<double>>;

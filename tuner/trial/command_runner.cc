@@ -14,6 +14,7 @@
 #include "core/base/printable_text.h"
 #include "tuner/space/schedule_space.h"
 #include "tuner/trial/early_end.h"
+#include "tuner/trial/objective_unit.h"
 #include "tuner/trial/running_samples.h"
 
 namespace hocket {
@@ -70,6 +71,25 @@ bool used_config_of(const Params& params, const RunReport& report) {
 
 std::string seconds_text(std::int64_t ns) {
   return to_text(static_cast<double>(ns) / 1e9) + " s";
+}
+
+/// Returns the lowest limit on memory, if there is one.
+std::optional<std::int64_t> memory_limit_bytes(const std::vector<Limit>& limits) {
+  std::optional<std::int64_t> lowest;
+  for (const Limit& limit : limits) {
+    if (limit.objective.kind != ObjectiveKind::memory) continue;
+    // Above 2^63 bytes no limit is left.
+    const auto bytes = static_cast<std::int64_t>(std::min(limit.bound, 0x1p62));
+    lowest = std::min(lowest.value_or(bytes), bytes);
+  }
+  return lowest;
+}
+
+std::string over_memory_text(const ProcessResult& result, std::int64_t limit_bytes) {
+  return "its processes held " +
+         value_text(static_cast<double>(result.peak_memory_bytes), Unit::bytes) +
+         " of memory, over the limit of " +
+         value_text(static_cast<double>(limit_bytes), Unit::bytes) + ", and were ended";
 }
 
 /// Returns how the command ended and its last output.
@@ -195,6 +215,7 @@ Result<ProcessOptions> CommandRunner::process_options(const Params& params) cons
   process.environment = std::move(call->environment);
   process.working_directory = options_.working_directory;
   process.time_limit_ns = options_.time_limit_ns;
+  process.memory_limit_bytes = memory_limit_bytes(options_.limits);
   process.environment["HOCKET_REPORT"] = (folder_ / kReportName).string();
   process.environment["HOCKET_ITERATIONS"] = (folder_ / kIterationsName).string();
   return process;
@@ -247,6 +268,7 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
   }
   TrialOutcome outcome =
       result->ended_early ? ended_trial(std::move(samples), *p) : judge(params, *result);
+  outcome.output = result->output;
   outcome.metrics["wall_ns"] = {static_cast<double>(result->wall_ns)};
   outcome.metrics["peak_memory_bytes"] = {static_cast<double>(result->peak_memory_bytes)};
   apply_limits(*result, outcome);
@@ -262,6 +284,8 @@ TrialOutcome CommandRunner::judge(const Params& params, const ProcessResult& res
     outcome.state = TrialState::timeout;
     outcome.message =
         "not done within " + seconds_text(*options_.time_limit_ns) + "; its processes were ended";
+  } else if (result.over_memory) {
+    outcome.message = over_memory_text(result, *memory_limit_bytes(options_.limits));
   } else if (!result.succeeded() && !delivery.is_full()) {
     outcome.message = describe_failure(result);
   } else if (needs_report() && !delivery.problem.empty()) {

@@ -9,11 +9,13 @@
 #include "core/base/statistics.h"
 #include "core/base/trimmed_text.h"
 #include "tuner/trial/line_matcher.h"
+#include "tuner/trial/nearest_lines.h"
 
 namespace hocket {
 namespace {
 
 constexpr std::size_t kMetricQuoteBytes = 60;
+constexpr std::size_t kNearLines = 3;
 
 std::string quoted_metric(std::string_view text) {
   std::string result = "\"";
@@ -38,17 +40,32 @@ Result<Measurement> from_report(const std::optional<RunReport>& report) {
   return measurement(std::move(samples));
 }
 
+/// Says that `pattern` fits no line, and what it may have been meant to fit.
+Error no_match(const std::string& pattern, const Evidence& evidence) {
+  const std::size_t bytes = evidence.stdout_text.size() + evidence.stderr_text.size();
+  Error error{ErrorCode::invalid_argument, "no match of " + pattern};
+  if (bytes == 0) {
+    error.message += ": the command printed nothing";
+    return error;
+  }
+  error.message += " in " + std::to_string(bytes) + " bytes of output";
+  auto near = nearest_lines(pattern, evidence.stdout_text, kNearLines);
+  if (near.empty()) near = nearest_lines(pattern, evidence.stderr_text, kNearLines);
+  for (std::size_t i = 0; i < near.size(); ++i)
+    error.message += (i > 0              ? ", \""
+                      : near.size() == 1 ? "; this line nearly fits: \""
+                                         : "; these lines nearly fit: \"") +
+                     near[i] + '"';
+  return error;
+}
+
 Result<Measurement> from_output(const std::string& pattern, std::size_t skip,
                                 const Evidence& evidence) {
   const auto matcher = LineMatcher::make(pattern);
   HOCKET_TRY(matcher);
   auto matches = matcher->first_groups(evidence.stdout_text);
   if (matches.empty()) matches = matcher->first_groups(evidence.stderr_text);
-  if (matches.empty()) {
-    return invalid("no match of " + pattern + " in " +
-                   std::to_string(evidence.stdout_text.size() + evidence.stderr_text.size()) +
-                   " bytes of output");
-  }
+  if (matches.empty()) return failure(no_match(pattern, evidence));
   if (matches.size() <= skip) {
     return invalid(std::to_string(matches.size()) + " matches of " + pattern +
                    ", all among the first " + std::to_string(skip) + ", which are skipped");

@@ -17,7 +17,8 @@ namespace hocket {
 enum class ObjectiveKind {
   automatic,  ///< "auto": report if the first trial's job writes one, otherwise wall
   wall,       ///< "wall": nanoseconds from start to end of the command
-  memory,     ///< "memory": bytes, the peak resident memory of the command's largest process
+  memory,     ///< "memory": bytes, the peak memory of all processes of the command
+              ///< (tuner/trial/process.h)
   report,     ///< "report": median iteration, in nanoseconds, of the report
               ///< (core/protocol/job_report.h)
   regex,      ///< "regex:PATTERN": median of the matches of the pattern's first group in the output

@@ -3,9 +3,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <span>
 
 #include "core/base/printable_text.h"
+#include "tuner/space/size_text.h"
 
 namespace hocket {
 namespace {
@@ -16,14 +18,15 @@ struct Scale {
   bool for_values = true;  ///< value_text() uses this scale
 };
 
-// Largest first, in the order in which value_text() searches. Hours and minutes are for limits;
+// Largest first, in the order in which value_text() searches; sizes are parsed by
+// tuner/space/size_text.h. Hours and minutes are for limits;
 // measurements are shown in seconds.
 constexpr Scale kTimes[] = {{"h", "h", 3600e9, false}, {"m", "m", 60e9, false}, {"s", "s", 1e9},
                             {"ms", "ms", 1e6},         {"us", "us", 1e3},       {"ns", "", 1}};
-constexpr Scale kSizes[] = {{"TiB", "T", 0x1p40},
-                            {"GiB", "G", 0x1p30},
-                            {"MiB", "M", 0x1p20},
-                            {"KiB", "K", 0x1p10},
+constexpr Scale kSizes[] = {{"TiB", "", 0x1p40},
+                            {"GiB", "", 0x1p30},
+                            {"MiB", "", 0x1p20},
+                            {"KiB", "", 0x1p10},
                             {"B", "", 1}};
 constexpr Scale kPlain[] = {{"", "", 1}};
 
@@ -41,12 +44,21 @@ std::span<const Scale> scales(Unit unit) {
   return kPlain;
 }
 
+/// Returns the factor of the scale `name` of `unit`, if there is one.
+std::optional<double> factor_of(std::string_view name, Unit unit) {
+  if (unit == Unit::bytes) return size_factor(name);
+  for (const Scale& scale : scales(unit)) {
+    if (name == scale.name || name == scale.other_name) return scale.factor;
+  }
+  return std::nullopt;
+}
+
 const char* expected(Unit unit) {
   switch (unit) {
     case Unit::nanoseconds:
       return "a time such as 1500000 (nanoseconds), 250ms, 60s or 5m";
     case Unit::bytes:
-      return "a number of bytes such as 65536, 512M or 4G";
+      return "a number of bytes such as 65536, 512M, 4GiB or 100MB";
     case Unit::none:
       break;
   }
@@ -101,9 +113,8 @@ Result<double> parse_value(std::string_view text, Unit unit) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const auto name = text.substr(static_cast<std::size_t>(end - text.data()));
-  for (const Scale& scale : scales(unit)) {
-    if (error != std::errc() || (name != scale.name && name != scale.other_name)) continue;
-    const double value = number * scale.factor;
+  if (const auto factor = factor_of(name, unit); factor && error == std::errc()) {
+    const double value = number * *factor;
     if (value >= 0 && std::isfinite(value)) return value;
   }
   return failure(ErrorCode::invalid_argument, std::string("expected ") + expected(unit) +

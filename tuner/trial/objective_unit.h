@@ -27,7 +27,7 @@ std::string_view to_string(Unit unit);
 std::string value_text(double value, Unit unit);
 
 /// Parses a finite number of at least 0 in `unit`, directly followed by an optional scale: for a
-/// time ns, us, ms, s, m or h; for bytes B, or K, M, G, T (also KiB, …) for powers of 1024.
+/// time ns, us, ms, s, m or h; for bytes the units of tuner/space/size_text.h.
 Result<double> parse_value(std::string_view text, Unit unit);
 
 }  // namespace hocket

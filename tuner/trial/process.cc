@@ -16,9 +16,14 @@
 #include "tuner/trial/process/capture.h"
 #include "tuner/trial/process/descriptor.h"
 #include "tuner/trial/process/supervisor.h"
+#include "tuner/trial/process/tree_memory.h"
 
 namespace hocket {
 namespace {
+
+constexpr std::int64_t kFirstSampleNs = 10'000'000, kSampleIntervalNs = 200'000'000;
+/// Pauses between samples are at least this many times as long as a sample.
+constexpr std::int64_t kSampleCostFactor = 20;
 
 Error system_error(const std::string& what) {
   return {ErrorCode::unavailable, what + ": " + std::strerror(errno)};
@@ -94,12 +99,13 @@ class Run {
   };
 
   void fork_supervisor(Ends& out, Ends& err, Ends& control);
-  /// Returns the milliseconds until the time limit or the next call of the watch, −1 if there is
-  /// neither.
+  /// Returns the milliseconds until the time limit, the next sample of the memory or the next call
+  /// of the watch, −1 if none is to come.
   int remaining_ms() const;
   void request_stop(bool& reason);
   void handle_limits(bool cancel_is_set);
   void look();
+  void sample_memory();
   Result<void> read_control();
   Result<void> handle(const SupervisorMessage& message);
   static void read_stream(Stream& stream);
@@ -111,7 +117,8 @@ class Run {
   Stream stdout_, stderr_;
   Descriptor control_;
   pid_t supervisor_ = -1;
-  std::int64_t start_ns_ = 0, next_look_ns_ = 0;
+  std::optional<TreeMemory> memory_;
+  std::int64_t start_ns_ = 0, next_look_ns_ = 0, next_sample_ns_ = 0;
   bool stopping_ = false;  ///< the command has ended or was asked to end
   bool ended_ = false;     ///< no process of the tree is left
 };
@@ -125,6 +132,9 @@ Result<void> Run::start() {
   HOCKET_TRY(control);
   fork_supervisor(*out, *err, *control);
   if (supervisor_ < 0) return failure(system_error("cannot start a process"));
+  // All processes of the tree descend from the supervisor, which adopts orphans.
+  memory_.emplace(options_.processes ? *options_.processes : host_processes(), supervisor_,
+                  options_.memory_limit_bytes);
   stdout_.pipe = std::move((*out)[0]);
   stderr_.pipe = std::move((*err)[0]);
   control_ = std::move((*control)[0]);
@@ -151,6 +161,7 @@ void Run::fork_supervisor(Ends& out, Ends& err, Ends& control) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   start_ns_ = clock_.now_ns();
   next_look_ns_ = start_ns_ + options_.watch_interval_ns;
+  next_sample_ns_ = start_ns_ + kFirstSampleNs;
   supervisor_ = fork();
   if (supervisor_ == 0) supervise(command);
   const int error = errno;
@@ -159,10 +170,11 @@ void Run::fork_supervisor(Ends& out, Ends& err, Ends& control) {
 }
 
 int Run::remaining_ms() const {
-  if (stopping_ || (!options_.time_limit_ns && !options_.watch)) return -1;
+  if (stopping_) return -1;
   const std::int64_t now_ns = clock_.now_ns();
-  std::int64_t remaining = std::int64_t{INT_MAX} * 1'000'000;
-  if (options_.time_limit_ns) remaining = *options_.time_limit_ns - (now_ns - start_ns_);
+  std::int64_t remaining = next_sample_ns_ - now_ns;
+  if (options_.time_limit_ns)
+    remaining = std::min(remaining, *options_.time_limit_ns - (now_ns - start_ns_));
   if (options_.watch) remaining = std::min(remaining, next_look_ns_ - now_ns);
   return static_cast<int>(
       std::clamp<std::int64_t>(remaining / 1'000'000 + 1, 0, std::int64_t{INT_MAX}));
@@ -183,9 +195,22 @@ void Run::handle_limits(bool cancel_is_set) {
     request_stop(result_.cancelled);
   } else if (late) {
     request_stop(result_.timed_out);
+  } else if (clock_.now_ns() >= next_sample_ns_) {
+    sample_memory();
   } else if (options_.watch && clock_.now_ns() >= next_look_ns_) {
     look();
   }
+}
+
+void Run::sample_memory() {
+  const std::int64_t begin_ns = clock_.now_ns();
+  memory_->sample(begin_ns);
+  if (memory_->is_over_limit()) request_stop(result_.over_memory);
+  const std::int64_t now_ns = clock_.now_ns();
+  // A short command is sampled more often, so that it is sampled at all.
+  const std::int64_t interval_ns =
+      std::clamp((now_ns - start_ns_) / 4, kFirstSampleNs, kSampleIntervalNs);
+  next_sample_ns_ = now_ns + std::max(interval_ns, kSampleCostFactor * (now_ns - begin_ns));
 }
 
 void Run::look() {
@@ -217,7 +242,8 @@ Result<void> Run::handle(const SupervisorMessage& message) {
       return {};
     case SupervisorMessage::ended:
       ended_ = true;
-      result_.peak_memory_bytes = std::int64_t{message.peak_kib} * 1024;
+      result_.peak_memory_bytes =
+          std::max(std::int64_t{message.peak_kib} * 1024, memory_->peak_bytes());
       if (message.value == 0) return {};
       return failure(ErrorCode::unavailable, "a process of " + options_.argv[0] +
                                                  " cannot be ended, not even by SIGKILL; end it by "
@@ -271,6 +297,8 @@ Result<ProcessResult> Run::finish() {
   }
   result_.stdout_text = stdout_.capture.text();
   result_.stderr_text = stderr_.capture.text();
+  const std::size_t kept = std::min(kTrialOutputLimitBytes, options_.output_limit_bytes);
+  result_.output = {stdout_.capture.excerpt(kept), stderr_.capture.excerpt(kept)};
   return std::move(result_);
 }
 

@@ -8,7 +8,8 @@
 // still found. The supervisor ends the whole tree on request, after a normal exit that leaves
 // stragglers, and when this process dies, even by SIGKILL. The command itself receives SIGKILL if
 // the supervisor dies. Every wait is for descriptors (pipes, the supervisor's socket, the cancel
-// token), for the time limit and, if there is a watch, for its next call.
+// token), for the time limit, the next sample of the memory and, if there is a watch, its next
+// call. Sampling takes at most 5 % of one core: the time to the next sample grows with its cost.
 
 #include <cstdint>
 #include <functional>
@@ -20,9 +21,12 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/protocol/trial_output.h"
 #include "tuner/trial/cancel.h"
 
 namespace hocket {
+
+class ProcessTable;
 
 /// Output of a running command: the beginning of each stream, up to half the limit.
 struct OutputSoFar {
@@ -42,6 +46,10 @@ struct ProcessOptions {
   /// returning true ends the whole tree, like the time limit. May be empty.
   std::function<bool(const OutputSoFar&)> watch = {};
   std::int64_t watch_interval_ns = 200'000'000;
+  /// Memory of the tree, as in ProcessResult; beyond it the tree is ended, like at the time limit.
+  std::optional<std::int64_t> memory_limit_bytes = {};
+  /// The processes of this host; null: read from /proc. Must outlive the run.
+  const ProcessTable* processes = nullptr;
 };
 
 struct ProcessResult {
@@ -50,14 +58,19 @@ struct ProcessResult {
   bool timed_out = false;
   bool cancelled = false;
   bool ended_early = false;  ///< true if the watch ended the command
+  bool over_memory = false;  ///< true if the memory limit ended the command
   std::string stdout_text, stderr_text;
+  TrialOutput output;        ///< the part of both that is kept
   std::int64_t wall_ns = 0;  ///< from start to the end of the command itself, without stragglers
-  /// Peak resident memory of the largest process of the tree. Never less than the size of this
-  /// process, which its children share until exec.
+  /// Peak memory of the tree: the highest sum of the proportional set sizes of its processes
+  /// (tuner/trial/process/tree_memory.h), sampled 5 times a second and more often at first. Never
+  /// less than the peak resident memory of the largest process, by the kernel's account, and so
+  /// never less than the size of this process, which its children share until exec.
   std::int64_t peak_memory_bytes = 0;
 
   bool succeeded() const {
-    return exit_status == 0 && signal == 0 && !timed_out && !cancelled && !ended_early;
+    return exit_status == 0 && signal == 0 && !timed_out && !cancelled && !ended_early &&
+           !over_memory;
   }
 };
 

@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/protocol/job_report.h"
+#include "core/protocol/trial_output.h"
 #include "core/protocol/trial_status.h"
 #include "tuner/space/params.h"
 
@@ -24,13 +25,14 @@ struct TrialOutcome {
   std::vector<double> samples;
   /// Values of further objectives, in order; meaningful if complete.
   std::vector<double> others = {};
-  /// All measurements: "wall_ns" (of the whole command), "peak_memory_bytes" (of its largest
-  /// process); with a report also "iteration_ns", "compute_ns", "communication_ns" and
+  /// All measurements: "wall_ns" (of the whole command), "peak_memory_bytes" (of all its
+  /// processes); with a report also "iteration_ns", "compute_ns", "communication_ns" and
   /// "exposed_ns", one value an iteration; samples of further objectives (metric_of_other).
   std::map<std::string, std::vector<double>> metrics;
   /// Why the trial failed or ended early, or a warning; one line, valid UTF-8.
   std::string message;
   std::optional<RunReport> report;
+  TrialOutput output = {};
 
   bool operator==(const TrialOutcome&) const = default;
 };

@@ -42,21 +42,6 @@ TEST(Text, WritesMeasurementsAndShares) {
   EXPECT_EQ(percent_text(-0.02), "-2.0 %");
 }
 
-TEST(Text, ReadsSizes) {
-  EXPECT_EQ(parse_size("0"), 0);
-  EXPECT_EQ(parse_size("65536"), 65536);
-  EXPECT_EQ(parse_size("7B"), 7);
-  EXPECT_EQ(parse_size("256KiB"), 256 << 10);
-  EXPECT_EQ(parse_size("4M"), 4 << 20);
-  EXPECT_EQ(parse_size("1MB"), 1'000'000);
-  EXPECT_EQ(parse_size("3kB"), 3000);
-  EXPECT_EQ(parse_size("2TiB"), std::int64_t{2} << 40);
-  for (const char* text : {"", "MiB", "-1", "1.5MiB", "1 MiB", "1mib", "4MiBs", "0x10",
-                           "9223372036854775808", "9007199254740992KiB"}) {
-    EXPECT_FALSE(parse_size(text)) << text;
-  }
-}
-
 TEST(Text, WritesPointsInTime) {
   EXPECT_EQ(time_text(0), "1970-01-01T00:00:00Z");
   EXPECT_EQ(time_text(1'795'230'750'999'999'999), "2026-11-21T03:12:30Z");

@@ -231,11 +231,23 @@ TEST_F(Replay, AStudyIsASweepToo) {
   auto all = rows;
   all.push_back(rows[0]);
   all.back().phase = TrialPhase::confirm;
+  all.back().number = 5;
+  all.back().spread = 0.5;
+  all.back().measurements["peak_memory_bytes"] = {4096};
+  all.back().started_at_ns = 1'700'000'000'000'000'000;
+  all.back().finished_at_ns = 1'700'000'001'250'000'000;
   all.push_back(rows[0]);
   all.back().state = TrialState::running;
   std::ostringstream csv;
   print_trials_csv(csv, all, {});
-  EXPECT_THAT(csv.str(), ::testing::StartsWith("A,B,value,value_\n4,\"x, \"\"y\"\"\",0.25,0.1\n"));
+  EXPECT_THAT(csv.str(),
+              ::testing::StartsWith("A,B,value,value_,trial:number,trial:phase,trial:state,"
+                                    "trial:spread,trial:started_at,trial:seconds,"
+                                    "trial:peak_memory_bytes\n"
+                                    "4,\"x, \"\"y\"\"\",0.25,0.1,0,search,complete,,"));
+  EXPECT_THAT(csv.str(), ::testing::HasSubstr(",1.5,,0,search,timeout,,"));
+  EXPECT_THAT(csv.str(), ::testing::EndsWith("\n4,\"x, \"\"y\"\"\",0.25,0.1,5,confirm,complete,0.5,"
+                                             "2023-11-14T22:13:20Z,1.25,4096\n"));
 
   const std::string path = folder_.write("study.csv", csv.str());
   const auto answer = ask_replay({"replay", path, "--objective-column", "value_", "--json"});

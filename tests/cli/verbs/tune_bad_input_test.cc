@@ -22,7 +22,7 @@ TEST_P(FailingCommand, IsKeptWithItsReasonAndEndsWithTwo) {
   const TemporaryFolder folder;
   const auto ended = hocket_run(
       folder, {"tune", "--param", "X=int:1..9", "--trials", "2", "--objective", "regex:t=(\\S+)",
-               "--timeout", "60", "--json", "--", "sh", "-c", GetParam().script});
+               "--timeout", "60", "--keep-going", "--json", "--", "sh", "-c", GetParam().script});
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("hocket: none of 2 trials completed"));
   EXPECT_THAT(ended.err, HasSubstr(GetParam().message));

@@ -6,6 +6,7 @@
 
 #include <csignal>
 
+#include "store/open.h"
 #include "tests/cli/program.h"
 
 namespace hocket {
@@ -129,6 +130,25 @@ TEST_F(TuneInterrupted, ResumeRefusesAnotherCommandAndAFinishedStudy) {
   EXPECT_EQ(finished.status, 2);
   EXPECT_THAT(finished.err, HasSubstr("finished"));
   EXPECT_EQ(hocket_run(folder_, {"tune", "--resume", "--trials", "3"}).status, 2);
+}
+
+TEST_F(TuneInterrupted, ResumeDoesNotSearchOnWhereTheSearchHadStopped) {
+  stop(SIGTERM);
+  {
+    const auto store = open_store(folder_.file("store.db"));
+    ASSERT_TRUE(store) << store.error().message;
+    auto study = (*store)->study("long").value();
+    study.definition["stopped"] = "enough";
+    ASSERT_TRUE((*store)->update_study(study.id, {.definition = study.definition}));
+  }
+  const auto resumed = hocket_run(folder_, {"tune", "--resume", "--json"});
+  EXPECT_THAT(resumed.err, HasSubstr("its search has stopped: enough\n"));
+  EXPECT_EQ(resumed.json().at("stopped"), "enough");
+  std::int64_t searched = 0;
+  for (const auto& trial : trials()) searched += trial.at("phase") == "search" ? 1 : 0;
+  EXPECT_EQ(searched, 2);
+  EXPECT_THAT(hocket_run(folder_, {"tune", "--resume", "--study", "long"}).err,
+              HasSubstr("study long is finished; its search stopped early: enough; "));
 }
 
 TEST_F(TuneInterrupted, ResumeRunsInTheFolderOfTheStudy) {

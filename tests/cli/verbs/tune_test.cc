@@ -240,15 +240,17 @@ TEST(Tune, MinimisesMemory) {
   EXPECT_EQ(document.at("best").at("params"), nlohmann::json({{"X", 1}}));
   EXPECT_GE(document.at("best").at("value"), 64 << 20);
   EXPECT_GE(document.at("default").at("value"), 192 << 20);
+  for (const auto& trial : document.at("trials"))
+    EXPECT_EQ(trial.at("peak_memory_bytes"), trial.at("value"));
   EXPECT_THAT(hocket_run(folder, {"best"}).out, HasSubstr(" MiB ± "));
 }
 
 TEST(Tune, ATrialOverALimitHasFailedAndTheSearchGoesOn) {
   const TemporaryFolder folder;
-  const auto ended =
-      hocket_run(folder, tune("echo t=$((50 - X * 10)) m=$((X * 10))",
-                              {"--param", "X=int:1..4", "--default", "X=4", "--limit",
-                               "regex:m=([0-9]+)<=20", "--limit", "memory<=100G", "--json"}));
+  const auto ended = hocket_run(
+      folder, tune("echo t=$((50 - X * 10)) m=$((X * 10))",
+                   {"--param", "X=int:1..4", "--default", "X=4", "--limit", "regex:m=([0-9]+)<=20",
+                    "--limit", "memory<=100G", "--keep-going", "--json"}));
   ASSERT_EQ(ended.status, 0) << ended.err;
   const auto document = ended.json();
   EXPECT_EQ(document.at("limits"), nlohmann::json({"regex:m=([0-9]+)<=20", "memory<=100 GiB"}));
@@ -259,6 +261,52 @@ TEST(Tune, ATrialOverALimitHasFailedAndTheSearchGoesOn) {
     EXPECT_EQ(trial.at("state"), trial.at("params").at("X") > 2 ? "failed" : "complete");
   }
   EXPECT_THAT(hocket_run(folder, {"best"}).out, HasSubstr("\nlimited to regex:m=([0-9]+)<=20, "));
+}
+
+TEST(Tune, EndsWhenTheDefaultFailsAndShowsWhatItPrinted) {
+  const TemporaryFolder folder;
+  const std::string script = "echo started >&2; echo step 1: ti=$X; echo step 2: ti=$X";
+  const auto ended =
+      hocket_run(folder, tune(script, {"--param", "X=int:1..9", "--default", "X=4"}));
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("  stdout | step 1: ti=4\n  stdout | step 2: ti=4\n"
+                                   "  stderr | started\n"));
+  EXPECT_THAT(ended.err, HasSubstr("hocket: the default failed: no match of t=([0-9.]+) in "));
+  EXPECT_THAT(ended.err, HasSubstr("hocket tune --resume --study sh-1 --keep-going\n"));
+  EXPECT_EQ(hocket_run(folder, {"trials", "sh-1", "--json"}).json().at("trials").size(), 1U);
+
+  // The output stays, as people and as programs read it.
+  const std::string out = "step 1: ti=4\nstep 2: ti=4\n";
+  const auto log = hocket_run(folder, {"trials", "sh-1", "--log", "1"});
+  EXPECT_EQ(log.status, 0) << log.err;
+  EXPECT_EQ(log.out, out + "stderr:\nstarted\n");
+  EXPECT_THAT(log.err, HasSubstr("trial 1, X=4: failed: no match of t=([0-9.]+) in 34 bytes"));
+  EXPECT_THAT(hocket_run(folder, {"trials", "sh-1"}).err,
+              HasSubstr("--log 1 shows what trial 1 printed\n"));
+  EXPECT_EQ(
+      hocket_run(folder, {"trials", "sh-1", "--log", "1", "--json"}).json(),
+      nlohmann::json({{"study", "sh-1"}, {"number", 1}, {"stdout", out}, {"stderr", "started\n"}}));
+  const auto none = hocket_run(folder, {"trials", "sh-1", "--log", "2"});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("study sh-1 has no trial 2; it has 1"));
+
+  // It says so again, and goes on when told to.
+  const auto resumed = hocket_run(folder, {"tune", "--resume", "--study", "sh-1"});
+  EXPECT_EQ(resumed.status, 2);
+  EXPECT_THAT(resumed.err, HasSubstr("study sh-1 is finished: the default failed: no match"));
+  EXPECT_THAT(resumed.err, HasSubstr("add --keep-going"));
+  hocket_run(folder, {"tune", "--resume", "--study", "sh-1", "--keep-going"});
+  EXPECT_EQ(hocket_run(folder, {"trials", "sh-1", "--json"}).json().at("trials").size(), 9U);
+}
+
+TEST(Tune, EndsAJobThatIsOverItsMemoryWhileItRuns) {
+  const TemporaryFolder folder;
+  // Two processes, each below the limit, that stay until they are ended.
+  const std::string half = "(head -c 100M /dev/zero; exec sleep 1000) | tail -n 1";
+  const auto ended = hocket_run(folder, {"tune", "--param", "X=int:1..9", "--limit", "memory<=150M",
+                                         "--", "sh", "-c", half + " & " + half + " & wait"});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr(" of memory, over the limit of 150 MiB, and were ended"));
 }
 
 /// A command whose iterations take 1 to 5 with X = 1; with X = 2 they take 6 to 10, and a last one

@@ -6,6 +6,7 @@
 #include "store/open.h"
 #include "tests/store/faulty_store.h"
 #include "tuner/archive/owner.h"
+#include "tuner/archive/study_result.h"
 #include "tuner/space/parameter_syntax.h"
 
 namespace hocket {
@@ -175,6 +176,49 @@ TEST_F(OpenStudyTest, TakesOverOnlyWhatNobodyRuns) {
   set("s", StudyState::finished, gone_owner());
   EXPECT_THAT(refusal({.name = "s"}), HasSubstr("is finished"));
   EXPECT_THAT(refusal({.name = "t"}), HasSubstr("no study"));
+}
+
+TEST_F(OpenStudyTest, AFinishedStudySaysWhyItEnded) {
+  ASSERT_TRUE(start(*store_, "s"));
+  const auto id = store_->study("s")->id;
+  const StudyResult result{.default_params = {{{"X", std::int64_t{5}}}, 4.0},
+                           .best = {{{"X", std::int64_t{5}}}, 4.0},
+                           .reason = "the default is best",
+                           .stopped = "little is left to gain",
+                           .trials = {}};
+  ASSERT_TRUE(store_->update_study(id, {.state = StudyState::finished, .result = to_json(result)}));
+  for (const bool keep_going : {false, true}) {
+    EXPECT_EQ(
+        refusal({.name = "s", .keep_going = keep_going}),
+        "study s is finished; its search stopped early: little is left to gain; not promoted: "
+        "the default is best; `hocket best s` shows what came of it");
+  }
+}
+
+TEST_F(OpenStudyTest, GoesOnAfterAFailedDefaultOnlyWhenTold) {
+  auto definition = small_definition();
+  definition.needs_default = true;
+  const auto open = start_study(*store_, {definition, {"job"}, "s", "work", {}});
+  ASSERT_TRUE(open);
+  ASSERT_TRUE(store_->finish_trial(add_trial(open->study.id),
+                                   {.state = TrialState::failed, .message = "no match"}));
+  definition.stopped = "the default failed";
+  const StudyResult result{.default_params = {{{"X", std::int64_t{5}}}, std::nullopt},
+                           .best = {{{"X", std::int64_t{5}}}, std::nullopt},
+                           .reason = "the default failed: no match",
+                           .stopped = definition.stopped,
+                           .trials = {}};
+  ASSERT_TRUE(store_->update_study(open->study.id, {.state = StudyState::finished,
+                                                    .definition = to_json(definition),
+                                                    .result = to_json(result)}));
+  EXPECT_EQ(refusal({.name = "s"}),
+            "study s is finished: the default failed: no match; to search for a setting that "
+            "works, add --keep-going");
+  const auto resumed = resume_study(*store_, {.name = "s", .keep_going = true});
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  EXPECT_EQ(resumed->definition, small_definition());
+  EXPECT_EQ(resumed->history.size(), 1u);
+  EXPECT_EQ(study_definition_from_json(store_->study("s")->definition).value(), small_definition());
 }
 
 TEST_F(OpenStudyTest, PassesOnWhateverTheStoreRefuses) {

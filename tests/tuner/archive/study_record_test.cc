@@ -76,6 +76,24 @@ class StudyRecordTest : public ::testing::Test {
   StudyRow study_;
 };
 
+TEST_F(StudyRecordTest, KeepsWhyTheSearchStoppedBesideWhatTheDefinitionHasGot) {
+  definition_.donor = Donor{.study = "earlier", .evaluations = {}};
+  ASSERT_TRUE(store_->update_study(study_.id, {.definition = to_json(definition_)}));
+  ASSERT_TRUE(record().search_stopped("little is left to gain"));
+  definition_.stopped = "little is left to gain";
+  EXPECT_EQ(study_definition_from_json(stored().definition).value(), definition_);
+}
+
+TEST_F(StudyRecordTest, KeepsTheOutputOfATrial) {
+  auto record = this->record();
+  ASSERT_TRUE(record.trial_started(0, TrialPhase::search, {{"X", std::int64_t{1}}}));
+  FinishedTrial trial = finished(0, 5);
+  trial.outcome.output = {"out", "err"};
+  ASSERT_TRUE(record.trial_finished(trial));
+  const auto rows = store_->trials(study_.id, TrialDetail::summary).value();
+  EXPECT_EQ(store_->trial_output(rows[0].id).value(), trial.outcome.output);
+}
+
 TEST_F(StudyRecordTest, KeepsEveryTrialAndMeasurementAsItHappens) {
   auto record = this->record();
   const auto trial = finished(0, 7);

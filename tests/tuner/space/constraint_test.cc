@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/tuner/random_space.h"
+#include "tuner/space/size_text.h"
 
 namespace hocket {
 namespace {
@@ -73,7 +74,7 @@ TEST(Constraint, KnowsWhatItNames) {
 }
 
 TEST(Constraint, SaysWhatIsWrong) {
-  const std::pair<const char*, const char*> cases[] = {
+  const std::pair<const char*, std::string> cases[] = {
       {"", "expected a parameter, a number or (, found the end"},
       {"a", "expected one of <=, <, >=, >, ==, !=, found the end"},
       {"a=4", "cannot read \"=4\"; equality is written =="},
@@ -81,8 +82,8 @@ TEST(Constraint, SaysWhatIsWrong) {
       {"a<=1<=2", "expected one comparison, found another at \"<=\"; write two constraints"},
       {"a<=4)", "expected the end, found \")\""},
       {"(a<=4", "expected ), found \"<=\""},
-      {"a<=4x", "expected a number, with K, M or G for powers of 1024, at \"4x\""},
-      {"a<=4KB", "expected a number, with K, M or G for powers of 1024, at \"4KB\""},
+      {"a<=4x", std::string("expected a number, with ") + kSizeUnitsText + ", at \"4x\""},
+      {"a<=4KB3", std::string("expected a number, with ") + kSizeUnitsText + ", at \"4KB3\""},
       {"a<=1e999", "expected a number within the range of doubles at \"1e999\""},
       {"a<=.", "expected a number within the range of doubles at \".\""},
       {"a<='x", "a quote is not closed"},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/tuner/random_space.h"
+#include "tuner/space/size_text.h"
 #include "tuner/space/space.h"
 
 namespace hocket {
@@ -43,11 +44,10 @@ TEST(ParameterText, SaysWhatIsWrong) {
   const std::string grammar =
       "expected NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
       "NAME=choice:A,B,C, found ";
-  const std::string level =
-      "parameter a: levels: expected integers, with K, M or G for powers of 1024, or finite "
-      "numbers, found ";
-  const std::string integer =
-      "parameter a: expected an integer within 64 bits, with K, M or G for powers of 1024, found ";
+  const std::string level = "parameter a: levels: expected integers, with " +
+                            std::string(kSizeUnitsText) + ", or finite numbers, found ";
+  const std::string integer = "parameter a: expected an integer within 64 bits, with " +
+                              std::string(kSizeUnitsText) + ", found ";
   const std::pair<const char*, std::string> cases[] = {
       {"", grammar + "\"\""},
       {"a", grammar + "\"a\""},

@@ -55,6 +55,8 @@ TEST(StudyDefinition, KeepsTheStepAndWhetherItStopsEarly) {
   StudyDefinition definition = some_definition();
   definition.stop_early = true;
   definition.end_trials_early = true;
+  definition.needs_default = true;
+  definition.stopped = "little is left to gain";
   definition.step.emplace();
   definition.step->layers = {{"layer", 1000, 2000, 3000}};
   definition.step->collective = {10, 0.5, 20};

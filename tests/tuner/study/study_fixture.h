@@ -44,8 +44,14 @@ class StudyRecorder final : public StudyObserver {
     return step();
   }
 
+  Result<void> search_stopped(const std::string& reason) override {
+    stopped.push_back(reason);
+    return {};
+  }
+
   int started = 0;
   std::vector<FinishedTrial> finished;
+  std::vector<std::string> stopped;
   int limit = INT_MAX;
 
  private:

@@ -22,6 +22,7 @@ class NoObserver final : public StudyObserver {
  public:
   Result<void> trial_started(std::int64_t, TrialPhase, const Params&) override { return {}; }
   Result<void> trial_finished(const FinishedTrial&) override { return {}; }
+  Result<void> search_stopped(const std::string&) override { return {}; }
 };
 
 /// Runs trials of several objectives and counts those that may end early.

@@ -212,6 +212,60 @@ TEST(Study, StopsWhenLittleIsLeftToGainAndSaysSo) {
   }
 }
 
+TEST(Study, KeepsWhyItStoppedAndDoesNotGoOn) {
+  StudyFixture fixture;
+  fixture.options.session.trials = 60;
+  fixture.options.session.stop_early = true;
+  fixture.job = [](const Params& params, std::size_t) -> Result<TrialOutcome> {
+    return complete_trial({true_study_value(params)});
+  };
+  const auto result = fixture.run().value();
+  ASSERT_THAT(fixture.recorder.stopped, ::testing::ElementsAre(result.stopped));
+
+  // As resumed by a program with other rules, which would search on.
+  StudyFixture again;
+  again.options = fixture.options;
+  again.job = fixture.job;
+  again.options.session.stop_early = false;
+  again.options.stopped = result.stopped;
+  const auto searched =
+      std::ranges::count(result.trials, TrialPhase::search, &FinishedTrial::phase);
+  for (const std::ptrdiff_t kept : {searched, searched + 1}) {
+    const auto resumed = again.run({result.trials.begin(), result.trials.begin() + kept}).value();
+    EXPECT_EQ(resumed.trials.size(), result.trials.size());
+    EXPECT_EQ(resumed.stopped, result.stopped);
+    EXPECT_THAT(again.recorder.stopped, ::testing::IsEmpty()) << "it is known";
+  }
+}
+
+TEST(Study, EndsWhenTheDefaultFailsIfItNeedsOne) {
+  for (const TrialState state : {TrialState::failed, TrialState::timeout}) {
+    StudyFixture fixture;
+    fixture.options.needs_default = true;
+    fixture.options.find_donor = [](const FinishedTrial&) -> Result<std::optional<Donor>> {
+      ADD_FAILURE() << "no study is sought";
+      return std::nullopt;
+    };
+    fixture.job = [&](const Params&, std::size_t) -> Result<TrialOutcome> {
+      TrialOutcome outcome = failed_outcome("no match");
+      outcome.state = state;
+      return outcome;
+    };
+    const auto result = fixture.run().value();
+    EXPECT_EQ(result.trials.size(), 1u);
+    EXPECT_FALSE(result.best.value);
+    EXPECT_FALSE(result.promoted);
+    EXPECT_EQ(result.reason, "the default failed: no match");
+    EXPECT_THAT(fixture.recorder.stopped, ::testing::ElementsAre("the default failed"));
+
+    // Resumed with that trial it ends again without another, unless it may go on.
+    EXPECT_EQ(fixture.run(result.trials)->trials.size(), 1u);
+    fixture.options.find_donor = {};
+    fixture.options.needs_default = false;
+    EXPECT_EQ(fixture.run(result.trials)->trials.size(), 12u);
+  }
+}
+
 TEST(Study, TheLastTrialTriesWhatIsRecommended) {
   // All that the simulator knows of: the recommendation is often a setting that nobody tried.
   StudyFixture fixture;

@@ -94,7 +94,7 @@ TEST(RecordedTable, LeavesIgnoredColumnsOut) {
 }
 
 TEST(RecordedTable, FurtherObjectivesAreNoParameters) {
-  const std::string text = "a,objective:t,objective:m\n1,2,8\n2,3,\n";
+  const std::string text = "a,objective:t,objective:m,trial:x\n1,2,8,y\n2,3,,\n";
   const std::pair<const char*, double> cases[] = {{"objective:t", 2}, {"objective:m", 8}};
   for (const auto& [column, value] : cases) {
     const auto table = RecordedTable::parse(text, {.objective_column = column});

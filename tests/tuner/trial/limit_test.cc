@@ -33,7 +33,8 @@ TEST(Limit, RefusesOtherText) {
   EXPECT_EQ(refusal("memory=4G"),
             "limit \"memory=4G\": expected OBJECTIVE<=NUMBER, such as memory<=4G or wall<=60s");
   EXPECT_EQ(refusal("memory<=4s"),
-            "limit \"memory<=4s\": expected a number of bytes such as 65536, 512M or 4G, at least "
+            "limit \"memory<=4s\": expected a number of bytes such as 65536, 512M, 4GiB or 100MB, "
+            "at least "
             "0, found \"4s\"");
   EXPECT_THAT(refusal("speed<=1"), HasSubstr("found \"speed\""));
   EXPECT_THAT(refusal("auto<=1"), HasSubstr("name wall or report"));
@@ -73,7 +74,7 @@ TEST(Limit, SaysWhatIsOverIt) {
 
 TEST(Limit, WhatWasNotMeasuredIsNotWithin) {
   EXPECT_EQ(problem_of("regex:x=(.)<=1", Evidence{}),
-            "limit regex:x=(.)<=1: no match of x=(.) in 0 bytes of output");
+            "limit regex:x=(.)<=1: no match of x=(.): the command printed nothing");
   EXPECT_EQ(problem_of("report<=1ms", Evidence{}),
             "limit report<=1 ms: the job wrote no report to the file that HOCKET_REPORT names");
 }

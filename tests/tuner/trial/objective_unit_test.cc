@@ -42,6 +42,7 @@ TEST(Unit, ReadsValuesWithTheirScale) {
                {"65536", Unit::bytes, 65536},
                {"3K", Unit::bytes, 3072},
                {"10B", Unit::bytes, 10},
+               {"100MB", Unit::bytes, 100e6},
                {"3.5", Unit::none, 3.5},
                {"1e-3", Unit::none, 1e-3},
                {"0", Unit::bytes, 0}};
@@ -63,8 +64,9 @@ TEST(Unit, RefusesWhatIsNoValue) {
   EXPECT_FALSE(parse_value("4s", Unit::bytes));
   EXPECT_FALSE(parse_value("4G", Unit::none));
   EXPECT_FALSE(parse_value("1e308h", Unit::nanoseconds));
-  EXPECT_EQ(parse_value("4s", Unit::bytes).error().message,
-            "expected a number of bytes such as 65536, 512M or 4G, at least 0, found \"4s\"");
+  EXPECT_EQ(
+      parse_value("4s", Unit::bytes).error().message,
+      "expected a number of bytes such as 65536, 512M, 4GiB or 100MB, at least 0, found \"4s\"");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "tests/temporary_folder.h"
+#include "tuner/trial/process/process_table.h"
 
 namespace hocket {
 namespace {
@@ -196,7 +197,7 @@ TEST(Process, TimeLimitEndsTheWholeTree) {
   for (const pid_t pid : pids) EXPECT_FALSE(is_alive(pid));
 }
 
-TEST(Process, CountsTheMemoryOfItsLargestProcess) {
+TEST(Process, CountsTheMemoryOfAllProcesses) {
   constexpr std::int64_t kBigBytes = 200 << 20;
   const auto peak_bytes = [](const std::string& script) {
     const auto result = run(shell(script));
@@ -212,6 +213,56 @@ TEST(Process, CountsTheMemoryOfItsLargestProcess) {
   EXPECT_LT(small_bytes, big_bytes);
   // Includes a process that the command itself does not wait for.
   EXPECT_GE(peak_bytes("(setsid sh -c '" + big + "' &) | cat"), kBigBytes);
+}
+
+/// A clock that moves on by 10 ms whenever it is read, so that every wait ends at once.
+class HastyClock final : public Clock {
+ public:
+  std::int64_t now_ns() const override { return now_ns_ += 10'000'000; }
+  void sleep_until_ns(std::int64_t) const override {}
+
+ private:
+  mutable std::atomic<std::int64_t> now_ns_{0};
+};
+
+/// The processes of this host, each of the same size.
+class SizedProcesses final : public ProcessTable {
+ public:
+  std::vector<ProcessEntry> processes() const override {
+    auto entries = host_processes().processes();
+    for (auto& entry : entries) entry.resident_bytes = each_bytes;
+    return entries;
+  }
+  std::optional<std::int64_t> proportional_bytes(pid_t) const override { return each_bytes; }
+
+  std::atomic<std::int64_t> each_bytes = 0;
+};
+
+TEST(Process, TheMemoryLimitEndsTheWholeTree) {
+  const TemporaryFolder folder;
+  Fifo fifo(folder.file("fifo"));
+  auto options = shell(std::string(kTree) + "wait");
+  options.environment["FIFO"] = folder.file("fifo");
+  // No process is above the limit, their sum is: a shell and three more, of which two are orphans
+  // in sessions of their own.
+  constexpr std::int64_t kEachBytes = std::int64_t{1} << 40;
+  SizedProcesses processes;
+  options.processes = &processes;
+  options.memory_limit_bytes = kEachBytes * 7 / 2;
+  std::vector<pid_t> pids;
+  std::thread reader([&] {
+    pids = fifo.read_pids(3);
+    processes.each_bytes = kEachBytes;
+  });
+  const auto result = run_process(options, HastyClock(), CancelToken());
+  reader.join();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->over_memory);
+  EXPECT_FALSE(result->timed_out);
+  EXPECT_FALSE(result->succeeded());
+  EXPECT_GE(result->peak_memory_bytes, 4 * kEachBytes);
+  ASSERT_EQ(pids.size(), 3u);
+  for (const pid_t pid : pids) EXPECT_FALSE(is_alive(pid));
 }
 
 TEST(Process, AWatchSeesTheOutputAndEndsTheWholeTree) {

@@ -22,6 +22,9 @@ class Capture {
   /// dropped.
   std::string text() const;
 
+  /// Returns text() as it would be under a limit of `limit_bytes`, which must not be higher.
+  std::string excerpt(std::size_t limit_bytes) const;
+
  private:
   std::size_t half_;
   std::string head_, tail_;

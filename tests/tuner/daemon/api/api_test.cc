@@ -161,6 +161,16 @@ TEST_F(ApiTest, RefusesWrongFieldsOfEveryBody) {
   expect_error(400, "POST", "/v1/studies", name({{"definition", definition_}, {"command", {3}}}));
 }
 
+TEST_F(ApiTest, AWorkerTellsWhatItsTrialPrinted) {
+  daemon_.ask("POST", "/v1/studies/s/ask", {{"worker", "w"}});
+  nlohmann::json told = {{"trial", 1}, {"status", "failed"}, {"stderr", "oh\n"}};
+  told["stdout"] = std::string(kTrialOutputLimitBytes + 1, 'x');
+  expect_error(400, "POST", "/v1/studies/s/tell", told.dump());
+  told["stdout"] = "hello\n";
+  daemon_.ask("POST", "/v1/studies/s/tell", told);
+  EXPECT_EQ(must(store_->trial_output(1)), (TrialOutput{"hello\n", "oh\n"}));
+}
+
 TEST_F(ApiTest, RefusesWrongQueriesAndUnknownThings) {
   expect_error(400, "GET", "/v1/configs/nokey");
   const std::string other = sample_key().replace(0, 1, sample_key()[0] == 'a' ? "b" : "a");

@@ -68,6 +68,8 @@ void read_result(JsonReader& reader, TrialResult& result) {
   };
   reader.object("measurements", read_samples, kOptional);
   read_text(reader, "message", result.message, 65'536);
+  read_text(reader, "stdout", result.output.stdout_text, kTrialOutputLimitBytes);
+  read_text(reader, "stderr", result.output.stderr_text, kTrialOutputLimitBytes);
   reader.number("value", result.value);
   reader.number("spread", result.spread);
 }
