@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/origin.h"
+#include "tuner/daemon/live/job_fit.h"
 #include "tuner/daemon/live/live_search.h"
 
 namespace hocket {
@@ -30,7 +31,7 @@ LiveTuning::~LiveTuning() {
 }
 
 Result<void> LiveTuning::check(const JobDescription& job) {
-  if (job.explore == 0 || job.knobs.empty()) return {};
+  if (job.explore == 0 || searched_knobs(job).empty()) return {};
   HOCKET_TRY(live_definition(job));
   return {};
 }
@@ -225,7 +226,7 @@ Result<void> LiveTuning::advance_all(Key& key) {
   if (ok && !key.state.frozen) ok = advance_rollout(key);
   if (ok) {
     // Versions pushed by users are tried before candidates.
-    const bool is_trying = key.rollout.staged() != 0;
+    const bool is_trying = !key.rollout.canary().empty();
     ok = key.tuner.advance(!key.state.frozen && !key.state.pinned && !is_trying);
   }
   key.must_retry = !ok;
@@ -234,21 +235,24 @@ Result<void> LiveTuning::advance_all(Key& key) {
 
 Result<void> LiveTuning::take_outcomes(Key& key) {
   while (!key.outcomes.empty()) {
-    const auto& [job, outcome] = key.outcomes.front();
-    if (auto ok = take_outcome(key, job, outcome); !ok) return ok;
+    if (auto ok = take_outcome(key, key.outcomes.front()); !ok) return ok;
     key.outcomes.pop_front();
     --outcomes_;
   }
   return {};
 }
 
-Result<void> LiveTuning::take_outcome(Key& key, const std::string& job,
-                                      const ChangeOutcome& outcome) {
+Result<void> LiveTuning::take_outcome(Key& key, const Answer& answer) {
+  const auto& [job, outcome, has_ended] = answer;
   const auto rows = parts_.store.promotions({.key = key.key});
   HOCKET_TRY(rows);
   const auto row = std::ranges::find(*rows, *outcome.version, &PromotionRow::id);
   if (row == rows->end()) return {};  // not a version of this key
-  key.rollout.outcome(job, row->id, outcome.status, outcome.message);
+  if (has_ended && outcome.status == ChangeStatus::rejected) {
+    key.rollout.ended_first(job);
+  } else {
+    key.rollout.outcome(job, row->id, outcome.status, outcome.message);
+  }
   if (outcome.status == ChangeStatus::applied) {
     const auto config = schedule_config_from_json(row->config);
     HOCKET_TRY(config);
@@ -291,21 +295,33 @@ Result<void> LiveTuning::look_for_versions(Key& key) {
   HOCKET_TRY(staged);
   if (*staged != 0) {
     if (*staged == key.rollout.staged()) return {};
-    key.known_version = *staged;
-    key.rollout.begin_staged(*staged);
+    HOCKET_TRY(begin_staged(key, *staged));
   } else if (released > key.known_version) {
-    key.known_version = released;
     key.is_from_before = false;
     if (is_staged_first((*current)->origin)) {
       // New jobs already receive it; running jobs receive it in stages.
-      key.rollout.begin_staged(released);
+      HOCKET_TRY(begin_staged(key, released));
     } else {
+      key.known_version = released;
       key.rollout.begin_released(released);
       parts_.board.publish(key.key);
     }
   } else if (key.rollout.staged() != 0 && key.rollout.staged() != released) {
     key.rollout.begin_released(released);  // the staged version was withdrawn by another process
   }
+  return {};
+}
+
+Result<void> LiveTuning::begin_staged(Key& key, std::int64_t version) {
+  const auto rows = parts_.store.promotions({.key = key.key});
+  HOCKET_TRY(rows);
+  const auto row = std::ranges::find(*rows, version, &PromotionRow::id);
+  if (row == rows->end()) return {};  // withdrawn by another process just now
+  auto config = schedule_config_from_json(row->config);
+  HOCKET_TRY(config);
+  key.staged_config = std::move(*config);
+  key.known_version = version;
+  key.rollout.begin_staged(version);
   return {};
 }
 
@@ -322,7 +338,8 @@ Result<void> LiveTuning::advance_rollout(Key& key) {
     std::vector<RolloutJob> jobs;
     if (key.rollout.staged() != 0) {
       parts_.jobs.for_each(key.key, [&](const RunningJob& job) {
-        jobs.push_back({job.description.id, job.streams > 0});
+        jobs.push_back(
+            {job.description.id, job.streams > 0, fit_of(job.description, key.staged_config)});
         return true;
       });
     }
@@ -372,6 +389,8 @@ Result<void> LiveTuning::carry_out(Key& key, const RolloutAction& action) {
     }
     case RolloutAction::Kind::withdraw:
       return withdraw(key, action, *rows);
+    case RolloutAction::Kind::hold:
+      return hold(key, action, *row);
   }
   return {};
 }
@@ -412,6 +431,18 @@ Result<void> LiveTuning::withdraw(Key& key, const RolloutAction& action,
   return {};
 }
 
+Result<void> LiveTuning::hold(const Key& key, const RolloutAction& action,
+                              const PromotionRow& row) {
+  if (row.stage == PromotionStage::staged) {
+    return parts_.store.set_stage(row.id, PromotionStage::held, kDaemonActor, action.reason);
+  }
+  // A study has measured it in jobs that start, and these keep it.
+  return parts_.store.record_audit({.actor = kDaemonActor,
+                                    .action = "hold",
+                                    .subject = to_string(key.key),
+                                    .detail = {{"version", row.id}, {"note", action.reason}}});
+}
+
 void LiveTuning::on_report(const JobReport& report) {
   const auto job = parts_.jobs.find(report.job);
   if (!job) return;
@@ -420,7 +451,7 @@ void LiveTuning::on_report(const JobReport& report) {
   work_on(*key, [&]() -> Result<void> {
     for (const ChangeOutcome& outcome : report.outcomes) {
       if (!outcome.version) continue;
-      auto& [job_id, kept] = key->outcomes.emplace_back(report.job, outcome);
+      auto& kept = key->outcomes.emplace_back(Answer{report.job, outcome, report.ended}).outcome;
       kept.current_ns = {};
       kept.candidate_ns = {};
       ++outcomes_;

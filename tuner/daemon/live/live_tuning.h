@@ -77,6 +77,13 @@ class LiveTuning {
   Sizes sizes() const;
 
  private:
+  /// The outcome of a version in a job.
+  struct Answer {
+    std::string job;
+    ChangeOutcome outcome;   ///< without the times, which nothing needs
+    bool has_ended = false;  ///< it is in the job's last report
+  };
+
   /// State of one key.
   struct Key {
     ConfigKey key;
@@ -86,13 +93,13 @@ class LiveTuning {
     /// True if the version was staged before this daemon started; the jobs that could try it may be
     /// reconnecting.
     bool is_from_before = false;
-    bool must_retry = false;    ///< a call of the store failed
-    bool is_set_aside = false;  ///< nothing is done for it any more
-    std::int64_t used_ns = 0;   ///< when it was last needed
-    /// Outcomes of versions, each with the job's id, that are not processed yet. Without the times,
-    /// which nothing needs.
-    std::deque<std::pair<std::string, ChangeOutcome>> outcomes;
+    bool must_retry = false;      ///< a call of the store failed
+    bool is_set_aside = false;    ///< nothing is done for it any more
+    std::int64_t used_ns = 0;     ///< when it was last needed
+    std::deque<Answer> outcomes;  ///< not processed yet
     Rollout rollout;
+    /// Configuration of the version that is rolled out in stages.
+    ScheduleConfig staged_config = {};
     KeyTuner tuner;
   };
 
@@ -125,16 +132,18 @@ class LiveTuning {
   void advance(Key& key);
   Result<void> advance_all(Key& key);
   Result<void> take_outcomes(Key& key);
-  Result<void> take_outcome(Key& key, const std::string& job, const ChangeOutcome& outcome);
+  Result<void> take_outcome(Key& key, const Answer& answer);
   /// Starts the rollout of versions that were added since the last call.
   Result<void> look_for_versions(Key& key);
   /// Returns the staged version, or 0 if there is none. Withdraws those that it replaced.
   Result<std::int64_t> newest_staged(Key& key, std::int64_t released);
+  Result<void> begin_staged(Key& key, std::int64_t version);
   Result<void> refresh(Key& key, std::int64_t released);
   Result<void> advance_rollout(Key& key);
   Result<void> carry_out(Key& key, const RolloutAction& action);
   Result<void> withdraw(Key& key, const RolloutAction& action,
                         const std::vector<PromotionRow>& rows);
+  Result<void> hold(const Key& key, const RolloutAction& action, const PromotionRow& row);
   void complain(const Key& key, const Error& error);
 
   LiveParts parts_;
