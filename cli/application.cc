@@ -1,11 +1,15 @@
 #include "cli/application.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
+#include <optional>
 #include <ostream>
+#include <span>
 
 #include "cli/inputs/command_line.h"
 #include "cli/verbs/verb.h"
+#include "core/base/nearest_name.h"
 #include "core/base/printable_text.h"
 
 namespace hocket {
@@ -48,6 +52,23 @@ int perform(const Action& action, Context& context) {
   return *status;
 }
 
+/// Returns the error for the first of `words` that should be a verb of `app` and is none; nothing
+/// if there is no such word. The parser would answer a request for help before it finds that.
+std::optional<std::string> unknown_verb(const CLI::App& app, std::span<const std::string> words) {
+  const auto verbs = app.get_subcommands({});
+  const auto is_positional = [](const CLI::Option* option) { return option->get_positional(); };
+  if (verbs.empty() || words.empty() || words.front().starts_with('-')) return std::nullopt;
+  const std::string& word = words.front();
+  const auto verb = std::ranges::find(verbs, word, [](const CLI::App* v) { return v->get_name(); });
+  if (verb != verbs.end()) return unknown_verb(**verb, words.subspan(1));
+  if (std::ranges::any_of(app.get_options({}), is_positional)) return std::nullopt;
+  std::vector<std::string> names;
+  for (const CLI::App* known : verbs) names.push_back(known->get_name());
+  const std::string path = app.get_parent() ? "hocket " + app.get_name() : "hocket";
+  return path + " has no verb \"" + word + "\"; the nearest is \"" +
+         std::string(nearest_name(word, names)) + "\"; `" + path + " --help` lists all";
+}
+
 int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& out,
                       std::ostream& err, int err_columns) {
   CLI::App program("hocket: schedules, measures and tunes training jobs", "hocket");
@@ -82,6 +103,7 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_traces(program, action);
 
   auto [own, command] = split_command_line(arguments);
+  if (const auto error = unknown_verb(program, own)) return report(err, *error, kBadInput);
   try {
     program.parse(std::vector<std::string>(own.rbegin(), own.rend()));
   } catch (const CLI::CallForVersion& version) {

@@ -7,30 +7,38 @@
 #include "core/base/bounded_call.h"
 #include "store/open.h"
 #include "store/origin.h"
+#include "store/runnable_version.h"
 
 namespace hocket {
 namespace {
 
 using Found = Result<std::optional<StoredConfig>>;
 
-Found look_up(const std::string& path, const std::string& topology_fingerprint,
-              const std::string& workload_fingerprint, int busy_timeout_ms) {
+Found look_up(const std::string& path, const ConfigKey& key, const RunnableValues& can_run,
+              int busy_timeout_ms) {
   const auto store = open_store(path, {.read_only = true, .busy_timeout_ms = busy_timeout_ms});
   if (!store && store.error().code == ErrorCode::not_found) return std::nullopt;
   HOCKET_TRY(store);
-  const auto promotion = (*store)->current_promotion(topology_fingerprint, workload_fingerprint);
-  HOCKET_TRY(promotion);
-  if (!*promotion) return std::nullopt;
-  const auto origin = origin_of(**store, **promotion);
+  StoredConfig found;
+  auto version = runnable_version(**store, key, can_run, found.warnings);
+  if (!version) return failure(version.error().in("store " + path));
+  if (!*version) {
+    if (found.warnings.empty()) return std::nullopt;
+    found.source = "default";
+    found.origin = "the store has nothing that this job can run";
+    return found;
+  }
+  const auto origin = origin_of(**store, (*version)->row);
   HOCKET_TRY(origin);
-  auto config = schedule_config_from_json((*promotion)->config);
-  if (!config) return failure(config.error().in("store " + path + ", " + *origin));
-  return StoredConfig{std::move(*config), *origin};
+  found.config = std::move((*version)->config);
+  found.origin = *origin;
+  return found;
 }
 
 class StoreConfigSource final : public ConfigSource {
  public:
-  explicit StoreConfigSource(std::string path) : path_(std::move(path)) {}
+  StoreConfigSource(std::string path, RunnableValues can_run)
+      : path_(std::move(path)), can_run_(std::move(can_run)) {}
 
   // The lookup runs in its own thread: a wait for a lock can be bounded, but a read from a dead
   // network file system cannot. Such a thread is abandoned; it holds no resources of the process.
@@ -40,18 +48,19 @@ class StoreConfigSource final : public ConfigSource {
     const int limit_ms = static_cast<int>(limit_ns / 1'000'000);
     return call_within(
         limit_ns, "store " + path_,
-        [path = path_, topology_key = fingerprint(topology), workload_key = fingerprint(workload),
-         limit_ms] { return look_up(path, topology_key, workload_key, limit_ms); });
+        [path = path_, key = ConfigKey{fingerprint(topology), fingerprint(workload)},
+         can_run = can_run_, limit_ms] { return look_up(path, key, can_run, limit_ms); });
   }
 
  private:
   const std::string path_;
+  const RunnableValues can_run_;
 };
 
 }  // namespace
 
-std::unique_ptr<ConfigSource> open_config_source(std::string path) {
-  return std::make_unique<StoreConfigSource>(std::move(path));
+std::unique_ptr<ConfigSource> open_config_source(std::string path, RunnableValues can_run) {
+  return std::make_unique<StoreConfigSource>(std::move(path), std::move(can_run));
 }
 
 }  // namespace hocket

@@ -7,12 +7,15 @@
 #include <string>
 
 #include "core/protocol/config_source.h"
+#include "core/protocol/runnable_values.h"
 
 namespace hocket {
 
-/// Looks into the file `path` at each call, read-only. A missing file counts as empty, not as an
-/// error. The call returns in time even if the file system hangs. After timed_out a thread may
-/// still be reading, so a child forked then without exec must not use SQLite.
-std::unique_ptr<ConfigSource> open_config_source(std::string path);
+/// Finds the newest released version with which a job that says `can_run` can start
+/// (store/runnable_version.h). Looks into the file `path` at each call, read-only. A missing file
+/// counts as empty, not as an error. The call returns in time even if the file system hangs. After
+/// timed_out a thread may still be reading, so a child forked then without exec must not use
+/// SQLite.
+std::unique_ptr<ConfigSource> open_config_source(std::string path, RunnableValues can_run = {});
 
 }  // namespace hocket

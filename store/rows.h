@@ -163,7 +163,7 @@ enum class PromotionStage {
   staged,     ///< tried by a canary
   released,   ///< used by every job
   withdrawn,  ///< taken back
-  held,       ///< recorded while the key was pinned; used by no job
+  held,       ///< used by no job: recorded while the key was pinned, or no job could try it
 };
 
 std::string_view to_string(PromotionOrigin origin);

@@ -86,8 +86,8 @@ class Store {
   /// version is held, whatever stage is requested.
   virtual Result<PromotionRow> promote(const NewPromotion& promotion) = 0;
 
-  /// Moves a version from staged to released or withdrawn, or from released to withdrawn. A move to
-  /// its current stage has no effect; any other move is invalid_argument.
+  /// Moves a version from staged to released, withdrawn or held, or from released to withdrawn. A
+  /// move to its current stage has no effect; any other move is invalid_argument.
   virtual Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage,
                                  std::string_view actor, std::string_view note) = 0;
 

@@ -91,7 +91,7 @@ Result<std::string> find_key(HttpClient& client, const std::string& selector) {
   std::vector<std::string> found;
   std::string known;
   for (const auto& [key, workload] : workloads) {
-    known += "\n  " + key + "  " + printable(workload, kDaemonAccessNameLimitBytes);
+    known += "\n  " + short_key(key) + "  " + printable(workload, kDaemonAccessNameLimitBytes);
     const bool is_short = short_key(key) == selector;
     if (!selector.empty() && (key.starts_with(selector) || is_short || workload == selector)) {
       found.push_back(key);
@@ -102,6 +102,19 @@ Result<std::string> find_key(HttpClient& client, const std::string& selector) {
   return failure(
       found.empty() ? ErrorCode::not_found : ErrorCode::invalid_argument,
       (found.empty() ? "no key is named \"" : "several keys are named \"") + selector + "\"" + all);
+}
+
+std::string key_name(HttpClient& client, const std::string& key) {
+  // The name is for people alone; without it the key serves.
+  const auto answer = ask_daemon(client, "GET", "/v1/configs");
+  if (answer) {
+    for (const auto& item : list_member(*answer, "configs")) {
+      const auto workload = text_member(item, "workload");
+      if (text_member(item, "key") != key || workload.empty()) continue;
+      return printable(workload, kDaemonAccessNameLimitBytes) + " (" + short_key(key) + ")";
+    }
+  }
+  return short_key(key);
 }
 
 std::string text_member(const nlohmann::json& object, const char* name) {

@@ -46,6 +46,10 @@ Result<std::string> find_key(HttpClient& client, const std::string& selector);
 /// Returns the short form of a key for tables, such as "0d5f2a1c.3c9e77b0"; find_key() accepts it.
 std::string short_key(const std::string& key);
 
+/// Returns "gpt2-6x256 (0d5f2a1c.3c9e77b0)", for people; the short form alone if the daemon has no
+/// name for the key.
+std::string key_name(HttpClient& client, const std::string& key);
+
 /// Read members of a document from the daemon, which may be of another version: a missing member,
 /// or one of another type, reads as empty, 0 or false.
 std::string text_member(const nlohmann::json& object, const char* name);

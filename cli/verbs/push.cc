@@ -58,13 +58,14 @@ Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
   return to_json(base);
 }
 
-/// Prints the daemon's response as one line.
-void print_answer(const nlohmann::json& answer, const PushOptions& options, Context& context) {
+/// Prints the daemon's response about the key called `name` as one line.
+void print_answer(const nlohmann::json& answer, const std::string& name, const PushOptions& options,
+                  Context& context) {
   if (options.json) {
     context.out << json_text(answer) << '\n';
     return;
   }
-  context.out << short_key(text_member(answer, "key"));
+  context.out << name;
   const auto version = integer_member(answer, "version");
   if (version > 0) context.out << " version " << version;
   if (version == 0) context.out << " has no version";
@@ -91,7 +92,7 @@ Result<int> change(const PushOptions& options, Context& context, const std::stri
   HOCKET_TRY(document);
   const auto answer = ask_daemon(client, "PUT", "/v1/configs/" + *key + suffix, *document);
   HOCKET_TRY(answer);
-  print_answer(*answer, options, context);
+  print_answer(*answer, options.json ? "" : key_name(client, *key), options, context);
   return kDone;
 }
 

@@ -32,8 +32,12 @@ std::string how_text(const PromotionRow& version, const std::string& study) {
   return {};
 }
 
-std::string what_became_of(PromotionStage stage) {
-  switch (stage) {
+bool is_found_by_tuning(PromotionOrigin origin) {
+  return origin == PromotionOrigin::study || origin == PromotionOrigin::live;
+}
+
+std::string what_became_of(const PromotionRow& version) {
+  switch (version.stage) {
     case PromotionStage::staged:
       return "is tried on one job first";
     case PromotionStage::released:
@@ -41,7 +45,8 @@ std::string what_became_of(PromotionStage stage) {
     case PromotionStage::withdrawn:
       return "was withdrawn";
     case PromotionStage::held:
-      return "is held, since its key was pinned";
+      return is_found_by_tuning(version.origin) ? "is held, since its key was pinned"
+                                                : "is held, since no job could run it";
   }
   return {};
 }
@@ -68,7 +73,7 @@ std::string made_text(const PromotionRow& version, const std::string& study) {
 
 std::string standing_text(const PromotionRow& version, const std::string& study) {
   return "version " + std::to_string(version.id) + ", " + made_text(version, study) + ", " +
-         what_became_of(version.stage);
+         what_became_of(version);
 }
 
 nlohmann::json to_json(const PromotionRow& version, const std::string& study) {

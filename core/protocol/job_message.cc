@@ -106,6 +106,8 @@ void read_job(JsonReader& reader, JobDescription& job) {
     job.knobs.push_back(std::move(name));
   };
   reader.array("knobs", read_knob, kOptional, kMaxKnobs);
+  reader.object(
+      "can_run", [&](JsonReader& fields) { read_runnable_values(fields, job.can_run); }, kOptional);
   reader.part("step", job.step, read_step_description);
 }
 
@@ -158,6 +160,7 @@ nlohmann::json to_json(const JobDescription& job) {
                              {"version", job.version},
                              {"explore", job.explore},
                              {"knobs", job.knobs}};
+  if (job.can_run != RunnableValues{}) document["can_run"] = to_json(job.can_run);
   if (job.step) document["step"] = to_json(*job.step);
   return document;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/runnable_values.h"
 #include "core/protocol/topology.h"
 #include "core/protocol/workload.h"
 #include "core/step/schedule_config.h"
@@ -35,8 +36,10 @@ struct JobDescription {
   std::int64_t version = 0;
   /// Exploration budget: share of the job's time that trying candidates may cost, 0 to 0.5.
   double explore = 0;
-  /// Knobs that the job can change while it runs, each once (core/step/schedule_config.h).
+  /// Knobs that the tuner may vary while the job runs, each once (core/step/schedule_config.h).
   std::vector<std::string> knobs = {};
+  /// Values that the job can run. An older job does not say.
+  RunnableValues can_run = {};
   /// Description of one step, for the search's model.
   std::optional<StepDescription> step = {};
 
@@ -91,7 +94,8 @@ Result<DaemonMessage> daemon_message_from_json(std::string_view type,
 enum class ChangeStatus {
   /// The job keeps it.
   applied,
-  /// Not tried: a rank refused it, or it came too late.
+  /// Not tried, since a rank refused it or it came too late; or a version that the job could not
+  /// decide on before it ended.
   rejected,
   /// Tried; the job has returned to its previous configuration.
   rolled_back,

@@ -12,13 +12,20 @@ std::string fingerprint(const Topology& topology) {
 }
 
 std::string readable_name(const Topology& topology) {
+  std::string cpu = topology.cpu_model;
+  if (topology.cores > 0) {
+    cpu = std::to_string(topology.cores) + " cores" + (cpu.empty() ? "" : " " + cpu);
+  }
+  std::string hardware = topology.accelerator;
+  const auto add = [&](const char* between, const std::string& text) {
+    if (!text.empty()) hardware += (hardware.empty() ? "" : between) + text;
+  };
+  add(" on ", cpu);
+  if (topology.memory_gib > 0) add(", ", std::to_string(topology.memory_gib) + " GiB");
   return std::to_string(topology.world_size) + (topology.world_size == 1 ? " rank, " : " ranks, ") +
          (topology.ranks_per_host == 0 ? ""
                                        : std::to_string(topology.ranks_per_host) + " a host, ") +
-         topology.link + ", " +
-         (topology.accelerator.empty() ? "" : topology.accelerator + " on ") +
-         std::to_string(topology.cores) + " cores " + topology.cpu_model + ", " +
-         std::to_string(topology.memory_gib) + " GiB";
+         topology.link + ", " + (hardware.empty() ? "unknown hardware" : hardware);
 }
 
 std::string emulation_note(const Topology& topology) {

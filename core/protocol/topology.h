@@ -40,6 +40,7 @@ struct Topology {
 std::string fingerprint(const Topology& topology);
 
 /// Returns one readable line: "2 ranks, tcp, 2 cores AMD EPYC, 24 GiB", or "4 ranks, 2 a host, …".
+/// Leaves out what is not known, or says "unknown hardware".
 std::string readable_name(const Topology& topology);
 
 /// Returns "emulated link: 500mbit,50us" for an emulated link, else an empty string.

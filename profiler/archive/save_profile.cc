@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
@@ -24,6 +25,20 @@ Result<void> write_trace(const RankTrace& trace, const std::string& path) {
   auto written = (*file)->append(trace);
   if (written) written = (*file)->finish();
   return written;
+}
+
+/// Returns the numbers in order, neighbours as ranges: "1, 3 to 5".
+std::string ranges_text(std::vector<std::int64_t> numbers) {
+  std::ranges::sort(numbers);
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] <= numbers[last] + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
+    if (numbers[last] != numbers[i]) text += " to " + std::to_string(numbers[last]);
+    i = last + 1;
+  }
+  return text;
 }
 
 std::string name_of(std::int64_t rank) {
@@ -51,6 +66,18 @@ class Saving {
 
  private:
   void note(std::string text) { profile_.notes.push_back(std::move(text)); }
+
+  /// Adds one note for each reason, however many ranks it has.
+  void note_missing() {
+    std::map<std::string, std::vector<std::int64_t>> ranks_by_reason;
+    for (const MissingRank& missing : profile_.missing) {
+      ranks_by_reason[missing.reason].push_back(missing.rank);
+    }
+    for (const auto& [reason, ranks] : ranks_by_reason) {
+      note((ranks.size() == 1 ? "rank " : "ranks ") + ranges_text(ranks) +
+           (ranks.size() == 1 ? " has" : " have") + " no trace: " + reason);
+    }
+  }
 
   void write_traces() {
     for (RankToSave& rank : profile_.ranks) {
@@ -90,8 +117,8 @@ class Saving {
       ProfileRank rank;
       rank.rank = missing.rank;
       rows.ranks.push_back(rank);
-      note(name_of(missing.rank) + " has no trace: " + missing.reason);
     }
+    note_missing();
     for (const RankMetrics& rank : job.ranks) {
       for (const IterationMetrics& it : rank.iterations) {
         rows.iterations.push_back({rank.rank, it.step, it.begin_ns, it.wall_ns, it.compute_ns,

@@ -210,14 +210,14 @@ PromotionRow promoted(const NewPromotion& promotion, const KeyState& state,
 Result<bool> must_move(const PromotionRow& stored, PromotionStage stage) {
   using enum PromotionStage;
   if (stored.stage == stage) return false;
-  if (stored.stage == staged && (stage == released || stage == withdrawn)) return true;
+  if (stored.stage == staged) return true;
   if (stored.stage == released && stage == withdrawn) return true;
-  return failure(ErrorCode::invalid_argument,
-                 "version " + std::to_string(stored.id) + " is " +
-                     std::string(to_string(stored.stage)) + " and cannot become " +
-                     std::string(to_string(stage)) +
-                     "; a staged version can be released or withdrawn, a released one withdrawn; "
-                     "push its configuration to make it a new version");
+  return failure(
+      ErrorCode::invalid_argument,
+      "version " + std::to_string(stored.id) + " is " + std::string(to_string(stored.stage)) +
+          " and cannot become " + std::string(to_string(stage)) +
+          "; a staged version can be released, withdrawn or held, a released one withdrawn; "
+          "push its configuration to make it a new version");
 }
 
 Result<void> check_renewable(const TrialRow& stored) {

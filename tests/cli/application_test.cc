@@ -62,6 +62,24 @@ TEST(Application, AnswersMisuseWithOneLineAndTwo) {
   }
 }
 
+TEST(Application, AVerbThatDoesNotExistHasNoHelp) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"tuen", "--help"}, {"tuen"}, {"tuen", "--", "ls"}}) {
+    const auto answer = ask_hocket(arguments);
+    EXPECT_EQ(answer.status, kBadInput);
+    EXPECT_EQ(answer.out, "");
+    EXPECT_EQ(answer.err,
+              "hocket: hocket has no verb \"tuen\"; the nearest is \"tune\"; `hocket --help` lists "
+              "all\n");
+  }
+  const auto nested = ask_hocket({"profiles", "prone", "--help"});
+  EXPECT_EQ(nested.status, kBadInput);
+  EXPECT_THAT(nested.err, HasSubstr("hocket profiles has no verb \"prone\"; the nearest is "
+                                    "\"prune\"; `hocket profiles --help` lists all"));
+  EXPECT_EQ(ask_hocket({"profiles", "prune", "--help"}).status, kDone);
+  EXPECT_EQ(ask_hocket({"best", "a-study", "--help"}).status, kDone) << "a study is no verb";
+}
+
 TEST(Application, ReadsNoStoreThatIsNotThere) {
   const TemporaryFolder folder;
   const std::string path = folder.file("none.db");

@@ -75,6 +75,30 @@ TEST_F(ConfigSourceTest, SaysWhoPushedWhatIsNotFromAStudy) {
   EXPECT_EQ(must(find())->origin, "live tuning, 2026-11-21");
 }
 
+TEST_F(ConfigSourceTest, GivesAJobTheNewestVersionThatItSaysItCanRun) {
+  ScheduleConfig config;
+  config.streams = 2;
+  promote(to_json(config));
+  config.streams = 3;
+  promote(to_json(config));
+  const auto find_for = [&](std::int64_t most_streams) {
+    RunnableValues can_run;
+    can_run.start = {{"streams", {.high = most_streams}}};
+    const auto source = open_config_source(path_, can_run);
+    return must(source->find(sample_topology(), sample_workload(), kMinuteNs));
+  };
+  EXPECT_EQ(find_for(3)->config.streams, 3);
+  const auto older = find_for(2);
+  EXPECT_EQ(older->config.streams, 2);
+  EXPECT_THAT(older->warnings,
+              testing::ElementsAre("version 2 is not used: streams=3: the job can start with at "
+                                   "most 2"));
+  const auto none = find_for(1);
+  EXPECT_EQ(none->source, "default");
+  EXPECT_EQ(none->config, ScheduleConfig{});
+  EXPECT_EQ(none->warnings.size(), 2U);
+}
+
 TEST_F(ConfigSourceTest, AMissingStoreHoldsNothingAndStaysMissing) {
   EXPECT_FALSE(must(find()));
   EXPECT_FALSE(std::filesystem::exists(path_));

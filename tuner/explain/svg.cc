@@ -53,9 +53,50 @@ const char* name_of(SvgAnchor anchor) {
   return "end";
 }
 
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+}
+
+/// Returns the width of the character that `c` begins, in units of its font's size: that of a wide
+/// font such as DejaVu Sans, or a little more.
+double character_width(char c) {
+  if (!begins_character(c)) return 0;
+  if (std::string_view("iljtfrI.,:;'|()[]!/ ").find(c) != std::string_view::npos) return 0.41;
+  if (std::string_view("mwMW@%").find(c) != std::string_view::npos) return 1;
+  const bool is_plain = ('a' <= c && c <= 'z') || ('0' <= c && c <= '9');
+  return is_plain ? 0.64 : 0.85;
+}
+
+/// Returns the content of a text element that may be `most` wide.
+std::string content_of(std::string_view text, double size, double most) {
+  const std::string whole = printable(text, kTextLimitBytes);
+  if (svg_text_width(whole, size) <= most) return xml_escaped(whole);
+  const std::string ellipsis = "…";
+  double left = most - svg_text_width(ellipsis, size);
+  std::size_t end = 0;
+  while (end < whole.size() && left >= size * character_width(whole[end])) {
+    left -= size * character_width(whole[end++]);
+  }
+  while (end < whole.size() && !begins_character(whole[end])) ++end;
+  return xml_escaped(whole.substr(0, end)) + ellipsis + "<title>" + xml_escaped(whole) + "</title>";
+}
+
+/// Returns the width of a text around or beside `at`, in a drawing of `width`.
+double room(double at, double width, SvgAnchor anchor) {
+  const double before = std::max(0.0, at), after = std::max(0.0, width - at);
+  if (anchor == SvgAnchor::start) return after;
+  return anchor == SvgAnchor::end ? before : 2 * std::min(before, after);
+}
+
 }  // namespace
 
-Svg::Svg(double width, double height, std::string_view title) {
+double svg_text_width(std::string_view text, double size) {
+  double width = 0;
+  for (const char c : text) width += character_width(c);
+  return size * width;
+}
+
+Svg::Svg(double width, double height, std::string_view title) : width_(width), height_(height) {
   body_ = R"(<?xml version="1.0" encoding="UTF-8"?>)"
           "\n<svg xmlns=\"http://www.w3.org/2000/svg\"" +
           attribute("width", width) + attribute("height", height) +
@@ -101,14 +142,15 @@ void Svg::polygon(std::span<const SvgPoint> points, std::string_view fill, doubl
 void Svg::text(SvgPoint at, std::string_view text, SvgAnchor anchor, double size) {
   body_ += "<text" + attribute("x", at.x) + attribute("y", at.y) +
            attribute("text-anchor", name_of(anchor)) + attribute("font-size", size) + ">" +
-           xml_escaped(text) + "</text>\n";
+           content_of(text, size, room(at.x, width_, anchor)) + "</text>\n";
 }
 
 void Svg::text_upwards(SvgPoint at, std::string_view text) {
   body_ +=
       "<text" +
       attribute("transform", "translate(" + number(at.x) + " " + number(at.y) + ") rotate(-90)") +
-      " text-anchor=\"middle\" font-size=\"12\">" + xml_escaped(text) + "</text>\n";
+      " text-anchor=\"middle\" font-size=\"12\">" +
+      content_of(text, 12, room(at.y, height_, SvgAnchor::middle)) + "</text>\n";
 }
 
 std::string svg_colour(double share) {

@@ -2,7 +2,8 @@
 
 // A drawing as SVG 1.1 text: simple shapes on a white background, so that it is readable on dark
 // pages as well. Coordinates are pixels, with the origin at the upper left. The text is always
-// well-formed XML: text is escaped, and numbers that are not finite become 0. Not thread-safe.
+// well-formed XML: text is escaped, and numbers that are not finite become 0. A text that would
+// leave the drawing is cut, ends with "…" and has the whole as tooltip. Not thread-safe.
 
 #include <span>
 #include <string>
@@ -39,8 +40,12 @@ class Svg {
   std::string finish() const { return body_ + "</svg>\n"; }
 
  private:
+  double width_ = 0, height_ = 0;
   std::string body_;
 };
+
+/// Estimates the width of a text of `size`; no common font is wider on average.
+double svg_text_width(std::string_view text, double size);
 
 /// Returns a colour from dark blue (0) over green to yellow (1), as "#rrggbb"; dark blue for NaN.
 std::string svg_colour(double share);

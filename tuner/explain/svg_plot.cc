@@ -96,8 +96,9 @@ ValueScale scale_of(std::span<const SearchTrial> trials) {
   return scale;
 }
 
+/// Draws the bar of colours in `frame`; the name of the values ends at `name_end`.
 void draw_colour_legend(Svg& svg, const Frame& frame, const ValueScale& scale,
-                        const PlotLabels& labels) {
+                        const PlotLabels& labels, SvgPoint name_end) {
   constexpr int kSteps = 40;
   const double height = frame.height / kSteps;
   for (int i = 0; i < kSteps; ++i) {
@@ -108,7 +109,7 @@ void draw_colour_legend(Svg& svg, const Frame& frame, const ValueScale& scale,
     const double y = frame.bottom() - frame.height * scale.place(tick);
     svg.text({frame.right() + 5, y + 4}, labels.text(tick), SvgAnchor::start, 11);
   }
-  svg.text({frame.left, frame.top - 8}, labels.objective, SvgAnchor::start, 11);
+  svg.text(name_end, labels.objective, SvgAnchor::end, 11);
 }
 
 void draw_slice(Svg& svg, const Frame& frame, const Parameter& parameter, const Slice& slice,
@@ -341,7 +342,7 @@ std::string contour_svg(const Space& space, std::span<const SearchTrial> trials,
     return svg.finish();
   }
   const Surface& surface = *explanation.surface;
-  const Frame frame{110, 60, 480, 430};
+  const Frame frame{110, 76, 480, 414};
   ValueScale scale;
   for (const auto& row : surface.expected)
     for (const auto& cell : row)
@@ -354,8 +355,8 @@ std::string contour_svg(const Space& space, std::span<const SearchTrial> trials,
   draw_surface(svg, frame, space, surface, trials, explanation.recommendation.params, labels);
   svg.text({frame.left + frame.width / 2, frame.bottom() + 38}, surface.x, SvgAnchor::middle);
   svg.text_upwards({16, frame.top + frame.height / 2}, surface.y);
-  draw_colour_legend(svg, {frame.right() + 25, frame.top + 20, 20, frame.height - 40}, scale,
-                     labels);
+  draw_colour_legend(svg, {frame.right() + 25, frame.top, 20, frame.height}, scale, labels,
+                     {750, frame.top - 10});
   return svg.finish();
 }
 
@@ -364,7 +365,8 @@ std::string parallel_svg(const Space& space, std::span<const SearchTrial> trials
   const std::size_t count = space.parameters().size();
   const double apart = 150;
   const Frame frame{70, 80, apart * static_cast<double>(count), 320};
-  Svg svg(std::max(560.0, frame.right() + 190), 440, labels.title + ": parallel coordinates");
+  const double width = std::max(560.0, frame.right() + 190);
+  Svg svg(width, 440, labels.title + ": parallel coordinates");
   svg.text({20, 28}, labels.title + ": a line a trial, coloured by " + labels.objective,
            SvgAnchor::start, kTitleSize);
   const ValueScale scale = scale_of(trials);
@@ -398,7 +400,8 @@ std::string parallel_svg(const Space& space, std::span<const SearchTrial> trials
       svg.text({point.x + 5, point.y + 4}, label_of(parameter, tick), SvgAnchor::start, 10);
     }
   }
-  draw_colour_legend(svg, {frame.right(), frame.top, 14, frame.height}, scale, labels);
+  draw_colour_legend(svg, {frame.right(), frame.top, 14, frame.height}, scale, labels,
+                     {width - 10, frame.top - 32});
   svg.text({20, 428}, "grey: failed", SvgAnchor::start, 11);
   return svg.finish();
 }

@@ -115,8 +115,9 @@ Result<Topology> topology_of(const Network& network) {
 Result<FetchedConfig> fetch(const Topology& topology, const Workload& workload,
                             Collective& collective) {
   const auto path = default_store_path();
-  const auto source = path ? open_config_source(*path) : nullptr;
-  return fetch_config(topology, workload, source.get(), collective);
+  const RunnableValues can_run = what_it_can_run(collective.ranks_per_host(), false, false);
+  const auto source = path ? open_config_source(*path, can_run) : nullptr;
+  return fetch_config(topology, workload, source.get(), collective, process_environment, can_run);
 }
 
 constexpr const char* kNoStaticOrder =
@@ -178,7 +179,9 @@ Result<LivePhase> live_tuning(const JobOptions& options, const RunReport& report
       warn("order=static is not tried: " + step.error().message);
     }
   }
-  watch = watch_daemon(report, fetched, options.explore, description, warn);
+  watch = watch_daemon(
+      report, fetched, options.explore, description,
+      what_it_can_run(training.collective.ranks_per_host(), true, description.has_value()), warn);
   live.link = watch.link.get();
   live.options.tuning.job = watch.job;
   live.options.tuning.version = fetched.version;

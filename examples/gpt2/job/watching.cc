@@ -34,6 +34,19 @@ Result<void> check_daemon_to_watch() {
                  "http://127.0.0.1:7077 (hocket serve)");
 }
 
+RunnableValues what_it_can_run(int ranks_per_host, bool is_watched, bool has_step) {
+  RunnableValues can_run;
+  ValuesByKnob& start = can_run.start.emplace();
+  for (const Knob& knob : schedule_knobs()) start[std::string(knob.name)] = {};
+  for (const Knob& knob : region_knobs()) start[std::string(knob.name)] = {};
+  start["group_ranks"].numbers = {1};
+  if (ranks_per_host > 1) start["group_ranks"].numbers.push_back(ranks_per_host);
+  if (!is_watched) return can_run;
+  can_run.running = start;
+  if (!has_step) (*can_run.running)["order"].words = {"fifo", "negotiated"};
+  return can_run;
+}
+
 Watch watch_store(const RunReport& report, const std::string& store_path,
                   const std::function<void(const std::string&)>& warn) {
   std::string id = new_job_id();
@@ -45,7 +58,7 @@ Watch watch_store(const RunReport& report, const std::string& store_path,
 }
 
 Watch watch_daemon(const RunReport& report, const FetchedConfig& fetched, double explore,
-                   const std::optional<StepDescription>& step,
+                   const std::optional<StepDescription>& step, RunnableValues can_run,
                    const std::function<void(const std::string&)>& warn) {
   auto daemon = daemon_from_environment();
   if (!daemon) {
@@ -60,6 +73,7 @@ Watch watch_daemon(const RunReport& report, const FetchedConfig& fetched, double
                      .config = report.config,
                      .version = fetched.version,
                      .explore = explore,
+                     .can_run = std::move(can_run),
                      .step = step};
   for (const Knob& knob : schedule_knobs()) {
     if (knob.searched) job.knobs.emplace_back(knob.name);

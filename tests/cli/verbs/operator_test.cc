@@ -56,6 +56,15 @@ class OperatorTest : public ::testing::Test {
   RunningDaemon daemon_{*store_};
 };
 
+TEST_F(OperatorTest, AnErrorListsKeysAsTheyAreToBeNamed) {
+  const auto key = add_job("job-1", "gpt2");
+  const auto answer = ask({"push", "bert", "--set", "streams=2"});
+  const std::string name = key.substr(0, 8) + "." + key.substr(key.find('.') + 1, 8);
+  EXPECT_THAT(answer.err, HasSubstr(name + "  gpt2"));
+  EXPECT_THAT(answer.err, Not(HasSubstr(key)));
+  EXPECT_EQ(ask({"push", name, "--set", "streams=2"}).status, 0);
+}
+
 TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
   const auto key = add_job("job-1", "gpt2");
   EXPECT_THAT(ask({"jobs"}).out, HasSubstr("job-1"));
@@ -63,7 +72,9 @@ TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
   post("/v1/reports", to_json(JobReport{.job = "job-1", .ended = true}));
   const auto pushed = ask({"push", key, "--set", "credit_bytes=8MiB", "--note", "as on b7"});
   EXPECT_EQ(pushed.status, 0) << pushed.err;
+  EXPECT_THAT(pushed.out, HasSubstr("gpt2 (" + key.substr(0, 8)));
   EXPECT_THAT(pushed.out, HasSubstr("version 1 staged"));
+  EXPECT_THAT(pushed.out, Not(HasSubstr(key)));
   // No job can try it, so it is released; a watcher sees that.
   const auto watched = ask({"watch", "gpt2", "--count", "1"});
   EXPECT_EQ(watched.status, 0) << watched.err;

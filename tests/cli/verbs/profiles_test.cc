@@ -190,7 +190,7 @@ TEST_F(Profiles, WrongArgumentsAreNamed) {
       {{"prune", "--older-than", "-1"}, "--older-than"},
       {{"prune", "--older-than", "nan"}, "--older-than"},
       {{"prune", "--max-size", "big"}, "--max-size"},
-      {{"frobnicate"}, "subcommand"},
+      {{"frobnicate"}, "hocket profiles has no verb \"frobnicate\""},
       {{"import"}, "FILE"},
   };
   for (const auto& [arguments, said] : misuses) {

@@ -28,6 +28,8 @@ JobDescription sample_job() {
   job.version = 12;
   job.explore = 0.03;
   job.knobs = {"partition_bytes", "credit_bytes"};
+  job.can_run.start = {{"order", {.words = {"fifo"}}}, {"streams", {.low = 1, .high = 4}}};
+  job.can_run.running = {{"partition_bytes", {.numbers = {4096, 8192}}}};
   job.step = StepDescription{};
   job.step->layers = {{"a", 4096, 1000, 2000}};
   return job;
@@ -74,7 +76,7 @@ TEST(JobMessage, EveryMessageIsReadBackAsItWasWritten) {
 
 TEST(JobMessage, WhatAJobNeedNotSayHasItsDefault) {
   auto document = to_json(sample_job());
-  for (const char* field : {"name", "host", "version", "explore", "knobs", "step"})
+  for (const char* field : {"name", "host", "version", "explore", "knobs", "can_run", "step"})
     document.erase(field);
   JobDescription bare{.id = sample_job().id,
                       .name = "",

@@ -42,6 +42,18 @@ TEST(Topology, NamesTheRanksOfAHostWhereThereAreSeveralHosts) {
   EXPECT_EQ(readable_name(topology), "4 ranks, 2 a host, local, 2 cores CPU, 24 GiB");
 }
 
+TEST(Topology, WhatIsNotKnownIsNotShownAsZero) {
+  Topology topology;
+  topology.link = "tcp";
+  EXPECT_EQ(readable_name(topology), "1 rank, tcp, unknown hardware");
+  topology.memory_gib = 24;
+  EXPECT_EQ(readable_name(topology), "1 rank, tcp, 24 GiB");
+  topology.accelerator = "GPU";
+  EXPECT_EQ(readable_name(topology), "1 rank, tcp, GPU, 24 GiB");
+  topology.cores = 2;
+  EXPECT_EQ(readable_name(topology), "1 rank, tcp, GPU on 2 cores, 24 GiB");
+}
+
 TEST(Topology, RefusesANumberOfRanksPerHostThatIsNone) {
   auto document = to_json(Topology{});
   document["ranks_per_host"] = -1;

@@ -133,6 +133,20 @@ TEST_F(SaveProfile, ARankWithoutATraceIsARowThatSaysWhy) {
   EXPECT_THAT(row.detail["notes"].dump(), HasSubstr("rank 1 has no trace: its host does not see"));
 }
 
+TEST_F(SaveProfile, RanksWithoutATraceAreOneNoteForEachReason) {
+  ProfileToSave to_save = profile();
+  to_save.ranks.pop_back();
+  to_save.missing = {{7, "it died"}};
+  for (std::int64_t rank = 127; rank >= 1; --rank) {
+    if (rank != 3 && rank != 7) to_save.missing.push_back({rank, "not asked"});
+  }
+  const auto row = must(save_profile(*store_, path_, std::move(to_save)));
+  EXPECT_EQ(row.ranks.size(), 127U);
+  const auto notes = row.detail["notes"].dump();
+  EXPECT_THAT(notes, HasSubstr("\"rank 7 has no trace: it died\""));
+  EXPECT_THAT(notes, HasSubstr("\"ranks 1 to 2, 4 to 6, 8 to 127 have no trace: not asked\""));
+}
+
 TEST_F(SaveProfile, ATraceThatCannotBeWrittenLeavesTheRest) {
   ProfileToSave to_save = profile();
   // A folder of another program occupies the trace's path.

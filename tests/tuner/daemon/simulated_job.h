@@ -57,6 +57,10 @@ class SimulatedJob {
         outcomes_.push_back({.trial = candidate->trial,
                              .status = ChangeStatus::rejected,
                              .message = "the job ended first"});
+      } else if (const auto* version = std::get_if<ConfigMessage>(&message)) {
+        outcomes_.push_back({.version = version->version,
+                             .status = ChangeStatus::rejected,
+                             .message = "the job ended first"});
       }
     }
     report({}, true);
@@ -78,6 +82,7 @@ class SimulatedJob {
       const auto position = daemon_->feed.position(topic.name);
       if (!position.newest || position.sequence <= topic.seen) continue;
       topic.seen = position.sequence;
+      if (topic.receives && !topic.receives(*position.newest)) continue;
       take(*position.newest);
     }
   }
@@ -132,6 +137,7 @@ class SimulatedJob {
     ChangeOutcome outcome{.version = version.version};
     if (refuses) {
       outcome.status = ChangeStatus::rejected;
+      outcome.message = "a rank refused it";
     } else if (version.config != config()) {
       measure_window(version.config, outcome);
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "tests/tuner/explain/svg_extent.h"
 #include "tests/tuner/explain/well_formed.h"
 #include "tests/tuner/random_space.h"
 #include "tuner/surrogate/gaussian_surrogate.h"
@@ -120,6 +121,21 @@ TEST_F(SmallPlot, NamesAxesWithUnits) {
     EXPECT_THAT(document, HasSubstr(">8 MiB</text>"));
     EXPECT_THAT(document, HasSubstr(">b</text>"));
   }
+}
+
+// The objective's name as `hocket tune` makes it of a pattern, and values with long units.
+TEST_F(SmallPlot, TheBarOfColoursAndEveryTextAreInsideTheDrawing) {
+  const auto explanation = explanation_of(space_, trials_);
+  const std::string name = "value (regex:step_ms=([0-9.]+) of the last iteration)";
+  for (const std::string unit : {"", " ms", " tokens in a second"}) {
+    const PlotLabels labels{"study with-a-long-name-of-its-own-" + std::string(60, 'x'), name,
+                            [&](double value) { return to_text(value / 7) + unit; }};
+    for (const auto& document : plots(space_, trials_, explanation, labels)) {
+      EXPECT_EQ(outside_of_view(document), "");
+      EXPECT_EQ(xml_complaint(document), "");
+    }
+  }
+  EXPECT_THAT(contour_svg(space_, trials_, explanation, {"s", name}), HasSubstr(">" + name + "<"));
 }
 
 TEST_F(SmallPlot, AFrontShowsTwoObjectivesAndALineThroughTheBest) {

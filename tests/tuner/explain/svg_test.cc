@@ -30,6 +30,26 @@ TEST(XmlChecker, FindsWhatIsWrong) {
   }
 }
 
+TEST(Svg, ATextThatWouldLeaveTheDrawingIsCutAndWholeInItsTooltip) {
+  const std::string word = "é0123456789";
+  for (const auto anchor : {SvgAnchor::start, SvgAnchor::middle, SvgAnchor::end}) {
+    for (double x = 0; x <= 100; x += 10) {
+      Svg svg(100, 50, "title");
+      svg.text({x, 10}, word, anchor, 12);
+      const std::string document = svg.finish();
+      EXPECT_EQ(xml_complaint(document), "");
+      const bool is_cut = document.find("…<title>" + word + "</title>") != document.npos;
+      const bool is_whole = document.find(">" + word + "</text>") != document.npos;
+      EXPECT_NE(is_cut, is_whole);
+    }
+  }
+  Svg svg(100, 50, "title");
+  svg.text({5, 10}, word);
+  EXPECT_THAT(svg.finish(), HasSubstr(">" + word + "</text>"));
+  svg.text_upwards({10, 25}, word);
+  EXPECT_THAT(svg.finish(), HasSubstr("…<title>" + word));
+}
+
 TEST(SvgColour, GoesFromDarkToLight) {
   EXPECT_EQ(svg_colour(0), "#440154");
   EXPECT_EQ(svg_colour(1), "#fde725");

@@ -93,22 +93,12 @@ void register_job(hocket_client& client, const ClientOptions& given) {
   options.job.version = client.fetched.version;
   options.job.explore = given.explore;
   options.job.knobs = client.knobs;
+  options.job.can_run = given.can_run;
   options.warn = given.warn;
   options.seed = std::hash<std::string>()(options.job.id);
   client.report.job = options.job.id;
   client.report.version = options.job.version;
   client.link = open_daemon_link(std::move(options));
-}
-
-/// Checks that a program that can change `knobs` can go from `from` to `to`.
-Result<void> can_change(const std::vector<std::string>& knobs, const ScheduleConfig& from,
-                        const ScheduleConfig& to) {
-  for (const std::string& name : changed_knobs(from, to)) {
-    if (std::ranges::count(knobs, name) > 0) continue;
-    return failure(ErrorCode::invalid_argument,
-                   "the program cannot change " + name + " while it runs");
-  }
-  return {};
 }
 
 void open_ballot(hocket_client& client, const ClientOptions& options) {
@@ -119,8 +109,8 @@ void open_ballot(hocket_client& client, const ClientOptions& options) {
   live.tuning.explore = options.explore;
   live.tuning.say = options.say;
   live.on_profile = options.on_profile;
-  live.accept = [&client](const ScheduleConfig& config) {
-    return can_change(client.knobs, client.fetched.config, config);
+  live.accept = [&client, can_run = options.can_run](const ScheduleConfig& config) {
+    return check_change(can_run, client.knobs, client.fetched.config, config);
   };
   client.live.emplace(std::move(live), options.rank, options.topology.world_size, client.link.get(),
                       client.clock);
@@ -128,7 +118,8 @@ void open_ballot(hocket_client& client, const ClientOptions& options) {
 
 /// On rank 0: fetches the configuration and registers the job.
 Result<void> ask(hocket_client& client, ClientOptions& options) {
-  auto fetched = ask_for_config(options.topology, options.workload, nullptr, process_environment);
+  auto fetched = ask_for_config(options.topology, options.workload, nullptr, process_environment,
+                                options.can_run);
   HOCKET_TRY(fetched);
   for (const auto& warning : fetched->warnings) options.warn(warning);
   client.fetched = std::move(*fetched);

@@ -83,6 +83,15 @@ typedef struct hocket_client_options {
   // hocket_step_ended; `first_step` has not begun yet. NULL: the program cannot be profiled. A
   // program compiled before this member existed passes the smaller `size`.
   void (*on_profile)(int64_t first_step, int64_t steps, void* context);
+
+  // The values that the program can give its knobs, as JSON, for example
+  //   {"start": {"partition_bytes": {}, "streams": {"low": 1, "high": 4}, "order": ["fifo"]},
+  //    "running": {"streams": [1, 2]}}
+  // "start": when it starts; it is given no other configuration, and a knob that is not named keeps
+  // its default. "running": while it trains, if that is less for a knob in `knobs`. NULL: the
+  // program can start with everything (docs/guides/client.md). Must be equal on all ranks. A
+  // program compiled before this member existed passes a smaller `size`.
+  const char* can_run;
 } hocket_client_options;
 
 typedef struct hocket_client hocket_client;

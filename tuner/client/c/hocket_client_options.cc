@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -66,21 +67,51 @@ std::function<void(const std::string&)> sink_of(void (*call)(const char*, void*)
   return [call, context](const std::string& text) { call(text.c_str(), context); };
 }
 
-/// Size of the structure before on_profile was added.
-constexpr std::size_t kFirstSize = offsetof(hocket_client_options, on_profile);
+/// Returns the options of a program that may have been compiled with fewer members.
+Result<hocket_client_options> with_all_members(const hocket_client_options* given) {
+  constexpr std::size_t kEarlierSizes[] = {offsetof(hocket_client_options, on_profile),
+                                           offsetof(hocket_client_options, can_run)};
+  if (given == nullptr || (given->size < sizeof(hocket_client_options) &&
+                           std::ranges::count(kEarlierSizes, given->size) == 0)) {
+    return failure(missing("options->size must be sizeof(hocket_client_options)"));
+  }
+  hocket_client_options options = {};
+  std::memcpy(&options, given, std::min(given->size, sizeof options));
+  return options;
+}
+
+Result<RunnableValues> read_can_run(const hocket_client_options& given,
+                                    const std::vector<std::string>& knobs) {
+  RunnableValues can_run;
+  if (given.can_run != nullptr) {
+    auto stated = parse_runnable_values(given.can_run);
+    if (!stated) return failure(stated.error().in("can_run"));
+    can_run = std::move(*stated);
+  }
+  ValuesByKnob& running = can_run.running ? *can_run.running : can_run.running.emplace();
+  auto orders = running_values(can_run, knobs, "order");
+  if (!orders) return can_run;
+  const Knob& order = *find_knob("order");
+  if (orders->words.empty()) orders->words.assign(order.choices.begin(), order.choices.end());
+  std::erase(orders->words, to_string(CollectiveOrder::static_order));
+  if (orders->words.empty()) {
+    return failure(missing("can_run: no program can change to order=static while it runs"));
+  }
+  running["order"] = std::move(*orders);
+  return can_run;
+}
 
 std::function<void(std::int64_t, std::int64_t)> on_profile_of(const hocket_client_options& given) {
-  if (given.size == kFirstSize || given.on_profile == nullptr) return {};
+  if (given.on_profile == nullptr) return {};
   return [call = given.on_profile, context = given.context](
              std::int64_t first_step, std::int64_t steps) { call(first_step, steps, context); };
 }
 
 }  // namespace
 
-Result<ClientOptions> read_options(const hocket_client_options* given) {
-  if (given == nullptr ||
-      (given->size != kFirstSize && given->size < sizeof(hocket_client_options)))
-    return failure(missing("options->size must be sizeof(hocket_client_options)"));
+Result<ClientOptions> read_options(const hocket_client_options* options_given) {
+  const auto given = with_all_members(options_given);
+  HOCKET_TRY(given);
   auto topology = read_topology(*given);
   HOCKET_TRY(topology);
   if (given->rank < 0 || given->rank >= topology->world_size) {
@@ -91,9 +122,12 @@ Result<ClientOptions> read_options(const hocket_client_options* given) {
     return failure(missing("explore must be from 0 to 0.5"));
   auto knobs = read_knobs(*given);
   HOCKET_TRY(knobs);
+  auto can_run = read_can_run(*given, *knobs);
+  HOCKET_TRY(can_run);
   ClientOptions options{.rank = static_cast<int>(given->rank),
                         .topology = std::move(*topology),
                         .knobs = std::move(*knobs),
+                        .can_run = std::move(*can_run),
                         .explore = given->explore,
                         .on_profile = on_profile_of(*given),
                         .warn = sink_of(given->warn, given->context),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/runnable_values.h"
 #include "core/protocol/topology.h"
 #include "core/protocol/workload.h"
 #include "core/step/schedule_config.h"
@@ -23,6 +24,9 @@ struct ClientOptions {
   Workload workload = {};      ///< the workload; rank 0 only
   ScheduleConfig config = {};  ///< on a rank above 0: the configuration that rank 0 sent
   std::vector<std::string> knobs = {};
+  /// As the program says it, and without order=static while it runs, for which the library has no
+  /// order.
+  RunnableValues can_run = {};
   double explore = 0;
   /// Empty when the program cannot be profiled.
   std::function<void(std::int64_t first_step, std::int64_t steps)> on_profile = {};

@@ -16,6 +16,8 @@
 #include <system_error>
 #include <thread>
 
+#include "tuner/client/link/http_client_certificate.h"
+
 namespace hocket {
 namespace {
 
@@ -249,6 +251,8 @@ class HttpClient::Connection {
   Result<void> connect(Deadline deadline);
   Result<void> start_tls(Deadline deadline);
   Result<void> make_tls_context();
+  /// Keeps why the certificate that `context` verifies is refused.
+  void note_distrust(bool is_trusted, X509_STORE_CTX* context);
 
   const DaemonAccess daemon_;
   const std::string name_;
@@ -258,6 +262,7 @@ class HttpClient::Connection {
   tcp::socket socket_;
   std::optional<asio::ssl::context> tls_context_;
   std::optional<asio::ssl::stream<tcp::socket&>> tls_;  ///< layered over socket_
+  std::string distrust_;  ///< why the last certificate was refused; empty if it was not
   boost::beast::flat_buffer buffer_;
   std::array<char, 8192> chunk_;
 };
@@ -321,19 +326,42 @@ Result<void> HttpClient::Connection::make_tls_context() {
                                                   daemon_.ca_file + ": " + error.message());
 }
 
+void HttpClient::Connection::note_distrust(bool is_trusted, X509_STORE_CTX* context) {
+  const std::string& host = daemon_.address.host;
+  if (!is_trusted) {
+    distrust_ = std::string("its certificate is not trusted: ") +
+                X509_verify_cert_error_string(X509_STORE_CTX_get_error(context)) +
+                "; HOCKET_CA_FILE can name the authority to trust";
+    return;
+  }
+  const std::string names = certificate_names(X509_STORE_CTX_get_current_cert(context));
+  distrust_ = "its certificate is not for " + host + ": " +
+              (names.empty() ? "it has no name of a host (subjectAltName)" : "it is for " + names) +
+              "; ask for one of its names, or make it a certificate for " + host;
+}
+
 Result<void> HttpClient::Connection::start_tls(Deadline deadline) {
   if (!tls_context_) {
     if (auto ok = make_tls_context(); !ok) return ok;
   }
   const std::string& host = daemon_.address.host;
   tls_.emplace(socket_, *tls_context_);
-  tls_->set_verify_callback(asio::ssl::host_name_verification(host));
+  distrust_.clear();
+  tls_->set_verify_callback([this, verify = asio::ssl::host_name_verification(host)](
+                                bool is_trusted, asio::ssl::verify_context& context) {
+    const bool is_right = verify(is_trusted, context);
+    if (!is_right) note_distrust(is_trusted, context.native_handle());
+    return is_right;
+  });
   SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
   const error_code error = await_on_socket(
       [&](auto done) { tls_->async_handshake(asio::ssl::stream_base::client, done); }, deadline);
   if (!error) return {};
   close();
-  return failure(failed(error, "TLS failed; HOCKET_CA_FILE can name the authority to trust"));
+  if (!distrust_.empty()) {
+    return failure(ErrorCode::unavailable, name_ + ": TLS failed: " + distrust_);
+  }
+  return failure(failed(error, "TLS failed"));
 }
 
 HttpClient::HttpClient(DaemonAccess daemon)

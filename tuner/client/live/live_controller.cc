@@ -213,7 +213,8 @@ void LiveController::reject(const Wish& wish, const std::string& why) {
 void LiveController::end_attempt(const std::string& why) {
   agreement_.withdraw();
   agreement_.select(current_.id);
-  if (!has_measured()) {
+  // The end of the job is no verdict on a version, which would be withdrawn from all jobs.
+  if (!has_measured() || (ends_ && attempt_->wish.version)) {
     reject(attempt_->wish, why);
   } else {
     say("back: " + why);
@@ -259,6 +260,7 @@ void LiveController::add_outcome(const Wish& wish, ChangeStatus status,
 
 void LiveController::finish() {
   const std::string why = "the job ended first";
+  ends_ = true;
   if (attempt_) end_attempt(why);
   for (auto* wish : {&push_, &candidate_}) {
     if (*wish) reject(**wish, why);

@@ -151,6 +151,7 @@ class LiveController {
   std::vector<std::int64_t> unreported_ns_;
   ActivitySum unreported_activity_;
   std::vector<ChangeOutcome> outcomes_;
+  bool ends_ = false;
   bool finished_ = false;  ///< the job has ended and the last report was not taken yet
 };
 

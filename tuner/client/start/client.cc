@@ -25,9 +25,14 @@ FetchedConfig defaulted(FetchedConfig fetched, std::string why) {
   return fetched;
 }
 
+/// Checks that a job can start with `config`, if it says what it can start with.
+Result<void> check_stated(const RunnableValues& can_run, const ScheduleConfig& config) {
+  return can_run.start ? check_start(can_run, config) : Result<void>();
+}
+
 /// Returns the answer of `source`, or the default. `name` is the name of the source in messages.
 FetchedConfig ask_source(const Topology& topology, const Workload& workload, ConfigSource& source,
-                         const std::string& name) {
+                         const std::string& name, const RunnableValues& can_run) {
   FetchedConfig fetched;
   const auto stored = source.find(topology, workload, kFetchTimeoutNs);
   if (!stored)
@@ -40,6 +45,10 @@ FetchedConfig ask_source(const Topology& topology, const Workload& workload, Con
   fetched.warnings = found.warnings;
   if (const auto valid = validate(found.config); !valid)
     return defaulted(fetched, "the stored configuration is not valid: " + valid.error().message);
+  // A daemon of an older version does not know what the job can run.
+  if (const auto can_start = check_stated(can_run, found.config); !can_start) {
+    return defaulted(fetched, "the stored configuration is not used: " + can_start.error().message);
+  }
   fetched.config = found.config;
   fetched.source = found.source;
   fetched.detail = found.origin;
@@ -89,18 +98,22 @@ std::optional<std::string> process_environment(const char* name) {
 }
 
 Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& workload,
-                                     ConfigSource* source, const Environment& environment) {
+                                     ConfigSource* source, const Environment& environment,
+                                     const RunnableValues& can_run) {
   FetchedConfig fetched;
   if (const auto text = environment("HOCKET_CONFIG")) {
     const auto config = parse_schedule_config(*text, &fetched.warnings);
     if (!config) return failure(config.error().in("HOCKET_CONFIG"));
+    if (const auto can_start = check_stated(can_run, *config); !can_start) {
+      return failure(can_start.error().in("HOCKET_CONFIG"));
+    }
     fetched.config = *config;
     fetched.source = "trial";
     fetched.detail = "HOCKET_CONFIG";
-  } else if (const auto daemon = daemon_source_from_environment(environment)) {
-    fetched = ask_source(topology, workload, *daemon, "daemon");
+  } else if (const auto daemon = daemon_source_from_environment(environment, can_run)) {
+    fetched = ask_source(topology, workload, *daemon, "daemon", can_run);
   } else if (source) {
-    fetched = ask_source(topology, workload, *source, "store");
+    fetched = ask_source(topology, workload, *source, "store", can_run);
   } else {
     fetched.detail = "no store was given";
   }
@@ -110,13 +123,13 @@ Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& w
 
 Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& workload,
                                    ConfigSource* source, Collective& collective,
-                                   const Environment& environment) {
+                                   const Environment& environment, const RunnableValues& can_run) {
   if (collective.rank() != 0) {
     const auto message = collective.hear();
     if (!message) return failure(message.error().in("waiting for rank 0's configuration"));
     return from_message(*message);
   }
-  auto fetched = ask_for_config(topology, workload, source, environment);
+  auto fetched = ask_for_config(topology, workload, source, environment, can_run);
   HOCKET_TRY(collective.tell(to_message(fetched)));
   return fetched;
 }

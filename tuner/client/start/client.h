@@ -13,6 +13,7 @@
 #include "core/collective/collective.h"
 #include "core/protocol/config_source.h"
 #include "core/protocol/job_report.h"
+#include "core/protocol/runnable_values.h"
 #include "tuner/client/link/environment.h"
 
 namespace hocket {
@@ -39,14 +40,19 @@ struct FetchedConfig {
 /// invalid_argument on every rank if rank 0's HOCKET_CONFIG is invalid, because a study must not
 /// measure a different configuration than the one it set. Otherwise fails only if a rank cannot
 /// communicate with rank 0.
+///
+/// `can_run` is what the job says that it can run. A configuration with which it cannot start is
+/// not returned: there is a warning and the default, and for HOCKET_CONFIG invalid_argument.
 Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& workload,
                                    ConfigSource* source, Collective& collective,
-                                   const Environment& environment = process_environment);
+                                   const Environment& environment = process_environment,
+                                   const RunnableValues& can_run = {});
 
 /// Like fetch_config, for a job that sends the configuration to its other ranks itself. Call on
 /// rank 0 only.
 Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& workload,
-                                     ConfigSource* source, const Environment& environment);
+                                     ConfigSource* source, const Environment& environment,
+                                     const RunnableValues& can_run = {});
 
 /// Writes `report` to the file that HOCKET_REPORT names, completely or not at all. Does nothing if
 /// HOCKET_REPORT is unset. Call on rank 0 only.

@@ -18,6 +18,7 @@ namespace {
 using Found = Result<std::optional<StoredConfig>>;
 
 constexpr std::int64_t kMaxInteger = std::int64_t{1} << 53;
+constexpr std::size_t kMostWarnings = 8;
 
 ConfigKey key_of(const Topology& topology, const Workload& workload) {
   return {fingerprint(topology), fingerprint(workload)};
@@ -39,7 +40,11 @@ void read_exact(JsonReader& reader, StoredConfig& found) {
   found.source = "daemon";
 }
 
-void read_nothing(JsonReader&, StoredConfig&) {}
+/// The default; `found.warnings` has what the daemon passed over.
+void read_nothing(JsonReader&, StoredConfig& found) {
+  found.source = "default";
+  found.origin = "the daemon has nothing that this job can run";
+}
 
 using ReadMatch = void (*)(JsonReader&, StoredConfig&);
 constexpr std::array<Word<ReadMatch>, 3> kMatches{
@@ -57,20 +62,25 @@ Found read_resolved(const nlohmann::json& answer, const ConfigKey& key) {
   ReadMatch read_match = read_nothing;
   reader.choice("match", read_match, kMatches);
   StoredConfig found;
+  reader.texts("passed_over", found.warnings, kOptional);
   read_match(reader, found);
   HOCKET_TRY(reader.done());
-  if (read_match == read_nothing) return std::nullopt;
+  if (read_match == read_nothing && found.warnings.empty()) return std::nullopt;
+  found.warnings.resize(std::min(found.warnings.size(), kMostWarnings));
+  for (std::string& warning : found.warnings) warning = warning.substr(0, 300);
   return std::optional(std::move(found));
 }
 
 class DaemonConfigSource final : public ConfigSource {
  public:
-  explicit DaemonConfigSource(DaemonAccess daemon)
-      : name_("daemon " + to_string(daemon.address)), client_(std::move(daemon)) {}
+  DaemonConfigSource(DaemonAccess daemon, RunnableValues can_run)
+      : name_("daemon " + to_string(daemon.address)),
+        client_(std::move(daemon)),
+        can_run_(std::move(can_run)) {}
 
   Found find(const Topology& topology, const Workload& workload, std::int64_t timeout_ns) override {
-    const nlohmann::json question = {{"topology", to_json(topology)},
-                                     {"workload", to_json(workload)}};
+    nlohmann::json question = {{"topology", to_json(topology)}, {"workload", to_json(workload)}};
+    if (can_run_ != RunnableValues{}) question["can_run"] = to_json(can_run_);
     const auto response = client_.send(
         {.method = "POST",
          .target = "/v1/resolve",
@@ -87,6 +97,7 @@ class DaemonConfigSource final : public ConfigSource {
  private:
   const std::string name_;
   HttpClient client_;
+  const RunnableValues can_run_;
 };
 
 class LastGoodSource final : public ConfigSource {
@@ -159,8 +170,9 @@ class BrokenSource final : public ConfigSource {
 
 }  // namespace
 
-std::unique_ptr<ConfigSource> open_daemon_config_source(DaemonAccess daemon) {
-  return std::make_unique<DaemonConfigSource>(std::move(daemon));
+std::unique_ptr<ConfigSource> open_daemon_config_source(DaemonAccess daemon,
+                                                        RunnableValues can_run) {
+  return std::make_unique<DaemonConfigSource>(std::move(daemon), std::move(can_run));
 }
 
 std::unique_ptr<ConfigSource> with_last_good(std::unique_ptr<ConfigSource> source,
@@ -168,10 +180,11 @@ std::unique_ptr<ConfigSource> with_last_good(std::unique_ptr<ConfigSource> sourc
   return std::make_unique<LastGoodSource>(std::move(source), std::move(folder));
 }
 
-std::unique_ptr<ConfigSource> daemon_source_from_environment(const Environment& environment) {
+std::unique_ptr<ConfigSource> daemon_source_from_environment(const Environment& environment,
+                                                             RunnableValues can_run) {
   auto daemon = daemon_from_environment(environment);
   if (!daemon && daemon.error().code == ErrorCode::not_found) return nullptr;
-  auto source = daemon ? open_daemon_config_source(std::move(*daemon))
+  auto source = daemon ? open_daemon_config_source(std::move(*daemon), std::move(can_run))
                        : std::make_unique<BrokenSource>(daemon.error());
   return with_last_good(std::move(source), last_good_folder(environment));
 }

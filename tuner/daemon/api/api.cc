@@ -74,26 +74,53 @@ Result<Reply> dispatch(const Call& call) {
   return failure(ErrorCode::not_found, "no such operation");
 }
 
-/// Returns the error response if `who` lacks the role `needed`; nothing if access is allowed.
-std::optional<Response> refuse(const std::optional<Identity>& who, Role needed) {
-  if (who && who->role >= needed) return std::nullopt;
-  if (!who || who->role == Role::anyone) {
-    return error_response(401, "unauthorized",
-                          "a token is needed: name a file that has it with HOCKET_TOKEN_FILE; "
-                          "programs of the daemon's own user on its host find theirs");
+bool may(const std::optional<Identity>& who, Role needed) {
+  return who && who->role >= needed;
+}
+
+/// Why a request is refused, for the daemon's own people and for the client.
+struct Reason {
+  std::string_view name;
+  Response response;
+};
+
+/// Returns why `who`, who has sent `authorization`, may not do what takes the role `needed`.
+Reason reason_for(const std::optional<Identity>& who, const std::string& authorization,
+                  Role needed) {
+  if (who && who->role != Role::anyone) {
+    return {"role too low",
+            error_response(403, "forbidden",
+                           "this takes a token with the role " + std::string(to_string(needed)) +
+                               "; " + who->name + " has " + std::string(to_string(who->role)))};
   }
-  return error_response(403, "forbidden",
-                        "this takes a token with the role " + std::string(to_string(needed)) +
-                            "; " + who->name + " has " + std::string(to_string(who->role)));
+  const auto unauthorized = [](const std::string& message) {
+    return error_response(401, "unauthorized", message);
+  };
+  if (authorization.empty()) {
+    return {"no token",
+            unauthorized("a token is needed: name a file that has it with HOCKET_TOKEN_FILE; "
+                         "programs of the daemon's own user on its host find theirs")};
+  }
+  if (!authorization.starts_with(kBearer)) {
+    return {"no bearer token", unauthorized("a token is sent as `Authorization: Bearer TOKEN`")};
+  }
+  return {"unknown token",
+          unauthorized("this daemon does not know the token, which may be of another daemon or "
+                       "have been replaced: name the file that has the present one with "
+                       "HOCKET_TOKEN_FILE")};
 }
 
 }  // namespace
 
-Api::Api(ApiParts parts) : parts_(std::move(parts)) {}
+Api::Api(ApiParts parts)
+    : parts_(std::move(parts)), refusals_(parts_.store, parts_.log, parts_.clock) {}
 
 std::optional<Reply> Api::answer_at_once(const Request& request) {
   const std::string_view target = request.target;
   if (request.method != "GET") return std::nullopt;
+  // handle() refuses: the audit may have to wait for the disk.
+  const Role needed = target == "/healthz" ? Role::anyone : Role::read;
+  if (!may(parts_.tokens.identify(request.authorization), needed)) return std::nullopt;
   if (target == "/healthz" || target == "/metrics" || target.starts_with("/v1/watch?")) {
     return handle(request, false);
   }
@@ -101,9 +128,6 @@ std::optional<Reply> Api::answer_at_once(const Request& request) {
   // Keys contain no characters that need escaping, so the path matches without decoding.
   const auto entry = parts_.board.cached(target.substr(kConfigs.size()));
   if (!entry) return std::nullopt;
-  if (auto refused = refuse(parts_.tokens.identify(request.authorization), Role::read)) {
-    return *refused;
-  }
   Response response;
   response.etag = entry->etag;
   if (has_etag(request.if_none_match, entry->etag)) {
@@ -132,10 +156,18 @@ Reply Api::handle(const Request& request, bool is_last) {
     return response;
   }
   const auto who = parts_.tokens.identify(request.authorization);
-  if (auto refused = refuse(who, route.route->role)) {
-    parts_.log.write(LogLevel::warning, "refused",
-                     {{"peer", request.peer}, {"target", request.target}});
-    return *refused;
+  if (!may(who, route.route->role)) {
+    const Reason reason = reason_for(who, request.authorization, route.route->role);
+    const auto key = route.parameters.find("key");
+    refusals_.note({.token_name = who ? std::string_view(who->name) : std::string_view(),
+                    .reason = reason.name,
+                    .peer = request.peer,
+                    .method = request.method,
+                    .target = request.target,
+                    .key = key != route.parameters.end() && parse_config_key(key->second)
+                               ? std::string_view(key->second)
+                               : std::string_view()});
+    return reason.response;
   }
   auto reply = dispatch({parts_, request, *target, route, *who, is_last});
   if (reply) return std::move(*reply);

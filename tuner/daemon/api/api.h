@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "store/open.h"
 #include "store/store.h"
+#include "tuner/daemon/api/refusals.h"
 #include "tuner/daemon/api/routes.h"
 #include "tuner/daemon/api/study_service.h"
 #include "tuner/daemon/api/tokens.h"
@@ -53,6 +54,7 @@ class Api final : public Service {
 
  private:
   ApiParts parts_;
+  Refusals refusals_;
 };
 
 }  // namespace hocket

@@ -95,7 +95,6 @@ Tokens Tokens::of_owner(std::string token) {
 std::optional<Identity> Tokens::identify(std::string_view authorization) const {
   if (is_open()) return local_user();
   if (authorization.empty()) return Identity{"", Role::anyone};
-  constexpr std::string_view kBearer = "Bearer ";
   if (!authorization.starts_with(kBearer)) return std::nullopt;
   const std::string_view token = authorization.substr(kBearer.size());
   std::optional<Identity> found;

@@ -33,6 +33,9 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
+/// Beginning of an Authorization field with a token (RFC 6750, section 2.1).
+inline constexpr std::string_view kBearer = "Bearer ";
+
 class Tokens {
  public:
   /// Without a file: every client is "local" with the role admin.

@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/step/schedule_config.h"
+
 namespace hocket {
 
 struct Event {
@@ -20,6 +22,8 @@ struct Event {
   std::optional<std::int64_t> id = {};
   std::string type = {};  ///< "config", "candidate", "profile"
   std::string data = {};  ///< one line
+  /// Configuration of a "config" event; null in other events.
+  std::shared_ptr<const ScheduleConfig> config = {};
 };
 
 class Feed {

@@ -4,6 +4,7 @@
 // as values; a server (tuner/daemon/server/server.h) or a test calls it.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ struct EventStream {
   struct Topic {
     std::string name;
     std::uint64_t seen = 0;
+    /// Returns whether the client receives an event; empty: it receives all. Thread-safe.
+    std::function<bool(const Event&)> receives = {};
   };
   std::vector<Topic> topics;
   /// Passed to Service::stream_closed.

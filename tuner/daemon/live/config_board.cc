@@ -9,7 +9,8 @@
 
 namespace hocket {
 Event event_of(const ConfigMessage& message) {
-  return {message.version, std::string(type_of(message)), to_json(DaemonMessage(message)).dump()};
+  return {message.version, std::string(type_of(message)), to_json(DaemonMessage(message)).dump(),
+          std::make_shared<const ScheduleConfig>(message.config)};
 }
 
 ConfigBoard::ConfigBoard(Store& store, Feed& feed, StateLimits limits)
@@ -63,7 +64,14 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::refresh(const ConfigKey& key) {
     entries_.erase(text);
     return EntryPtr();
   }
-  const PromotionRow& row = **promotion;
+  auto entry = entry_of(key, **promotion);
+  HOCKET_TRY(entry);
+  put(text, *entry);
+  return entry;
+}
+
+Result<ConfigBoard::EntryPtr> ConfigBoard::entry_of(const ConfigKey& key,
+                                                    const PromotionRow& row) const {
   const auto state = store_.key_state(key.topology, key.workload);
   HOCKET_TRY(state);
   const auto origin = origin_of(store_, row);
@@ -72,7 +80,7 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::refresh(const ConfigKey& key) {
   if (!config) return failure(config.error().in("version " + std::to_string(row.id)));
   const ConfigMessage message{row.id, *config, *origin};
   nlohmann::json document = to_json(DaemonMessage(message));
-  document["key"] = text;
+  document["key"] = to_string(key);
   document["pinned"] = state->pinned;
   document["frozen"] = state->frozen;
   document["promoted_at_ns"] = row.promoted_at_ns;
@@ -82,7 +90,6 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::refresh(const ConfigKey& key) {
   entry->etag = "\"" + std::to_string(row.id) + "\"";
   entry->body = std::make_shared<const std::string>(document.dump() + "\n");
   entry->event = event_of(message);
-  put(text, entry);
   return EntryPtr(entry);
 }
 

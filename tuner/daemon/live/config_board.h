@@ -48,6 +48,9 @@ class ConfigBoard {
   /// Returns cached(), or refresh() if nothing is cached.
   Result<EntryPtr> find(const ConfigKey& key);
 
+  /// Returns the entry of any version of a key. It is not cached.
+  Result<EntryPtr> entry_of(const ConfigKey& key, const PromotionRow& row) const;
+
   /// Publishes the current version on topic(key), unless it was the last one published there.
   void publish(const ConfigKey& key);
 

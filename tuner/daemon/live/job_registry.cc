@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/statistics.h"
+#include "tuner/daemon/live/job_fit.h"
 
 namespace hocket {
 namespace {
@@ -83,6 +84,12 @@ bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
   while (latest_ns.size() > kLatest) latest_ns.pop_front();
   if (!latest_ns.empty()) job.iteration_ns = median({latest_ns.begin(), latest_ns.end()});
   return true;
+}
+
+bool JobRegistry::can_change_to(const std::string& id, const ScheduleConfig& config) const {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  return found != jobs_.end() && fit_of(found->second.job.description, config).fit == Fit::now;
 }
 
 void JobRegistry::runs_with(const std::string& id, const ScheduleConfig& config,

@@ -66,6 +66,9 @@ class JobRegistry {
   std::optional<RunningJob> find(const std::string& id) const;
   /// Returns all jobs in the order of arrival.
   std::vector<RunningJob> list() const;
+  /// Returns whether the job can change to `config` while it runs (tuner/daemon/live/job_fit.h);
+  /// false for an unknown job.
+  bool can_change_to(const std::string& id, const ScheduleConfig& config) const;
   /// Calls `visit` for the jobs of a key in the order of arrival, until it returns false. Calls it
   /// while holding the registry's lock.
   void for_each(const ConfigKey& key, const std::function<bool(const RunningJob&)>& visit) const;

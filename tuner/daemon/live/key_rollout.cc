@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "store/origin.h"
+#include "tuner/daemon/live/job_fit.h"
 
 namespace hocket {
 
@@ -29,27 +30,31 @@ KeyRollout::KeyRollout(LiveParts& parts, LiveCounts& counts, DaemonStart started
   rollout_.begin_released(version);
 }
 
-void KeyRollout::add_outcome(const std::string& job, const ChangeOutcome& outcome) {
-  auto& [job_id, kept] = outcomes_.emplace_back(job, outcome);
-  kept.current_ns = {};
-  kept.candidate_ns = {};
+void KeyRollout::add_outcome(JobOutcome outcome) {
+  outcome.outcome.current_ns = {};
+  outcome.outcome.candidate_ns = {};
+  outcomes_.push_back(std::move(outcome));
 }
 
 Result<void> KeyRollout::take_outcomes() {
   while (!outcomes_.empty()) {
-    const auto& [job, outcome] = outcomes_.front();
-    if (auto ok = take_outcome(job, outcome); !ok) return ok;
+    if (auto ok = take_outcome(outcomes_.front()); !ok) return ok;
     outcomes_.pop_front();
   }
   return {};
 }
 
-Result<void> KeyRollout::take_outcome(const std::string& job, const ChangeOutcome& outcome) {
+Result<void> KeyRollout::take_outcome(const JobOutcome& taken) {
+  const auto& [job, outcome, has_ended] = taken;
   const auto rows = parts_.store.promotions({.key = key_});
   HOCKET_TRY(rows);
   const auto row = std::ranges::find(*rows, *outcome.version, &PromotionRow::id);
   if (row == rows->end()) return {};  // not a version of this key
-  rollout_.outcome(job, row->id, outcome.status, outcome.message);
+  if (has_ended && outcome.status == ChangeStatus::rejected) {
+    rollout_.ended_first(job);
+  } else {
+    rollout_.outcome(job, row->id, outcome.status, outcome.message);
+  }
   if (outcome.status == ChangeStatus::applied) {
     const auto config = schedule_config_from_json(row->config);
     HOCKET_TRY(config);
@@ -92,21 +97,33 @@ Result<void> KeyRollout::look_for_versions() {
   HOCKET_TRY(staged);
   if (*staged != 0) {
     if (*staged == rollout_.staged()) return {};
-    known_version_ = *staged;
-    rollout_.begin_staged(*staged);
+    HOCKET_TRY(begin_staged(*staged));
   } else if (released > known_version_) {
-    known_version_ = released;
     is_from_before_ = false;
     if (is_staged_first((*current)->origin)) {
       // New jobs already receive it; running jobs receive it in stages.
-      rollout_.begin_staged(released);
+      HOCKET_TRY(begin_staged(released));
     } else {
+      known_version_ = released;
       rollout_.begin_released(released);
       parts_.board.publish(key_);
     }
   } else if (rollout_.staged() != 0 && rollout_.staged() != released) {
     rollout_.begin_released(released);  // the staged version was withdrawn by another process
   }
+  return {};
+}
+
+Result<void> KeyRollout::begin_staged(std::int64_t version) {
+  const auto rows = parts_.store.promotions({.key = key_});
+  HOCKET_TRY(rows);
+  const auto row = std::ranges::find(*rows, version, &PromotionRow::id);
+  if (row == rows->end()) return {};  // withdrawn by another process just now
+  auto config = schedule_config_from_json(row->config);
+  HOCKET_TRY(config);
+  staged_config_ = std::move(*config);
+  known_version_ = version;
+  rollout_.begin_staged(version);
   return {};
 }
 
@@ -123,7 +140,8 @@ Result<void> KeyRollout::advance() {
     std::vector<RolloutJob> jobs;
     if (rollout_.staged() != 0) {
       parts_.jobs.for_each(key_, [&](const RunningJob& job) {
-        jobs.push_back({job.description.id, job.streams > 0});
+        jobs.push_back(
+            {job.description.id, job.streams > 0, fit_of(job.description, staged_config_)});
         return true;
       });
     }
@@ -173,6 +191,8 @@ Result<void> KeyRollout::carry_out(const RolloutAction& action) {
     }
     case RolloutAction::Kind::withdraw:
       return withdraw(action, *rows);
+    case RolloutAction::Kind::hold:
+      return hold(action, *row);
   }
   return {};
 }
@@ -211,6 +231,17 @@ Result<void> KeyRollout::withdraw(const RolloutAction& action,
   if (!ok) return ok;
   ++counts_.withdrawals;
   return {};
+}
+
+Result<void> KeyRollout::hold(const RolloutAction& action, const PromotionRow& row) {
+  if (row.stage == PromotionStage::staged) {
+    return parts_.store.set_stage(row.id, PromotionStage::held, kDaemonActor, action.reason);
+  }
+  // A study has measured it in jobs that start, and these keep it.
+  return parts_.store.record_audit({.actor = kDaemonActor,
+                                    .action = "hold",
+                                    .subject = to_string(key_),
+                                    .detail = {{"version", row.id}, {"note", action.reason}}});
 }
 
 }  // namespace hocket

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/job_message.h"
+#include "core/step/schedule_config.h"
 #include "store/store.h"
 #include "tuner/daemon/live/live_dependencies.h"
 #include "tuner/daemon/live/rollout.h"
@@ -24,6 +24,13 @@ struct DaemonStart {
   std::int64_t ns = 0, unix_ns = 0;
 };
 
+/// A job's answer to a version.
+struct JobOutcome {
+  std::string job;
+  ChangeOutcome outcome;   ///< kept without the times, which nothing needs
+  bool has_ended = false;  ///< it is in the job's last report
+};
+
 /// After an error of the store its calls may be repeated; no step is done twice.
 class KeyRollout {
  public:
@@ -31,8 +38,8 @@ class KeyRollout {
   KeyRollout(LiveParts& parts, LiveCounts& counts, DaemonStart started, ConfigKey key,
              std::int64_t topology_id, std::int64_t workload_id, std::int64_t version);
 
-  /// Takes a job's answer to a version, for take_outcomes() to process.
-  void add_outcome(const std::string& job, const ChangeOutcome& outcome);
+  /// Takes an answer for take_outcomes() to process.
+  void add_outcome(JobOutcome outcome);
   void drop_outcomes() { outcomes_.clear(); }
   std::size_t waiting_outcomes() const { return outcomes_.size(); }
 
@@ -45,19 +52,23 @@ class KeyRollout {
   /// Performs all due actions of the rollout.
   Result<void> advance();
 
-  /// Returns the staged version that running jobs try, 0 if there is none.
+  /// Returns the version that is rolled out in stages, 0 if there is none.
   std::int64_t staged() const { return rollout_.staged(); }
+  /// Returns whether a job tries it.
+  bool is_trying() const { return !rollout_.canary().empty(); }
 
   /// Returns whether the key is pinned or frozen, as last read.
   const KeyState& state() const { return state_; }
 
  private:
-  Result<void> take_outcome(const std::string& job, const ChangeOutcome& outcome);
+  Result<void> take_outcome(const JobOutcome& taken);
   /// Returns the staged version, or 0 if there is none. Withdraws those that it replaced.
   Result<std::int64_t> newest_staged(std::int64_t released);
+  Result<void> begin_staged(std::int64_t version);
   Result<void> refresh(std::int64_t released);
   Result<void> carry_out(const RolloutAction& action);
   Result<void> withdraw(const RolloutAction& action, const std::vector<PromotionRow>& rows);
+  Result<void> hold(const RolloutAction& action, const PromotionRow& row);
 
   LiveParts& parts_;
   LiveCounts& counts_;
@@ -70,8 +81,8 @@ class KeyRollout {
   // True if the version was staged before the daemon started; the jobs that could try it may be
   // reconnecting.
   bool is_from_before_ = false;
-  // Each with the job's id, not processed yet. Without the times, which nothing needs.
-  std::deque<std::pair<std::string, ChangeOutcome>> outcomes_;
+  std::deque<JobOutcome> outcomes_;  // not processed yet
+  ScheduleConfig staged_config_;     // of the version that is rolled out in stages
   Rollout rollout_;
 };
 

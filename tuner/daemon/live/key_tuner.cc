@@ -7,6 +7,7 @@
 #include "core/base/statistics.h"
 #include "tuner/archive/neighbour.h"
 #include "tuner/archive/told_trial.h"
+#include "tuner/daemon/live/job_fit.h"
 #include "tuner/space/schedule_space.h"
 
 namespace hocket {
@@ -71,8 +72,8 @@ void KeyTuner::add_iteration(double wall_ns) {
 }
 
 bool KeyTuner::can_explore(const RunningJob& job) const {
-  return job.key == key_ && job.description.explore > 0 && !job.description.knobs.empty() &&
-         !left_alone_.contains(job.description.id);
+  return job.key == key_ && job.description.explore > 0 &&
+         !left_alone_.contains(job.description.id) && !searched_knobs(job.description).empty();
 }
 
 Result<void> KeyTuner::choose_explorer() {
@@ -306,6 +307,8 @@ Result<void> KeyTuner::offer(const RunningJob& job) {
     const SessionNext next = session_->ask([&](const Params& params) {
       const auto config = with_params(base, params);
       if (!config || *config == base) return true;
+      // A resumed study may have been begun with a job that can run more.
+      if (fit_of(job.description, *config).fit != Fit::now) return true;
       const nlohmann::json document = to_json(*config);
       return std::ranges::any_of(*quarantined,
                                  [&](const QuarantineRow& row) { return row.config == document; });

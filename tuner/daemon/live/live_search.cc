@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/step/knob.h"
 #include "core/step/knob_value.h"
 #include "tuner/archive/told_trial.h"
 #include "tuner/space/schedule_space.h"
@@ -30,13 +33,71 @@ Domain reaching(Domain domain, const ParameterValue& value) {
   return domain;
 }
 
+/// Returns the values of the knob `name` to which the job can change. A job that does not say, and
+/// has no description of its step, has no order to run order=static with.
+std::optional<KnobValues> values_of(const JobDescription& job, const std::string& name) {
+  auto values = running_values(job.can_run, job.knobs, name);
+  if (!values || job.can_run.says_running() || job.step || name != "order") return values;
+  for (const std::string_view word : find_knob(name)->choices) {
+    if (word != to_string(CollectiveOrder::static_order)) values->words.emplace_back(word);
+  }
+  return values;
+}
+
+/// Returns the values of `domain`, which is of the knob `knob`, that are in `values`.
+Domain within(Domain domain, const Knob& knob, const KnobValues& values) {
+  if (auto* choices = std::get_if<Choices>(&domain)) {
+    std::erase_if(choices->names,
+                  [&](const std::string& word) { return !values.contains({.word = word}); });
+    return domain;
+  }
+  if (!values.numbers.empty()) {
+    Levels levels;
+    for (const std::int64_t number : std::set(values.numbers.begin(), values.numbers.end())) {
+      levels.values.emplace_back(number);
+    }
+    return levels;
+  }
+  const std::int64_t low = values.low.value_or(knob.low), high = values.high.value_or(knob.high);
+  if (auto* levels = std::get_if<Levels>(&domain)) {
+    std::erase_if(levels->values, [&](const ParameterValue& value) {
+      return !values.contains({.number = std::get<std::int64_t>(value)});
+    });
+    if (levels->values.size() < 2) return IntegerRange{low, high, low > 0};
+    return domain;
+  }
+  auto& range = std::get<IntegerRange>(domain);
+  if (range.high < low || range.low > high) return IntegerRange{low, high, range.log};
+  range.low = std::max(range.low, low);
+  range.high = std::min(range.high, high);
+  return domain;
+}
+
+bool has_choice(const Knob& knob, const KnobValues& values) {
+  if (!knob.choices.empty()) return values.words.empty() || values.words.size() > 1;
+  if (!values.numbers.empty()) return values.numbers.size() > 1;
+  return values.low.value_or(knob.low) < values.high.value_or(knob.high);
+}
+
 }  // namespace
 
+std::vector<std::string> searched_knobs(const JobDescription& job) {
+  std::vector<std::string> names;
+  for (const std::string& name : job.knobs) {
+    const auto values = values_of(job, name);
+    const Knob* const knob = find_knob(name);
+    // A name that does not exist is for schedule_parameters() to refuse.
+    if (knob == nullptr || (values && has_choice(*knob, *values))) names.push_back(name);
+  }
+  return names;
+}
+
 Result<StudyDefinition> live_definition(const JobDescription& job) {
-  if (job.knobs.empty()) {
+  const auto knobs = searched_knobs(job);
+  if (knobs.empty()) {
     return failure(ErrorCode::invalid_argument, "the job can change no knob while it runs");
   }
-  auto parameters = schedule_parameters(job.knobs);
+  auto parameters = schedule_parameters(knobs);
   HOCKET_TRY(parameters);
   const nlohmann::json config = to_json(job.config);
   for (Parameter& parameter : *parameters) {
@@ -44,6 +105,8 @@ Result<StudyDefinition> live_definition(const JobDescription& job) {
     HOCKET_TRY(value);
     parameter.default_value = value->word.empty() ? ParameterValue(value->number)
                                                   : ParameterValue(std::string(value->word));
+    parameter.domain = within(std::move(parameter.domain), *find_knob(parameter.name),
+                              *values_of(job, parameter.name));
     parameter.domain = reaching(including(std::move(parameter.domain), parameter.default_value),
                                 parameter.default_value);
   }

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/protocol/job_message.h"
@@ -19,8 +21,13 @@ namespace hocket {
 /// Trials of one search at most, measurements of the current configuration included.
 inline constexpr std::int64_t kLiveTrials = 30;
 
-/// Returns the study for a job: over the knobs that it can change, with its configuration as
-/// default. invalid_argument for a job that can change none, or names one that does not exist.
+/// Returns the knobs of a job that have at least two values to which it can change while it runs
+/// (core/protocol/runnable_values.h), in its order.
+std::vector<std::string> searched_knobs(const JobDescription& job);
+
+/// Returns the study for a job: over the knobs and values to which it can change, with its
+/// configuration as default. invalid_argument for a job that can change none, or names one that
+/// does not exist.
 Result<StudyDefinition> live_definition(const JobDescription& job);
 
 /// Returns the session of a live study that has been through `trials`: those that have ended, and

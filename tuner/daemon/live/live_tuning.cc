@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tuner/daemon/live/job_fit.h"
 #include "tuner/daemon/live/live_search.h"
 
 namespace hocket {
@@ -19,7 +20,7 @@ LiveTuning::~LiveTuning() {
 }
 
 Result<void> LiveTuning::check(const JobDescription& job) {
-  if (job.explore == 0 || job.knobs.empty()) return {};
+  if (job.explore == 0 || searched_knobs(job).empty()) return {};
   HOCKET_TRY(live_definition(job));
   return {};
 }
@@ -212,7 +213,7 @@ Result<void> LiveTuning::advance_all(Key& key) {
   if (ok) {
     // Versions pushed by users are tried before candidates.
     const KeyState& state = key.rollout.state();
-    ok = key.tuner.advance(!state.frozen && !state.pinned && key.rollout.staged() == 0);
+    ok = key.tuner.advance(!state.frozen && !state.pinned && !key.rollout.is_trying());
   }
   key.must_retry = !ok;
   return ok;
@@ -225,7 +226,7 @@ void LiveTuning::on_report(const JobReport& report) {
   if (!key) return;
   work_on(*key, [&]() -> Result<void> {
     for (const ChangeOutcome& outcome : report.outcomes) {
-      if (outcome.version) key->rollout.add_outcome(report.job, outcome);
+      if (outcome.version) key->rollout.add_outcome({report.job, outcome, report.ended});
     }
     key->tuner.report(*job, report);
     // Only the explorer's times matter; other jobs may send thousands of reports.

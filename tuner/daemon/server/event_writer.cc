@@ -10,7 +10,8 @@ EventWriter::EventWriter(ServerState& state, Stream& stream,
     : state_(state), stream_(stream) {
   places_.reserve(topics.size());
   for (const EventStream::Topic& topic : topics) {
-    places_.push_back({topic.seen, Topics::Membership(state.topics, topic.name, *this)});
+    places_.push_back(
+        {topic.seen, topic.receives, Topics::Membership(state.topics, topic.name, *this)});
   }
 }
 
@@ -38,9 +39,11 @@ void EventWriter::moved_on() {
   while (!is_writing_) {
     Place* const place = next();
     if (place == nullptr) return;
-    place->seen = place->membership.topic().sequence;
+    const Topics::Topic& topic = place->membership.topic();
+    place->seen = topic.sequence;
+    if (place->receives && topic.event && !place->receives(*topic.event)) continue;
     state_.counters.events.add(1);
-    write(place->membership.topic().text);
+    write(topic.text);
   }
 }
 

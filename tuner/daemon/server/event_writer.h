@@ -6,6 +6,7 @@
 // thread.
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -34,6 +35,7 @@ class EventWriter final : public Watcher {
  private:
   struct Place {
     std::uint64_t seen;
+    std::function<bool(const Event&)> receives;
     Topics::Membership membership;
   };
 

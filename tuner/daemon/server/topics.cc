@@ -41,6 +41,7 @@ void Topics::refresh(const std::string& name, Topic& topic) const {
   const Feed::Position position = feed_.position(name);
   if (position.sequence == topic.sequence) return;
   topic.sequence = position.sequence;
+  topic.event = position.newest;
   topic.text =
       position.newest ? std::make_shared<const std::string>(event_text(*position.newest)) : nullptr;
 }

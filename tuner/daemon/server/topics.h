@@ -26,6 +26,7 @@ class Topics {
     std::uint64_t sequence = 0;
     /// text of the newest event; null if there was none
     std::shared_ptr<const std::string> text = {};
+    std::shared_ptr<const Event> event = {};  ///< that `text` is of
     std::list<Watcher*> watchers = {};
   };
 

@@ -12,6 +12,9 @@
 #include <sstream>
 
 #include "core/base/json.h"
+#include "core/protocol/topology.h"
+#include "core/protocol/workload.h"
+#include "core/step/schedule_config.h"
 #include "tests/temporary_folder.h"
 #include "tests/tuner/client/fake_daemon.h"
 
@@ -95,6 +98,48 @@ TEST_F(HocketClient, ATrialRunsByItsConfigurationAndReports) {
   EXPECT_EQ(warnings_.size(), 0u);
 }
 
+TEST_F(HocketClient, AProgramIsNotGivenWhatItSaysItCannotRun) {
+  Inbox<json> questions;
+  FakeDaemon daemon([&](FakeDaemon::Peer& peer) {
+    while (const auto request = peer.read()) {
+      if (!request->is("POST /v1/resolve ")) return;
+      const auto question = parse_object(request->body, "body").value();
+      questions.add(question);
+      // As a daemon of an older version answers.
+      ScheduleConfig config;
+      config.streams = 5;
+      const std::string key = fingerprint(topology_from_json(question["topology"]).value()) + "." +
+                              fingerprint(workload_from_json(question["workload"]).value());
+      peer.write(http_answer(200, json{{"key", key},
+                                       {"match", "exact"},
+                                       {"version", 7},
+                                       {"config", to_json(config)},
+                                       {"origin", "push by ada"}}
+                                      .dump()));
+    }
+  });
+  ::setenv("HOCKET_DAEMON", daemon.url().c_str(), 1);
+  options_.can_run = R"({"start":{"streams":{"high":4}}})";
+  hocket_client* const client = hocket_client_open(&options_);
+  ASSERT_NE(client, nullptr) << hocket_error();
+  EXPECT_EQ(questions.wait().value()["can_run"]["start"], (json{{"streams", {{"high", 4}}}}));
+  EXPECT_STREQ(hocket_client_source(client), "default");
+  EXPECT_EQ(knob(hocket_client_config(client), "streams"), 1);
+  EXPECT_EQ(hocket_client_version(client), 0);
+  EXPECT_THAT(warnings_.wait().value(), HasSubstr("streams=5: the job can start with at most 4"));
+  EXPECT_EQ(hocket_client_close(client), 0);
+}
+
+TEST_F(HocketClient, ATrialOfWhatTheProgramCannotRunIsAnError) {
+  ::setenv("HOCKET_CONFIG", R"({"format":"hocket-schedule","version":1,"streams":5})", 1);
+  options_.can_run = R"({"start":{"streams":{"high":4}}})";
+  EXPECT_THAT(refusal(), testing::AllOf(HasSubstr("HOCKET_CONFIG"), HasSubstr("streams=5")));
+  options_.size = offsetof(hocket_client_options, can_run);  // compiled before the member existed
+  hocket_client* const client = hocket_client_open(&options_);
+  ASSERT_NE(client, nullptr) << hocket_error();
+  EXPECT_EQ(hocket_client_close(client), 0);
+}
+
 TEST_F(HocketClient, AReportThatCannotBeWrittenIsAnError) {
   ::setenv("HOCKET_REPORT", "/no/such/folder/report", 1);
   hocket_client* const client = hocket_client_open(&options_);
@@ -136,6 +181,7 @@ TEST_F(HocketClient, ADaemonIsAskedAndToldAndItsChangesAreRefused) {
   const auto job = jobs.wait().value();
   EXPECT_EQ(job["workload"]["name"], "c");
   EXPECT_EQ(job["knobs"], json::array());
+  EXPECT_EQ(job["can_run"], (json{{"running", json::object()}}));
 
   // Waits until the candidate is rejected; reports may arrive before that.
   const std::int64_t times_ns[] = {5, 6};
@@ -211,6 +257,11 @@ TEST_F(HocketClient, OptionsThatAreWrongAreRefusedWithAReason) {
   options_.knob_count = 1;
   EXPECT_THAT(refusal(), HasSubstr("a knob has no name"));
   options_.knob_count = 0;
+  options_.can_run = R"({"start":{"stream":{}}})";
+  EXPECT_THAT(refusal(), HasSubstr("can_run: "));
+  options_.can_run = R"({"running":{"order":["static"]}})";
+  EXPECT_THAT(refusal(), HasSubstr("order=static"));
+  options_.can_run = nullptr;
   ::setenv("HOCKET_CONFIG", "{}", 1);
   EXPECT_THAT(refusal(), HasSubstr("HOCKET_CONFIG"));
 }

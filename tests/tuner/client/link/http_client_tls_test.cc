@@ -13,6 +13,7 @@
 #include "tests/temporary_folder.h"
 #include "tests/tuner/client/fake_daemon.h"
 #include "tuner/client/link/http_client.h"
+#include "tuner/client/link/http_client_certificate.h"
 
 namespace hocket {
 namespace {
@@ -97,11 +98,34 @@ TEST(HttpClientTls, RefusesADaemonThatItDoesNotTrustOrThatHasAnotherName) {
   }
   EXPECT_THAT(get(right, folder.write("empty.pem", "")).error().message,
               ::testing::HasSubstr("HOCKET_CA_FILE: cannot read certificates"));
+  EXPECT_THAT(get(right, ca_file).error().message, ::testing::HasSubstr("not trusted: self"));
+  EXPECT_THAT(get(wrong, ca_file).error().message,
+              ::testing::HasSubstr("TLS failed: its certificate is not for 127.0.0.1: it is for "
+                                   "elsewhere, 127.0.0.2; "));
   const FakeDaemon plain([](FakeDaemon::Peer& peer) {
     peer.write(http_answer(200, "{}"));
     peer.wait_until_gone();
   });
   EXPECT_THAT(get(plain, "").error().message, ::testing::HasSubstr("TLS failed"));
+}
+
+TEST(HttpClientTls, ACertificateWithoutNamesSaysSo) {
+  const TemporaryFolder folder;
+  const std::string ca_file = folder.file("ca.pem");
+  const Identity nobody("email:root@example.org");
+  nobody.write(ca_file);
+  const FakeDaemon daemon(serving(nobody));
+  EXPECT_THAT(get(daemon, ca_file).error().message,
+              ::testing::HasSubstr("is not for 127.0.0.1: it has no name of a host"));
+}
+
+TEST(HttpClientTls, FewNamesOfACertificateAreShown) {
+  std::string names = "DNS:a,IP:::1";
+  for (int i = 0; i < 20; ++i) names += ",DNS:n" + std::to_string(i);
+  const Identity many(names.c_str());
+  const std::string text = certificate_names(many.certificate.get());
+  EXPECT_TRUE(text.ends_with("n7, …")) << text;
+  EXPECT_THAT(text, ::testing::HasSubstr(", ::1, "));
 }
 
 }  // namespace

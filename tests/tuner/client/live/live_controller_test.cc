@@ -361,7 +361,8 @@ TEST(LiveController, TheEndOfTheJobIsToldForWhatWasNotDecided) {
   job.controller().finish();
   job.take();
   ASSERT_EQ(job.outcomes.size(), 2u);
-  EXPECT_EQ(job.outcomes[0].status, ChangeStatus::rolled_back);
+  EXPECT_EQ(job.outcomes[0].status, ChangeStatus::rejected) << "a rollback would withdraw it";
+  EXPECT_EQ(job.outcomes[0].message, "the job ended first");
   EXPECT_FALSE(job.outcomes[0].candidate_ns.empty());
   EXPECT_EQ(job.outcomes[1].status, ChangeStatus::rejected);
 }

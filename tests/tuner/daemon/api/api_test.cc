@@ -89,6 +89,57 @@ TEST_F(ApiTest, RefusesWhoHasNoTokenOrTooLittle) {
   EXPECT_EQ(must(store_->audit({})).back().actor, "ada");
 }
 
+TEST_F(ApiTest, SaysWhetherATokenIsMissingUnknownOrTooLow) {
+  daemon_.tokens = must(Tokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
+  const auto answer = [&](const std::string& authorization) {
+    return *daemon_.call("PUT", config_ + "/pin", "", authorization).body;
+  };
+  EXPECT_THAT(answer(""), testing::HasSubstr("a token is needed"));
+  EXPECT_THAT(answer("Basic eve"), testing::HasSubstr("Authorization: Bearer TOKEN"));
+  EXPECT_THAT(answer("Bearer aaaaaaaaaaaaaaab"), testing::HasSubstr("does not know the token"));
+  EXPECT_THAT(answer("Bearer aaaaaaaaaaaaaaaa"), testing::HasSubstr("eve has read"));
+}
+
+TEST_F(ApiTest, RefusalsAreLoggedAndAuditedWithoutTheToken) {
+  daemon_.tokens = must(Tokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
+  Request request{.method = "PUT", .target = config_ + "/pin?x=secretquery"};
+  request.peer = "10.0.0.9";
+  request.authorization = "Bearer aaaaaaaaaaaaaaaa";
+  (void)daemon_.reply(request);
+  request.authorization = "Bearer wrongwrongwrongw";
+  (void)daemon_.reply(request);
+  const auto rows = must(store_->audit({}));
+  ASSERT_GE(rows.size(), 2U);
+  const AuditRow& low = rows[rows.size() - 2];
+  EXPECT_EQ(low.actor, "eve");
+  EXPECT_EQ(low.action, "refused");
+  EXPECT_EQ(low.subject, sample_key());
+  EXPECT_EQ(low.detail, (nlohmann::json{{"reason", "role too low"},
+                                        {"peer", "10.0.0.9"},
+                                        {"method", "PUT"},
+                                        {"path", config_ + "/pin"},
+                                        {"others", 0}}));
+  EXPECT_EQ(rows.back().actor, "unknown");
+  EXPECT_EQ(rows.back().detail["reason"], "unknown token");
+  ASSERT_GE(daemon_.lines.size(), 2U);
+  for (const std::string part : {"unknown token", "10.0.0.9", "PUT", "/pin"}) {
+    EXPECT_THAT(daemon_.lines.back(), testing::HasSubstr(part));
+  }
+  for (const std::string& line : daemon_.lines) EXPECT_EQ(line.find("wrong"), std::string::npos);
+  EXPECT_EQ(rows.back().detail.dump().find("wrong"), std::string::npos);
+}
+
+TEST_F(ApiTest, ARefusalIsNotAnsweredWhereTheDiskMustNotBeWaitedFor) {
+  daemon_.tokens = must(Tokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
+  promote(1 << 20);
+  daemon_.tick();
+  for (const std::string& target :
+       {config_, "/v1/watch?key=" + sample_key(), std::string("/metrics")}) {
+    EXPECT_FALSE(daemon_.api.answer_at_once({.method = "GET", .target = target})) << target;
+  }
+  EXPECT_TRUE(daemon_.api.answer_at_once({.method = "GET", .target = "/healthz"}));
+}
+
 TEST_F(ApiTest, RefusesWrongPathsAndMethods) {
   for (const char* path : {"/", "/v1", "/v1/nothing", "/v1/configs/a/b/c", "/healthz/x"}) {
     expect_error(404, "GET", path);

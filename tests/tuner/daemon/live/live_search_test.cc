@@ -51,6 +51,41 @@ TEST(LiveSearch, AJobWithoutKnobsOrWithAnUnknownOneHasNoSearch) {
   EXPECT_NE(message_of(unknown).find("the nearest is streams"), std::string::npos);
 }
 
+const Domain& domain_of(const StudyDefinition& definition) {
+  return definition.space.parameters().at(0).domain;
+}
+
+TEST(LiveSearch, OnlyValuesThatTheJobCanRunAreSearched) {
+  auto job = job_with({"order"});
+  const auto orders = [&] {
+    return std::get<Choices>(domain_of(must(live_definition(job)))).names;
+  };
+  EXPECT_EQ(orders(), (std::vector<std::string>{"fifo", "negotiated"})) << "there is no step";
+  job.step = StepDescription{};
+  job.step->layers = {{"a", 4096, 1000, 2000}};
+  EXPECT_EQ(orders().size(), 3U);
+  job.can_run.start = {{"order", KnobValues{}}};
+  job.can_run.running = {{"order", {.words = {"fifo", "static"}}}};
+  EXPECT_EQ(orders(), (std::vector<std::string>{"fifo", "static"}));
+  job = job_with({"streams"});
+  job.can_run.start = {{"streams", {.low = 2, .high = 3}}};
+  job.config.streams = 2;
+  const auto streams = std::get<IntegerRange>(domain_of(must(live_definition(job))));
+  EXPECT_EQ(streams.low, 2);
+  EXPECT_EQ(streams.high, 3);
+  job.can_run.start = {{"streams", {.numbers = {4, 2}}}};
+  EXPECT_EQ(std::get<Levels>(domain_of(must(live_definition(job)))).values.size(), 2U);
+}
+
+TEST(LiveSearch, AKnobOfOneValueIsNotSearched) {
+  auto job = job_with({"order", "streams"});
+  job.can_run.running = {{"order", {.words = {"fifo"}}}};
+  EXPECT_EQ(searched_knobs(job), std::vector<std::string>{"streams"});
+  job.can_run.running = {{"order", {.words = {"fifo"}}}, {"streams", {.low = 3, .high = 3}}};
+  EXPECT_TRUE(searched_knobs(job).empty());
+  EXPECT_EQ(code_of(live_definition(job)), ErrorCode::invalid_argument);
+}
+
 TEST(LiveSearch, TrialsThatAnotherVersionWroteArePassedOver) {
   const auto definition = must(live_definition(job_with({"streams"})));
   const auto row = [](std::int64_t number, nlohmann::json params) {

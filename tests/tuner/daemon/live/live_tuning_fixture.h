@@ -33,9 +33,12 @@ inline ScheduleConfig with_parts(std::int64_t bytes) {
 
 class LiveTuningTest : public testing::Test {
  protected:
-  SimulatedJob& add_job(const std::string& id, double explore = 0.1, TimeOf time = time_of) {
+  SimulatedJob& add_job(const std::string& id, double explore = 0.1, TimeOf time = time_of,
+                        RunnableValues can_run = {}) {
+    JobDescription job = sample_job(id, explore);
+    job.can_run = std::move(can_run);
     jobs_.push_back(
-        std::make_unique<SimulatedJob>(sample_job(id, explore), std::move(time), jobs_.size() + 1));
+        std::make_unique<SimulatedJob>(std::move(job), std::move(time), jobs_.size() + 1));
     jobs_.back()->connect(*daemon_);
     return *jobs_.back();
   }
@@ -73,9 +76,18 @@ class LiveTuningTest : public testing::Test {
     return configs;
   }
 
-  std::int64_t push(std::int64_t parts) {
+  std::int64_t push(const ScheduleConfig& config) {
     return daemon_->ask("PUT", "/v1/configs/" + sample_key(),
-                        {{"config", to_json(with_parts(parts))}})["version"];
+                        {{"config", to_json(config)}})["version"];
+  }
+  std::int64_t push(std::int64_t parts) { return push(with_parts(parts)); }
+
+  /// Returns the answer to a job that starts and says `can_run`.
+  nlohmann::json resolve(const RunnableValues& can_run = {}) {
+    return daemon_->ask("POST", "/v1/resolve",
+                        {{"topology", to_json(sample_topology())},
+                         {"workload", to_json(sample_workload())},
+                         {"can_run", to_json(can_run)}});
   }
 
   PromotionStage stage_of(std::int64_t version) {

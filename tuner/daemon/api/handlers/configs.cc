@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_reader.h"
+#include "store/runnable_version.h"
 #include "tuner/archive/neighbour.h"
 #include "tuner/daemon/api/handlers/call.h"
 
@@ -51,6 +52,20 @@ Result<Reply> changed(const Call& call, const ConfigKey& key) {
   return config_response(call, **entry);
 }
 
+/// Returns the entry of the version that a job gets when it starts; null if there is none.
+/// `passed_over` receives the reasons for which newer versions are not used.
+Result<ConfigBoard::EntryPtr> entry_for(const Call& call, const ConfigKey& key,
+                                        const RunnableValues& can_run,
+                                        std::vector<std::string>& passed_over) {
+  const auto current = call.parts.board.find(key);
+  HOCKET_TRY(current);
+  if (!*current || check_start(can_run, *(*current)->event.config)) return *current;
+  const auto version = runnable_version(call.parts.store, key, can_run, passed_over);
+  HOCKET_TRY(version);
+  if (!*version) return ConfigBoard::EntryPtr();
+  return call.parts.board.entry_of(key, (*version)->row);
+}
+
 }  // namespace
 
 Result<Reply> resolve(const Call& call) {
@@ -61,19 +76,25 @@ Result<Reply> resolve(const Call& call) {
   JsonReader reader(*body);
   reader.part("topology", topology, read_topology);
   reader.part("workload", workload, read_workload);
+  RunnableValues can_run;
+  reader.object(
+      "can_run", [&](JsonReader& fields) { read_runnable_values(fields, can_run); }, kOptional);
   HOCKET_TRY(reader.done());
   Store& store = call.parts.store;
   HOCKET_TRY(store.upsert_topology(topology));
   HOCKET_TRY(store.upsert_workload(workload));
   const ConfigKey key{fingerprint(topology), fingerprint(workload)};
-  const auto entry = call.parts.board.find(key);
+  std::vector<std::string> passed_over;
+  const auto entry = entry_for(call, key, can_run, passed_over);
   HOCKET_TRY(entry);
   if (*entry) {
     auto document = nlohmann::json::parse(*(*entry)->body);
     document["match"] = "exact";
+    if (!passed_over.empty()) document["passed_over"] = passed_over;
     return json_response(document);
   }
   nlohmann::json document = {{"key", to_string(key)}, {"match", "none"}};
+  if (!passed_over.empty()) document["passed_over"] = passed_over;
   const auto neighbour = find_neighbour(store, key);
   HOCKET_TRY(neighbour);
   if (*neighbour) {

@@ -105,6 +105,12 @@ Result<Reply> watch(const Call& call) {
     HOCKET_TRY(call.parts.live.key_changed(*key));
   }
   stream.topics.push_back(topic_after(feed, ConfigBoard::topic(*key_text), last));
+  if (!stream.subscriber.empty()) {
+    stream.topics.back().receives = [&jobs = call.parts.jobs,
+                                     id = stream.subscriber](const Event& event) {
+      return !event.config || jobs.can_change_to(id, *event.config);
+    };
+  }
   return stream;
 }
 
