@@ -1,6 +1,7 @@
 #include "cli/views/result_view.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -77,6 +78,7 @@ Result<StudyView> study_view(Store& store, const StudyRow& study) {
   }
   for (const Limit& limit : definition->limits) view.limits.push_back(readable(limit));
   view.others = definition->other_objectives;
+  view.default_sources = definition->default_sources;
   return view;
 }
 
@@ -97,7 +99,8 @@ nlohmann::json to_json(const StudyView& view) {
           {"link", view.topology.link},
           {"emulated_link", !emulation_note(view.topology).empty()},
           {"constraints", view.constraints},
-          {"limits", view.limits}};
+          {"limits", view.limits},
+          {"default_sources", to_json(view.default_sources)}};
 }
 
 nlohmann::json trials_json(std::span<const TrialRow> trials) {
@@ -179,19 +182,52 @@ void print_heading(std::ostream& out, const StudyView& view) {
   print_list(out, "limited to ", view.limits);
 }
 
-void print_result(std::ostream& out, const StudyResult& result, Unit unit) {
-  const auto line = [&](const char* label, const MeasuredParams& measured) {
-    out << label << measured_text(measured.value, measured.spread, unit) << "  "
-        << params_text(measured.params) << '\n';
-  };
-  line("default  ", result.default_params);
-  line("best     ", result.best);
-  if (result.default_params.value) {
-    out << "gain     " << percent_text(result.gain) << ", noise " << percent_text(result.noise)
+std::string default_text(const Params& params, const DefaultSources& sources) {
+  std::string text;
+  for (const auto& [name, value] : params) {
+    text += (text.empty() ? "" : ", ") + name + "=" + to_text(value);
+    const auto source = sources.find(name);
+    if (source == sources.end() || source->second.origin == DefaultOrigin::scheduler) continue;
+    text += " (" + readable(source->second) + ")";
+  }
+  return text;
+}
+
+std::string assumption_text(const Params& defaults, const DefaultSources& sources) {
+  std::string values, options;
+  for (const auto& name : assumed_parameters(sources)) {
+    if (!defaults.contains(name)) continue;
+    values += (values.empty() ? "" : ", ") + name + "=" + to_text(defaults.at(name));
+    options += " --default " + name + "=VALUE";
+  }
+  if (values.empty()) return {};
+  return "the default " + values +
+         " is assumed, the middle of what is searched: the gain is against that, not against what "
+         "the command does by itself; if you know it, give it:" +
+         options;
+}
+
+void print_result(std::ostream& out, const StudyResult& result, const StudyView& view) {
+  const auto line = [&](const char* label, const MeasuredParams& measured,
+                        const std::string& setting) {
+    out << label << measured_text(measured.value, measured.spread, view.unit) << "  " << setting
         << '\n';
+  };
+  const Params& defaults = result.default_params.params;
+  const bool is_assumed = !assumed_parameters(view.default_sources).empty();
+  line("default  ", result.default_params,
+       is_assumed ? default_text(defaults, view.default_sources) : params_text(defaults));
+  line("best     ", result.best, params_text(result.best.params));
+  if (result.interval) {
+    out << "gain     " << percent_text(result.gain) << " (" << percent_text(result.interval->low)
+        << " to " << percent_text(result.interval->high) << " with "
+        << std::lround(100 * kGainConfidence) << " % confidence); needed: more than "
+        << percent_text(result.needed) << '\n';
   }
   if (!result.stopped.empty()) out << "stopped: " << result.stopped << '\n';
   out << (result.promoted ? "promoted: " : "not promoted: ") << result.reason << '\n';
+  if (const auto assumption = assumption_text(defaults, view.default_sources); !assumption.empty())
+    out << assumption << '\n';
 }
 
 }  // namespace hocket

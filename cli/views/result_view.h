@@ -9,6 +9,7 @@
 #include "cli/output/value_text.h"
 #include "core/base/result.h"
 #include "store/store.h"
+#include "tuner/study/default_source.h"
 #include "tuner/study/study.h"
 
 namespace hocket {
@@ -23,6 +24,7 @@ struct StudyView {
   std::vector<std::string> constraints = {};  ///< constraints that every setting satisfies
   std::vector<std::string> limits = {};       ///< limits; a trial that exceeds one has failed
   std::vector<Objective> others = {};         ///< further objectives
+  DefaultSources default_sources = {};
 };
 
 /// Reads the data to show `study` from its row and the store.
@@ -33,7 +35,8 @@ TrialDetail detail_for(const StudyView& view);
 
 /// Returns this object:
 /// `{"study":…,"objective":…,"unit":…,"objectives":[{"objective":…,"unit":…},…],"workload":…,
-/// "topology":…,"link":…,"emulated_link":false,"constraints":[],"limits":[]}`.
+/// "topology":…,"link":…,"emulated_link":false,"constraints":[],"limits":[],
+/// "default_sources":{…}}` (tuner/study/default_source.h).
 nlohmann::json to_json(const StudyView& view);
 
 /// `[{"number":…,"phase":…,"state":…,"params":…,"value":…,"spread":…,"message":…,
@@ -52,7 +55,14 @@ void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const
 /// "limited to LIMIT, …" if there are any.
 void print_heading(std::ostream& out, const StudyView& view);
 
-/// Prints the winner against the default, the gain with its noise, and the decision.
-void print_result(std::ostream& out, const StudyResult& result, Unit unit);
+/// Returns the setting of the default, each parameter with where it comes from unless that is the
+/// scheduler or not known: "BUCKET=8 (assumed), LR=0.1 (argparse of train.py)".
+std::string default_text(const Params& params, const DefaultSources& sources);
+
+/// Returns what a default that is assumed means, and what to do about it; empty if none is.
+std::string assumption_text(const Params& defaults, const DefaultSources& sources);
+
+/// Prints the winner against the default, the gain with its interval, and the decision.
+void print_result(std::ostream& out, const StudyResult& result, const StudyView& view);
 
 }  // namespace hocket

@@ -63,11 +63,28 @@ void read_front_trial(JsonReader& reader, FinishedTrial& trial) {
   trial.outcome.others = std::move(measured.others);
 }
 
+nlohmann::json interval_json(const std::optional<GainInterval>& interval) {
+  if (!interval) return {};
+  return {{"low", interval->low}, {"high", interval->high}, {"confidence", kGainConfidence}};
+}
+
+void read_interval(const JsonValue& value, StudyResult& result) {
+  if (value.json().is_null()) return;
+  GainInterval& interval = result.interval.emplace();
+  value.object([&](JsonReader& fields) {
+    fields.number("low", interval.low);
+    fields.number("high", interval.high);
+  });
+}
+
 void read_study_result(JsonReader& reader, StudyResult& result) {
   reader.part("default", result.default_params, read_measured);
   reader.part("best", result.best, read_measured);
   reader.number("gain", result.gain);
-  reader.number("noise", result.noise);
+  // Versions before 0.2 wrote "noise", and no interval.
+  reader.number(reader.has("needed") ? "needed" : "noise", result.needed);
+  reader.value(
+      "gain_interval", [&](const JsonValue& bounds) { read_interval(bounds, result); }, kOptional);
   reader.text("reason", result.reason);
   reader.flag("promoted", result.promoted);
   reader.parts("front", result.front, read_front_trial, kAnySize, kOptional);
@@ -84,7 +101,8 @@ nlohmann::json to_json(const StudyResult& result) {
                              {"best", measured_json(result.best)},
                              {"promoted", result.promoted},
                              {"gain", result.gain},
-                             {"noise", result.noise},
+                             {"needed", result.needed},
+                             {"gain_interval", interval_json(result.interval)},
                              {"reason", result.reason},
                              {"stopped", result.stopped}};
   if (!result.front.empty()) document["front"] = front_json(result.front);

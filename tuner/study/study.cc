@@ -205,7 +205,7 @@ const FinishedTrial* Study::believed_best(const FinishedTrial& measured) const {
 std::optional<Params> Study::next_of_confirmation() const {
   const auto* const best = has_several_objectives() ? nullptr : winner();
   if (!best) return std::nullopt;
-  return Confirmation(trials_, *best, options_.confirm_pairs).next();
+  return Confirmation(trials_, *best, options_).next();
 }
 
 Result<void> Study::confirm() {
@@ -218,7 +218,7 @@ Result<void> Study::confirm() {
 StudyResult Study::conclude() {
   StudyResult result;
   const auto* const best = winner();
-  const Confirmation confirmation(trials_, best ? *best : trials_.front(), options_.confirm_pairs);
+  const Confirmation confirmation(trials_, best ? *best : trials_.front(), options_);
   result.default_params = confirmation.measured(trials_.front());
   if (!best) {
     result.best = result.default_params;
@@ -243,7 +243,8 @@ StudyResult Study::conclude() {
 StudyOptions study_options(const StudyDefinition& definition) {
   return {.session = session_options(definition),
           .confirm_pairs = static_cast<int>(definition.confirm_pairs),
-          .end_trials_early = definition.end_trials_early};
+          .end_trials_early = definition.end_trials_early,
+          .default_is_assumed = !assumed_parameters(definition.default_sources).empty()};
 }
 
 Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/promotion_rule.h"
 #include "tuner/search/search.h"
 #include "tuner/study/study_definition.h"
 #include "tuner/study/study_session.h"
@@ -40,9 +41,10 @@ struct FinishedTrial {
 };
 
 struct StudyOptions {
-  SessionOptions session;         ///< no donor counts with several objectives
-  int confirm_pairs = 5;          ///< at most; fewer than 2 cannot promote over a working default
-  bool end_trials_early = false;  ///< of the search, by the rule of tuner/trial/early_end.h
+  SessionOptions session;           ///< no donor counts with several objectives
+  int confirm_pairs = 5;            ///< at most; fewer than 2 cannot promote over a working default
+  bool end_trials_early = false;    ///< of the search, by the rule of tuner/trial/early_end.h
+  bool default_is_assumed = false;  ///< nobody said what the default is; for texts
   /// Called for a donor when the first trial, which says what the job is, has finished and no other
   /// has. May be empty. When the study is resumed, `session` must have the donor that it returned.
   std::function<Result<std::optional<Donor>>(const FinishedTrial& first)> find_donor = {};
@@ -77,8 +79,10 @@ struct StudyResult {
   /// first one.
   MeasuredParams best;
   bool promoted = false;
-  double gain = 0;     ///< share of the default's value that the winner saves (Verdict)
-  double noise = 0;    ///< the gain that has to be exceeded (Verdict)
+  double gain = 0;    ///< share of the default's value that the winner saves (Verdict)
+  double needed = 0;  ///< the gain that has to be exceeded (Verdict)
+  /// Where the gain lies (Verdict); nothing when fewer than two pairs were compared.
+  std::optional<GainInterval> interval = {};
   std::string reason;  ///< why promoted or not, one line
   /// The rule that ended the search before its trials were used up; empty: none did.
   std::string stopped = {};

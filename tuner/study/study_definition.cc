@@ -111,6 +111,10 @@ void read_donor(JsonReader& reader, Donor& target) {
 }
 
 void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
+  const auto read_sources = [&](JsonReader& fields) {
+    read_default_sources(fields, target.default_sources);
+  };
+  reader.object("default_sources", read_sources, kOptional);
   reader.flag("stop_early", target.stop_early, false);
   reader.flag("end_trials_early", target.end_trials_early, false);
   const auto read_limit = [&](const JsonValue& value) {
@@ -173,6 +177,8 @@ nlohmann::json to_json(const StudyDefinition& definition) {
                              {"working_directory", definition.working_directory}};
   if (definition.method != SearchMethod::model) document["method"] = to_string(definition.method);
   for (const Limit& limit : definition.limits) document["limits"].push_back(to_text(limit));
+  if (!definition.default_sources.empty())
+    document["default_sources"] = to_json(definition.default_sources);
   if (definition.stop_early) document["stop_early"] = true;
   if (definition.end_trials_early) document["end_trials_early"] = true;
   if (definition.step) document["step"] = to_json(*definition.step);

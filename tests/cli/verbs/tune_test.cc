@@ -39,7 +39,9 @@ TEST(Tune, PromotesTheClearlyBest) {
   EXPECT_EQ(document.at("default").at("spread"), 0);
   EXPECT_LT(document.at("best").at("value"), 500);
   EXPECT_EQ(document.at("promoted"), true);
-  EXPECT_GT(document.at("gain"), document.at("noise"));
+  EXPECT_GT(document.at("gain"), document.at("needed"));
+  EXPECT_GT(document.at("gain_interval").at("low"), 0);
+  EXPECT_EQ(document.at("default_sources").at("X").at("origin"), "given");
   EXPECT_EQ(document.at("emulated_link"), false);
   const auto& trials = document.at("trials");
   ASSERT_EQ(trials.size(), 14U);  // 10, and 2 pairs, which agree
@@ -78,7 +80,8 @@ TEST(Tune, WhatItPrintedCanBeReadAgain) {
        {std::vector<std::string>{"best", "--json"}, {"best", "sh-1", "--json"}}) {
     const auto best = hocket_run(folder, arguments);
     ASSERT_EQ(best.status, 0) << best.err;
-    for (const char* field : {"study", "default", "best", "promoted", "gain", "noise", "reason"}) {
+    for (const char* field : {"study", "default", "best", "promoted", "gain", "needed",
+                              "gain_interval", "default_sources", "reason"}) {
       EXPECT_EQ(best.json().at(field), document.at(field)) << field;
     }
   }

@@ -51,6 +51,17 @@ TEST(StudyDefinition, RefusesWhatNoStudyCanUse) {
   EXPECT_TRUE(refused([](StudyDefinition& d) { d = definition_of({"streams=int:1..100000"}); }));
 }
 
+TEST(StudyDefinition, KeepsWhereItsDefaultsComeFrom) {
+  StudyDefinition definition = some_definition();
+  definition.default_sources = {{"X", {DefaultOrigin::script, "train.py"}},
+                                {"Y", {DefaultOrigin::assumed}}};
+  auto document = to_json(definition);
+  EXPECT_EQ(*study_definition_from_json(document), definition);
+  EXPECT_EQ(assumed_parameters(definition.default_sources), std::vector<std::string>{"Y"});
+  document["default_sources"]["X"]["origin"] = "magic";
+  EXPECT_FALSE(study_definition_from_json(document));
+}
+
 TEST(StudyDefinition, KeepsTheStepAndWhetherItStopsEarly) {
   StudyDefinition definition = some_definition();
   definition.stop_early = true;

@@ -43,7 +43,7 @@ TEST(Study, SearchesFromTheDefaultAndConfirmsInTurn) {
   EXPECT_LT(true_study_value(result->best.params), 1.05 * true_study_value(winner->params))
       << "what is recommended may be another than the luckiest";
   EXPECT_TRUE(result->promoted);
-  EXPECT_GT(result->gain, result->noise);
+  EXPECT_GT(result->gain, result->needed);
   EXPECT_THAT(result->reason, HasSubstr("% better than the default in " + std::to_string(pairs) +
                                         " pairs of runs"));
 }
