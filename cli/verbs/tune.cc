@@ -39,7 +39,8 @@ struct TuneOptions {
   std::int64_t trials = 15, confirm = 5, skip = 0, seed = 1;
   std::string study, workload, store;
   std::string step, method = "model", transfer;
-  bool default_from_env = false, all_trials = false, full_trials = false, no_transfer = false;
+  bool maximize = false, default_from_env = false, all_trials = false, full_trials = false,
+       no_transfer = false;
   bool resume = false, take_over = false, json = false;
 };
 
@@ -54,6 +55,9 @@ constexpr const char* kTuneFooter =
     "  hocket tune -- hocket run --ranks 2 -- ./train --steps 20\n"
     "  hocket tune --param THREADS=int:1..16 --objective wall -- ./work --threads {THREADS}\n"
     "  hocket tune --param B=int:64K..64M:log --objective 'regex:step_ms=([0-9.]+)' -- ./job {B}\n"
+    "  hocket tune --param B=int:1..64 --objective 'max:speed[tokens/s]=regex:tok/s=([0-9.]+)' -- "
+    "./job "
+    "{B}\n"
     "  hocket tune --require 'credit_bytes>=partition_bytes' -- ./train\n"
     "  hocket tune --param BATCH=levels:8,16,32 --param LEN=int:64..1K --require 'BATCH*LEN<=16K' "
     "\\\n"
@@ -61,6 +65,16 @@ constexpr const char* kTuneFooter =
     "  hocket tune --limit 'memory<=4G' -- ./job\n"
     "  hocket tune --objective report --objective memory -- ./job\n"
     "  hocket tune --resume\n";
+
+/// Returns the objectives' texts; --maximize puts max: in front of the only one.
+Result<std::vector<std::string>> directed(const TuneOptions& options) {
+  auto texts = options.objectives;
+  if (!options.maximize) return texts;
+  if (texts.size() > 1)
+    return invalid("--maximize: which of several objectives? write max: in front of it");
+  if (!texts.front().starts_with("max:")) texts.front().insert(0, "max:");
+  return texts;
+}
 
 Result<StudyDefinition> make_definition(const TuneOptions& options,
                                         const std::vector<std::string>& command) {
@@ -72,7 +86,9 @@ Result<StudyDefinition> make_definition(const TuneOptions& options,
                    .environment = options.default_from_env ? process_environment : Environment()},
                   SteadyClock());
   HOCKET_TRY(tuned);
-  const auto objectives = parse_objectives(options.objectives);
+  const auto texts = directed(options);
+  HOCKET_TRY(texts);
+  const auto objectives = parse_objectives(*texts);
   HOCKET_TRY(objectives);
   const auto time_limit_ns = parse_duration(options.timeout);
   if (!time_limit_ns) return failure(time_limit_ns.error().in("--timeout"));
@@ -354,13 +370,16 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
       verb.add_option("--objective", options.objectives,
                       "what to minimise: auto (the job's report, else wall), wall, memory, "
                       "report, regex:PATTERN (RE2's syntax; the number is its first group) or "
-                      "file:PATH; up to three times, for the settings that none beats in all of "
-                      "them (then nothing is confirmed or promoted)")
+                      "file:PATH; max: in front maximises a regex or a file, NAME= or NAME[UNIT]= "
+                      "names it: max:speed[tokens/s]=regex:PATTERN; up to three times, for the "
+                      "settings that none beats in all of them (then nothing is promoted)")
           ->allow_extra_args(false)
           ->capture_default_str(),
-      verb.add_option("--limit", options.limits,
-                      "OBJECTIVE<=NUMBER, what a trial must stay within or has failed: "
-                      "memory<=4G, wall<=60s, regex:PATTERN<=3.5; repeat it")
+      verb.add_flag("--maximize", options.maximize, "maximise the objective, as max: does"),
+      verb.add_option(
+              "--limit", options.limits,
+              "OBJECTIVE<=NUMBER or OBJECTIVE>=NUMBER, what a trial must stay within or has "
+              "failed: memory<=4G, wall<=60s, loss=regex:PATTERN<=3.5; repeat it")
           ->allow_extra_args(false),
       verb.add_option("--skip", options.skip, "matches of a regex to drop as warm-up")
           ->capture_default_str(),

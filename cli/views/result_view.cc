@@ -54,6 +54,23 @@ void print_objective_columns(std::ostream& out, const std::set<std::string>& par
   out << '\n';
 }
 
+const char* direction_text(Direction direction) {
+  return direction == Direction::maximise ? "max" : "min";
+}
+
+/// Returns the objectives that are maximised, as people call them.
+std::vector<std::string> maximised(const StudyView& view) {
+  std::vector<std::string> labels;
+  // Without a name the text says it all, but for the direction in front of it.
+  const bool is_named = view.label != "value";
+  if (view.direction == Direction::maximise)
+    labels.push_back(is_named ? view.label : view.objective.substr(view.objective.find(':') + 1));
+  for (const Objective& other : view.others) {
+    if (other.direction == Direction::maximise) labels.push_back(label_of(other));
+  }
+  return labels;
+}
+
 void print_list(std::ostream& out, const char* label, const std::vector<std::string>& texts) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     out << (i == 0 ? label : ", ") << printable(texts[i], kMessageLimitBytes);
@@ -71,8 +88,15 @@ Result<StudyView> study_view(Store& store, const StudyRow& study) {
   if (!topology) return failure(topology.error().in(where));
   auto workload = workload_of(store, study);
   if (!workload) return failure(workload.error().in(where));
-  StudyView view{study.name, unit_of(definition->objective), to_text(definition->objective),
-                 std::move(*topology), std::move(workload->name)};
+  const Objective& objective = definition->objective;
+  StudyView view{.name = study.name,
+                 .unit = unit_of(objective),
+                 .objective = to_text(objective),
+                 .direction = objective.direction,
+                 .topology = std::move(*topology),
+                 .workload = std::move(workload->name)};
+  if (!objective.name.empty() || !definition->other_objectives.empty())
+    view.label = label_of(objective);
   for (const auto& constraint : definition->space.constraints()) {
     view.constraints.push_back(constraint.text());
   }
@@ -87,9 +111,16 @@ TrialDetail detail_for(const StudyView& view) {
 }
 
 nlohmann::json to_json(const StudyView& view) {
-  nlohmann::json objectives = {{{"objective", view.objective}, {"unit", to_string(view.unit)}}};
-  for (const Objective& other : view.others)
-    objectives.push_back({{"objective", to_text(other)}, {"unit", to_string(unit_of(other))}});
+  nlohmann::json objectives = {{{"objective", view.objective},
+                                {"name", view.label},
+                                {"direction", direction_text(view.direction)},
+                                {"unit", to_string(view.unit)}}};
+  for (const Objective& other : view.others) {
+    objectives.push_back({{"objective", to_text(other)},
+                          {"name", label_of(other)},
+                          {"direction", direction_text(other.direction)},
+                          {"unit", to_string(unit_of(other))}});
+  }
   return {{"study", view.name},
           {"objective", view.objective},
           {"unit", to_string(view.unit)},
@@ -152,10 +183,9 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
   }
   std::vector<std::string> headings = {"trial", "phase", "state"};
   headings.insert(headings.end(), names.begin(), names.end());
-  headings.push_back(view.others.empty() ? "value"
-                                         : printable(view.objective, kResultViewNameLimitBytes));
+  headings.push_back(printable(view.label, kResultViewNameLimitBytes));
   for (const Objective& other : view.others)
-    headings.push_back(printable(to_text(other), kResultViewNameLimitBytes));
+    headings.push_back(printable(label_of(other), kResultViewNameLimitBytes));
   headings.emplace_back("message");
   Table table(std::move(headings));
   for (const auto& trial : trials) {
@@ -178,6 +208,7 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
 void print_heading(std::ostream& out, const StudyView& view) {
   out << "study " << view.name << ": " << view.workload << " on " << place_text(view.topology)
       << '\n';
+  print_list(out, "maximises ", maximised(view));
   print_list(out, "required ", view.constraints);
   print_list(out, "limited to ", view.limits);
 }

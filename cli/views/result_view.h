@@ -18,7 +18,9 @@ namespace hocket {
 struct StudyView {
   std::string name;
   Unit unit = Unit::nanoseconds;
-  std::string objective = {};  ///< the first objective
+  std::string objective = {};   ///< the first objective
+  std::string label = "value";  ///< what tables call it, where it has a name
+  Direction direction = Direction::minimise;
   Topology topology;
   std::string workload;
   std::vector<std::string> constraints = {};  ///< constraints that every setting satisfies
@@ -34,7 +36,8 @@ Result<StudyView> study_view(Store& store, const StudyRow& study);
 TrialDetail detail_for(const StudyView& view);
 
 /// Returns this object:
-/// `{"study":…,"objective":…,"unit":…,"objectives":[{"objective":…,"unit":…},…],"workload":…,
+/// `{"study":…,"objective":…,"unit":…,"objectives":[{"objective":…,"name":…,
+/// "direction":"min","unit":…},…],"workload":…,
 /// "topology":…,"link":…,"emulated_link":false,"constraints":[],"limits":[],
 /// "default_sources":{…}}` (tuner/study/default_source.h).
 nlohmann::json to_json(const StudyView& view);
@@ -51,8 +54,8 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
 /// parameter has that name. With several objectives each has a column, "objective:" and its text.
 void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const StudyView& view);
 
-/// Prints "study NAME: WORKLOAD on TOPOLOGY (emulated link: …)", and "required CONSTRAINT, …" and
-/// "limited to LIMIT, …" if there are any.
+/// Prints "study NAME: WORKLOAD on TOPOLOGY (emulated link: …)", what is maximised, and "required
+/// CONSTRAINT, …" and "limited to LIMIT, …" if there are any.
 void print_heading(std::ostream& out, const StudyView& view);
 
 /// Returns the setting of the default, each parameter with where it comes from unless that is the

@@ -1,5 +1,6 @@
 #include "tuner/archive/study_result.h"
 
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,6 +23,7 @@ nlohmann::json measured_json(const MeasuredParams& measured) {
       {"value", optional_number(measured.value)},
       {"spread", measured.value ? nlohmann::json(measured.spread) : nlohmann::json()}};
   if (!measured.others.empty()) document["others"] = measured.others;
+  if (!measured.other_spreads.empty()) document["other_spreads"] = measured.other_spreads;
   return document;
 }
 
@@ -38,29 +40,39 @@ void read_measured(JsonReader& reader, MeasuredParams& measured) {
     measured.others.push_back(other.number());
   };
   reader.array("others", read_other, kOptional);
+  const auto read_spread = [&](const JsonValue& spread) {
+    measured.other_spreads.push_back(spread.number());
+  };
+  reader.array("other_spreads", read_spread, kOptional);
 }
 
-nlohmann::json front_json(const std::vector<FinishedTrial>& front) {
+constexpr std::array<Word<FrontState>, 3> kFrontStates = {
+    {{"searched", FrontState::searched},
+     {"confirmed", FrontState::confirmed},
+     {"unconfirmed", FrontState::unconfirmed}}};
+
+nlohmann::json front_json(const std::vector<FrontPoint>& front) {
   auto list = nlohmann::json::array();
-  for (const FinishedTrial& trial : front) {
-    const TrialOutcome& outcome = trial.outcome;
-    auto entry = measured_json({trial.params, outcome.value, outcome.spread, outcome.others});
-    entry["number"] = trial.number + 1;
+  for (const FrontPoint& point : front) {
+    auto entry = measured_json(point.measured);
+    entry["number"] = point.number + 1;
+    entry["runs"] = point.runs;
+    for (const auto& [word, state] : kFrontStates) {
+      if (state == point.state) entry["state"] = word;
+    }
     list.push_back(std::move(entry));
   }
   return list;
 }
 
-void read_front_trial(JsonReader& reader, FinishedTrial& trial) {
-  MeasuredParams measured;
-  read_measured(reader, measured);
+void read_front_point(JsonReader& reader, FrontPoint& point) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  read_measured(reader, point.measured);
   std::int64_t number = 1;
-  reader.integer("number", number, 1, std::numeric_limits<std::int64_t>::max());
-  trial = {number - 1, TrialPhase::search, std::move(measured.params), {}};
-  trial.outcome.state = TrialState::complete;
-  trial.outcome.value = measured.value.value_or(0);
-  trial.outcome.spread = measured.spread;
-  trial.outcome.others = std::move(measured.others);
+  reader.integer("number", number, 1, kMost);
+  point.number = number - 1;
+  reader.integer("runs", point.runs, 0, std::numeric_limits<int>::max(), 0);
+  reader.choice("state", point.state, kFrontStates, FrontState::searched);
 }
 
 nlohmann::json interval_json(const std::optional<GainInterval>& interval) {
@@ -87,7 +99,7 @@ void read_study_result(JsonReader& reader, StudyResult& result) {
       "gain_interval", [&](const JsonValue& bounds) { read_interval(bounds, result); }, kOptional);
   reader.text("reason", result.reason);
   reader.flag("promoted", result.promoted);
-  reader.parts("front", result.front, read_front_trial, kAnySize, kOptional);
+  reader.parts("front", result.front, read_front_point, kAnySize, kOptional);
   const auto read_stopped = [&](const JsonValue& stopped) {
     if (stopped.json().is_string()) result.stopped = stopped.text();
   };

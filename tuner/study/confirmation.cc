@@ -46,7 +46,6 @@ std::vector<const FinishedTrial*> Confirmation::runs_of(const Params& params) co
 
 MeasuredParams Confirmation::measured(const FinishedTrial& in_search) const {
   MeasuredParams result{in_search.params, std::nullopt, 0};
-  if (is_complete(in_search)) result.others = in_search.outcome.others;
   std::vector<double> values;
   for (const auto* run : runs_of(in_search.params)) {
     if (!is_complete(*run)) continue;
@@ -73,7 +72,8 @@ Verdict Confirmation::verdict() const {
     }
     return runs;
   };
-  return compare(measured_runs(of_default().params), measured_runs(winner_.params), most_pairs());
+  return compare(measured_runs(of_default().params), measured_runs(winner_.params), most_pairs(),
+                 direction_at(options_.session.directions, 0));
 }
 
 void Confirmation::decide_over_failed_default(StudyResult& result) const {

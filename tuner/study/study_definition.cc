@@ -31,7 +31,8 @@ Result<void> check_objectives(const std::vector<Objective>& objectives) {
   const bool is_automatic = objectives.front().kind == ObjectiveKind::automatic;
   for (auto each = objectives.begin() + 1; each != objectives.end(); ++each) {
     const std::string text = to_text(*each);
-    if (std::find(objectives.begin(), each, *each) != each)
+    const auto is_same = [&](const Objective& other) { return measures_same(*each, other); };
+    if (std::find_if(objectives.begin(), each, is_same) != each)
       return invalid("objective: " + text + " is given twice");
     if (each->kind == ObjectiveKind::automatic)
       return invalid("objective: auto must be the first one; say report or wall instead");

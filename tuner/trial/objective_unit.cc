@@ -3,7 +3,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <span>
+#include <iterator>
+#include <vector>
 
 #include "core/base/printable_text.h"
 
@@ -25,32 +26,30 @@ constexpr Scale kSizes[] = {{"TiB", "T", 0x1p40},
                             {"MiB", "M", 0x1p20},
                             {"KiB", "K", 0x1p10},
                             {"B", "", 1}};
-constexpr Scale kPlain[] = {{"", "", 1}};
-
 constexpr std::size_t kUnitQuoteBytes = 60;
 
-std::span<const Scale> scales(Unit unit) {
-  switch (unit) {
-    case Unit::nanoseconds:
-      return kTimes;
-    case Unit::bytes:
-      return kSizes;
-    case Unit::none:
+std::vector<Scale> scales(const Unit& unit) {
+  switch (unit.kind) {
+    case Unit::Kind::nanoseconds:
+      return {std::begin(kTimes), std::end(kTimes)};
+    case Unit::Kind::bytes:
+      return {std::begin(kSizes), std::end(kSizes)};
+    case Unit::Kind::own:
       break;
   }
-  return kPlain;
+  return {{unit.name, "", 1}};
 }
 
-const char* expected(Unit unit) {
-  switch (unit) {
-    case Unit::nanoseconds:
+std::string expected(const Unit& unit) {
+  switch (unit.kind) {
+    case Unit::Kind::nanoseconds:
       return "a time such as 1500000 (nanoseconds), 250ms, 60s or 5m";
-    case Unit::bytes:
+    case Unit::Kind::bytes:
       return "a number of bytes such as 65536, 512M or 4G";
-    case Unit::none:
+    case Unit::Kind::own:
       break;
   }
-  return "a number";
+  return unit.name.empty() ? "a number" : "a number of " + unit.name;
 }
 
 std::string number_text(double value, int digits) {
@@ -73,23 +72,24 @@ Unit unit_of(const Objective& objective) {
     case ObjectiveKind::file:
       break;
   }
-  return Unit::none;
+  return {Unit::Kind::own, objective.unit};
 }
 
-std::string_view to_string(Unit unit) {
-  switch (unit) {
-    case Unit::nanoseconds:
+std::string to_string(const Unit& unit) {
+  switch (unit.kind) {
+    case Unit::Kind::nanoseconds:
       return "ns";
-    case Unit::bytes:
+    case Unit::Kind::bytes:
       return "bytes";
-    case Unit::none:
+    case Unit::Kind::own:
       break;
   }
-  return "";
+  return unit.name;
 }
 
-std::string value_text(double value, Unit unit) {
-  if (unit == Unit::none) return number_text(value, 6);
+std::string value_text(double value, const Unit& unit) {
+  if (unit.kind == Unit::Kind::own)
+    return number_text(value, 6) + (unit.name.empty() ? "" : " " + unit.name);
   for (const Scale& scale : scales(unit)) {
     if (!scale.for_values || (std::abs(value) < scale.factor && scale.factor > 1)) continue;
     return number_text(value / scale.factor, 4) + " " + std::string(scale.name);
@@ -97,7 +97,7 @@ std::string value_text(double value, Unit unit) {
   return number_text(value, 4);
 }
 
-Result<double> parse_value(std::string_view text, Unit unit) {
+Result<double> parse_value(std::string_view text, const Unit& unit) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const auto name = text.substr(static_cast<std::size_t>(end - text.data()));
@@ -106,7 +106,7 @@ Result<double> parse_value(std::string_view text, Unit unit) {
     const double value = number * scale.factor;
     if (value >= 0 && std::isfinite(value)) return value;
   }
-  return failure(ErrorCode::invalid_argument, std::string("expected ") + expected(unit) +
+  return failure(ErrorCode::invalid_argument, "expected " + expected(unit) +
                                                   ", at least 0, found \"" +
                                                   printable(text, kUnitQuoteBytes) + "\"");
 }
