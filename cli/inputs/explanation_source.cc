@@ -68,6 +68,7 @@ Result<Explained> explain_study(Store& store, const std::string& name) {
   auto explanation = explain(definition->space, trials,
                              {.make_surrogate = maker_of(definition->space),
                               .seed = options.search.seed,
+                              .direction = definition->objective.direction,
                               .recommendation = std::move(retraced->recommendation)});
   if (!explanation) return failure(explanation.error().in(title));
   std::optional<StepCalibration> simulator;
@@ -75,6 +76,8 @@ Result<Explained> explain_study(Store& store, const std::string& name) {
     simulator = calibrate_step(definition->space, std::move(definition->step), trials);
   return Explained{title,
                    to_text(definition->objective),
+                   label_of(definition->objective),
+                   definition->objective.direction,
                    unit_of(definition->objective),
                    std::move(definition->other_objectives),
                    std::move(definition->space),
@@ -84,7 +87,8 @@ Result<Explained> explain_study(Store& store, const std::string& name) {
                    std::move(simulator)};
 }
 
-Result<Explained> explain_table(const std::string& path, const RecordedTableOptions& columns) {
+Result<Explained> explain_table(const std::string& path, const RecordedTableOptions& columns,
+                                Direction direction) {
   const auto text = read_file(path, kMaxTableBytes);
   if (!text) return invalid(text.error().message);
   const auto table = RecordedTable::parse(*text, columns);
@@ -105,11 +109,14 @@ Result<Explained> explain_table(const std::string& path, const RecordedTableOpti
                    " rows to explain, found " + std::to_string(trials.size()));
   }
   auto explanation =
-      explain(table->space(), trials, {.make_surrogate = maker_of(table->space()), .seed = 0});
+      explain(table->space(), trials,
+              {.make_surrogate = maker_of(table->space()), .seed = 0, .direction = direction});
   if (!explanation) return failure(explanation.error().in(path));
   const bool is_time = columns.objective_column.ends_with("_ns");
   return Explained{printable(path, kTitleLimitBytes),
                    columns.objective_column,
+                   columns.objective_column,
+                   direction,
                    is_time ? Unit::nanoseconds : Unit::none,
                    {},
                    table->space(),
@@ -127,6 +134,7 @@ void add_source(CLI::App& verb, ExplanationSource& source, const std::string& st
   verb.add_option("--objective-column", source.columns.objective_column,
                   "the column of the table that was minimised")
       ->capture_default_str();
+  verb.add_flag("--maximize", source.maximize, "the column of the table was maximised");
   verb.add_option("--ignore-column", source.columns.ignored_columns,
                   "a column that is no parameter; repeat it")
       ->allow_extra_args(false);
@@ -138,7 +146,11 @@ Result<Explained> explain_source(const ExplanationSource& source, const std::str
                    ": expected either a study or --table TABLE; `hocket studies` lists the "
                    "studies");
   }
-  if (!source.table.empty()) return explain_table(source.table, source.columns);
+  if (!source.table.empty()) {
+    return explain_table(source.table, source.columns,
+                         source.maximize ? Direction::maximise : Direction::minimise);
+  }
+  if (source.maximize) return invalid("--maximize is of a table; a study says what it maximised");
   const auto store = open_for_reading(source.store);
   HOCKET_TRY(store);
   return explain_study(**store, source.study);

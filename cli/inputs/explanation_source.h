@@ -20,7 +20,9 @@ namespace hocket {
 
 struct Explained {
   std::string title;      ///< "study NAME" or the name of the table's file
-  std::string objective;  ///< minimised objective; the first of several
+  std::string objective;  ///< explained objective; the first of several
+  std::string label;      ///< what plots and tables call it
+  Direction direction = Direction::minimise;
   Unit unit = Unit::none;
   std::vector<Objective> others;  ///< further objectives; not explained
   Space space;
@@ -35,6 +37,7 @@ struct Explained {
 struct ExplanationSource {
   std::string study, store, table;
   RecordedTableOptions columns = {.objective_column = "value"};
+  bool maximize = false;  ///< of a table: the column was maximised
 };
 
 /// Declares the options that select a source. `source` must outlive `verb`.

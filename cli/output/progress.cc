@@ -22,6 +22,7 @@ Progress::Progress(std::ostream& err, int columns, const StudyDefinition& defini
     : err_(err),
       columns_(columns),
       unit_(unit_of(definition.objective)),
+      direction_(definition.objective.direction),
       others_(definition.other_objectives),
       search_total_(search_total(definition)),
       confirm_pairs_(definition.confirm_pairs) {}
@@ -34,8 +35,10 @@ std::string Progress::label(TrialPhase phase, std::int64_t ordinal) const {
   if (phase == TrialPhase::search) {
     return "trial " + std::to_string(ordinal) + "/" + std::to_string(search_total_);
   }
-  const std::int64_t total =
-      default_works_ ? 2 * confirm_pairs_ : std::min<std::int64_t>(confirm_pairs_, kFewestPairs);
+  const std::int64_t points = others_.empty() ? 1 : kMostFrontPoints;
+  const std::int64_t total = default_works_
+                                 ? (1 + points) * confirm_pairs_
+                                 : points * std::min<std::int64_t>(confirm_pairs_, kFewestPairs);
   return "confirmation " + std::to_string(ordinal) + "/" + std::to_string(total);
 }
 
@@ -57,7 +60,10 @@ void Progress::recall(const FinishedTrial& trial) {
     return;
   }
   if (searched_++ == 0) default_works_ = is_complete;
-  if (is_complete && (!best_ || trial.outcome.value < *best_)) best_ = trial.outcome.value;
+  const auto is_better = [&](double value) {
+    return !best_ || cost(value, direction_) < cost(*best_, direction_);
+  };
+  if (is_complete && is_better(trial.outcome.value)) best_ = trial.outcome.value;
 }
 
 void Progress::started(TrialPhase phase, const Params& params) {

@@ -40,6 +40,7 @@ class Progress {
   std::ostream& err_;
   const int columns_;
   const Unit unit_;
+  const Direction direction_;
   const std::vector<Objective> others_;
   const std::int64_t search_total_, confirm_pairs_;
   std::int64_t searched_ = 0, confirmed_ = 0;

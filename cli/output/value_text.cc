@@ -22,9 +22,11 @@ Result<std::int64_t> parse_duration(std::string_view text) {
                      std::string(text) + "\"");
 }
 
-std::string measured_text(std::optional<double> value, double spread, Unit unit) {
+std::string measured_text(std::optional<double> value, double spread, const Unit& unit) {
   if (!value) return "-";
-  return value_text(*value, unit) + " ± " + value_text(spread, unit);
+  // The name of a program's own unit, unlike a scale, is the same for both.
+  const Unit& of_value = unit.kind == Unit::Kind::own ? Unit::none : unit;
+  return value_text(*value, of_value) + " ± " + value_text(spread, unit);
 }
 
 std::string percent_text(double share) {

@@ -64,7 +64,7 @@ Result<int> show_best(const BestOptions& options, Context& context) {
   }
   print_heading(context.out, *view);
   if (result->front.empty()) {
-    print_result(context.out, *result, view->unit);
+    print_result(context.out, *result, *view);
   } else {
     print_front(context.out, *result, *view, study->command);
   }

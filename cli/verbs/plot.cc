@@ -27,14 +27,21 @@ struct Plot {
   std::string name, document;
 };
 
-PlotLabels labels_of(const Explained& explained, const std::string& objective, Unit unit) {
+/// `objective` is the text of the objective, and `label` what it is called: the same where it has
+/// no name.
+PlotLabels labels_of(const Explained& explained, const std::string& objective,
+                     const std::string& label, Direction direction, const Unit& unit) {
   const std::string kind = unit == Unit::nanoseconds ? "time" : "value";
-  return {explained.title, kind + " (" + objective + ")",
-          [unit](double value) { return value_text(value, unit); }};
+  const bool is_max = direction == Direction::maximise;
+  const bool has_name = !objective.ends_with(label);
+  return {explained.title,
+          (has_name ? label : kind + " (" + label + ")") + (is_max ? ", higher is better" : ""),
+          [unit](double value) { return value_text(value, unit); }, direction};
 }
 
 std::vector<Plot> plots_of(const Explained& explained) {
-  const PlotLabels labels = labels_of(explained, explained.objective, explained.unit);
+  const PlotLabels labels = labels_of(explained, explained.objective, explained.label,
+                                      explained.direction, explained.unit);
   const auto& [space, trials] = std::tie(explained.space, explained.trials);
   const Explanation& explanation = explained.explanation;
   std::vector<Plot> plots = {{"convergence.svg", convergence_svg(trials, labels)},
@@ -43,7 +50,8 @@ std::vector<Plot> plots_of(const Explained& explained) {
                              {"parallel.svg", parallel_svg(space, trials, labels)}};
   if (!explained.others.empty()) {
     const Objective& other = explained.others.front();
-    const PlotLabels up = labels_of(explained, to_text(other), unit_of(other));
+    const PlotLabels up =
+        labels_of(explained, to_text(other), label_of(other), other.direction, unit_of(other));
     plots.push_back({"front.svg", front_svg(trials, labels, up)});
   }
   return plots;

@@ -26,7 +26,9 @@ struct ReplayOptions {
   RecordedTableOptions columns;
   std::int64_t trials = 20, seed = 0;
   std::string step, method = "model", transfer;
-  bool json = false;
+  bool maximize = false, json = false;
+
+  Direction direction() const { return maximize ? Direction::maximise : Direction::minimise; }
 };
 
 constexpr std::int64_t kMaxReplayTrials = 10'000;
@@ -51,6 +53,8 @@ Result<SearchOptions> search_options(const ReplayOptions& options) {
                    std::to_string(options.seed));
   }
   SearchOptions search;
+  search.direction = options.direction();
+  search.simulate = !options.maximize;
   search.seed = static_cast<std::uint64_t>(options.seed);
   const auto method = parse_search_method(options.method);
   if (!method) return failure(method.error().in("--method"));
@@ -93,7 +97,9 @@ Result<Donor> read_donor(const ReplayOptions& options, const RecordedTable& tabl
     for (std::size_t i = 0; i < recorded->columns().size(); ++i) {
       own[own_names.at(recorded->columns()[i])] = params.at(recorded->space().parameters()[i].name);
     }
-    donor.evaluations.push_back({std::move(own), mean_value(measurements), 0});
+    auto value = mean_value(measurements);
+    if (value) value = cost(*value, options.direction());
+    donor.evaluations.push_back({std::move(own), value, 0});
   });
   donor = adapted(donor, table.space());
   if (donor.evaluations.empty())
@@ -169,7 +175,7 @@ Result<int> replay_verb(const ReplayOptions& options, Context& context) {
   const auto search = make_search(table->space(), *search_of);
   if (!search) return failure(search.error().in(options.table));
   const auto trials = static_cast<std::size_t>(options.trials);
-  const auto replayed = replay(*table, **search, trials, search_of->seed);
+  const auto replayed = replay(*table, **search, trials, search_of->seed, options.direction());
   if (!replayed) return failure(replayed.error().in(options.table));
   if (replayed->size() < trials) {
     context.err << "hocket: the table has no more settings than " << replayed->size()
@@ -193,6 +199,7 @@ void add_replay(CLI::App& program, Action& action) {
   verb->add_option("--objective-column", options->columns.objective_column,
                    "the column to minimise")
       ->capture_default_str();
+  verb->add_flag("--maximize", options->maximize, "maximise the column");
   verb->add_option("--ignore-column", options->columns.ignored_columns,
                    "a column that is no parameter; repeat it")
       ->allow_extra_args(false);

@@ -52,14 +52,17 @@ std::string state_text(const StudyRow& study, const HostView& host) {
   return std::string(to_string(is_orphan ? StudyState::interrupted : study.state));
 }
 
-/// Returns for example "19.8 % better" or "default stays"; empty if there is no result.
-std::string outcome_text(const StudyRow& study) {
+/// Returns for example "19.8 % better", "19.8 % better than assumed" (where the default is) or
+/// "default stays"; empty if there is no result.
+std::string outcome_text(const StudyRow& study, const StudyView& view) {
   const auto result = study_result_from_json(study.result);
   if (!result) return {};
   if (!result->best.value) return "no trial completed";
   if (!result->front.empty()) return "a front of " + std::to_string(result->front.size());
   if (!result->promoted) return "default stays";
-  return result->gain > 0 ? percent_text(result->gain) + " better" : "default failed";
+  if (!(result->gain > 0)) return "default failed";
+  const bool is_assumed = !assumed_parameters(view.default_sources).empty();
+  return percent_text(result->gain) + " better" + (is_assumed ? " than assumed" : "");
 }
 
 nlohmann::json line_json(const StudyLine& line, const HostView& host) {
@@ -91,7 +94,7 @@ Result<int> show_studies(const StudiesOptions& options, Context& context) {
   for (const auto& line : *lines) {
     table.add({line.study.name, state_text(line.study, host), std::to_string(line.trials),
                printable(line.view.workload, kCommandLimitBytes),
-               time_text(line.study.created_at_ns), outcome_text(line.study),
+               time_text(line.study.created_at_ns), outcome_text(line.study, line.view),
                place_text(line.view.topology),
                printable(shell_text(line.study.command), kCommandLimitBytes)});
   }

@@ -1,6 +1,7 @@
 // hocket tune: runs a command under many settings and promotes the best.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "cli/inputs/interrupt.h"
 #include "cli/inputs/step_source.h"
 #include "cli/inputs/store_access.h"
+#include "cli/inputs/tuned_space.h"
 #include "cli/output/reported_study.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
@@ -25,8 +27,7 @@
 #include "tuner/archive/study_job.h"
 #include "tuner/archive/study_record.h"
 #include "tuner/archive/study_result.h"
-#include "tuner/space/parameter_syntax.h"
-#include "tuner/space/schedule_space.h"
+#include "tuner/client/link/environment.h"
 #include "tuner/trial/command_runner.h"
 
 namespace hocket {
@@ -42,7 +43,8 @@ struct TuneOptions {
   std::int64_t trials = 15, confirm = 5, skip = 0, seed = 1;
   std::string study, workload, store;
   std::string step, method = "model", transfer;
-  bool all_trials = false, full_trials = false, no_transfer = false;
+  bool maximize = false, default_from_env = false, all_trials = false, full_trials = false,
+       no_transfer = false;
   bool resume = false, take_over = false, keep_going = false, json = false;
 };
 
@@ -58,6 +60,9 @@ constexpr const char* kTuneFooter =
     "  hocket tune -- hocket run --ranks 2 -- ./train --steps 20\n"
     "  hocket tune --param THREADS=int:1..16 --objective wall -- ./work --threads {THREADS}\n"
     "  hocket tune --param B=int:64K..64M:log --objective 'regex:step_ms=([0-9.]+)' -- ./job {B}\n"
+    "  hocket tune --param B=int:1..64 --objective 'max:speed[tokens/s]=regex:tok/s=([0-9.]+)' -- "
+    "./job "
+    "{B}\n"
     "  hocket tune --require 'credit_bytes>=partition_bytes' -- ./train\n"
     "  hocket tune --param BATCH=levels:8,16,32 --param LEN=int:64..1K --require 'BATCH*LEN<=16K' "
     "\\\n"
@@ -66,34 +71,29 @@ constexpr const char* kTuneFooter =
     "  hocket tune --objective report --objective memory -- ./job\n"
     "  hocket tune --resume\n";
 
-Result<Space> make_space(const TuneOptions& options) {
-  std::vector<Parameter> parameters;
-  if (options.params.empty()) {
-    auto knobs = schedule_parameters();
-    HOCKET_TRY(knobs);
-    parameters = std::move(*knobs);
-  }
-  for (const auto& text : options.params) {
-    if (text.find('=') == std::string::npos) {
-      auto knob = schedule_parameters({&text, 1});
-      if (!knob) return failure(knob.error().in("--param"));
-      parameters.push_back(std::move(knob->front()));
-      continue;
-    }
-    auto parameter = parse_parameter(text);
-    HOCKET_TRY(parameter);
-    parameters.push_back(std::move(*parameter));
-  }
-  for (const auto& text : options.defaults) {
-    HOCKET_TRY(set_default(parameters, text));
-  }
-  return Space::make(std::move(parameters), options.constraints);
+/// Returns the objectives' texts; --maximize puts max: in front of the only one.
+Result<std::vector<std::string>> directed(const TuneOptions& options) {
+  auto texts = options.objectives;
+  if (!options.maximize) return texts;
+  if (texts.size() > 1)
+    return invalid("--maximize: which of several objectives? write max: in front of it");
+  if (!texts.front().starts_with("max:")) texts.front().insert(0, "max:");
+  return texts;
 }
 
-Result<StudyDefinition> make_definition(const TuneOptions& options) {
-  auto space = make_space(options);
-  HOCKET_TRY(space);
-  const auto objectives = parse_objectives(options.objectives);
+Result<StudyDefinition> make_definition(const TuneOptions& options,
+                                        const std::vector<std::string>& command) {
+  auto tuned =
+      tuned_space({.params = options.params,
+                   .defaults = options.defaults,
+                   .constraints = options.constraints,
+                   .command = command,
+                   .environment = options.default_from_env ? process_environment : Environment()},
+                  SteadyClock());
+  HOCKET_TRY(tuned);
+  const auto texts = directed(options);
+  HOCKET_TRY(texts);
+  const auto objectives = parse_objectives(*texts);
   HOCKET_TRY(objectives);
   const auto time_limit_ns = parse_duration(options.timeout);
   if (!time_limit_ns) return failure(time_limit_ns.error().in("--timeout"));
@@ -105,7 +105,7 @@ Result<StudyDefinition> make_definition(const TuneOptions& options) {
   }
   const auto method = parse_search_method(options.method);
   if (!method) return failure(method.error().in("--method"));
-  StudyDefinition definition{.space = std::move(*space),
+  StudyDefinition definition{.space = std::move(tuned->space),
                              .objective = objectives->front(),
                              .other_objectives = {objectives->begin() + 1, objectives->end()},
                              .skip = options.skip,
@@ -115,6 +115,7 @@ Result<StudyDefinition> make_definition(const TuneOptions& options) {
                              .confirm_pairs = options.confirm,
                              .time_limit_ns = *time_limit_ns,
                              .working_directory = directory.string(),
+                             .default_sources = std::move(tuned->sources),
                              .stop_early = !options.all_trials,
                              .end_trials_early = !options.full_trials,
                              .needs_default = !options.keep_going};
@@ -157,7 +158,7 @@ Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
   }
   auto command = required_command(context.command, "tune");
   HOCKET_TRY(command);
-  auto definition = make_definition(options);
+  auto definition = make_definition(options, *command);
   HOCKET_TRY(definition);
   const auto topology = probe_topology();
   HOCKET_TRY(topology);
@@ -324,7 +325,7 @@ Result<void> show(const TuneOptions& options, Context& context, Store& store, st
   if (!result.best.value) return {};
   context.out << '\n';
   if (result.front.empty()) {
-    print_result(context.out, result, view->unit);
+    print_result(context.out, result, *view);
   } else {
     print_front(context.out, result, *view, study->command);
   }
@@ -333,12 +334,23 @@ Result<void> show(const TuneOptions& options, Context& context, Store& store, st
   return {};
 }
 
+/// Says what is tuned, and from which default.
+void announce(std::ostream& err, const OpenStudy& open) {
+  const Params defaults = open.definition.space.defaults();
+  const DefaultSources& sources = open.definition.default_sources;
+  const bool is_of_scheduler = std::ranges::all_of(
+      sources, [](const auto& source) { return source.second.origin == DefaultOrigin::scheduler; });
+  err << "study " << open.study.name;
+  if (!is_of_scheduler) err << " from the default " << default_text(defaults, sources);
+  err << ": " << shell_text(open.study.command) << std::endl;
+  if (const auto text = assumption_text(defaults, sources); !text.empty()) err << text << std::endl;
+}
+
 Result<int> tune(const TuneOptions& options, Context& context) {
   std::unique_ptr<Store> store;
   const auto open = open_study(options, context, store);
   HOCKET_TRY(open);
-  context.err << "study " << open->study.name << ": " << shell_text(open->study.command)
-              << std::endl;
+  announce(context.err, *open);
   if (!open->definition.stopped.empty())
     context.err << "its search has stopped: " << open->definition.stopped << std::endl;
   const auto result = run(options, context, *store, *open);
@@ -365,8 +377,15 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
                       "regions.backward_layer1.bucket_bytes; repeat it (default: those knobs of "
                       "the scheduler that do not partition steps)")
           ->allow_extra_args(false),
-      verb.add_option("--default", options.defaults, "NAME=VALUE, the default of a parameter")
+      verb.add_option(
+              "--default", options.defaults,
+              "NAME=VALUE, the default of a parameter (default: what the argument parser of "
+              "a Python script says of the option in front of {NAME}, else assumed: the "
+              "middle of the range)")
           ->allow_extra_args(false),
+      verb.add_flag("--default-from-env", options.default_from_env,
+                    "take the defaults of parameters from the environment variables of their "
+                    "names, where these are set"),
       verb.add_option("--require", options.constraints,
                       "what a setting must satisfy to be tried: A>=B, A*B*4096<=8G, C!=word; "
                       "repeat it")
@@ -387,13 +406,16 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
       verb.add_option("--objective", options.objectives,
                       "what to minimise: auto (the job's report, else wall), wall, memory, "
                       "report, regex:PATTERN (RE2's syntax; the number is its first group) or "
-                      "file:PATH; up to three times, for the settings that none beats in all of "
-                      "them (then nothing is confirmed or promoted)")
+                      "file:PATH; max: in front maximises a regex or a file, NAME= or NAME[UNIT]= "
+                      "names it: max:speed[tokens/s]=regex:PATTERN; up to three times, for the "
+                      "settings that none beats in all of them (then nothing is promoted)")
           ->allow_extra_args(false)
           ->capture_default_str(),
-      verb.add_option("--limit", options.limits,
-                      "OBJECTIVE<=NUMBER, what a trial must stay within or has failed: "
-                      "memory<=4G, wall<=60s, regex:PATTERN<=3.5; repeat it")
+      verb.add_flag("--maximize", options.maximize, "maximise the objective, as max: does"),
+      verb.add_option(
+              "--limit", options.limits,
+              "OBJECTIVE<=NUMBER or OBJECTIVE>=NUMBER, what a trial must stay within or has "
+              "failed: memory<=4G, wall<=60s, loss=regex:PATTERN<=3.5; repeat it")
           ->allow_extra_args(false),
       verb.add_option("--skip", options.skip, "matches of a regex to drop as warm-up")
           ->capture_default_str(),

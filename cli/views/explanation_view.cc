@@ -102,7 +102,7 @@ nlohmann::json trials_json(const Explained& explained) {
 void print_others(std::ostream& out, const std::vector<Objective>& others) {
   for (std::size_t i = 0; i < others.size(); ++i) {
     out << (i == 0 ? "explains the first objective, not " : ", ")
-        << printable(to_text(others[i]), kExplanationViewNameLimitBytes);
+        << printable(label_of(others[i]), kExplanationViewNameLimitBytes);
   }
   if (!others.empty()) out << '\n';
 }
@@ -179,7 +179,7 @@ void print_simulator(std::ostream& out, const StepCalibration& calibration) {
   table.print(out);
 }
 
-void print_slice(std::ostream& out, const Slice& slice, Unit unit) {
+void print_slice(std::ostream& out, const Slice& slice, const Unit& unit) {
   Table table({printable(slice.name, kExplanationViewNameLimitBytes), "expected", "one deviation",
                "completes"});
   const std::size_t lines = std::min(kMostSliceLines, slice.points.size());
@@ -251,6 +251,8 @@ nlohmann::json to_json(const Explained& explained) {
   for (const Objective& other : explained.others) others.push_back(to_text(other));
   return {{"of", explained.title},
           {"objective", explained.objective},
+          {"name", explained.label},
+          {"direction", explained.direction == Direction::maximise ? "max" : "min"},
           {"unit", to_string(explained.unit)},
           {"other_objectives", std::move(others)},
           {"model", explanation.basis},
@@ -275,8 +277,10 @@ nlohmann::json to_json(const Explained& explained) {
 
 void print_explanation(std::ostream& out, const Explained& explained) {
   const Explanation& explanation = explained.explanation;
-  out << explained.title << ": " << explained.objective << ", " << explanation.completed
-      << " trials completed, " << explanation.failed << " failed\nmodel: " << explanation.basis;
+  out << explained.title << ": " << explained.label
+      << (explained.direction == Direction::maximise ? ", higher is better, " : ", ")
+      << explanation.completed << " trials completed, " << explanation.failed
+      << " failed\nmodel: " << explanation.basis;
   if (explanation.modelled < explanation.completed) {
     out << ", fitted to " << explanation.modelled << " of them";
   }

@@ -38,10 +38,29 @@ std::string call_text(const std::vector<std::string>& command, const Params& par
   return shell_text(words);
 }
 
-std::vector<double> values_of(double value, const std::vector<double>& others) {
-  std::vector<double> values{value};
-  values.insert(values.end(), others.begin(), others.end());
-  return values;
+/// A value of a setting with its spread.
+struct FrontValue {
+  std::optional<double> value;
+  double spread = 0;
+};
+
+/// Returns the value of objective `index`; nothing if there is none.
+FrontValue value_of(const MeasuredParams& measured, std::size_t index) {
+  if (index == 0 || !measured.value) return {measured.value, measured.spread};
+  return {at(measured.others, index - 1), at(measured.other_spreads, index - 1).value_or(0)};
+}
+
+std::string state_text(const FrontPoint& point) {
+  const std::string runs = std::to_string(point.runs) + " more runs";
+  switch (point.state) {
+    case FrontState::confirmed:
+      return "confirmed in " + runs;
+    case FrontState::unconfirmed:
+      return "not confirmed in " + runs;
+    case FrontState::searched:
+      break;
+  }
+  return point.runs > 0 ? runs : "measured once";
 }
 
 }  // namespace
@@ -49,45 +68,50 @@ std::vector<double> values_of(double value, const std::vector<double>& others) {
 void print_front(std::ostream& out, const StudyResult& result, const StudyView& view,
                  const std::vector<std::string>& command) {
   const MeasuredParams& standard = result.default_params;
-  const auto by_default =
-      standard.value ? values_of(*standard.value, standard.others) : std::vector<double>();
-  std::vector<std::string> headings{"trial", printable(view.objective, kFrontViewNameLimitBytes),
+  std::vector<std::string> headings{"trial", printable(view.label, kFrontViewNameLimitBytes),
                                     "change"};
   std::vector<Unit> units{view.unit};
   for (const Objective& other : view.others) {
-    headings.push_back(printable(to_text(other), kFrontViewNameLimitBytes));
+    headings.push_back(printable(label_of(other), kFrontViewNameLimitBytes));
     headings.emplace_back("change");
     units.push_back(unit_of(other));
   }
-  headings.emplace_back("setting");
+  headings.insert(headings.end(), {"measured again", "setting"});
   Table table(std::move(headings));
-  const auto add = [&](std::string label, const std::vector<double>& values, const Params& params) {
+  const auto add = [&](std::string label, const MeasuredParams& measured, std::string state) {
     std::vector<std::string> cells{std::move(label)};
     for (std::size_t i = 0; i < units.size(); ++i) {
-      const auto value = at(values, i);
-      cells.push_back(value ? value_text(*value, units[i]) : "-");
-      cells.push_back(change_text(value, at(by_default, i)));
+      const auto [value, spread] = value_of(measured, i);
+      cells.push_back(measured_text(value, spread, units[i]));
+      cells.push_back(change_text(value, value_of(standard, i).value));
     }
-    cells.push_back(printable(params_text(params), kSettingLimitBytes));
+    cells.push_back(std::move(state));
+    cells.push_back(printable(params_text(measured.params), kSettingLimitBytes));
     table.add(std::move(cells));
   };
-  const auto is_default = [&](const FinishedTrial& t) { return t.params == standard.params; };
-  if (std::ranges::none_of(result.front, is_default)) add("default", by_default, standard.params);
-  for (const FinishedTrial& trial : result.front) {
-    add(is_default(trial) ? "default" : std::to_string(trial.number + 1),
-        values_of(trial.outcome.value, trial.outcome.others), trial.params);
-  }
+  const auto is_default = [&](const FrontPoint& p) { return p.measured.params == standard.params; };
   const bool stays = std::ranges::any_of(result.front, is_default);
-  out << "the front: what no setting beats in all objectives, each measured in one trial"
+  if (!stays) add("default", standard, "");
+  for (const FrontPoint& point : result.front) {
+    add(is_default(point) ? "default" : std::to_string(point.number + 1), point.measured,
+        state_text(point));
+  }
+  out << "the front: what no setting beats in all objectives"
       << (stays            ? ""
           : standard.value ? "; the default is beaten"
                            : "; the default failed")
       << '\n';
   table.print(out);
-  out << "not promoted: " << result.reason << '\n';
-  const auto example = std::ranges::find_if_not(result.front, is_default);
+  out << "confirmed: measured again beside the default, and better in at least one objective\n"
+      << "not promoted: " << result.reason << '\n';
+  const Params& defaults = standard.params;
+  if (const auto assumption = assumption_text(defaults, view.default_sources); !assumption.empty())
+    out << assumption << '\n';
+  // One that is confirmed is the better example.
+  auto example = std::ranges::find(result.front, FrontState::confirmed, &FrontPoint::state);
+  if (example == result.front.end()) example = std::ranges::find_if_not(result.front, is_default);
   if (example == result.front.end()) return;
-  const std::string call = call_text(command, example->params);
+  const std::string call = call_text(command, example->measured.params);
   if (call.empty()) return;
   out << "take one into use by giving it to the job, trial " << example->number + 1
       << " for example: " << call << '\n';

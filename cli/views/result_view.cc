@@ -1,6 +1,7 @@
 #include "cli/views/result_view.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -80,6 +81,23 @@ void print_trial_cells(std::ostream& out, const TrialRow& trial) {
       << number_cell(seconds) << ',' << number_cell(peak_memory_of(trial)) << '\n';
 }
 
+const char* direction_text(Direction direction) {
+  return direction == Direction::maximise ? "max" : "min";
+}
+
+/// Returns the objectives that are maximised, as people call them.
+std::vector<std::string> maximised(const StudyView& view) {
+  std::vector<std::string> labels;
+  // Without a name the text says it all, but for the direction in front of it.
+  const bool is_named = view.label != "value";
+  if (view.direction == Direction::maximise)
+    labels.push_back(is_named ? view.label : view.objective.substr(view.objective.find(':') + 1));
+  for (const Objective& other : view.others) {
+    if (other.direction == Direction::maximise) labels.push_back(label_of(other));
+  }
+  return labels;
+}
+
 void print_list(std::ostream& out, const char* label, const std::vector<std::string>& texts) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     out << (i == 0 ? label : ", ") << printable(texts[i], kMessageLimitBytes);
@@ -97,13 +115,21 @@ Result<StudyView> study_view(Store& store, const StudyRow& study) {
   if (!topology) return failure(topology.error().in(where));
   auto workload = workload_of(store, study);
   if (!workload) return failure(workload.error().in(where));
-  StudyView view{study.name, unit_of(definition->objective), to_text(definition->objective),
-                 std::move(*topology), std::move(workload->name)};
+  const Objective& objective = definition->objective;
+  StudyView view{.name = study.name,
+                 .unit = unit_of(objective),
+                 .objective = to_text(objective),
+                 .direction = objective.direction,
+                 .topology = std::move(*topology),
+                 .workload = std::move(workload->name)};
+  if (!objective.name.empty() || !definition->other_objectives.empty())
+    view.label = label_of(objective);
   for (const auto& constraint : definition->space.constraints()) {
     view.constraints.push_back(constraint.text());
   }
   for (const Limit& limit : definition->limits) view.limits.push_back(readable(limit));
   view.others = definition->other_objectives;
+  view.default_sources = definition->default_sources;
   return view;
 }
 
@@ -112,9 +138,16 @@ TrialDetail detail_for(const StudyView& view) {
 }
 
 nlohmann::json to_json(const StudyView& view) {
-  nlohmann::json objectives = {{{"objective", view.objective}, {"unit", to_string(view.unit)}}};
-  for (const Objective& other : view.others)
-    objectives.push_back({{"objective", to_text(other)}, {"unit", to_string(unit_of(other))}});
+  nlohmann::json objectives = {{{"objective", view.objective},
+                                {"name", view.label},
+                                {"direction", direction_text(view.direction)},
+                                {"unit", to_string(view.unit)}}};
+  for (const Objective& other : view.others) {
+    objectives.push_back({{"objective", to_text(other)},
+                          {"name", label_of(other)},
+                          {"direction", direction_text(other.direction)},
+                          {"unit", to_string(unit_of(other))}});
+  }
   return {{"study", view.name},
           {"objective", view.objective},
           {"unit", to_string(view.unit)},
@@ -124,7 +157,8 @@ nlohmann::json to_json(const StudyView& view) {
           {"link", view.topology.link},
           {"emulated_link", !emulation_note(view.topology).empty()},
           {"constraints", view.constraints},
-          {"limits", view.limits}};
+          {"limits", view.limits},
+          {"default_sources", to_json(view.default_sources)}};
 }
 
 nlohmann::json trials_json(std::span<const TrialRow> trials) {
@@ -179,10 +213,9 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
   }
   std::vector<std::string> headings = {"trial", "phase", "state"};
   headings.insert(headings.end(), names.begin(), names.end());
-  headings.push_back(view.others.empty() ? "value"
-                                         : printable(view.objective, kResultViewNameLimitBytes));
+  headings.push_back(printable(view.label, kResultViewNameLimitBytes));
   for (const Objective& other : view.others)
-    headings.push_back(printable(to_text(other), kResultViewNameLimitBytes));
+    headings.push_back(printable(label_of(other), kResultViewNameLimitBytes));
   headings.emplace_back("message");
   Table table(std::move(headings));
   for (const auto& trial : trials) {
@@ -205,23 +238,57 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
 void print_heading(std::ostream& out, const StudyView& view) {
   out << "study " << view.name << ": " << view.workload << " on " << place_text(view.topology)
       << '\n';
+  print_list(out, "maximises ", maximised(view));
   print_list(out, "required ", view.constraints);
   print_list(out, "limited to ", view.limits);
 }
 
-void print_result(std::ostream& out, const StudyResult& result, Unit unit) {
-  const auto line = [&](const char* label, const MeasuredParams& measured) {
-    out << label << measured_text(measured.value, measured.spread, unit) << "  "
-        << params_text(measured.params) << '\n';
-  };
-  line("default  ", result.default_params);
-  line("best     ", result.best);
-  if (result.default_params.value) {
-    out << "gain     " << percent_text(result.gain) << ", noise " << percent_text(result.noise)
+std::string default_text(const Params& params, const DefaultSources& sources) {
+  std::string text;
+  for (const auto& [name, value] : params) {
+    text += (text.empty() ? "" : ", ") + name + "=" + to_text(value);
+    const auto source = sources.find(name);
+    if (source == sources.end() || source->second.origin == DefaultOrigin::scheduler) continue;
+    text += " (" + readable(source->second) + ")";
+  }
+  return text;
+}
+
+std::string assumption_text(const Params& defaults, const DefaultSources& sources) {
+  std::string values, options;
+  for (const auto& name : assumed_parameters(sources)) {
+    if (!defaults.contains(name)) continue;
+    values += (values.empty() ? "" : ", ") + name + "=" + to_text(defaults.at(name));
+    options += " --default " + name + "=VALUE";
+  }
+  if (values.empty()) return {};
+  return "the default " + values +
+         " is assumed, the middle of what is searched: the gain is against that, not against what "
+         "the command does by itself; if you know it, give it:" +
+         options;
+}
+
+void print_result(std::ostream& out, const StudyResult& result, const StudyView& view) {
+  const auto line = [&](const char* label, const MeasuredParams& measured,
+                        const std::string& setting) {
+    out << label << measured_text(measured.value, measured.spread, view.unit) << "  " << setting
         << '\n';
+  };
+  const Params& defaults = result.default_params.params;
+  const bool is_assumed = !assumed_parameters(view.default_sources).empty();
+  line("default  ", result.default_params,
+       is_assumed ? default_text(defaults, view.default_sources) : params_text(defaults));
+  line("best     ", result.best, params_text(result.best.params));
+  if (result.interval) {
+    out << "gain     " << percent_text(result.gain) << " (" << percent_text(result.interval->low)
+        << " to " << percent_text(result.interval->high) << " with "
+        << std::lround(100 * kGainConfidence) << " % confidence); needed: more than "
+        << percent_text(result.needed) << '\n';
   }
   if (!result.stopped.empty()) out << "stopped: " << result.stopped << '\n';
   out << (result.promoted ? "promoted: " : "not promoted: ") << result.reason << '\n';
+  if (const auto assumption = assumption_text(defaults, view.default_sources); !assumption.empty())
+    out << assumption << '\n';
 }
 
 }  // namespace hocket

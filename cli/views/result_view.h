@@ -9,6 +9,7 @@
 #include "cli/output/value_text.h"
 #include "core/base/result.h"
 #include "store/store.h"
+#include "tuner/study/default_source.h"
 #include "tuner/study/study.h"
 
 namespace hocket {
@@ -17,12 +18,15 @@ namespace hocket {
 struct StudyView {
   std::string name;
   Unit unit = Unit::nanoseconds;
-  std::string objective = {};  ///< the first objective
+  std::string objective = {};   ///< the first objective
+  std::string label = "value";  ///< what tables call it, where it has a name
+  Direction direction = Direction::minimise;
   Topology topology;
   std::string workload;
   std::vector<std::string> constraints = {};  ///< constraints that every setting satisfies
   std::vector<std::string> limits = {};       ///< limits; a trial that exceeds one has failed
   std::vector<Objective> others = {};         ///< further objectives
+  DefaultSources default_sources = {};
 };
 
 /// Reads the data to show `study` from its row and the store.
@@ -32,8 +36,10 @@ Result<StudyView> study_view(Store& store, const StudyRow& study);
 TrialDetail detail_for(const StudyView& view);
 
 /// Returns this object:
-/// `{"study":…,"objective":…,"unit":…,"objectives":[{"objective":…,"unit":…},…],"workload":…,
-/// "topology":…,"link":…,"emulated_link":false,"constraints":[],"limits":[]}`.
+/// `{"study":…,"objective":…,"unit":…,"objectives":[{"objective":…,"name":…,
+/// "direction":"min","unit":…},…],"workload":…,
+/// "topology":…,"link":…,"emulated_link":false,"constraints":[],"limits":[],
+/// "default_sources":{…}}` (tuner/study/default_source.h).
 nlohmann::json to_json(const StudyView& view);
 
 /// `[{"number":…,"phase":…,"state":…,"params":…,"value":…,"spread":…,"message":…,
@@ -51,11 +57,18 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
 /// times and peak memory.
 void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const StudyView& view);
 
-/// Prints "study NAME: WORKLOAD on TOPOLOGY (emulated link: …)", and "required CONSTRAINT, …" and
-/// "limited to LIMIT, …" if there are any.
+/// Prints "study NAME: WORKLOAD on TOPOLOGY (emulated link: …)", what is maximised, and "required
+/// CONSTRAINT, …" and "limited to LIMIT, …" if there are any.
 void print_heading(std::ostream& out, const StudyView& view);
 
-/// Prints the winner against the default, the gain with its noise, and the decision.
-void print_result(std::ostream& out, const StudyResult& result, Unit unit);
+/// Returns the setting of the default, each parameter with where it comes from unless that is the
+/// scheduler or not known: "BUCKET=8 (assumed), LR=0.1 (argparse of train.py)".
+std::string default_text(const Params& params, const DefaultSources& sources);
+
+/// Returns what a default that is assumed means, and what to do about it; empty if none is.
+std::string assumption_text(const Params& defaults, const DefaultSources& sources);
+
+/// Prints the winner against the default, the gain with its interval, and the decision.
+void print_result(std::ostream& out, const StudyResult& result, const StudyView& view);
 
 }  // namespace hocket

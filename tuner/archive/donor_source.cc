@@ -32,7 +32,8 @@ bool is_same(const Objective& own, const Objective& other) {
   const auto may_be_automatic = [](const Objective& objective) {
     return objective.kind == ObjectiveKind::report || objective.kind == ObjectiveKind::wall;
   };
-  return own == other || (own.kind == ObjectiveKind::automatic && may_be_automatic(other));
+  return (measures_same(own, other) && own.direction == other.direction) ||
+         (own.kind == ObjectiveKind::automatic && may_be_automatic(other));
 }
 
 Result<StudyDefinition> compatible_definition(const StudyRow& study, const StudyDefinition& own) {
@@ -54,12 +55,13 @@ Result<Donor> read_donor(Store& store, const StudyRow& study, const StudyDefinit
   HOCKET_TRY(history);
   const Objective objective = resolved_objective(definition.objective, *history);
   if (!is_same(own.objective, objective)) {
-    return invalid("it minimised " + to_text(objective) + ", this study minimises " +
+    return invalid("its objective was " + to_text(objective) + ", this study's is " +
                    to_text(own.objective));
   }
   Donor donor{.study = study.name};
   for (const auto& trial : *history)
-    donor.evaluations.push_back(evaluation_of(trial.params, trial.outcome));
+    donor.evaluations.push_back(
+        evaluation_of(trial.params, trial.outcome, directions_of(definition)));
   donor = adapted(donor, own.space);
   if (donor.evaluations.empty())
     return invalid("no setting that it measured lies within this study's parameters");

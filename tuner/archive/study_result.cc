@@ -1,5 +1,6 @@
 #include "tuner/archive/study_result.h"
 
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,6 +23,7 @@ nlohmann::json measured_json(const MeasuredParams& measured) {
       {"value", optional_number(measured.value)},
       {"spread", measured.value ? nlohmann::json(measured.spread) : nlohmann::json()}};
   if (!measured.others.empty()) document["others"] = measured.others;
+  if (!measured.other_spreads.empty()) document["other_spreads"] = measured.other_spreads;
   return document;
 }
 
@@ -38,39 +40,66 @@ void read_measured(JsonReader& reader, MeasuredParams& measured) {
     measured.others.push_back(other.number());
   };
   reader.array("others", read_other, kOptional);
+  const auto read_spread = [&](const JsonValue& spread) {
+    measured.other_spreads.push_back(spread.number());
+  };
+  reader.array("other_spreads", read_spread, kOptional);
 }
 
-nlohmann::json front_json(const std::vector<FinishedTrial>& front) {
+constexpr std::array<Word<FrontState>, 3> kFrontStates = {
+    {{"searched", FrontState::searched},
+     {"confirmed", FrontState::confirmed},
+     {"unconfirmed", FrontState::unconfirmed}}};
+
+nlohmann::json front_json(const std::vector<FrontPoint>& front) {
   auto list = nlohmann::json::array();
-  for (const FinishedTrial& trial : front) {
-    const TrialOutcome& outcome = trial.outcome;
-    auto entry = measured_json({trial.params, outcome.value, outcome.spread, outcome.others});
-    entry["number"] = trial.number + 1;
+  for (const FrontPoint& point : front) {
+    auto entry = measured_json(point.measured);
+    entry["number"] = point.number + 1;
+    entry["runs"] = point.runs;
+    for (const auto& [word, state] : kFrontStates) {
+      if (state == point.state) entry["state"] = word;
+    }
     list.push_back(std::move(entry));
   }
   return list;
 }
 
-void read_front_trial(JsonReader& reader, FinishedTrial& trial) {
-  MeasuredParams measured;
-  read_measured(reader, measured);
+void read_front_point(JsonReader& reader, FrontPoint& point) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  read_measured(reader, point.measured);
   std::int64_t number = 1;
-  reader.integer("number", number, 1, std::numeric_limits<std::int64_t>::max());
-  trial = {number - 1, TrialPhase::search, std::move(measured.params), {}};
-  trial.outcome.state = TrialState::complete;
-  trial.outcome.value = measured.value.value_or(0);
-  trial.outcome.spread = measured.spread;
-  trial.outcome.others = std::move(measured.others);
+  reader.integer("number", number, 1, kMost);
+  point.number = number - 1;
+  reader.integer("runs", point.runs, 0, std::numeric_limits<int>::max(), 0);
+  reader.choice("state", point.state, kFrontStates, FrontState::searched);
+}
+
+nlohmann::json interval_json(const std::optional<GainInterval>& interval) {
+  if (!interval) return {};
+  return {{"low", interval->low}, {"high", interval->high}, {"confidence", kGainConfidence}};
+}
+
+void read_interval(const JsonValue& value, StudyResult& result) {
+  if (value.json().is_null()) return;
+  GainInterval& interval = result.interval.emplace();
+  value.object([&](JsonReader& fields) {
+    fields.number("low", interval.low);
+    fields.number("high", interval.high);
+  });
 }
 
 void read_study_result(JsonReader& reader, StudyResult& result) {
   reader.part("default", result.default_params, read_measured);
   reader.part("best", result.best, read_measured);
   reader.number("gain", result.gain);
-  reader.number("noise", result.noise);
+  // Versions before 0.2 wrote "noise", and no interval.
+  reader.number(reader.has("needed") ? "needed" : "noise", result.needed);
+  reader.value(
+      "gain_interval", [&](const JsonValue& bounds) { read_interval(bounds, result); }, kOptional);
   reader.text("reason", result.reason);
   reader.flag("promoted", result.promoted);
-  reader.parts("front", result.front, read_front_trial, kAnySize, kOptional);
+  reader.parts("front", result.front, read_front_point, kAnySize, kOptional);
   const auto read_stopped = [&](const JsonValue& stopped) {
     if (stopped.json().is_string()) result.stopped = stopped.text();
   };
@@ -84,7 +113,8 @@ nlohmann::json to_json(const StudyResult& result) {
                              {"best", measured_json(result.best)},
                              {"promoted", result.promoted},
                              {"gain", result.gain},
-                             {"noise", result.noise},
+                             {"needed", result.needed},
+                             {"gain_interval", interval_json(result.interval)},
                              {"reason", result.reason},
                              {"stopped", result.stopped}};
   if (!result.front.empty()) document["front"] = front_json(result.front);

@@ -10,10 +10,12 @@
 
 namespace hocket {
 
-/// `{"default":{"params":…,"value":…,"spread":…},"best":…,"promoted":…,"gain":…,"noise":…,
-/// "reason":…,"stopped":…}`; a value is null when there is none. With several objectives a setting
-/// has "others" beside its value, and there is "front": `[{"number":…,"params":…,"value":…,
-/// "spread":…,"others":[…]},…]`. Without the trials.
+/// `{"default":{"params":…,"value":…,"spread":…},"best":…,"promoted":…,"gain":…,"needed":…,
+/// "gain_interval":{"low":…,"high":…,"confidence":0.9},"reason":…,"stopped":…}`; the interval is
+/// null when fewer than two pairs were compared; a value is null when there is none. With several
+/// objectives a setting has "others" and "other_spreads" beside its value, and there is "front":
+/// `[{"number":…,"params":…,"value":…,"spread":…,"others":[…],"other_spreads":[…],
+/// "state":"confirmed","runs":2},…]`. Without the trials.
 nlohmann::json to_json(const StudyResult& result);
 
 /// Reads the JSON form; the result has no trials. invalid_argument names the field that is wrong.

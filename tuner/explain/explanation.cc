@@ -119,7 +119,8 @@ Result<void> Explainer::read(std::span<const SearchTrial> trials) {
 
 void Explainer::keep_some() {
   if (modelled_.size() <= kMostModelled) return;
-  const auto best = std::ranges::min_element(modelled_, {}, &Modelled::value);
+  const auto best = std::ranges::min_element(
+      modelled_, {}, [&](const Modelled& m) { return cost(m.value, options_.direction); });
   std::iter_swap(modelled_.begin(), best);
   std::mt19937_64 random(options_.seed);
   for (std::size_t i = 1; i < kMostModelled; ++i) {
@@ -257,7 +258,7 @@ Recommendation Explainer::recommend() {
   for (const Modelled& trial : modelled_) points.push_back(trial.observation.point);
   const Belief belief = believe(points);
   Eigen::Index best = 0;
-  (belief.mean + kCaution * belief.deviation).minCoeff(&best);
+  (cost(1, options_.direction) * belief.mean + kCaution * belief.deviation).minCoeff(&best);
   Recommendation recommendation{space_.decode(points[static_cast<std::size_t>(best)]),
                                 on_scale(belief.mean[best]), belief.deviation[best],
                                 "of the completed settings, the lowest mean plus deviation"};

@@ -94,8 +94,10 @@ struct ExplanationOptions {
   /// Returns an unfitted surrogate on every call.
   std::function<std::unique_ptr<Surrogate>()> make_surrogate;
   std::uint64_t seed = 0;
+  /// Whether the values, which are as measured, are minimised.
+  Direction direction = Direction::minimise;
   /// The search's own recommendation; if absent, the completed setting with the lowest mean plus
-  /// deviation.
+  /// deviation, of costs.
   std::optional<Recommendation> recommendation = {};
 };
 

@@ -96,6 +96,11 @@ ValueScale scale_of(std::span<const SearchTrial> trials) {
   return scale;
 }
 
+/// Returns the colour of a value at `place` of its scale; good values have the colour of low ones.
+std::string colour_of(double place, const PlotLabels& labels) {
+  return svg_colour(labels.direction == Direction::maximise ? 1 - place : place);
+}
+
 /// Draws the bar of colours in `frame`; the name of the values ends at `name_end`.
 void draw_colour_legend(Svg& svg, const Frame& frame, const ValueScale& scale,
                         const PlotLabels& labels, SvgPoint name_end) {
@@ -103,7 +108,8 @@ void draw_colour_legend(Svg& svg, const Frame& frame, const ValueScale& scale,
   const double height = frame.height / kSteps;
   for (int i = 0; i < kSteps; ++i) {
     const double y = frame.bottom() - (i + 1) * height;
-    svg.rectangle({frame.left, y}, frame.width, height + 0.5, svg_colour((i + 0.5) / kSteps));
+    svg.rectangle({frame.left, y}, frame.width, height + 0.5,
+                  colour_of((i + 0.5) / kSteps, labels));
   }
   for (const double tick : scale.ticks()) {
     const double y = frame.bottom() - frame.height * scale.place(tick);
@@ -172,7 +178,8 @@ const Parameter& parameter_of(const Space& space, const std::string& name) {
   return *std::ranges::find(space.parameters(), name, &Parameter::name);
 }
 
-void draw_cells(Svg& svg, const Frame& frame, const Surface& surface, const ValueScale& scale) {
+void draw_cells(Svg& svg, const Frame& frame, const Surface& surface, const ValueScale& scale,
+                const PlotLabels& labels) {
   const double width = frame.width / static_cast<double>(surface.xs.size());
   const double height = frame.height / static_cast<double>(surface.ys.size());
   for (std::size_t j = 0; j < surface.ys.size(); ++j) {
@@ -181,7 +188,8 @@ void draw_cells(Svg& svg, const Frame& frame, const Surface& surface, const Valu
       // Cells overlap slightly, so that the background does not show between them.
       svg.rectangle({frame.left + static_cast<double>(i) * width,
                      frame.bottom() - static_cast<double>(j + 1) * height},
-                    width + 0.3, height + 0.3, cell ? svg_colour(scale.place(*cell)) : "#eeeeee");
+                    width + 0.3, height + 0.3,
+                    cell ? colour_of(scale.place(*cell), labels) : "#eeeeee");
     }
   }
 }
@@ -238,14 +246,14 @@ std::string convergence_svg(std::span<const SearchTrial> trials, const PlotLabel
              10);
   }
   std::vector<SvgPoint> best_so_far;
-  double best = std::numeric_limits<double>::infinity();
+  double best = cost(std::numeric_limits<double>::infinity(), labels.direction);
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const auto value = value_of(trials[i]);
     const std::string hint = hint_of(trials[i], labels);
     if (!value) {
       svg.circle({x_of(i), frame.bottom() - 4}, 4, kFailed, hint);
     } else {
-      best = std::min(best, *value);
+      if (cost(*value, labels.direction) < cost(best, labels.direction)) best = *value;
       svg.circle({x_of(i), frame.bottom() - frame.height * scale.place(*value)}, 4, kMeasured,
                  hint);
     }
@@ -297,7 +305,10 @@ std::string front_svg(std::span<const SearchTrial> trials, const PlotLabels& x,
   for (std::size_t i = 0; i < shown.size(); ++i)
     svg.circle(at(values[i]), 4, kMeasured, hint_of(*shown[i], x) + "; " + y.text(values[i][1]));
   std::vector<SvgPoint> front;
-  for (const std::size_t place : pareto_front(values)) front.push_back(at(values[place]));
+  std::vector<std::vector<double>> both_costs;
+  for (const auto& value : values)
+    both_costs.push_back({cost(value[0], x.direction), cost(value[1], y.direction)});
+  for (const std::size_t place : pareto_front(both_costs)) front.push_back(at(values[place]));
   std::ranges::sort(front, {}, &SvgPoint::x);
   svg.polyline(front, kBest, 2);
   for (const SvgPoint& point : front) svg.circle(point, 2, kBest);
@@ -351,7 +362,7 @@ std::string contour_svg(const Space& space, std::span<const SearchTrial> trials,
            "over the two most important parameters, the others as recommended; dots: trials (red: "
            "failed), cross: recommended",
            SvgAnchor::start, 11);
-  draw_cells(svg, frame, surface, scale);
+  draw_cells(svg, frame, surface, scale, labels);
   draw_surface(svg, frame, space, surface, trials, explanation.recommendation.params, labels);
   svg.text({frame.left + frame.width / 2, frame.bottom() + 38}, surface.x, SvgAnchor::middle);
   svg.text_upwards({16, frame.top + frame.height / 2}, surface.y);
@@ -377,8 +388,9 @@ std::string parallel_svg(const Space& space, std::span<const SearchTrial> trials
   std::vector<const SearchTrial*> worst_first;
   for (const auto& trial : trials)
     if (space.admit(trial.evaluation.params)) worst_first.push_back(&trial);
-  std::ranges::stable_sort(worst_first, std::greater(), [](const SearchTrial* trial) {
-    return value_of(*trial).value_or(std::numeric_limits<double>::infinity());
+  std::ranges::stable_sort(worst_first, std::greater(), [&](const SearchTrial* trial) {
+    const auto value = value_of(*trial);
+    return value ? cost(*value, labels.direction) : std::numeric_limits<double>::infinity();
   });
   for (const SearchTrial* trial : worst_first) {
     const Params params = *space.admit(trial->evaluation.params);
@@ -389,7 +401,7 @@ std::string parallel_svg(const Space& space, std::span<const SearchTrial> trials
       points.push_back(at(i, encode(parameter.domain, params.at(parameter.name))));
     }
     if (value) points.push_back(at(count, scale.place(*value)));
-    svg.polyline(points, value ? svg_colour(scale.place(*value)) : "#999999", 1.5, 0.8);
+    svg.polyline(points, value ? colour_of(scale.place(*value), labels) : "#999999", 1.5, 0.8);
   }
   for (std::size_t i = 0; i < count; ++i) {
     const Parameter& parameter = space.parameters()[i];

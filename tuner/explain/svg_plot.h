@@ -16,9 +16,10 @@ struct PlotLabels {
   std::string objective;  ///< name of the objective
   /// Formats a value with its unit.
   std::function<std::string(double)> text = [](double value) { return to_text(value); };
+  Direction direction = Direction::minimise;
 };
 
-/// Plots the value of each trial in order, the best value so far, and the failed trials.
+/// Plots the value of each trial in order, the best so far, and the failed trials.
 std::string convergence_svg(std::span<const SearchTrial> trials, const PlotLabels& labels);
 
 /// Plots two objectives of each trial, the first one on `x` and the first further one on `y`, with

@@ -46,6 +46,7 @@ Optimizer::Optimizer(Space space, SearchOptions options)
       candidates_(space_),
       feasibility_(space_),
       step_is_described_(options.step.has_value()),
+      direction_(options.direction),
       surrogate_(options.simulate ? make_simulator(space_, std::move(options.step)) : nullptr) {
   if (surrogate_) {
     uses_simulator_ = true;
@@ -105,9 +106,8 @@ Result<void> Optimizer::tell(const Evaluation& evaluation) {
   feasibility_.tell(point, evaluation.value.has_value());
   if (evaluation.value) {
     ++values_;
-    // Only times have logarithms, and only times can be simulated.
-    if (*evaluation.value <= 0 && positive_) {
-      positive_ = false;
+    // Beliefs about pending settings are of the scale before, and only times can be simulated.
+    if (scale_.add(*evaluation.value)) {
       pending_.clear();
       use_process();
     }
@@ -120,9 +120,8 @@ std::vector<Observation> Optimizer::observed() const {
   std::vector<Observation> observations;
   for (const Told& told : told_) {
     if (!told.value) continue;
-    observations.push_back(positive_ ? Observation{told.point, std::log(*told.value),
-                                                   std::min(1.0, told.standard_error / *told.value)}
-                                     : Observation{told.point, *told.value, told.standard_error});
+    observations.push_back({told.point, scale_.level(*told.value),
+                            scale_.level_error(*told.value, told.standard_error)});
   }
   return observations;
 }
@@ -157,9 +156,10 @@ const Optimizer::Survey& Optimizer::survey() const {
 }
 
 std::string Optimizer::describe(double mean, double deviation) const {
-  if (!positive_) return to_text(mean) + " ± " + to_text(deviation);
+  const double shown = cost(scale_.value(mean), direction_);
+  if (!scale_.is_relative()) return to_text(shown) + " ± " + to_text(deviation);
   char text[64];
-  std::snprintf(text, sizeof text, "%.4g ± ", std::exp(mean));
+  std::snprintf(text, sizeof text, "%.4g ± ", shown);
   return text + percent(deviation);
 }
 
@@ -200,7 +200,7 @@ std::optional<Suggestion> Optimizer::suggest(const UnitPoint& point, double mean
   Suggestion suggestion{std::move(params), std::move(reason)};
   // A difference of logarithms is a relative difference.
   const double gain = std::exp(log_expected_improvement(mean, deviation, incumbent));
-  if (positive_) {
+  if (scale_.is_relative()) {
     suggestion.expected_improvement = gain;
   } else if (incumbent != 0) {
     suggestion.expected_improvement = gain / std::abs(incumbent);
@@ -320,9 +320,9 @@ std::optional<Recommendation> Optimizer::recommend() const {
       (looked.belief.mean - kRegretDeviations * looked.belief.deviation).minCoeff();
   const double bound = mean + kRegretDeviations * deviation - least;
   if (uses_simulator_) recommendation.regret_bound = bound;
-  if (positive_) {
-    recommendation.expected = std::exp(mean);
-    recommendation.deviation = deviation * recommendation.expected;
+  if (scale_.is_relative()) {
+    recommendation.expected = scale_.value(mean);
+    recommendation.deviation = deviation * std::abs(recommendation.expected);
   }
   return recommendation;
 }

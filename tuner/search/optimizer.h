@@ -21,6 +21,7 @@
 #include "tuner/search/acquisition.h"
 #include "tuner/search/candidates.h"
 #include "tuner/search/initial_design.h"
+#include "tuner/search/model_scale.h"
 #include "tuner/search/search.h"
 #include "tuner/surrogate/feasibility.h"
 #include "tuner/surrogate/surrogate.h"
@@ -83,12 +84,12 @@ class Optimizer final : public Search {
   const Candidates candidates_;
   Feasibility feasibility_;
   const bool step_is_described_;
+  const Direction direction_;  ///< of what the values are costs of
   std::set<Params> asked_;
   std::map<Params, Observation> pending_;  ///< with the belief at the time of asking
   std::vector<Told> told_;
   std::size_t values_ = 0;  ///< entries of told_ that have a value
-  /// True while all values are positive; they are then modelled as logarithms.
-  bool positive_ = true;
+  ModelScale scale_;
   /// Fitted on demand; its beliefs are cached in survey_ until something changes.
   mutable std::unique_ptr<Surrogate> surrogate_;
   bool uses_simulator_ = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A search method, as named by `--method`: looks for the setting with the lowest value, one noisy
+// A search method, as named by `--method`: looks for the setting with the lowest cost, one noisy
 // measurement at a time. Several asks may be outstanding. One thread at a time.
 //
 // The results of ask() and recommend() depend only on the space, the options, and the sequence of
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/direction.h"
 #include "core/step/step_description.h"
 #include "tuner/space/space.h"
 
@@ -30,7 +31,7 @@ struct Suggestion {
 /// One measurement of one setting.
 struct Evaluation {
   Params params;
-  /// Lower is better; nothing if the trial failed.
+  /// A cost: lower is better. Nothing if the trial failed.
   std::optional<double> value;
   /// Standard error of `value`, from the scatter within the trial; 0 if not known.
   double standard_error = 0;
@@ -54,7 +55,7 @@ struct Donor {
 /// The setting believed to be best, measured or not.
 struct Recommendation {
   Params params;
-  double expected = 0;   ///< believed value of the setting
+  double expected = 0;   ///< believed value of the setting, as evaluations are told
   double deviation = 0;  ///< standard deviation of that belief; 0 if the method has none
   std::string reason;    ///< why this setting is recommended, one line
   /// Believed upper bound on the share by which the setting is worse than the best of the space.
@@ -89,6 +90,8 @@ struct SearchOptions {
   std::optional<StepDescription> step = {};
   /// True if values are times of a step, which the simulator may predict.
   bool simulate = true;
+  /// Direction of the objective whose costs are told; for texts, which show it as measured.
+  Direction direction = Direction::minimise;
   /// Number of objectives. From 2 on the search looks for their Pareto front; requires `model`.
   std::size_t objectives = 1;
   /// Earlier study to start from; used by `model` only.

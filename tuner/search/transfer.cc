@@ -8,18 +8,18 @@
 
 #include "core/base/check.h"
 #include "core/base/statistics.h"
+#include "tuner/search/model_scale.h"
 
 namespace hocket {
 namespace {
 
 /// Returns the donor's observations on the modelled scale (tuner/surrogate/surrogate.h).
 std::vector<Observation> observations_of(const Donor& donor, const Space& space) {
-  const bool positive =
-      std::ranges::all_of(donor.evaluations, [](const Evaluation& e) { return *e.value > 0; });
+  ModelScale scale;
+  for (const Evaluation& evaluation : donor.evaluations) scale.add(*evaluation.value);
   std::vector<Observation> observations;
   for (const Evaluation& evaluation : donor.evaluations) {
-    observations.push_back({space.encode(evaluation.params),
-                            positive ? std::log(*evaluation.value) : *evaluation.value, 0});
+    observations.push_back({space.encode(evaluation.params), scale.level(*evaluation.value), 0});
   }
   return observations;
 }

@@ -10,8 +10,8 @@
 namespace hocket {
 
 Confirmation::Confirmation(const std::vector<FinishedTrial>& trials, const FinishedTrial& winner,
-                           int most_pairs)
-    : trials_(trials), winner_(winner), most_pairs_(most_pairs) {}
+                           const StudyOptions& options)
+    : trials_(trials), winner_(winner), options_(options) {}
 
 std::optional<Params> Confirmation::next() const {
   if (&winner_ == &of_default() || has_failed()) return std::nullopt;
@@ -19,12 +19,12 @@ std::optional<Params> Confirmation::next() const {
       static_cast<int>(std::ranges::count(trials_, TrialPhase::confirm, &FinishedTrial::phase));
   if (default_failed()) {
     // The only question is whether the winner works.
-    return done < std::min(most_pairs_, kFewestPairs) ? std::optional(winner_.params)
-                                                      : std::nullopt;
+    return done < std::min(most_pairs(), kFewestPairs) ? std::optional(winner_.params)
+                                                       : std::nullopt;
   }
   const int pair = done / 2;
   const bool opens_pair = done % 2 == 0;
-  if (opens_pair && (pair >= most_pairs_ || verdict().is_decided())) return std::nullopt;
+  if (opens_pair && (pair >= most_pairs() || verdict().is_decided())) return std::nullopt;
   // The order alternates, so that a slow drift of the machine favours neither.
   const bool is_default = opens_pair == (pair % 2 == 0);
   return is_default ? of_default().params : winner_.params;
@@ -46,7 +46,6 @@ std::vector<const FinishedTrial*> Confirmation::runs_of(const Params& params) co
 
 MeasuredParams Confirmation::measured(const FinishedTrial& in_search) const {
   MeasuredParams result{in_search.params, std::nullopt, 0};
-  if (is_complete(in_search)) result.others = in_search.outcome.others;
   std::vector<double> values;
   for (const auto* run : runs_of(in_search.params)) {
     if (!is_complete(*run)) continue;
@@ -73,7 +72,8 @@ Verdict Confirmation::verdict() const {
     }
     return runs;
   };
-  return compare(measured_runs(of_default().params), measured_runs(winner_.params), most_pairs_);
+  return compare(measured_runs(of_default().params), measured_runs(winner_.params), most_pairs(),
+                 direction_at(options_.session.directions, 0));
 }
 
 void Confirmation::decide_over_failed_default(StudyResult& result) const {
@@ -93,11 +93,12 @@ void Confirmation::decide_by_pairs(StudyResult& result) const {
   const Verdict verdict = this->verdict();
   result.promoted = verdict.better;
   result.gain = verdict.gain;
-  result.noise = verdict.noise;
+  result.needed = verdict.needed;
+  result.interval = verdict.interval;
   result.reason = percent(std::abs(verdict.gain)) + (verdict.gain >= 0 ? " better" : " worse") +
-                  " than the default in " + std::to_string(pairs) + " pairs of runs, where " +
-                  (verdict.better ? "more than " : "a gain of up to ") + percent(verdict.noise) +
-                  (verdict.better ? " was needed" : " may be noise");
+                  " than the " + (options_.default_is_assumed ? "assumed " : "") + "default in " +
+                  std::to_string(pairs) + " pairs of runs, where more than " +
+                  percent(verdict.needed) + " was needed";
 }
 
 void Confirmation::decide(StudyResult& result) const {

@@ -19,10 +19,10 @@ inline bool is_complete(const FinishedTrial& trial) {
 
 class Confirmation {
  public:
-  /// `trials`, the first of which is of the default, and `winner`, which is one of them in the
-  /// search, must outlive this.
+  /// `trials`, the first of which is of the default, `winner`, which is one of them in the search,
+  /// and `options` must outlive this.
   Confirmation(const std::vector<FinishedTrial>& trials, const FinishedTrial& winner,
-               int most_pairs);
+               const StudyOptions& options);
 
   /// The setting to run next; nothing when the confirmation is over or the winner is the default.
   std::optional<Params> next() const;
@@ -30,11 +30,12 @@ class Confirmation {
   /// The measurements of a setting of which `in_search` is the trial in the search.
   MeasuredParams measured(const FinishedTrial& in_search) const;
 
-  /// Sets `promoted`, `reason` and, where pairs were compared, `gain` and `noise`.
+  /// Sets `promoted`, `reason` and, where pairs were compared, `gain`, `interval` and `needed`.
   void decide(StudyResult& result) const;
 
  private:
   const FinishedTrial& of_default() const { return trials_.front(); }
+  int most_pairs() const { return options_.confirm_pairs; }
   bool default_failed() const { return !is_complete(of_default()); }
   bool has_failed() const;
   /// The confirmation runs of `params`, in order.
@@ -46,7 +47,7 @@ class Confirmation {
 
   const std::vector<FinishedTrial>& trials_;
   const FinishedTrial& winner_;
-  const int most_pairs_;
+  const StudyOptions& options_;
 };
 
 }  // namespace hocket

@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "tuner/search/pareto_front.h"
 #include "tuner/study/confirmation.h"
+#include "tuner/study/front_confirmation.h"
 
 namespace hocket {
 namespace {
@@ -19,21 +19,6 @@ std::vector<double> values_of(const TrialOutcome& outcome) {
   std::vector<double> values{outcome.value};
   values.insert(values.end(), outcome.others.begin(), outcome.others.end());
   return values;
-}
-
-/// Returns the trials that no other one beats in all objectives, by the first of these.
-std::vector<FinishedTrial> front_of(const std::vector<FinishedTrial>& trials) {
-  std::vector<const FinishedTrial*> complete;
-  std::vector<std::vector<double>> values;
-  for (const FinishedTrial& trial : trials) {
-    if (!is_complete(trial)) continue;
-    complete.push_back(&trial);
-    values.push_back(values_of(trial.outcome));
-  }
-  std::vector<FinishedTrial> front;
-  for (const std::size_t place : pareto_front(values)) front.push_back(*complete[place]);
-  std::ranges::stable_sort(front, {}, [](const FinishedTrial& t) { return t.outcome.value; });
-  return front;
 }
 
 /// Returns why a trial counts as failed although it completed; empty if it does not.
@@ -94,6 +79,11 @@ class Study {
  private:
   bool has_several_objectives() const { return options_.session.search.objectives > 1; }
   const Space& space() const { return session_.space(); }
+  /// Returns the cost of the first objective.
+  double cost_of(const FinishedTrial& trial) const {
+    return cost(trial.outcome.value, direction_at(session_.directions(), 0));
+  }
+  /// The trial of the search with the lowest cost; null when nothing completed.
   const FinishedTrial* lowest() const;
   /// The winner of the search; null when nothing completed.
   const FinishedTrial* winner() const;
@@ -192,17 +182,18 @@ const FinishedTrial* Study::winner() const {
   const FinishedTrial* measured = lowest();
   if (!measured) return nullptr;
   const FinishedTrial* believed = believed_best(*measured);
-  const double value = believed->outcome.value;
-  const bool contradicted = measured->outcome.value < value - kContradiction * std::abs(value);
+  const double value = cost_of(*believed);
+  const bool contradicted = cost_of(*measured) < value - kContradiction * std::abs(value);
   return contradicted ? measured : believed;
 }
 
 const FinishedTrial* Study::believed_best(const FinishedTrial& measured) const {
   const auto recommended = session_.recommend();
   if (!recommended) return &measured;
-  const double by_default = trials_.front().outcome.value;
+  const double by_default = cost_of(trials_.front());
   if (is_complete(trials_.front()) &&
-      recommended->expected >= by_default - 1e-9 * std::abs(by_default)) {
+      cost(recommended->expected, direction_at(session_.directions(), 0)) >=
+          by_default - 1e-9 * std::abs(by_default)) {
     return &trials_.front();
   }
   for (const FinishedTrial& trial : trials_) {
@@ -215,9 +206,10 @@ const FinishedTrial* Study::believed_best(const FinishedTrial& measured) const {
 }
 
 std::optional<Params> Study::next_of_confirmation() const {
-  const auto* const best = has_several_objectives() ? nullptr : winner();
+  if (has_several_objectives()) return FrontConfirmation(trials_, options_).next();
+  const auto* const best = winner();
   if (!best) return std::nullopt;
-  return Confirmation(trials_, *best, options_.confirm_pairs).next();
+  return Confirmation(trials_, *best, options_).next();
 }
 
 Result<void> Study::confirm() {
@@ -230,23 +222,25 @@ Result<void> Study::confirm() {
 StudyResult Study::conclude() {
   StudyResult result;
   const auto* const best = winner();
-  const Confirmation confirmation(trials_, best ? *best : trials_.front(), options_.confirm_pairs);
-  result.default_params = confirmation.measured(trials_.front());
   if (!best) {
+    result.default_params = {trials_.front().params, std::nullopt};
     result.best = result.default_params;
     result.reason = (trials_.size() == 1 ? "the default failed: "
                                          : "none of " + std::to_string(trials_.size()) +
                                                " trials completed; the first one: ") +
                     trials_.front().outcome.message;
+  } else if (has_several_objectives()) {
+    const FrontConfirmation confirmation(trials_, options_);
+    result.default_params = confirmation.default_params();
+    result.front = confirmation.points();
+    result.best = result.front.front().measured;
+    result.reason = "which trade-off between the objectives is right is for you to choose";
   } else {
+    const Confirmation confirmation(trials_, *best, options_);
+    result.default_params = confirmation.measured(trials_.front());
     result.best = confirmation.measured(*best);
-    if (has_several_objectives()) {
-      result.reason = "which trade-off between the objectives is right is for you to choose";
-    } else {
-      confirmation.decide(result);
-    }
+    confirmation.decide(result);
   }
-  if (has_several_objectives()) result.front = front_of(trials_);
   result.stopped = std::move(stopped_);
   result.trials = std::move(trials_);
   return result;
@@ -259,7 +253,8 @@ StudyOptions study_options(const StudyDefinition& definition) {
           .confirm_pairs = static_cast<int>(definition.confirm_pairs),
           .end_trials_early = definition.end_trials_early,
           .needs_default = definition.needs_default,
-          .stopped = definition.stopped};
+          .stopped = definition.stopped,
+          .default_is_assumed = !assumed_parameters(definition.default_sources).empty()};
 }
 
 Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,

@@ -5,15 +5,15 @@
 //
 // The search is a StudySession (tuner/study/study_session.h), one trial after the other, the
 // default first. The winner is the setting that is recommended in the end if its trial completed,
-// else the one with the lowest value. Winner and default then run again in pairs, in the order
+// else the best that was measured. Winner and default then run again in pairs, in the order
 // default, winner, winner, default, default, …, until the rule of core/protocol/promotion_rule.h
 // has decided, and at most `confirm_pairs` times each. When the default failed in the search, the
 // winner runs alone, twice, and is promoted when both runs complete. A confirmation run that does
 // not complete ends the confirmation, and nothing is promoted.
 //
-// With several objectives the search is for their Pareto front. The study cannot decide between
-// trade-offs: nothing is confirmed or promoted, and trials run to their end, as one with a high
-// first objective may be on the front.
+// With several objectives the search is for their Pareto front, whose points are confirmed
+// (tuner/study/front_confirmation.h). The study cannot decide between trade-offs: nothing is
+// promoted, and trials run to their end, as one with a bad first objective may be on the front.
 
 #include <cstdint>
 #include <functional>
@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/promotion_rule.h"
 #include "tuner/search/search.h"
 #include "tuner/study/study_definition.h"
 #include "tuner/study/study_session.h"
@@ -48,6 +49,7 @@ struct StudyOptions {
   /// Why the search of a resumed study had ended before its trials; it does not go on. May be
   /// empty.
   std::string stopped = {};
+  bool default_is_assumed = false;  ///< nobody said what the default is; for texts
   /// Called for a donor when the first trial, which says what the job is, has finished and no other
   /// has. May be empty. When the study is resumed, `session` must have the donor that it returned.
   std::function<Result<std::optional<Donor>>(const FinishedTrial& first)> find_donor = {};
@@ -76,7 +78,30 @@ struct MeasuredParams {
   std::optional<double> value;
   /// Half interquartile range over the same runs; within the run when it is one.
   double spread = 0;
-  std::vector<double> others = {};  ///< values of further objectives in the search
+  /// Values of further objectives: medians over the runs of a front, else those of the search.
+  std::vector<double> others = {};
+  std::vector<double> other_spreads = {};  ///< of the same runs; with several objectives only
+
+  bool operator==(const MeasuredParams&) const = default;
+};
+
+/// At most so many points of a front run again.
+inline constexpr int kMostFrontPoints = 4;
+
+/// What running a point of a front again has shown (tuner/study/front_confirmation.h).
+enum class FrontState {
+  searched,     ///< measured in the search alone, or the default itself
+  confirmed,    ///< better than the default in at least one objective
+  unconfirmed,  ///< not clearly better than the default in any
+};
+
+struct FrontPoint {
+  std::int64_t number = 0;  ///< of its trial in the search, from 0
+  MeasuredParams measured;
+  FrontState state = FrontState::searched;
+  int runs = 0;  ///< how often it ran again
+
+  bool operator==(const FrontPoint&) const = default;
 };
 
 struct StudyResult {
@@ -85,13 +110,16 @@ struct StudyResult {
   /// first one.
   MeasuredParams best;
   bool promoted = false;
-  double gain = 0;     ///< share of the default's value that the winner saves (Verdict)
-  double noise = 0;    ///< the gain that has to be exceeded (Verdict)
+  double gain = 0;    ///< share of the default's value that the winner saves (Verdict)
+  double needed = 0;  ///< the gain that has to be exceeded (Verdict)
+  /// Where the gain lies (Verdict); nothing when fewer than two pairs were compared.
+  std::optional<GainInterval> interval = {};
   std::string reason;  ///< why promoted or not, one line
   /// Why the search ended before its trials were used up; empty if it did not.
   std::string stopped = {};
-  /// With several objectives: the trials that no other one beats in all of them, by their value.
-  std::vector<FinishedTrial> front = {};
+  /// With several objectives: the settings that no other one beats in all of them, the best in the
+  /// first one in front.
+  std::vector<FrontPoint> front = {};
   std::vector<FinishedTrial> trials;
 };
 

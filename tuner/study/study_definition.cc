@@ -31,7 +31,8 @@ Result<void> check_objectives(const std::vector<Objective>& objectives) {
   const bool is_automatic = objectives.front().kind == ObjectiveKind::automatic;
   for (auto each = objectives.begin() + 1; each != objectives.end(); ++each) {
     const std::string text = to_text(*each);
-    if (std::find(objectives.begin(), each, *each) != each)
+    const auto is_same = [&](const Objective& other) { return measures_same(*each, other); };
+    if (std::find_if(objectives.begin(), each, is_same) != each)
       return invalid("objective: " + text + " is given twice");
     if (each->kind == ObjectiveKind::automatic)
       return invalid("objective: auto must be the first one; say report or wall instead");
@@ -111,6 +112,10 @@ void read_donor(JsonReader& reader, Donor& target) {
 }
 
 void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
+  const auto read_sources = [&](JsonReader& fields) {
+    read_default_sources(fields, target.default_sources);
+  };
+  reader.object("default_sources", read_sources, kOptional);
   reader.flag("stop_early", target.stop_early, false);
   reader.flag("end_trials_early", target.end_trials_early, false);
   reader.flag("needs_default", target.needs_default, false);
@@ -175,6 +180,8 @@ nlohmann::json to_json(const StudyDefinition& definition) {
                              {"working_directory", definition.working_directory}};
   if (definition.method != SearchMethod::model) document["method"] = to_string(definition.method);
   for (const Limit& limit : definition.limits) document["limits"].push_back(to_text(limit));
+  if (!definition.default_sources.empty())
+    document["default_sources"] = to_json(definition.default_sources);
   if (definition.stop_early) document["stop_early"] = true;
   if (definition.end_trials_early) document["end_trials_early"] = true;
   if (definition.needs_default) document["needs_default"] = true;

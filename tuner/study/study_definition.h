@@ -14,6 +14,7 @@
 #include "core/step/step_description.h"
 #include "tuner/search/search.h"
 #include "tuner/space/space.h"
+#include "tuner/study/default_source.h"
 #include "tuner/trial/limit.h"
 #include "tuner/trial/objective.h"
 
@@ -41,6 +42,7 @@ struct StudyDefinition {
   std::int64_t time_limit_ns = 600'000'000'000;
   /// Absolute path.
   std::string working_directory = {};
+  DefaultSources default_sources = {};
   /// Applies the rules of tuner/search/stop_rule.h.
   bool stop_early = false;
   /// Applies the rule of tuner/trial/early_end.h.
@@ -76,7 +78,8 @@ Result<void> validate(const StudyDefinition& definition);
 /// "needs_default":true,"stopped":"…","step":{…},
 /// "transfer":"","donor":{"study":"gpt2-1","distance":2.5,"evaluations":[{"params":{…},"value":…,
 /// "standard_error":…},…]}}`; "limits" and what follows may be absent, as may "distance". Several
-/// objectives are an array: `"objective":["report","memory"]`.
+/// objectives are an array: `"objective":["report","memory"]`. "default_sources"
+/// (tuner/study/default_source.h) may be absent.
 nlohmann::json to_json(const StudyDefinition& definition);
 
 /// Reads and validates the JSON form.

@@ -1,6 +1,7 @@
 #include "tuner/study/study_session.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/base/check.h"
@@ -41,7 +42,9 @@ bool take(std::deque<Params>& queue, const Params& params) {
 }  // namespace
 
 bool simulates(const StudyDefinition& definition) {
-  return definition.other_objectives.empty() && definition.objective.kind != ObjectiveKind::memory;
+  return definition.other_objectives.empty() &&
+         definition.objective.kind != ObjectiveKind::memory &&
+         definition.objective.direction == Direction::minimise;
 }
 
 SessionOptions session_options(const StudyDefinition& definition) {
@@ -50,18 +53,29 @@ SessionOptions session_options(const StudyDefinition& definition) {
                      .seed = static_cast<std::uint64_t>(definition.seed),
                      .step = definition.step,
                      .simulate = simulates(definition),
+                     .direction = definition.objective.direction,
                      .objectives = 1 + definition.other_objectives.size(),
                      .donor = definition.donor},
           .trials = definition.trials,
-          .stop_early = definition.stop_early};
+          .stop_early = definition.stop_early,
+          .directions = directions_of(definition)};
 }
 
-Evaluation evaluation_of(const Params& params, const TrialOutcome& outcome) {
+std::vector<Direction> directions_of(const StudyDefinition& definition) {
+  std::vector<Direction> directions;
+  for (const Objective& objective : objectives_of(definition))
+    directions.push_back(objective.direction);
+  return directions;
+}
+
+Evaluation evaluation_of(const Params& params, const TrialOutcome& outcome,
+                         std::span<const Direction> directions) {
   Evaluation evaluation{.params = params, .value = std::nullopt};
   if (outcome.state != TrialState::complete) return evaluation;
-  evaluation.value = outcome.value;
+  const std::vector<double> costs = costs_of(outcome, directions);
+  evaluation.value = costs.front();
   evaluation.standard_error = median_standard_error(outcome.spread, outcome.samples.size());
-  evaluation.others = outcome.others;
+  evaluation.others.assign(costs.begin() + 1, costs.end());
   const auto reference = outcome.metrics.find(kReferenceMetric);
   if (reference == outcome.metrics.end() || reference->second.empty()) return evaluation;
   const double middle = median(reference->second);
@@ -167,6 +181,13 @@ SessionNext StudySession::search_again(const Params& params, std::int64_t lost_b
   return next;
 }
 
+std::optional<Recommendation> StudySession::recommend() const {
+  auto recommended = search_->recommend();
+  if (recommended)
+    recommended->expected = cost(recommended->expected, direction_at(options_.directions, 0));
+  return recommended;
+}
+
 bool StudySession::is_known(const Params& params) const {
   return outstanding_.contains(params) || told_.contains(params);
 }
@@ -236,7 +257,7 @@ SessionNext StudySession::ask(const IsExcluded& is_excluded) {
 Result<void> StudySession::tell(const Params& params, const TrialOutcome& outcome) {
   auto admitted = options_.space.admit(params);
   HOCKET_TRY(admitted);
-  Evaluation evaluation = evaluation_of(*admitted, outcome);
+  Evaluation evaluation = evaluation_of(*admitted, outcome, options_.directions);
   if (auto ok = search_->tell(evaluation); !ok) return ok;
   outstanding_.erase(*admitted);
   take(lost_, *admitted);
@@ -250,8 +271,8 @@ Result<void> StudySession::tell(const Params& params, const TrialOutcome& outcom
 void StudySession::note_best(const TrialOutcome& outcome) {
   const Evaluation& latest = evaluations_.back();
   if (!latest.value) return;
-  if (outcome.samples.size() >= 2 && *latest.value > 0)
-    noises_.push_back(latest.standard_error / *latest.value);
+  if (outcome.samples.size() >= 2 && *latest.value != 0)
+    noises_.push_back(latest.standard_error / std::abs(*latest.value));
   if (best_ && *latest.value >= *evaluations_[*best_].value) return;
   best_ = evaluations_.size() - 1;
   exposed_of_best_ = exposed_share(outcome);

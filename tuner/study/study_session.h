@@ -45,6 +45,9 @@ struct SessionOptions {
   SearchOptions search = {};
   std::int64_t trials = 30;  ///< of the search, the default included; at least 1
   bool stop_early = false;   ///< by the rules of tuner/search/stop_rule.h
+  /// Directions of the objectives, in order; those without one are minimised. Trials are told as
+  /// they were measured; the search is told their costs.
+  std::vector<Direction> directions = {};
 };
 
 /// Says whether the simulator is the model of a study's search, where the space has knobs that it
@@ -55,16 +58,22 @@ struct SessionOptions {
 /// or `wall`, which must not change the model in the middle of a study. The wall time of a command
 /// that trains, and what a pattern or a file says of it, rise and fall with that time in most jobs;
 /// where they do not, the process about the simulator learns the difference, and a value that is
-/// not above 0 ends the simulation (tuner/search/optimizer.h). Only a peak of memory is not a time
-/// at all. Several objectives are weighed anew for each trial, which leaves no time to simulate.
+/// not above 0 ends the simulation (tuner/search/optimizer.h). Only a peak of memory, and what is
+/// maximised, is not a time at all. Several objectives are weighed anew for each trial, which
+/// leaves no time to simulate.
 bool simulates(const StudyDefinition& definition);
 
 /// Returns what the search of a study starts from, with the donor that the definition holds.
 SessionOptions session_options(const StudyDefinition& definition);
 
-/// Returns what a search is told of a trial. Where the outcome has samples of a reference
-/// (kReferenceMetric), their error adds to that of the value.
-Evaluation evaluation_of(const Params& params, const TrialOutcome& outcome);
+/// Returns what a search is told of a trial: the costs of its values; without directions the values
+/// as measured. Where the outcome has samples of a reference (kReferenceMetric), their error adds
+/// to that of the value.
+Evaluation evaluation_of(const Params& params, const TrialOutcome& outcome,
+                         std::span<const Direction> directions = {});
+
+/// Returns the directions of a definition's objectives, in order.
+std::vector<Direction> directions_of(const StudyDefinition& definition);
 
 /// A trial of a session's past.
 struct SessionTrial {
@@ -137,12 +146,15 @@ class StudySession {
   std::size_t told() const { return evaluations_.size(); }
   std::size_t outstanding() const { return outstanding_.size(); }
 
-  /// The place of the lowest value among the trials told, the earliest of equals; nothing while
+  std::span<const Direction> directions() const { return options_.directions; }
+
+  /// The place of the lowest cost among the trials told, the earliest of equals; nothing while
   /// none has completed.
   std::optional<std::size_t> best() const { return best_; }
 
-  /// The setting that the search would choose now; nothing before the first value.
-  std::optional<Recommendation> recommend() const { return search_->recommend(); }
+  /// The setting that the search would choose now, with the value that it expects as trials are
+  /// told; nothing before the first value.
+  std::optional<Recommendation> recommend() const;
 
   SessionEnd end() const { return end_; }
   /// Why the search has ended; empty while it has not.

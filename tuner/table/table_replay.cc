@@ -46,7 +46,8 @@ void recommend(const RecordedTable& table, const Search& search, ReplayedTrial& 
 }  // namespace
 
 Result<std::vector<ReplayedTrial>> replay(const RecordedTable& table, Search& search,
-                                          std::size_t trials, std::uint64_t seed) {
+                                          std::size_t trials, std::uint64_t seed,
+                                          Direction direction) {
   Draws draws(seed);
   std::set<Params> measured;
   std::vector<ReplayedTrial> replayed;
@@ -63,7 +64,8 @@ Result<std::vector<ReplayedTrial>> replay(const RecordedTable& table, Search& se
       trial.reason += "; that was not recorded, this is the nearest that was";
       HOCKET_TRY(search.tell({.params = suggestion->params, .value = {}}));
     }
-    const Evaluation evaluation{.params = trial.params, .value = trial.value};
+    Evaluation evaluation{.params = trial.params, .value = trial.value};
+    if (trial.value) evaluation.value = cost(*trial.value, direction);
     HOCKET_TRY(search.tell(evaluation));
     recommend(table, search, trial);
     replayed.push_back(std::move(trial));

@@ -24,11 +24,13 @@ struct ReplayedTrial {
   std::string why_recommended;
 };
 
-/// Runs up to `trials` evaluations, fewer if every recorded setting was measured or the search
-/// ends. `search` must be a new one over table.space(). A setting that was not recorded is not a
-/// trial: the search is told that it failed, so that it learns where nothing was recorded, and the
-/// nearest recorded setting not yet measured is tried instead.
+/// Runs up to `trials` evaluations of an objective with this direction, fewer if every recorded
+/// setting was measured or the search ends. `search` must be a new one over table.space(). A
+/// setting that was not recorded is not a trial: the search is told that it failed, so that it
+/// learns where nothing was recorded, and the nearest recorded setting not yet measured is tried
+/// instead.
 Result<std::vector<ReplayedTrial>> replay(const RecordedTable& table, Search& search,
-                                          std::size_t trials, std::uint64_t seed);
+                                          std::size_t trials, std::uint64_t seed,
+                                          Direction direction = Direction::minimise);
 
 }  // namespace hocket

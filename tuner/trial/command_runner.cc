@@ -103,11 +103,11 @@ std::string describe_failure(const ProcessResult& result) {
 }
 
 /// Returns the outcome of a trial that was ended early with `samples`, by a test with p-value `p`.
-TrialOutcome ended_trial(std::vector<double> samples, double p) {
+TrialOutcome ended_trial(std::vector<double> samples, double p, Direction direction) {
   char text[120];
   std::snprintf(text, sizeof text,
-                "ended early after %zu iterations: slower than the best so far (p = %.2g)",
-                samples.size(), p);
+                "ended early after %zu iterations: %s than the best so far (p = %.2g)",
+                samples.size(), direction == Direction::maximise ? "lower" : "slower", p);
   TrialOutcome outcome = complete_trial(std::move(samples));
   outcome.message = text;
   return outcome;
@@ -249,6 +249,7 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
   std::optional<LiveSamples> live;
   std::vector<double> samples;
   std::optional<double> p;
+  const std::vector<double> best = costs(incumbent, objective.direction);
   if (incumbent.size() >= kLeastSamples && LiveSamples::can_see(objective)) {
     auto made = LiveSamples::make(
         objective, options_.skip,
@@ -257,7 +258,7 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
     live.emplace(std::move(*made));
     process->watch = [&](const OutputSoFar& output) {
       samples = live->read(output);
-      p = early_end(samples, incumbent);
+      p = early_end(costs(samples, objective.direction), best);
       return p.has_value();
     };
   }
@@ -266,8 +267,9 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
   if (result->cancelled) {
     return failure(ErrorCode::interrupted, "interrupted while the command ran");
   }
-  TrialOutcome outcome =
-      result->ended_early ? ended_trial(std::move(samples), *p) : judge(params, *result);
+  TrialOutcome outcome = result->ended_early
+                             ? ended_trial(std::move(samples), *p, objective.direction)
+                             : judge(params, *result);
   outcome.output = result->output;
   outcome.metrics["wall_ns"] = {static_cast<double>(result->wall_ns)};
   outcome.metrics["peak_memory_bytes"] = {static_cast<double>(result->peak_memory_bytes)};
@@ -343,7 +345,7 @@ Result<void> CommandRunner::measure_others(const ProcessResult& result,
   for (std::size_t i = 0; i < options_.other_objectives.size(); ++i) {
     const Objective& objective = options_.other_objectives[i];
     auto measured = evaluate(objective, options_.skip, evidence_for(objective, result, outcome));
-    if (!measured) return failure(measured.error().in("objective " + to_text(objective)));
+    if (!measured) return failure(measured.error().in("objective " + label_of(objective)));
     outcome.others.push_back(measured->value);
     outcome.metrics[metric_of_other(i)] = std::move(measured->samples);
   }
@@ -356,7 +358,7 @@ void CommandRunner::apply_limits(const ProcessResult& result, TrialOutcome& outc
     const Objective& objective = limit.objective;
     const bool only_grows =
         objective.kind == ObjectiveKind::memory || objective.kind == ObjectiveKind::wall;
-    if (result.ended_early && !only_grows) continue;
+    if (result.ended_early && (!only_grows || limit.is_least)) continue;
     const auto why = problem(limit, options_.skip, evidence_for(objective, result, outcome));
     if (!why) continue;
     outcome.state = TrialState::failed;

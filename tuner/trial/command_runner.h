@@ -62,8 +62,8 @@ class CommandRunner final : public TrialRunner {
   /// tree is ended. The tree is also ended when the samples visible so far
   /// (tuner/trial/running_samples.h) are slower than the incumbent's; that trial is complete, with
   /// those samples. A trial that exceeds a limit has failed; for a trial that was ended early only
-  /// the limits on memory and wall time apply, because those metrics can only grow. A trial without
-  /// a value for a further objective has failed.
+  /// the greatest values of memory and wall time apply, because those metrics can only grow. A
+  /// trial without a value for a further objective has failed.
   Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent) override;
 
   /// Returns the objective, with `auto` resolved once a trial has shown whether the job writes

@@ -15,12 +15,14 @@ namespace hocket {
 struct Limit {
   Objective objective;  ///< any kind but automatic
   double bound = 0;  ///< in the objective's unit (tuner/trial/objective_unit.h), finite, at least 0
+  bool is_least = false;  ///< the metric must be at least `bound`, not at most
 
   bool operator==(const Limit&) const = default;
 };
 
-/// Parses OBJECTIVE<=NUMBER, as in "memory<=4G", "wall<=60s", "regex:loss=([0-9.]+)<=3.5". The
-/// number follows parse_value() (tuner/trial/objective_unit.h).
+/// Parses OBJECTIVE<=NUMBER or OBJECTIVE>=NUMBER, as in "memory<=4G", "wall<=60s",
+/// "loss=regex:loss=([0-9.]+)<=3.5", "regex:tok/s=([0-9.]+)>=900". The objective has no direction;
+/// the number follows parse_value() (tuner/trial/objective_unit.h).
 Result<Limit> parse_limit(std::string_view text);
 
 /// Returns text that parse_limit() reads back.
@@ -30,7 +32,8 @@ std::string to_text(const Limit& limit);
 std::string readable(const Limit& limit);
 
 /// Returns nothing if the trial is within the limit, otherwise the reason: "peak memory 5.2 GiB is
-/// over the limit of 4 GiB", or the error of evaluate() (tuner/trial/objective.h).
+/// over the limit of 4 GiB", "speed 800 tokens/s is under the limit of 900 tokens/s", or the error
+/// of evaluate() (tuner/trial/objective.h).
 std::optional<std::string> problem(const Limit& limit, std::size_t skip, const Evidence& evidence);
 
 }  // namespace hocket

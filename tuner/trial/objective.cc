@@ -1,5 +1,7 @@
 #include "tuner/trial/objective.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -14,8 +16,13 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kMetricQuoteBytes = 60;
-constexpr std::size_t kNearLines = 3;
+constexpr std::size_t kMetricQuoteBytes = 60, kUnitLimitBytes = 40, kNearLines = 3;
+
+constexpr std::array<std::pair<ObjectiveKind, std::string_view>, 4> kPlainKinds = {
+    {{ObjectiveKind::automatic, "auto"},
+     {ObjectiveKind::wall, "wall"},
+     {ObjectiveKind::memory, "memory"},
+     {ObjectiveKind::report, "report"}}};
 
 std::string quoted_metric(std::string_view text) {
   std::string result = "\"";
@@ -89,44 +96,99 @@ Result<Measurement> from_file(const std::string& path, const std::optional<std::
   return measurement(std::move(*numbers));
 }
 
-}  // namespace
+bool is_name_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
+}
 
-Result<Objective> parse_objective(std::string_view text) {
-  if (text == "auto") return Objective{ObjectiveKind::automatic, ""};
-  if (text == "wall") return Objective{ObjectiveKind::wall, ""};
-  if (text == "memory") return Objective{ObjectiveKind::memory, ""};
-  if (text == "report") return Objective{ObjectiveKind::report, ""};
+/// Takes "NAME=" or "NAME[UNIT]=" from the front of `text`, if it begins so.
+void take_name(std::string_view& text, Objective& objective) {
+  const auto end = std::ranges::find_if_not(text, is_name_byte) - text.begin();
+  std::string_view rest = text.substr(static_cast<std::size_t>(end));
+  if (end == 0 || rest.empty()) return;
+  std::string_view unit;
+  if (rest.front() == '[') {
+    const auto close = rest.find(']');
+    if (close == std::string_view::npos || close == 1 || close > kUnitLimitBytes) return;
+    unit = rest.substr(1, close - 1);
+    rest.remove_prefix(close + 1);
+  }
+  if (!rest.starts_with('=')) return;
+  objective.name = text.substr(0, static_cast<std::size_t>(end));
+  objective.unit = unit;
+  text = rest.substr(1);
+}
+
+/// Parses the kind and its argument into `objective`.
+Result<void> parse_kind(std::string_view text, Objective& objective) {
+  for (const auto& [kind, name] : kPlainKinds) {
+    if (text != name) continue;
+    objective.kind = kind;
+    return {};
+  }
   if (text.starts_with("regex:")) {
-    std::string pattern(text.substr(6));
-    const auto matcher = LineMatcher::make(pattern);
+    objective.kind = ObjectiveKind::regex;
+    objective.argument = text.substr(6);
+    const auto matcher = LineMatcher::make(objective.argument);
     if (!matcher) return failure(matcher.error().in("objective"));
-    return Objective{ObjectiveKind::regex, std::move(pattern)};
+    return {};
   }
   if (text.starts_with("file:")) {
     if (text.size() == 5) return invalid("objective: file: needs a path");
-    return Objective{ObjectiveKind::file, std::string(text.substr(5))};
+    objective.kind = ObjectiveKind::file;
+    objective.argument = text.substr(5);
+    return {};
   }
   return invalid(
-      "objective: expected auto, wall, memory, report, regex:PATTERN or file:PATH, found " +
+      "objective: expected auto, wall, memory, report, regex:PATTERN or file:PATH, with max: in "
+      "front of what is maximised and NAME= or NAME[UNIT]= before a regex or a file, found " +
       quoted_metric(text));
 }
 
-std::string to_text(const Objective& objective) {
-  switch (objective.kind) {
-    case ObjectiveKind::automatic:
-      return "auto";
-    case ObjectiveKind::wall:
-      return "wall";
-    case ObjectiveKind::memory:
-      return "memory";
-    case ObjectiveKind::report:
-      return "report";
-    case ObjectiveKind::regex:
-      return "regex:" + objective.argument;
-    case ObjectiveKind::file:
-      return "file:" + objective.argument;
+std::string kind_text(const Objective& objective) {
+  for (const auto& [kind, name] : kPlainKinds) {
+    if (objective.kind == kind) return std::string(name);
   }
-  return {};
+  return (objective.kind == ObjectiveKind::regex ? "regex:" : "file:") + objective.argument;
+}
+
+}  // namespace
+
+Result<Objective> parse_objective(std::string_view text) {
+  Objective objective;
+  if (text.starts_with("max:")) objective.direction = Direction::maximise;
+  if (text.starts_with("max:") || text.starts_with("min:")) text.remove_prefix(4);
+  take_name(text, objective);
+  HOCKET_TRY(parse_kind(text, objective));
+  const bool is_own =
+      objective.kind == ObjectiveKind::regex || objective.kind == ObjectiveKind::file;
+  if (!is_own && !objective.unit.empty()) {
+    return invalid("objective: " + std::string(text) + " has a unit of its own; leave [" +
+                   objective.unit + "] out");
+  }
+  if (!is_own && objective.direction == Direction::maximise) {
+    return invalid("objective: " + std::string(text) +
+                   " is a cost and is minimised; what is maximised is max:regex:PATTERN or "
+                   "max:file:PATH, such as max:regex:tokens_per_s=([0-9.]+)");
+  }
+  return objective;
+}
+
+std::string to_text(const Objective& objective) {
+  std::string text = objective.direction == Direction::maximise ? "max:" : "";
+  text += objective.name;
+  if (!objective.unit.empty()) text += "[" + objective.unit + "]";
+  if (!objective.name.empty()) text += "=";
+  return text + kind_text(objective);
+}
+
+bool measures_same(const Objective& a, const Objective& b) {
+  return a.kind == b.kind && a.argument == b.argument;
+}
+
+std::string label_of(const Objective& objective) {
+  if (objective.name.empty()) return kind_text(objective);
+  return objective.name + (objective.unit.empty() ? "" : " (" + objective.unit + ")");
 }
 
 Result<Measurement> evaluate(const Objective& objective, std::size_t skip,

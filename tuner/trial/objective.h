@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/direction.h"
 #include "core/protocol/job_report.h"
 
 namespace hocket {
@@ -28,16 +29,28 @@ enum class ObjectiveKind {
 struct Objective {
   ObjectiveKind kind = ObjectiveKind::automatic;
   std::string argument;  ///< the pattern or the path
+  Direction direction = Direction::minimise;
+  std::string name = {};  ///< what the user calls it; may be empty
+  std::string unit = {};  ///< of the numbers of a pattern or file; may be empty
 
   bool operator==(const Objective&) const = default;
 };
 
-/// Parses the texts above. A pattern is an ECMAScript regular expression with at least one group,
-/// matched line by line.
+/// Parses "[max:|min:][NAME[[UNIT]]=]KIND" with one of the kinds above: "wall",
+/// "max:regex:tok/s=([0-9.]+)", "step[ms]=regex:step_ms=([0-9.]+)", "max:speed[tokens/s]=file:n". A
+/// name has letters, digits, "_", "-" and "."; times and memory have units of their own and are
+/// minimised. A pattern is in RE2's syntax with at least one group, matched line by line.
 Result<Objective> parse_objective(std::string_view text);
 
 /// Returns text that parse_objective() reads back.
 std::string to_text(const Objective& objective);
+
+/// Returns whether both measure the same, whatever they are called.
+bool measures_same(const Objective& a, const Objective& b);
+
+/// Returns what tables and plots call it: "step (ms)" where it has a name, else the text of the
+/// kind.
+std::string label_of(const Objective& objective);
 
 /// Output, metrics and files of one trial.
 struct Evidence {

@@ -3,8 +3,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "core/base/printable_text.h"
 #include "tuner/space/size_text.h"
@@ -28,41 +29,39 @@ constexpr Scale kSizes[] = {{"TiB", "", 0x1p40},
                             {"MiB", "", 0x1p20},
                             {"KiB", "", 0x1p10},
                             {"B", "", 1}};
-constexpr Scale kPlain[] = {{"", "", 1}};
-
 constexpr std::size_t kUnitQuoteBytes = 60;
 
-std::span<const Scale> scales(Unit unit) {
-  switch (unit) {
-    case Unit::nanoseconds:
-      return kTimes;
-    case Unit::bytes:
-      return kSizes;
-    case Unit::none:
+std::vector<Scale> scales(const Unit& unit) {
+  switch (unit.kind) {
+    case Unit::Kind::nanoseconds:
+      return {std::begin(kTimes), std::end(kTimes)};
+    case Unit::Kind::bytes:
+      return {std::begin(kSizes), std::end(kSizes)};
+    case Unit::Kind::own:
       break;
   }
-  return kPlain;
+  return {{unit.name, "", 1}};
 }
 
 /// Returns the factor of the scale `name` of `unit`, if there is one.
-std::optional<double> factor_of(std::string_view name, Unit unit) {
-  if (unit == Unit::bytes) return size_factor(name);
+std::optional<double> factor_of(std::string_view name, const Unit& unit) {
+  if (unit.kind == Unit::Kind::bytes) return size_factor(name);
   for (const Scale& scale : scales(unit)) {
     if (name == scale.name || name == scale.other_name) return scale.factor;
   }
   return std::nullopt;
 }
 
-const char* expected(Unit unit) {
-  switch (unit) {
-    case Unit::nanoseconds:
+std::string expected(const Unit& unit) {
+  switch (unit.kind) {
+    case Unit::Kind::nanoseconds:
       return "a time such as 1500000 (nanoseconds), 250ms, 60s or 5m";
-    case Unit::bytes:
+    case Unit::Kind::bytes:
       return "a number of bytes such as 65536, 512M, 4GiB or 100MB";
-    case Unit::none:
+    case Unit::Kind::own:
       break;
   }
-  return "a number";
+  return unit.name.empty() ? "a number" : "a number of " + unit.name;
 }
 
 std::string number_text(double value, int digits) {
@@ -85,23 +84,24 @@ Unit unit_of(const Objective& objective) {
     case ObjectiveKind::file:
       break;
   }
-  return Unit::none;
+  return {Unit::Kind::own, objective.unit};
 }
 
-std::string_view to_string(Unit unit) {
-  switch (unit) {
-    case Unit::nanoseconds:
+std::string to_string(const Unit& unit) {
+  switch (unit.kind) {
+    case Unit::Kind::nanoseconds:
       return "ns";
-    case Unit::bytes:
+    case Unit::Kind::bytes:
       return "bytes";
-    case Unit::none:
+    case Unit::Kind::own:
       break;
   }
-  return "";
+  return unit.name;
 }
 
-std::string value_text(double value, Unit unit) {
-  if (unit == Unit::none) return number_text(value, 6);
+std::string value_text(double value, const Unit& unit) {
+  if (unit.kind == Unit::Kind::own)
+    return number_text(value, 6) + (unit.name.empty() ? "" : " " + unit.name);
   for (const Scale& scale : scales(unit)) {
     if (!scale.for_values || (std::abs(value) < scale.factor && scale.factor > 1)) continue;
     return number_text(value / scale.factor, 4) + " " + std::string(scale.name);
@@ -109,7 +109,7 @@ std::string value_text(double value, Unit unit) {
   return number_text(value, 4);
 }
 
-Result<double> parse_value(std::string_view text, Unit unit) {
+Result<double> parse_value(std::string_view text, const Unit& unit) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const auto name = text.substr(static_cast<std::size_t>(end - text.data()));
@@ -117,7 +117,7 @@ Result<double> parse_value(std::string_view text, Unit unit) {
     const double value = number * *factor;
     if (value >= 0 && std::isfinite(value)) return value;
   }
-  return failure(ErrorCode::invalid_argument, std::string("expected ") + expected(unit) +
+  return failure(ErrorCode::invalid_argument, "expected " + expected(unit) +
                                                   ", at least 0, found \"" +
                                                   printable(text, kUnitQuoteBytes) + "\"");
 }

@@ -11,23 +11,36 @@
 
 namespace hocket {
 
-enum class Unit {
-  nanoseconds,  ///< wall, report
-  bytes,        ///< memory
-  none,         ///< regex, file: the program's own unit
+struct Unit {
+  enum class Kind {
+    nanoseconds,  ///< wall, report
+    bytes,        ///< memory
+    own,          ///< regex, file: the program's own unit
+  };
+  Kind kind = Kind::own;
+  std::string name = {};  ///< of the program's own unit, such as "tokens/s"; may be empty
+
+  static const Unit nanoseconds, bytes, none;
+
+  bool operator==(const Unit&) const = default;
 };
+
+inline const Unit Unit::nanoseconds{Unit::Kind::nanoseconds};
+inline const Unit Unit::bytes{Unit::Kind::bytes};
+inline const Unit Unit::none{};
 
 Unit unit_of(const Objective& objective);
 
-/// Returns "ns", "bytes" or "", as in JSON.
-std::string_view to_string(Unit unit);
+/// Returns "ns", "bytes" or the name of the program's own unit, as in JSON.
+std::string to_string(const Unit& unit);
 
-/// Returns "411.2 ms", "5.2 GiB", or the plain number; four significant digits, six for a plain
-/// number.
-std::string value_text(double value, Unit unit);
+/// Returns "411.2 ms", "5.2 GiB", "1200 tokens/s", or the plain number; four significant digits,
+/// six for a number in the program's own unit.
+std::string value_text(double value, const Unit& unit);
 
 /// Parses a finite number of at least 0 in `unit`, directly followed by an optional scale: for a
-/// time ns, us, ms, s, m or h; for bytes the units of tuner/space/size_text.h.
-Result<double> parse_value(std::string_view text, Unit unit);
+/// time ns, us, ms, s, m or h; for bytes the units of tuner/space/size_text.h; for the program's
+/// own unit its name.
+Result<double> parse_value(std::string_view text, const Unit& unit);
 
 }  // namespace hocket

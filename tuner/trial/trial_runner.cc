@@ -17,6 +17,13 @@ std::vector<double> others_in(const std::map<std::string, std::vector<double>>& 
   }
 }
 
+std::vector<double> costs_of(const TrialOutcome& outcome, std::span<const Direction> directions) {
+  std::vector<double> result{cost(outcome.value, direction_at(directions, 0))};
+  for (std::size_t i = 0; i < outcome.others.size(); ++i)
+    result.push_back(cost(outcome.others[i], direction_at(directions, i + 1)));
+  return result;
+}
+
 TrialOutcome complete_trial(std::vector<double> samples) {
   TrialOutcome outcome;
   outcome.state = TrialState::complete;

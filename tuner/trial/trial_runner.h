@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/direction.h"
 #include "core/protocol/job_report.h"
 #include "core/protocol/trial_output.h"
 #include "core/protocol/trial_status.h"
@@ -20,7 +21,7 @@ namespace hocket {
 
 struct TrialOutcome {
   TrialState state = TrialState::failed;
-  double value = 0;   ///< lower is better; meaningful if complete
+  double value = 0;   ///< as measured, whether that is minimised or maximised; if complete
   double spread = 0;  ///< half interquartile range of the samples
   std::vector<double> samples;
   /// Values of further objectives, in order; meaningful if complete.
@@ -59,6 +60,9 @@ std::string metric_of_other(std::size_t index);
 
 /// Returns the values of further objectives, as many as `metrics` has without a gap.
 std::vector<double> others_in(const std::map<std::string, std::vector<double>>& metrics);
+
+/// Returns the costs (core/protocol/direction.h) of all objectives of a complete trial.
+std::vector<double> costs_of(const TrialOutcome& outcome, std::span<const Direction> directions);
 
 /// Returns the outcome of a trial that measured `samples`, of which there is at least one.
 TrialOutcome complete_trial(std::vector<double> samples);

@@ -48,6 +48,16 @@ TEST(Progress, WritesALineForEachTrialThatEnded) {
             "confirmation 1/6  X=5  3 ms ± 0 ns  best 1 ms\n");
 }
 
+TEST(Progress, TheBestOfWhatIsMaximisedIsTheHighest) {
+  std::ostringstream err;
+  auto definition = progress_definition("X=int:1..9");
+  definition.objective = *parse_objective("max:speed[tokens/s]=regex:t=(.)");
+  Progress progress(err, 0, definition);
+  for (const double value : {5.0, 9.0, 7.0})
+    progress.finished(trial(TrialPhase::search, 5, value), "");
+  EXPECT_THAT(err.str(), HasSubstr("7 ± 0 tokens/s  best 9 tokens/s\n"));
+}
+
 TEST(Progress, ShowsEveryObjective) {
   std::ostringstream err;
   auto several = progress_definition("X=int:1..9");

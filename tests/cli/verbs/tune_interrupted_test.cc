@@ -79,7 +79,7 @@ class TuneInterrupted : public ::testing::Test {
     EXPECT_EQ(document.at("best"), expected.at("best"));
     EXPECT_EQ(document.at("promoted"), true);
     EXPECT_EQ(document.at("gain"), expected.at("gain"));
-    EXPECT_EQ(document.at("noise"), expected.at("noise"));
+    EXPECT_EQ(document.at("needed"), expected.at("needed"));
     for (std::size_t i = 0; i < document.at("trials").size(); ++i) {
       EXPECT_EQ(document.at("trials")[i].at("number"), i + 1);
     }

@@ -39,7 +39,9 @@ TEST(Tune, PromotesTheClearlyBest) {
   EXPECT_EQ(document.at("default").at("spread"), 0);
   EXPECT_LT(document.at("best").at("value"), 500);
   EXPECT_EQ(document.at("promoted"), true);
-  EXPECT_GT(document.at("gain"), document.at("noise"));
+  EXPECT_GT(document.at("gain"), document.at("needed"));
+  EXPECT_GT(document.at("gain_interval").at("low"), 0);
+  EXPECT_EQ(document.at("default_sources").at("X").at("origin"), "given");
   EXPECT_EQ(document.at("emulated_link"), false);
   const auto& trials = document.at("trials");
   ASSERT_EQ(trials.size(), 14U);  // 10, and 2 pairs, which agree
@@ -78,7 +80,8 @@ TEST(Tune, WhatItPrintedCanBeReadAgain) {
        {std::vector<std::string>{"best", "--json"}, {"best", "sh-1", "--json"}}) {
     const auto best = hocket_run(folder, arguments);
     ASSERT_EQ(best.status, 0) << best.err;
-    for (const char* field : {"study", "default", "best", "promoted", "gain", "noise", "reason"}) {
+    for (const char* field : {"study", "default", "best", "promoted", "gain", "needed",
+                              "gain_interval", "default_sources", "reason"}) {
       EXPECT_EQ(best.json().at(field), document.at(field)) << field;
     }
   }
@@ -307,6 +310,120 @@ TEST(Tune, EndsAJobThatIsOverItsMemoryWhileItRuns) {
                                          "--", "sh", "-c", half + " & " + half + " & wait"});
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr(" of memory, over the limit of 150 MiB, and were ended"));
+}
+
+/// A command whose rate is highest at X = 20, and whose loss falls with X.
+constexpr const char* kRate = "echo rate=$(( 1000 - ({X}-20)*({X}-20)/2 )) loss=$((100 - {X}))";
+
+TEST(Tune, MaximisesWhatItIsToldTo) {
+  const TemporaryFolder folder;
+  const auto ended = hocket_run(
+      folder, {"tune", "--objective", "rate[tokens/s]=regex:rate=([0-9]+)", "--maximize", "--limit",
+               "loss=regex:loss=([0-9]+)>=60", "--param", "X=int:1..60", "--default", "X=55",
+               "--trials", "12", "--json", "--", "sh", "-c", kRate});
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  // X = 55 has a loss of 45, so the default fails; anything that works is promoted over it.
+  EXPECT_THAT(ended.json().at("reason").get<std::string>(),
+              HasSubstr("loss 45 is under the limit"));
+}
+
+TEST(Tune, WhatIsMaximisedIsShownAsItIsMeasured) {
+  const TemporaryFolder folder;
+  const auto ended = hocket_run(
+      folder, {"tune", "--objective", "max:rate[tokens/s]=regex:rate=([0-9]+)", "--param",
+               "X=int:1..60", "--default", "X=50", "--trials", "12", "--", "sh", "-c", kRate});
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("\nmaximises rate (tokens/s)\n"));
+  EXPECT_THAT(ended.out, HasSubstr("  X   rate (tokens/s) "));
+  EXPECT_THAT(ended.out, HasSubstr("\ndefault  550 ± 0 tokens/s  X=50\n"));
+  EXPECT_THAT(ended.out, HasSubstr("better than the default in 2 pairs of runs"));
+  const auto document = hocket_run(folder, {"best", "--json"}).json();
+  const double best = document.at("best").at("value");
+  EXPECT_GT(best, 900);
+  EXPECT_NEAR(document.at("gain").get<double>(), best / 550 - 1, 1e-9);
+  EXPECT_EQ(document.at("objectives")[0].at("direction"), "max");
+  EXPECT_EQ(document.at("objectives")[0].at("name"), "rate (tokens/s)");
+  EXPECT_EQ(document.at("unit"), "tokens/s");
+
+  const auto explained = hocket_run(folder, {"explain", "1"});
+  EXPECT_EQ(explained.status, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr("rate (tokens/s), higher is better, "));
+  EXPECT_THAT(explained.out, Not(HasSubstr(" expects -")));
+  const auto expected = hocket_run(folder, {"explain", "1", "--json"}).json();
+  EXPECT_GT(expected.at("recommended").at("expected"), 900);
+  EXPECT_EQ(hocket_run(folder, {"plot", "1", "-o", "plots"}).status, 0);
+  EXPECT_THAT(read_file(folder.file("plots/convergence.svg")).value(),
+              HasSubstr(">rate (tokens/s), higher is better<"));
+
+  // The recorded table says nothing of the direction.
+  folder.write("rates.csv", hocket_run(folder, {"trials", "1", "--csv"}).out);
+  const auto replayed =
+      hocket_run(folder, {"replay", "rates.csv", "--maximize", "--trials", "12", "--json"});
+  ASSERT_EQ(replayed.status, 0) << replayed.err;
+  const std::int64_t recommended = replayed.json().at("trials").back().at("recommended").at("X");
+  EXPECT_NEAR(static_cast<double>(recommended), 20, 3);
+  const auto table =
+      hocket_run(folder, {"explain", "--table", "rates.csv", "--maximize", "--json"});
+  EXPECT_GT(table.json().at("recommended").at("expected"), 900);
+
+  // A later study starts from it, and one that minimises the same does not.
+  const auto later = hocket_run(
+      folder, {"tune", "--objective", "max:regex:rate=([0-9]+)", "--param", "X=int:1..60",
+               "--default", "X=50", "--trials", "3", "--confirm", "0", "--", "sh", "-c", kRate});
+  EXPECT_THAT(later.err, HasSubstr("starts from study sh-1"));
+  EXPECT_THAT(later.err, HasSubstr("best " + std::to_string(static_cast<int>(best))));
+  const auto other =
+      hocket_run(folder, {"tune", "--objective", "regex:rate=([0-9]+)", "--param", "X=int:1..60",
+                          "--trials", "2", "--confirm", "0", "--", "sh", "-c", kRate});
+  EXPECT_THAT(other.err, Not(HasSubstr("starts from study")));
+}
+
+TEST(Tune, MaximizeNeedsOneObjectiveThatCanBeMaximised) {
+  const TemporaryFolder folder;
+  const auto time =
+      hocket_run(folder, {"tune", "--maximize", "--param", "X=int:1..3", "--", "true"});
+  EXPECT_EQ(time.status, 2);
+  EXPECT_THAT(time.err, HasSubstr("auto is a cost and is minimised; what is maximised is "));
+  const auto several =
+      hocket_run(folder, {"tune", "--maximize", "--objective", "file:a", "--objective", "file:b",
+                          "--param", "X=int:1..3", "--", "true"});
+  EXPECT_THAT(several.err, HasSubstr("--maximize: which of several objectives?"));
+}
+
+TEST(Tune, SaysWhereEachDefaultComesFrom) {
+  const TemporaryFolder folder;
+  folder.write("train.py",
+               "import argparse\n"
+               "parser = argparse.ArgumentParser()\n"
+               "parser.add_argument('--bucket-mb', type=int, default=25)\n"
+               "bucket = parser.parse_args().bucket_mb\n"
+               "print(f't={100 + bucket}')\n");
+  const auto known =
+      hocket_run(folder, {"tune", "--param", "B=int:1..64", "--objective", "regex:t=([0-9]+)",
+                          "--trials", "6", "--", "python3", "train.py", "--bucket-mb", "{B}"});
+  ASSERT_EQ(known.status, 0) << known.err;
+  EXPECT_THAT(known.err, HasSubstr(" from the default B=25 (argparse of train.py): python3 "));
+  EXPECT_THAT(known.out, HasSubstr("\ndefault  125 ± 0  B=25\n"));
+  EXPECT_THAT(known.out, Not(HasSubstr("assumed")));
+
+  const auto assumed = hocket_run(
+      folder, {"tune", "--param", "B=int:1..64", "--objective", "regex:t=([0-9]+)", "--trials", "6",
+               "--no-transfer", "--", "sh", "-c", "echo t=$((100 + B))"});
+  ASSERT_EQ(assumed.status, 0) << assumed.err;
+  EXPECT_THAT(assumed.err.substr(0, assumed.err.find('\n')),
+              HasSubstr(" from the default B=32 (assumed): sh -c"));
+  EXPECT_THAT(assumed.out, HasSubstr("  B=32 (assumed)\n"));
+  EXPECT_THAT(assumed.out, HasSubstr("better than the assumed default in 2 pairs"));
+  EXPECT_THAT(assumed.out, HasSubstr("if you know it, give it: --default B=VALUE\n"));
+  EXPECT_THAT(hocket_run(folder, {"best"}).out, HasSubstr("better than the assumed default"));
+  EXPECT_THAT(hocket_run(folder, {"studies"}).out, HasSubstr(" % better than assumed"));
+  EXPECT_EQ(hocket_run(folder, {"best", "--json"}).json().at("default_sources").at("B"),
+            nlohmann::json({{"origin", "assumed"}}));
+
+  const auto from_environment = hocket_run(
+      folder, {"tune", "--default-from-env", "--param", "PATH=choice:a,b", "--json", "--", "true"});
+  EXPECT_EQ(from_environment.status, 2);
+  EXPECT_THAT(from_environment.err, HasSubstr("--default-from-env: default of PATH: "));
 }
 
 /// A command whose iterations take 1 to 5 with X = 1; with X = 2 they take 6 to 10, and a last one

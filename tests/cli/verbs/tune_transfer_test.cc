@@ -123,7 +123,7 @@ TEST_F(TuneTransfer, AnswersWrongArgumentsWithTwoBeforeAnythingRuns) {
       {{"--transfer", "two", "--no-transfer"}, "--transfer"},
       {{"--transfer", "two", "--method", "random"}, "--transfer"},
       {{"--transfer", "two", "--param", "Y=int:1..2"}, "its parameters are X"},
-      {{"--transfer", "two", "--objective", "wall"}, "it minimised report"},
+      {{"--transfer", "two", "--objective", "wall"}, "its objective was report"},
       {{"--transfer", "two", "--resume"}, "--resume"},
   };
   for (const auto& [options, named] : misuses) {

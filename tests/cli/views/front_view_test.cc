@@ -17,25 +17,31 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-FinishedTrial trial(std::int64_t number, std::int64_t x, double ns, double bytes) {
-  FinishedTrial trial{number - 1, TrialPhase::search, {{"X", x}}, complete_trial({ns})};
-  trial.outcome.others = {bytes};
-  return trial;
+FrontPoint point(std::int64_t number, std::int64_t x, double ns, double bytes) {
+  return {.number = number - 1, .measured = {{{"X", x}}, ns, 1e3, {bytes}, {0}}};
 }
 
 StudyView some_view() {
-  StudyView view{
-      .name = "s", .unit = Unit::nanoseconds, .objective = "wall", .topology = {}, .workload = "w"};
+  StudyView view{.name = "s",
+                 .unit = Unit::nanoseconds,
+                 .objective = "wall",
+                 .label = "wall",
+                 .topology = {},
+                 .workload = "w"};
   view.others = {Objective{ObjectiveKind::memory, ""}};
   return view;
 }
 
 StudyResult some_result() {
-  StudyResult result{.default_params = {{{"X", std::int64_t{4}}}, 2e6, 1e3, {4096}},
+  StudyResult result{.default_params = {{{"X", std::int64_t{4}}}, 2e6, 1e3, {4096}, {512}},
                      .best = {{{"X", std::int64_t{8}}}, 1e6, 2e3, {8192}},
                      .reason = "it is for you to choose",
                      .trials = {}};
-  result.front = {trial(3, 8, 1e6, 8192), trial(5, 2, 4e6, 1024)};
+  result.front = {point(3, 8, 1e6, 8192), point(5, 2, 4e6, 1024)};
+  result.front[0].state = FrontState::unconfirmed;
+  result.front[0].runs = 5;
+  result.front[1].state = FrontState::confirmed;
+  result.front[1].runs = 2;
   return result;
 }
 
@@ -46,38 +52,54 @@ std::string shown(const StudyResult& result, const std::vector<std::string>& com
 }
 
 TEST(FrontView, ShowsEveryObjectiveAgainstTheDefault) {
-  EXPECT_EQ(shown(some_result(), {"job", "-x{X}"}),
-            "the front: what no setting beats in all objectives, each measured in one trial; the "
-            "default is beaten\n"
-            "trial    wall  change    memory  change    setting\n"
-            "default  2 ms  +0.0 %    4 KiB   +0.0 %    X=4\n"
-            "3        1 ms  -50.0 %   8 KiB   +100.0 %  X=8\n"
-            "5        4 ms  +100.0 %  1 KiB   -75.0 %   X=2\n"
-            "not promoted: it is for you to choose\n"
-            "take one into use by giving it to the job, trial 3 for example: env X=8 job -x8\n");
+  EXPECT_EQ(
+      shown(some_result(), {"job", "-x{X}"}),
+      "the front: what no setting beats in all objectives; the default is beaten\n"
+      "trial    wall         change    memory         change    measured again                "
+      "setting\n"
+      "default  2 ms ± 1 us  +0.0 %    4 KiB ± 512 B  +0.0 %                                  "
+      "X=4\n"
+      "3        1 ms ± 1 us  -50.0 %   8 KiB ± 0 B    +100.0 %  not confirmed in 5 more runs  "
+      "X=8\n"
+      "5        4 ms ± 1 us  +100.0 %  1 KiB ± 0 B    -75.0 %   confirmed in 2 more runs      "
+      "X=2\n"
+      "confirmed: measured again beside the default, and better in at least one objective\n"
+      "not promoted: it is for you to choose\n"
+      "take one into use by giving it to the job, trial 5 for example: env X=2 job -x2\n");
 }
 
 TEST(FrontView, TheDefaultMayBeOfTheFrontOrHaveFailed) {
   auto result = some_result();
-  result.front = {trial(1, 4, 2e6, 4096)};
+  result.front = {point(1, 4, 2e6, 4096)};
   EXPECT_THAT(shown(result, {"job"}), Not(HasSubstr("take one")));
   EXPECT_THAT(shown(result, {"job"}), Not(HasSubstr("beaten")));
-  EXPECT_THAT(shown(result, {"job"}), HasSubstr("\ndefault  2 ms  +0.0 %  4 KiB"));
+  EXPECT_THAT(shown(result, {"job"}), HasSubstr("\ndefault  2 ms ± 1 us  +0.0 %  4 KiB"));
+  EXPECT_THAT(shown(result, {"job"}), HasSubstr("measured once"));
 
   result = some_result();
   result.default_params.value.reset();
   result.default_params.others.clear();
-  EXPECT_THAT(shown(result, {"job"}), HasSubstr("one trial; the default failed\n"));
-  EXPECT_THAT(shown(result, {"job"}), HasSubstr("\ndefault  -     -       -       -       X=4\n"));
-  EXPECT_THAT(shown(result, {"job"}), HasSubstr("\n3        1 ms  -       8 KiB   -       X=8\n"));
+  EXPECT_THAT(shown(result, {"job"}), HasSubstr("objectives; the default failed\n"));
+  EXPECT_THAT(shown(result, {"job"}), HasSubstr("\ndefault  -            -       -"));
+  EXPECT_THAT(shown(result, {"job"}), HasSubstr("\n3        1 ms ± 1 us  -       8 KiB"));
 }
 
 TEST(FrontView, KnobsAreGivenAsAConfiguration) {
   auto result = some_result();
-  result.front = {trial(3, 8, 1e6, 8192)};
-  result.front[0].params = {{"streams", std::int64_t{3}}};
+  result.front = {point(3, 8, 1e6, 8192)};
+  result.front[0].measured.params = {{"streams", std::int64_t{3}}};
   EXPECT_THAT(shown(result, {"job"}), HasSubstr("env 'HOCKET_CONFIG={"));
   EXPECT_THAT(shown(result, {"job"}), HasSubstr("\"streams\":3"));
+}
+
+TEST(FrontView, AFrontOfAnOlderVersionWasMeasuredOnce) {
+  auto document = to_json(some_result());
+  for (auto& point : document.at("front"))
+    for (const char* field : {"state", "runs", "other_spreads"}) point.erase(field);
+  const auto result = study_result_from_json(document);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->front[0].state, FrontState::searched);
+  EXPECT_THAT(shown(*result, {"job"}), HasSubstr("measured once"));
 }
 
 TEST(FrontView, AResultWithAFrontSurvivesItsJsonForm) {
@@ -87,7 +109,7 @@ TEST(FrontView, AResultWithAFrontSurvivesItsJsonForm) {
   EXPECT_EQ(to_json(*again), document);
   ASSERT_EQ(again->front.size(), 2U);
   EXPECT_EQ(again->front[0].number, 2);
-  EXPECT_EQ(again->front[0].outcome.others, std::vector<double>{8192});
+  EXPECT_EQ(again->front, some_result().front);
   EXPECT_EQ(again->default_params.others, std::vector<double>{4096});
 
   const std::string text = document.dump();

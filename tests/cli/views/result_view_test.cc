@@ -1,5 +1,6 @@
 #include "cli/views/result_view.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -8,26 +9,56 @@
 namespace hocket {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
 StudyResult viewed_result() {
   return {.default_params = {{{"X", std::int64_t{4}}}, 2e6, 1e3},
           .best = {{{"X", std::int64_t{8}}}, 1e6, 2e3},
           .promoted = true,
           .gain = 0.5,
-          .noise = 0.01,
+          .needed = 0.01,
+          .interval = GainInterval{0.48, 0.52},
           .reason = "it is better",
           .stopped = "little is left to gain",
           .trials = {}};
 }
 
-TEST(ResultView, ShowsTheWinnerAgainstTheDefaultWithTheNoise) {
+TEST(ResultView, ShowsTheWinnerAgainstTheDefaultWithTheIntervalOfTheGain) {
   std::ostringstream out;
-  print_result(out, viewed_result(), Unit::nanoseconds);
+  print_result(out, viewed_result(), {.name = "s", .topology = {}, .workload = "w"});
   EXPECT_EQ(out.str(),
             "default  2 ms ± 1 us  X=4\n"
             "best     1 ms ± 2 us  X=8\n"
-            "gain     50.0 %, noise 1.0 %\n"
+            "gain     50.0 % (48.0 % to 52.0 % with 90 % confidence); needed: more than 1.0 %\n"
             "stopped: little is left to gain\n"
             "promoted: it is better\n");
+}
+
+TEST(ResultView, SaysThatADefaultIsAssumedAndWhatToDo) {
+  StudyView view{.name = "s", .topology = {}, .workload = "w"};
+  view.default_sources = {{"X", {DefaultOrigin::assumed}}};
+  std::ostringstream out;
+  print_result(out, viewed_result(), view);
+  EXPECT_THAT(out.str(), StartsWith("default  2 ms ± 1 us  X=4 (assumed)\n"));
+  EXPECT_THAT(out.str(), HasSubstr("\nthe default X=4 is assumed, "));
+  EXPECT_THAT(out.str(), HasSubstr(" --default X=VALUE\n"));
+  EXPECT_EQ(to_json(view).at("default_sources"),
+            nlohmann::json::parse(R"({"X": {"origin": "assumed"}})"));
+
+  view.default_sources = {{"X", {DefaultOrigin::script, "train.py"}}};
+  EXPECT_EQ(default_text({{"X", std::int64_t{4}}, {"Y", std::int64_t{5}}}, view.default_sources),
+            "X=4 (argparse of train.py), Y=5");
+  EXPECT_EQ(assumption_text({{"X", std::int64_t{4}}}, view.default_sources), "");
+}
+
+TEST(ResultView, AResultWithoutPairsHasNoGain) {
+  auto result = viewed_result();
+  result.interval.reset();
+  std::ostringstream out;
+  print_result(out, result, {.name = "s", .topology = {}, .workload = "w"});
+  EXPECT_THAT(out.str(), Not(HasSubstr("gain ")));
 }
 
 TEST(ResultView, ShowsTrialsWithAColumnForEachParameter) {

@@ -36,7 +36,7 @@ class VersionView : public ::testing::Test {
                              .best = {{{"X", std::int64_t{2}}}, 2, 1},
                              .promoted = true,
                              .gain = 0.5,
-                             .noise = 0,
+                             .needed = 0,
                              .reason = "it is better",
                              .stopped = "",
                              .trials = {}};

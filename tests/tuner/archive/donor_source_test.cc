@@ -131,8 +131,8 @@ TEST_F(DonorSource, ANamedStudyIsTakenHoweverFarOrRefusedWithTheReason) {
               HasSubstr("its parameters are X, this study's are Y"));
   EXPECT_THAT(refusal("far", definition("X=int:50..90")), HasSubstr("lies within"));
   EXPECT_THAT(refusal("far", definition("X=int:1..9", "wall")),
-              HasSubstr("it minimised report, this study minimises wall"));
-  EXPECT_THAT(refusal("regex", definition()), HasSubstr("it minimised regex:t=(.)"));
+              HasSubstr("its objective was report, this study's is wall"));
+  EXPECT_THAT(refusal("regex", definition()), HasSubstr("its objective was regex:t=(.)"));
 }
 
 TEST_F(DonorSource, WhatIsTakenIsKeptInTheDefinition) {

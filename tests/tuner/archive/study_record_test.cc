@@ -64,7 +64,7 @@ class StudyRecordTest : public ::testing::Test {
             .best = {{{"X", std::int64_t{2}}}, 2.0, 0},
             .promoted = promoted,
             .gain = 0.5,
-            .noise = 0.1,
+            .needed = 0.1,
             .reason = "why",
             .trials = {}};
   }

@@ -13,7 +13,8 @@ StudyResult stored_result_of_two() {
           .best = {{{"X", std::int64_t{8}}}, 1e6, 2e3},
           .promoted = true,
           .gain = 0.5,
-          .noise = 0.01,
+          .needed = 0.01,
+          .interval = GainInterval{0.45, 0.55},
           .reason = "it is better",
           .stopped = "little is left to gain",
           .trials = {}};
@@ -30,6 +31,18 @@ TEST(StudyResult, SurvivesItsJsonForm) {
     EXPECT_EQ(again->best.value.has_value(), has_value);
     EXPECT_EQ(again->best.params, result.best.params);
   }
+}
+
+TEST(StudyResult, ReadsTheNoiseOfOlderVersionsAsWhatWasNeeded) {
+  auto document = to_json(stored_result_of_two());
+  EXPECT_EQ(study_result_from_json(document)->interval, (GainInterval{0.45, 0.55}));
+  document["noise"] = document.at("needed");
+  document.erase("needed");
+  document.erase("gain_interval");
+  const auto result = study_result_from_json(document);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->needed, 0.01);
+  EXPECT_FALSE(result->interval);
 }
 
 TEST(StudyResult, NoDamageCrashesTheReader) {

@@ -63,6 +63,18 @@ TEST(Explanation, GivesAllImportanceToTheOnlyParameterThatMatters) {
   EXPECT_GT(explanation->variation, 0.05);
 }
 
+TEST(Explanation, RecommendsTheHighestOfWhatIsMaximised) {
+  const Space space = cube(1);
+  const auto trials = measured(
+      space, [](const auto& x) { return 10 - 8 * std::abs(x[0] - 0.3); }, 40);
+  const auto make = [&] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
+  const auto explanation =
+      explain(space, trials, {.make_surrogate = make, .seed = 3, .direction = Direction::maximise});
+  ASSERT_TRUE(explanation) << explanation.error().message;
+  EXPECT_GT(explanation->recommendation.expected, 9);
+  EXPECT_LT(explained(space, trials)->recommendation.expected, 6);
+}
+
 TEST(Explanation, AnAdditiveFunctionSplitsByVariance) {
   // The variances of x and 2x are as 1 to 4. Some values are negative, so they stay on their scale.
   const Space space = cube(2);

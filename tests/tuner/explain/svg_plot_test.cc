@@ -9,6 +9,7 @@
 #include "tests/tuner/explain/svg_extent.h"
 #include "tests/tuner/explain/well_formed.h"
 #include "tests/tuner/random_space.h"
+#include "tuner/explain/svg.h"
 #include "tuner/surrogate/gaussian_surrogate.h"
 
 namespace hocket {
@@ -34,6 +35,34 @@ std::size_t count(const std::string& text, const std::string& piece) {
   std::size_t found = 0;
   for (auto at = text.find(piece); at != text.npos; at = text.find(piece, at + 1)) ++found;
   return found;
+}
+
+TEST(SvgPlot, TheBestOfWhatIsMaximisedIsTheHighest) {
+  const Space space = Space::make({{"x", IntegerRange{1, 9}, std::int64_t{1}}}).value();
+  std::vector<SearchTrial> trials;
+  for (const double value : {2.0, 9.0, 5.0}) {
+    SearchTrial trial{.number = std::ssize(trials) + 1, .evaluation = {}};
+    trial.evaluation = {{{"x", std::ssize(trials) + 1}}, value, 0, {value}};
+    trials.push_back(std::move(trial));
+  }
+  PlotLabels least{"title", "objective"}, most = least;
+  most.direction = Direction::maximise;
+  const auto line_of = [](const std::string& svg) {
+    const auto at = svg.find("<polyline");
+    return svg.substr(at, svg.find("/>", at) - at);
+  };
+  // Of the lowest the line stays where it began, of the highest it rises at the second trial.
+  EXPECT_NE(line_of(convergence_svg(trials, least)), line_of(convergence_svg(trials, most)));
+  const auto negated = [](std::vector<SearchTrial> copy) {
+    for (auto& trial : copy) trial.evaluation.value = 11 - *trial.evaluation.value;
+    return copy;
+  };
+  const auto mirrored = convergence_svg(negated(trials), least);
+  EXPECT_EQ(count(line_of(mirrored), ","), count(line_of(convergence_svg(trials, most)), ","));
+  // The best trial has the colour of low values.
+  EXPECT_EQ(count(parallel_svg(space, trials, most), svg_colour(0)),
+            count(parallel_svg(space, negated(trials), least), svg_colour(0)));
+  EXPECT_NE(front_svg(trials, most, least), front_svg(trials, least, least));
 }
 
 TEST(SvgPlot, IsWellFormedAndWithoutNanWhateverWasMeasured) {

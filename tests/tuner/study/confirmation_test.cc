@@ -48,7 +48,22 @@ TEST(Confirmation, ConfirmsNoLongerThanItTakes) {
   const StudyResult never = confirmed({-20, 15, -15, 20});
   EXPECT_FALSE(never.promoted);
   EXPECT_EQ(never.trials.size(), 12u + 2 * 4);
-  EXPECT_THAT(never.reason, HasSubstr("may be noise"));
+  EXPECT_THAT(never.reason, HasSubstr("was needed"));
+}
+
+TEST(Confirmation, SaysWhetherTheDefaultIsAssumedAndWhereTheGainLies) {
+  StudyFixture fixture;
+  for (const bool is_assumed : {false, true}) {
+    fixture.options.default_is_assumed = is_assumed;
+    const auto result = fixture.run().value();
+    EXPECT_THAT(result.reason, HasSubstr(is_assumed ? "better than the assumed default in "
+                                                    : "better than the default in "));
+    ASSERT_TRUE(result.interval);
+    EXPECT_LT(result.interval->low, result.gain);
+    EXPECT_GT(result.interval->high, result.gain);
+  }
+  fixture.options.confirm_pairs = 0;
+  EXPECT_FALSE(fixture.run()->interval);
 }
 
 TEST(Confirmation, ValuesOfTheResultAreThoseOfTheConfirmation) {

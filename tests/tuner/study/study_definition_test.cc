@@ -6,6 +6,7 @@
 #include "core/base/json.h"
 #include "tests/mutate.h"
 #include "tuner/space/parameter_syntax.h"
+#include "tuner/study/study_session.h"
 
 namespace hocket {
 namespace {
@@ -49,6 +50,30 @@ TEST(StudyDefinition, RefusesWhatNoStudyCanUse) {
   EXPECT_TRUE(refused([](StudyDefinition& d) { d.time_limit_ns = 0; }));
   EXPECT_TRUE(refused([](StudyDefinition& d) { d = definition_of({"X=int:3..3"}); }));
   EXPECT_TRUE(refused([](StudyDefinition& d) { d = definition_of({"streams=int:1..100000"}); }));
+}
+
+TEST(StudyDefinition, KeepsDirectionsNamesAndUnits) {
+  StudyDefinition definition = some_definition();
+  const auto objectives =
+      parse_objectives({"max:speed[tokens/s]=regex:t=(.)", "memory", "loss=file:x"}).value();
+  definition.objective = objectives.front();
+  definition.other_objectives = {objectives.begin() + 1, objectives.end()};
+  definition.limits = {*parse_limit("loss=regex:l=(.)<=3"), *parse_limit("file:y>=2")};
+  EXPECT_EQ(study_definition_from_json(to_json(definition)).value(), definition);
+  EXPECT_EQ(directions_of(definition),
+            (std::vector{Direction::maximise, Direction::minimise, Direction::minimise}));
+  EXPECT_FALSE(parse_objectives({"file:x", "max:other=file:x"})) << "it is measured twice";
+}
+
+TEST(StudyDefinition, KeepsWhereItsDefaultsComeFrom) {
+  StudyDefinition definition = some_definition();
+  definition.default_sources = {{"X", {DefaultOrigin::script, "train.py"}},
+                                {"Y", {DefaultOrigin::assumed}}};
+  auto document = to_json(definition);
+  EXPECT_EQ(*study_definition_from_json(document), definition);
+  EXPECT_EQ(assumed_parameters(definition.default_sources), std::vector<std::string>{"Y"});
+  document["default_sources"]["X"]["origin"] = "magic";
+  EXPECT_FALSE(study_definition_from_json(document));
 }
 
 TEST(StudyDefinition, KeepsTheStepAndWhetherItStopsEarly) {

@@ -63,7 +63,7 @@ StudyOptions options_of(std::uint64_t seed, std::size_t objectives) {
                       .search = {.seed = seed, .objectives = objectives},
                       .trials = 18,
                       .stop_early = true},
-          .confirm_pairs = 5,
+          .confirm_pairs = 0,
           .end_trials_early = true};
 }
 
@@ -79,8 +79,14 @@ std::vector<double> values_of(const FinishedTrial& trial) {
   return values;
 }
 
+std::vector<double> values_of(const FrontPoint& point) {
+  std::vector<double> values{point.measured.value.value()};
+  values.insert(values.end(), point.measured.others.begin(), point.measured.others.end());
+  return values;
+}
+
 /// Returns whether `a` is at most as high as `b` in all objectives.
-bool at_most(const FinishedTrial& a, const FinishedTrial& b) {
+bool at_most(const auto& a, const auto& b) {
   const auto x = values_of(a), y = values_of(b);
   for (std::size_t k = 0; k < x.size(); ++k)
     if (x[k] > y[k]) return false;
@@ -103,11 +109,12 @@ TEST(StudyFront, HoldsWhatNoTrialBeatsAndNothingIsConfirmedOrStopped) {
 
     const auto& front = result->front;
     ASSERT_FALSE(front.empty());
-    EXPECT_EQ(result->best.value, front.front().outcome.value);
+    EXPECT_EQ(result->best, front.front().measured);
     for (std::size_t i = 0; i < front.size(); ++i) {
-      EXPECT_NE(std::ranges::find(result->trials, front[i]), result->trials.end());
+      const auto& trial = result->trials.at(static_cast<std::size_t>(front[i].number));
+      EXPECT_EQ(values_of(trial), values_of(front[i]));
       if (i > 0) {
-        EXPECT_LE(front[i - 1].outcome.value, front[i].outcome.value);
+        EXPECT_LE(front[i - 1].measured.value, front[i].measured.value);
       }
       for (std::size_t j = 0; j < front.size(); ++j) EXPECT_EQ(at_most(front[j], front[i]), i == j);
     }
@@ -121,7 +128,8 @@ TEST(StudyFront, HoldsWhatNoTrialBeatsAndNothingIsConfirmedOrStopped) {
 
 TEST(StudyFront, ContinuesFromAnyInterruptionAsIfThereWereNone) {
   Runner runner(1, 2);
-  const auto options = options_of(1, 2);
+  auto options = options_of(1, 2);
+  options.confirm_pairs = 3;
   const auto expected = run(options, {}, runner).value();
   for (std::size_t count = 0; count <= expected.trials.size(); ++count) {
     SCOPED_TRACE(count);
@@ -132,6 +140,27 @@ TEST(StudyFront, ContinuesFromAnyInterruptionAsIfThereWereNone) {
     EXPECT_EQ(resumed->trials, expected.trials);
     EXPECT_EQ(resumed->front, expected.front);
     EXPECT_EQ(rest.runs, static_cast<int>(expected.trials.size() - count));
+  }
+  EXPECT_EQ(expected.trials.back().phase, TrialPhase::confirm);
+}
+
+TEST(StudyFront, MeasuresThePointsAgainBesideTheDefault) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    SCOPED_TRACE(seed);
+    Runner runner(seed, 2);
+    auto options = options_of(seed, 2);
+    options.confirm_pairs = 4;
+    const auto result = run(options, {}, runner).value();
+    EXPECT_FALSE(result.promoted);
+    const auto confirmations =
+        std::ranges::count(result.trials, TrialPhase::confirm, &FinishedTrial::phase);
+    EXPECT_GT(confirmations, 0);
+    EXPECT_LE(confirmations, 4 * (1 + kMostFrontPoints));
+    EXPECT_EQ(runner.told_of_incumbent, 0);
+    const auto again = std::ranges::count_if(
+        result.front, [](const FrontPoint& point) { return point.state != FrontState::searched; });
+    EXPECT_GT(again, 0);
+    EXPECT_LE(again, kMostFrontPoints);
   }
 }
 

@@ -15,6 +15,7 @@ namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr SearchMethod kMethods[] = {SearchMethod::model, SearchMethod::random, SearchMethod::sobol,
                                      SearchMethod::tpe, SearchMethod::grid};
@@ -114,6 +115,36 @@ void run_out_of_order(Record& record, std::size_t workers, std::mt19937_64& rand
     running = record.running();
     if (running.empty()) return;
     record.tell(record.kept[running[random() % running.size()]]);
+  }
+}
+
+TEST(StudySession, WhatIsMaximisedIsToldAndRecommendedAsItWasMeasured) {
+  for (const auto method : {SearchMethod::model, SearchMethod::tpe, SearchMethod::random}) {
+    SCOPED_TRACE(to_string(method));
+    auto options = session_of(method, 1);
+    options.search.simulate = false;
+    options.search.direction = Direction::maximise;
+    options.directions = {Direction::maximise};
+    auto session = StudySession::make(options).value();
+    double highest = 0;
+    std::size_t best = 0;
+    while (const auto next = session.ask().params) {
+      // The lower outcome_for() is, the higher is this.
+      auto outcome = outcome_for(*next);
+      for (double& sample : outcome.samples) sample = 1e4 / sample;
+      outcome.value = 1e4 / outcome.value;
+      const bool is_complete = outcome.state == TrialState::complete;
+      if (is_complete && outcome.value > highest) {
+        highest = outcome.value;
+        best = session.told();
+      }
+      ASSERT_TRUE(session.tell(*next, outcome));
+      EXPECT_EQ(session.best().has_value(), highest > 0);
+    }
+    EXPECT_EQ(session.best(), best);
+    const auto recommended = session.recommend().value();
+    EXPECT_NEAR(recommended.expected, highest, 0.1 * highest);
+    EXPECT_THAT(recommended.reason, Not(HasSubstr("expects -")));
   }
 }
 

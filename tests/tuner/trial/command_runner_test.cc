@@ -325,11 +325,26 @@ TEST_F(CommandRunnerTest, EndsATrialThatIsSlowerThanTheIncumbent) {
   }
 }
 
+TEST_F(CommandRunnerTest, OfWhatIsMaximisedALowTrialEndsEarly) {
+  incumbent_ = {6, 7, 8, 9, 10};
+  time_limit_ns_ = 60'000'000'000;
+  const std::string low = "for t in 1 2 3 4 5; do echo t=$t; done";
+  const auto ended = outcome(shell(low + kForEver, "max:regex:t=([0-9]+)"));
+  EXPECT_EQ(ended.state, TrialState::complete);
+  EXPECT_EQ(ended.value, 3) << "as it was measured";
+  EXPECT_EQ(ended.message,
+            "ended early after 5 iterations: lower than the best so far (p = 0.004)");
+  const std::string high = "for t in 16 17 18 19 20; do echo t=$t; done";
+  EXPECT_EQ(outcome(shell(high, "max:regex:t=([0-9]+)")).message, "");
+}
+
 TEST_F(CommandRunnerTest, OfAnEndedTrialOnlyWhatGrowsIsHeldAgainstALimit) {
   incumbent_ = {1, 2, 3, 4, 5};
   time_limit_ns_ = 60'000'000'000;
   limits_ = {"regex:loss=(.)<=1"};
   const std::string script = "for t in 6 7 8 9 10; do echo t=$t loss=9; done";
+  EXPECT_EQ(outcome(shell(script + kForEver, "regex:t=([0-9]+)")).state, TrialState::complete);
+  limits_ = {"memory>=1G"};
   EXPECT_EQ(outcome(shell(script + kForEver, "regex:t=([0-9]+)")).state, TrialState::complete);
   limits_ = {"memory<=1K"};
   EXPECT_EQ(outcome(shell(script + kForEver, "regex:t=([0-9]+)")).state, TrialState::failed);

@@ -23,6 +23,9 @@ TEST(Limit, ReadsAnObjectiveAndItsBound) {
   EXPECT_EQ(parse_limit("regex:(a<=[0-9]+)<=3.5"),
             (Limit{{ObjectiveKind::regex, "(a<=[0-9]+)"}, 3.5}));
   EXPECT_EQ(parse_limit("file:x<=y<=0"), (Limit{{ObjectiveKind::file, "x<=y"}, 0}));
+  EXPECT_EQ(parse_limit("regex:(a<=[0-9]+)>=3.5"),
+            (Limit{{ObjectiveKind::regex, "(a<=[0-9]+)"}, 3.5, true}));
+  EXPECT_EQ(readable(*parse_limit("speed[tokens/s]=regex:t=(.)>=9")), "speed>=9 tokens/s");
 }
 
 TEST(Limit, RefusesOtherText) {
@@ -31,7 +34,10 @@ TEST(Limit, RefusesOtherText) {
     return limit ? std::string("accepted") : limit.error().message;
   };
   EXPECT_EQ(refusal("memory=4G"),
-            "limit \"memory=4G\": expected OBJECTIVE<=NUMBER, such as memory<=4G or wall<=60s");
+            "limit \"memory=4G\": expected OBJECTIVE<=NUMBER or OBJECTIVE>=NUMBER, such as "
+            "memory<=4G or regex:tok/s=([0-9.]+)>=900");
+  EXPECT_THAT(refusal("max:regex:t=(.)>=1"), HasSubstr("a limit has no max:"));
+  EXPECT_THAT(refusal("memory>4G"), HasSubstr("expected OBJECTIVE<=NUMBER"));
   EXPECT_EQ(refusal("memory<=4s"),
             "limit \"memory<=4s\": expected a number of bytes such as 65536, 512M, 4GiB or 100MB, "
             "at least "
@@ -52,7 +58,8 @@ TEST(Limit, MutatedTextIsRefusedOrComesBack) {
     if (!limit) continue;
     EXPECT_EQ(parse_limit(to_text(*limit)), *limit) << to_text(*limit);
   }
-  for (const char* text : {"memory<=0.1G", "wall<=1e300", "report<=1us", "file:x<=123456789"}) {
+  for (const char* text : {"speed[tokens/s]=file:x>=3tokens/s", "memory>=1K", "memory<=0.1G",
+                           "wall<=1e300", "report<=1us", "file:x<=123456789"}) {
     const auto limit = parse_limit(text);
     ASSERT_TRUE(limit) << text;
     EXPECT_EQ(parse_limit(to_text(*limit)), *limit) << to_text(*limit);
@@ -70,6 +77,9 @@ TEST(Limit, SaysWhatIsOverIt) {
   EXPECT_EQ(problem_of("regex:loss=(.)<=3.5", evidence, 1),
             "regex:loss=(.) 4 is over the limit of 3.5");
   EXPECT_EQ(problem_of("regex:loss=(.)<=4", evidence, 1), "within");
+  EXPECT_EQ(problem_of("regex:loss=(.)>=4", evidence, 1), "within");
+  EXPECT_EQ(problem_of("speed[tokens/s]=regex:loss=(.)>=5", evidence, 1),
+            "speed 4 tokens/s is under the limit of 5 tokens/s");
 }
 
 TEST(Limit, WhatWasNotMeasuredIsNotWithin) {

@@ -27,7 +27,9 @@ Evidence output(std::string text) {
 
 TEST(Objective, TextComesBack) {
   for (const char* text :
-       {"auto", "wall", "memory", "report", "regex:step_ms=([0-9.]+)", "file:out/x.txt"}) {
+       {"auto", "wall", "memory", "report", "regex:step_ms=([0-9.]+)", "file:out/x.txt",
+        "max:regex:tok/s=([0-9.]+)", "peak=memory", "step[ms]=regex:step_ms=([0-9.]+)",
+        "max:tokens-per.s[tokens/s]=file:x", "regex:max:x=(.)"}) {
     const auto objective = parse_objective(text);
     ASSERT_TRUE(objective) << text;
     EXPECT_EQ(to_text(*objective), text);
@@ -35,13 +37,36 @@ TEST(Objective, TextComesBack) {
 }
 
 TEST(Objective, RefusesOtherText) {
-  EXPECT_EQ(parse_objective("speed").error().message,
-            "objective: expected auto, wall, memory, report, regex:PATTERN or file:PATH, found "
-            "\"speed\"");
+  EXPECT_EQ(
+      parse_objective("speed").error().message,
+      "objective: expected auto, wall, memory, report, regex:PATTERN or file:PATH, with max: "
+      "in front of what is maximised and NAME= or NAME[UNIT]= before a regex or a file, found "
+      "\"speed\"");
+  EXPECT_EQ(parse_objective("max:wall").error().message,
+            "objective: wall is a cost and is minimised; what is maximised is max:regex:PATTERN or "
+            "max:file:PATH, such as max:regex:tokens_per_s=([0-9.]+)");
+  EXPECT_EQ(parse_objective("m[GB]=memory").error().message,
+            "objective: memory has a unit of its own; leave [GB] out");
+  for (const char* text : {"max:", "max:max:file:x", "a[]=file:x", "a[b=file:x", "=file:x",
+                           "a=", "a b=file:x", "max:auto"}) {
+    EXPECT_FALSE(parse_objective(text)) << text;
+  }
   EXPECT_EQ(parse_objective("file:").error().message, "objective: file: needs a path");
   EXPECT_EQ(parse_objective("regex:abc").error().message,
             "objective: the regular expression \"abc\" has no group; put the number into "
             "parentheses, as in step_ms=([0-9.]+)");
+}
+
+TEST(Objective, HasADirectionANameAndAUnit) {
+  const auto speed = parse_objective("max:speed[tokens/s]=regex:tok/s=([0-9.]+)").value();
+  EXPECT_EQ(speed, (Objective{ObjectiveKind::regex, "tok/s=([0-9.]+)", Direction::maximise, "speed",
+                              "tokens/s"}));
+  EXPECT_EQ(label_of(speed), "speed (tokens/s)");
+  EXPECT_EQ(label_of(parse_objective("speed=file:n").value()), "speed");
+  EXPECT_EQ(label_of(parse_objective("regex:t=(.)").value()), "regex:t=(.)");
+  EXPECT_EQ(parse_objective("min:file:n"), parse_objective("file:n"));
+  EXPECT_TRUE(measures_same(speed, parse_objective("regex:tok/s=([0-9.]+)").value()));
+  EXPECT_FALSE(measures_same(speed, parse_objective("regex:other=(.)").value()));
 }
 
 TEST(Objective, WallIsTheWholeRun) {

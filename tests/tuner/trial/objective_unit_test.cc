@@ -12,6 +12,14 @@ TEST(Unit, FollowsFromTheObjective) {
   EXPECT_EQ(unit_of(*parse_objective("memory")), Unit::bytes);
   EXPECT_EQ(unit_of(*parse_objective("regex:(.)")), Unit::none);
   EXPECT_EQ(unit_of(*parse_objective("file:x")), Unit::none);
+  const Unit speed = unit_of(*parse_objective("speed[tokens/s]=file:x"));
+  EXPECT_EQ(speed, (Unit{Unit::Kind::own, "tokens/s"}));
+  EXPECT_EQ(to_string(speed), "tokens/s");
+  EXPECT_EQ(value_text(1234.5, speed), "1234.5 tokens/s");
+  EXPECT_EQ(*parse_value("12tokens/s", speed), 12);
+  EXPECT_EQ(*parse_value("12", speed), 12);
+  EXPECT_EQ(parse_value("12s", speed).error().message,
+            "expected a number of tokens/s, at least 0, found \"12s\"");
 }
 
 TEST(Unit, WritesValuesInTheScaleThatFits) {
@@ -54,7 +62,7 @@ TEST(Unit, ReadsValuesWithTheirScale) {
 }
 
 TEST(Unit, RefusesWhatIsNoValue) {
-  for (const Unit unit : {Unit::nanoseconds, Unit::bytes, Unit::none}) {
+  for (const Unit& unit : {Unit::nanoseconds, Unit::bytes, Unit::none}) {
     for (const char* text :
          {"", "-1", "nan", "inf", "1e999", "much", " 1", "1 ", "1 s", "0x10", "1mm", "\xff"}) {
       EXPECT_FALSE(parse_value(text, unit)) << text;

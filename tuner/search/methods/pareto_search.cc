@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/percent_text.h"
+#include "tuner/search/model_scale.h"
 #include "tuner/search/optimizer.h"
 #include "tuner/space/sobol_sequence.h"
 
@@ -112,11 +113,11 @@ std::vector<double> scalarized(std::span<const std::vector<double>> values,
                                std::span<const double> weights) {
   std::vector<double> highest(values.size(), 0), sums(values.size(), 0);
   for (std::size_t k = 0; k < weights.size(); ++k) {
-    const bool positive =
-        std::ranges::all_of(values, [&](const std::vector<double>& v) { return v[k] > 0; });
+    ModelScale scale;
+    for (const auto& v : values) scale.add(v[k]);
     // Halved, so that the difference of the largest numbers is finite.
     const auto level = [&](const std::vector<double>& v) {
-      return positive ? std::log(v[k]) : v[k] / 2;
+      return scale.is_relative() ? scale.level(v[k]) : v[k] / 2;
     };
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (const auto& v : values) {

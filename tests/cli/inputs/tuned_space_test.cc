@@ -1,0 +1,70 @@
+#include "cli/inputs/tuned_space.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/temporary_folder.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::optional<std::string> variables(const char* name) {
+  const std::map<std::string, std::string> values = {{"A", "11"}, {"B", "12"}, {"OUT", "1000"}};
+  const auto found = values.find(name);
+  return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<TunedSpace> space_of(SpaceRequest request) {
+  const SteadyClock clock;
+  return tuned_space(request, clock);
+}
+
+TEST(TunedSpace, TakesEachDefaultFromWhereItIsKnown) {
+  const TemporaryFolder folder;
+  const std::string script = folder.write("train.py",
+                                          "p.add_argument('--a', default=21)\n"
+                                          "p.add_argument('--b', default=22)\n"
+                                          "p.add_argument('--c', default=23)\n"
+                                          "p.add_argument('--far', default=1000)\n");
+  const auto tuned = space_of({.params = {"A=int:1..64", "B=int:1..64", "C=int:1..64",
+                                          "FAR=int:1..64", "D=choice:x,y", "streams"},
+                               .defaults = {"A=31"},
+                               .constraints = {},
+                               .command = {"python3", script, "--a", "{A}", "--b={B}", "--c", "{C}",
+                                           "--far", "{FAR}", "{D}"},
+                               .environment = variables});
+  ASSERT_TRUE(tuned) << tuned.error().message;
+  const Params defaults = tuned->space.defaults();
+  EXPECT_EQ(defaults.at("A"), ParameterValue(std::int64_t{31}));
+  EXPECT_EQ(defaults.at("B"), ParameterValue(std::int64_t{12}));
+  EXPECT_EQ(defaults.at("C"), ParameterValue(std::int64_t{23}));
+  EXPECT_EQ(defaults.at("FAR"), ParameterValue(std::int64_t{32}));
+  EXPECT_EQ(
+      tuned->sources,
+      (DefaultSources{{"A", {DefaultOrigin::given}},
+                      {"B", {DefaultOrigin::environment}},
+                      {"C", {DefaultOrigin::script, "train.py"}},
+                      {"D", {DefaultOrigin::assumed}},
+                      {"FAR", {DefaultOrigin::assumed, "train.py has 1000, which is not searched"}},
+                      {"streams", {DefaultOrigin::scheduler}}}));
+}
+
+TEST(TunedSpace, TheEnvironmentIsAskedOnlyWhereItShall) {
+  const auto tuned =
+      space_of({.params = {"A=int:1..64"}, .defaults = {}, .constraints = {}, .command = {"job"}});
+  EXPECT_EQ(tuned->sources.at("A").origin, DefaultOrigin::assumed);
+  SpaceRequest outside{.params = {"OUT=int:1..64"},
+                       .defaults = {},
+                       .constraints = {},
+                       .command = {"job"},
+                       .environment = variables};
+  EXPECT_THAT(space_of(outside).error().message,
+              HasSubstr("--default-from-env: default of OUT: expected an integer from 1 to 64"));
+  outside.defaults = {"OUT=3"};
+  EXPECT_TRUE(space_of(outside));
+}
+
+}  // namespace
+}  // namespace hocket
