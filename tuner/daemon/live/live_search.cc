@@ -15,8 +15,13 @@
 namespace hocket {
 namespace {
 
-/// Returns `domain` with `value` in it, if it is one of levels.
+/// Returns `domain` with `value` in it, if it is one of levels or choices.
 Domain including(Domain domain, const ParameterValue& value) {
+  if (auto* choices = std::get_if<Choices>(&domain)) {
+    const auto& word = std::get<std::string>(value);
+    if (std::ranges::count(choices->names, word) == 0) choices->names.push_back(word);
+    return domain;
+  }
   auto* levels = std::get_if<Levels>(&domain);
   if (!levels || std::ranges::find(levels->values, value) != levels->values.end()) return domain;
   levels->values.insert(std::ranges::upper_bound(levels->values, value), value);

@@ -77,6 +77,22 @@ TEST(LiveSearch, OnlyValuesThatTheJobCanRunAreSearched) {
   EXPECT_EQ(std::get<Levels>(domain_of(must(live_definition(job)))).values.size(), 2U);
 }
 
+TEST(LiveSearch, AJobThatRunsWithWhatItCannotChangeToIsSearchedFromThere) {
+  auto job = job_with({"order"});
+  job.config.order = CollectiveOrder::static_order;
+  job.can_run.running = {{"order", {.words = {"fifo", "negotiated"}}}};
+  for (const bool says : {true, false}) {
+    if (!says) job.can_run = {};
+    const auto definition = must(live_definition(job));
+    EXPECT_EQ(definition.space.defaults().at("order"), ParameterValue(std::string("static")));
+  }
+  job = job_with({"streams"});
+  job.config.streams = 9;
+  job.can_run.running = {{"streams", {.low = 1, .high = 4}}};
+  EXPECT_EQ(must(live_definition(job)).space.defaults().at("streams"),
+            ParameterValue(std::int64_t{9}));
+}
+
 TEST(LiveSearch, AKnobOfOneValueIsNotSearched) {
   auto job = job_with({"order", "streams"});
   job.can_run.running = {{"order", {.words = {"fifo"}}}};
