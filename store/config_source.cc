@@ -23,6 +23,8 @@ Found look_up(const std::string& path, const std::string& topology_fingerprint,
   if (!*promotion) return std::nullopt;
   const auto origin = origin_of(**store, **promotion);
   HOCKET_TRY(origin);
+  // An empty one says that the key has no configuration any more.
+  if ((*promotion)->config.empty()) return StoredConfig{ScheduleConfig{}, *origin, "default"};
   auto config = schedule_config_from_json((*promotion)->config);
   if (!config) return failure(config.error().in("store " + path + ", " + *origin));
   return StoredConfig{std::move(*config), *origin};

@@ -6,6 +6,7 @@
 
 #include "core/protocol/job_message.h"
 #include "store/origin.h"
+#include "store/promoted_schedule.h"
 
 namespace hocket {
 Event event_of(const ConfigMessage& message) {
@@ -68,11 +69,12 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::refresh(const ConfigKey& key) {
   HOCKET_TRY(state);
   const auto origin = origin_of(store_, row);
   HOCKET_TRY(origin);
-  const auto config = schedule_config_from_json(row.config);
+  const auto config = promoted_schedule(row);
   if (!config) return failure(config.error().in("version " + std::to_string(row.id)));
   const ConfigMessage message{row.id, *config, *origin};
   nlohmann::json document = to_json(DaemonMessage(message));
   document["key"] = text;
+  document["setting"] = row.config;
   document["pinned"] = state->pinned;
   document["frozen"] = state->frozen;
   document["promoted_at_ns"] = row.promoted_at_ns;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/origin.h"
+#include "store/promoted_schedule.h"
 #include "tuner/daemon/live/live_search.h"
 
 namespace hocket {
@@ -250,7 +251,7 @@ Result<void> LiveTuning::take_outcome(Key& key, const std::string& job,
   if (row == rows->end()) return {};  // not a version of this key
   key.rollout.outcome(job, row->id, outcome.status, outcome.message);
   if (outcome.status == ChangeStatus::applied) {
-    const auto config = schedule_config_from_json(row->config);
+    const auto config = promoted_schedule(*row);
     HOCKET_TRY(config);
     parts_.jobs.runs_with(job, *config, row->id);
     return {};
@@ -352,7 +353,7 @@ Result<void> LiveTuning::carry_out(Key& key, const RolloutAction& action) {
   }
   switch (action.kind) {
     case RolloutAction::Kind::offer: {
-      const auto config = schedule_config_from_json(row->config);
+      const auto config = promoted_schedule(*row);
       HOCKET_TRY(config);
       const auto origin = origin_of(parts_.store, *row);
       HOCKET_TRY(origin);
@@ -399,7 +400,7 @@ Result<void> LiveTuning::withdraw(Key& key, const RolloutAction& action,
     HOCKET_TRY(parts_.store.promote(
         {.topology_id = key.topology_id,
          .workload_id = key.workload_id,
-         .config = previous ? previous->config : to_json(ScheduleConfig{}),
+         .config = previous ? previous->config : nlohmann::json::object(),
          .origin = PromotionOrigin::rollback,
          .stage = PromotionStage::released,
          .actor = kDaemonActor,
