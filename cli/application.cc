@@ -82,6 +82,7 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_trials(program, action);
   add_best(program, action);
   add_fetch(program, action);
+  add_with(program, action);
   add_simulate(program, action);
   add_replay(program, action);
   add_explain(program, action);
@@ -97,6 +98,7 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_freeze(program, action);
   add_rollback(program, action);
   add_audit(program, action);
+  add_versions(program, action);
   add_top(program, action);
   add_profile(program, action);
   add_profiles(program, action);

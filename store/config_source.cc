@@ -30,6 +30,8 @@ Found look_up(const std::string& path, const ConfigKey& key, const RunnableValue
   }
   const auto origin = origin_of(**store, (*version)->row);
   HOCKET_TRY(origin);
+  // An empty one says that the key has no configuration any more.
+  if ((*version)->row.config.empty()) found.source = "default";
   found.config = std::move((*version)->config);
   found.origin = *origin;
   return found;

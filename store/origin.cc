@@ -22,6 +22,7 @@ Result<std::string> origin_of(Store& store, const PromotionRow& promotion) {
   const std::string date = ", " + date_text(promotion.promoted_at_ns);
   if (promotion.origin == PromotionOrigin::live) return "live tuning" + date;
   std::string origin(to_string(promotion.origin));
+  if (promotion.config.empty()) origin += " to the default";
   if (promotion.origin != PromotionOrigin::study) {
     return promotion.actor.empty() ? origin + date : origin + " by " + promotion.actor + date;
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "store/origin.h"
+#include "store/promoted_schedule.h"
 
 namespace hocket {
 namespace {
@@ -28,7 +29,7 @@ Result<std::optional<RunnableVersion>> runnable_version(Store& store, const Conf
   HOCKET_TRY(rows);
   for (auto row = rows->rbegin(); row != rows->rend(); ++row) {
     if (row->stage != PromotionStage::released) continue;
-    auto config = schedule_config_from_json(row->config);
+    auto config = promoted_schedule(*row);
     if (!config) {
       const auto origin = origin_of(store, *row);
       HOCKET_TRY(origin);

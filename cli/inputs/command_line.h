@@ -27,8 +27,4 @@ Result<std::vector<std::string>> required_command(
 Result<void> no_command(const std::optional<std::vector<std::string>>& command,
                         const std::string& verb);
 
-/// Returns a name for a command that does not say what it is: the base name of its program, or of
-/// the program that `hocket run` starts.
-std::string command_name(std::span<const std::string> command);
-
 }  // namespace hocket

@@ -80,25 +80,34 @@ std::string short_key(const std::string& key) {
 
 Result<std::string> find_key(HttpClient& client, const std::string& selector) {
   if (parse_config_key(selector)) return selector;
-  std::map<std::string, std::string> workloads;  // indexed by key
+  std::map<std::string, KeyWorkload> workloads;  // indexed by key
   for (const char* list : {"configs", "jobs"}) {
     const auto answer = ask_daemon(client, "GET", std::string("/v1/") + list);
     HOCKET_TRY(answer);
     for (const auto& item : list_member(*answer, list)) {
-      workloads[text_member(item, "key")] = text_member(item, "workload");
+      KeyWorkload& workload = workloads[text_member(item, "key")];
+      workload.name = text_member(item, "workload");
+      if (item.contains("program")) workload.program = text_member(item, "program");
     }
   }
+  return choose_key(workloads, selector, "the daemon");
+}
+
+Result<std::string> choose_key(const std::map<std::string, KeyWorkload>& workloads,
+                               const std::string& selector, const std::string& who) {
   std::vector<std::string> found;
   std::string known;
   for (const auto& [key, workload] : workloads) {
-    known += "\n  " + short_key(key) + "  " + printable(workload, kDaemonAccessNameLimitBytes);
+    const std::string& text = workload.program.empty() ? workload.name : workload.program;
+    known += "\n  " + short_key(key) + "  " + printable(text, kDaemonAccessNameLimitBytes);
     const bool is_short = short_key(key) == selector;
-    if (!selector.empty() && (key.starts_with(selector) || is_short || workload == selector)) {
+    if (!selector.empty() && (key.starts_with(selector) || is_short || workload.name == selector ||
+                              workload.program == selector)) {
       found.push_back(key);
     }
   }
   if (found.size() == 1) return found.front();
-  const std::string all = known.empty() ? "; the daemon knows none yet" : "; there are" + known;
+  const std::string all = known.empty() ? "; " + who + " knows none yet" : "; there are" + known;
   return failure(
       found.empty() ? ErrorCode::not_found : ErrorCode::invalid_argument,
       (found.empty() ? "no key is named \"" : "several keys are named \"") + selector + "\"" + all);

@@ -2,6 +2,7 @@
 
 // Requests from verbs to a daemon. One thread.
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -42,6 +43,17 @@ std::string url_encoded(const std::string& text);
 /// or a running job, it may also be an unambiguous prefix, the short form, or the name of a
 /// workload with only one key. Errors list the available keys.
 Result<std::string> find_key(HttpClient& client, const std::string& selector);
+
+/// A key's workload, as users select it.
+struct KeyWorkload {
+  std::string name;
+  std::string program;  ///< of a plain command, else empty
+};
+
+/// Returns the same from a list of keys; `who` knows them ("the daemon"). A plain command may also
+/// be selected by the path of its program.
+Result<std::string> choose_key(const std::map<std::string, KeyWorkload>& workloads,
+                               const std::string& selector, const std::string& who);
 
 /// Returns the short form of a key for tables, such as "0d5f2a1c.3c9e77b0"; find_key() accepts it.
 std::string short_key(const std::string& key);

@@ -21,7 +21,9 @@ std::string hardware_part(Topology host) {
 }
 
 bool is_workload(const DaemonPromotion& promotion, const std::string& selector) {
-  return promotion.workload == selector || promotion.key.workload.starts_with(selector);
+  if (selector.empty()) return false;
+  return promotion.workload == selector || promotion.program == selector ||
+         promotion.key.workload.starts_with(selector);
 }
 
 bool has_link(const std::string& name, const std::string& link) {
@@ -63,7 +65,8 @@ std::vector<DaemonPromotion> promotions_of(const nlohmann::json& answer) {
     auto key = parse_config_key(text_member(item, "key"));
     if (!key) continue;
     promotions.push_back({std::move(*key), text_member(item, "workload"),
-                          text_member(item, "topology"), integer_member(item, "version")});
+                          text_member(item, "topology"), integer_member(item, "version"),
+                          text_member(item, "program")});
   }
   return promotions;
 }
@@ -73,7 +76,12 @@ Result<DaemonPromotion> choose(const std::vector<DaemonPromotion>& promotions,
   std::vector<DaemonPromotion> found;
   std::ranges::copy_if(promotions, std::back_inserter(found),
                        [&](const auto& each) { return matches(each, choice, host); });
-  if (found.size() == 1) return std::move(found.front());
+  const auto newest = std::ranges::max_element(found, {}, &DaemonPromotion::version);
+  const auto is_variant = [&](const DaemonPromotion& each) {
+    return found.size() == 1 || (!each.program.empty() && each.program == newest->program &&
+                                 each.key.topology == newest->key.topology);
+  };
+  if (!found.empty() && std::ranges::all_of(found, is_variant)) return std::move(*newest);
   if (found.empty()) {
     const std::string others =
         promotions.empty() ? "; the daemon knows none yet" : "; there are: " + listed(promotions);

@@ -20,13 +20,15 @@ struct DaemonPromotion {
   ConfigKey key;
   std::string workload, topology;  ///< names
   std::int64_t version = 0;        ///< released version; 0: none
+  std::string program = {};        ///< of a plain command
 };
 
 /// Parses the response of GET /v1/configs. Skips entries of an unknown form.
 std::vector<DaemonPromotion> promotions_of(const nlohmann::json& answer);
 
-/// Returns the matching configuration. not_found lists the available ones; several matches are an
-/// error that lists them.
+/// Returns the matching configuration, and of a plain command tuned over different parameters the
+/// one promoted last. not_found lists the available ones; other matches than one are an error that
+/// lists them.
 Result<DaemonPromotion> choose(const std::vector<DaemonPromotion>& promotions,
                                const PromotionChoice& choice, const Topology& host);
 

@@ -1,6 +1,7 @@
 // hocket fetch: prints the promoted configuration of a workload.
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -8,25 +9,27 @@
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/daemon_access.h"
 #include "cli/inputs/daemon_promotion.h"
+#include "cli/inputs/found_setting.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/version_view.h"
 #include "core/base/json_reader.h"
 #include "core/base/printable_text.h"
+#include "core/base/shell_text.h"
 #include "core/host/topology_probe.h"
 #include "tuner/archive/promotion_choice.h"
 
 namespace hocket {
 namespace {
 
-constexpr std::size_t kOriginLimitBytes = 400;
+constexpr std::size_t kFetchOriginLimitBytes = 400;
+
+enum class FetchFormat { json, env, args };
 
 struct FetchOptions {
-  PromotionChoice choice;
-  int world_size = 0;
-  DaemonChoice daemon;
-  std::string store;
+  SettingSource source;
+  FetchFormat format = FetchFormat::json;
   bool json = false;
 };
 
@@ -46,7 +49,10 @@ Result<nlohmann::json> found_json(Store& store, const Found& found) {
   auto document = to_json(promotion, found.study);
   document.update(
       {{"config", promotion.config},
-       {"workload", {{"name", workload.name}, {"fingerprint", workload.fingerprint}}},
+       {"workload",
+        {{"name", workload.name},
+         {"fingerprint", workload.fingerprint},
+         {"program", program_of(workload)}}},
        {"topology",
         {{"name", readable_name(topology)},
          {"fingerprint", topology_fingerprint},
@@ -61,20 +67,6 @@ Result<nlohmann::json> found_json(Store& store, const Found& found) {
     document["newer"].push_back(to_json(version, *study));
   }
   return document;
-}
-
-/// Returns the origin of a configuration as text for the user.
-std::string origin_text(const Found& found) {
-  const PromotionRow& version = found.promoted.promotion;
-  std::string text = made_text(version, found.study);
-  // Without pairs there is no gain: the default failed.
-  if (version.measured) {
-    const double gain = version.measured->gain;
-    text += gain > 0 ? ", " + percent_text(gain) + " better than the default"
-                     : std::string(", the default failed");
-  }
-  return text + ", for " + found.promoted.workload.name + " on " +
-         place_text(found.promoted.topology);
 }
 
 /// Returns `none`, or an explanation if the version selected by `choice` was withdrawn or is
@@ -116,49 +108,106 @@ nlohmann::json asked_json(const DaemonPromotion& promotion, const nlohmann::json
           {"topology", {{"name", promotion.topology}, {"fingerprint", promotion.key.topology}}}};
 }
 
+/// Returns the configuration in a daemon's answer; not_found if the key has none.
+Result<nlohmann::json> promoted_config(const nlohmann::json& answer,
+                                       const DaemonPromotion& promotion) {
+  const auto setting = answer.find("setting");
+  if (setting != answer.end() && setting->is_object() && setting->empty()) {
+    return failure(
+        ErrorCode::not_found,
+        "there is no configuration for " + printable(promotion.workload, kFetchOriginLimitBytes) +
+            " any more: " + printable(text_member(answer, "origin"), kFetchOriginLimitBytes));
+  }
+  if (setting != answer.end() && setting->is_object() && !setting->contains("format"))
+    return *setting;
+  ScheduleConfig config;
+  JsonReader reader(answer, "the daemon's answer");
+  reader.part("config", config, read_schedule_config);
+  HOCKET_TRY(reader.done());
+  return to_json(config);
+}
+
 Result<int> fetch_from_daemon(const FetchOptions& options, Context& context) {
-  auto access = daemon_access(options.daemon);
+  auto access = daemon_access(options.source.daemon);
   HOCKET_TRY(access);
   const auto host = probe_topology();
   HOCKET_TRY(host);
   HttpClient client(std::move(*access));
   const auto all = ask_daemon(client, "GET", "/v1/configs");
   HOCKET_TRY(all);
-  const auto chosen = choose(promotions_of(*all), options.choice, *host);
+  const auto chosen = choose(promotions_of(*all), options.source.choice, *host);
   HOCKET_TRY(chosen);
   const auto answer = ask_daemon(client, "GET", "/v1/configs/" + to_string(chosen->key));
   HOCKET_TRY(answer);
-  ScheduleConfig config;
-  JsonReader reader(*answer, "the daemon's answer");
-  reader.part("config", config, read_schedule_config);
-  HOCKET_TRY(reader.done());
+  const auto promoted = promoted_config(*answer, *chosen);
+  HOCKET_TRY(promoted);
+  const nlohmann::json& config = *promoted;
   if (options.json) {
-    context.out << json_text(asked_json(*chosen, to_json(config), *answer)) << '\n';
+    context.out << json_text(asked_json(*chosen, config, *answer)) << '\n';
     return kDone;
   }
-  context.out << json_text(to_json(config)) << '\n' << std::flush;
+  context.out << json_text(config) << '\n' << std::flush;
   const std::string origin =
       text_member(*answer, "origin") + ", for " + chosen->workload + " on " + chosen->topology;
-  context.err << printable(origin, kOriginLimitBytes) << std::endl;
+  context.err << printable(origin, kFetchOriginLimitBytes) << std::endl;
   return kDone;
 }
 
-/// Returns whether to ask the daemon. Command-line options take precedence over the environment.
-bool asks_daemon(const FetchOptions& options) {
-  if (!options.daemon.address.empty()) return true;
-  return options.store.empty() && !process_environment("HOCKET_DAEMON").value_or("").empty();
+std::string environment_text(const FoundSetting& found) {
+  const auto call = call_with({}, found.setting);
+  std::string text;
+  if (!call) return text;
+  for (const auto& [name, value] : call->environment)
+    text += name + "=" + shell_quoted(value) + "\n";
+  return text;
+}
+
+Result<std::string> arguments_text(const FoundSetting& found,
+                                   const std::optional<std::vector<std::string>>& command) {
+  if (!command)
+    return shell_text(setting_arguments(found.tuned_command, found.setting.params)) + "\n";
+  const auto call = call_with(*command, found.setting);
+  HOCKET_TRY(call);
+  return shell_text(call->argv) + "\n";
+}
+
+/// Prints the setting for a shell.
+Result<int> print_setting(const FoundSetting& found, const FetchOptions& options,
+                          Context& context) {
+  if (options.format == FetchFormat::env) {
+    context.out << environment_text(found) << std::flush;
+  } else {
+    const auto text = arguments_text(found, context.command);
+    HOCKET_TRY(text);
+    context.out << *text << std::flush;
+  }
+  context.err << found.origin << std::endl;
+  return kDone;
 }
 
 Result<int> fetch(const FetchOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "fetch"));
-  if (options.choice.workload.empty()) {
+  const bool for_shell = options.format != FetchFormat::json;
+  if (options.format != FetchFormat::args) {
+    HOCKET_TRY(no_command(context.command, "fetch"));
+  }
+  if (options.source.choice.workload.empty()) {
     return failure(ErrorCode::invalid_argument, "--workload needs a name or a fingerprint");
   }
-  if (asks_daemon(options)) return fetch_from_daemon(options, context);
-  const auto store = open_for_reading(options.store);
+  if (asks_daemon(options.source.daemon, options.source.store)) {
+    if (!for_shell) return fetch_from_daemon(options, context);
+    const auto found = found_setting(options.source.daemon, options.source.choice);
+    HOCKET_TRY(found);
+    return print_setting(*found, options, context);
+  }
+  const auto store = open_for_reading(options.source.store);
   HOCKET_TRY(store);
-  const auto found = find(**store, options.choice);
+  const auto found = find(**store, options.source.choice);
   HOCKET_TRY(found);
+  if (for_shell) {
+    const auto setting = found_setting(**store, found->promoted);
+    HOCKET_TRY(setting);
+    return print_setting(*setting, options, context);
+  }
   if (options.json) {
     const auto document = found_json(**store, *found);
     HOCKET_TRY(document);
@@ -166,7 +215,7 @@ Result<int> fetch(const FetchOptions& options, Context& context) {
     return kDone;
   }
   context.out << json_text(found->promoted.promotion.config) << '\n' << std::flush;
-  context.err << origin_text(*found) << std::endl;
+  context.err << origin_text(found->promoted, found->study) << std::endl;
   for (const auto& version : found->promoted.newer) {
     const auto study = study_name(**store, version);
     HOCKET_TRY(study);
@@ -178,24 +227,33 @@ Result<int> fetch(const FetchOptions& options, Context& context) {
 }  // namespace
 
 void add_fetch(CLI::App& program, Action& action) {
+  const std::map<std::string, FetchFormat> formats = {
+      {"json", FetchFormat::json}, {"env", FetchFormat::env}, {"args", FetchFormat::args}};
   auto options = std::make_shared<FetchOptions>();
   auto* verb = program.add_subcommand("fetch", "print the promoted configuration of a workload");
-  verb->add_option("--workload", options->choice.workload, "name, or start of the fingerprint")
+  verb->add_option("--workload", options->source.choice.workload,
+                   "name, path of the script, or start of the fingerprint")
       ->required();
-  verb->add_option("--topology", options->choice.topology,
-                   "start of the fingerprint (default: any with this host's hardware)");
-  verb->add_option("--world-size", options->world_size, "number of ranks")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--link", options->choice.link, "how ranks reach each other: tcp, 500mbit, …");
-  auto* store = verb->add_option("--store", options->store, "the store's file");
-  verb->add_option("--daemon", options->daemon.address,
-                   "ask this daemon (default: $HOCKET_DAEMON, else the store)")
-      ->excludes(store);
-  add_plain_token_option(*verb, options->daemon);
-  verb->add_flag("--json", options->json, "print JSON that says where it comes from, too");
-  verb->footer("Example:\n  hocket fetch --workload gpt2-6x256 --world-size 2\n");
+  add_setting_source_options(*verb, options->source);
+  auto* json =
+      verb->add_flag("--json", options->json, "print JSON that says where it comes from, too");
+  verb->add_option("--format", options->format,
+                   "json; env: lines NAME=VALUE, quoted for a shell; args: the words that give the "
+                   "setting to the command")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->option_text("json|env|args")
+      ->excludes(json);
+  verb->footer(
+      "With --format args the words of a command may follow \"--\"; they are printed with their\n"
+      "{NAME} filled in.\n"
+      "Examples:\n"
+      "  hocket fetch --workload gpt2-6x256 --world-size 2\n"
+      "  env $(hocket fetch --workload train.py --format env) python train.py\n"
+      "  python train.py $(hocket fetch --workload train.py --format args)\n");
   verb->callback([options, &action] {
-    if (options->world_size > 0) options->choice.world_size = options->world_size;
+    auto& source = options->source;
+    if (source.world_size > 0) source.choice.world_size = source.world_size;
+    source.choice.workload = workload_selector(source.choice.workload);
     action = [options](Context& c) { return fetch(*options, c); };
   });
 }

@@ -8,12 +8,18 @@
 
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/daemon_access.h"
+#include "cli/inputs/key_source.h"
 #include "cli/inputs/knob_text.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
+#include "cli/views/setting_change.h"
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
+#include "core/protocol/config_key.h"
 #include "core/step/schedule_config.h"
+#include "store/origin.h"
+#include "tuner/archive/owner.h"
+#include "tuner/archive/rollback.h"
 #include "tuner/archive/study_job.h"
 
 namespace hocket {
@@ -59,9 +65,9 @@ Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
 }
 
 /// Prints the daemon's response about the key called `name` as one line.
-void print_answer(const nlohmann::json& answer, const std::string& name, const PushOptions& options,
+void print_answer(const nlohmann::json& answer, const std::string& name, bool as_json,
                   Context& context) {
-  if (options.json) {
+  if (as_json) {
     context.out << json_text(answer) << '\n';
     return;
   }
@@ -92,7 +98,51 @@ Result<int> change(const PushOptions& options, Context& context, const std::stri
   HOCKET_TRY(document);
   const auto answer = ask_daemon(client, "PUT", "/v1/configs/" + *key + suffix, *document);
   HOCKET_TRY(answer);
-  print_answer(*answer, options.json ? "" : key_name(client, *key), options, context);
+  print_answer(*answer, options.json ? "" : key_name(client, *key), options.json, context);
+  return kDone;
+}
+
+struct RollbackOptions {
+  KeySourceChoice source;
+  std::string key, to, note;
+  bool json = false;
+};
+
+/// Rolls back in the store's file; a daemon that uses it tells running jobs.
+Result<nlohmann::json> roll_back_in(Store& store, const std::string& key,
+                                    const RollbackTarget& target, const std::string& note) {
+  const auto parsed = parse_config_key(key);
+  HOCKET_TRY(parsed);
+  const auto row = roll_back(store, *parsed, target, actor_text(), note);
+  HOCKET_TRY(row);
+  const auto origin = origin_of(store, *row);
+  HOCKET_TRY(origin);
+  return nlohmann::json{
+      {"key", key}, {"version", row->id}, {"origin", *origin}, {"setting", row->config}};
+}
+
+Result<int> roll_back_key(const RollbackOptions& options, Context& context) {
+  HOCKET_TRY(no_command(context.command, "rollback"));
+  const auto target = parse_rollback_target(options.to);
+  if (!target) return failure(target.error().in("--to"));
+  auto source = open_key_source(options.source, true, context.err);
+  HOCKET_TRY(source);
+  const auto key = find_key(*source, options.key);
+  HOCKET_TRY(key);
+  const auto answer = source->daemon
+                          ? ask_daemon(*source->daemon, "PUT", "/v1/configs/" + *key + "/rollback",
+                                       {{"note", options.note}, {"to", options.to}})
+                          : roll_back_in(*source->store, *key, *target, options.note);
+  HOCKET_TRY(answer);
+  const std::string name = options.json     ? ""
+                           : source->daemon ? key_name(*source->daemon, *key)
+                                            : short_key(*key);
+  print_answer(*answer, name, options.json, context);
+  const auto setting = answer->find("setting");
+  if (!options.json && setting != answer->end()) {
+    context.err << "jobs that start get "
+                << (setting->empty() ? "their own default" : setting_text(*setting)) << std::endl;
+  }
   return kDone;
 }
 
@@ -162,18 +212,21 @@ void add_freeze(CLI::App& program, Action& action) {
 }
 
 void add_rollback(CLI::App& program, Action& action) {
-  auto options = std::make_shared<PushOptions>();
-  auto* verb = add_verb(program, "rollback",
-                        "withdraw a key's version: all jobs get the one before, at once", *options);
+  auto options = std::make_shared<RollbackOptions>();
+  auto* verb = program.add_subcommand(
+      "rollback", "withdraw a key's version: all jobs get the one before, at once");
+  verb->add_option("KEY", options->key, "a key, its beginning, or a workload's name")->required();
+  verb->add_option("--to", options->to,
+                   "\"default\" for no configuration at all, or the number of a version (default: "
+                   "the one before)");
   verb->add_option("--note", options->note, "why, for the audit");
-  verb->footer("Example:\n  hocket rollback gpt2-6x256 --note 'slower on long sequences'\n");
+  add_key_source_options(*verb, options->source);
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer(
+      "Examples:\n  hocket rollback gpt2-6x256 --note 'slower on long sequences'\n"
+      "  hocket rollback train.py --to default\n");
   verb->callback([options, &action] {
-    action = [options](Context& context) {
-      return change(*options, context, "rollback", "/rollback",
-                    [&](HttpClient&, const std::string&) -> Result<nlohmann::json> {
-                      return nlohmann::json{{"note", options->note}};
-                    });
-    };
+    action = [options](Context& c) { return roll_back_key(*options, c); };
   });
 }
 

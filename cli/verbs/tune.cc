@@ -23,6 +23,7 @@
 #include "core/host/topology_probe.h"
 #include "tuner/archive/donor_source.h"
 #include "tuner/archive/open_study.h"
+#include "tuner/archive/plain_job.h"
 #include "tuner/archive/promotion_choice.h"
 #include "tuner/archive/study_job.h"
 #include "tuner/archive/study_record.h"
@@ -169,7 +170,8 @@ Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
     const auto donor = named_donor(*store, options.transfer, *definition, {});
     if (!donor) return failure(as_bad_input(donor.error().in("--transfer")));
   }
-  auto workload = options.workload.empty() ? command_name(*command) : options.workload;
+  auto workload =
+      plain_workload(*command, definition->working_directory, definition->space, options.workload);
   return start_study(*store, {.definition = std::move(*definition),
                               .command = std::move(*command),
                               .name = options.study,
@@ -426,8 +428,10 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
       transfer,
       no_transfer,
       verb.add_option("--seed", options.seed, "seed of the search")->capture_default_str(),
-      verb.add_option("--workload", options.workload,
-                      "what the command is, when it writes no report (default: its name)")};
+      verb.add_option(
+          "--workload", options.workload,
+          "a name for what the command runs, when it writes no report (default: the path of "
+          "its script or program)")};
   verb.add_option("--study", options.study, "name of the study");
   verb.add_option("--store", options.store,
                   "the store's file (default: $HOCKET_STORE, else "

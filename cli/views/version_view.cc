@@ -25,7 +25,8 @@ std::string how_text(const PromotionRow& version, const std::string& study) {
     case PromotionOrigin::push:
       return "pushed" + by(version);
     case PromotionOrigin::rollback:
-      return "rolled back to" + by(version);
+      return (version.config.empty() ? "set back to the jobs' default" : "rolled back to") +
+             by(version);
     case PromotionOrigin::pin:
       return "pinned" + by(version);
   }

@@ -126,6 +126,7 @@ void read_message(JsonReader& reader, ConfigMessage& message) {
   reader.integer("version", message.version, 1, kMaxInteger);
   reader.part("config", message.config, read_schedule_config);
   read_text(reader, "origin", message.origin);
+  reader.flag("at_once", message.at_once, false);
 }
 
 void read_message(JsonReader& reader, CandidateMessage& message) {
@@ -176,9 +177,11 @@ std::string_view type_of(const DaemonMessage& message) {
 
 nlohmann::json to_json(const DaemonMessage& message) {
   if (const auto* const config = std::get_if<ConfigMessage>(&message)) {
-    return {{"version", config->version},
-            {"config", to_json(config->config)},
-            {"origin", config->origin}};
+    nlohmann::json document = {{"version", config->version},
+                               {"config", to_json(config->config)},
+                               {"origin", config->origin}};
+    if (config->at_once) document["at_once"] = true;
+    return document;
   }
   if (const auto* const profile = std::get_if<ProfileMessage>(&message)) {
     return {{"request", profile->request}, {"iterations", profile->iterations}};

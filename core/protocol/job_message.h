@@ -50,13 +50,15 @@ nlohmann::json to_json(const JobDescription& job);
 Result<JobDescription> job_description_from_json(const nlohmann::json& document);
 
 /// A version of the configuration for the job's key. The job tries it and keeps it unless it is
-/// slower.
+/// slower, or takes it at once.
 struct ConfigMessage {
   /// Above 0.
   std::int64_t version = 0;
   ScheduleConfig config;
   /// Origin, for people: "study gpt2-3, 2026-11-21".
   std::string origin;
+  /// An operator went back to it or pinned it: the job takes it without measuring it.
+  bool at_once = false;
 
   bool operator==(const ConfigMessage&) const = default;
 };

@@ -15,6 +15,11 @@ void read_tensor(JsonReader& reader, TensorSpec& tensor) {
   reader.integer("bytes", tensor.bytes, 0, kMaxTensorBytes);
 }
 
+void read_parameter(JsonReader& reader, WorkloadParameter& parameter) {
+  reader.text("name", parameter.name);
+  reader.text("kind", parameter.kind);
+}
+
 }  // namespace
 
 std::int64_t Workload::bytes() const {
@@ -32,13 +37,20 @@ nlohmann::json to_json(const Workload& workload) {
   for (const auto& tensor : workload.tensors) {
     tensors.push_back({{"name", tensor.name}, {"bytes", tensor.bytes}});
   }
-  return {{"name", workload.name}, {"tensors", std::move(tensors)}};
+  nlohmann::json document = {{"name", workload.name}, {"tensors", std::move(tensors)}};
+  if (!workload.program.empty()) document["program"] = workload.program;
+  for (const auto& parameter : workload.parameters) {
+    document["parameters"].push_back({{"name", parameter.name}, {"kind", parameter.kind}});
+  }
+  return document;
 }
 
 void read_workload(JsonReader& reader, Workload& workload) {
-  constexpr std::size_t kMaxTensors = 1 << 20;
+  constexpr std::size_t kMaxTensors = 1 << 20, kMaxParameters = 1 << 10;
   reader.text("name", workload.name);
   reader.parts("tensors", workload.tensors, read_tensor, kMaxTensors);
+  reader.text("program", workload.program, "");
+  reader.parts("parameters", workload.parameters, read_parameter, kMaxParameters, kOptional);
 }
 
 Result<Workload> workload_from_json(const nlohmann::json& document) {

@@ -1,7 +1,9 @@
 #pragma once
 
-// The tensors that a job communicates, in forward order. With the topology it is the key of a tuned
-// configuration. A plain value.
+// What a job runs. With the topology it is the key of a tuned configuration. A job that knows
+// hocket says it: a name, and the tensors that it communicates. Of any other command it is the
+// program that the command runs, or a name that the user gives, and the parameters that are tuned
+// (tuner/archive/plain_job.h). A plain value.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -21,18 +23,33 @@ struct TensorSpec {
   bool operator==(const TensorSpec&) const = default;
 };
 
+/// A parameter of a plain command.
+struct WorkloadParameter {
+  std::string name;
+  std::string kind;  ///< "int", "float", "levels", "choice"
+
+  auto operator<=>(const WorkloadParameter&) const = default;
+};
+
 struct Workload {
-  /// Readable name chosen by the job ("gpt2-6x256").
+  /// Readable name chosen by the job ("gpt2-6x256"), by the user, or after the program
+  /// ("train.py").
   std::string name;
   /// Tensors in the order in which a forward pass needs them; empty if the program gives none.
-  std::vector<TensorSpec> tensors;
+  std::vector<TensorSpec> tensors = {};
+  /// The program of a plain command that the user gives no name ("/data/gpt/train.py"), else
+  /// empty.
+  std::string program = {};
+  /// The parameters of a plain command by name, else none.
+  std::vector<WorkloadParameter> parameters = {};
 
   std::int64_t bytes() const;
 
   bool operator==(const Workload&) const = default;
 };
 
-/// Returns the canonical fingerprint of name and tensors.
+/// Returns the canonical fingerprint of all fields. Program and parameters count only where there
+/// are any.
 std::string fingerprint(const Workload& workload);
 
 nlohmann::json to_json(const Workload& workload);

@@ -11,23 +11,36 @@ NewAudit entry(std::string_view actor, const char* action, const ConfigKey& key,
   return {std::string(actor), action, to_string(key), std::move(detail)};
 }
 
-}  // namespace
-
-NewAudit audit_of(const PromotionRow& promoted, const ConfigKey& key) {
-  return entry(promoted.actor, "promote", key,
-               {{"version", promoted.id},
-                {"origin", to_string(promoted.origin)},
-                {"stage", to_string(promoted.stage)},
-                {"note", promoted.note}});
+/// Adds the configurations of `change` where they differ; null stands for none.
+void add_change(nlohmann::json& detail, const CurrentChange& change) {
+  const auto config_of = [](const PromotionRow* version) {
+    return version == nullptr || version->config.empty() ? nlohmann::json() : version->config;
+  };
+  if (config_of(change.before) == config_of(change.after)) return;
+  detail["old"] = config_of(change.before);
+  detail["new"] = config_of(change.after);
 }
 
-NewAudit audit_of_stage(const PromotionRow& before, PromotionStage stage, std::string_view actor,
-                        std::string_view note, const ConfigKey& key) {
-  return entry(actor, "set_stage", key,
-               {{"version", before.id},
-                {"from", to_string(before.stage)},
-                {"stage", to_string(stage)},
-                {"note", note}});
+}  // namespace
+
+NewAudit audit_of(const PromotionRow& promoted, const PromotionRow* before, const ConfigKey& key) {
+  nlohmann::json detail = {{"version", promoted.id},
+                           {"origin", to_string(promoted.origin)},
+                           {"stage", to_string(promoted.stage)},
+                           {"note", promoted.note}};
+  add_change(detail, {before, &promoted});
+  return entry(promoted.actor, "promote", key, std::move(detail));
+}
+
+NewAudit audit_of_stage(const PromotionRow& version, PromotionStage stage,
+                        const CurrentChange& current, std::string_view actor, std::string_view note,
+                        const ConfigKey& key) {
+  nlohmann::json detail = {{"version", version.id},
+                           {"from", to_string(version.stage)},
+                           {"stage", to_string(stage)},
+                           {"note", note}};
+  add_change(detail, current);
+  return entry(actor, "set_stage", key, std::move(detail));
 }
 
 NewAudit audit_of_state(const KeyState& state, std::string_view actor, const ConfigKey& key) {

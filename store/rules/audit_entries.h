@@ -7,11 +7,19 @@
 
 namespace hocket::rules {
 
-NewAudit audit_of(const PromotionRow& promoted, const ConfigKey& key);
+/// `before` is the version that was current, or null.
+NewAudit audit_of(const PromotionRow& promoted, const PromotionRow* before, const ConfigKey& key);
 
-/// Returns the entry for a version that leaves its stage in `before`.
-NewAudit audit_of_stage(const PromotionRow& before, PromotionStage stage, std::string_view actor,
-                        std::string_view note, const ConfigKey& key);
+/// The current versions before and after a change, or null.
+struct CurrentChange {
+  const PromotionRow* before = nullptr;
+  const PromotionRow* after = nullptr;
+};
+
+/// Returns the entry for `version`, which leaves the stage that it still has for `stage`.
+NewAudit audit_of_stage(const PromotionRow& version, PromotionStage stage,
+                        const CurrentChange& current, std::string_view actor, std::string_view note,
+                        const ConfigKey& key);
 
 NewAudit audit_of_state(const KeyState& state, std::string_view actor, const ConfigKey& key);
 

@@ -98,6 +98,8 @@ class SqliteStore final : public Store {
   /// Returns not_found for an unknown topology or workload.
   Result<ConfigKey> key_of(std::int64_t topology_id, std::int64_t workload_id);
   Result<KeyState> state_of(std::int64_t topology_id, std::int64_t workload_id);
+  Result<std::optional<PromotionRow>> current_of(std::int64_t topology_id,
+                                                 std::int64_t workload_id);
   Result<std::optional<PromotionRow>> newest_promotion(std::string_view topology_fingerprint,
                                                        std::string_view workload_fingerprint,
                                                        PromotionStage stage);

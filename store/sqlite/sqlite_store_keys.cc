@@ -30,6 +30,10 @@ Result<KeyRow> read_key(const Query& row) {
                 .current_id = row.optional_integer(8)};
 }
 
+const PromotionRow* pointer_to(const std::optional<PromotionRow>& version) {
+  return version ? &*version : nullptr;
+}
+
 }  // namespace
 
 Result<ConfigKey> SqliteStore::key_of(std::int64_t topology_id, std::int64_t workload_id) {
@@ -50,6 +54,14 @@ Result<KeyState> SqliteStore::state_of(std::int64_t topology_id, std::int64_t wo
       .map([](auto state) { return state.value_or(KeyState()); });
 }
 
+Result<std::optional<PromotionRow>> SqliteStore::current_of(std::int64_t topology_id,
+                                                            std::int64_t workload_id) {
+  return first(db_.query("SELECT * FROM promotions WHERE topology_id = ?1 AND workload_id = ?2 "
+                         "AND stage = 'released' ORDER BY id DESC LIMIT 1",
+                         topology_id, workload_id),
+               read_promotion);
+}
+
 Result<PromotionRow> SqliteStore::promote(const NewPromotion& promotion) {
   HOCKET_TRY(rules::check(promotion));
   const auto config = rules::object_text(promotion.config, "the promoted configuration");
@@ -62,6 +74,8 @@ Result<PromotionRow> SqliteStore::promote(const NewPromotion& promotion) {
     }
     const auto state = state_of(promotion.topology_id, promotion.workload_id);
     HOCKET_TRY(state);
+    const auto before = current_of(promotion.topology_id, promotion.workload_id);
+    HOCKET_TRY(before);
     PromotionRow row = rules::promoted(promotion, *state, now_unix_ns_());
     const auto measured = [&](double MeasuredGain::*member) {
       return row.measured ? std::optional((*row.measured).*member) : std::nullopt;
@@ -74,7 +88,7 @@ Result<PromotionRow> SqliteStore::promote(const NewPromotion& promotion) {
         measured(&MeasuredGain::default_value), measured(&MeasuredGain::gain), row.promoted_at_ns,
         to_string(row.origin), to_string(row.stage), row.actor, row.note));
     row.id = db_.last_insert_id();
-    HOCKET_TRY(write_audit(rules::audit_of(row, *key)));
+    HOCKET_TRY(write_audit(rules::audit_of(row, pointer_to(*before), *key)));
     return row;
   });
 }
@@ -90,12 +104,17 @@ Result<void> SqliteStore::set_stage(std::int64_t promotion_id, PromotionStage st
     const auto must_move = rules::must_move(**row, stage);
     HOCKET_TRY(must_move);
     if (!*must_move) return {};
+    const auto before = current_of((*row)->topology_id, (*row)->workload_id);
+    HOCKET_TRY(before);
     auto ok = db_.execute("UPDATE promotions SET stage = ?2 WHERE id = ?1", promotion_id,
                           to_string(stage));
     if (!ok) return ok;
+    const auto after = current_of((*row)->topology_id, (*row)->workload_id);
+    HOCKET_TRY(after);
     const auto key = key_of((*row)->topology_id, (*row)->workload_id);
     HOCKET_TRY(key);
-    return write_audit(rules::audit_of_stage(**row, stage, actor, note, *key));
+    return write_audit(rules::audit_of_stage(
+        **row, stage, {pointer_to(*before), pointer_to(*after)}, actor, note, *key));
   });
 }
 

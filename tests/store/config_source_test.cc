@@ -54,6 +54,24 @@ TEST_F(ConfigSourceTest, FindsTheCurrentPromotionOfExactlyThisJob) {
   EXPECT_FALSE(must(source->find(sample_topology(), sample_workload("other"), kMinuteNs)));
 }
 
+TEST_F(ConfigSourceTest, AKeyWithoutConfigurationGivesTheDefaultAndSaysSince) {
+  ScheduleConfig config;
+  config.streams = 2;
+  promote(to_json(config));
+  const auto store =
+      must(open_store(path_, {.now_unix_ns = [] { return 1'795'219'200'000'000'000; }}));
+  must(store->promote({.topology_id = 1,
+                       .workload_id = 1,
+                       .config = nlohmann::json::object(),
+                       .origin = PromotionOrigin::rollback,
+                       .actor = "ada"}));
+  const auto found = must(find());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->config, ScheduleConfig());
+  EXPECT_EQ(found->source, "default");
+  EXPECT_EQ(found->origin, "rollback to the default by ada, 2026-11-21");
+}
+
 TEST_F(ConfigSourceTest, SaysWhoPushedWhatIsNotFromAStudy) {
   promote(to_json(ScheduleConfig()));
   const auto store =

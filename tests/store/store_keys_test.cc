@@ -168,6 +168,30 @@ TEST_F(StoreKeys, WithdrawingBringsThePreviousReleaseBack) {
   EXPECT_EQ(current(), std::nullopt);
 }
 
+TEST_F(StoreKeys, TheAuditHasWhatJobsGotBeforeAndAfter) {
+  using Json = nlohmann::json;
+  const auto last = [&] { return must(store_->audit({})).back().detail; };
+  auto promotion = pushed();
+  promotion.config = {{"streams", 1}};
+  must(store_->promote(promotion));
+  EXPECT_EQ(last()["old"], Json());
+  EXPECT_EQ(last()["new"], Json({{"streams", 1}}));
+  promotion.config = {{"streams", 2}};
+  const auto second = must(store_->promote(promotion));
+  EXPECT_EQ(last()["old"], Json({{"streams", 1}}));
+  EXPECT_EQ(last()["new"], Json({{"streams", 2}}));
+  must(store_->promote(promotion));
+  EXPECT_FALSE(last().contains("old")) << "nothing has changed";
+  must(store_->set_stage(second.id, PromotionStage::withdrawn, "ada", ""));
+  EXPECT_FALSE(last().contains("old")) << "it was not the current one";
+  must(store_->set_stage(second.id + 1, PromotionStage::withdrawn, "ada", ""));
+  EXPECT_EQ(last()["old"], Json({{"streams", 2}}));
+  EXPECT_EQ(last()["new"], Json({{"streams", 1}}));
+  promotion.config = Json::object();
+  must(store_->promote(promotion));
+  EXPECT_EQ(last()["new"], Json());
+}
+
 TEST_F(StoreKeys, ListsEveryKeyThatHasAVersionOrAState) {
   const auto other = must(store_->upsert_workload(sample_workload("other")));
   EXPECT_THAT(must(store_->keys()), IsEmpty());
@@ -247,7 +271,12 @@ TEST_F(StoreKeys, EveryChangeOfAKeyIsAudited) {
                    "ada",
                    "promote",
                    key,
-                   {{"version", 1}, {"origin", "push"}, {"stage", "staged"}, {"note", "faster"}}},
+                   {{"version", 1},
+                    {"origin", "push"},
+                    {"stage", "staged"},
+                    {"note", "faster"},
+                    {"old", nullptr},
+                    {"new", pushed().config}}},
           AuditRow{2,
                    50,
                    "eve",

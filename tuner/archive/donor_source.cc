@@ -8,6 +8,7 @@
 
 #include "core/base/printable_text.h"
 #include "tuner/archive/open_study.h"
+#include "tuner/archive/plain_job.h"
 #include "tuner/archive/study_job.h"
 #include "tuner/search/transfer.h"
 
@@ -90,8 +91,10 @@ Result<std::map<std::int64_t, TunedJob>> jobs_of(Store& store,
     if (topology_row == topologies->end() || workload_row == workloads->end()) continue;
     auto topology = topology_from_json(topology_row->document);
     auto workload = workload_from_json(workload_row->document);
-    if (topology && workload)
-      jobs.emplace(study.id, TunedJob{std::move(*topology), std::move(*workload)});
+    const auto definition = study_definition_from_json(study.definition);
+    if (!topology || !workload || !definition) continue;
+    jobs.emplace(study.id, TunedJob{std::move(*topology),
+                                    known_workload(std::move(*workload), study, *definition)});
   }
   return jobs;
 }
@@ -102,7 +105,9 @@ Result<TunedJob> job_of(Store& store, const StudyRow& study) {
   HOCKET_TRY(topology);
   auto workload = workload_of(store, study);
   HOCKET_TRY(workload);
-  return TunedJob{std::move(*topology), std::move(*workload)};
+  const auto definition = study_definition_from_json(study.definition);
+  HOCKET_TRY(definition);
+  return TunedJob{std::move(*topology), known_workload(std::move(*workload), study, *definition)};
 }
 
 Result<std::optional<FoundDonor>> wanted_donor(Store& store, const StudyDefinition& own,

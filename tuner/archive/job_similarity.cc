@@ -20,7 +20,8 @@ constexpr double kLatencyWeight = 0.5;
 constexpr double kOtherProcessor = 1;
 constexpr double kOtherLinkKind = 4;
 constexpr double kOtherName = 1;
-/// Used if names differ and one side does not list its tensors: beyond any useful distance.
+/// Used if a job does not list its tensors and the two are not known to be the same: beyond any
+/// useful distance.
 constexpr double kUnknownWorkload = 16;
 
 constexpr double kLeastLatencyNs = 1000;
@@ -125,7 +126,16 @@ std::string version_of(const Topology& topology, const std::string& library) {
   return found == topology.library_versions.end() ? "none" : found->second;
 }
 
+std::string readable_text(const Workload& workload) {
+  return workload.program.empty() ? workload.name : workload.program;
+}
+
 }  // namespace
+
+bool is_same_job(const Workload& a, const Workload& b) {
+  return a.name == b.name && a.program == b.program && a.bytes() == b.bytes() &&
+         (a.parameters == b.parameters || a.parameters.empty() || b.parameters.empty());
+}
 
 std::vector<Difference> differences(const Topology& other, const Topology& own) {
   Differences found;
@@ -149,10 +159,10 @@ std::vector<Difference> differences(const Topology& other, const Topology& own) 
 std::vector<Difference> differences(const Workload& other, const Workload& own) {
   Differences found;
   if (other.bytes() == 0 || own.bytes() == 0) {
-    const bool same = other.name == own.name && other.bytes() == own.bytes();
-    found.add("workload " + other.name + " instead of " + own.name +
-                  ", which do not both say what their tensors are",
-              same ? 0 : kUnknownWorkload);
+    const bool is_plain = !other.program.empty() || !own.program.empty();
+    const std::string why = is_plain ? "" : ", which do not both say what their tensors are";
+    found.add("workload " + readable_text(other) + " instead of " + readable_text(own) + why,
+              is_same_job(other, own) ? 0 : kUnknownWorkload);
     return found.take();
   }
   found.add_text("workload", other.name, own.name, kOtherName);

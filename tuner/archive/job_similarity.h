@@ -26,6 +26,10 @@ struct TunedJob {
 /// Greatest useful distance; a study of a job further away is not used as donor.
 inline constexpr double kFarthestDonor = 8;
 
+/// Returns whether two jobs that do not both list their tensors are the same. One that lists no
+/// parameters may have any, because earlier versions did not store them.
+bool is_same_job(const Workload& a, const Workload& b);
+
 struct Difference {
   std::string what;      ///< "4 ranks instead of 2", the other job's value first
   double doublings = 0;  ///< > 0

@@ -89,7 +89,7 @@ Result<void> check_command(const StudyRow& study, const std::vector<std::string>
 Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted) {
   const auto topology_id = store.upsert_topology(wanted.topology);
   if (!topology_id) return failure(as_bad_input(topology_id.error()));
-  const auto workload_id = store.upsert_workload({.name = wanted.workload, .tensors = {}});
+  const auto workload_id = store.upsert_workload(wanted.workload);
   if (!workload_id) return failure(as_bad_input(workload_id.error()));
   auto study = store.create_study({.name = wanted.name,
                                    .command = wanted.command,

@@ -7,6 +7,7 @@
 
 #include "core/base/result.h"
 #include "core/protocol/topology.h"
+#include "core/protocol/workload.h"
 #include "store/store.h"
 #include "tuner/study/study.h"
 #include "tuner/study/study_definition.h"
@@ -22,9 +23,9 @@ struct OpenStudy {
 struct StudyToStart {
   StudyDefinition definition;
   std::vector<std::string> command;
-  std::string name;      ///< empty: generated
-  std::string workload;  ///< until a report says what it is
-  Topology topology;     ///< of this host, until a report says what the job runs on
+  std::string name;   ///< empty: generated
+  Workload workload;  ///< until a report says what it is
+  Topology topology;  ///< of this host, until a report says what the job runs on
 };
 
 Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/shell_text.h"
+#include "tuner/archive/rollback.h"
 
 namespace hocket {
 namespace {
@@ -21,7 +22,18 @@ bool is_released(const PromotionRow& version) {
 }
 
 bool is_workload(const WorkloadRow& workload, const std::string& selector) {
-  return workload.name == selector || workload.fingerprint.starts_with(selector);
+  return workload.name == selector || program_of(workload) == selector ||
+         workload.fingerprint.starts_with(selector);
+}
+
+/// Returns the program where there is one, which tells scripts of one name apart, else the name.
+std::string text_of(const WorkloadRow& workload) {
+  const std::string program = program_of(workload);
+  return program.empty() ? workload.name : program;
+}
+
+bool is_older(const Promoted& a, const Promoted& b) {
+  return a.promotion.id < b.promotion.id;
 }
 
 bool matches(const Promoted& promoted, const PromotionChoice& choice, const Topology& host) {
@@ -62,7 +74,7 @@ Error several_match(const std::vector<Promoted>& found) {
   for (const auto& each : found) {
     list += (list.empty() ? "" : "; ") + std::string("--workload ") +
             each.workload.fingerprint.substr(0, 8) + " --topology " +
-            each.topology_fingerprint.substr(0, 8) + " is " + each.workload.name + " on " +
+            each.topology_fingerprint.substr(0, 8) + " is " + text_of(each.workload) + " on " +
             place_text(each.topology);
   }
   return {ErrorCode::invalid_argument,
@@ -106,8 +118,26 @@ Result<std::vector<Promoted>> latest_promotions(Store& store) {
 
 Result<std::vector<Promoted>> current_promotions(Store& store) {
   auto found = latest_promotions(store);
-  if (found) std::erase_if(*found, [](const auto& each) { return !is_released(each.promotion); });
+  if (!found) return found;
+  std::erase_if(*found, [](const auto& each) {
+    return !is_released(each.promotion) || is_default(each.promotion);
+  });
   return found;
+}
+
+std::string program_of(const WorkloadRow& workload) {
+  const auto program = workload.document.find("program");
+  return program != workload.document.end() && program->is_string() ? program->get<std::string>()
+                                                                    : std::string();
+}
+
+bool is_same_but_parameters(const Promoted& a, const Promoted& b) {
+  const auto has_tensors = [](const Promoted& each) {
+    const auto tensors = each.workload.document.find("tensors");
+    return tensors != each.workload.document.end() && !tensors->empty();
+  };
+  return a.topology_fingerprint == b.topology_fingerprint && a.workload.name == b.workload.name &&
+         program_of(a.workload) == program_of(b.workload) && !has_tensors(a) && !has_tensors(b);
 }
 
 bool same_hardware(const Topology& a, const Topology& b) {
@@ -128,8 +158,12 @@ Result<Promoted> choose(const std::vector<Promoted>& promoted, const PromotionCh
                         const Topology& host) {
   auto found = matching(promoted, choice, host);
   if (found.empty()) return failure(none_matches(promoted, choice));
-  if (found.size() > 1) return failure(several_match(found));
-  return std::move(found.front());
+  const auto newest = std::ranges::max_element(found, is_older);
+  const auto is_variant = [&](const Promoted& each) {
+    return found.size() == 1 || is_same_but_parameters(each, *newest);
+  };
+  if (!std::ranges::all_of(found, is_variant)) return failure(several_match(found));
+  return std::move(*newest);
 }
 
 std::vector<std::string> fetch_arguments(const std::vector<Promoted>& promoted,
@@ -137,6 +171,7 @@ std::vector<std::string> fetch_arguments(const std::vector<Promoted>& promoted,
   const Topology& topology = wanted.topology;
   const std::string ranks = std::to_string(topology.world_size);
   const std::string& name = wanted.workload.name;
+  const std::string program = program_of(wanted.workload);
   const struct {
     PromotionChoice choice;
     std::vector<std::string> arguments;
@@ -145,12 +180,12 @@ std::vector<std::string> fetch_arguments(const std::vector<Promoted>& promoted,
       {{name, "", topology.world_size, ""}, {"--workload", name, "--world-size", ranks}},
       {{name, "", topology.world_size, topology.link},
        {"--workload", name, "--world-size", ranks, "--link", topology.link}},
+      {{program, "", {}, ""}, {"--workload", program}},
   };
   for (const auto& attempt : attempts) {
-    const auto found = matching(promoted, attempt.choice, host);
-    if (found.size() == 1 && found.front().promotion.id == wanted.promotion.id) {
-      return attempt.arguments;
-    }
+    if (attempt.choice.workload.empty()) continue;
+    const auto found = choose(promoted, attempt.choice, host);
+    if (found && found->promotion.id == wanted.promotion.id) return attempt.arguments;
   }
   return {"--workload", wanted.workload.fingerprint, "--topology", wanted.topology_fingerprint};
 }

@@ -32,7 +32,6 @@
 #include <optional>
 #include <set>
 
-#include "core/base/percent_text.h"
 #include "core/base/statistics.h"
 #include "core/host/emulated_link.h"
 #include "core/host/gloo_collective.h"
@@ -395,10 +394,6 @@ void print_summary(const JobOptions& options, const RunReport& report, const Gpt
   if (options.training.shard_optimizer) {
     std::printf("sharded optimiser: %lld bytes on this rank\n",
                 static_cast<long long>(model.optimizer_bytes()));
-  }
-  if (options.watch) {
-    std::printf("settled on %s; trying others took %s of the time\n",
-                describe(report.config).c_str(), percent(explored).c_str());
   }
 }
 

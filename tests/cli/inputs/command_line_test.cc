@@ -28,14 +28,5 @@ TEST(CommandLine, AVerbNeedsACommandOrMayNotHaveOne) {
   EXPECT_FALSE(no_command(Words{}, "best"));
 }
 
-TEST(CommandLine, NamesACommandByItsProgram) {
-  EXPECT_EQ(command_name(Words{"/usr/bin/python3", "train.py"}), "python3");
-  EXPECT_EQ(command_name(Words{"x"}), "x");
-  EXPECT_EQ(command_name(Words{"bin/hocket", "run", "--ranks", "2", "--", "./gpt2", "-x"}), "gpt2");
-  EXPECT_EQ(command_name(Words{"hocket", "topology"}), "hocket");
-  EXPECT_EQ(command_name(Words{"hocket", "run", "--"}), "hocket");
-  EXPECT_EQ(command_name(Words{"sh", "--", "script"}), "sh");
-}
-
 }  // namespace
 }  // namespace hocket

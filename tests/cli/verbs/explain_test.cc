@@ -52,7 +52,8 @@ class Explain : public ::testing::Test {
         .method = method,
         .trials = trials,
         .working_directory = "/"};
-    const auto open = start_study(*store, {definition, {"job"}, name, "work", {}}).value();
+    const auto open =
+        start_study(*store, {definition, {"job"}, name, {.name = "work"}, {}}).value();
     StudyRecord record(*store, open.study, topology_of(*store, open.study).value(), false);
     FunctionRunner runner(function);
     const auto options = study_options(definition);

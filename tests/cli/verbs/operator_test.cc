@@ -82,7 +82,7 @@ TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
   EXPECT_THAT(watched.out, HasSubstr("credit_bytes=8388608"));
   EXPECT_THAT(ask({"configs"}).out, HasSubstr("gpt2"));
 
-  EXPECT_THAT(ask({"pin", "gpt2"}).out, HasSubstr("version 1 (push by local, "));
+  EXPECT_THAT(ask({"pin", "gpt2"}).out, HasSubstr("version 1 (push by local@127.0.0.1, "));
   EXPECT_THAT(ask({"pin", "gpt2"}).out, HasSubstr(", pinned"));
   EXPECT_THAT(ask({"pin", "gpt2", "--off"}).out, Not(HasSubstr("pinned")));
   EXPECT_THAT(ask({"freeze", "gpt2"}).out, HasSubstr(", frozen"));

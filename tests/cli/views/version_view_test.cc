@@ -31,7 +31,8 @@ class VersionView : public ::testing::Test {
     const StudyDefinition definition{.space = *Space::make({*parse_parameter("X=int:1..9")}),
                                      .objective = *parse_objective("wall"),
                                      .working_directory = "/"};
-    study_ = start_study(*store_, {definition, {"job"}, "s", "work", *probe_topology()})->study;
+    study_ = start_study(*store_, {definition, {"job"}, "s", {.name = "work"}, *probe_topology()})
+                 ->study;
     const StudyResult result{.default_params = {{{"X", std::int64_t{4}}}, 4, 1},
                              .best = {{{"X", std::int64_t{2}}}, 2, 1},
                              .promoted = true,

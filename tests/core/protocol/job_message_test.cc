@@ -56,7 +56,7 @@ DaemonMessage sample_message(bool candidate) {
   ScheduleConfig config;
   config.order = CollectiveOrder::negotiated;
   if (candidate) return CandidateMessage{4, config};
-  return ConfigMessage{13, config, "study s, 2026-11-21"};
+  return ConfigMessage{13, config, "study s, 2026-11-21", true};
 }
 
 TEST(JobMessage, EveryMessageIsReadBackAsItWasWritten) {

@@ -66,6 +66,24 @@ TEST(Topology, TheFingerprintOfAKnownTopologyNeverChanges) {
   EXPECT_EQ(fingerprint(Workload{"w", {{"t", 4}}}), "3017ca7d-964f-539c-a327-ca7a698b711a");
 }
 
+TEST(Workload, OfAPlainCommandHasAProgramAndParameters) {
+  const Workload named{.name = "w"};
+  Workload plain = named;
+  plain.program = "/a/train.py";
+  Workload tuned = plain;
+  tuned.parameters = {{"X", "int"}};
+  Workload other = tuned;
+  other.parameters[0].kind = "levels";
+  const Workload all[] = {named, plain, tuned, other};
+  for (const Workload& one : all) {
+    EXPECT_EQ(workload_from_json(to_json(one)), one);
+    for (const Workload& another : all)
+      EXPECT_EQ(fingerprint(one) == fingerprint(another), one == another);
+  }
+  // What was stored before these fields existed keeps its fingerprint.
+  EXPECT_EQ(to_json(named).size(), 2U);
+}
+
 TEST(Workload, BytesAreSummedAndNamesMatter) {
   const Workload a{"w", {{"t", 4}, {"u", 8}}};
   EXPECT_EQ(a.bytes(), 12);

@@ -8,6 +8,7 @@
 
 #include "store/open.h"
 #include "tests/store/faulty_store.h"
+#include "tuner/archive/plain_job.h"
 #include "tuner/space/parameter_syntax.h"
 
 namespace hocket {
@@ -40,9 +41,10 @@ struct Trial {
 class DonorSource : public ::testing::Test {
  protected:
   StudyRow add(const std::string& name, const TunedJob& job, const StudyDefinition& definition,
-               const std::vector<Trial>& trials, StudyState state = StudyState::finished) {
+               const std::vector<Trial>& trials, StudyState state = StudyState::finished,
+               const std::vector<std::string>& command = {"job"}) {
     auto row = store_->create_study({.name = name,
-                                     .command = {"job"},
+                                     .command = command,
                                      .definition = to_json(definition),
                                      .owner = "",
                                      .topology_id = *store_->upsert_topology(job.topology),
@@ -95,6 +97,26 @@ TEST_F(DonorSource, TheNearestIsTakenAndTheLastOfEquals) {
   const auto at = [](std::int64_t x) { return Params{{"X", x}}; };
   EXPECT_EQ(found.donor.evaluations,
             (std::vector<Evaluation>{{at(5), 10, 0}, {at(7), 20, 0}, {at(3), 30, 0}}));
+}
+
+TEST_F(DonorSource, AScriptStartsFromItsOwnStudiesAlone) {
+  const auto own = definition("X=int:1..9", "report");
+  const auto job_of = [&](const std::string& script) {
+    const std::vector<std::string> command = {"python3", script};
+    return TunedJob{job(2).topology, plain_workload(command, "/", own.space)};
+  };
+  add("other", job_of("other.py"), definition(), trials_);
+  EXPECT_EQ(nearest(own, job_of("train.py")), "");
+  add("own", job_of("train.py"), definition(), trials_);
+  EXPECT_EQ(nearest(own, job_of("train.py")), "own");
+  EXPECT_EQ(nearest(own, job_of("other.py")), "other");
+  // An earlier version stored every script as its interpreter; the command says which it was.
+  add("early", {job(2).topology, {.name = "python3"}}, definition(), trials_, StudyState::finished,
+      {"nice", "python3", "third.py"});
+  EXPECT_EQ(nearest(own, job_of("third.py")), "");
+  add("early-too", {job(2).topology, {.name = "python3"}}, definition(), trials_,
+      StudyState::finished, {"python3", "third.py"});
+  EXPECT_EQ(nearest(own, job_of("third.py")), "early-too");
 }
 
 TEST_F(DonorSource, WhatDoesNotFitIsPassedOver) {

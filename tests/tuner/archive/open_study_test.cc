@@ -26,7 +26,7 @@ class OpenStudyTest : public ::testing::Test {
     return start_study(store, {.definition = small_definition(),
                                .command = {"job", "-x"},
                                .name = name,
-                               .workload = "work",
+                               .workload = {.name = "work"},
                                .topology = {}});
   }
 
@@ -140,9 +140,11 @@ TEST_F(OpenStudyTest, AnAutomaticObjectiveStaysWhatItHadBecome) {
 TEST_F(OpenStudyTest, ResumesWithEveryObjective) {
   auto several = small_definition();
   several.other_objectives = {*parse_objective("memory"), *parse_objective("file:x")};
-  const auto open = start_study(
-      *store_,
-      {.definition = several, .command = {"job"}, .name = "", .workload = "work", .topology = {}});
+  const auto open = start_study(*store_, {.definition = several,
+                                          .command = {"job"},
+                                          .name = "",
+                                          .workload = {.name = "work"},
+                                          .topology = {}});
   ASSERT_TRUE(open) << open.error().message;
   const auto id = open->study.id;
   const Measurements measured = {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "store/open.h"
+#include "tuner/archive/rollback.h"
 
 namespace hocket {
 namespace {
@@ -104,6 +105,31 @@ TEST_F(PromotionChoiceTest, NoneSaysWhichWorkloadsThereAre) {
   EXPECT_THAT(refusal({.workload = "gpt"}), HasSubstr("nothing was promoted yet"));
   promote(with("tcp", 2), bert, 1);
   EXPECT_THAT(refusal({.workload = "gpt"}), HasSubstr("there are bert"));
+}
+
+TEST_F(PromotionChoiceTest, AScriptIsChosenByNameOrPathWithTheParametersPromotedLast) {
+  const Workload one{.name = "train.py", .program = "/a/train.py", .parameters = {{"X", "int"}}};
+  Workload more = one, other = one;
+  more.parameters.push_back({"Y", "int"});
+  promote(host(), more, 1);
+  promote(host(), one, 2);
+  EXPECT_EQ(chosen({.workload = "train.py"}), 2);
+  EXPECT_EQ(chosen({.workload = "/a/train.py"}), 2);
+  EXPECT_EQ(chosen({.workload = fingerprint(more)}), 1);
+  other.program = "/b/train.py";
+  promote(host(), other, 3);
+  EXPECT_EQ(chosen({.workload = "/a/train.py"}), 2);
+  EXPECT_THAT(refusal({.workload = "train.py"}), HasSubstr("/b/train.py"));
+  const auto all = promoted();
+  EXPECT_EQ(fetch_arguments(all, all.back(), host()),
+            (std::vector<std::string>{"--workload", "/b/train.py"}));
+}
+
+TEST_F(PromotionChoiceTest, AKeyAtItsDefaultHasNoConfiguration) {
+  promote(host(), bert, 1);
+  ASSERT_TRUE(
+      roll_back(*store_, {fingerprint(host()), fingerprint(bert)}, NoConfiguration{}, "ada", ""));
+  EXPECT_EQ(chosen({.workload = "bert"}), 0);
 }
 
 TEST_F(PromotionChoiceTest, TheArgumentsForFetchChooseExactlyTheOne) {

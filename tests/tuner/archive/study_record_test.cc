@@ -39,7 +39,7 @@ class StudyRecordTest : public ::testing::Test {
       : definition_{.space = *Space::make({*parse_parameter("X=int:1..9")}),
                     .objective = *parse_objective("wall"),
                     .working_directory = "/"} {
-    study_ = start_study(*store_, {definition_, {"job"}, "s", "work", {}})->study;
+    study_ = start_study(*store_, {definition_, {"job"}, "s", {.name = "work"}, {}})->study;
   }
 
   StudyRecord record(Store& store) { return {store, study_, *topology_of(*store_, study_), false}; }

@@ -18,6 +18,8 @@
 
 #include "core/base/json.h"
 #include "core/step/knob_value.h"
+#include "store/config_source.h"
+#include "store/open.h"
 #include "tuner/client/c/hocket_client_options.h"
 #include "tuner/client/link/http_daemon_link.h"
 #include "tuner/client/live/live_ballot.h"
@@ -116,10 +118,17 @@ void open_ballot(hocket_client& client, const ClientOptions& options) {
                       client.clock);
 }
 
+/// Returns the store's file as a source; null where the environment names none.
+std::unique_ptr<ConfigSource> store_source(const RunnableValues& can_run) {
+  auto path = default_store_path();
+  return path ? open_config_source(std::move(*path), can_run) : nullptr;
+}
+
 /// On rank 0: fetches the configuration and registers the job.
 Result<void> ask(hocket_client& client, ClientOptions& options) {
-  auto fetched = ask_for_config(options.topology, options.workload, nullptr, process_environment,
-                                options.can_run);
+  const auto store = store_source(options.can_run);
+  auto fetched = ask_for_config(options.topology, options.workload, store.get(),
+                                process_environment, options.can_run);
   HOCKET_TRY(fetched);
   for (const auto& warning : fetched->warnings) options.warn(warning);
   client.fetched = std::move(*fetched);

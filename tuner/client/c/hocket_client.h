@@ -97,7 +97,8 @@ typedef struct hocket_client_options {
 typedef struct hocket_client hocket_client;
 
 // Fetches the configuration from the first source that has one: HOCKET_CONFIG, the daemon that
-// HOCKET_DAEMON names, that daemon's last answer, the default. With a daemon, also registers the
+// HOCKET_DAEMON names, that daemon's last answer, without a daemon the store (the file that
+// HOCKET_STORE names, else the user's default one), the default. With a daemon, also registers the
 // job there in the background. On a rank above 0 it asks nobody and uses `config_json`. Returns
 // NULL only for invalid options or an invalid HOCKET_CONFIG.
 hocket_client* hocket_client_open(const hocket_client_options* options);
@@ -107,8 +108,8 @@ hocket_client* hocket_client_open(const hocket_client_options* options);
 const char* hocket_client_config(const hocket_client* client);
 
 // Describe the initial configuration; the strings are valid until the client is closed. source:
-// "trial", "daemon", "last good" or "default". detail: an explanation for the user. key: the key by
-// which the daemon knows the job. On a rank above 0 they are "rank 0", "" and "".
+// "trial", "daemon", "last good", "store" or "default". detail: an explanation for the user. key:
+// the key by which the daemon knows the job. On a rank above 0 they are "rank 0", "" and "".
 const char* hocket_client_source(const hocket_client* client);
 const char* hocket_client_detail(const hocket_client* client);
 const char* hocket_client_key(const hocket_client* client);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/base/percent_text.h"
 #include "core/base/statistics.h"
 
 namespace hocket {
@@ -17,6 +19,25 @@ constexpr double kHopeless = 10;
 constexpr double kPushGuardLevel = 0.05;
 /// Relative change of the usual iteration time beyond which earlier rejections no longer count.
 constexpr double kOtherTime = 0.1;
+
+std::string milliseconds(double ns) {
+  char text[40];
+  std::snprintf(text, sizeof text, ns < 1e6 ? "%.3f ms" : "%.1f ms", ns / 1e6);
+  return text;
+}
+
+/// Returns the knobs in which `to` differs, with their values: "streams 4, order fifo".
+std::string changes(const ScheduleConfig& from, const ScheduleConfig& to) {
+  const auto values = knob_values(to);
+  std::string text;
+  for (const std::string& name : changed_knobs(from, to)) {
+    // A knob of a region may no longer exist.
+    const auto value = values.value(name, nlohmann::json("as elsewhere"));
+    text += (text.empty() ? "" : ", ") + name + " " +
+            (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -31,8 +52,11 @@ LiveController::LiveController(LiveControllerOptions options, SwitchAgreement& a
 void LiveController::receive(const DaemonMessage& message) {
   if (const auto* push = std::get_if<ConfigMessage>(&message)) {
     const std::string origin = push->origin.empty() ? "" : " (" + push->origin + ")";
-    receive_push(
-        {push->config, push->version, {}, "version " + std::to_string(push->version) + origin});
+    receive_push({push->config,
+                  push->version,
+                  {},
+                  "version " + std::to_string(push->version) + origin,
+                  push->at_once});
   } else if (const auto* profile = std::get_if<ProfileMessage>(&message)) {
     receive_profile(*profile);
   } else {
@@ -88,7 +112,7 @@ std::optional<std::string> LiveController::objection(const Wish& wish) const {
   if (wish.trial && wish.config == current_.config) return "it is what the job runs with";
   const auto is_barred = [&](const Quarantined& entry) {
     return entry.config == wish.config && wish.version.value_or(0) <= entry.newest_version &&
-           std::abs(usual_ns() / entry.usual_ns - 1) < kOtherTime;
+           (recent_ns_.empty() || std::abs(usual_ns() / entry.usual_ns - 1) < kOtherTime);
   };
   if (std::ranges::any_of(quarantine_, is_barred)) return "it was tried in this job and slower";
   return std::nullopt;
@@ -147,7 +171,7 @@ void LiveController::advance(std::int64_t now_ns) {
 void LiveController::await_agreement(std::int64_t now_ns) {
   switch (agreement_.standing()) {
     case SwitchAgreement::Standing::agreed:
-      return begin_window();
+      return attempt_->wish.at_once ? take_at_once() : begin_window();
     case SwitchAgreement::Standing::refused:
       return end_attempt("rank " + std::to_string(agreement_.refused_by()) + " refused it");
     default:
@@ -172,7 +196,24 @@ void LiveController::begin_window() {
   attempt_->window.emplace(options,
                            std::vector<std::int64_t>(recent_ns_.begin(), recent_ns_.end()));
   tried_.insert(attempt_->id);
-  say("trying " + attempt_->wish.name + ": " + changes_to(attempt_->wish.config));
+  if (first_usual_ns_ == 0) first_usual_ns_ = usual;
+  ++tried_count_;
+  const std::string changed = changes(current_.config, attempt_->wish.config);
+  say("trying " + attempt_->wish.name + ": " + (changed.empty() ? "the same knobs" : changed));
+}
+
+void LiveController::take_at_once() {
+  const Attempt attempt = *std::exchange(attempt_, std::nullopt);
+  const std::string changed = changes(current_.config, attempt.wish.config);
+  say("took " + attempt.wish.name + " at once: " + (changed.empty() ? "the same knobs" : changed));
+  if (first_usual_ns_ == 0 && is_warm()) first_usual_ns_ = usual_ns();
+  agreement_.select(attempt.id);
+  take_over(attempt.wish, attempt.id);
+  add_outcome(attempt.wish, ChangeStatus::applied, "an operator decided on it");
+  // What was measured is of the configuration before.
+  recent_ns_.clear();
+  unreported_ns_.clear();
+  unreported_activity_.clear();
 }
 
 bool LiveController::is_warm() const {
@@ -181,7 +222,7 @@ bool LiveController::is_warm() const {
 }
 
 void LiveController::start_next(std::int64_t now_ns) {
-  if (!is_warm()) return;
+  if (!is_warm() && !(push_ && push_->at_once)) return;
   if (push_) return start(*std::exchange(push_, std::nullopt), now_ns);
   if (!candidate_ || profiles_.is_busy()) return;
   // A decision made since the candidate arrived may exclude it.
@@ -206,6 +247,9 @@ void LiveController::start(Wish wish, std::int64_t now_ns) {
 }
 
 void LiveController::reject(const Wish& wish, const std::string& why) {
+  const bool was_tried = attempt_ && attempt_->window && attempt_->wish.version == wish.version &&
+                         attempt_->wish.trial == wish.trial;
+  if (!was_tried) ++left_out_;
   say(wish.name + " rejected: " + why);
   add_outcome(wish, ChangeStatus::rejected, why);
 }
@@ -228,6 +272,7 @@ bool LiveController::has_measured() const {
 }
 
 void LiveController::keep(const WindowVerdict& verdict) {
+  ++kept_count_;
   say("kept, " + verdict.reason);
   add_outcome(attempt_->wish, ChangeStatus::applied, verdict.reason);
   agreement_.select(attempt_->id);
@@ -267,6 +312,7 @@ void LiveController::finish() {
     wish->reset();
   }
   if (const auto line = profiles_.finish()) say(*line);
+  if (options_.explore > 0 || tried_count_ + left_out_ > 0) options_.say(summary());
   finished_ = true;
 }
 
@@ -285,16 +331,19 @@ std::optional<JobReport> LiveController::take_report() {
                    unreported_activity_.take()};
 }
 
-std::string LiveController::changes_to(const ScheduleConfig& config) const {
-  const auto values = knob_values(config);
-  std::string changes;
-  for (const std::string& name : changed_knobs(current_.config, config)) {
-    // A knob of a region may no longer exist.
-    const auto value = values.value(name, nlohmann::json("as elsewhere"));
-    changes += (changes.empty() ? "" : ", ") + name + " " +
-               (value.is_string() ? value.get<std::string>() : value.dump());
+std::string LiveController::summary() const {
+  const std::string changed = changes(options_.config, current_.config);
+  std::string text =
+      "settled on " + (changed.empty() ? "the configuration that it began with" : changed);
+  if (!recent_ns_.empty()) {
+    const double now = usual_ns(), before = first_usual_ns_ > 0 ? first_usual_ns_ : now;
+    text += ": iteration " + milliseconds(before) + " -> " + milliseconds(now) + ", " +
+            percent(std::abs(1 - now / before)) + (now <= before ? " faster" : " slower");
   }
-  return changes.empty() ? "the same knobs" : changes;
+  text += "; tried " + std::to_string(tried_count_) + ": kept " + std::to_string(kept_count_) +
+          ", went back from " + std::to_string(tried_count_ - kept_count_);
+  text += "; left out " + std::to_string(left_out_);
+  return text + "; trying took " + percent(explored()) + " of the time";
 }
 
 void LiveController::say(const std::string& text) const {

@@ -44,6 +44,8 @@ Result<Reply> dispatch(const Call& call) {
       return freeze_config(call);
     case Operation::roll_back_config:
       return roll_back_config(call);
+    case Operation::list_versions:
+      return list_versions(call);
     case Operation::watch:
       return watch(call);
     case Operation::list_jobs:

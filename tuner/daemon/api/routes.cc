@@ -18,6 +18,7 @@ constexpr std::array kRoutes = {
     Route{"PUT", "/v1/configs/{key}/pin", Operation::pin_config, Role::admin},
     Route{"PUT", "/v1/configs/{key}/freeze", Operation::freeze_config, Role::admin},
     Route{"PUT", "/v1/configs/{key}/rollback", Operation::roll_back_config, Role::admin},
+    Route{"GET", "/v1/configs/{key}/versions", Operation::list_versions, Role::read},
     Route{"GET", "/v1/watch", Operation::watch, Role::read},
     Route{"GET", "/v1/jobs", Operation::list_jobs, Role::read},
     Route{"POST", "/v1/jobs", Operation::enter_job, Role::report},

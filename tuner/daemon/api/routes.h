@@ -24,6 +24,7 @@ enum class Operation {
   pin_config,
   freeze_config,
   roll_back_config,
+  list_versions,
   watch,
   list_jobs,
   enter_job,

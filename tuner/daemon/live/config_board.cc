@@ -6,8 +6,22 @@
 
 #include "core/protocol/job_message.h"
 #include "store/origin.h"
+#include "store/promoted_schedule.h"
+#include "tuner/daemon/live/live_dependencies.h"
 
 namespace hocket {
+namespace {
+
+/// Returns whether an operator decided on this version, whatever jobs measure. The daemon's own
+/// rollbacks are not decisions of this kind.
+bool is_ordered(const PromotionRow& version) {
+  const bool is_decision =
+      version.origin == PromotionOrigin::rollback || version.origin == PromotionOrigin::pin;
+  return is_decision && version.actor != kDaemonActor;
+}
+
+}  // namespace
+
 Event event_of(const ConfigMessage& message) {
   return {message.version, std::string(type_of(message)), to_json(DaemonMessage(message)).dump(),
           std::make_shared<const ScheduleConfig>(message.config)};
@@ -76,11 +90,12 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::entry_of(const ConfigKey& key,
   HOCKET_TRY(state);
   const auto origin = origin_of(store_, row);
   HOCKET_TRY(origin);
-  const auto config = schedule_config_from_json(row.config);
+  const auto config = promoted_schedule(row);
   if (!config) return failure(config.error().in("version " + std::to_string(row.id)));
-  const ConfigMessage message{row.id, *config, *origin};
+  const ConfigMessage message{row.id, *config, *origin, is_ordered(row)};
   nlohmann::json document = to_json(DaemonMessage(message));
   document["key"] = to_string(key);
+  document["setting"] = row.config;
   document["pinned"] = state->pinned;
   document["frozen"] = state->frozen;
   document["promoted_at_ns"] = row.promoted_at_ns;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "store/origin.h"
+#include "store/promoted_schedule.h"
 #include "tuner/daemon/live/job_fit.h"
 
 namespace hocket {
@@ -56,7 +57,7 @@ Result<void> KeyRollout::take_outcome(const JobOutcome& taken) {
     rollout_.outcome(job, row->id, outcome.status, outcome.message);
   }
   if (outcome.status == ChangeStatus::applied) {
-    const auto config = schedule_config_from_json(row->config);
+    const auto config = promoted_schedule(*row);
     HOCKET_TRY(config);
     parts_.jobs.runs_with(job, *config, row->id);
     return {};
@@ -119,7 +120,7 @@ Result<void> KeyRollout::begin_staged(std::int64_t version) {
   HOCKET_TRY(rows);
   const auto row = std::ranges::find(*rows, version, &PromotionRow::id);
   if (row == rows->end()) return {};  // withdrawn by another process just now
-  auto config = schedule_config_from_json(row->config);
+  auto config = promoted_schedule(*row);
   HOCKET_TRY(config);
   staged_config_ = std::move(*config);
   known_version_ = version;
@@ -171,7 +172,7 @@ Result<void> KeyRollout::carry_out(const RolloutAction& action) {
   }
   switch (action.kind) {
     case RolloutAction::Kind::offer: {
-      const auto config = schedule_config_from_json(row->config);
+      const auto config = promoted_schedule(*row);
       HOCKET_TRY(config);
       const auto origin = origin_of(parts_.store, *row);
       HOCKET_TRY(origin);
@@ -220,7 +221,7 @@ Result<void> KeyRollout::withdraw(const RolloutAction& action,
     HOCKET_TRY(parts_.store.promote(
         {.topology_id = topology_id_,
          .workload_id = workload_id_,
-         .config = previous ? previous->config : to_json(ScheduleConfig{}),
+         .config = previous ? previous->config : nlohmann::json::object(),
          .origin = PromotionOrigin::rollback,
          .stage = PromotionStage::released,
          .actor = kDaemonActor,

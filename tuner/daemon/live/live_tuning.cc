@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tuner/daemon/live/job_fit.h"
 #include "tuner/daemon/live/live_search.h"
 
 namespace hocket {

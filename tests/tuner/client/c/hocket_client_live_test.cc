@@ -113,6 +113,7 @@ class HocketClientLive : public ::testing::Test {
          {"HOCKET_CONFIG", "HOCKET_DAEMON", "HOCKET_REPORT", "HOCKET_ITERATIONS"})
       ::unsetenv(name);
     ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+    ::setenv("HOCKET_STORE", folder_.file("store.db").c_str(), 1);
     options_.size = sizeof options_;
     options_.workload_name = "c";
     options_.world_size = kRanks;

@@ -15,6 +15,8 @@
 #include "core/protocol/topology.h"
 #include "core/protocol/workload.h"
 #include "core/step/schedule_config.h"
+#include "store/open.h"
+#include "tests/store/fixtures.h"
 #include "tests/temporary_folder.h"
 #include "tests/tuner/client/fake_daemon.h"
 
@@ -31,6 +33,7 @@ class HocketClient : public ::testing::Test {
          {"HOCKET_CONFIG", "HOCKET_DAEMON", "HOCKET_REPORT", "HOCKET_ITERATIONS"})
       ::unsetenv(name);
     ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+    ::setenv("HOCKET_STORE", store_path_.c_str(), 1);
     options_.size = sizeof options_;
     options_.workload_name = "c";
     options_.tensors = tensors_;
@@ -52,6 +55,7 @@ class HocketClient : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
+  const std::string store_path_ = folder_.file("store.db");
   const hocket_tensor tensors_[2] = {{"a", 1024}, {"b", 4096}};
   Inbox<std::string> warnings_;
   hocket_client_options options_ = {};
@@ -138,6 +142,42 @@ TEST_F(HocketClient, ATrialOfWhatTheProgramCannotRunIsAnError) {
   hocket_client* const client = hocket_client_open(&options_);
   ASSERT_NE(client, nullptr) << hocket_error();
   EXPECT_EQ(hocket_client_close(client), 0);
+}
+
+TEST_F(HocketClient, WithoutADaemonTheStoresPromotionIsUsed) {
+  const auto store = must(open_store(store_path_));
+  Topology topology;
+  topology.world_size = 2;
+  topology.link = "tcp";
+  ScheduleConfig config;
+  config.streams = 3;
+  const auto promote = [&](const json& document) {
+    must(store->promote(
+        {.topology_id = must(store->upsert_topology(topology)),
+         .workload_id = must(store->upsert_workload({"c", {{"a", 1024}, {"b", 4096}}})),
+         .config = document,
+         .origin = PromotionOrigin::push,
+         .actor = "ada"}));
+  };
+  promote(to_json(config));
+  const auto expect_source = [&](const std::string& source, std::int64_t streams) {
+    hocket_client* const client = hocket_client_open(&options_);
+    ASSERT_NE(client, nullptr) << hocket_error();
+    EXPECT_EQ(hocket_client_source(client), source) << hocket_client_detail(client);
+    EXPECT_EQ(knob(hocket_client_config(client), "streams"), streams);
+    EXPECT_EQ(hocket_client_close(client), 0);
+  };
+  expect_source("store", 3);
+  EXPECT_EQ(warnings_.size(), 0u);
+  options_.workload_name = "another";
+  expect_source("default", ScheduleConfig{}.streams);
+  options_.workload_name = "c";
+  promote(json::object());  // back to no configuration
+  expect_source("default", ScheduleConfig{}.streams);
+  promote(to_json(config));
+  // A daemon that is named is asked in place of the store, also when it is away.
+  ::setenv("HOCKET_DAEMON", "http://127.0.0.1:1", 1);
+  expect_source("default", ScheduleConfig{}.streams);
 }
 
 TEST_F(HocketClient, AReportThatCannotBeWrittenIsAnError) {

@@ -218,6 +218,45 @@ TEST(LiveController, ProfilesComeOneAfterTheOtherAndTheNewestThatWaits) {
   EXPECT_THAT(job.lines, HasSubstr("profile request 4 was not taken up: the job ended first\n"));
 }
 
+TEST(LiveController, EndsInOneLineThatSaysWhatCameOfIt) {
+  TunedJob job;
+  job.candidate(1, kFast);
+  EXPECT_EQ(job.outcome().status, ChangeStatus::applied);
+  job.candidate(2, kSlow);
+  EXPECT_EQ(job.outcome().status, ChangeStatus::rolled_back);
+  job.candidate(3, kFast);  // what it has
+  EXPECT_EQ(job.outcome().status, ChangeStatus::rejected);
+  job.steps(40);
+  job.lines.clear();
+  job.controller().finish();
+  EXPECT_THAT(
+      job.lines,
+      testing::MatchesRegex("settled on partition_bytes 1048576: iteration (99|100|101)\\.[0-9] ms "
+                            "-> (79|80|81)\\.[0-9] ms, (18|19|20|21)\\.[0-9] % faster; tried 2: "
+                            "kept 1, went back from 1; "
+                            "left out 1; trying took [0-9.]+ % of the time\n"));
+}
+
+TEST(LiveController, WhatAnOperatorDecidedIsTakenEvenIfItIsSlower) {
+  TunedJob job;
+  job.controller().receive(ConfigMessage{3, parts_of(kSlow), "rollback", true});
+  EXPECT_EQ(job.outcome(20).status, ChangeStatus::applied) << "it does not wait for the job";
+  job.steps(60);
+  EXPECT_EQ(job.runs(), parts_of(kSlow));
+  EXPECT_EQ(job.controller().version(), 3);
+  EXPECT_THAT(job.lines, HasSubstr("took version 3 (rollback) at once: partition_bytes 4096\n"));
+  // It is the current configuration from then on, and others are compared with it.
+  job.candidate(1, kFast);
+  EXPECT_EQ(job.outcome().status, ChangeStatus::applied);
+}
+
+TEST(LiveController, AJobThatIsNotTunedSaysNothingAtItsEnd) {
+  TunedJob job(0);
+  job.steps(60);
+  job.controller().finish();
+  EXPECT_EQ(job.lines, "");
+}
+
 TEST(LiveController, AJobThatRecordsNoProfilesSaysSo) {
   TunedJob job(0.1, 1, false);
   job.profile(1, 4);

@@ -30,6 +30,10 @@ Result<ConfigKey> Call::key() const {
   return parse_config_key(route.parameters.find("key")->second);
 }
 
+std::string Call::actor() const {
+  return request.peer.empty() ? who.name : who.name + "@" + request.peer;
+}
+
 Response json_response(const nlohmann::json& document, int status) {
   Response response;
   response.status = status;

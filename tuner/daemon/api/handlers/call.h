@@ -29,6 +29,8 @@ struct Call {
                               std::int64_t otherwise) const;
   /// Returns the `{key}` of the path.
   Result<ConfigKey> key() const;
+  /// Returns who asks, for the audit: "ada@10.0.0.3", the token's name and the client's address.
+  std::string actor() const;
   const std::string& study() const { return route.parameters.find("study")->second; }
 };
 
@@ -47,6 +49,7 @@ Result<Reply> push_config(const Call& call);
 Result<Reply> pin_config(const Call& call);
 Result<Reply> freeze_config(const Call& call);
 Result<Reply> roll_back_config(const Call& call);
+Result<Reply> list_versions(const Call& call);
 Result<Reply> watch(const Call& call);
 Result<Reply> list_jobs(const Call& call);
 Result<Reply> enter_job(const Call& call);

@@ -4,6 +4,9 @@
 #include "core/base/json_reader.h"
 #include "store/runnable_version.h"
 #include "tuner/archive/neighbour.h"
+#include "tuner/archive/promotion_choice.h"
+#include "tuner/archive/rollback.h"
+#include "tuner/archive/version_json.h"
 #include "tuner/daemon/api/handlers/call.h"
 
 namespace hocket {
@@ -18,24 +21,6 @@ Response config_response(const Call& call, const BoardEntry& entry) {
     response.body = entry.body;
   }
   return response;
-}
-
-/// Returns the ids of a key's topology and workload; not_found for a key that no job has named.
-Result<KeyRow> ids_of(Store& store, const ConfigKey& key) {
-  KeyRow row{.key = key};
-  const auto topologies = store.topologies();
-  HOCKET_TRY(topologies);
-  const auto topology = std::ranges::find(*topologies, key.topology, &TopologyRow::fingerprint);
-  const auto workloads = store.workloads(key.workload);
-  HOCKET_TRY(workloads);
-  const auto workload = std::ranges::find(*workloads, key.workload, &WorkloadRow::fingerprint);
-  if (topology == topologies->end() || workload == workloads->end()) {
-    return failure(ErrorCode::not_found, "nothing is known of key " + to_string(key) +
-                                             "; POST its topology and workload to /v1/resolve");
-  }
-  row.topology_id = topology->id;
-  row.workload_id = workload->id;
-  return row;
 }
 
 /// Makes live tuning look at a key that was changed in the store. If it is too busy to be told, the
@@ -112,6 +97,8 @@ Result<Reply> resolve(const Call& call) {
 Result<Reply> list_configs(const Call& call) {
   const auto keys = call.parts.store.keys();
   HOCKET_TRY(keys);
+  const auto workloads = call.parts.store.workloads("");
+  HOCKET_TRY(workloads);
   const auto set_aside = call.parts.live.set_aside();
   nlohmann::json list = nlohmann::json::array();
   for (const KeyRow& row : *keys) {
@@ -121,6 +108,9 @@ Result<Reply> list_configs(const Call& call) {
                            {"pinned", row.state.pinned},
                            {"frozen", row.state.frozen}};
     if (row.current_id) item["version"] = *row.current_id;
+    const auto workload = std::ranges::find(*workloads, row.workload_id, &WorkloadRow::id);
+    if (workload != workloads->end() && !program_of(*workload).empty())
+      item["program"] = program_of(*workload);
     const auto stopped = set_aside.find(to_string(row.key));
     if (stopped != set_aside.end()) item["tuning_stopped"] = stopped->second;
     list.push_back(std::move(item));
@@ -160,14 +150,14 @@ Result<Reply> push_config(const Call& call) {
   reader.part("config", config, read_schedule_config);
   reader.text("note", note, "");
   HOCKET_TRY(reader.done());
-  const auto ids = ids_of(call.parts.store, *key);
+  const auto ids = find_key_row(call.parts.store, *key);
   HOCKET_TRY(ids);
   const auto row = call.parts.store.promote({.topology_id = ids->topology_id,
                                              .workload_id = ids->workload_id,
                                              .config = to_json(config),
                                              .origin = PromotionOrigin::push,
                                              .stage = PromotionStage::staged,
-                                             .actor = call.who.name,
+                                             .actor = call.actor(),
                                              .note = note});
   HOCKET_TRY(row);
   look_soon(call, *key);
@@ -187,7 +177,7 @@ Result<Reply> pin_config(const Call& call) {
   reader.integer("version", version, 1, std::numeric_limits<std::int64_t>::max());
   HOCKET_TRY(reader.done());
   Store& store = call.parts.store;
-  const auto ids = ids_of(store, *key);
+  const auto ids = find_key_row(store, *key);
   HOCKET_TRY(ids);
   auto state = store.key_state(key->topology, key->workload);
   HOCKET_TRY(state);
@@ -207,12 +197,12 @@ Result<Reply> pin_config(const Call& call) {
                                 .config = wanted->config,
                                 .origin = PromotionOrigin::pin,
                                 .stage = PromotionStage::released,
-                                .actor = call.who.name,
+                                .actor = call.actor(),
                                 .note = "as version " + std::to_string(*version)}));
     }
   }
   state->pinned = pinned;
-  HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.who.name));
+  HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.actor()));
   look_soon(call, *key);
   return changed(call, *key);
 }
@@ -227,12 +217,12 @@ Result<Reply> freeze_config(const Call& call) {
   reader.flag("frozen", frozen, true);
   HOCKET_TRY(reader.done());
   Store& store = call.parts.store;
-  const auto ids = ids_of(store, *key);
+  const auto ids = find_key_row(store, *key);
   HOCKET_TRY(ids);
   auto state = store.key_state(key->topology, key->workload);
   HOCKET_TRY(state);
   state->frozen = frozen;
-  HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.who.name));
+  HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.actor()));
   look_soon(call, *key);
   return changed(call, *key);
 }
@@ -242,35 +232,31 @@ Result<Reply> roll_back_config(const Call& call) {
   HOCKET_TRY(key);
   const auto body = call.body();
   HOCKET_TRY(body);
-  std::string note;
+  std::string note, to;
   JsonReader reader(*body);
   reader.text("note", note, "");
+  reader.text("to", to, "");
   HOCKET_TRY(reader.done());
-  Store& store = call.parts.store;
-  const auto ids = ids_of(store, *key);
-  HOCKET_TRY(ids);
-  auto last = store.current_promotion(key->topology, key->workload);
-  HOCKET_TRY(last);
-  auto staged = store.staged_promotion(key->topology, key->workload);
-  HOCKET_TRY(staged);
-  // An older staged version was already replaced.
-  if (*staged && (!*last || (*staged)->id > (*last)->id)) last = std::move(staged);
-  if (!*last) {
-    return failure(ErrorCode::not_found, "key " + to_string(*key) + " has no version to roll back");
-  }
-  HOCKET_TRY(store.set_stage((*last)->id, PromotionStage::withdrawn, call.who.name, note));
-  const auto previous = store.current_promotion(key->topology, key->workload);
-  HOCKET_TRY(previous);
-  HOCKET_TRY(store.promote(
-      {.topology_id = ids->topology_id,
-       .workload_id = ids->workload_id,
-       .config = *previous ? (*previous)->config : to_json(ScheduleConfig{}),
-       .origin = PromotionOrigin::rollback,
-       .stage = PromotionStage::released,
-       .actor = call.who.name,
-       .note = "from version " + std::to_string((*last)->id) + (note.empty() ? "" : ": ") + note}));
+  const auto target = parse_rollback_target(to);
+  if (!target) return failure(target.error().in("field \"to\""));
+  HOCKET_TRY(roll_back(call.parts.store, *key, *target, call.actor(), note));
   look_soon(call, *key);
   return changed(call, *key);
+}
+
+Result<Reply> list_versions(const Call& call) {
+  const auto key = call.key();
+  HOCKET_TRY(key);
+  Store& store = call.parts.store;
+  const auto rows = store.promotions({.key = *key});
+  HOCKET_TRY(rows);
+  nlohmann::json versions = nlohmann::json::array();
+  for (const PromotionRow& row : *rows) {
+    const auto document = version_json(store, row);
+    HOCKET_TRY(document);
+    versions.push_back(*document);
+  }
+  return json_response({{"key", to_string(*key)}, {"versions", std::move(versions)}});
 }
 
 Result<Reply> audit(const Call& call) {
@@ -286,14 +272,7 @@ Result<Reply> audit(const Call& call) {
   const auto rows = call.parts.store.audit(filter);
   HOCKET_TRY(rows);
   nlohmann::json entries = nlohmann::json::array();
-  for (const AuditRow& row : *rows) {
-    entries.push_back({{"id", row.id},
-                       {"at_ns", row.at_ns},
-                       {"actor", row.actor},
-                       {"action", row.action},
-                       {"subject", row.subject},
-                       {"detail", row.detail}});
-  }
+  for (const AuditRow& row : *rows) entries.push_back(audit_json(row));
   return json_response({{"entries", std::move(entries)}});
 }
 

@@ -170,11 +170,11 @@ Result<Reply> profile_job(const Call& call) {
   const std::string& id = job->description.id;
   // The row's id is the number of the request; it increases across restarts of the daemon.
   const auto request = call.parts.store.request_profile(
-      {.job = id, .iterations = iterations, .actor = call.who.name});
+      {.job = id, .iterations = iterations, .actor = call.actor()});
   HOCKET_TRY(request);
   HOCKET_TRY(take_requests(call.parts.store, *request));
   HOCKET_TRY(call.parts.store.record_audit(
-      {.actor = call.who.name,
+      {.actor = call.actor(),
        .action = "profile",
        .subject = to_string(job->key),
        .detail = {{"job", id}, {"request", request->id}, {"iterations", iterations}}}));

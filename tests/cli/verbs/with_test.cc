@@ -1,0 +1,163 @@
+// Tests `hocket with` and `hocket fetch --format`. A command that replaces the process runs in a
+// child of the test.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/application.h"
+#include "core/host/topology_probe.h"
+#include "store/open.h"
+#include "tests/cli/answer.h"
+#include "tests/temporary_folder.h"
+#include "tests/tuner/daemon/running_daemon.h"
+#include "tuner/archive/plain_job.h"
+#include "tuner/archive/rollback.h"
+#include "tuner/space/parameter_syntax.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::ExitedWithCode;
+using ::testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+class WithTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    unsetenv("HOCKET_DAEMON");
+    script_ = folder_.file("train.sh");
+    std::ofstream(script_) << "echo X=$X arg=$1 >&2; exit ${2:-7}\n";
+    store_ = must(open_store(path_));
+  }
+
+  /// Promotes {"X": value} for `workload`.
+  PromotionRow promote(const Workload& workload, int value, const Words& command = {"sh"}) {
+    NewStudy study;
+    study.command = command;
+    study.definition = to_json(StudyDefinition{
+        .space = space_, .objective = *parse_objective("wall"), .working_directory = "/"});
+    return must(
+        store_->promote({.topology_id = must(store_->upsert_topology(must(probe_topology()))),
+                         .workload_id = must(store_->upsert_workload(workload)),
+                         .study_id = must(store_->create_study(study)).id,
+                         .config = {{"X", value}},
+                         .measured = MeasuredGain{9, 10, 0.1}}));
+  }
+
+  Workload script(const std::string& path) const {
+    return plain_workload(Words{"sh", path}, "/", space_);
+  }
+
+  /// Runs the verb in this process, for its errors and in death tests.
+  int run(Words options, const Words& command) const {
+    options.insert(options.begin(), "with");
+    options.insert(options.end(), {"--store", path_, "--"});
+    options.insert(options.end(), command.begin(), command.end());
+    return run_hocket(options, std::cout, std::cerr, 0);
+  }
+
+  Answer fetch(Words options) const {
+    options.insert(options.begin(), "fetch");
+    if (std::ranges::count(options, "--") == 0) {
+      options.insert(options.end(), {"--store", path_});
+    } else {
+      options.insert(std::ranges::find(options, "--"), {"--store", path_});
+    }
+    return ask_hocket(options);
+  }
+
+  TemporaryFolder folder_;
+  const std::string path_ = folder_.file("store.db");
+  std::string script_;
+  std::unique_ptr<Store> store_;
+  const Space space_ = *Space::make({*parse_parameter("X=int:1..99")});
+};
+
+TEST_F(WithTest, TheCommandRunsInItsPlaceWithTheSetting) {
+  promote(script(script_), 42);
+  EXPECT_EXIT(run({}, {"sh", script_, "{X}"}), ExitedWithCode(7),
+              "hocket: X=42: promoted by study sh-1 on .*, 10.0 % better than the default, "
+              "for train.sh on .*\nX=42 arg=42");
+  EXPECT_EXIT(run({}, {"nice", "sh", script_, "-", "3"}), ExitedWithCode(3), "X=42 arg=-");
+}
+
+TEST_F(WithTest, AScriptNeverGetsThatOfAnother) {
+  promote(script(script_), 42);
+  std::filesystem::create_directories(folder_.file("other"));
+  const std::string other = folder_.file("other/train.sh");
+  std::filesystem::copy(script_, other);
+  EXPECT_EXIT(run({}, {"sh", other}), ExitedWithCode(7),
+              "nothing is promoted for .*/other/train.sh; there are others of this name: "
+              "--workload [0-9a-f]+ is .*/train.sh on .*; the command runs with its own "
+              "defaults\nX= arg=");
+}
+
+TEST_F(WithTest, WithoutASettingAPlaceholderIsAnError) {
+  const auto answer = ask_hocket({"with", "--store", path_, "--", "sh", script_, "{X}"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("{X} in the command has no value"));
+  EXPECT_THAT(answer.err, HasSubstr("hocket tune --param X="));
+  const auto missing = ask_hocket({"with", "--store", path_ + ".none", "--", "a", "{X}"});
+  EXPECT_THAT(missing.err, HasSubstr("nothing is tuned yet"));
+  EXPECT_EQ(ask_hocket({"with", "--store", path_}).status, 2);
+}
+
+TEST_F(WithTest, ANameOrAStudyChooses) {
+  promote({.name = "mine", .parameters = {{"X", "int"}}}, 1);
+  const auto first = promote(script(script_), 2);
+  promote(script(script_), 3);
+  const auto study = must(store_->study(std::to_string(*first.study_id))).name;
+  EXPECT_EXIT(run({"--workload", "mine"}, {"sh", script_}), ExitedWithCode(7), "X=1 arg");
+  EXPECT_EXIT(run({"--study", study}, {"sh", script_}), ExitedWithCode(7), "X=2 arg");
+  EXPECT_EXIT(run({}, {"sh", script_}), ExitedWithCode(7), "X=3 arg");
+}
+
+TEST_F(WithTest, AfterGoingBackToTheDefaultTheCommandHasItsOwn) {
+  promote(script(script_), 42);
+  const ConfigKey key{fingerprint(must(probe_topology())), fingerprint(script(script_))};
+  must(roll_back(*store_, key, NoConfiguration{}, "ada", ""));
+  EXPECT_EXIT(run({}, {"sh", script_}), ExitedWithCode(7), "nothing is promoted for .*\nX= arg=");
+}
+
+TEST_F(WithTest, ACommandThatCannotStartIsAnError) {
+  const auto answer = ask_hocket({"with", "--store", path_, "--", "/no/such/program"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("cannot start /no/such/program"));
+}
+
+TEST_F(WithTest, ADaemonIsAskedAsWell) {
+  const RunningDaemon daemon(*store_);
+  promote(script(script_), 42);
+  const auto with_daemon = [&](const Words& command) {
+    Words arguments = {"with", "--daemon", daemon.url(), "--"};
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    return run_hocket(arguments, std::cout, std::cerr, 0);
+  };
+  EXPECT_EXIT(with_daemon({"sh", script_, "{X}"}), ExitedWithCode(7), "X=42 arg=42");
+  const auto env =
+      ask_hocket({"fetch", "--workload", "train.sh", "--format", "env", "--daemon", daemon.url()});
+  EXPECT_EQ(env.out, "X=42\n") << env.err;
+}
+
+TEST_F(WithTest, FetchGivesAShellWhatItNeeds) {
+  promote(script(script_), 42, {"sh", script_, "--x-value", "{X}"});
+  EXPECT_EQ(fetch({"--workload", "train.sh", "--format", "env"}).out, "X=42\n");
+  EXPECT_EQ(fetch({"--workload", script_, "--format", "args"}).out, "--x-value 42\n");
+  EXPECT_EQ(fetch({"--workload", "train.sh", "--format", "json"}).json(),
+            nlohmann::json({{"X", 42}}));
+  EXPECT_EQ(fetch({"--workload", "train.sh", "--format", "args", "--", "a b", "-x={X}"}).out,
+            "'a b' -x=42\n");
+  EXPECT_THAT(fetch({"--workload", "train.sh", "--format", "env"}).err,
+              HasSubstr("10.0 % better than the default"));
+  EXPECT_EQ(fetch({"--workload", "train.sh", "--format", "yaml"}).status, 2);
+  EXPECT_EQ(fetch({"--workload", "train.sh", "--", "a"}).status, 2);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,41 @@
+#pragma once
+
+// A promoted configuration as the setting of a command: the values of its parameters, and the
+// scheduler's configuration if knobs are among them. Pure; thread-safe.
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/step/schedule_config.h"
+#include "tuner/space/space.h"
+#include "tuner/trial/command_runner.h"
+
+namespace hocket {
+
+struct PromotedSetting {
+  Params params;
+  std::optional<ScheduleConfig> schedule = {};
+};
+
+/// Reads the configuration of a version. `tuned` is the space of the study that promoted it, or
+/// null: then every knob of the scheduler counts as tuned.
+Result<PromotedSetting> promoted_setting(const nlohmann::json& config, const Space* tuned);
+
+/// Returns the call of `command` with the setting, as a trial of `hocket tune` makes it
+/// (tuner/trial/command_runner.h).
+Result<CommandCall> call_with(const std::vector<std::string>& command,
+                              const PromotedSetting& setting);
+
+/// Returns the names in "{NAME}" within the words of a command, each once, in order.
+std::vector<std::string> placeholders_of(const std::vector<std::string>& command);
+
+/// Returns the words that give the setting to the program of `command`, the command with which it
+/// was tuned: those with placeholders, each behind the option that it is the value of, and
+/// `--name VALUE` for a parameter that has no placeholder.
+std::vector<std::string> setting_arguments(const std::vector<std::string>& command,
+                                           const Params& params);
+
+}  // namespace hocket

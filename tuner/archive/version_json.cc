@@ -1,0 +1,35 @@
+#include "tuner/archive/version_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace hocket {
+
+Result<nlohmann::json> version_json(Store& store, const PromotionRow& version) {
+  nlohmann::json study;
+  if (version.study_id) {
+    const auto row = store.study(std::to_string(*version.study_id));
+    HOCKET_TRY(row);
+    study = row->name;
+  }
+  const auto measured = [&](double MeasuredGain::*member) {
+    return version.measured ? nlohmann::json((*version.measured).*member) : nlohmann::json();
+  };
+  return nlohmann::json{{"version", version.id},
+                        {"stage", to_string(version.stage)},
+                        {"origin", to_string(version.origin)},
+                        {"study", std::move(study)},
+                        {"actor", version.actor},
+                        {"note", version.note},
+                        {"promoted_at_ns", version.promoted_at_ns},
+                        {"config", version.config},
+                        {"value", measured(&MeasuredGain::value)},
+                        {"default_value", measured(&MeasuredGain::default_value)},
+                        {"gain", measured(&MeasuredGain::gain)}};
+}
+
+nlohmann::json audit_json(const AuditRow& row) {
+  return {{"id", row.id},         {"at_ns", row.at_ns},     {"actor", row.actor},
+          {"action", row.action}, {"subject", row.subject}, {"detail", row.detail}};
+}
+
+}  // namespace hocket
