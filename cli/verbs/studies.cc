@@ -1,6 +1,7 @@
 // hocket studies: lists all studies of the store.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -58,7 +59,12 @@ std::string outcome_text(const StudyRow& study, const StudyView& view) {
   const auto result = study_result_from_json(study.result);
   if (!result) return {};
   if (!result->best.value) return "no trial completed";
-  if (!result->front.empty()) return "a front of " + std::to_string(result->front.size());
+  if (!result->front.empty()) {
+    const auto confirmed =
+        std::ranges::count(result->front, FrontState::confirmed, &FrontPoint::state);
+    return "a front of " + std::to_string(result->front.size()) + ", " + std::to_string(confirmed) +
+           " confirmed";
+  }
   if (!result->promoted) return "default stays";
   if (!(result->gain > 0)) return "default failed";
   const bool is_assumed = !assumed_parameters(view.default_sources).empty();

@@ -66,7 +66,7 @@ TEST(TuneFront, EveryVerbShowsTheFrontAndNothingIsPromoted) {
   EXPECT_THAT(best.out, HasSubstr("  measured once             X="));
   EXPECT_THAT(best.out, HasSubstr("take one into use by giving it to the job, trial "));
   EXPECT_THAT(hocket_run(folder, {"studies"}).out,
-              HasSubstr("a front of " + std::to_string(complete)));
+              HasSubstr("a front of " + std::to_string(complete) + ", 4 confirmed"));
   EXPECT_EQ(hocket_run(folder, {"fetch", "--workload", "sh"}).status, 2);
 
   const auto csv = hocket_run(folder, {"trials", "sh-1", "--csv"});
