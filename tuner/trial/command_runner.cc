@@ -77,7 +77,7 @@ std::string seconds_text(std::int64_t ns) {
 std::optional<std::int64_t> memory_limit_bytes(const std::vector<Limit>& limits) {
   std::optional<std::int64_t> lowest;
   for (const Limit& limit : limits) {
-    if (limit.objective.kind != ObjectiveKind::memory) continue;
+    if (limit.objective.kind != ObjectiveKind::memory || limit.is_least) continue;
     // Above 2^63 bytes no limit is left.
     const auto bytes = static_cast<std::int64_t>(std::min(limit.bound, 0x1p62));
     lowest = std::min(lowest.value_or(bytes), bytes);
