@@ -66,9 +66,10 @@ Result<FoundSetting> found_setting(const DaemonChoice& daemon, const PromotionCh
   HOCKET_TRY(answer);
   const auto setting = answer->find("setting");
   if (setting == answer->end() || !setting->is_object() || setting->empty()) {
-    return failure(ErrorCode::not_found, "the daemon has no configuration for " +
-                                             printable(chosen->workload, kOriginLimitBytes) +
-                                             ", or is too old to say it");
+    return failure(ErrorCode::not_found,
+                   "the daemon has no setting for " +
+                       printable(chosen->workload, kOriginLimitBytes) + ": " +
+                       printable(text_member(*answer, "origin"), kOriginLimitBytes));
   }
   auto read = promoted_setting(*setting, nullptr);
   HOCKET_TRY(read);

@@ -1,6 +1,7 @@
 // hocket configs: lists the keys for which a daemon has configurations.
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -20,7 +21,7 @@ struct ConfigsOptions {
   bool json = false;
 };
 
-constexpr std::size_t kConfigsTextLimitBytes = 60;
+constexpr std::size_t kConfigsTextLimitBytes = 60, kConfigsWorkloadLimitBytes = 200;
 
 std::string state_text(const nlohmann::json& item) {
   std::string text;
@@ -43,11 +44,16 @@ Result<int> show_configs(const ConfigsOptions& options, Context& context) {
     context.out << json_text(*answer) << '\n';
     return kDone;
   }
+  const auto items = list_member(*answer, "configs");
+  std::map<std::string, int> names;
+  for (const auto& item : items) ++names[text_member(item, "workload")];
   Table table({"key", "workload", "topology", "version", "state"});
-  for (const auto& item : list_member(*answer, "configs")) {
+  for (const auto& item : items) {
+    // Scripts of one name are told apart by their paths.
+    const std::string name = text_member(item, "workload"), program = text_member(item, "program");
+    const std::string& workload = names[name] > 1 && !program.empty() ? program : name;
     const auto version = integer_member(item, "version");
-    table.add({short_key(text_member(item, "key")),
-               printable(text_member(item, "workload"), kConfigsTextLimitBytes),
+    table.add({short_key(text_member(item, "key")), printable(workload, kConfigsWorkloadLimitBytes),
                printable(text_member(item, "topology"), kConfigsTextLimitBytes),
                version == 0 ? "-" : std::to_string(version), state_text(item)});
   }

@@ -188,6 +188,10 @@ TEST_F(ApiTest, RefusesWrongFieldsOfEveryBody) {
   expect_error(404, "PUT", config_ + "/pin", name({{"version", 99}}));
   expect_error(400, "PUT", config_ + "/freeze", name({{"frozen", "no"}}));
   expect_error(404, "PUT", config_ + "/rollback");
+  expect_error(404, "PUT", config_ + "/rollback", name({{"to", "default"}}));
+  expect_error(400, "PUT", config_ + "/rollback", name({{"to", "never"}}));
+  expect_error(400, "PUT", config_ + "/rollback", name({{"to", 3}}));
+  expect_error(400, "GET", "/v1/configs/nonsense/versions");
   for (const auto& body : std::vector<nlohmann::json>{{{"worker", 3}},
                                                       {{"worker", std::string(201, 'w')}},
                                                       {{"lease_ns", 1}},

@@ -19,30 +19,12 @@ const nlohmann::json& description() {
 
 /// Returns the operation's name, such as "get_config".
 std::string name_of(Operation operation) {
-  static const char* const kNames[] = {"health",
-                                       "ready",
-                                       "metrics",
-                                       "description",
-                                       "resolve",
-                                       "list_configs",
-                                       "get_config",
-                                       "push_config",
-                                       "pin_config",
-                                       "freeze_config",
-                                       "roll_back_config",
-                                       "watch",
-                                       "list_jobs",
-                                       "enter_job",
-                                       "profile_job",
-                                       "report",
-                                       "list_studies",
-                                       "create_study",
-                                       "get_study",
-                                       "list_trials",
-                                       "ask",
-                                       "tell",
-                                       "renew",
-                                       "audit"};
+  static const char* const kNames[] = {
+      "health",           "ready",         "metrics",      "description",  "resolve",
+      "list_configs",     "get_config",    "push_config",  "pin_config",   "freeze_config",
+      "roll_back_config", "list_versions", "watch",        "list_jobs",    "enter_job",
+      "profile_job",      "report",        "list_studies", "create_study", "get_study",
+      "list_trials",      "ask",           "tell",         "renew",        "audit"};
   return kNames[static_cast<std::size_t>(operation)];
 }
 
@@ -193,6 +175,7 @@ TEST(OpenApi, AnswersAreAsDescribed) {
   EXPECT_EQ(api.ask(Operation::resolve, "/v1/resolve", near)["match"], "nearest");
   api.ask(Operation::pin_config, key + "/pin", {{"version", 1}});
   api.ask(Operation::roll_back_config, key + "/rollback");
+  EXPECT_FALSE(api.ask(Operation::list_versions, key + "/versions")["versions"].empty());
   api.ask(Operation::list_configs, "/v1/configs");
   api.ask(Operation::enter_job, "/v1/jobs", to_json(sample_job("a")));
   api.ask(Operation::report, "/v1/reports", to_json(JobReport{.job = "a", .iteration_ns = {1, 2}}));

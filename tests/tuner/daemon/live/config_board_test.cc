@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/store/fixtures.h"
+#include "tuner/daemon/live/live_dependencies.h"
 
 namespace hocket {
 namespace {
@@ -46,6 +47,26 @@ TEST_F(ConfigBoardTest, ShowsWhatTheStoreHadAtTheLastLook) {
   EXPECT_EQ(must(board_.find(key_))->version, first);
   EXPECT_EQ(must(board_.refresh(key_))->version, second);
   EXPECT_EQ(board_.cached(to_string(key_))->version, second);
+}
+
+TEST_F(ConfigBoardTest, JobsTakeAtOnceWhatAnOperatorDecided) {
+  const auto body_of = [&](PromotionOrigin origin, const std::string& actor,
+                           const nlohmann::json& config) {
+    must(store_->promote(
+        {.topology_id = 1, .workload_id = 1, .config = config, .origin = origin, .actor = actor}));
+    return nlohmann::json::parse(*must(board_.refresh(key_))->body);
+  };
+  const auto config = to_json(ScheduleConfig{});
+  EXPECT_FALSE(body_of(PromotionOrigin::push, "ada", config).contains("at_once"));
+  EXPECT_EQ(body_of(PromotionOrigin::pin, "ada", config)["at_once"], true);
+  EXPECT_EQ(body_of(PromotionOrigin::rollback, "ada", config)["at_once"], true);
+  EXPECT_FALSE(body_of(PromotionOrigin::rollback, kDaemonActor, config).contains("at_once"));
+  // A key without configuration, and one of a plain command, stand for the scheduler's default.
+  for (const auto& other : {nlohmann::json::object(), nlohmann::json{{"BUCKET", 3}}}) {
+    const auto body = body_of(PromotionOrigin::rollback, "ada", other);
+    EXPECT_EQ(body["config"], config);
+    EXPECT_EQ(body["setting"], other);
+  }
 }
 
 TEST_F(ConfigBoardTest, TellsOfAVersionOnce) {
