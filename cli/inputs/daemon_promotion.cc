@@ -7,6 +7,7 @@
 #include "cli/inputs/daemon_access.h"
 #include "core/base/printable_text.h"
 #include "core/base/shell_text.h"
+#include "core/host/topology_probe.h"
 
 namespace hocket {
 namespace {
@@ -93,6 +94,21 @@ Result<DaemonPromotion> choose(const std::vector<DaemonPromotion>& promotions,
                      " configurations match; choose one with --world-size, --link, --topology or "
                      "a fingerprint for --workload: " +
                      listed(found));
+}
+
+Result<DaemonVersion> ask_for_version(const DaemonChoice& daemon, const PromotionChoice& choice) {
+  auto access = daemon_access(daemon);
+  HOCKET_TRY(access);
+  const auto host = probe_topology();
+  HOCKET_TRY(host);
+  HttpClient client(std::move(*access));
+  const auto all = ask_daemon(client, "GET", "/v1/configs");
+  HOCKET_TRY(all);
+  auto chosen = choose(promotions_of(*all), choice, *host);
+  HOCKET_TRY(chosen);
+  auto answer = ask_daemon(client, "GET", "/v1/configs/" + to_string(chosen->key));
+  HOCKET_TRY(answer);
+  return DaemonVersion{std::move(*chosen), std::move(*answer)};
 }
 
 }  // namespace hocket

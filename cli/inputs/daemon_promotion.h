@@ -1,14 +1,15 @@
 #pragma once
 
 // Selects one of a daemon's configurations for `hocket fetch`. The daemon describes a topology by
-// its readable name (readable_name, core/protocol/topology.h) and its fingerprint. The choice is
-// pure.
+// its readable name (readable_name, core/protocol/topology.h) and its fingerprint. One thread; the
+// choice is pure.
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/inputs/daemon_access.h"
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/topology.h"
@@ -31,5 +32,14 @@ std::vector<DaemonPromotion> promotions_of(const nlohmann::json& answer);
 /// lists them.
 Result<DaemonPromotion> choose(const std::vector<DaemonPromotion>& promotions,
                                const PromotionChoice& choice, const Topology& host);
+
+struct DaemonVersion {
+  DaemonPromotion promotion;
+  nlohmann::json answer;  ///< of GET /v1/configs/{key}
+};
+
+/// Asks the daemon for its configurations, and for the current version of the one that `choice`
+/// selects on this host.
+Result<DaemonVersion> ask_for_version(const DaemonChoice& daemon, const PromotionChoice& choice);
 
 }  // namespace hocket

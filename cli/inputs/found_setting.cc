@@ -53,30 +53,22 @@ Result<FoundSetting> found_setting(Store& store, const Promoted& promoted) {
 }
 
 Result<FoundSetting> found_setting(const DaemonChoice& daemon, const PromotionChoice& choice) {
-  auto access = daemon_access(daemon);
-  HOCKET_TRY(access);
-  const auto host = probe_topology();
-  HOCKET_TRY(host);
-  HttpClient client(std::move(*access));
-  const auto all = ask_daemon(client, "GET", "/v1/configs");
-  HOCKET_TRY(all);
-  const auto chosen = choose(promotions_of(*all), choice, *host);
-  HOCKET_TRY(chosen);
-  const auto answer = ask_daemon(client, "GET", "/v1/configs/" + to_string(chosen->key));
-  HOCKET_TRY(answer);
-  const auto setting = answer->find("setting");
-  if (setting == answer->end() || !setting->is_object() || setting->empty()) {
+  const auto version = ask_for_version(daemon, choice);
+  HOCKET_TRY(version);
+  const auto& [chosen, answer] = *version;
+  const auto setting = answer.find("setting");
+  if (setting == answer.end() || !setting->is_object() || setting->empty()) {
     return failure(ErrorCode::not_found,
                    "the daemon has no setting for " +
-                       printable(chosen->workload, kOriginLimitBytes) + ": " +
-                       printable(text_member(*answer, "origin"), kOriginLimitBytes));
+                       printable(chosen.workload, kOriginLimitBytes) + ": " +
+                       printable(text_member(answer, "origin"), kOriginLimitBytes));
   }
   auto read = promoted_setting(*setting, nullptr);
   HOCKET_TRY(read);
   return FoundSetting{std::move(*read),
                       {},
-                      printable(text_member(*answer, "origin") + ", for " + chosen->workload +
-                                    " on " + chosen->topology,
+                      printable(text_member(answer, "origin") + ", for " + chosen.workload +
+                                    " on " + chosen.topology,
                                 kOriginLimitBytes)};
 }
 

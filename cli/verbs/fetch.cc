@@ -128,27 +128,19 @@ Result<nlohmann::json> promoted_config(const nlohmann::json& answer,
 }
 
 Result<int> fetch_from_daemon(const FetchOptions& options, Context& context) {
-  auto access = daemon_access(options.source.daemon);
-  HOCKET_TRY(access);
-  const auto host = probe_topology();
-  HOCKET_TRY(host);
-  HttpClient client(std::move(*access));
-  const auto all = ask_daemon(client, "GET", "/v1/configs");
-  HOCKET_TRY(all);
-  const auto chosen = choose(promotions_of(*all), options.source.choice, *host);
-  HOCKET_TRY(chosen);
-  const auto answer = ask_daemon(client, "GET", "/v1/configs/" + to_string(chosen->key));
-  HOCKET_TRY(answer);
-  const auto promoted = promoted_config(*answer, *chosen);
+  const auto version = ask_for_version(options.source.daemon, options.source.choice);
+  HOCKET_TRY(version);
+  const auto& [chosen, answer] = *version;
+  const auto promoted = promoted_config(answer, chosen);
   HOCKET_TRY(promoted);
   const nlohmann::json& config = *promoted;
   if (options.json) {
-    context.out << json_text(asked_json(*chosen, config, *answer)) << '\n';
+    context.out << json_text(asked_json(chosen, config, answer)) << '\n';
     return kDone;
   }
   context.out << json_text(config) << '\n' << std::flush;
   const std::string origin =
-      text_member(*answer, "origin") + ", for " + chosen->workload + " on " + chosen->topology;
+      text_member(answer, "origin") + ", for " + chosen.workload + " on " + chosen.topology;
   context.err << printable(origin, kFetchOriginLimitBytes) << std::endl;
   return kDone;
 }

@@ -16,15 +16,15 @@ namespace hocket {
 namespace {
 
 /// Most bytes of a cell or a name in a message.
-constexpr std::size_t kShownBytes = 60;
+constexpr std::size_t kShownCellBytes = 60;
 
-std::string in_quotes(std::string_view text) {
-  return '"' + printable(text, kShownBytes) + '"';
+std::string quoted_cell(std::string_view text) {
+  return '"' + printable(text, kShownCellBytes) + '"';
 }
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : ", ") + in_quotes(name);
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + quoted_cell(name);
   return text;
 }
 
@@ -74,7 +74,7 @@ Result<void> check_names(const std::vector<std::string>& names) {
       return invalid("the header has no name for column " + std::to_string(i + 1));
     }
     if (!seen.insert(names[i]).second) {
-      return invalid("the header has column " + in_quotes(names[i]) + " twice");
+      return invalid("the header has column " + quoted_cell(names[i]) + " twice");
     }
   }
   return {};
@@ -93,7 +93,7 @@ Result<Header> read_header(CsvReader& reader, const RecordedTableOptions& option
   others.push_back(options.objective_column);
   for (const auto& name : others) {
     if (find(name) != header.names.end()) continue;
-    return invalid("the table has no column " + in_quotes(name) + "; it has " +
+    return invalid("the table has no column " + quoted_cell(name) + "; it has " +
                    joined(header.names));
   }
   const auto& ignored = options.ignored_columns;
@@ -123,9 +123,9 @@ bool is_utf8(const std::string& text) {
 
 Result<std::uint32_t> intern(Column& column, const std::string& cell) {
   if (const auto it = column.ids.find(cell); it != column.ids.end()) return it->second;
-  if (cell.empty()) return invalid("column " + in_quotes(column.name) + " is empty");
+  if (cell.empty()) return invalid("column " + quoted_cell(column.name) + " is empty");
   if (cell.find('\0') != std::string::npos || !is_utf8(cell)) {
-    return invalid("column " + in_quotes(column.name) + " holds what is not UTF-8 text");
+    return invalid("column " + quoted_cell(column.name) + " holds what is not UTF-8 text");
   }
   const auto id = static_cast<std::uint32_t>(column.texts.size());
   column.ids.emplace(cell, id);
@@ -243,17 +243,17 @@ Result<void> set_defaults(std::vector<Parameter>& parameters,
   for (const auto& assignment : assignments_in(text)) {
     const auto equals = assignment.find('=');
     if (equals == std::string::npos) {
-      return invalid("default: expected COLUMN=VALUE,…, found " + in_quotes(assignment));
+      return invalid("default: expected COLUMN=VALUE,…, found " + quoted_cell(assignment));
     }
     const std::string name = assignment.substr(0, equals);
     const auto column = std::find(columns.begin(), columns.end(), name);
     if (column == columns.end()) {
-      return invalid("default: the parameters have no column " + in_quotes(name) + "; there are " +
-                     joined(columns));
+      return invalid("default: the parameters have no column " + quoted_cell(name) +
+                     "; there are " + joined(columns));
     }
     const auto& parameter = parameters[static_cast<std::size_t>(column - columns.begin())];
     if (!named.insert(parameter.name).second) {
-      return invalid("default: column " + in_quotes(name) + " is named twice");
+      return invalid("default: column " + quoted_cell(name) + " is named twice");
     }
     HOCKET_TRY(set_default(parameters, parameter.name + assignment.substr(equals)));
   }

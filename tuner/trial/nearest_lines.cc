@@ -10,7 +10,8 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kMostLines = 2'000, kLineBytes = 512, kShownBytes = 120, kLiteralBytes = 64;
+constexpr std::size_t kMostLines = 2'000, kLineBytes = 512, kShownLineBytes = 120,
+                      kLiteralBytes = 64;
 constexpr std::size_t kShortestLiteral = 3;
 
 char lower(char c) {
@@ -111,7 +112,7 @@ std::vector<std::string> nearest_lines(std::string_view pattern, std::string_vie
   std::vector<std::string> lines;
   for (const NearLine& each : near) {
     if (lines.size() == count) break;
-    lines.push_back(printable(each.line, kShownBytes));
+    lines.push_back(printable(each.line, kShownLineBytes));
   }
   return lines;
 }

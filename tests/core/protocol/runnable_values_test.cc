@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-RunnableValues parsed(const std::string& text) {
+RunnableValues parsed_values(const std::string& text) {
   auto can_run = parse_runnable_values(text);
   EXPECT_TRUE(can_run) << can_run.error().message;
   return can_run ? *can_run : RunnableValues{};
@@ -38,8 +38,8 @@ std::string why_not_start(const RunnableValues& can_run, const ScheduleConfig& c
 
 TEST(RunnableValues, SaysWhatAJobCanStartWith) {
   const auto can_run =
-      parsed(R"({"start":{"order":["fifo","negotiated"],"streams":{"low":1,"high":4},)"
-             R"("group_ranks":[1,8],"credit_bytes":{}}})");
+      parsed_values(R"({"start":{"order":["fifo","negotiated"],"streams":{"low":1,"high":4},)"
+                    R"("group_ranks":[1,8],"credit_bytes":{}}})");
   for (const auto& [name, value] : std::vector<std::pair<std::string, nlohmann::json>>{
            {"order", "negotiated"}, {"streams", 4}, {"group_ranks", 8}, {"credit_bytes", 4096}}) {
     EXPECT_EQ(why_not_start(can_run, config_with(name, value)), "");
@@ -61,8 +61,8 @@ TEST(RunnableValues, AJobThatDoesNotSayStartsWithAllButAStaticOrder) {
 
 TEST(RunnableValues, ChangesWhileItRunsAreThoseNamed) {
   const auto can_run =
-      parsed(R"({"start":{"order":["fifo","static"],"streams":{},"partition_bytes":{}},)"
-             R"("running":{"order":["fifo"],"partition_bytes":{"low":65536}}})");
+      parsed_values(R"({"start":{"order":["fifo","static"],"streams":{},"partition_bytes":{}},)"
+                    R"("running":{"order":["fifo"],"partition_bytes":{"low":65536}}})");
   const std::vector<std::string> knobs = {"order", "streams"};
   const auto check = [&](std::string_view name, const nlohmann::json& value) {
     const auto ok = check_change(can_run, knobs, {}, config_with(name, value));
@@ -80,8 +80,8 @@ TEST(RunnableValues, ChangesWhileItRunsAreThoseNamed) {
 }
 
 TEST(RunnableValues, AKnobOfARegionHasTheValuesOfItsKnobUnlessItHasItsOwn) {
-  const auto can_run =
-      parsed(R"({"start":{"streams":{"high":2},"regions.late.streams":{"high":4},"priority":{}}})");
+  const auto can_run = parsed_values(
+      R"({"start":{"streams":{"high":2},"regions.late.streams":{"high":4},"priority":{}}})");
   EXPECT_EQ(why_not_start(can_run, config_with("regions.early.streams", 2)), "");
   EXPECT_NE(why_not_start(can_run, config_with("regions.early.streams", 3)), "");
   EXPECT_EQ(why_not_start(can_run, config_with("regions.late.streams", 4)), "");
@@ -122,8 +122,8 @@ TEST(RunnableValues, AdmitsExactlyWhatIsListed) {
     if (!config) continue;  // bucket_bytes below the smallest bucket
     const bool is_default = *config == ScheduleConfig{};
     const bool is_listed = std::ranges::count(listed, value) > 0;
-    const auto can_run = parsed(nlohmann::json{{"start", {{name, listed}}}}.dump());
-    EXPECT_EQ(parsed(to_json(can_run).dump()), can_run);
+    const auto can_run = parsed_values(nlohmann::json{{"start", {{name, listed}}}}.dump());
+    EXPECT_EQ(parsed_values(to_json(can_run).dump()), can_run);
     EXPECT_EQ(check_start(can_run, *config).has_value(), is_default || is_listed) << name << value;
     const std::vector<std::string> knobs = {name};
     EXPECT_EQ(check_change(can_run, knobs, {}, *config).has_value(), is_default || is_listed);
