@@ -25,7 +25,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLong{30'000};
+constexpr milliseconds kUnhurried{30'000};
 
 template <std::size_t N>
 std::string words(wire::Words<N> values) {
@@ -58,7 +58,7 @@ std::string server_messages() {
 TEST(TcpStoreGarbage, TheServerServesItsRanks) {
   const auto server =
       TcpStoreServer::listen({.limits = {.key_bytes = 16, .value_bytes = 64}}).value();
-  const auto rank = TcpStoreClient::connect("127.0.0.1", server->port(), kLong).value();
+  const auto rank = TcpStoreClient::connect("127.0.0.1", server->port(), kUnhurried).value();
   for (std::uint64_t seed = 0; seed < rounds(200); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
@@ -70,7 +70,7 @@ TEST(TcpStoreGarbage, TheServerServesItsRanks) {
     asio::write(socket, asio::buffer(text), ignored);
     // Its limits are those of a whole run, so damaged requests must not use them up.
     ASSERT_TRUE(rank->set("key", {'y'}));
-    ASSERT_EQ(rank->get("key", kLong).value(), std::vector<char>{'y'});
+    ASSERT_EQ(rank->get("key", kUnhurried).value(), std::vector<char>{'y'});
   }
 }
 
@@ -130,7 +130,7 @@ TEST(TcpStoreGarbage, AnImpostorCannotMakeAClientAllocateGigabytes) {
   std::string text(reinterpret_cast<const char*>(&greeting), sizeof greeting);
   text.append(reinterpret_cast<const char*>(&verdict), sizeof verdict);
   const Impostor server(text + words<2>({wire::kDone, wire::kLongestValue + 1}));
-  const auto client = TcpStoreClient::connect("127.0.0.1", server.port(), kLong).value();
+  const auto client = TcpStoreClient::connect("127.0.0.1", server.port(), kUnhurried).value();
   const auto value = client->get("key", milliseconds(0));
   ASSERT_FALSE(value);
   EXPECT_NE(value.error().message.find("too long"), std::string::npos) << value.error().message;

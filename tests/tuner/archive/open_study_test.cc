@@ -200,7 +200,11 @@ TEST_F(OpenStudyTest, AFinishedStudySaysWhyItEnded) {
 TEST_F(OpenStudyTest, GoesOnAfterAFailedDefaultOnlyWhenTold) {
   auto definition = small_definition();
   definition.needs_default = true;
-  const auto open = start_study(*store_, {definition, {"job"}, "s", "work", {}});
+  const auto open = start_study(*store_, {.definition = definition,
+                                          .command = {"job"},
+                                          .name = "s",
+                                          .workload = {.name = "work"},
+                                          .topology = {}});
   ASSERT_TRUE(open);
   ASSERT_TRUE(store_->finish_trial(add_trial(open->study.id),
                                    {.state = TrialState::failed, .message = "no match"}));
