@@ -33,7 +33,8 @@ class RollbackTest : public ::testing::Test {
   }
 
   PromotionStage stage_of(std::int64_t version) {
-    for (const auto& row : *store_->promotions({})) {
+    const auto rows = store_->promotions({});
+    for (const auto& row : *rows) {
       if (row.id == version) return row.stage;
     }
     return PromotionStage::held;
