@@ -60,7 +60,7 @@ void print_objective_columns(std::ostream& out, const std::set<std::string>& par
   for (const Objective& other : view.others) out << ',' << column(to_text(other));
 }
 
-std::string number_cell(std::optional<double> number) {
+std::string number_cell(const std::optional<double>& number) {
   return number ? to_text(ParameterValue(*number)) : std::string();
 }
 
@@ -72,13 +72,14 @@ void print_trial_columns(std::ostream& out) {
 }
 
 void print_trial_cells(std::ostream& out, const TrialRow& trial) {
-  const auto spread = trial.state == TrialState::complete ? trial.spread : std::nullopt;
+  const bool has_spread = trial.state == TrialState::complete;
   std::optional<double> seconds;
   if (trial.finished_at_ns)
     seconds = static_cast<double>(*trial.finished_at_ns - trial.started_at_ns) / 1e9;
   out << ',' << trial.number << ',' << to_string(trial.phase) << ',' << to_string(trial.state)
-      << ',' << number_cell(spread) << ',' << time_text(trial.started_at_ns) << ','
-      << number_cell(seconds) << ',' << number_cell(peak_memory_of(trial)) << '\n';
+      << ',' << (has_spread ? number_cell(trial.spread) : "") << ','
+      << time_text(trial.started_at_ns) << ',' << number_cell(seconds) << ','
+      << number_cell(peak_memory_of(trial)) << '\n';
 }
 
 const char* direction_text(Direction direction) {
