@@ -13,9 +13,9 @@
 
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/daemon_access.h"
-#include "cli/inputs/interrupt.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
+#include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
 #include "core/base/printable_text.h"
 #include "core/protocol/job_message.h"

@@ -6,8 +6,8 @@
 #include <ostream>
 
 #include "cli/inputs/command_line.h"
-#include "cli/inputs/launcher.h"
 #include "cli/output/value_text.h"
+#include "cli/process/launcher.h"
 #include "cli/verbs/verb.h"
 
 namespace hocket {

@@ -12,9 +12,9 @@
 
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/daemon_access.h"
-#include "cli/inputs/interrupt.h"
 #include "cli/output/terminal.h"
 #include "cli/output/value_text.h"
+#include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/top_data.h"
 #include "cli/views/top_view.h"

@@ -9,11 +9,11 @@
 #include <ostream>
 
 #include "cli/inputs/command_line.h"
-#include "cli/inputs/interrupt.h"
 #include "cli/inputs/step_source.h"
 #include "cli/inputs/store_access.h"
 #include "cli/inputs/tuned_space.h"
 #include "cli/output/reported_study.h"
+#include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
 #include "cli/views/output_view.h"

@@ -11,8 +11,8 @@
 
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/daemon_access.h"
-#include "cli/inputs/interrupt.h"
 #include "cli/output/value_text.h"
+#include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
 #include "core/base/json.h"
 #include "core/base/printable_text.h"

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "cli/inputs/command_line.h"
-#include "cli/inputs/exec_command.h"
 #include "cli/inputs/found_setting.h"
 #include "cli/inputs/store_access.h"
+#include "cli/process/exec_command.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"
 #include "core/base/shell_text.h"

@@ -320,7 +320,7 @@ TEST(Tune, MaximisesWhatItIsToldTo) {
   const auto ended = hocket_run(
       folder, {"tune", "--objective", "rate[tokens/s]=regex:rate=([0-9]+)", "--maximize", "--limit",
                "loss=regex:loss=([0-9]+)>=60", "--param", "X=int:1..60", "--default", "X=55",
-               "--trials", "12", "--json", "--", "sh", "-c", kRate});
+               "--keep-going", "--trials", "12", "--json", "--", "sh", "-c", kRate});
   ASSERT_EQ(ended.status, 0) << ended.err;
   // X = 55 has a loss of 45, so the default fails; anything that works is promoted over it.
   EXPECT_THAT(ended.json().at("reason").get<std::string>(),

@@ -135,7 +135,7 @@ TEST(Gpt2PartitionJob, WhatDoesNotFitTheStepIsExitStatusTwoBeforeAnythingRuns) {
        {"regions.backward_layr1", "backward_layer1"}},
       {{{"regions", {{"backward_layer1", {{"compute_parts", 2}, {"dimension", "columns"}}}}}},
        {"regions.backward_layer1.dimension", "columns"}},
-      {{{"group_ranks", 3}}, {"group_ranks", "does not divide"}},
+      {{{"group_ranks", 3}}, {"group_ranks=3", "the job can start with 1"}},
       {{{"regions", {{"backward_head", {{"streams", 3}}}}}}, {"backward_head", "streams"}},
       {{{"regions", {{"backward_head", {{"bucket_bytes", 4096}, {"compute_parts", 2}}}}}},
        {"backward_head", "compute_parts"}},

@@ -65,8 +65,9 @@ std::set<std::int64_t> check_profile(Store& store, const ProfileRow& row) {
     if (it.rank == 0) steps.insert(it.step);
     EXPECT_LE(it.compute_ns + it.exposed_ns, it.wall_ns);
     EXPECT_LE(it.exposed_ns, it.communication_ns);
-    EXPECT_GT(it.compute_ns, 0);
-    EXPECT_GT(it.communication_ns, 0);
+    EXPECT_GT(it.compute_ns, 0) << "rank " << it.rank << ", step " << it.step;
+    EXPECT_GT(it.communication_ns, 0) << "rank " << it.rank << ", step " << it.step << ", wall "
+                                      << it.wall_ns << ", compute " << it.compute_ns;
   }
   return steps;
 }

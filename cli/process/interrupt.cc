@@ -1,4 +1,4 @@
-#include "cli/inputs/interrupt.h"
+#include "cli/process/interrupt.h"
 
 #include <poll.h>
 

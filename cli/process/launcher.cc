@@ -1,4 +1,4 @@
-#include "cli/inputs/launcher.h"
+#include "cli/process/launcher.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "cli/inputs/exec_command.h"
+#include "cli/process/exec_command.h"
 
 #include <stdlib.h>
 #include <unistd.h>
