@@ -247,7 +247,7 @@ class Sequence {
     daemon_ = std::make_unique<hocket::DaemonState>(
         *store_, clock_,
         hocket::DaemonStateOptions{
-            .log = {{.level = hocket::LogLevel::error, .sink = refuse_errors}},
+            .log = hocket::Log({.level = hocket::LogLevel::error, .sink = refuse_errors}),
             .now_unix_ns = [this] { return clock_.now + wall_ahead_ns_; },
             // The model would take seconds for each candidate.
             .method = hocket::SearchMethod::random});

@@ -65,6 +65,13 @@ class ProcFolder final : public ProcessTable {
   }
 };
 
+/// Returns nothing if the product is not within 64 bits.
+std::optional<std::int64_t> product(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
+  return result;
+}
+
 }  // namespace
 
 const ProcessTable& host_processes() {
@@ -86,7 +93,9 @@ std::optional<ProcessEntry> parse_process_stat(std::string_view text, std::int64
     text.remove_prefix(word.size());
   }
   if (!parent || !pages) return std::nullopt;
-  return ProcessEntry{static_cast<pid_t>(*pid), static_cast<pid_t>(*parent), *pages * page_bytes};
+  const auto bytes = product(*pages, page_bytes);
+  if (!bytes) return std::nullopt;
+  return ProcessEntry{static_cast<pid_t>(*pid), static_cast<pid_t>(*parent), *bytes};
 }
 
 std::optional<std::int64_t> parse_proportional_bytes(std::string_view text) {
@@ -97,7 +106,7 @@ std::optional<std::int64_t> parse_proportional_bytes(std::string_view text) {
       const auto value = trimmed(line.substr(kName.size()));
       const auto kib = whole_number(value.substr(0, value.find(' ')));
       if (!kib) return std::nullopt;
-      return *kib * 1024;
+      return product(*kib, 1024);
     }
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }

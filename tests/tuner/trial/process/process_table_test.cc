@@ -33,7 +33,8 @@ TEST(ProcessTable, ReadsTheProportionalSize) {
                                      "Pss:                 567 kB\n"
                                      "Pss_Dirty:             1 kB\n"),
             567 * 1024);
-  for (const char* text : {"", "Rss: 1 kB", "Pss_Anon: 3 kB\n", "Pss: x kB\n", "Pss:\n"})
+  for (const char* text : {"", "Rss: 1 kB", "Pss_Anon: 3 kB\n", "Pss: x kB\n", "Pss:\n",
+                           "Pss: 495769562875775045 kB\n"})
     EXPECT_FALSE(parse_proportional_bytes(text)) << text;
 }
 
