@@ -61,14 +61,18 @@ std::set<std::int64_t> check_profile(Store& store, const ProfileRow& row) {
       EXPECT_LE(record.ready_ns, record.begin_ns);
     }
   }
+  // Not of each iteration: on a busy machine the end of a step may be noticed only when the next
+  // one's collectives have already run.
+  std::int64_t compute_ns = 0, communication_ns = 0;
   for (const ProfileIteration& it : must(store.profile_iterations(row.id))) {
     if (it.rank == 0) steps.insert(it.step);
     EXPECT_LE(it.compute_ns + it.exposed_ns, it.wall_ns);
     EXPECT_LE(it.exposed_ns, it.communication_ns);
-    EXPECT_GT(it.compute_ns, 0) << "rank " << it.rank << ", step " << it.step;
-    EXPECT_GT(it.communication_ns, 0) << "rank " << it.rank << ", step " << it.step << ", wall "
-                                      << it.wall_ns << ", compute " << it.compute_ns;
+    compute_ns += it.compute_ns;
+    communication_ns += it.communication_ns;
   }
+  EXPECT_GT(compute_ns, 0);
+  EXPECT_GT(communication_ns, 0);
   return steps;
 }
 
