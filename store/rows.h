@@ -39,7 +39,7 @@ struct WorkloadRow {
   bool operator==(const WorkloadRow&) const = default;
 };
 
-/// How a study entered the store. Decides who runs its trials.
+/// Creator of a study, which decides who runs its trials.
 enum class StudyOrigin {
   tune,  ///< `hocket tune` on this host, which runs the study's command
   http,  ///< a client of the daemon: its workers run it, and this host never runs its command

@@ -1,6 +1,7 @@
 #pragma once
 
-// Where verbs for operators look: a daemon, or the store's file without one. One thread.
+// Opens the source of keys for operators' verbs: a daemon or, without one, the store's file. One
+// thread.
 
 #include <iosfwd>
 #include <map>

@@ -96,7 +96,7 @@ class SignalInbox {
   void (*child_action_before_)(int) = SIG_DFL;
 };
 
-/// How the ranks of a launch find each other: the folder of the rendezvous and its secret.
+/// Rendezvous of a launch: its folder and its secret, the same for all ranks.
 struct Meeting {
   const std::string& folder;
   std::string secret;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What differs between two promoted configurations, for people. Pure; thread-safe.
+// Describes the differences between two promoted configurations for people. Pure; thread-safe.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

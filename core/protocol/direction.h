@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether an objective is minimised or maximised. Measurements are kept and shown as they were
-// measured; whatever compares them compares their costs. Pure; thread-safe.
+// The direction of an objective: minimised or maximised. Measurements are kept and shown as they
+// were measured; whatever compares them compares their costs. Pure; thread-safe.
 
 #include <cstddef>
 #include <span>

@@ -101,7 +101,7 @@ struct Verdict {
   double gain = 0;
   /// Gain that must be exceeded, in the same unit; 0 with fewer than two pairs.
   double needed = 0;
-  /// Where the gain lies with the confidence kGainConfidence; 0 with fewer than two pairs.
+  /// Confidence interval of the gain, at kGainConfidence; 0 with fewer than two pairs.
   GainInterval interval = {};
 
   /// Returns true when no further pair is needed.

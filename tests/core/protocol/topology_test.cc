@@ -80,7 +80,7 @@ TEST(Workload, OfAPlainCommandHasAProgramAndParameters) {
     for (const Workload& another : all)
       EXPECT_EQ(fingerprint(one) == fingerprint(another), one == another);
   }
-  // What was stored before these fields existed keeps its fingerprint.
+  // Fields that are empty do not count, so stored workloads without them keep their fingerprint.
   EXPECT_EQ(to_json(named).size(), 2U);
 }
 
