@@ -1,15 +1,19 @@
 #include "cli/inputs/found_setting.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/inputs/daemon_promotion.h"
+#include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/views/version_view.h"
 #include "core/base/printable_text.h"
 #include "core/host/topology_probe.h"
+#include "tuner/archive/plain_job.h"
+#include "tuner/archive/program_promotion.h"
 #include "tuner/client/link/environment.h"
 #include "tuner/study/study_definition.h"
 
@@ -17,6 +21,61 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t kOriginLimitBytes = 400;
+
+bool has_all(const Promoted& promoted, const std::vector<std::string>& names) {
+  return std::ranges::all_of(
+      names, [&](const std::string& name) { return promoted.promotion.config.contains(name); });
+}
+
+/// Says for which other programs of the same name there is something, which may be this one before
+/// it was moved.
+Error nothing_for(Store& store, const std::string& program) {
+  std::string message = "nothing is promoted for " + program;
+  const std::string name = program.substr(program.rfind('/') + 1);
+  std::string others;
+  if (const auto all = current_promotions(store)) {
+    for (const Promoted& each : *all) {
+      if (each.workload.name != name) continue;
+      others += (others.empty() ? "" : ", ") + std::string("--workload ") +
+                each.workload.fingerprint.substr(0, 8) + " is " + program_of(each.workload) +
+                " on " + place_text(each.topology);
+    }
+  }
+  if (!others.empty()) message += "; there are others of this name: " + others;
+  return {ErrorCode::not_found, message};
+}
+
+/// Returns `none`, or an explanation if the version selected by `choice` was withdrawn or is
+/// staged.
+Error why_none(Store& store, const PromotionChoice& choice, const Topology& host,
+               const Error& none) {
+  const auto all = latest_promotions(store);
+  if (!all) return all.error();
+  const auto other = choose(*all, choice, host);
+  if (!other) return none;
+  const auto study = study_name(store, other->promotion);
+  if (!study) return study.error();
+  return {ErrorCode::not_found, "no version is released for " + other->workload.name + " on " +
+                                    place_text(other->topology) + ": " +
+                                    standing_text(other->promotion, *study)};
+}
+
+Result<Promoted> promotion_of_command(Store& store, const SettingSource& source,
+                                      const StartedCommand& command) {
+  if (!source.choice.workload.empty()) return released_promotion(store, source.choice);
+  const auto host = probe_topology();
+  HOCKET_TRY(host);
+  auto found = promotions_of_program(store, command.words, command.folder, *host);
+  HOCKET_TRY(found);
+  const auto names = placeholders_of(command.words);
+  std::ranges::stable_partition(*found, [&](const Promoted& each) { return has_all(each, names); });
+  PromotionChoice place = source.choice;
+  for (Promoted& each : *found) {
+    place.workload = each.workload.fingerprint;
+    if (!matching({each}, place, *host).empty()) return std::move(each);
+  }
+  return failure(nothing_for(store, program_of(command.words, command.folder)));
+}
 
 }  // namespace
 
@@ -30,6 +89,16 @@ std::string origin_text(const Promoted& promoted, const std::string& study) {
                      : std::string(", the default failed");
   }
   return text + ", for " + promoted.workload.name + " on " + place_text(promoted.topology);
+}
+
+Result<Promoted> released_promotion(Store& store, const PromotionChoice& choice) {
+  const auto current = current_promotions(store);
+  HOCKET_TRY(current);
+  const auto host = probe_topology();
+  HOCKET_TRY(host);
+  auto chosen = choose(*current, choice, *host);
+  if (!chosen) return failure(why_none(store, choice, *host, chosen.error()));
+  return chosen;
 }
 
 Result<FoundSetting> found_setting(Store& store, const Promoted& promoted) {
@@ -70,6 +139,30 @@ Result<FoundSetting> found_setting(const DaemonChoice& daemon, const PromotionCh
                       printable(text_member(answer, "origin") + ", for " + chosen.workload +
                                     " on " + chosen.topology,
                                 kOriginLimitBytes)};
+}
+
+Result<StartedCommand> started_here(std::vector<std::string> words) {
+  std::error_code error;
+  const auto folder = std::filesystem::current_path(error);
+  if (error) {
+    return failure(ErrorCode::unavailable,
+                   "the working directory cannot be read: " + error.message());
+  }
+  return StartedCommand{std::move(words), folder.string()};
+}
+
+Result<FoundSetting> setting_of_command(const SettingSource& source,
+                                        const StartedCommand& command) {
+  if (asks_daemon(source.daemon, source.store)) {
+    PromotionChoice choice = source.choice;
+    if (choice.workload.empty()) choice.workload = program_of(command.words, command.folder);
+    return found_setting(source.daemon, choice);
+  }
+  const auto store = open_for_reading(source.store);
+  HOCKET_TRY(store);
+  const auto promoted = promotion_of_command(**store, source, command);
+  HOCKET_TRY(promoted);
+  return found_setting(**store, *promoted);
 }
 
 std::string workload_selector(const std::string& given) {

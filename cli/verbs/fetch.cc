@@ -17,7 +17,6 @@
 #include "core/base/json_reader.h"
 #include "core/base/printable_text.h"
 #include "core/base/shell_text.h"
-#include "core/host/topology_probe.h"
 #include "tuner/archive/promotion_choice.h"
 
 namespace hocket {
@@ -69,28 +68,9 @@ Result<nlohmann::json> found_json(Store& store, const Found& found) {
   return document;
 }
 
-/// Returns `none`, or an explanation if the version selected by `choice` was withdrawn or is
-/// staged.
-Error why_none(Store& store, const PromotionChoice& choice, const Topology& host,
-               const Error& none) {
-  const auto all = latest_promotions(store);
-  if (!all) return all.error();
-  const auto other = choose(*all, choice, host);
-  if (!other) return none;
-  const auto study = study_name(store, other->promotion);
-  if (!study) return study.error();
-  return {ErrorCode::not_found, "no version is released for " + other->workload.name + " on " +
-                                    place_text(other->topology) + ": " +
-                                    standing_text(other->promotion, *study)};
-}
-
 Result<Found> find(Store& store, const PromotionChoice& choice) {
-  const auto current = current_promotions(store);
-  HOCKET_TRY(current);
-  const auto host = probe_topology();
-  HOCKET_TRY(host);
-  const auto chosen = choose(*current, choice, *host);
-  if (!chosen) return failure(why_none(store, choice, *host, chosen.error()));
+  const auto chosen = released_promotion(store, choice);
+  HOCKET_TRY(chosen);
   const auto study = study_name(store, chosen->promotion);
   HOCKET_TRY(study);
   return Found{*chosen, *study};
@@ -163,7 +143,7 @@ Result<std::string> arguments_text(const FoundSetting& found,
   return shell_text(call->argv) + "\n";
 }
 
-/// Prints the setting for a shell.
+/// Prints the setting of the command or of --workload for a shell.
 Result<int> print_setting(const FoundSetting& found, const FetchOptions& options,
                           Context& context) {
   if (options.format == FetchFormat::env) {
@@ -179,27 +159,29 @@ Result<int> print_setting(const FoundSetting& found, const FetchOptions& options
 
 Result<int> fetch(const FetchOptions& options, Context& context) {
   const bool for_shell = options.format != FetchFormat::json;
-  if (options.format != FetchFormat::args) {
+  if (!for_shell) {
     HOCKET_TRY(no_command(context.command, "fetch"));
   }
-  if (options.source.choice.workload.empty()) {
-    return failure(ErrorCode::invalid_argument, "--workload needs a name or a fingerprint");
+  const auto words = context.command.value_or(std::vector<std::string>());
+  if (options.source.choice.workload.empty() && words.empty()) {
+    return invalid(for_shell ? "--workload needs a name or a fingerprint; or give the command "
+                               "after \"--\""
+                             : "--workload needs a name or a fingerprint");
   }
-  if (asks_daemon(options.source.daemon, options.source.store)) {
-    if (!for_shell) return fetch_from_daemon(options, context);
-    const auto found = found_setting(options.source.daemon, options.source.choice);
+  if (for_shell) {
+    const auto command = started_here(words);
+    HOCKET_TRY(command);
+    const auto found = setting_of_command(options.source, *command);
     HOCKET_TRY(found);
     return print_setting(*found, options, context);
+  }
+  if (asks_daemon(options.source.daemon, options.source.store)) {
+    return fetch_from_daemon(options, context);
   }
   const auto store = open_for_reading(options.source.store);
   HOCKET_TRY(store);
   const auto found = find(**store, options.source.choice);
   HOCKET_TRY(found);
-  if (for_shell) {
-    const auto setting = found_setting(**store, found->promoted);
-    HOCKET_TRY(setting);
-    return print_setting(*setting, options, context);
-  }
   if (options.json) {
     const auto document = found_json(**store, *found);
     HOCKET_TRY(document);
@@ -224,8 +206,8 @@ void add_fetch(CLI::App& program, Action& action) {
   auto options = std::make_shared<FetchOptions>();
   auto* verb = program.add_subcommand("fetch", "print the promoted configuration of a workload");
   verb->add_option("--workload", options->source.choice.workload,
-                   "name, path of the script, or start of the fingerprint")
-      ->required();
+                   "name, path of the script, or start of the fingerprint (default: of the "
+                   "command's script or program)");
   add_setting_source_options(*verb, options->source);
   auto* json =
       verb->add_flag("--json", options->json, "print JSON that says where it comes from, too");
@@ -236,12 +218,14 @@ void add_fetch(CLI::App& program, Action& action) {
       ->option_text("json|env|args")
       ->excludes(json);
   verb->footer(
-      "With --format args the words of a command may follow \"--\"; they are printed with their\n"
-      "{NAME} filled in.\n"
+      "With --format env or args a command may follow \"--\", which takes the place of "
+      "--workload;\n"
+      "args prints its words with their {NAME} filled in.\n"
       "Examples:\n"
       "  hocket fetch --workload gpt2-6x256 --world-size 2\n"
       "  env $(hocket fetch --workload train.py --format env) python train.py\n"
-      "  python train.py $(hocket fetch --workload train.py --format args)\n");
+      "  python train.py $(hocket fetch --workload train.py --format args)\n"
+      "  hocket fetch --format args -- python train.py --bucket-mb {BUCKET}\n");
   verb->callback([options, &action] {
     auto& source = options->source;
     if (source.world_size > 0) source.choice.world_size = source.world_size;

@@ -1,8 +1,6 @@
 // hocket with: runs a command with its promoted setting.
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -15,8 +13,6 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"
 #include "core/base/shell_text.h"
-#include "core/host/topology_probe.h"
-#include "tuner/archive/plain_job.h"
 #include "tuner/archive/program_promotion.h"
 
 namespace hocket {
@@ -27,66 +23,11 @@ struct WithOptions {
   std::string study;
 };
 
-/// A command and the folder it is started in.
-struct StartedCommand {
-  std::vector<std::string> words;
-  std::string folder;
-};
-
-bool has_all(const Promoted& promoted, const std::vector<std::string>& names) {
-  return std::ranges::all_of(
-      names, [&](const std::string& name) { return promoted.promotion.config.contains(name); });
-}
-
-/// Says for which other programs of the same name there is something, which may be this one before
-/// it was moved.
-Error nothing_for(Store& store, const std::string& program) {
-  std::string message = "nothing is promoted for " + program;
-  const std::string name = program.substr(program.rfind('/') + 1);
-  std::string others;
-  if (const auto all = current_promotions(store)) {
-    for (const Promoted& each : *all) {
-      if (each.workload.name != name) continue;
-      others += (others.empty() ? "" : ", ") + std::string("--workload ") +
-                each.workload.fingerprint.substr(0, 8) + " is " + program_of(each.workload) +
-                " on " + place_text(each.topology);
-    }
-  }
-  if (!others.empty()) message += "; there are others of this name: " + others;
-  return {ErrorCode::not_found, message};
-}
-
-Result<Promoted> choose_in(Store& store, const WithOptions& options,
-                           const StartedCommand& command) {
-  if (!options.study.empty()) return promotion_of_study(store, options.study);
-  const auto host = probe_topology();
-  HOCKET_TRY(host);
-  if (!options.source.choice.workload.empty()) {
-    const auto current = current_promotions(store);
-    HOCKET_TRY(current);
-    return choose(*current, options.source.choice, *host);
-  }
-  auto found = promotions_of_program(store, command.words, command.folder, *host);
-  HOCKET_TRY(found);
-  const auto names = placeholders_of(command.words);
-  std::ranges::stable_partition(*found, [&](const Promoted& each) { return has_all(each, names); });
-  PromotionChoice place = options.source.choice;
-  for (Promoted& each : *found) {
-    place.workload = each.workload.fingerprint;
-    if (!matching({each}, place, *host).empty()) return std::move(each);
-  }
-  return failure(nothing_for(store, program_of(command.words, command.folder)));
-}
-
 Result<FoundSetting> find_setting(const WithOptions& options, const StartedCommand& command) {
-  if (options.study.empty() && asks_daemon(options.source.daemon, options.source.store)) {
-    PromotionChoice choice = options.source.choice;
-    if (choice.workload.empty()) choice.workload = program_of(command.words, command.folder);
-    return found_setting(options.source.daemon, choice);
-  }
+  if (options.study.empty()) return setting_of_command(options.source, command);
   const auto store = open_for_reading(options.source.store);
   HOCKET_TRY(store);
-  const auto promoted = choose_in(**store, options, command);
+  const auto promoted = promotion_of_study(**store, options.study);
   HOCKET_TRY(promoted);
   return found_setting(**store, *promoted);
 }
@@ -130,17 +71,12 @@ Result<CommandCall> tuned_call(const StartedCommand& command, const FoundSetting
 Result<int> run_with(const WithOptions& options, Context& context) {
   auto words = required_command(context.command, "with");
   HOCKET_TRY(words);
-  std::error_code error;
-  const auto folder = std::filesystem::current_path(error);
-  if (error) {
-    return failure(ErrorCode::unavailable,
-                   "the working directory cannot be read: " + error.message());
-  }
-  const StartedCommand command{std::move(*words), folder.string()};
-  const auto found = find_setting(options, command);
+  const auto command = started_here(std::move(*words));
+  HOCKET_TRY(command);
+  const auto found = find_setting(options, *command);
   if (!found && !is_absence(found.error())) return failure(found.error());
-  const auto call =
-      found ? tuned_call(command, *found, context) : default_call(command, found.error(), context);
+  const auto call = found ? tuned_call(*command, *found, context)
+                          : default_call(*command, found.error(), context);
   HOCKET_TRY(call);
   context.out.flush();
   return failure(exec_command(*call));

@@ -159,5 +159,17 @@ TEST_F(WithTest, FetchGivesAShellWhatItNeeds) {
   EXPECT_EQ(fetch({"--workload", "train.sh", "--", "a"}).status, 2);
 }
 
+TEST_F(WithTest, FetchTakesTheWorkloadFromACommand) {
+  promote({.name = "mine", .parameters = {{"X", "int"}}}, 1);
+  promote(script(script_), 42, {"sh", script_, "--x-value", "{X}"});
+  EXPECT_EQ(fetch({"--format", "args", "--", "nice", "sh", script_, "-x={X}"}).out,
+            "nice sh " + script_ + " -x=42\n");
+  EXPECT_EQ(fetch({"--format", "env", "--", "sh", script_}).out, "X=42\n");
+  EXPECT_THAT(fetch({"--format", "env", "--", "sh", "/no/such.sh"}).err,
+              HasSubstr("nothing is promoted for /no/such.sh"));
+  EXPECT_THAT(fetch({"--format", "args"}).err, HasSubstr("--workload needs a name"));
+  EXPECT_THAT(fetch({}).err, HasSubstr("--workload needs a name"));
+}
+
 }  // namespace
 }  // namespace hocket
