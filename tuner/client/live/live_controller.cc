@@ -337,8 +337,11 @@ std::string LiveController::summary() const {
       "settled on " + (changed.empty() ? "the configuration that it began with" : changed);
   if (!recent_ns_.empty()) {
     const double now = usual_ns(), before = first_usual_ns_ > 0 ? first_usual_ns_ : now;
-    text += ": iteration " + milliseconds(before) + " -> " + milliseconds(now) + ", " +
-            percent(std::abs(1 - now / before)) + (now <= before ? " faster" : " slower");
+    // Without a change the difference says nothing about the configuration.
+    text +=
+        ": iteration " + (changed.empty() ? "" : milliseconds(before) + " -> ") + milliseconds(now);
+    if (!changed.empty())
+      text += ", " + percent(std::abs(1 - now / before)) + (now <= before ? " faster" : " slower");
   }
   text += "; tried " + std::to_string(tried_count_) + ": kept " + std::to_string(kept_count_) +
           ", went back from " + std::to_string(tried_count_ - kept_count_);

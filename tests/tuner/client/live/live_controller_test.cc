@@ -237,6 +237,19 @@ TEST(LiveController, EndsInOneLineThatSaysWhatCameOfIt) {
                             "left out 1; trying took [0-9.]+ % of the time\n"));
 }
 
+TEST(LiveController, WithoutAChangeTheLineComparesNothing) {
+  TunedJob job;
+  job.candidate(1, kSlow);
+  EXPECT_EQ(job.outcome().status, ChangeStatus::rolled_back);
+  job.steps(40);
+  job.lines.clear();
+  job.controller().finish();
+  EXPECT_THAT(job.lines,
+              testing::MatchesRegex("settled on the configuration that it began with: iteration "
+                                    "(99|100|101)\\.[0-9] ms; tried 1: kept 0, went back from 1; "
+                                    "left out 0; trying took [0-9.]+ % of the time\n"));
+}
+
 TEST(LiveController, WhatAnOperatorDecidedIsTakenEvenIfItIsSlower) {
   TunedJob job;
   job.controller().receive(ConfigMessage{3, parts_of(kSlow), "rollback", true});
