@@ -4,6 +4,7 @@
 
 #include "tuner/daemon/api/daemon_state.h"
 #include "tuner/daemon/api/openapi.h"
+#include "tuner/daemon/live/search_runner.h"
 #include "tuner/daemon/server/metrics.h"
 
 namespace hocket {
@@ -52,7 +53,8 @@ class AssembledDaemon final : public Daemon {
                {.tokens = std::move(options.tokens),
                 .description = kOpenApi,
                 .metrics = [this] { return metrics(); },
-                .log = options.log}) {}
+                .log = options.log,
+                .searches = &searches_}) {}
 
   Result<void> listen(ServerOptions options, Log log) {
     auto server =
@@ -87,6 +89,7 @@ class AssembledDaemon final : public Daemon {
     return text.text();
   }
 
+  SearchThread searches_;
   DaemonState state_;
   std::unique_ptr<Server> server_;  // last: its threads use the state
 };

@@ -35,7 +35,8 @@ class Assembled : public AssembledInputs, public DaemonState {
  public:
   /// `tuning_store`: another view of the store, for live tuning alone.
   Assembled(Store& own_store, SetClock& own_clock, Tokens own_tokens = {},
-            Store* tuning_store = nullptr, StateLimits limits = {})
+            Store* tuning_store = nullptr, StateLimits limits = {},
+            SearchRunner* searches = nullptr)
       : AssembledInputs{own_store, own_clock},
         DaemonState(
             own_store, own_clock,
@@ -46,7 +47,8 @@ class Assembled : public AssembledInputs, public DaemonState {
                          .sink = [this](std::string_view line) { lines.emplace_back(line); }}},
              .now_unix_ns = [this] { return clock.now + wall_ahead_ns; },
              .limits = limits,
-             .tuning_store = tuning_store}) {}
+             .tuning_store = tuning_store,
+             .searches = searches}) {}
   Assembled(const Assembled&) = delete;
   Assembled& operator=(const Assembled&) = delete;
 

@@ -13,6 +13,7 @@ DaemonState::DaemonState(Store& store, const Clock& clock, DaemonStateOptions op
             .feed = feed,
             .board = board,
             .jobs = jobs,
+            .searches = options.searches ? *options.searches : at_once,
             .clock = clock,
             .now_unix_ns = options.now_unix_ns,
             .log = options.log,

@@ -34,6 +34,8 @@ struct DaemonStateOptions {
   SearchMethod method = SearchMethod::model;  ///< of new searches by live tuning
   /// What live tuning uses instead of the store, if set.
   Store* tuning_store = nullptr;
+  /// Where live tuning asks its searches; on its own thread, if not set.
+  SearchRunner* searches = nullptr;
 };
 
 struct DaemonState {
@@ -45,6 +47,7 @@ struct DaemonState {
   Feed feed;
   ConfigBoard board;
   JobRegistry jobs;
+  SearchAtOnce at_once;
   LiveTuning live;
   StudyService studies;
   Api api;

@@ -22,12 +22,13 @@ std::vector<std::string> names_of(const Space& space) {
 }  // namespace
 
 KeyTuner::KeyTuner(LiveParts& parts, LiveCounts& counts, ConfigKey key, std::int64_t topology_id,
-                   std::int64_t workload_id)
+                   std::int64_t workload_id, std::function<void()> wake)
     : parts_(parts),
       counts_(counts),
       key_(std::move(key)),
       topology_id_(topology_id),
-      workload_id_(workload_id) {}
+      workload_id_(workload_id),
+      wake_(std::move(wake)) {}
 
 void KeyTuner::report(const RunningJob& job, const JobReport& report) {
   const std::string& id = job.description.id;
@@ -147,6 +148,8 @@ Result<void> KeyTuner::advance(bool may_explore) {
     }
   }
   if (!study_ || offered_) return {};
+  HOCKET_TRY(take_answer());
+  if (asked_) return {};
   if (base_ns_ == 0) {
     if (auto ok = tell_baseline(*job); !ok) return ok;
   }
@@ -276,7 +279,8 @@ Result<void> KeyTuner::end_study(StudyState state, const std::string& reason) {
   }
   study_.reset();
   session_.reset();
-  next_.reset();
+  asked_.reset();
+  answer_.reset();
   return {};
 }
 
@@ -298,37 +302,67 @@ Result<void> KeyTuner::tell_baseline(const RunningJob& job) {
   return session_->tell(*params, outcome);
 }
 
+Result<void> KeyTuner::ask(const RunningJob& job) {
+  auto quarantined = parts_.store.quarantined(topology_id_, workload_id_);
+  HOCKET_TRY(quarantined);
+  const auto is_excluded = [job = job.description,
+                            quarantined = std::move(*quarantined)](const Params& params) {
+    const auto config = with_params(job.config, params);
+    if (!config || *config == job.config) return true;
+    // A resumed study may have been begun with a job that can run more.
+    if (fit_of(job, *config).fit != Fit::now) return true;
+    const nlohmann::json document = to_json(*config);
+    return std::ranges::any_of(quarantined,
+                               [&](const QuarantineRow& row) { return row.config == document; });
+  };
+  asked_ = std::make_shared<Asked>(std::move(*session_), job.description.config);
+  session_.reset();
+  parts_.searches.run(
+      [asked = asked_, is_excluded, wake = wake_, errors = parts_.errors, key = to_string(key_)] {
+        asked->error = errors.contain(Where::key, {{"key", key}},
+                                      [&] { asked->next = asked->session.ask(is_excluded); });
+        asked->has_answered = true;
+        wake();
+      });
+  return {};
+}
+
+Result<void> KeyTuner::take_answer() {
+  if (!asked_ || !asked_->has_answered) return {};
+  const auto asked = std::exchange(asked_, nullptr);
+  session_ = std::move(asked->session);
+  if (asked->error) return invalid("internal error: " + *asked->error);
+  answer_ = Answer{std::move(asked->next), asked->base};
+  return {};
+}
+
 Result<void> KeyTuner::offer(const RunningJob& job) {
   const auto& base = job.description.config;
-  std::string reason;  // why there is no next one
-  if (!next_) {
-    const auto quarantined = parts_.store.quarantined(topology_id_, workload_id_);
-    HOCKET_TRY(quarantined);
-    const SessionNext next = session_->ask([&](const Params& params) {
-      const auto config = with_params(base, params);
-      if (!config || *config == base) return true;
-      // A resumed study may have been begun with a job that can run more.
-      if (fit_of(job.description, *config).fit != Fit::now) return true;
-      const nlohmann::json document = to_json(*config);
-      return std::ranges::any_of(*quarantined,
-                                 [&](const QuarantineRow& row) { return row.config == document; });
-    });
-    next_ = next.params;
-    reason = next.reason;
+  if (answer_ && answer_->base != base) {
+    // What was excluded depends on what the job has, which has changed meanwhile.
+    if (answer_->next.params) session_->give_back(*answer_->next.params);
+    answer_.reset();
   }
-  if (!next_) {
+  if (!answer_) {
+    HOCKET_TRY(ask(job));
+    HOCKET_TRY(take_answer());
+    if (!answer_) return {};
+  }
+  const SessionNext& next = answer_->next;
+  if (!next.params) {
+    const std::string reason = next.reason;
     parts_.log.write(LogLevel::info, "search ended", {{"study", study_->name}, {"reason", reason}});
     if (auto ok = end_study(StudyState::finished, reason); !ok) return ok;
     is_over_ = true;
     return {};
   }
-  const auto config = with_params(base, *next_);
+  const auto config = with_params(base, *next.params);
   HOCKET_TRY(config);
   const auto row = parts_.store.start_trial(
-      {.study_id = study_->id, .params = to_json(*next_), .worker = explorer_});
+      {.study_id = study_->id, .params = to_json(*next.params), .worker = explorer_});
   HOCKET_TRY(row);
-  offered_ = Offered{row->id, *next_, *config, parts_.clock.now_ns()};
-  next_.reset();
+  offered_ = Offered{row->id, *next.params, *config, parts_.clock.now_ns()};
+  answer_.reset();
   ++counts_.offered;
   publish_offered();
   return {};

@@ -1,14 +1,18 @@
 #pragma once
 
 // Tunes one key while its jobs train. One job, the explorer, receives candidates one at a time. A
-// candidate that it keeps is promoted. A drift begins the search again. One thread.
+// candidate that it keeps is promoted. A drift begins the search again. One thread; searches are
+// asked where a SearchRunner does it.
 //
 // The study and its trials are in the store like those of any other. A trial's value is relative to
 // the current configuration, which its window measured too: (median of the candidate) / (median of
 // the current one) · (value of the current one). So a slow change of the machine cancels out. The
 // times of the current one are kept beside the trial (kReferenceMetric), as their error counts.
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,8 +37,10 @@ inline constexpr std::int64_t kAnswerLimitNs = 3'600'000'000'000;
 /// After an error of the store its calls may be repeated; no step is done twice.
 class KeyTuner {
  public:
+  /// `wake` is called when a search has answered, on the thread of the searches; advance() goes on
+  /// from there.
   KeyTuner(LiveParts& parts, LiveCounts& counts, ConfigKey key, std::int64_t topology_id,
-           std::int64_t workload_id);
+           std::int64_t workload_id, std::function<void()> wake);
 
   /// Takes a report of a job of this key, for conclude() and advance() to act on.
   void report(const RunningJob& job, const JobReport& report);
@@ -47,8 +53,24 @@ class KeyTuner {
   Result<void> advance(bool may_explore);
 
   const std::string& explorer() const { return explorer_; }
+  /// Whether a search has not answered yet.
+  bool is_asking() const { return asked_ != nullptr; }
 
  private:
+  /// A session that is being asked. Until has_answered only the one who asks may use it.
+  struct Asked {
+    Asked(StudySession of, ScheduleConfig with) : session(std::move(of)), base(std::move(with)) {}
+
+    StudySession session;
+    const ScheduleConfig base;  ///< the job's configuration, which is not offered
+    SessionNext next = {};
+    std::optional<std::string> error = {};  ///< text of an exception
+    std::atomic<bool> has_answered = false;
+  };
+  struct Answer {
+    SessionNext next;
+    ScheduleConfig base;
+  };
   struct Offered {
     std::int64_t trial_id = 0;
     Params params;
@@ -69,6 +91,8 @@ class KeyTuner {
                              const StudyDefinition& definition, const Params& base);
   Result<void> end_study(StudyState state, const std::string& reason);
   Result<void> tell_baseline(const RunningJob& job);
+  Result<void> ask(const RunningJob& job);
+  Result<void> take_answer();
   Result<void> offer(const RunningJob& job);
   void publish_offered();
   Result<void> promote_offered();
@@ -80,13 +104,15 @@ class KeyTuner {
   LiveCounts& counts_;
   const ConfigKey key_;
   const std::int64_t topology_id_, workload_id_;
+  const std::function<void()> wake_;
 
-  std::string explorer_;                  // a job's id; empty: nobody
-  std::set<std::string> left_alone_;      // jobs that refused too often, or did not answer
-  std::optional<StudyRow> study_;         // while one runs
-  std::optional<StudySession> session_;   // of study_
+  std::string explorer_;                 // a job's id; empty: nobody
+  std::set<std::string> left_alone_;     // jobs that refused too often, or did not answer
+  std::optional<StudyRow> study_;        // while one runs
+  std::optional<StudySession> session_;  // of study_, unless it is being asked
+  std::shared_ptr<Asked> asked_;
   bool is_over_ = false;                  // the study for what the explorer can change has ended
-  std::optional<Params> next_;            // asked, and not in the store yet
+  std::optional<Answer> answer_;          // not in the store yet
   std::optional<Offered> offered_;        // a running trial of study_
   std::optional<ChangeOutcome> outcome_;  // of offered_
   /// Reported by a job before it was chosen: the outcome of a candidate that an earlier daemon had

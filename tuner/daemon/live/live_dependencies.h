@@ -13,6 +13,7 @@
 #include "tuner/daemon/http/log.h"
 #include "tuner/daemon/live/config_board.h"
 #include "tuner/daemon/live/job_registry.h"
+#include "tuner/daemon/live/search_runner.h"
 #include "tuner/daemon/live/state_limits.h"
 #include "tuner/study/study_definition.h"
 
@@ -27,6 +28,7 @@ struct LiveParts {
   Feed& feed;
   ConfigBoard& board;
   JobRegistry& jobs;
+  SearchRunner& searches;
   const Clock& clock;
   WallClock now_unix_ns = system_unix_ns;
   Log log = {};

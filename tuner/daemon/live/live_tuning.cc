@@ -12,7 +12,7 @@ namespace hocket {
 LiveTuning::LiveTuning(LiveParts parts)
     : parts_(std::move(parts)),
       started_{parts_.clock.now_ns(), parts_.now_unix_ns()},
-      events_(parts_.limits) {}
+      events_(std::make_shared<LiveEvents>(parts_.limits)) {}
 
 LiveTuning::~LiveTuning() {
   thread_.request_stop();
@@ -25,12 +25,12 @@ Result<void> LiveTuning::check(const JobDescription& job) {
 }
 
 Result<void> LiveTuning::job_arrived(const std::string& id) {
-  return events_.job_changed(id);
+  return events_->job_changed(id);
 }
 
 void LiveTuning::job_left(const std::string& id) {
   // If it cannot be told, the key notices with its next event.
-  (void)events_.job_changed(id);
+  (void)events_->job_changed(id);
 }
 
 Result<void> LiveTuning::reported(JobReport report) {
@@ -38,20 +38,20 @@ Result<void> LiveTuning::reported(JobReport report) {
     return failure(ErrorCode::unavailable,
                    "too many outcomes wait for the store; it is locked or cannot be written");
   }
-  return events_.reported(std::move(report));
+  return events_->reported(std::move(report));
 }
 
 Result<void> LiveTuning::key_changed(const ConfigKey& key) {
-  return events_.key_changed(key);
+  return events_->key_changed(key);
 }
 
 void LiveTuning::tick() {
-  events_.tick();
+  events_->tick();
 }
 
 void LiveTuning::run_pending() {
   for (;;) {
-    const auto event = events_.take();
+    const auto event = events_->take();
     show_state();
     if (!event) return;
     parts_.errors.contain(Where::tuning, {}, [&] { process(*event); });
@@ -74,7 +74,7 @@ void LiveTuning::show_state() {
 
 LiveTuning::Sizes LiveTuning::sizes() const {
   const std::lock_guard lock(mutex_);
-  return {shown_keys_, events_.size(), waiting_outcomes_};
+  return {shown_keys_, events_->size(), waiting_outcomes_};
 }
 
 void LiveTuning::start() {
@@ -89,10 +89,10 @@ void LiveTuning::run(const std::stop_token& stop) {
   auto next_tick = std::chrono::steady_clock::now() + kTick;
   while (!stop.stop_requested()) {
     run_pending();
-    events_.wait_until(stop, next_tick);
+    events_->wait_until(stop, next_tick);
     if (std::chrono::steady_clock::now() < next_tick) continue;
     next_tick = std::chrono::steady_clock::now() + kTick;
-    events_.tick();
+    events_->tick();
   }
 }
 
@@ -160,13 +160,17 @@ Result<std::unique_ptr<LiveTuning::Key>> LiveTuning::load_key(const ConfigKey& k
   HOCKET_TRY(current);
   parts_.board.publish(key);
   const std::int64_t version = *current ? (*current)->version : 0;
+  auto wake = [key, events = std::weak_ptr(events_)] {
+    // If it cannot be told, the next tick looks.
+    if (const auto still = events.lock()) (void)still->key_changed(key);
+  };
   return std::unique_ptr<Key>(new Key{
       .key = key,
       .topology_id = *topology_id,
       .workload_id = *workload_id,
       .used_ns = parts_.clock.now_ns(),
       .rollout = KeyRollout(parts_, counts_, started_, key, *topology_id, *workload_id, version),
-      .tuner = KeyTuner(parts_, counts_, key, *topology_id, *workload_id)});
+      .tuner = KeyTuner(parts_, counts_, key, *topology_id, *workload_id, std::move(wake))});
 }
 
 template <class Work>
@@ -263,7 +267,8 @@ void LiveTuning::on_tick() {
     if (Key* found = find_key(key)) advance(*found);
   }
   for (const auto& [text, key] : keys_) {
-    if (key->must_retry || key->rollout.staged() != 0) advance(*key);
+    const bool is_waiting = key->rollout.staged() != 0 || key->tuner.is_asking();
+    if (key->must_retry || is_waiting) advance(*key);
   }
   evict_keys();
 }

@@ -9,6 +9,8 @@
 // jobs at once.
 //
 // Events may come from any thread and return immediately; a thread of this object processes them.
+// Searches are asked elsewhere (tuner/daemon/live/search_runner.h), so that a key does not wait for
+// another's search.
 // While the store is slow they are joined, and then refused (tuner/daemon/live/live_events.h).
 // All state that must survive a crash is in the store: studies, trials, stages, quarantine, audit.
 // An error of the store is logged, and the work is repeated at the next tick. An exception, or an
@@ -127,7 +129,8 @@ class LiveTuning {
   std::map<std::string, ConfigKey> unread_;
   LiveCounts counts_;
 
-  LiveEvents events_;
+  // Asks of searches, which may outlive this object, report to it.
+  const std::shared_ptr<LiveEvents> events_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   LiveCounts shown_counts_;
