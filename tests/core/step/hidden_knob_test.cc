@@ -92,6 +92,9 @@ TEST(HiddenKnobs, ChannelsBeyondThePartsOfAStepStayEmpty) {
 
 TEST(HiddenKnobs, AGraphNeedsAnOrderThatIsKnownBefore) {
   ScheduleConfig config;
+  config.order = CollectiveOrder::negotiated;
+  EXPECT_THAT(pairs(config), IsEmpty());
+  config.order = CollectiveOrder::fifo;
   config.step_issue = StepIssue::graph;
   EXPECT_THAT(pairs(config), IsEmpty());
   config.order = CollectiveOrder::negotiated;
