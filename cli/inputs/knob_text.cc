@@ -1,9 +1,12 @@
 #include "cli/inputs/knob_text.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/output/value_text.h"
+#include "core/step/framework_knob.h"
 #include "core/step/knob.h"
 #include "tuner/space/size_text.h"
 
@@ -22,7 +25,40 @@ Result<std::int64_t> integer_value(std::string_view name, const Knob& knob,
   return *number;
 }
 
+/// Returns what `value` of a framework's knob is for ours, as text.
+Result<std::string> converted(const FrameworkKnob& other, std::string_view value) {
+  if (other.unit == 1) return std::string(value);
+  constexpr double kMost = 1e15;  // beyond all knobs, and exact
+  double number = -1;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const bool is_whole_text = error == std::errc() && end == value.data() + value.size();
+  if (!is_whole_text || !(number >= 0 && number * static_cast<double>(other.unit) <= kMost)) {
+    return invalid("knob " + std::string(other.name) + ": expected a plain number, as " +
+                   std::string(other.framework) + " " + std::string(other.remark) + ", found \"" +
+                   std::string(value) + "\"; or set " + std::string(other.knob));
+  }
+  return std::to_string(std::llround(number * static_cast<double>(other.unit)));
+}
+
+/// Returns the framework's knob of that name, if its values can be converted and no knob of ours
+/// has the name.
+const FrameworkKnob* convertible_knob(std::string_view name) {
+  if (find_knob(name) != nullptr) return nullptr;
+  const FrameworkKnob* const other = find_framework_knob(name);
+  return other == nullptr || other->unit == 0 ? nullptr : other;
+}
+
+std::string own_name(const std::string& name) {
+  const FrameworkKnob* const other = convertible_knob(name);
+  return other == nullptr ? name : std::string(other->knob);
+}
+
 Result<void> set_knob(ScheduleConfig& config, std::string_view name, std::string_view value) {
+  if (const FrameworkKnob* const other = convertible_knob(name); other != nullptr) {
+    const auto own = converted(*other, value);
+    HOCKET_TRY(own);
+    return set_knob(config, other->knob, *own);
+  }
   nlohmann::json set = value;
   if (const Knob* const knob = find_knob(name); knob != nullptr && knob->choices.empty()) {
     const auto number = integer_value(name, *knob, value);
@@ -66,8 +102,10 @@ Result<std::vector<std::vector<std::string>>> combinations(std::span<const KnobS
   std::vector<std::vector<std::string>> all{{}};
   for (std::size_t i = 0; i < sweeps.size(); ++i) {
     const auto& sweep = sweeps[i];
-    const auto before = sweeps.first(i);
-    if (std::any_of(before.begin(), before.end(), [&](auto& s) { return s.name == sweep.name; })) {
+    const auto is_same = [&](const KnobSweep& other) {
+      return own_name(other.name) == own_name(sweep.name);
+    };
+    if (std::ranges::any_of(sweeps.first(i), is_same)) {
       return invalid("knob " + sweep.name + " is swept twice; give all its values at once");
     }
     if (all.size() * sweep.values.size() > kMaxCombinations) {

@@ -1,6 +1,7 @@
 #include "cli/inputs/step_source.h"
 
 #include <array>
+#include <cmath>
 #include <iostream>
 #include <string_view>
 
@@ -92,6 +93,28 @@ Result<void> change_links(StepDescription& step, const StepChanges& changes) {
   return {};
 }
 
+Result<void> scale_computation(StepDescription& step, std::optional<double> factor) {
+  if (!factor) return {};
+  if (!(*factor >= kLeastComputeScale && *factor <= kMostComputeScale)) {
+    return invalid(
+        "--compute-scale: expected a factor on the times of computations from 0.001 to 1000 (0.5 "
+        "for devices that compute twice as fast)");
+  }
+  const auto scale = [&](std::int64_t& ns) {
+    ns = std::llround(static_cast<double>(ns) * *factor);
+  };
+  for (StepLayer& layer : step.layers) {
+    scale(layer.forward_ns);
+    scale(layer.backward_ns);
+  }
+  for (StepTask& task : step.tasks) {
+    scale(task.duration_ns);
+    for (Dimension& dimension : task.place.dimensions) scale(dimension.piece_ns);
+  }
+  if (const auto ok = validate(step); !ok) return failure(ok.error().in("--compute-scale"));
+  return {};
+}
+
 }  // namespace
 
 Result<StepDescription> read_step(const std::string& path) {
@@ -118,6 +141,7 @@ Result<StepDescription> change_measured_step(const Calibration& calibration,
   if (!step) return step;
   if (changes.algorithm) step->cluster->algorithm = *changes.algorithm;
   HOCKET_TRY(change_seed(*step, changes.seed));
+  HOCKET_TRY(scale_computation(*step, changes.compute_scale));
   return step;
 }
 
@@ -130,7 +154,8 @@ Result<void> change_step(StepDescription& step, const StepChanges& changes) {
     step.collective_inside = step.collective_between = std::nullopt;
   if (auto ok = change_seed(step, changes.seed); !ok) return ok;
   if (auto ok = change_links(step, changes); !ok) return ok;
-  return validate(step);
+  if (auto ok = validate(step); !ok) return ok;
+  return scale_computation(step, changes.compute_scale);
 }
 
 }  // namespace hocket

@@ -23,7 +23,11 @@ struct StepChanges {
   std::optional<std::int64_t> ranks, ranks_per_host, seed;
   std::vector<std::string> links;  ///< "host=10gbit,20us" or "network=…"
   std::optional<CollectiveAlgorithm> algorithm;
+  /// Factor on all times of computations: 0.5 for devices that compute twice as fast.
+  std::optional<double> compute_scale;
 };
+
+inline constexpr double kLeastComputeScale = 0.001, kMostComputeScale = 1000;
 
 /// Returns the step of a measured job with the changes applied. With other ranks or links, the
 /// measured links replace those not given. invalid_argument names a tier without a link.

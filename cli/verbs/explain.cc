@@ -14,7 +14,9 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/explanation_view.h"
 #include "cli/views/partition_view.h"
+#include "cli/views/profile_view.h"
 #include "core/base/json.h"
+#include "core/step/hidden_knob.h"
 #include "profiler/archive/export_profile.h"
 
 namespace hocket {
@@ -22,7 +24,8 @@ namespace {
 
 struct ExplainOptions {
   ExplanationSource source;
-  std::string config, output;
+  ConfigChoice config;
+  std::string output;
   bool json = false;
 };
 
@@ -34,6 +37,7 @@ constexpr const char* kExplainFooter =
     "Examples:\n"
     "  hocket explain gpt2-1\n"
     "  hocket explain --table sweep.csv --objective-column iteration_ns --json\n"
+    "  hocket explain gpt2.step.json --preset ddp\n"
     "  hocket explain gpt2.step.json --config now.json --output better.json\n";
 
 /// Returns whether the source is a step description. A file takes precedence over a study's name.
@@ -44,13 +48,16 @@ bool names_step(const ExplanationSource& source) {
 }
 
 Result<int> explain_step(const ExplainOptions& options, Context& context) {
-  const auto base = read_config(options.config, {}, context.err);
+  const auto base = read_config(options.config, hockets_defaults(), context.err);
   HOCKET_TRY(base);
   const auto step = read_step(options.source.study);
   HOCKET_TRY(step);
-  auto choice = choose_partition(*step, *base);
+  auto choice = choose_partition(*step, base->config);
   if (!choice) return failure(choice.error().in(options.source.study));
-  const ExplainedStep explained{options.source.study, *base, std::move(*choice)};
+  auto notes = base->notes;
+  for (const HiddenKnob& hidden : hidden_knobs(base->config)) notes.push_back(hidden.text);
+  print_notes(context.err, notes);
+  const ExplainedStep explained{options.source.study, base->config, base->name, std::move(*choice)};
   if (!options.output.empty()) {
     const std::string text = to_json(explained.choice.config).dump(2) + "\n";
     HOCKET_TRY(write_whole_file(options.output, text));
@@ -66,9 +73,10 @@ Result<int> explain_step(const ExplainOptions& options, Context& context) {
 Result<int> explain_verb(const ExplainOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "explain"));
   if (names_step(options.source)) return explain_step(options, context);
-  if (!options.config.empty() || !options.output.empty()) {
+  if (!options.config.is_empty() || !options.output.empty()) {
     return invalid(
-        "--config and --output are of a step description; explain STEP.json, where the file is "
+        "--preset, --config and --output are of a step description; explain STEP.json, where the "
+        "file is "
         "there and says how a step runs");
   }
   const auto explained = explain_source(options.source, "explain");
@@ -88,8 +96,7 @@ void add_explain(CLI::App& program, Action& action) {
   auto* verb = program.add_subcommand(
       "explain", "show what a search learned, or how a step is best partitioned");
   add_source(*verb, options->source, "its name or number, or the file of a step description");
-  verb->add_option("--config", options->config,
-                   "of a step: the configuration to begin with, a file or the JSON itself");
+  add_config_options(*verb, options->config, "hocket's defaults; both are of a step");
   verb->add_option("-o,--output", options->output,
                    "of a step: the file to write the chosen configuration to");
   verb->add_flag("--json", options->json, "print JSON");

@@ -16,6 +16,7 @@
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
 #include "core/protocol/config_key.h"
+#include "core/step/hidden_knob.h"
 #include "core/step/schedule_config.h"
 #include "store/origin.h"
 #include "tuner/archive/owner.h"
@@ -35,7 +36,7 @@ struct PushOptions {
 
 /// Returns the current configuration of `key`, or the default if it has none, with the settings
 /// applied; or the configuration in the file.
-Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
+Result<ScheduleConfig> new_config(HttpClient& client, const std::string& key,
                                   const PushOptions& options) {
   if (options.settings.empty() == options.config_file.empty()) {
     return failure(ErrorCode::invalid_argument,
@@ -44,9 +45,9 @@ Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
   if (!options.config_file.empty()) {
     const auto text = read_file(options.config_file);
     if (!text) return failure(as_bad_input(text.error().in("--config")));
-    const auto config = parse_schedule_config(*text);
+    auto config = parse_schedule_config(*text);
     if (!config) return failure(config.error().in("--config " + options.config_file));
-    return to_json(*config);
+    return config;
   }
   ScheduleConfig base;
   const auto current = ask_daemon(client, "GET", "/v1/configs/" + key);
@@ -61,7 +62,7 @@ Result<nlohmann::json> new_config(HttpClient& client, const std::string& key,
     if (auto ok = set_knob(base, setting); !ok) return failure(ok.error().in("--set"));
   }
   if (auto ok = validate(base); !ok) return failure(ok.error().in("--set"));
-  return to_json(base);
+  return base;
 }
 
 /// Prints the daemon's response about the key called `name` as one line.
@@ -169,9 +170,11 @@ void add_push(CLI::App& program, Action& action) {
     action = [options](Context& context) {
       return change(*options, context, "push", "",
                     [&](HttpClient& client, const std::string& key) -> Result<nlohmann::json> {
-                      auto config = new_config(client, key, *options);
-                      if (!config) return config;
-                      return nlohmann::json{{"config", *config}, {"note", options->note}};
+                      const auto config = new_config(client, key, *options);
+                      HOCKET_TRY(config);
+                      for (const HiddenKnob& hidden : hidden_knobs(*config))
+                        context.err << "note: " << hidden.text << std::endl;
+                      return nlohmann::json{{"config", to_json(*config)}, {"note", options->note}};
                     });
     };
   });

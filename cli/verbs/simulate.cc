@@ -20,13 +20,16 @@
 #include "cli/views/simulation_view.h"
 #include "core/base/json.h"
 #include "core/sim/simulator.h"
+#include "core/step/hidden_knob.h"
 #include "profiler/archive/export_profile.h"
 
 namespace hocket {
 namespace {
 
 struct SimulateOptions {
-  std::string step, config, profile, store, step_out;
+  std::string step, profile, store, step_out;
+  ConfigChoice config;
+  std::string baseline;
   std::vector<std::string> set, sweep;
   StepChanges changes;
   std::int64_t iterations = 0, rank = 0;
@@ -41,6 +44,7 @@ constexpr const char* kSimulateFooter =
     "takes a measured job in its place, with its configuration and the links that it measured.\n"
     "Examples:\n"
     "  hocket simulate vgg16.json --set partition_bytes=4MiB --set order=static\n"
+    "  hocket simulate vgg16.json --preset ddp --sweep bucket_cap_mb=1,5,25,100\n"
     "  hocket simulate vgg16.json --ranks 64 --ranks-per-host 8 \\\n"
     "      --link host=300gbit,5us --link network=25gbit,20us\n"
     "  hocket simulate vgg16.json --sweep partition_bytes=1MiB,4MiB --sweep order=fifo,static\n"
@@ -48,21 +52,9 @@ constexpr const char* kSimulateFooter =
     "  hocket simulate --profile gpt2-3 --set credit_bytes=8MiB\n"
     "  hocket simulate --profile gpt2-3 --ranks 8 --link network=10gbit,20us\n";
 
-/// Applies --config and --set to `config`.
-Result<ScheduleConfig> make_config(const SimulateOptions& options, ScheduleConfig config,
-                                   std::ostream& err) {
-  auto read = read_config(options.config, std::move(config), err);
-  if (!read) return read;
-  for (const auto& assignment : options.set) {
-    if (auto ok = set_knob(*read, assignment); !ok) return failure(ok.error().in("--set"));
-  }
-  return read;
-}
-
 /// The step to simulate.
 struct Subject {
   StepDescription step;
-  ScheduleConfig config;                ///< before --config and --set
   std::optional<MeasuredJob> job = {};  ///< with --profile
 };
 
@@ -70,13 +62,15 @@ struct Subject {
 Result<Subject> subject_of_step(const SimulateOptions& options, std::ostream& err) {
   auto step = read_step(options.step);
   HOCKET_TRY(step);
+  const std::int64_t given_ranks = step->ranks;
   HOCKET_TRY(change_step(*step, options.changes));
   if (options.changes.ranks && !step->cluster) {
-    err << "hocket: alpha and beta are kept as given; --link TIER=RATE,LATENCY costs collectives "
-           "by the number of ranks"
+    err << "hocket: alpha and beta are kept as given for " << given_ranks
+        << " ranks; --link network=RATE,LATENCY and, with several ranks on a host, --link "
+           "host=RATE,LATENCY cost collectives by the number of ranks"
         << std::endl;
   }
-  return Subject{std::move(*step), {}};
+  return Subject{std::move(*step)};
 }
 
 Result<Subject> subject_of_profile(const SimulateOptions& options, std::ostream& err) {
@@ -86,8 +80,7 @@ Result<Subject> subject_of_profile(const SimulateOptions& options, std::ostream&
   if (!step) return failure(step.error().in("profile " + job->name));
   print_notes(err, job->profile.notes);
   err << "hocket: " << check_text(*job) << std::endl;
-  const ScheduleConfig config = job->profile.config;
-  return Subject{std::move(*step), config, std::move(*job)};
+  return Subject{std::move(*step), std::move(*job)};
 }
 
 Result<Subject> make_subject(const SimulateOptions& options, std::ostream& err) {
@@ -119,36 +112,145 @@ SimulationOptions simulation_options(const ScheduleConfig& config, const Simulat
   return simulation;
 }
 
-/// Prints once why predictions from a measured job are unreliable, if they are.
-void print_doubts(const Subject& subject, std::span<const ScheduleConfig> configs,
-                  std::ostream& err) {
-  if (!subject.job) return;
-  std::vector<std::string> doubts;
-  for (const ScheduleConfig& config : configs) {
-    auto doubt = extrapolation(subject.job->profile.calibration, config);
-    if (doubt && std::ranges::find(doubts, *doubt) == doubts.end()) doubts.push_back(*doubt);
+/// What is asked about a step.
+struct Question {
+  Subject subject;
+  NamedConfig present;    ///< before --set and --sweep
+  ScheduleConfig config;  ///< after --set
+  Baseline baseline;
+};
+
+/// Returns the present configuration with --set applied.
+Result<ScheduleConfig> changed_config(const SimulateOptions& options, ScheduleConfig config) {
+  for (const auto& assignment : options.set) {
+    if (auto ok = set_knob(config, assignment); !ok) return failure(ok.error().in("--set"));
   }
-  print_notes(err, doubts);
+  return config;
 }
 
-Result<void> simulate_once(const SimulateOptions& options, const Subject& subject,
-                           const ScheduleConfig& config, Context& context) {
-  const StepDescription& step = subject.step;
-  auto record = SimulationRecord::create(options.trace, options.record, step, config, options.rank);
+/// Simulates the configuration that speed-ups are against: the one given, else what the measured
+/// job ran with, else the present one.
+Result<Baseline> make_baseline(const SimulateOptions& options, const Subject& subject,
+                               const NamedConfig& recorded, const NamedConfig& present,
+                               const ScheduleConfig& asked, std::ostream& err) {
+  auto config = options.baseline.empty() ? Result<NamedConfig>(subject.job ? recorded : present)
+                                         : read_baseline(options.baseline, err);
+  HOCKET_TRY(config);
+  const auto simulation = simulate(subject.step, simulation_options(config->config, options));
+  if (!simulation && config->config == asked) return failure(simulation.error());
+  if (!simulation) {
+    return failure(
+        simulation.error().in("the baseline, " + config->name + " (--baseline gives another)"));
+  }
+  return Baseline{std::move(config->name), std::move(config->config), simulation->iteration_ns};
+}
+
+Result<Question> make_question(const SimulateOptions& options, std::ostream& err) {
+  auto subject = make_subject(options, err);
+  HOCKET_TRY(subject);
+  HOCKET_TRY(check(options, subject->step));
+  const NamedConfig recorded = subject->job
+                                   ? NamedConfig{"what profile " + subject->job->name + " ran with",
+                                                 subject->job->profile.config}
+                                   : hockets_defaults();
+  auto present = read_config(options.config, recorded, err);
+  HOCKET_TRY(present);
+  auto config = changed_config(options, present->config);
+  HOCKET_TRY(config);
+  auto baseline = make_baseline(options, *subject, recorded, *present, *config, err);
+  HOCKET_TRY(baseline);
+  return Question{std::move(*subject), std::move(*present), std::move(*config),
+                  std::move(*baseline)};
+}
+
+std::int64_t largest_collective_bytes(const StepDescription& step) {
+  std::int64_t bytes = 0;
+  for (const StepLayer& layer : step.layers) bytes = std::max(bytes, layer.parameter_bytes);
+  for (const StepTask& task : step.tasks) bytes = std::max(bytes, task.bytes);
+  return bytes;
+}
+
+std::vector<HiddenKnob> hidden_in(const Subject& subject, const Prediction& prediction) {
+  return hidden_knobs(prediction.config,
+                      {.largest_collective_bytes = largest_collective_bytes(subject.step),
+                       .parts = prediction.simulation.parts});
+}
+
+/// Returns why a prediction is unreliable, if it is.
+std::vector<std::string> doubts_on(const Subject& subject, const ScheduleConfig& config) {
+  std::vector<std::string> doubts;
+  if (config.step_issue != StepIssue::tasks) {
+    doubts.emplace_back(
+        "step_issue has no effect on a prediction: the simulator issues every step task by task");
+  }
+  if (!subject.job) return doubts;
+  if (auto doubt = extrapolation(subject.job->profile.calibration, config))
+    doubts.push_back(std::move(*doubt));
+  return doubts;
+}
+
+/// Returns the prediction as JSON with what to know of it.
+nlohmann::json with_notes(nlohmann::json document, const Question& question,
+                          const Prediction& prediction) {
+  auto notes = question.present.notes;
+  for (const HiddenKnob& hidden : hidden_in(question.subject, prediction))
+    notes.push_back(hidden.text);
+  for (auto& doubt : doubts_on(question.subject, prediction.config))
+    notes.push_back(std::move(doubt));
+  document["notes"] = std::move(notes);
+  if (question.subject.job)
+    document["profile"] = job_json(*question.subject.job, prediction.config);
+  return document;
+}
+
+/// Prints what to know of the predictions, once each: of several rows in which one knob hides
+/// another, the first.
+void print_what_to_know(const Question& question, std::span<const Prediction* const> predictions,
+                        std::ostream& err) {
+  auto notes = question.present.notes;
+  std::vector<std::pair<HiddenKnob, int>> all_hidden;
+  std::vector<std::string> doubts;
+  for (const Prediction* const prediction : predictions) {
+    for (HiddenKnob& hidden : hidden_in(question.subject, *prediction)) {
+      const auto same = std::ranges::find_if(all_hidden, [&](const auto& other) {
+        return other.first.knob == hidden.knob && other.first.by == hidden.by;
+      });
+      if (same == all_hidden.end()) {
+        all_hidden.emplace_back(std::move(hidden), 1);
+      } else {
+        ++same->second;
+      }
+    }
+    for (auto& doubt : doubts_on(question.subject, prediction->config))
+      if (std::ranges::find(doubts, doubt) == doubts.end()) doubts.push_back(std::move(doubt));
+  }
+  for (const auto& [hidden, rows] : all_hidden) {
+    const std::string others = std::to_string(rows) + " of " + std::to_string(predictions.size());
+    notes.push_back(hidden.text + (rows > 1 ? " (alike in " + others + " rows)" : ""));
+  }
+  notes.insert(notes.end(), doubts.begin(), doubts.end());
+  print_notes(err, notes);
+}
+
+Result<void> simulate_once(const SimulateOptions& options, const Question& question,
+                           Context& context) {
+  const StepDescription& step = question.subject.step;
+  auto record =
+      SimulationRecord::create(options.trace, options.record, step, question.config, options.rank);
   HOCKET_TRY(record);
-  auto simulation_of = simulation_options(config, options);
+  auto simulation_of = simulation_options(question.config, options);
   (*record)->attach(simulation_of);
   auto simulation = simulate(step, simulation_of);
   HOCKET_TRY(simulation);
   if (auto ok = (*record)->finish(); !ok) return ok;
-  print_doubts(subject, std::span(&config, 1), context.err);
-  const Prediction prediction{config, std::move(*simulation)};
+  const Prediction prediction{question.config, std::move(*simulation)};
+  const Prediction* const predictions[] = {&prediction};
+  print_what_to_know(question, predictions, context.err);
   if (options.json) {
-    auto document = prediction_json(step, prediction);
-    if (subject.job) document["profile"] = job_json(*subject.job, config);
-    context.out << json_text(document) << '\n';
+    auto document = prediction_json(step, prediction, question.baseline);
+    context.out << json_text(with_notes(std::move(document), question, prediction)) << '\n';
   } else {
-    print_prediction(context.out, step, prediction);
+    print_prediction(context.out, step, prediction, question.baseline);
   }
   return {};
 }
@@ -169,9 +271,9 @@ Result<SweepRow> sweep_row(const SimulateOptions& options, const StepDescription
   return SweepRow{std::move(values), {std::move(config), std::move(*simulation)}};
 }
 
-Result<void> simulate_sweep(const SimulateOptions& options, const Subject& subject,
-                            const ScheduleConfig& config, Context& context) {
-  const StepDescription& step = subject.step;
+Result<void> simulate_sweep(const SimulateOptions& options, const Question& question,
+                            Context& context) {
+  const StepDescription& step = question.subject.step;
   std::vector<KnobSweep> sweeps;
   for (const auto& text : options.sweep) {
     auto sweep = parse_knob_sweep(text);
@@ -182,37 +284,34 @@ Result<void> simulate_sweep(const SimulateOptions& options, const Subject& subje
   if (!all) return failure(all.error().in("--sweep"));
   std::vector<SweepRow> rows;
   for (const auto& values : *all) {
-    auto row = sweep_row(options, step, config, sweeps, values);
+    auto row = sweep_row(options, step, question.config, sweeps, values);
     HOCKET_TRY(row);
     rows.push_back(std::move(*row));
   }
-  std::vector<ScheduleConfig> configs;
-  for (const SweepRow& row : rows) configs.push_back(row.prediction.config);
-  print_doubts(subject, configs, context.err);
+  std::vector<const Prediction*> predictions;
+  for (const SweepRow& row : rows) predictions.push_back(&row.prediction);
+  print_what_to_know(question, predictions, context.err);
   if (options.json) {
-    auto document = sweep_json(step, rows);
-    for (std::size_t i = 0; subject.job && i < rows.size(); ++i)
-      document[i]["profile"] = job_json(*subject.job, configs[i]);
+    auto document = sweep_json(step, rows, question.baseline);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      document[i] = with_notes(std::move(document[i]), question, rows[i].prediction);
     context.out << json_text(document) << '\n';
   } else {
-    print_sweep(context.out, sweeps, rows);
+    print_sweep(context.out, sweeps, rows, question.baseline);
   }
   return {};
 }
 
 Result<int> simulate_verb(const SimulateOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "simulate"));
-  const auto subject = make_subject(options, context.err);
-  HOCKET_TRY(subject);
-  const auto config = make_config(options, subject->config, context.err);
-  HOCKET_TRY(config);
-  HOCKET_TRY(check(options, subject->step));
+  const auto question = make_question(options, context.err);
+  HOCKET_TRY(question);
   if (!options.step_out.empty()) {
-    const std::string text = to_json(subject->step).dump(2) + "\n";
+    const std::string text = to_json(question->subject.step).dump(2) + "\n";
     HOCKET_TRY(write_whole_file(options.step_out, text));
   }
   const auto run = options.sweep.empty() ? simulate_once : simulate_sweep;
-  HOCKET_TRY(run(options, *subject, *config, context));
+  HOCKET_TRY(run(options, *question, context));
   return kDone;
 }
 
@@ -225,7 +324,7 @@ void add_step_options(CLI::App& verb, SimulateOptions& options) {
   verb.add_option("STEP", options.step, "the step description; - for standard input");
   verb.add_option("--profile", options.profile, "the step of this profile, by its name or number");
   verb.add_option("--store", options.store, "the store's file, which has the profile");
-  verb.add_option("--ranks", options.changes.ranks, "how many ranks train");
+  verb.add_option("--ranks", options.changes.ranks, "how many ranks (GPUs) train");
   verb.add_option("--ranks-per-host", options.changes.ranks_per_host, "how many of them on a host");
   verb.add_option("--link", options.changes.links,
                   "host=RATE[,LATENCY] or network=RATE[,LATENCY], such as network=10gbit,20us; "
@@ -234,6 +333,8 @@ void add_step_options(CLI::App& verb, SimulateOptions& options) {
   verb.add_option("--algorithm", options.changes.algorithm, "of an all-reduce over links")
       ->transform(CLI::CheckedTransformer(kAlgorithms, CLI::ignore_case)
                       .description("automatic, ring or tree"));
+  verb.add_option("--compute-scale", options.changes.compute_scale,
+                  "factor on the times of computations: 0.5 for devices that are twice as fast");
   verb.add_option("--seed", options.changes.seed, "of the jitter");
 }
 
@@ -243,10 +344,13 @@ void add_simulate(CLI::App& program, Action& action) {
   auto options = std::make_shared<SimulateOptions>();
   auto* verb = program.add_subcommand("simulate", "predict a training step without running it");
   add_step_options(*verb, *options);
-  verb->add_option("--config", options->config,
-                   "a configuration: a file, or the JSON itself (default: the profile's, else the "
-                   "defaults)");
-  verb->add_option("--set", options->set, "KNOB=VALUE, over --config; repeat it")
+  add_config_options(*verb, options->config, "the profile's, else hocket's defaults");
+  verb->add_option("--baseline", options->baseline,
+                   "what the speed-up is against: a preset, a file or the JSON itself (default: "
+                   "the profile's configuration, else the one before --set and --sweep)");
+  verb->add_option("--set", options->set,
+                   "KNOB=VALUE, over --preset or --config; bucket_cap_mb=25 and other names of "
+                   "frameworks are understood; repeat it")
       ->allow_extra_args(false);
   verb->add_option("--sweep", options->sweep,
                    "KNOB=A,B,C: a row for each value; repeat it for all combinations")

@@ -29,6 +29,7 @@
 #include "tuner/archive/study_record.h"
 #include "tuner/archive/study_result.h"
 #include "tuner/client/link/environment.h"
+#include "tuner/space/schedule_space.h"
 #include "tuner/trial/command_runner.h"
 
 namespace hocket {
@@ -346,6 +347,8 @@ void announce(std::ostream& err, const OpenStudy& open) {
   if (!is_of_scheduler) err << " from the default " << default_text(defaults, sources);
   err << ": " << shell_text(open.study.command) << std::endl;
   if (const auto text = assumption_text(defaults, sources); !text.empty()) err << text << std::endl;
+  for (const HiddenKnob& hidden : hidden_knobs(open.definition.space))
+    err << "note: " << hidden.text << std::endl;
 }
 
 Result<int> tune(const TuneOptions& options, Context& context) {

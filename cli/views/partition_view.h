@@ -15,6 +15,7 @@ namespace hocket {
 struct ExplainedStep {
   std::string title;  ///< name of its file
   ScheduleConfig base;
+  std::string base_name;  ///< such as "DDP's defaults"
   PartitionChoice choice;
 };
 

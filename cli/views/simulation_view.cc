@@ -7,11 +7,14 @@
 
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
+#include "core/base/printable_text.h"
 #include "core/base/statistics.h"
 #include "core/step/knob.h"
 
 namespace hocket {
 namespace {
+
+constexpr std::size_t kBaselineNameLimitBytes = 200;
 
 std::string time(std::int64_t ns) {
   return value_text(static_cast<double>(ns), Unit::nanoseconds);
@@ -74,14 +77,27 @@ std::size_t best_row(std::span<const SweepRow> rows) {
   return static_cast<std::size_t>(best - rows.begin());
 }
 
-double speedup(const SweepRow& row, const SweepRow& first) {
-  const auto ns = std::max<std::int64_t>(row.prediction.simulation.iteration_ns, 1);
-  return static_cast<double>(first.prediction.simulation.iteration_ns) / static_cast<double>(ns);
+double speedup(const Prediction& prediction, const Baseline& baseline) {
+  const auto ns = std::max<std::int64_t>(prediction.simulation.iteration_ns, 1);
+  return static_cast<double>(baseline.iteration_ns) / static_cast<double>(ns);
+}
+
+std::string speedup_text(const Prediction& prediction, const Baseline& baseline) {
+  char ratio[32];
+  std::snprintf(ratio, sizeof ratio, "%.3f", speedup(prediction, baseline));
+  return ratio;
+}
+
+/// Returns for example "against DDP's defaults, 774.9 ms".
+std::string against_text(const Baseline& baseline) {
+  return "against " + printable(baseline.name, kBaselineNameLimitBytes) + ", " +
+         time(baseline.iteration_ns);
 }
 
 }  // namespace
 
-nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction) {
+nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction,
+                               const Baseline& baseline) {
   const Simulation& s = prediction.simulation;
   return {{"iteration_ns", s.iteration_ns},
           {"exposed_ns", s.exposed_ns},
@@ -94,14 +110,22 @@ nlohmann::json prediction_json(const StepDescription& step, const Prediction& pr
           {"ranks", step.ranks},
           {"simulated_ranks", s.simulated_ranks},
           {"iterations_ns", s.iterations_ns},
-          {"config", to_json(prediction.config)}};
+          {"config", to_json(prediction.config)},
+          {"speedup", speedup(prediction, baseline)},
+          {"baseline",
+           {{"name", baseline.name},
+            {"iteration_ns", baseline.iteration_ns},
+            {"config", to_json(baseline.config)}}}};
 }
 
-void print_prediction(std::ostream& out, const StepDescription& step,
-                      const Prediction& prediction) {
+void print_prediction(std::ostream& out, const StepDescription& step, const Prediction& prediction,
+                      const Baseline& baseline) {
   const Simulation& s = prediction.simulation;
   Table table({"iteration", time(s.iteration_ns)});
   if (step.jitter.kind != JitterKind::none) table.add({"  spread", spread_text(s)});
+  if (prediction.config != baseline.config) {
+    table.add({"speed-up", speedup_text(prediction, baseline) + " " + against_text(baseline)});
+  }
   table.add({"exposed communication", exposed_text(s)});
   table.add({"computation", time(s.compute_ns)});
   table.add({"communication", time(s.communication_ns)});
@@ -113,19 +137,19 @@ void print_prediction(std::ostream& out, const StepDescription& step,
   table.print(out);
 }
 
-nlohmann::json sweep_json(const StepDescription& step, std::span<const SweepRow> rows) {
+nlohmann::json sweep_json(const StepDescription& step, std::span<const SweepRow> rows,
+                          const Baseline& baseline) {
   auto array = nlohmann::json::array();
   const std::size_t best = best_row(rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    array.push_back(prediction_json(step, rows[i].prediction));
-    array.back()["speedup"] = speedup(rows[i], rows[0]);
+    array.push_back(prediction_json(step, rows[i].prediction, baseline));
     array.back()["best"] = i == best;
   }
   return array;
 }
 
 void print_sweep(std::ostream& out, std::span<const KnobSweep> sweeps,
-                 std::span<const SweepRow> rows) {
+                 std::span<const SweepRow> rows, const Baseline& baseline) {
   std::vector<std::string> headings;
   for (const auto& sweep : sweeps) headings.push_back(sweep.name);
   headings.insert(headings.end(), {"iteration", "exposed", "efficiency", "speed-up", ""});
@@ -133,14 +157,14 @@ void print_sweep(std::ostream& out, std::span<const KnobSweep> sweeps,
   const std::size_t best = best_row(rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Simulation& s = rows[i].prediction.simulation;
-    char ratio[32];
-    std::snprintf(ratio, sizeof ratio, "%.3f", speedup(rows[i], rows[0]));
     auto cells = rows[i].values;
-    cells.insert(cells.end(), {time(s.iteration_ns), time(s.exposed_ns), percent_text(s.efficiency),
-                               ratio, i == best ? "best" : ""});
+    cells.insert(cells.end(),
+                 {time(s.iteration_ns), time(s.exposed_ns), percent_text(s.efficiency),
+                  speedup_text(rows[i].prediction, baseline), i == best ? "best" : ""});
     table.add(std::move(cells));
   }
   table.print(out);
+  out << "speed-up " << against_text(baseline) << '\n';
 }
 
 }  // namespace hocket

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,24 @@ std::string did_you_mean(std::string_view name, const Names& names) {
     return {};
   }
   return "; did you mean \"" + std::string(nearest) + "\"";
+}
+
+/// A name that may be given, and a few words on what it is for.
+struct KnownName {
+  std::string_view name, meaning;
+};
+
+/// Returns "the nearest is NAME; there are NAME (MEANING), NAME (MEANING), …": what an unknown name
+/// is answered with. Requires at least one name.
+inline std::string nearest_and_all(std::string_view name, std::span<const KnownName> known) {
+  std::vector<std::string_view> names;
+  std::string all;
+  for (const KnownName& each : known) {
+    names.push_back(each.name);
+    all +=
+        (all.empty() ? "" : ", ") + std::string(each.name) + " (" + std::string(each.meaning) + ")";
+  }
+  return "the nearest is " + std::string(nearest_name(name, names)) + "; there are " + all;
 }
 
 }  // namespace hocket

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/nearest_name.h"
+#include "core/step/framework_knob.h"
 #include "core/step/task.h"
 
 namespace hocket {
@@ -13,25 +14,55 @@ constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20;
 
 // The words of choices are in the order of their enumerators.
 Knob primitive_knob() {
-  return {"primitive", 0, 0, 0, 0, false, {"all_reduce", "reduce_scatter_all_gather"}, {}, false};
+  return {"primitive", "an all-reduce as one collective or as two", 0,  0,    0, 0,
+          false,       {"all_reduce", "reduce_scatter_all_gather"}, {}, false};
 }
 Knob launch_knob() {
-  return {"launch", 0, 0, 0, 0, false, {"ready", "deferred"}, {}, false};
+  return {"launch", "when the last stage of a collective starts",
+          0,        0,
+          0,        0,
+          false,    {"ready", "deferred"},
+          {},       false};
 }
 Knob partition_knob() {
-  return {"partition_bytes", 4 * KiB, 1024 * MiB, 64 * KiB, 64 * MiB, true, {}};
+  return {"partition_bytes",
+          "most bytes of a part of a collective",
+          4 * KiB,
+          1024 * MiB,
+          64 * KiB,
+          64 * MiB,
+          true,
+          {}};
 }
 Knob streams_knob() {
-  return {"streams", 1, 64, 1, 4, false, {}};
+  return {"streams", "computations at once", 1, 64, 1, 4, false, {}};
 }
 Knob bucket_knob() {
-  return {"bucket_bytes", 0, 1024 * MiB, 1 * MiB, 64 * MiB, true, {}, {}, false};
+  return {"bucket_bytes",
+          "most bytes of all-reduces fused into one",
+          0,
+          1024 * MiB,
+          1 * MiB,
+          64 * MiB,
+          true,
+          {},
+          {},
+          false};
 }
 Knob group_knob() {
-  return {"group_ranks", 1, 1 << 20, 1, 16, true, {}, {}, false};
+  return {"group_ranks",
+          "ranks of a host, to communicate inside hosts first",
+          1,
+          1 << 20,
+          1,
+          16,
+          true,
+          {},
+          {},
+          false};
 }
 Knob compute_parts_knob() {
-  return {"compute_parts", 1, 64, 1, 8, true, {}, {}, false};
+  return {"compute_parts", "most pieces of a computation", 1, 64, 1, 8, true, {}, {}, false};
 }
 
 }  // namespace
@@ -40,18 +71,51 @@ Knob compute_parts_knob() {
 std::span<const Knob> schedule_knobs() {
   static const auto& knobs = *new std::array<Knob, 13>{{
       partition_knob(),
-      {"credit_bytes", 4 * KiB, 16384 * MiB, 64 * KiB, 256 * MiB, true, {}},
+      {"credit_bytes",
+       "most bytes of parts in flight",
+       4 * KiB,
+       16384 * MiB,
+       64 * KiB,
+       256 * MiB,
+       true,
+       {}},
       streams_knob(),
-      {"comm_channels", 1, 16, 1, 8, true, {}},
-      {"order", 0, 0, 0, 0, false, {"fifo", "static", "negotiated"}, {{"priority", "negotiated"}}},
+      {"comm_channels", "parts on the wire at once", 1, 16, 1, 8, true, {}},
+      {"order",
+       "which collective starts first",
+       0,
+       0,
+       0,
+       0,
+       false,
+       {"fifo", "static", "negotiated"},
+       {{"priority", "negotiated"}}},
       bucket_knob(),
       primitive_knob(),
       group_knob(),
       launch_knob(),
       compute_parts_knob(),
-      {"compute_order", 0, 0, 0, 0, false, {"given", "critical_path"}, {}, false},
-      {"micro_batches_kept", 1, 1024, 1, 16, true, {}, {}, false},
-      {"step_issue", 0, 0, 0, 0, false, {"tasks", "graph"}, {}, false},
+      {"compute_order",
+       "which ready computation runs first",
+       0,
+       0,
+       0,
+       0,
+       false,
+       {"given", "critical_path"},
+       {},
+       false},
+      {"micro_batches_kept",
+       "micro-batches that go backward together",
+       1,
+       1024,
+       1,
+       16,
+       true,
+       {},
+       {},
+       false},
+      {"step_issue", "how a device gets a step", 0, 0, 0, 0, false, {"tasks", "graph"}, {}, false},
   }};
   return knobs;
 }
@@ -61,7 +125,16 @@ std::span<const Knob> region_knobs() {
       partition_knob(),
       bucket_knob(),
       streams_knob(),
-      {"priority", 0, kPriorityLevels - 1, 0, 64, false, {}, {}, false},
+      {"priority",
+       "how urgent the region is, 0 most",
+       0,
+       kPriorityLevels - 1,
+       0,
+       64,
+       false,
+       {},
+       {},
+       false},
       primitive_knob(),
       group_knob(),
       launch_knob(),
@@ -80,17 +153,15 @@ const Knob* find_knob(std::string_view name) {
 
 Error unknown_knob(std::string_view name) {
   const auto field = split_region_knob(name);
-  std::vector<std::string_view> names;
-  std::string known;
-  for (const Knob& knob : field ? region_knobs() : schedule_knobs()) {
-    names.push_back(knob.name);
-    known += (known.empty() ? "" : ", ") + std::string(knob.name);
-  }
-  const std::string_view looked_for = field ? std::string_view(field->second) : name;
-  return {ErrorCode::invalid_argument,
-          (field ? "regions have no knob named \"" : "no knob is named \"") +
-              std::string(looked_for) + "\"; the nearest is " +
-              std::string(nearest_name(looked_for, names)) + " of " + known};
+  const std::string looked_for = field ? field->second : std::string(name);
+  const std::string problem =
+      (field ? "regions have no knob named \"" : "no knob is named \"") + looked_for + "\"; ";
+  if (const FrameworkKnob* const other = find_framework_knob(looked_for); other != nullptr)
+    return {ErrorCode::invalid_argument, problem + in_own_words(*other)};
+  std::vector<KnownName> known;
+  for (const Knob& knob : field ? region_knobs() : schedule_knobs())
+    known.push_back({knob.name, knob.meaning});
+  return {ErrorCode::invalid_argument, problem + nearest_and_all(looked_for, known)};
 }
 
 std::optional<std::pair<std::string, std::string>> split_region_knob(std::string_view name) {

@@ -18,6 +18,8 @@ namespace hocket {
 /// Allowed values of one field of ScheduleConfig, and the range worth searching.
 struct Knob {
   std::string_view name;
+  /// A few words on what it decides, for lists.
+  std::string_view meaning;
   /// Allowed range of an integer knob, both ends included. Unused for a choice.
   std::int64_t low = 0, high = 0;
   /// Range of an integer knob that a study searches by default. If `log` is set the search is
@@ -43,8 +45,9 @@ std::span<const Knob> region_knobs();
 /// Returns the knob called `name`, which may be a region's, "regions.NAME.KNOB"; null when there is
 /// none.
 const Knob* find_knob(std::string_view name);
-/// Returns the error for an unknown knob, which may be a region's; suggests the nearest and lists
-/// all.
+/// Returns the error for an unknown knob, which may be a region's. A name that a framework has for
+/// a knob (core/step/framework_knob.h) is answered with that knob, any other with the nearest and
+/// with all knobs and what they mean.
 Error unknown_knob(std::string_view name);
 
 /// Names of regions' knobs are "regions.NAME.KNOB"; NAME may contain dots.

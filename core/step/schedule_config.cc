@@ -9,6 +9,7 @@
 
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
+#include "core/step/framework_knob.h"
 #include "core/step/knob.h"
 
 namespace hocket {
@@ -207,9 +208,10 @@ void keep_others(JsonReader& reader, std::map<std::string, std::string>& unknown
   reader.others([&](const std::string& name, const JsonValue& value) {
     unknown_fields[name] = value.json().dump(-1, ' ', false, json::error_handler_t::replace);
     if (!warnings) return;
+    const FrameworkKnob* const other = find_framework_knob(name);
     warnings->push_back("field \"" + value.path() +
                         "\" is not known to this version and has no effect" +
-                        reader.suggestion(name));
+                        (other == nullptr ? reader.suggestion(name) : "; " + in_own_words(*other)));
   });
 }
 

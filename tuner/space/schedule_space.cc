@@ -44,6 +44,15 @@ bool fits(const Domain& domain, const Knob& knob) {
          });
 }
 
+/// Returns the values of `domain`; of a range its end.
+std::vector<ParameterValue> values_to_check(const Domain& domain) {
+  if (const auto* range = std::get_if<IntegerRange>(&domain)) return {range->high};
+  if (const auto* levels = std::get_if<Levels>(&domain)) return levels->values;
+  const auto* choices = std::get_if<Choices>(&domain);
+  if (choices == nullptr) return {};
+  return {choices->names.begin(), choices->names.end()};
+}
+
 }  // namespace
 
 Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> names) {
@@ -82,6 +91,32 @@ Result<void> check_knobs(const Space& space) {
                        describe(allowed(*knob)) + ", found " + describe(parameter.domain));
   }
   return {};
+}
+
+std::vector<HiddenKnob> hidden_knobs(const Space& space) {
+  const Params defaults = space.defaults();
+  std::vector<HiddenKnob> found;
+  for (const Parameter& parameter : space.parameters()) {
+    if (!is_knob(parameter.name)) continue;
+    for (const ParameterValue& value : values_to_check(parameter.domain)) {
+      Params params = defaults;
+      params[parameter.name] = value;
+      const auto config = schedule_config_for(params);
+      if (!config) continue;
+      for (HiddenKnob& hidden : hidden_knobs(*config)) {
+        if (hidden.knob != parameter.name || defaults.contains(hidden.by)) continue;
+        const auto same = std::ranges::find_if(found, [&](const HiddenKnob& other) {
+          return other.knob == hidden.knob && other.by == hidden.by;
+        });
+        if (same == found.end()) {
+          found.push_back(std::move(hidden));
+        } else {
+          *same = std::move(hidden);
+        }
+      }
+    }
+  }
+  return found;
 }
 
 Result<ScheduleConfig> with_params(const ScheduleConfig& base, const Params& params) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/step/hidden_knob.h"
 #include "core/step/schedule_config.h"
 #include "tuner/space/parameter.h"
 #include "tuner/space/params.h"
@@ -26,6 +27,11 @@ bool is_knob(std::string_view name);
 /// Checks that every parameter with a knob's name has that knob's type and stays within the knob's
 /// permitted values.
 Result<void> check_knobs(const Space& space);
+
+/// Returns what `space` searches in vain: parameters that are knobs and have values that a knob
+/// which is not searched hides (core/step/hidden_knob.h). The text is that of the largest such
+/// value.
+std::vector<HiddenKnob> hidden_knobs(const Space& space);
 
 /// Returns `base` with the parameters that are knobs put in; others have no effect.
 Result<ScheduleConfig> with_params(const ScheduleConfig& base, const Params& params);

@@ -53,6 +53,29 @@ TEST(KnobText, NamesTheNearestKnob) {
   EXPECT_THAT(refusal("Order=fifo"), HasSubstr("the nearest is order"));
 }
 
+TEST(KnobText, UnderstandsNamesOfFrameworks) {
+  EXPECT_EQ(with("bucket_cap_mb=25").bucket_bytes, 25 << 20);
+  EXPECT_EQ(with("bucket_cap_mb=0.5").bucket_bytes, 1 << 19);
+  EXPECT_EQ(with("bucket_cap_mb=0").bucket_bytes, 0);
+  EXPECT_EQ(with("HOROVOD_FUSION_THRESHOLD=134217728").bucket_bytes, 128 << 20);
+  EXPECT_EQ(with("HOROVOD_FUSION_THRESHOLD=64MiB").bucket_bytes, 64 << 20);
+  EXPECT_EQ(with("--fusion-threshold-mb=32").bucket_bytes, 32 << 20);
+  EXPECT_EQ(with("BYTEPS_PARTITION_BYTES=4096000").partition_bytes, 4'096'000);
+  EXPECT_EQ(with("HOROVOD_NUM_NCCL_STREAMS=2").comm_channels, 2);
+}
+
+TEST(KnobText, RefusesValuesOfFrameworksThatDoNotFit) {
+  for (const char* value : {"", "4MiB", "-1", "1e300", "nan", "inf", "25 "}) {
+    EXPECT_THAT(refusal("bucket_cap_mb=" + std::string(value)),
+                AllOf(HasSubstr("knob bucket_cap_mb: expected a plain number, as DDP counts MiB"),
+                      HasSubstr("or set bucket_bytes")))
+        << value;
+  }
+  EXPECT_THAT(refusal("bucket_cap_mb=4096"), AllOf(HasSubstr("bucket_bytes"), HasSubstr("from 0")));
+  EXPECT_THAT(refusal("reduce_bucket_size=5e8"), HasSubstr("DeepSpeed calls it"));
+  EXPECT_THAT(refusal("HOROVOD_CYCLE_TIME=5"), HasSubstr("has no knob here"));
+}
+
 TEST(KnobText, ReadsSweeps) {
   const auto sweep = parse_knob_sweep("partition_bytes=1MiB,65536");
   ASSERT_TRUE(sweep);
@@ -74,6 +97,8 @@ TEST(KnobText, CombinesSweeps) {
   const std::vector<std::string> many(400, "1");
   EXPECT_FALSE(combinations(std::vector<KnobSweep>{{"streams", many}, {"comm_channels", many}}));
   EXPECT_FALSE(combinations(std::vector<KnobSweep>{{"streams", {"1"}}, {"streams", {"2"}}}));
+  EXPECT_FALSE(
+      combinations(std::vector<KnobSweep>{{"bucket_bytes", {"1"}}, {"bucket_cap_mb", {"2"}}}));
 }
 
 }  // namespace

@@ -109,6 +109,27 @@ TEST_F(SimulateProfile, WritesTheStepThatItSimulates) {
   EXPECT_EQ(of_profile({"--step-out", "/dev/full"}).status, kFailed);
 }
 
+TEST_F(SimulateProfile, TheSpeedUpIsAgainstWhatTheJobRanWith) {
+  const std::string recorded = "what profile " + name_ + " ran with";
+  const double recorded_ns = iteration_ns({});
+  for (const std::vector<std::string>& change :
+       {std::vector<std::string>{"--set", "partition_bytes=2MiB"},
+        std::vector<std::string>{"--preset", "ddp"}}) {
+    const auto document = of_profile(change).json();
+    EXPECT_EQ(document["baseline"]["name"], recorded);
+    EXPECT_EQ(document["baseline"]["iteration_ns"], recorded_ns);
+    EXPECT_DOUBLE_EQ(document["speedup"], recorded_ns / document["iteration_ns"].get<double>());
+  }
+  const auto other = of_profile({"--baseline", "hocket"}).json();
+  EXPECT_EQ(other["baseline"]["name"], "hocket's defaults");
+  EXPECT_EQ(other["iteration_ns"], recorded_ns);
+}
+
+TEST_F(SimulateProfile, ScalesComputations) {
+  EXPECT_LT(iteration_ns({"--compute-scale", "0.5"}), iteration_ns({}));
+  EXPECT_THAT(of_profile({"--compute-scale", "0"}).err, HasSubstr("--compute-scale"));
+}
+
 TEST_F(SimulateProfile, WantsOneOfTheTwoAndAProfileThatIsThere) {
   EXPECT_THAT(simulate({}).err, HasSubstr("--profile"));
   EXPECT_THAT(simulate({"step.json", "--profile", name_}).err, HasSubstr("one of the two"));

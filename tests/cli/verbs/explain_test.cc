@@ -357,10 +357,46 @@ TEST_F(Explain, AStepAsText) {
   ASSERT_EQ(answer.status, kDone) << answer.err;
   for (const char* line :
        {"how to partition it", "chosen ", "group_ranks=4", "iteration ", "of the base ",
-        "speed-up ", "bound T* ", "looked at ", "rejected, by one change from the choice",
-        "group_ranks=1", "(the base)", " %", "that differ in more"}) {
+        "speed-up ", "bound T* ", "looked at ", "rejected, with what differs from the choice",
+        "hocket's defaults", "group_ranks=1", "(the base)", " %", "that differ in more"}) {
     EXPECT_THAT(answer.out, HasSubstr(line));
   }
+}
+
+TEST_F(Explain, SaysWhyWhatIsFasterThanTheChoiceWasRejected) {
+  // Hiding more of the communication gains less than predictions err.
+  const auto step = folder_.write("nearly.json", R"({"format":"hocket-step","version":1,
+        "layers":[{"name":"a","parameter_bytes":4000000,"forward_ns":4e6,"backward_ns":8e6},
+                  {"name":"b","parameter_bytes":8000000,"forward_ns":400e6,"backward_ns":800e6}],
+        "collective":{"beta_ns_per_byte":2}})");
+  const auto answer = ask_as_it_is({"explain", step});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("the base: nothing is predicted to be clearly faster"));
+  const auto document = ask_as_it_is({"explain", step, "--json"}).json();
+  int faster = 0;
+  for (const auto& row : document.at("rejected")) {
+    if (row.at("difference_ns").is_null() || row.at("difference_ns") >= 0) continue;
+    ++faster;
+    const auto reason = row.at("reason").get<std::string>();
+    EXPECT_THAT(reason, HasSubstr("faster, but by no more than predictions err"));
+    EXPECT_THAT(reason, HasSubstr("of the base's knobs, the choice 0"));
+    if (faster > 1) continue;
+    EXPECT_THAT(answer.out, HasSubstr(reason));
+  }
+  EXPECT_GT(faster, 0);
+}
+
+TEST_F(Explain, AStepFromWhatAFrameworkDoes) {
+  const auto step = folder_.write("slow.json", kSlowNetwork);
+  const auto answer = ask_as_it_is({"explain", step, "--preset", "ddp", "--json"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  EXPECT_THAT(answer.err, HasSubstr("note: DDP's first bucket"));
+  EXPECT_EQ(answer.json().at("base").at("bucket_bytes"), 25 << 20);
+  EXPECT_EQ(answer.json().at("base_name"), "DDP's defaults");
+  EXPECT_THAT(ask_as_it_is({"explain", step, "--config",
+                            R"({"format":"hocket-schedule","version":1,"bucket_bytes":8388608})"})
+                  .err,
+              HasSubstr("note: partition_bytes=4MiB decides, not bucket_bytes=8MiB"));
 }
 
 TEST_F(Explain, AStepThatNothingHelpsKeepsTheBase) {
@@ -393,6 +429,8 @@ TEST_F(Explain, AStepThatCannotBeExplained) {
               HasSubstr("--config"));
   EXPECT_THAT(refused({"explain", "a-study", "--output", folder_.file("o")}),
               HasSubstr("--output"));
+  EXPECT_THAT(refused({"explain", "a-study", "--preset", "ddp"}), HasSubstr("--preset"));
+  EXPECT_THAT(refused({"explain", step, "--preset", "dpp"}), HasSubstr("the nearest is ddp"));
 }
 
 }  // namespace

@@ -104,6 +104,16 @@ TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
             2u);
 }
 
+TEST_F(OperatorTest, APushSaysWhenOneKnobHidesAnother) {
+  add_job("job-1", "gpt2");
+  const auto pushed = ask({"push", "gpt2", "--set", "bucket_cap_mb=64"});
+  EXPECT_EQ(pushed.status, 0) << pushed.err;
+  EXPECT_THAT(pushed.err, HasSubstr("note: partition_bytes=4MiB decides, not bucket_bytes=64MiB"));
+  EXPECT_EQ(
+      ask({"push", "gpt2", "--set", "partition_bytes=64MiB", "--set", "credit_bytes=1GiB"}).err,
+      "");
+}
+
 TEST_F(OperatorTest, WhatIsWrongIsSaidWithWhatToDo) {
   add_job("job-1", "gpt2");
   add_job("job-2", "bert");

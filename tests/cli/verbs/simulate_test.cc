@@ -106,7 +106,9 @@ TEST_F(Simulate, TakesAConfigurationAsTextOrFileAndKnobsOverIt) {
   EXPECT_EQ(as_text.json().at("config").at("streams"), 2);
   const auto as_file =
       small({"--json", "--config", folder_.write("config.json", config), "--set", "streams=2"});
-  EXPECT_EQ(as_file.out, as_text.out);
+  auto expected = as_text.json();
+  expected["baseline"]["name"] = folder_.file("config.json");
+  EXPECT_EQ(as_file.json(), expected);
 }
 
 TEST_F(Simulate, PartitionsTheStepAsTheConfigurationSays) {
@@ -210,13 +212,14 @@ TEST_F(Simulate, SweepsAllCombinations) {
   const auto table = small(sweep);
   ASSERT_EQ(table.status, kDone) << table.err;
   EXPECT_THAT(table.out, StartsWith("partition_bytes  order"));
-  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 1 + 6);
+  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 1 + 6 + 1);
+  EXPECT_THAT(table.out, HasSubstr("\nspeed-up against hocket's defaults, "));
 
   auto with_json = sweep;
   with_json.push_back("--json");
   const auto rows = small(with_json).json();
   ASSERT_EQ(rows.size(), 6U);
-  const double first_ns = rows[0].at("iteration_ns");
+  const auto default_ns = static_cast<double>(iteration_ns());
   std::int64_t best_ns = rows[0].at("iteration_ns");
   for (const auto& row : rows)
     best_ns = std::min(best_ns, row.at("iteration_ns").get<std::int64_t>());
@@ -226,12 +229,91 @@ TEST_F(Simulate, SweepsAllCombinations) {
         row.at("iteration_ns"),
         iteration_ns({"--set", "order=" + row.at("config").at("order").get<std::string>(), "--set",
                       "partition_bytes=" + row.at("config").at("partition_bytes").dump()}));
-    EXPECT_DOUBLE_EQ(row.at("speedup"), first_ns / row.at("iteration_ns").get<double>());
+    EXPECT_DOUBLE_EQ(row.at("speedup"), default_ns / row.at("iteration_ns").get<double>());
     if (!row.at("best")) continue;
     ++best;
     EXPECT_EQ(row.at("iteration_ns"), best_ns);
   }
   EXPECT_EQ(best, 1);
+}
+
+TEST_F(Simulate, BeginsWithWhatAFrameworkDoesAndSaysWhatItDoesOtherwise) {
+  const auto answer = small({"--preset", "ddp", "--json"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  EXPECT_THAT(answer.err, HasSubstr("note: DDP's first bucket has 1 MiB"));
+  const auto document = answer.json();
+  EXPECT_EQ(document.at("config").at("bucket_bytes"), 25 << 20);
+  EXPECT_EQ(document.at("parts"), 1) << "one bucket holds all 21 MB";
+  EXPECT_EQ(document.at("baseline").at("name"), "DDP's defaults");
+  EXPECT_EQ(document.at("speedup"), 1.0);
+  EXPECT_THAT(document.at("notes").dump(), HasSubstr("DDP closes a bucket"));
+
+  const auto changed = small({"--preset", "ddp", "--set", "bucket_cap_mb=1", "--json"}).json();
+  EXPECT_EQ(changed.at("config").at("bucket_bytes"), 1 << 20);
+  EXPECT_EQ(changed.at("parts"), 3);
+  EXPECT_EQ(changed.at("baseline").at("iteration_ns"), document.at("iteration_ns"));
+  for (const char* preset : {"horovod", "fsdp", "hocket"})
+    EXPECT_EQ(small({"--preset", preset}).status, kDone) << preset;
+  EXPECT_EQ(small({"--preset", "hocket"}).out, small().out);
+}
+
+TEST_F(Simulate, NamesWhatTheSpeedUpIsAgainst) {
+  EXPECT_THAT(small().out, Not(HasSubstr("speed-up")));
+  EXPECT_THAT(small({"--set", "order=static"}).out, HasSubstr("against hocket's defaults, "));
+  EXPECT_THAT(small({"--preset", "ddp", "--set", "bucket_cap_mb=1"}).out,
+              HasSubstr("against DDP's defaults, "));
+  EXPECT_THAT(small({"--preset", "ddp", "--baseline", "hocket"}).out,
+              HasSubstr("against hocket's defaults, "));
+  EXPECT_THAT(small({"--sweep", "bucket_cap_mb=1,4", "--baseline", "horovod"}).out,
+              HasSubstr("\nspeed-up against Horovod's defaults, "));
+  const std::string config = R"({"format":"hocket-schedule","version":1,"partition_bytes":500000})";
+  const std::string path = folder_.write("config.json", config);
+  EXPECT_THAT(small({"--config", path, "--set", "order=static"}).out,
+              HasSubstr("against " + path + ", "));
+  const auto against_file = small({"--set", "order=static", "--baseline", path, "--json"});
+  ASSERT_EQ(against_file.status, kDone) << against_file.err;
+  EXPECT_EQ(against_file.json().at("baseline").at("iteration_ns"),
+            iteration_ns({"--config", path}));
+  EXPECT_EQ(against_file.json().at("baseline").at("config").at("partition_bytes"), 500'000);
+}
+
+TEST_F(Simulate, SaysOnceWhenOneKnobHidesAnother) {
+  const auto hidden = small({"--set", "bucket_bytes=64MiB", "--json"});
+  ASSERT_EQ(hidden.status, kDone) << hidden.err;
+  EXPECT_THAT(hidden.err, HasSubstr("note: partition_bytes=4MiB decides, not bucket_bytes=64MiB"));
+  EXPECT_THAT(hidden.json().at("notes").dump(), HasSubstr("decides, not bucket_bytes=64MiB"));
+
+  const auto sweep = small({"--sweep", "bucket_bytes=1MiB,16MiB,64MiB"});
+  ASSERT_EQ(sweep.status, kDone) << sweep.err;
+  const auto first = sweep.err.find("partition_bytes=4MiB decides, not bucket_bytes=16MiB");
+  ASSERT_NE(first, std::string::npos) << sweep.err;
+  EXPECT_EQ(sweep.err.find("decides, not", first + 30), std::string::npos) << sweep.err;
+  EXPECT_THAT(sweep.err, HasSubstr("(alike in 2 of 3 rows)"));
+  EXPECT_EQ(small({"--sweep", "partition_bytes=1MiB,4MiB"}).err, "");
+
+  EXPECT_THAT(small({"--set", "comm_channels=16", "--set", "credit_bytes=64MiB"}).err,
+              HasSubstr("the step decides, not comm_channels=16"));
+  EXPECT_THAT(small({"--set", "step_issue=graph"}).err, HasSubstr("step_issue has no effect"));
+}
+
+TEST_F(Simulate, ScalesComputationsAlone) {
+  const auto usual = small({"--json"}).json();
+  const auto half = small({"--json", "--compute-scale", "0.5"}).json();
+  EXPECT_EQ(half.at("compute_ns"), usual.at("compute_ns").get<std::int64_t>() / 2);
+  EXPECT_LT(half.at("iteration_ns"), usual.at("iteration_ns"));
+  EXPECT_GT(half.at("exposed_ns"), usual.at("exposed_ns")) << "communication takes as long";
+  EXPECT_EQ(half.at("baseline").at("iteration_ns"), half.at("iteration_ns"));
+  EXPECT_EQ(small({"--json", "--compute-scale", "1"}).out, small({"--json"}).out);
+
+  const auto tasks =
+      folder_.write("tasks.json",
+                    R"({"format":"hocket-step","version":1,"tasks":[{"name":"a","duration_ns":9000,
+          "writes":["x"],"dimensions":[{"name":"rows","extent":4,"piece_ns":1000}]}]})");
+  const std::string scaled = folder_.file("scaled.json");
+  ASSERT_EQ(simulate(tasks, {"--compute-scale", "3", "--step-out", scaled}).status, kDone);
+  const auto written = nlohmann::json::parse(*read_file(scaled)).at("tasks").at(0);
+  EXPECT_EQ(written.at("duration_ns"), 27'000);
+  EXPECT_EQ(written.at("dimensions").at(0).at("piece_ns"), 3000);
 }
 
 TEST_F(Simulate, WritesATimelineWhoseLanesDoNotOverlap) {
@@ -308,6 +390,16 @@ struct SimulateMisuse {
 TEST_F(Simulate, AnswersWrongArgumentsWithTwoAndTheirName) {
   const std::vector<SimulateMisuse> misuses = {
       {{"--set", "credit=1"}, "credit_bytes"},
+      {{"--preset", "dpp"}, "the nearest is ddp"},
+      {{"--preset", "ddp", "--config", "{}"}, "--preset"},
+      {{"--baseline", "dpp"}, "the nearest is ddp"},
+      {{"--baseline", "{}"}, "--baseline"},
+      {{"--set", "HOROVOD_CYCLE_TIME=1"}, "has no knob here"},
+      {{"--sweep", "bucket_cap_mb=1", "--sweep", "bucket_bytes=1"}, "swept twice"},
+      {{"--compute-scale", "0"}, "--compute-scale"},
+      {{"--compute-scale", "-1"}, "--compute-scale"},
+      {{"--compute-scale", "1001"}, "from 0.001 to 1000"},
+      {{"--compute-scale", "nan"}, "--compute-scale"},
       {{"--set", "streams=0"}, "from 1 to 64"},
       {{"--set", "streams"}, "--set"},
       {{"--sweep", "streams=1,x"}, "streams"},

@@ -26,5 +26,12 @@ TEST(NearestName, IsOnlyAskedForWhenItIsNear) {
   EXPECT_EQ(did_you_mean(std::string(100'000, 's'), names), "");
 }
 
+TEST(NearestName, IsFollowedByAllAndTheirMeaning) {
+  const KnownName names[] = {{"order", "what comes first"}, {"streams", "computations at once"}};
+  EXPECT_EQ(nearest_and_all("stream", names),
+            "the nearest is streams; there are order (what comes first), streams (computations at "
+            "once)");
+}
+
 }  // namespace
 }  // namespace hocket

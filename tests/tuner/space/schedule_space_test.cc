@@ -95,10 +95,32 @@ TEST(ScheduleSpace, TakesASubset) {
   ASSERT_EQ(parameters->size(), 2u);
   EXPECT_EQ((*parameters)[0].name, "partition_bytes");
   const std::vector<std::string> wrong{"stream"};
-  EXPECT_EQ(schedule_parameters(wrong).error().message,
-            "no knob is named \"stream\"; the nearest is streams of partition_bytes, credit_bytes, "
-            "streams, comm_channels, order, bucket_bytes, primitive, group_ranks, launch, "
-            "compute_parts, compute_order, micro_batches_kept, step_issue");
+  EXPECT_EQ(schedule_parameters(wrong).error().message, unknown_knob("stream").message);
+}
+
+TEST(ScheduleSpace, SaysWhichValuesAreSearchedInVain) {
+  const auto hidden_in = [](const std::vector<std::string>& names) {
+    return hidden_knobs(Space::make(schedule_parameters(names).value()).value());
+  };
+  EXPECT_TRUE(hidden_in({}).empty());
+  const auto buckets = hidden_in({"bucket_bytes"});
+  ASSERT_EQ(buckets.size(), 1u);
+  EXPECT_EQ(buckets[0].knob, "bucket_bytes");
+  EXPECT_EQ(buckets[0].by, "partition_bytes");
+  EXPECT_TRUE(buckets[0].text.starts_with("partition_bytes=4MiB decides, not bucket_bytes=64MiB"))
+      << buckets[0].text;
+  EXPECT_TRUE(hidden_in({"bucket_bytes", "partition_bytes"}).empty());
+  const auto channels = hidden_in({"comm_channels"});
+  ASSERT_EQ(channels.size(), 1u);
+  EXPECT_EQ(channels[0].by, "credit_bytes");
+  const auto windows = hidden_in({"comm_channels", "credit_bytes"});
+  ASSERT_EQ(windows.size(), 1u);
+  EXPECT_EQ(windows[0].knob, "credit_bytes");
+  EXPECT_EQ(windows[0].by, "partition_bytes");
+  EXPECT_TRUE(windows[0].text.starts_with("partition_bytes=4MiB decides, not credit_bytes=2MiB"))
+      << windows[0].text;
+  const auto others = Space::make({{"batch", IntegerRange{1, 64}, std::int64_t{8}}}).value();
+  EXPECT_TRUE(hidden_knobs(others).empty());
 }
 
 TEST(ScheduleSpace, OtherParametersHaveNoEffect) {

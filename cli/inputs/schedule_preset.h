@@ -1,0 +1,33 @@
+#pragma once
+
+// What training frameworks do by default, as configurations of the scheduler, so that a prediction
+// can start from what a job does today. Constant; thread-safe.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/step/schedule_config.h"
+
+namespace hocket {
+
+struct SchedulePreset {
+  std::string_view name;     ///< what a command line calls it
+  std::string_view title;    ///< such as "DDP's defaults"
+  std::string_view meaning;  ///< a few words, for lists
+  ScheduleConfig config;
+  /// What the framework does otherwise and no knob expresses, for people.
+  std::vector<std::string> differences;
+};
+
+std::span<const SchedulePreset> schedule_presets();
+
+/// Returns the preset called `name`; null when there is none.
+const SchedulePreset* find_preset(std::string_view name);
+
+/// Returns the error for an unknown preset; suggests the nearest and lists all.
+Error unknown_preset(std::string_view name);
+
+}  // namespace hocket
