@@ -60,7 +60,7 @@ TEST_F(LiveTuningTest, AKeyWhoseTuningThrowsIsSetAsideAndTheOthersGoOn) {
 }
 
 TEST_F(LiveTuningTest, AStudyThatIsRemovedWhileItRunsIsBegunAgain) {
-  for (const int rounds : {1, 2, 3, 5}) {
+  for (const int rounds : {1, 4}) {
     SCOPED_TRACE(rounds);
     jobs_.clear();
     daemon_.reset();
