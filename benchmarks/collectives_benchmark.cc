@@ -15,12 +15,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/statistics.h"
+#include "core/files/scratch_folder.h"
 #include "core/host/gloo_collective.h"
 
 namespace hocket {
@@ -103,9 +103,9 @@ Result<void> run_rank(int rank, int ranks, int rounds, const std::string& folder
 
 /// Runs the ranks as child processes. Returns false when one has failed; it has printed why.
 bool run(int ranks, int rounds) {
-  std::string folder = (std::filesystem::temp_directory_path() / "hocket-ring-XXXXXX").string();
-  if (!mkdtemp(folder.data())) {
-    std::perror(("collectives_benchmark: " + folder).c_str());
+  const auto folder = ScratchFolder::make();
+  if (!folder) {
+    std::fprintf(stderr, "collectives_benchmark: %s\n", folder.error().message.c_str());
     return false;
   }
   std::printf("%d ranks on the loopback interface, %d rounds, medians\n", ranks, rounds);
@@ -114,7 +114,7 @@ bool run(int ranks, int rounds) {
   for (int rank = 0; rank < ranks; ++rank) {
     pids.push_back(fork());
     if (pids.back() != 0) continue;
-    const auto ok = run_rank(rank, ranks, rounds, folder);
+    const auto ok = run_rank(rank, ranks, rounds, folder->path());
     if (!ok) std::fprintf(stderr, "collectives_benchmark: %s\n", ok.error().message.c_str());
     std::fflush(stdout);
     _exit(ok ? 0 : 1);
@@ -124,7 +124,6 @@ bool run(int ranks, int rounds) {
     int status = 0;
     all_well = waitpid(pid, &status, 0) == pid && status == 0 && all_well;
   }
-  std::filesystem::remove_all(folder);
   return all_well;
 }
 

@@ -103,6 +103,8 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_profile(program, action);
   add_profiles(program, action);
   add_traces(program, action);
+  add_doctor(program, action);
+  add_prune(program, action);
 
   auto [own, command] = split_command_line(arguments);
   if (const auto error = unknown_verb(program, own)) return report(err, *error, kBadInput);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 namespace hocket {
 namespace {
@@ -18,6 +19,19 @@ std::string date_text(std::int64_t unix_ns) {
 
 }  // namespace
 
+Result<std::string> study_name(Store& store, const PromotionRow& promotion) {
+  if (!promotion.study_id) return promotion.removed_study;
+  auto study = store.study(std::to_string(*promotion.study_id));
+  if (study) return std::move(study->name);
+  // It may have been removed since the version was read. That must keep no job from its version.
+  if (study.error().code == ErrorCode::not_found) return std::string();
+  return failure(study.error());
+}
+
+std::string removal_text(const PromotionRow& promotion) {
+  return promotion.removed_study.empty() ? "" : " (removed)";
+}
+
 Result<std::string> origin_of(Store& store, const PromotionRow& promotion) {
   const std::string date = ", " + date_text(promotion.promoted_at_ns);
   if (promotion.origin == PromotionOrigin::live) return "live tuning" + date;
@@ -26,9 +40,10 @@ Result<std::string> origin_of(Store& store, const PromotionRow& promotion) {
   if (promotion.origin != PromotionOrigin::study) {
     return promotion.actor.empty() ? origin + date : origin + " by " + promotion.actor + date;
   }
-  const auto study = store.study(std::to_string(promotion.study_id.value_or(0)));
+  const auto study = study_name(store, promotion);
   HOCKET_TRY(study);
-  return origin + " " + study->name + date;
+  if (study->empty()) return origin + date;
+  return origin + " " + *study + removal_text(promotion) + date;
 }
 
 }  // namespace hocket

@@ -9,8 +9,15 @@
 
 namespace hocket {
 
+/// Returns the name of the study that a version comes from, also of one that was removed; empty if
+/// there is none, or if it was removed after `promotion` was read. Errors as Store::studies.
+Result<std::string> study_name(Store& store, const PromotionRow& promotion);
+
+/// Returns " (removed)" for a version whose study was removed, otherwise "". It follows the name.
+std::string removal_text(const PromotionRow& promotion);
+
 /// Returns "study gpt2-3, 2026-11-21", "push by ada@host, 2026-11-21" or "live tuning, 2026-11-21";
-/// dates are in UTC. Errors as Store::study.
+/// dates are in UTC. Errors as Store::studies.
 Result<std::string> origin_of(Store& store, const PromotionRow& promotion);
 
 }  // namespace hocket

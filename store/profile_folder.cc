@@ -14,17 +14,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTracePrefix = "rank-";
 constexpr std::string_view kTraceSuffix = ".sqlite";
 
-Result<fs::path> profiles_of(const std::string& store_path) {
-  std::error_code error;
-  fs::path path = fs::absolute(store_path, error);
-  if (error) {
-    return failure(ErrorCode::unavailable,
-                   "the folder of " + store_path + " is not known: " + error.message());
-  }
-  path += ".profiles";
-  return path;
-}
-
 /// Returns whether this is a trace file, or a file that SQLite leaves beside one if its writer is
 /// killed.
 bool is_trace_file(const std::string& name) {
@@ -33,9 +22,17 @@ bool is_trace_file(const std::string& name) {
 
 }  // namespace
 
+Result<std::string> profiles_folder(const std::string& store_path) {
+  std::error_code error;
+  const fs::path path = fs::absolute(store_path, error);
+  if (!error) return path.string() + ".profiles";
+  return failure(ErrorCode::unavailable,
+                 "the folder of " + store_path + " is not known: " + error.message());
+}
+
 Result<ProfileFolder> create_profile_folder(Store& store, const std::string& store_path,
                                             std::string_view workload_name) {
-  const auto profiles = profiles_of(store_path);
+  const auto profiles = profiles_folder(store_path);
   HOCKET_TRY(profiles);
   const auto rows = store.profiles();
   HOCKET_TRY(rows);
@@ -47,12 +44,12 @@ Result<ProfileFolder> create_profile_folder(Store& store, const std::string& sto
   for (std::int64_t number = std::ssize(*rows) + 1; !error; ++number) {
     const std::string name = stem + "-" + std::to_string(number);
     if (taken.contains(name)) continue;
-    const fs::path path = *profiles / name;
+    const fs::path path = fs::path(*profiles) / name;
     // Returns false if the folder exists, also if another process created it.
     if (fs::create_directory(path, error)) return ProfileFolder{name, path};
   }
-  return failure(ErrorCode::unavailable, "cannot make a folder for a profile in " +
-                                             profiles->string() + ": " + error.message());
+  return failure(ErrorCode::unavailable,
+                 "cannot make a folder for a profile in " + *profiles + ": " + error.message());
 }
 
 std::string trace_file_path(const std::string& folder, std::int64_t rank) {
@@ -64,9 +61,9 @@ Result<void> remove_profile_folder(const std::string& store_path, const std::str
   if (auto ok = rules::check_name("profile", name); !ok) return ok;
   if (name == "." || name == "..")
     return failure(ErrorCode::invalid_argument, "\"" + name + "\" is no profile's folder");
-  const auto profiles = profiles_of(store_path);
+  const auto profiles = profiles_folder(store_path);
   HOCKET_TRY(profiles);
-  const fs::path folder = *profiles / name;
+  const fs::path folder = fs::path(*profiles) / name;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (!is_trace_file(at->path().filename().string())) continue;

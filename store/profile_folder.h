@@ -17,6 +17,9 @@ struct ProfileFolder {
   std::string path;  ///< absolute path
 };
 
+/// Returns the folder that has a folder for each profile, as an absolute path.
+Result<std::string> profiles_folder(const std::string& store_path);
+
 /// Creates the folder of a new profile and its name, derived from the workload's name: a name that
 /// no profile of `store` has and no other caller gets. Returns unavailable if it cannot be created.
 Result<ProfileFolder> create_profile_folder(Store& store, const std::string& store_path,

@@ -193,6 +193,7 @@ struct PromotionRow {
   PromotionOrigin origin = PromotionOrigin::study;
   PromotionStage stage = PromotionStage::released;
   std::string actor = {}, note = {};
+  std::string removed_study = {};  ///< name of its study, once that is removed; otherwise empty
 
   bool operator==(const PromotionRow&) const = default;
 };

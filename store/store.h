@@ -47,6 +47,13 @@ class Store {
 
   virtual Result<void> update_study(std::int64_t study_id, const StudyUpdate& update) = 0;
 
+  /// Removes a study with its trials. Versions that it promoted stay as they are, and name it in
+  /// `removed_study`. Its id is never used again, its name may be. Returns not_found if it is
+  /// unknown, unavailable unless its owner is `expected_owner`: a study that somebody has taken
+  /// over meanwhile stays.
+  virtual Result<void> remove_study(std::int64_t study_id, std::string_view expected_owner,
+                                    std::string_view actor) = 0;
+
   virtual Result<std::vector<StudyRow>> studies() = 0;
 
   /// Returns a study by name, or by id if `name_or_id` has only digits; not_found if there is none.
@@ -124,8 +131,9 @@ class Store {
   virtual Result<std::int64_t> lift_quarantine(std::int64_t topology_id, std::int64_t workload_id,
                                                std::string_view actor) = 0;
 
-  /// Adds an audit entry. promote, set_stage, set_key_state, quarantine and lift_quarantine add
-  /// their own, under these names and in the same transaction, if they change something.
+  /// Adds an audit entry. remove_study, promote, set_stage, set_key_state, quarantine and
+  /// lift_quarantine add their own, under these names and in the same transaction, if they change
+  /// something.
   virtual Result<void> record_audit(const NewAudit& audit) = 0;
 
   virtual Result<std::vector<AuditRow>> audit(const AuditFilter& filter) = 0;

@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "benchmarks/daemon/bare_server.h"
 #include "core/base/check.h"
+#include "core/files/scratch_folder.h"
 #include "core/protocol/config_key.h"
 #include "core/step/schedule_config.h"
 #include "store/open.h"
@@ -61,32 +61,29 @@ void follow(int commands, Publish publish) {
 
 void serve_hocket(int commands, int answers) {
   const SteadyClock clock;
-  std::string folder = (std::filesystem::temp_directory_path() / "hocket-load-XXXXXX").string();
-  HOCKET_CHECK(mkdtemp(folder.data()), "a folder can be made");
-  {
-    const auto store = open_store(folder + "/hocket.db");
-    HOCKET_CHECK(store.has_value(), "a store can be made");
-    const auto key = sample_key();
-    const auto topology = (*store)->upsert_topology(key.topology);
-    const auto workload = (*store)->upsert_workload(key.workload);
-    const auto first = (*store)->promote({.topology_id = *topology,
-                                          .workload_id = *workload,
-                                          .config = dated_config(),
-                                          .origin = PromotionOrigin::push});
-    HOCKET_CHECK(first && first->id == 1, "the first version");
-    DaemonOptions options;
-    options.server.port = 0;
-    auto daemon = Daemon::create(std::move(options), **store, clock);
-    HOCKET_CHECK(daemon.has_value(), "a port of loopback is free");
-    report_port(answers, (*daemon)->server().port());
-    std::thread parent([&] {
-      follow(commands, [] {});
-      (*daemon)->server().stop();
-    });
-    (*daemon)->run();
-    parent.join();
-  }
-  std::filesystem::remove_all(folder);
+  const auto folder = ScratchFolder::make();
+  HOCKET_CHECK(folder.has_value(), "a folder can be made");
+  const auto store = open_store(folder->path() + "/hocket.db");
+  HOCKET_CHECK(store.has_value(), "a store can be made");
+  const auto key = sample_key();
+  const auto topology = (*store)->upsert_topology(key.topology);
+  const auto workload = (*store)->upsert_workload(key.workload);
+  const auto first = (*store)->promote({.topology_id = *topology,
+                                        .workload_id = *workload,
+                                        .config = dated_config(),
+                                        .origin = PromotionOrigin::push});
+  HOCKET_CHECK(first && first->id == 1, "the first version");
+  DaemonOptions options;
+  options.server.port = 0;
+  auto daemon = Daemon::create(std::move(options), **store, clock);
+  HOCKET_CHECK(daemon.has_value(), "a port of loopback is free");
+  report_port(answers, (*daemon)->server().port());
+  std::thread parent([&] {
+    follow(commands, [] {});
+    (*daemon)->server().stop();
+  });
+  (*daemon)->run();
+  parent.join();
 }
 
 void serve_bare(int commands, int answers) {

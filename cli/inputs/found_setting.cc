@@ -12,6 +12,7 @@
 #include "cli/views/version_view.h"
 #include "core/base/printable_text.h"
 #include "core/host/topology_probe.h"
+#include "store/origin.h"
 #include "tuner/archive/plain_job.h"
 #include "tuner/archive/program_promotion.h"
 #include "tuner/client/link/environment.h"
@@ -104,11 +105,11 @@ Result<Promoted> released_promotion(Store& store, const PromotionChoice& choice)
 Result<FoundSetting> found_setting(Store& store, const Promoted& promoted) {
   FoundSetting found;
   std::optional<StudyDefinition> definition;
-  std::string study_name;
+  const auto name = study_name(store, promoted.promotion);
+  HOCKET_TRY(name);
   if (promoted.promotion.study_id) {
     const auto study = store.study(std::to_string(*promoted.promotion.study_id));
     HOCKET_TRY(study);
-    study_name = study->name;
     // Without its definition every knob counts as tuned.
     if (auto known = study_definition_from_json(study->definition)) definition = std::move(*known);
     if (study->origin == StudyOrigin::tune) found.tuned_command = study->command;
@@ -117,7 +118,7 @@ Result<FoundSetting> found_setting(Store& store, const Promoted& promoted) {
       promoted_setting(promoted.promotion.config, definition ? &definition->space : nullptr);
   HOCKET_TRY(setting);
   found.setting = std::move(*setting);
-  found.origin = origin_text(promoted, study_name);
+  found.origin = origin_text(promoted, *name);
   return found;
 }
 

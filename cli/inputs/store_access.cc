@@ -31,6 +31,12 @@ Result<std::unique_ptr<Store>> open_for_reading(const std::string& option) {
   return store;
 }
 
+Result<std::unique_ptr<Store>> open_existing(const std::string& option) {
+  auto store = open_for_reading(option);
+  if (!store && store.error().code == ErrorCode::not_found) return store;
+  return open(option, false);
+}
+
 Result<std::unique_ptr<Store>> open_for_writing(const std::string& option) {
   return open(option, false);
 }

@@ -17,6 +17,10 @@ Result<std::string> store_path(const std::string& option);
 /// tuned yet.
 Result<std::unique_ptr<Store>> open_for_reading(const std::string& option);
 
+/// Opens a store to change what is in it. Errors as of open_for_reading(), so that a missing store
+/// is not created.
+Result<std::unique_ptr<Store>> open_existing(const std::string& option);
+
 /// Opens the store for `tune`.
 Result<std::unique_ptr<Store>> open_for_writing(const std::string& option);
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -12,17 +11,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/files/scratch_folder.h"
 #include "core/host/rendezvous_secret.h"
 
 namespace hocket {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::int64_t kGraceNs = 2'000'000'000;
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP};
@@ -30,29 +26,6 @@ constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP};
 Error system_error(const std::string& what) {
   return {ErrorCode::unavailable, what + ": " + std::strerror(errno)};
 }
-
-class PrivateFolder {
- public:
-  static Result<PrivateFolder> make() {
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "hocket-run-XXXXXX").string();
-    if (error || !mkdtemp(name.data())) {
-      return failure(ErrorCode::unavailable, "cannot make a folder for the ranks to meet, " + name +
-                                                 "; set TMPDIR to a folder that can be written");
-    }
-    return PrivateFolder(name);
-  }
-  PrivateFolder(PrivateFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  ~PrivateFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit PrivateFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 /// Redirects the signals of a launch to a descriptor while it lives.
 class SignalInbox {
@@ -275,8 +248,8 @@ LaunchResult Launch::finish() {
 }  // namespace
 
 Result<LaunchResult> launch_ranks(const LaunchOptions& options) {
-  const auto folder = PrivateFolder::make();
-  HOCKET_TRY(folder);
+  const auto folder = ScratchFolder::make();
+  if (!folder) return failure(folder.error().in("the ranks have no folder to meet in"));
   const SignalInbox inbox;
   if (!inbox.is_open()) return failure(system_error("cannot wait for processes"));
   Launch launch(options, {folder->path(), random_rendezvous_secret()}, inbox);

@@ -17,6 +17,7 @@
 #include "core/base/json_reader.h"
 #include "core/base/printable_text.h"
 #include "core/base/shell_text.h"
+#include "store/origin.h"
 #include "tuner/archive/promotion_choice.h"
 
 namespace hocket {

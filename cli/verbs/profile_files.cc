@@ -1,6 +1,8 @@
-// hocket profiles export, import, prune: the verbs that read or write files.
+// hocket profiles export, import, rm, prune: the verbs that read, write or remove files.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -145,11 +147,102 @@ void add_import(CLI::App& profiles, Action& action) {
       [options, &action] { action = [options](Context& c) { return import_verb(*options, c); }; });
 }
 
+/// Options of the verbs that remove profiles.
+struct RemovalOptions {
+  std::string store;
+  bool dry_run = false, json = false;
+};
+
+void add_removal_options(CLI::App& verb, RemovalOptions& options) {
+  verb.add_flag("--dry-run", options.dry_run, "say what would go, and remove nothing");
+  verb.add_option("--store", options.store, "the store's file");
+  verb.add_flag("--json", options.json, "print JSON");
+}
+
+/// Removes what `decide` returns for the store's profiles, and prints it.
+Result<int> remove_decided(const RemovalOptions& options, Context& context,
+                           const std::function<Result<std::vector<PruneDecision>>(
+                               Store&, const std::vector<PruneCandidate>&)>& decide) {
+  HOCKET_TRY(no_command(context.command, "profiles"));
+  const auto path = store_path(options.store);
+  HOCKET_TRY(path);
+  const auto store = open_profiles(options.store, !options.dry_run);
+  HOCKET_TRY(store);
+  const auto candidates = prune_candidates(**store);
+  HOCKET_TRY(candidates);
+  auto decisions = decide(**store, *candidates);
+  HOCKET_TRY(decisions);
+  Pruned pruned{.removed = std::move(*decisions)};
+  if (!options.dry_run) {
+    auto done = prune_profiles(**store, *path, pruned.removed);
+    HOCKET_TRY(done);
+    pruned = std::move(*done);
+  }
+  if (options.json) {
+    auto document = to_json(pruned);
+    document["dry_run"] = options.dry_run;
+    context.out << json_text(document) << '\n';
+  } else {
+    print_pruned(context.out, pruned.removed, !options.dry_run);
+  }
+  print_notes(context.err, pruned.notes);
+  return pruned.notes.empty() ? kDone : kFailed;
+}
+
+struct RemoveOptions {
+  RemovalOptions removal;
+  std::vector<std::string> profiles;
+  bool force = false;
+};
+
+/// Returns the decisions to remove the named profiles, each once, or why one of them stays.
+Result<std::vector<PruneDecision>> named_profiles(const RemoveOptions& options, Store& store,
+                                                  const std::vector<PruneCandidate>& candidates) {
+  std::vector<PruneDecision> decisions;
+  for (const std::string& name : options.profiles) {
+    const auto row = find_profile(store, name);
+    HOCKET_TRY(row);
+    if (row->kept && !options.force) {
+      return failure(ErrorCode::invalid_argument,
+                     "profile " + row->name +
+                         " is kept, so it is not removed; `hocket profiles keep " + row->name +
+                         " --release` undoes that, or give --force");
+    }
+    const auto is_it = [&](std::int64_t id) { return id == row->id; };
+    const auto known = [](const PruneDecision& decision) { return decision.profile.id; };
+    if (std::ranges::any_of(decisions, is_it, known)) continue;
+    const auto candidate = std::ranges::find_if(candidates, is_it, &PruneCandidate::id);
+    if (candidate == candidates.end()) continue;  // added since
+    decisions.push_back(
+        {.profile = *candidate, .reason = "it was named", .even_if_kept = options.force});
+  }
+  return decisions;
+}
+
+void add_remove(CLI::App& profiles, Action& action) {
+  auto options = std::make_shared<RemoveOptions>();
+  auto* verb = profiles.add_subcommand("rm", "remove profiles and their traces");
+  verb->add_option("PROFILE", options->profiles, "their names or numbers")->required();
+  verb->add_flag("--force", options->force, "also those that `hocket profiles keep` has marked");
+  add_removal_options(*verb, options->removal);
+  verb->footer(
+      "Nothing is removed when one of them is unknown or kept.\n"
+      "Exit status 1 when something could not be removed.\n"
+      "Example:\n  hocket profiles rm gpt2-3 gpt2-4\n");
+  verb->callback([options, &action] {
+    action = [options](Context& c) {
+      return remove_decided(options->removal, c, [&](Store& store, const auto& candidates) {
+        return named_profiles(*options, store, candidates);
+      });
+    };
+  });
+}
+
 struct PruneOptions {
+  RemovalOptions removal;
   std::optional<std::int64_t> keep;
   std::optional<double> older_than_days;
-  std::string max_size, store;
-  bool dry_run = false, json = false;
+  std::string max_size;
 };
 
 Result<PruneRule> prune_rule(const PruneOptions& options) {
@@ -181,33 +274,14 @@ Result<PruneRule> prune_rule(const PruneOptions& options) {
 }
 
 Result<int> prune_verb(const PruneOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto rule = prune_rule(options);
   HOCKET_TRY(rule);
-  const auto path = store_path(options.store);
-  HOCKET_TRY(path);
-  const auto store = open_profiles(options.store, !options.dry_run);
-  HOCKET_TRY(store);
-  const auto candidates = prune_candidates(**store);
-  HOCKET_TRY(candidates);
-  Pruned pruned{.removed = decide_prune(*candidates, *rule, system_unix_ns())};
-  if (!options.dry_run) {
-    auto done = prune_profiles(**store, *path, pruned.removed);
-    HOCKET_TRY(done);
-    pruned = std::move(*done);
-  }
-  if (options.json) {
-    auto document = to_json(pruned);
-    document["dry_run"] = options.dry_run;
-    context.out << json_text(document) << '\n';
-  } else {
-    print_pruned(context.out, pruned.removed, !options.dry_run);
-  }
-  print_notes(context.err, pruned.notes);
-  return pruned.notes.empty() ? kDone : kFailed;
+  return remove_decided(options.removal, context, [&](Store&, const auto& candidates) {
+    return Result<std::vector<PruneDecision>>(decide_prune(candidates, *rule, system_unix_ns()));
+  });
 }
 
-void add_prune(CLI::App& profiles, Action& action) {
+void add_rule_prune(CLI::App& profiles, Action& action) {
   auto options = std::make_shared<PruneOptions>();
   auto* verb = profiles.add_subcommand("prune", "remove old profiles and their traces");
   verb->add_option("--keep", options->keep, "so many of the newest stay");
@@ -215,9 +289,7 @@ void add_prune(CLI::App& profiles, Action& action) {
                    "what is older than so many days goes");
   verb->add_option("--max-size", options->max_size,
                    "the traces of what stays are no larger, such as 10GiB");
-  verb->add_flag("--dry-run", options->dry_run, "say what would go, and remove nothing");
-  verb->add_option("--store", options->store, "the store's file");
-  verb->add_flag("--json", options->json, "print JSON");
+  add_removal_options(*verb, options->removal);
   verb->footer(
       "Profiles that `hocket profiles keep` has marked stay. What any rule names goes.\n"
       "Exit status 1 when something could not be removed.\n"
@@ -231,7 +303,8 @@ void add_prune(CLI::App& profiles, Action& action) {
 void add_profile_files(CLI::App& profiles, Action& action) {
   add_export(profiles, action);
   add_import(profiles, action);
-  add_prune(profiles, action);
+  add_remove(profiles, action);
+  add_rule_prune(profiles, action);
 }
 
 }  // namespace hocket

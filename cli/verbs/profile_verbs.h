@@ -19,7 +19,7 @@ Result<std::unique_ptr<Store>> open_profiles(const std::string& store_option, bo
 /// Returns a profile by name or number. The error for an unknown one says how to list them.
 Result<ProfileRow> find_profile(Store& store, const std::string& name);
 
-/// Adds the verbs that read or write files: export, import, prune.
+/// Adds the verbs that read, write or remove files: export, import, rm, prune.
 void add_profile_files(CLI::App& profiles, Action& action);
 
 }  // namespace hocket

@@ -142,7 +142,7 @@ Result<ProfileRow> find_profile(Store& store, const std::string& name) {
 }
 
 void add_profiles(CLI::App& program, Action& action) {
-  auto* verb = program.add_subcommand("profiles", "list, compare, export and prune profiles");
+  auto* verb = program.add_subcommand("profiles", "list, compare, export and remove profiles");
   verb->require_subcommand(1);
   verb->footer(
       "docs/guides/profiles.md is a guide.\n"

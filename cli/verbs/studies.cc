@@ -1,4 +1,4 @@
-// hocket studies: lists all studies of the store.
+// hocket studies: lists all studies of the store, and removes some.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "core/base/shell_text.h"
 #include "tuner/archive/owner.h"
 #include "tuner/archive/study_result.h"
+#include "tuner/client/link/environment.h"
 
 namespace hocket {
 namespace {
@@ -108,16 +109,166 @@ Result<int> show_studies(const StudiesOptions& options, Context& context) {
   return kDone;
 }
 
+struct StudyRemovalOptions {
+  std::vector<std::string> studies;
+  bool force = false, dry_run = false;
+};
+
+/// A study to remove, and what comes of it.
+struct StudyRemoval {
+  StudyRow study;
+  std::size_t trials = 0;
+  std::vector<std::int64_t> versions;  ///< promoted by it; they stay
+};
+
+/// Returns who may be running the study; empty if nobody is.
+std::string runner_text(const StudyRow& study, const HostView& host) {
+  if (study.state != StudyState::running) return {};
+  switch (owner_state(study.owner, host)) {
+    case OwnerState::gone:
+      return {};
+    case OwnerState::alive:
+      return "process " + study.owner.substr(0, study.owner.find('@'));
+    case OwnerState::unknown:
+      break;
+  }
+  if (study.owner == kWorkersOwner) return "workers that a daemon gives trials to";
+  if (study.owner == kDaemonOwner) return "a daemon, on a job that trains";
+  return printable(study.owner, kCommandLimitBytes);
+}
+
+/// Returns the named studies, each once, or why one of them stays.
+Result<std::vector<StudyRemoval>> named_studies(Store& store, const StudyRemovalOptions& options) {
+  const HostView host = this_host();
+  std::vector<StudyRemoval> named;
+  for (const std::string& name : options.studies) {
+    auto study = store.study(name);
+    HOCKET_TRY(study);
+    const auto id_of = [](const StudyRemoval& removal) { return removal.study.id; };
+    if (std::ranges::find(named, study->id, id_of) != named.end()) continue;
+    const std::string runner = runner_text(*study, host);
+    if (!runner.empty() && !options.force) {
+      return failure(ErrorCode::invalid_argument,
+                     "study " + study->name + " is run by " + runner +
+                         ", so it is not removed; wait for its end, or give --force");
+    }
+    const auto trials = store.trials(study->id, TrialDetail::summary);
+    HOCKET_TRY(trials);
+    const auto promoted = store.promotions({.study_id = study->id});
+    HOCKET_TRY(promoted);
+    StudyRemoval removal{std::move(*study), trials->size(), {}};
+    for (const PromotionRow& version : *promoted) removal.versions.push_back(version.id);
+    named.push_back(std::move(removal));
+  }
+  return named;
+}
+
+/// Removes them. Those that stay leave `removals`; returns why, for each of them.
+std::vector<std::string> remove_each(Store& store, std::vector<StudyRemoval>& removals) {
+  std::vector<std::string> notes;
+  const std::string actor = actor_text();
+  std::erase_if(removals, [&](const StudyRemoval& removal) {
+    const StudyRow& study = removal.study;
+    const auto removed = store.remove_study(study.id, study.owner, actor);
+    if (!removed) notes.push_back("study " + study.name + " stays: " + removed.error().message);
+    return !removed;
+  });
+  return notes;
+}
+
+std::string versions_text(const std::vector<std::int64_t>& versions) {
+  std::string text;
+  for (const std::int64_t version : versions) {
+    text += (text.empty() ? "" : ", ") + std::to_string(version);
+  }
+  return text.empty() ? "-" : text;
+}
+
+void print_removals(const std::vector<StudyRemoval>& removals, bool dry_run, std::ostream& out) {
+  Table table({dry_run ? "would go" : "removed", "state", "trials", "versions that stay"});
+  for (const StudyRemoval& removal : removals) {
+    table.add({removal.study.name, std::string(to_string(removal.study.state)),
+               std::to_string(removal.trials), versions_text(removal.versions)});
+  }
+  table.print(out);
+}
+
+nlohmann::json removals_json(const std::vector<StudyRemoval>& removals) {
+  auto list = nlohmann::json::array();
+  for (const StudyRemoval& removal : removals) {
+    list.push_back({{"study", removal.study.name},
+                    {"id", removal.study.id},
+                    {"state", to_string(removal.study.state)},
+                    {"trials", removal.trials},
+                    {"versions", removal.versions}});
+  }
+  return list;
+}
+
+Result<int> remove_studies(const StudiesOptions& common, const StudyRemovalOptions& options,
+                           Context& context) {
+  HOCKET_TRY(no_command(context.command, "studies"));
+  const auto path = store_path(common.store);
+  HOCKET_TRY(path);
+  const auto store = options.dry_run ? open_for_reading(common.store) : open_existing(common.store);
+  HOCKET_TRY(store);
+  auto removals = named_studies(**store, options);
+  HOCKET_TRY(removals);
+  if (common.store.empty() && !process_environment("HOCKET_DAEMON").value_or("").empty()) {
+    context.err << "note: this is about the store " << *path
+                << "; a daemon's studies are removed on its host, with its store\n";
+  }
+  std::vector<std::string> notes;
+  if (!options.dry_run) notes = remove_each(**store, *removals);
+  if (common.json) {
+    context.out << json_text({{"removed", removals_json(*removals)},
+                              {"notes", notes},
+                              {"dry_run", options.dry_run}})
+                << '\n';
+  } else {
+    print_removals(*removals, options.dry_run, context.out);
+  }
+  for (const auto& note : notes) context.err << "note: " << note << '\n';
+  return notes.empty() ? kDone : kFailed;
+}
+
+/// Adds the options that listing and removing share; they may stand before `rm` or behind it.
+void add_common_options(CLI::App& verb, StudiesOptions& common) {
+  verb.add_option("--store", common.store, "the store's file");
+  verb.add_flag("--json", common.json, "print JSON");
+}
+
+void add_remove_studies(CLI::App& studies, const std::shared_ptr<StudiesOptions>& common,
+                        Action& action) {
+  auto options = std::make_shared<StudyRemovalOptions>();
+  auto* verb = studies.add_subcommand("rm", "remove studies and their trials");
+  verb->add_option("STUDY", options->studies, "their names or numbers")->required();
+  verb->add_flag("--force", options->force, "also those that are running");
+  verb->add_flag("--dry-run", options->dry_run, "say what would go, and remove nothing");
+  add_common_options(*verb, *common);
+  verb->footer(
+      "Nothing is removed when one of them is unknown or running. Versions that a study has\n"
+      "promoted stay in force: `hocket rollback` takes them back. `hocket audit` shows who\n"
+      "removed a study. A daemon's studies are removed on its host, with its --store.\n"
+      "Example:\n  hocket studies rm gpt2-3 --dry-run\n");
+  verb->callback([common, options, &action] {
+    action = [common, options](Context& c) { return remove_studies(*common, *options, c); };
+  });
+}
+
 }  // namespace
 
 void add_studies(CLI::App& program, Action& action) {
   auto options = std::make_shared<StudiesOptions>();
-  auto* verb = program.add_subcommand("studies", "list the studies of the store");
-  verb->add_option("--store", options->store, "the store's file");
-  verb->add_flag("--json", options->json, "print JSON");
-  verb->footer("Example:\n  hocket studies\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return show_studies(*options, c); }; });
+  auto* verb = program.add_subcommand("studies", "list the studies of the store, or remove some");
+  add_common_options(*verb, *options);
+  verb->footer("Examples:\n  hocket studies\n  hocket studies rm gpt2-3\n");
+  add_remove_studies(*verb, options, action);
+  verb->callback([options, verb, &action] {
+    // CLI11 calls this after the callback of a verb below.
+    if (!verb->get_subcommands().empty()) return;
+    action = [options](Context& c) { return show_studies(*options, c); };
+  });
 }
 
 }  // namespace hocket

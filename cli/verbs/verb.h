@@ -63,5 +63,7 @@ void add_top(CLI::App& program, Action& action);
 void add_profile(CLI::App& program, Action& action);
 void add_profiles(CLI::App& program, Action& action);
 void add_traces(CLI::App& program, Action& action);
+void add_doctor(CLI::App& program, Action& action);
+void add_prune(CLI::App& program, Action& action);
 
 }  // namespace hocket

@@ -46,7 +46,9 @@ std::string who(const nlohmann::json& version) {
   const std::string study = text_member(version, "study");
   const std::string origin = text_member(version, "origin");
   const std::string actor = text_member(version, "actor");
-  return origin + (study.empty() ? "" : " " + study) + (actor.empty() ? "" : " by " + actor);
+  const std::string removed = flag_member(version, "study_removed") ? " (removed)" : "";
+  return origin + (study.empty() ? "" : " " + study + removed) +
+         (actor.empty() ? "" : " by " + actor);
 }
 
 nlohmann::json config_of(const nlohmann::json& version) {

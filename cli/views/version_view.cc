@@ -5,6 +5,7 @@
 
 #include "cli/output/value_text.h"
 #include "core/base/printable_text.h"
+#include "store/origin.h"
 
 namespace hocket {
 namespace {
@@ -19,7 +20,7 @@ std::string by(const PromotionRow& version) {
 std::string how_text(const PromotionRow& version, const std::string& study) {
   switch (version.origin) {
     case PromotionOrigin::study:
-      return "promoted by study " + study;
+      return "promoted by study " + study + removal_text(version);
     case PromotionOrigin::live:
       return "found by live tuning";
     case PromotionOrigin::push:
@@ -54,11 +55,6 @@ std::string what_became_of(const PromotionRow& version) {
 
 }  // namespace
 
-Result<std::string> study_name(Store& store, const PromotionRow& version) {
-  if (!version.study_id) return std::string();
-  return store.study(std::to_string(*version.study_id)).map([](auto study) { return study.name; });
-}
-
 Result<std::optional<PromotionRow>> version_of(Store& store, const StudyRow& study) {
   const auto versions = store.promotions({.study_id = study.id});
   HOCKET_TRY(versions);
@@ -82,6 +78,7 @@ nlohmann::json to_json(const PromotionRow& version, const std::string& study) {
           {"stage", to_string(version.stage)},
           {"origin", to_string(version.origin)},
           {"study", study.empty() ? nlohmann::json() : nlohmann::json(study)},
+          {"study_removed", !version.removed_study.empty()},
           {"actor", version.actor},
           {"note", version.note},
           {"promoted_at", time_text(version.promoted_at_ns)}};

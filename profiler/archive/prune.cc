@@ -143,7 +143,7 @@ Result<Pruned> prune_profiles(Store& store, const std::string& store_path,
     if (!row && row.error().code == ErrorCode::not_found) continue;
     HOCKET_TRY(row);
     // Another process may have marked it as kept since.
-    if (row->kept) continue;
+    if (row->kept && !decision.even_if_kept) continue;
     const std::string problem = remove_files(store_path, *row, pruned);
     if (!problem.empty()) {
       pruned.notes.push_back("profile " + row->name + " stays: " + problem);

@@ -33,7 +33,8 @@ struct PruneCandidate {
 
 struct PruneDecision {
   PruneCandidate profile;
-  std::string reason;  ///< "3 newer ones stay", …
+  std::string reason;         ///< "3 newer ones stay", …
+  bool even_if_kept = false;  ///< also if it is, or has meanwhile been, marked as kept
 };
 
 /// Returns the profiles to remove, the oldest first. `candidates` may be in any order. Once a

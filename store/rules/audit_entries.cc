@@ -23,6 +23,13 @@ void add_change(nlohmann::json& detail, const CurrentChange& change) {
 
 }  // namespace
 
+NewAudit audit_of_removal(const StudyRow& study, std::int64_t trials, std::string_view actor) {
+  return {std::string(actor),
+          "remove_study",
+          study.name,
+          {{"id", study.id}, {"state", to_string(study.state)}, {"trials", trials}}};
+}
+
 NewAudit audit_of(const PromotionRow& promoted, const PromotionRow* before, const ConfigKey& key) {
   nlohmann::json detail = {{"version", promoted.id},
                            {"origin", to_string(promoted.origin)},

@@ -7,6 +7,9 @@
 
 namespace hocket::rules {
 
+/// The entry of a removed study, which had `trials`. Its subject is the study's name.
+NewAudit audit_of_removal(const StudyRow& study, std::int64_t trials, std::string_view actor);
+
 /// `before` is the version that was current, or null.
 NewAudit audit_of(const PromotionRow& promoted, const PromotionRow* before, const ConfigKey& key);
 

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "core/base/clock.h"
-#include "core/base/private_file.h"
+#include "core/files/private_file.h"
 #include "store/sqlite/schema.h"
 
 namespace hocket::sqlite {

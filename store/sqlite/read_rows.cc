@@ -148,7 +148,8 @@ Result<PromotionRow> read_promotion(const Query& row) {
                          .origin = *origin,
                          .stage = *stage,
                          .actor = row.text(11),
-                         .note = row.text(12)};
+                         .note = row.text(12),
+                         .removed_study = row.text(13)};
   if (row.is_null(5) && row.is_null(6) && row.is_null(7)) return promotion;
   const MeasuredGain measured{row.real(5), row.real(6), row.real(7)};
   if (row.is_null(5) || row.is_null(6) || row.is_null(7) || !std::isfinite(measured.value) ||

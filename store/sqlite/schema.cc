@@ -215,8 +215,18 @@ CREATE TABLE trial_outputs (
 ) STRICT;
 )sql";
 
-constexpr std::array<const char*, 5> kSteps = {kVersion1, kVersion2, kVersion3, kVersion4,
-                                               kVersion5};
+// Keeps the id of a removed study from naming a later one. Other tables refer to `studies`, so that
+// it cannot be rebuilt with AUTOINCREMENT.
+constexpr const char* kVersion6 = R"sql(
+CREATE TABLE removed_studies (
+  id INTEGER PRIMARY KEY
+) STRICT;
+
+ALTER TABLE promotions ADD COLUMN removed_study TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array<const char*, 6> kSteps = {kVersion1, kVersion2, kVersion3,
+                                               kVersion4, kVersion5, kVersion6};
 
 /// Runs the file's next migration step; returns the version after it.
 Result<std::int64_t> migrate_once(Connection& db, std::span<const char* const> steps) {

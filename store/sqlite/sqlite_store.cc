@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "store/rules/audit_entries.h"
 #include "store/rules/row_rules.h"
 #include "store/sqlite/read_rows.h"
 
@@ -102,7 +103,9 @@ Result<StudyRow> SqliteStore::create_study(const NewStudy& study) {
   HOCKET_TRY(definition);
   return transact(Kind::write, [&]() -> Result<StudyRow> {
     HOCKET_TRY(check_references(study.topology_id, study.workload_id));
-    const auto next = db_.integer("SELECT coalesce(max(id), 0) + 1 FROM studies");
+    const auto next = db_.integer(
+        "SELECT coalesce(max(id), 0) + 1 FROM "
+        "(SELECT id FROM studies UNION ALL SELECT id FROM removed_studies)");
     HOCKET_TRY(next);
     const std::int64_t id = next->value_or(1);
     const auto name = new_name(study, id);
@@ -132,6 +135,24 @@ Result<void> SqliteStore::update_study(std::int64_t study_id, const StudyUpdate&
         "result = ?6, updated_at_ns = ?7, definition = ?8 WHERE id = ?1",
         study_id, to_string(row->state), row->owner, row->topology_id, row->workload_id, result,
         now_unix_ns_(), row->definition.dump());
+  });
+}
+
+Result<void> SqliteStore::remove_study(std::int64_t study_id, std::string_view expected_owner,
+                                       std::string_view actor) {
+  HOCKET_TRY(rules::check_actor(actor, ""));
+  return transact(Kind::write, [&]() -> Result<void> {
+    const auto study = study_by_id(study_id);
+    HOCKET_TRY(study);
+    HOCKET_TRY(rules::check_owner(*study, {.expected_owner = std::string(expected_owner)}));
+    HOCKET_TRY(
+        db_.execute("UPDATE promotions SET study_id = NULL, removed_study = ?2 WHERE study_id = ?1",
+                    study_id, study->name));
+    HOCKET_TRY(db_.execute("DELETE FROM trials WHERE study_id = ?1", study_id));
+    const std::int64_t trials = db_.changes();
+    HOCKET_TRY(db_.execute("DELETE FROM studies WHERE id = ?1", study_id));
+    HOCKET_TRY(db_.execute("INSERT INTO removed_studies VALUES (?1)", study_id));
+    return write_audit(rules::audit_of_removal(*study, trials, actor));
   });
 }
 

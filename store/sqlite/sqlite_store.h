@@ -26,6 +26,8 @@ class SqliteStore final : public Store {
   Result<std::vector<WorkloadRow>> workloads(std::string_view selector) override;
   Result<StudyRow> create_study(const NewStudy& study) override;
   Result<void> update_study(std::int64_t study_id, const StudyUpdate& update) override;
+  Result<void> remove_study(std::int64_t study_id, std::string_view expected_owner,
+                            std::string_view actor) override;
   Result<std::vector<StudyRow>> studies() override;
   Result<StudyRow> study(std::string_view name_or_id) override;
   Result<std::optional<StudyRow>> latest_unfinished_study() override;

@@ -43,6 +43,10 @@ class FaultyStore final : public Store {
   Result<void> update_study(std::int64_t study_id, const StudyUpdate& update) override {
     return pass([&] { return inner_->update_study(study_id, update); });
   }
+  Result<void> remove_study(std::int64_t study_id, std::string_view expected_owner,
+                            std::string_view actor) override {
+    return pass([&] { return inner_->remove_study(study_id, expected_owner, actor); });
+  }
   Result<std::vector<StudyRow>> studies() override {
     return pass([&] { return inner_->studies(); });
   }

@@ -12,6 +12,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/sqlite_store.h"
+#include "tests/scoped_environment.h"
 #include "tests/store/check_store.h"
 #include "tests/store/fixtures.h"
 
@@ -24,20 +25,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 namespace fs = std::filesystem;
-
-/// Sets an environment variable, or removes it when `value` is null, until the end of the test.
-class ScopedEnvironment {
- public:
-  ScopedEnvironment(const char* name, const char* value) : name_(name) {
-    if (const char* old = getenv(name)) old_ = old;
-    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
-  }
-  ~ScopedEnvironment() { old_ ? setenv(name_, old_->c_str(), 1) : unsetenv(name_); }
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
 
 std::string default_path(const char* store, const char* state, const char* home) {
   const ScopedEnvironment a("HOCKET_STORE", store), b("XDG_STATE_HOME", state), c("HOME", home);

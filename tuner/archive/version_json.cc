@@ -2,22 +2,21 @@
 
 #include <nlohmann/json.hpp>
 
+#include "store/origin.h"
+
 namespace hocket {
 
 Result<nlohmann::json> version_json(Store& store, const PromotionRow& version) {
-  nlohmann::json study;
-  if (version.study_id) {
-    const auto row = store.study(std::to_string(*version.study_id));
-    HOCKET_TRY(row);
-    study = row->name;
-  }
+  const auto study = study_name(store, version);
+  HOCKET_TRY(study);
   const auto measured = [&](double MeasuredGain::*member) {
     return version.measured ? nlohmann::json((*version.measured).*member) : nlohmann::json();
   };
   return nlohmann::json{{"version", version.id},
                         {"stage", to_string(version.stage)},
                         {"origin", to_string(version.origin)},
-                        {"study", std::move(study)},
+                        {"study", study->empty() ? nlohmann::json() : nlohmann::json(*study)},
+                        {"study_removed", !version.removed_study.empty()},
                         {"actor", version.actor},
                         {"note", version.note},
                         {"promoted_at_ns", version.promoted_at_ns},

@@ -10,9 +10,10 @@
 
 namespace hocket {
 
-/// Returns `{"version","stage","origin","study","actor","note","promoted_at_ns","config","value",
-/// "default_value","gain"}`; "study" and the last three are null where there are none, "config" is
-/// empty for the jobs' own default.
+/// Returns `{"version","stage","origin","study","study_removed","actor","note","promoted_at_ns",
+/// "config","value","default_value","gain"}`; "study" and the last three are null where there are
+/// none, "study_removed" says that the study is not in the store any more, "config" is empty for
+/// the jobs' own default.
 Result<nlohmann::json> version_json(Store& store, const PromotionRow& version);
 
 /// Returns `{"id","at_ns","actor","action","subject","detail"}`.

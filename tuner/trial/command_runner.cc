@@ -1,12 +1,9 @@
 #include "tuner/trial/command_runner.h"
 
-#include <stdlib.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -175,32 +172,17 @@ Result<CommandRunner> CommandRunner::make(CommandOptions options, const Clock& c
     return failure(ErrorCode::invalid_argument,
                    "the time limit must be above 0, found " + seconds_text(*options.time_limit_ns));
   }
-  std::error_code error;
-  auto folder = fs::temp_directory_path(error);
-  if (error) {
-    return failure(ErrorCode::unavailable, "no folder for temporary files: " + error.message());
-  }
-  std::string name = (folder / "hocket-XXXXXX").string();
-  if (!mkdtemp(name.data())) {
-    return failure(ErrorCode::unavailable,
-                   "cannot make the folder " + name + ": " + std::strerror(errno));
-  }
-  return CommandRunner(std::move(options), clock, cancel, name);
+  auto folder = ScratchFolder::make();
+  HOCKET_TRY(folder);
+  return CommandRunner(std::move(options), clock, cancel, std::move(*folder));
 }
 
 CommandRunner::CommandRunner(CommandOptions options, const Clock& clock, const CancelToken& cancel,
-                             fs::path folder)
+                             ScratchFolder folder)
     : options_(std::move(options)), clock_(&clock), cancel_(&cancel), folder_(std::move(folder)) {}
 
-CommandRunner::CommandRunner(CommandRunner&& other) noexcept
-    : options_(std::move(other.options_)),
-      clock_(other.clock_),
-      cancel_(other.cancel_),
-      folder_(std::exchange(other.folder_, {})) {}
-
-CommandRunner::~CommandRunner() {
-  std::error_code ignored;
-  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+fs::path CommandRunner::scratch_file(const char* name) const {
+  return fs::path(folder_.path()) / name;
 }
 
 fs::path CommandRunner::file_of(const Objective& objective) const {
@@ -216,20 +198,20 @@ Result<ProcessOptions> CommandRunner::process_options(const Params& params) cons
   process.working_directory = options_.working_directory;
   process.time_limit_ns = options_.time_limit_ns;
   process.memory_limit_bytes = memory_limit_bytes(options_.limits);
-  process.environment["HOCKET_REPORT"] = (folder_ / kReportName).string();
-  process.environment["HOCKET_ITERATIONS"] = (folder_ / kIterationsName).string();
+  process.environment["HOCKET_REPORT"] = scratch_file(kReportName).string();
+  process.environment["HOCKET_ITERATIONS"] = scratch_file(kIterationsName).string();
   return process;
 }
 
 Result<void> CommandRunner::remove_stale_files() const {
   std::error_code error;
-  fs::create_directories(folder_, error);
+  fs::create_directories(folder_.path(), error);
   for (const char* name : {kReportName, kIterationsName}) {
-    if (!error) fs::remove(folder_ / name, error);
+    if (!error) fs::remove(scratch_file(name), error);
   }
   if (error) {
     return failure(ErrorCode::unavailable,
-                   "cannot use the folder " + folder_.string() + ": " + error.message());
+                   "cannot use the folder " + folder_.path() + ": " + error.message());
   }
   std::vector<Objective> objectives = {options_.objective};
   for (const Objective& other : options_.other_objectives) objectives.push_back(other);
@@ -253,7 +235,7 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
   if (incumbent.size() >= kLeastSamples && LiveSamples::can_see(objective)) {
     auto made = LiveSamples::make(
         objective, options_.skip,
-        objective.kind == ObjectiveKind::file ? file_of(objective) : folder_ / kIterationsName);
+        objective.kind == ObjectiveKind::file ? file_of(objective) : scratch_file(kIterationsName));
     HOCKET_TRY(made);
     live.emplace(std::move(*made));
     process->watch = [&](const OutputSoFar& output) {
@@ -279,7 +261,7 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
 
 TrialOutcome CommandRunner::judge(const Params& params, const ProcessResult& result) {
   TrialOutcome outcome;
-  const Delivery delivery = read_delivery(folder_ / kReportName);
+  const Delivery delivery = read_delivery(scratch_file(kReportName));
   if (delivery.report) add_report(*delivery.report, outcome);
 
   if (result.timed_out) {

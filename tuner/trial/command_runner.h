@@ -18,6 +18,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/files/scratch_folder.h"
 #include "tuner/trial/cancel.h"
 #include "tuner/trial/limit.h"
 #include "tuner/trial/objective.h"
@@ -48,12 +49,10 @@ struct CommandOptions {
 
 class CommandRunner final : public TrialRunner {
  public:
-  /// Creates the private folder. `clock` and `cancel` must outlive this.
+  /// Makes the private folder (core/files/scratch_folder.h). `clock` and `cancel` must outlive
+  /// this.
   static Result<CommandRunner> make(CommandOptions options, const Clock& clock,
                                     const CancelToken& cancel);
-
-  CommandRunner(CommandRunner&& other) noexcept;
-  ~CommandRunner() override;  ///< Removes the private folder.
 
   /// Runs one trial.
   ///
@@ -72,9 +71,10 @@ class CommandRunner final : public TrialRunner {
 
  private:
   CommandRunner(CommandOptions options, const Clock& clock, const CancelToken& cancel,
-                std::filesystem::path folder);
+                ScratchFolder folder);
 
   Result<ProcessOptions> process_options(const Params& params) const;
+  std::filesystem::path scratch_file(const char* name) const;
   std::filesystem::path file_of(const Objective& objective) const;
   Result<void> remove_stale_files() const;
   /// Returns the outcome of a command that was not ended early, before limits are applied.
@@ -91,7 +91,7 @@ class CommandRunner final : public TrialRunner {
   CommandOptions options_;
   const Clock* clock_;
   const CancelToken* cancel_;
-  std::filesystem::path folder_;
+  ScratchFolder folder_;
 };
 
 }  // namespace hocket

@@ -155,6 +155,44 @@ TEST_F(Profiles, ImportShowsWhatItMade) {
   EXPECT_THAT(profiles({"import", trace, "--with", name_}).err, HasSubstr("rank 0, and so is"));
 }
 
+TEST_F(Profiles, RmRemovesTheNamedOnesWithTheirTraces) {
+  const ProfileRow second = job_.add();
+  const auto third = job_.add().name;
+  const auto dry = profiles({"rm", name_, second.name, "--dry-run"});
+  EXPECT_EQ(dry.status, kDone) << dry.err;
+  EXPECT_THAT(dry.out, AllOf(HasSubstr("would go"), HasSubstr(name_), HasSubstr(second.name)));
+  EXPECT_EQ(must(job_.store->profiles()).size(), 3U);
+  const auto done = profiles({"rm", name_, std::to_string(second.id), second.name, "--json"});
+  EXPECT_EQ(done.status, kDone) << done.err;
+  EXPECT_EQ(done.json()["removed"].size(), 2U) << "each once";
+  EXPECT_GT(done.json()["freed_bytes"], 1000);
+  ASSERT_EQ(must(job_.store->profiles()).size(), 1U);
+  EXPECT_EQ(must(job_.store->profiles())[0].name, third);
+  EXPECT_FALSE(std::filesystem::exists(row_.ranks[0].trace_path));
+  EXPECT_FALSE(std::filesystem::exists(second.ranks[1].trace_path));
+  EXPECT_TRUE(std::filesystem::exists(must(job_.store->profile(third)).ranks[0].trace_path));
+}
+
+TEST_F(Profiles, RmRefusesKeptAndUnknownOnesAndRemovesNothing) {
+  const auto second = job_.add().name;
+  profiles({"keep", name_});
+  for (const auto& [names, message] :
+       {std::pair(std::vector{second, name_}, "is kept, so it is not removed"),
+        std::pair(std::vector{second, std::string("none")}, "`hocket profiles list`")}) {
+    std::vector<std::string> arguments = {"rm"};
+    arguments.insert(arguments.end(), names.begin(), names.end());
+    const auto refused = profiles(arguments);
+    EXPECT_EQ(refused.status, kBadInput);
+    EXPECT_THAT(refused.err, HasSubstr(message));
+    EXPECT_EQ(must(job_.store->profiles()).size(), 2U);
+  }
+  const auto forced = profiles({"rm", name_, "--force"});
+  EXPECT_EQ(forced.status, kDone) << forced.err;
+  EXPECT_FALSE(std::filesystem::exists(row_.ranks[0].trace_path));
+  EXPECT_EQ(must(job_.store->profiles()).size(), 1U);
+  EXPECT_EQ(profiles({"rm"}).status, kBadInput);
+}
+
 TEST_F(Profiles, PruneKeepsTheNewestAndWhatIsMarked) {
   const auto second = job_.add().name, third = job_.add().name;
   EXPECT_THAT(profiles({"keep", name_}).out, HasSubstr("kept"));

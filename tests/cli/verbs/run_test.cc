@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/base/json.h"
+#include "core/files/scratch_folder.h"
 #include "tests/cli/program.h"
 
 namespace hocket {
@@ -118,6 +119,23 @@ TEST(Run, RanksDieWithTheirLauncher) {
   program.signal(SIGKILL);
   program.wait();
   fifo.wait_for_end();
+}
+
+TEST(Run, TheFolderOfAKilledLauncherGoesWithTheNextRun) {
+  const TemporaryFolder folder;
+  Fifo fifo(folder.file("pids"));
+  Program program(folder, {"run", "--ranks", "1", "--", "sh", "-c",
+                           "exec 3>pids; echo $$ >&3; exec sleep 1000"});
+  EXPECT_EQ(fifo.read_pids(1).size(), 1U);
+  program.signal(SIGKILL);
+  EXPECT_EQ(program.wait().status, 128 + SIGKILL);
+  fifo.wait_for_end();
+  const auto left = find_scratch_folders(folder.path());
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_TRUE(left[0].is_left_over);
+  EXPECT_EQ(run(folder, "1", "true").status, 0);
+  EXPECT_FALSE(std::filesystem::exists(left[0].path));
+  EXPECT_TRUE(find_scratch_folders(folder.path()).empty());
 }
 
 TEST(Run, RefusesWhatCannotBeStarted) {

@@ -6,6 +6,7 @@
 
 #include <csignal>
 
+#include "core/files/scratch_folder.h"
 #include "store/open.h"
 #include "tests/cli/program.h"
 
@@ -49,6 +50,11 @@ class TuneInterrupted : public ::testing::Test {
     }
     folder_.write("go", "");
     return ended;
+  }
+
+  /// Keeps a program from the state and the cache of the user who runs the tests.
+  Program::Environment own_folders() const {
+    return {{"XDG_STATE_HOME", folder_.path()}, {"XDG_CACHE_HOME", folder_.path()}};
   }
 
   nlohmann::json trials() const {
@@ -116,6 +122,38 @@ TEST_F(TuneInterrupted, SigkillLosesNoFinishedTrial) {
   EXPECT_EQ(kept[2].at("state"), "running");
   kept.erase(2);
   expect_resumed_as_if_never_stopped(kept);
+}
+
+TEST_F(TuneInterrupted, WhatSigkillLeavesInTheTemporaryFolderGoesWithTheNextRun) {
+  stop(SIGKILL);
+  const auto left = find_scratch_folders(folder_.path());
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_TRUE(left[0].is_left_over);
+  const auto doctor = hocket_run(folder_, {"doctor", "--json"}, own_folders()).json();
+  EXPECT_EQ(doctor.at("left_over"), 1);
+  EXPECT_THAT(hocket_run(folder_, {"prune", "--dry-run"}, own_folders()).out,
+              HasSubstr(left[0].path));
+  // Any run: not only that which goes on with the same study.
+  const auto next = hocket_run(folder_, {"run", "--ranks", "1", "--", "true"});
+  EXPECT_EQ(next.status, 0) << next.err;
+  EXPECT_TRUE(find_scratch_folders(folder_.path()).empty());
+  EXPECT_FALSE(std::filesystem::exists(left[0].path));
+  EXPECT_EQ(hocket_run(folder_, {"tune", "--resume", "--json"}).status, 0);
+  EXPECT_TRUE(find_scratch_folders(folder_.path()).empty());
+}
+
+TEST_F(TuneInterrupted, ARunLeavesTheTemporaryFilesOfOneThatRuns) {
+  Fifo fifo(folder_.file("pids"));
+  Program program(folder_, tune());
+  EXPECT_EQ(fifo.read_pids(2).size(), 2U);
+  EXPECT_EQ(hocket_run(folder_, {"run", "--ranks", "1", "--", "true"}).status, 0);
+  EXPECT_THAT(hocket_run(folder_, {"prune"}, own_folders()).out, HasSubstr("nothing to remove"));
+  const auto found = find_scratch_folders(folder_.path());
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(found[0].is_left_over);
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait().status, 130);
+  EXPECT_TRUE(find_scratch_folders(folder_.path()).empty());
 }
 
 TEST_F(TuneInterrupted, ResumeRefusesAnotherCommandAndAFinishedStudy) {

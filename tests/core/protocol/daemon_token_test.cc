@@ -25,6 +25,16 @@ TEST(DaemonToken, IsOneWord) {
   EXPECT_EQ(read_daemon_token(folder.file("none")).error().code, ErrorCode::not_found);
 }
 
+TEST(DaemonToken, IsKnownByItsName) {
+  for (const std::uint16_t port : {1, 7077, 65535}) {
+    EXPECT_TRUE(is_daemon_token_name(daemon_token_path("", port).substr(1)));
+  }
+  for (const char* name : {"", "daemon-.token", "daemon-1.token.2", "daemon-1a.token",
+                           "my-daemon-1.token", "daemon-1.tokens", "daemon-.token.token"}) {
+    EXPECT_FALSE(is_daemon_token_name(name)) << name;
+  }
+}
+
 TEST(DaemonToken, LiesUnderThePort) {
   EXPECT_EQ(daemon_token_path("/state/hocket", 7077), "/state/hocket/daemon-7077.token");
 }

@@ -64,7 +64,7 @@ TEST(OpenDatabase, SetsWhatKeepsTheDataSafe) {
   EXPECT_EQ(number(db, "PRAGMA synchronous"), 2) << "FULL";
   EXPECT_EQ(number(db, "PRAGMA trusted_schema"), 0);
   EXPECT_EQ(number(db, "PRAGMA busy_timeout"), 5000);
-  EXPECT_EQ(number(db, "PRAGMA user_version"), 5);
+  EXPECT_EQ(number(db, "PRAGMA user_version"), 6);
   EXPECT_EQ(number(db, "PRAGMA application_id"), 0x68636b74);
   auto mode = must(db.query("PRAGMA journal_mode"));
   ASSERT_TRUE(must(mode.next()));
@@ -219,6 +219,29 @@ TEST(Version4, TakesTheOriginOfAStudyFromItsOwner) {
   // Who took over the study before has hidden its owner, but not its origin.
   must(store->update_study(must(store->study("shared")).id, {.owner = "7@host boot/1"}));
   EXPECT_EQ(must(store->study("shared")).origin, StudyOrigin::http);
+}
+
+TEST(Version6, KeepsWhatAnOlderStoreHadAndRemovesItsStudies) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("store.db");
+  write_version_1(path);
+  auto older = must(Connection::open(path, Connection::Mode::create, 0));
+  must(migrate(older, migration_steps().first(5)));
+  const auto before = rows_of_version_2(older);
+  const auto store = must(open_store(path));
+  EXPECT_EQ(rows_of_version_2(older), before);
+  const auto promotions = must(store->promotions({}));
+  ASSERT_FALSE(promotions.empty());
+  const auto study = must(store->study("1"));
+  must(store->remove_study(study.id, study.owner, "ada"));
+  EXPECT_EQ(must(store->promotions({})).front().removed_study, study.name);
+  EXPECT_EQ(must(store->promotions({})).front().config, promotions.front().config);
+  // A program of the older version that still has the file open continues to promote.
+  must(
+      older.execute("INSERT INTO promotions (topology_id, workload_id, study_id, config, "
+                    "promoted_at_ns) VALUES (1, 1, 2, '{}', 7)"));
+  EXPECT_EQ(must(store->promotions({})).back().removed_study, "");
+  EXPECT_EQ(number(older, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }
 
 TEST(Version2, AProgramThatKnowsVersion1GoesOnPromoting) {

@@ -14,6 +14,7 @@
 
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
+#include "core/files/private_file.h"
 
 namespace hocket {
 namespace {
@@ -26,8 +27,11 @@ constexpr std::int64_t kMaxFileBytes = 1 << 20, kMaxVersion = std::int64_t{1} <<
 constexpr std::string_view kBegin = R"({"sha256":")", kMiddle = R"(","content":)", kEnd = "}\n";
 constexpr std::size_t kDigits = 2 * SHA256_DIGEST_LENGTH;
 
+constexpr std::string_view kSuffix = ".json";
+constexpr std::string_view kUnfinishedSuffix = ".XXXXXX";  // its X are drawn
+
 std::string path_of(const std::string& folder, const ConfigKey& key) {
-  return folder + "/" + to_string(key) + ".json";
+  return folder + "/" + to_string(key) + std::string(kSuffix);
 }
 
 std::string sha256(std::string_view text) {
@@ -105,7 +109,7 @@ class File {
 Result<void> write_whole(const std::string& folder, const std::string& path,
                          const std::string& text) {
   // Uses a unique temporary name, because several jobs with the same key may write at once.
-  std::string unfinished = path + ".XXXXXX";
+  std::string unfinished = path + std::string(kUnfinishedSuffix);
   const File file(::mkostemp(unfinished.data(), O_CLOEXEC));
   if (!file.is_open()) return failure(system_error("cannot write " + unfinished));
   if (!file.write(text) || !file.sync() || ::rename(unfinished.c_str(), path.c_str()) != 0) {
@@ -128,6 +132,18 @@ std::optional<std::string> last_good_folder(const Environment& environment) {
   return std::nullopt;
 }
 
+bool is_last_good_name(std::string_view name) {
+  if (!name.ends_with(kSuffix)) return false;
+  name.remove_suffix(kSuffix.size());
+  return parse_config_key(name).has_value();
+}
+
+bool is_unfinished_last_good_name(std::string_view name) {
+  if (name.size() <= kUnfinishedSuffix.size()) return false;
+  const auto drawn_at = name.size() - kUnfinishedSuffix.size();
+  return name[drawn_at] == '.' && is_last_good_name(name.substr(0, drawn_at));
+}
+
 Result<std::optional<LastGood>> read_last_good(const std::string& folder, const ConfigKey& key) {
   const std::string path = path_of(folder, key);
   std::error_code error;
@@ -145,10 +161,7 @@ Result<std::optional<LastGood>> read_last_good(const std::string& folder, const 
 
 Result<void> write_last_good(const std::string& folder, const ConfigKey& key,
                              const LastGood& last_good) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error)
-    return failure(ErrorCode::unavailable, "cannot make " + folder + ": " + error.message());
+  HOCKET_TRY(create_private_folders(folder));
   const nlohmann::json document = {{"format", kFormat},
                                    {"version", kVersion},
                                    {"key", to_string(key)},

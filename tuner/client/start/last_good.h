@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
@@ -31,11 +32,18 @@ struct LastGood {
 /// path.
 std::optional<std::string> last_good_folder(const Environment& environment);
 
+/// Returns whether a file of this name in the folder is the configuration of a key.
+bool is_last_good_name(std::string_view name);
+
+/// Returns whether a file of this name is one that write_last_good() had not finished when its
+/// process was killed. Nothing reads it.
+bool is_unfinished_last_good_name(std::string_view name);
+
 /// Returns nothing if there is no file, and an error if the file is damaged, belongs to another
 /// key, or holds values out of range.
 Result<std::optional<LastGood>> read_last_good(const std::string& folder, const ConfigKey& key);
 
-/// Creates the folder if necessary.
+/// Creates the folder if necessary, for this user alone.
 Result<void> write_last_good(const std::string& folder, const ConfigKey& key,
                              const LastGood& last_good);
 Result<void> remove_last_good(const std::string& folder, const ConfigKey& key);

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "core/base/private_file.h"
+#include "core/files/private_file.h"
 #include "core/protocol/daemon_token.h"
 
 namespace hocket {

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <utility>
 
-#include "core/base/private_file.h"
+#include "core/files/private_file.h"
 
 namespace hocket {
 namespace {

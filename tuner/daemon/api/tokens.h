@@ -44,7 +44,7 @@ class Tokens {
   /// Returns invalid_argument with the number of the wrong line. A text without a token is also an
   /// error, because it would grant access to everyone.
   static Result<Tokens> parse(std::string_view text);
-  /// Refuses a file that other users can read or write (core/base/private_file.h).
+  /// Refuses a file that other users can read or write (core/files/private_file.h).
   static Result<Tokens> read(const std::string& path);
   /// The token of the daemon's own user, who is "local" with the role admin.
   static Tokens of_owner(std::string token);

@@ -52,6 +52,10 @@ class KeyTuner {
   /// With `may_explore` false nothing is offered.
   Result<void> advance(bool may_explore);
 
+  /// Gives up a study that an operator has removed while it ran; the next call of advance() begins
+  /// another one. Does nothing if the study is in the store.
+  Result<void> leave_removed_study();
+
   const std::string& explorer() const { return explorer_; }
   /// Whether a search has not answered yet.
   bool is_asking() const { return asked_ != nullptr; }

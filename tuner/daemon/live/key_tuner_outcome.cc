@@ -103,6 +103,23 @@ Result<void> KeyTuner::conclude_unmeasured(bool is_kept) {
   return session_->tell(params, outcome);
 }
 
+Result<void> KeyTuner::leave_removed_study() {
+  if (!study_) return {};
+  const auto row = parts_.store.study(std::to_string(study_->id));
+  if (row) return {};
+  if (row.error().code != ErrorCode::not_found) return failure(row.error());
+  parts_.log.write(LogLevel::warning, "the study was removed while it ran",
+                   {{"key", to_string(key_)}, {"study", study_->name}});
+  if (offered_) end_offered(outcome_ && outcome_->status == ChangeStatus::applied, 0);
+  base_ns_ = 0;
+  baseline_ns_.clear();
+  study_.reset();
+  session_.reset();
+  asked_.reset();
+  answer_.reset();
+  return {};
+}
+
 void KeyTuner::end_offered(bool is_kept, double base_ns) {
   if (is_kept) {
     const auto job = parts_.jobs.find(explorer_);

@@ -219,6 +219,9 @@ Result<void> LiveTuning::advance_all(Key& key) {
     ok = key.tuner.advance(!state.frozen && !state.pinned && !key.rollout.is_trying());
   }
   key.must_retry = !ok;
+  if (!ok && ok.error().code == ErrorCode::not_found) {
+    HOCKET_TRY(key.tuner.leave_removed_study());
+  }
   return ok;
 }
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <random>
 
-#include "core/base/private_file.h"
+#include "core/files/private_file.h"
 #include "core/protocol/daemon_token.h"
 #include "tests/mutate.h"
 #include "tests/temporary_folder.h"

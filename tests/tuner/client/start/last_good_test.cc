@@ -50,6 +50,23 @@ TEST_F(LastGoodTest, IsReadBackAsItWasWrittenUntilItIsRemoved) {
   EXPECT_EQ(read_last_good(folder(), kKey).value(), std::nullopt);
 }
 
+TEST_F(LastGoodTest, FilesAreKnownByTheirNamesAndForTheirUserAlone) {
+  ASSERT_TRUE(write_last_good(folder(), kKey, sample()));
+  struct stat status = {};
+  ASSERT_EQ(::stat(folder().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700u);
+  const std::string name = to_string(kKey) + ".json";
+  EXPECT_TRUE(is_last_good_name(name));
+  EXPECT_FALSE(is_unfinished_last_good_name(name));
+  EXPECT_TRUE(is_unfinished_last_good_name(name + ".aB3xyz"));
+  for (const std::string& other :
+       {std::string(), std::string("notes.json"), to_string(kKey), name + ".bak", name + "aB3xyz1",
+        name + ".aB3xyz1", std::string(".aB3xyz")}) {
+    EXPECT_FALSE(is_last_good_name(other)) << other;
+    EXPECT_FALSE(is_unfinished_last_good_name(other)) << other;
+  }
+}
+
 TEST_F(LastGoodTest, NoDamageGivesAnotherConfiguration) {
   ASSERT_TRUE(write_last_good(folder(), kKey, sample()));
   const std::string valid = read_file(path()).value();

@@ -59,6 +59,27 @@ TEST_F(LiveTuningTest, AKeyWhoseTuningThrowsIsSetAsideAndTheOthersGoOn) {
   EXPECT_GT(set_aside, 0);
 }
 
+TEST_F(LiveTuningTest, AStudyThatIsRemovedWhileItRunsIsBegunAgain) {
+  for (const int rounds : {1, 4}) {
+    SCOPED_TRACE(rounds);
+    jobs_.clear();
+    daemon_.reset();
+    clock_.now = kSecondNs;
+    store_ = open_store_in_memory([this] { return clock_.now; });
+    daemon_ = std::make_unique<Assembled>(*store_, clock_);
+    const auto& job = add_job("a");
+    run(rounds);
+    const auto removed = studies().at(0);
+    must(store_->remove_study(removed.id, removed.owner, "ada@b7"));
+    run();
+    ASSERT_EQ(studies().size(), 1u);
+    EXPECT_EQ(studies()[0].id, removed.id + 1);
+    EXPECT_EQ(studies()[0].state, StudyState::finished);
+    EXPECT_LT(time_of(job.config()), 1.05 * 10 * kMillisecondNs);
+    EXPECT_EQ(promotions().back().config, to_json(job.config()));
+  }
+}
+
 TEST_F(LiveTuningTest, WhileTheStoreIsLockedLittleIsKeptAndNothingRecordedIsLost) {
   FaultyStore locked(*store_, 0);
   daemon_ = std::make_unique<Assembled>(*store_, clock_, Tokens(), &locked,

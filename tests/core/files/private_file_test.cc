@@ -1,4 +1,4 @@
-#include "core/base/private_file.h"
+#include "core/files/private_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,6 +73,14 @@ TEST(PrivateFile, IsCreatedWholeOnceAndNeverReplaced) {
   EXPECT_FALSE(create_private_file(folder.file("none/secret"), "text"));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2)
       << "nothing unfinished stays";
+}
+
+TEST(PrivateFile, NamesOfUnfinishedOnesAreKnown) {
+  EXPECT_EQ(finished_name("daemon-7077.token.123"), "daemon-7077.token");
+  EXPECT_EQ(finished_name("a.1"), "a");
+  for (const char* name : {"", "a", "a.", "a.b", "a.1b", "a.-1", "12"}) {
+    EXPECT_EQ(finished_name(name), "") << name;
+  }
 }
 
 TEST(PrivateFile, MissingFoldersAreForTheOwnerAlone) {

@@ -20,6 +20,10 @@ Result<std::string> read_private_file(const std::string& path, std::int64_t limi
 /// was created; false if the path exists, which is left unchanged.
 Result<bool> create_private_file(const std::string& path, std::string_view text);
 
+/// Returns the name of the file that create_private_file() was writing as `unfinished`, "NAME.PID",
+/// when its process was killed; "" for any other name. Pure.
+std::string_view finished_name(std::string_view unfinished);
+
 /// Creates the folder and those above it that are missing, with mode 0700.
 Result<void> create_private_folders(const std::string& path);
 

@@ -1,4 +1,4 @@
-#include "core/base/private_file.h"
+#include "core/files/private_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -109,6 +109,14 @@ Result<bool> create_private_file(const std::string& path, std::string_view text)
   ::unlink(unfinished.c_str());
   if (!is_created && !exists) return failure(error);
   return is_created;
+}
+
+std::string_view finished_name(std::string_view unfinished) {
+  const auto dot = unfinished.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  const std::string_view pid = unfinished.substr(dot + 1);
+  const bool is_pid = !pid.empty() && pid.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_pid ? unfinished.substr(0, dot) : std::string_view();
 }
 
 Result<void> create_private_folders(const std::string& path) {

@@ -1,0 +1,107 @@
+// hocket doctor: lists every file and folder that hocket writes, and what is wrong with them.
+
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/files/own_files.h"
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/store_access.h"
+#include "cli/output/table.h"
+#include "cli/output/value_text.h"
+#include "cli/verbs/verb.h"
+#include "core/base/printable_text.h"
+#include "store/open.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kDoctorTextLimitBytes = 400;
+
+struct DoctorOptions {
+  std::string store;
+  bool json = false;
+};
+
+std::string size_of(const OwnFile& file) {
+  if (file.state == OwnState::missing) return "-";
+  return value_text(static_cast<double>(file.bytes), Unit::bytes);
+}
+
+void print_own_files(const std::vector<OwnFile>& files, std::ostream& out) {
+  Table table({"what", "state", "size", "path", "to do"});
+  for (const OwnFile& file : files) {
+    table.add({std::string(to_string(file.kind)), std::string(to_string(file.state)), size_of(file),
+               printable(file.path, kDoctorTextLimitBytes),
+               printable(file.advice, kDoctorTextLimitBytes)});
+  }
+  table.print(out);
+}
+
+nlohmann::json own_files_json(const std::vector<OwnFile>& files) {
+  auto list = nlohmann::json::array();
+  for (const OwnFile& file : files) {
+    list.push_back({{"what", to_string(file.kind)},
+                    {"state", to_string(file.state)},
+                    {"bytes", file.bytes},
+                    {"path", file.path},
+                    {"advice", file.advice}});
+  }
+  return list;
+}
+
+/// Returns for example "1 needs attention, 2 are left over: `hocket prune` removes them".
+std::string verdict_text(std::ptrdiff_t wrong, std::ptrdiff_t left_over) {
+  if (wrong == 0 && left_over == 0) return "all is well";
+  std::string text;
+  if (wrong > 0) {
+    text = std::to_string(wrong) + (wrong == 1 ? " needs attention" : " need attention");
+  }
+  if (left_over > 0) {
+    text += (text.empty() ? "" : ", ") + std::to_string(left_over) +
+            (left_over == 1 ? " is left over: `hocket prune` removes it"
+                            : " are left over: `hocket prune` removes them");
+  }
+  return text;
+}
+
+Result<int> examine(const DoctorOptions& options, Context& context) {
+  HOCKET_TRY(no_command(context.command, "doctor"));
+  const auto store = store_path(options.store);
+  HOCKET_TRY(store);
+  const auto files =
+      find_own_files(own_places(*store, process_environment), {::geteuid(), system_unix_ns()});
+  const auto wrong = std::ranges::count_if(files, is_wrong, &OwnFile::state);
+  const auto left_over = std::ranges::count(files, OwnState::left_over, &OwnFile::state);
+  if (options.json) {
+    context.out << json_text({{"files", own_files_json(files)},
+                              {"wrong", wrong},
+                              {"left_over", left_over}})
+                << '\n';
+  } else {
+    print_own_files(files, context.out);
+    context.out << '\n' << verdict_text(wrong, left_over) << '\n';
+  }
+  return wrong == 0 ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& program, Action& action) {
+  auto options = std::make_shared<DoctorOptions>();
+  auto* verb =
+      program.add_subcommand("doctor", "list the files that hocket writes, and check them");
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer(
+      "Exit status 1 when something is wrong. What is left over does no harm.\n"
+      "docs/FILES.md says who writes and who removes each.\n"
+      "Example:\n  hocket doctor\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return examine(*options, c); }; });
+}
+
+}  // namespace hocket

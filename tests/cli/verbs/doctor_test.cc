@@ -1,0 +1,170 @@
+// Tests `hocket doctor` and `hocket prune`, and that docs/FILES.md names what they know.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/files/own_file.h"
+#include "cli/verbs/verb.h"
+#include "core/base/json.h"
+#include "core/files/scratch_folder.h"
+#include "core/protocol/daemon_token.h"
+#include "store/open.h"
+#include "tests/cli/answer.h"
+#include "tests/scoped_environment.h"
+#include "tests/store/fixtures.h"
+#include "tuner/daemon/api/own_token.h"
+
+namespace hocket {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A user whose folders are all in one of the test's.
+class Doctor : public ::testing::Test {
+ protected:
+  Doctor() {
+    fs::create_directory(temporary_);
+    must(open_store(store_));
+    must(open_own_token(state_ + "/hocket", 7077));
+  }
+
+  static nlohmann::json at(const nlohmann::json& files, const std::string& path) {
+    for (const auto& file : files) {
+      if (file.at("path") == path) return file;
+    }
+    ADD_FAILURE() << "no " << path << " in " << files;
+    return {};
+  }
+
+  /// Makes the folder of a process that was killed.
+  std::string left_over() const {
+    const std::string path = must(ScratchFolder::make(temporary_)).path();
+    EXPECT_EQ(::mkdir(path.c_str(), 0700), 0);
+    std::ofstream(path + "/report.json") << "{}";
+    return path;
+  }
+
+  const TemporaryFolder folder_;
+  const std::string state_ = folder_.file("state"), cache_ = folder_.file("cache"),
+                    temporary_ = folder_.file("temporary");
+  const std::string store_ = state_ + "/hocket/hocket.db";
+  const std::string token_ = daemon_token_path(state_ + "/hocket", 7077);
+  const ScopedEnvironment store_variable_{"HOCKET_STORE", nullptr},
+      state_variable_{"XDG_STATE_HOME", state_.c_str()},
+      cache_variable_{"XDG_CACHE_HOME", cache_.c_str()},
+      temporary_variable_{"TMPDIR", temporary_.c_str()};
+};
+
+TEST_F(Doctor, ListsEveryFileAndSaysThatAllIsWell) {
+  const auto text = ask_hocket({"doctor"});
+  EXPECT_EQ(text.status, kDone) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr(store_), HasSubstr(token_), HasSubstr(state_ + "/hocket"),
+                              HasSubstr(cache_ + "/hocket"), HasSubstr("all is well")));
+  const auto answer = ask_hocket({"doctor", "--json"}).json();
+  EXPECT_EQ(answer.at("wrong"), 0);
+  EXPECT_EQ(answer.at("left_over"), 0);
+  const auto store = at(answer.at("files"), store_);
+  EXPECT_EQ(store.at("what"), "store");
+  EXPECT_EQ(store.at("state"), "ok");
+  EXPECT_GT(store.at("bytes"), 1000);
+  EXPECT_EQ(at(answer.at("files"), cache_ + "/hocket").at("state"), "missing");
+}
+
+TEST_F(Doctor, SaysWhatIsWrongAndWhatToDo) {
+  ASSERT_EQ(::chmod(token_.c_str(), 0644), 0);
+  const auto text = ask_hocket({"doctor"});
+  EXPECT_EQ(text.status, kFailed);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("wrong permissions"), HasSubstr("chmod go-rwx " + token_),
+                              HasSubstr("1 needs attention"), Not(HasSubstr("all is well"))));
+  EXPECT_EQ(at(ask_hocket({"doctor", "--json"}).json().at("files"), token_).at("state"),
+            "wrong permissions");
+  ASSERT_EQ(::chmod(token_.c_str(), 0600), 0);
+  EXPECT_EQ(ask_hocket({"doctor"}).status, kDone);
+
+  std::ofstream(store_, std::ios::trunc) << std::string(900, 'x');
+  const auto damaged = ask_hocket({"doctor"});
+  EXPECT_EQ(damaged.status, kFailed);
+  EXPECT_THAT(damaged.out, AllOf(HasSubstr("unusable"), HasSubstr("not an SQLite database")));
+}
+
+TEST_F(Doctor, LooksAtTheStoreThatItIsGiven) {
+  const std::string other = folder_.file("other.db");
+  EXPECT_THAT(ask_hocket({"doctor", "--store", other}).out,
+              AllOf(HasSubstr(other), Not(HasSubstr(store_))));
+  EXPECT_FALSE(fs::exists(other));
+  EXPECT_EQ(ask_hocket({"doctor", "--", "true"}).status, kBadInput);
+}
+
+TEST_F(Doctor, PruneRemovesWhatIsLeftOver) {
+  const std::string path = left_over();
+  const auto found = ask_hocket({"doctor"});
+  EXPECT_EQ(found.status, kDone) << "it does no harm";
+  EXPECT_THAT(found.out, AllOf(HasSubstr("left over"), HasSubstr("1 is left over"),
+                               HasSubstr("`hocket prune` removes it")));
+  const auto dry = ask_hocket({"prune", "--dry-run"});
+  EXPECT_EQ(dry.status, kDone);
+  EXPECT_THAT(dry.out, AllOf(HasSubstr("would go"), HasSubstr(path)));
+  EXPECT_TRUE(fs::exists(path));
+  const auto dry_json = ask_hocket({"prune", "--dry-run", "--json"}).json();
+  EXPECT_EQ(dry_json.at("dry_run"), true);
+
+  const auto removed = ask_hocket({"prune", "--json"});
+  EXPECT_EQ(removed.status, kDone) << removed.err;
+  EXPECT_EQ(removed.json().at("removed"), dry_json.at("removed"));
+  EXPECT_EQ(removed.json().at("removed")[0].at("path"), path);
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_TRUE(fs::exists(store_));
+  EXPECT_TRUE(fs::exists(token_));
+  EXPECT_THAT(ask_hocket({"prune"}).out, HasSubstr("nothing to remove"));
+}
+
+TEST_F(Doctor, PruneLeavesWhatIsInUse) {
+  const auto scratch = must(ScratchFolder::make(temporary_));
+  EXPECT_THAT(ask_hocket({"doctor"}).out, HasSubstr("in use"));
+  EXPECT_THAT(ask_hocket({"prune"}).out, HasSubstr("nothing to remove"));
+  EXPECT_TRUE(fs::exists(scratch.path()));
+}
+
+TEST_F(Doctor, PruneSaysWhatItCouldNotRemove) {
+  const std::string traces = store_ + ".profiles/gone-1";
+  fs::create_directories(traces);
+  std::ofstream(traces + "/notes") << "mine";
+  const auto then = fs::file_time_type::clock::now() - std::chrono::hours(48);
+  fs::last_write_time(traces + "/notes", then);
+  fs::last_write_time(traces, then);
+  const auto answer = ask_hocket({"prune"});
+  EXPECT_EQ(answer.status, kFailed);
+  EXPECT_THAT(answer.err, AllOf(HasSubstr(traces), HasSubstr("stays")));
+  EXPECT_TRUE(fs::exists(traces + "/notes"));
+}
+
+/// Returns the words in backticks with which rows of the page's tables begin: "| `store` | …".
+std::set<std::string> kinds_of_page(const std::string& page) {
+  std::set<std::string> kinds;
+  constexpr std::string_view kRow = "\n| `";
+  for (auto at = page.find(kRow); at != std::string::npos; at = page.find(kRow, at + 1)) {
+    const auto begin = at + kRow.size();
+    kinds.insert(page.substr(begin, page.find('`', begin) - begin));
+  }
+  return kinds;
+}
+
+TEST(FilesPage, HasARowForEachKindThatTheDoctorKnows) {
+  const auto page = read_file(HOCKET_SOURCE_DIR "/docs/FILES.md");
+  ASSERT_TRUE(page) << page.error().message;
+  std::set<std::string> known;
+  for (const OwnKind kind : own_kinds()) known.emplace(to_string(kind));
+  EXPECT_EQ(kinds_of_page(*page), known);
+}
+
+}  // namespace
+}  // namespace hocket
