@@ -51,7 +51,9 @@ Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
       client.send({.method = method, .target = target, .body = body.is_null() ? "" : body.dump()},
                   deadline_after_ns(kTimeoutNs));
   HOCKET_TRY(response);
-  return read_answer(*response);
+  auto answer = read_answer(*response);
+  if (!answer) return failure(answer.error().in(client.name()));
+  return answer;
 }
 
 std::string url_encoded(const std::string& text) {
@@ -73,8 +75,8 @@ std::string url_encoded(const std::string& text) {
 }
 
 std::string short_key(const std::string& key) {
+  if (!parse_config_key(key)) return key;
   const auto dot = key.find('.');
-  if (dot == std::string::npos) return key;
   return key.substr(0, 8) + "." + key.substr(dot + 1, 8);
 }
 

@@ -10,7 +10,9 @@
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/views/version_view.h"
+#include "core/base/nearest_name.h"
 #include "core/base/printable_text.h"
+#include "core/base/shell_text.h"
 #include "core/host/topology_probe.h"
 #include "store/origin.h"
 #include "tuner/archive/plain_job.h"
@@ -164,6 +166,31 @@ Result<FoundSetting> setting_of_command(const SettingSource& source,
   const auto promoted = promotion_of_command(**store, source, command);
   HOCKET_TRY(promoted);
   return found_setting(**store, *promoted);
+}
+
+Result<FilledCommand> filled_command(const std::vector<std::string>& words,
+                                     const FoundSetting& found) {
+  const Params& params = found.setting.params;
+  std::vector<std::string_view> known;
+  for (const auto& [name, value] : params) known.push_back(name);
+  FilledCommand filled;
+  const auto names = placeholders_of(words), tuned = placeholders_of(found.tuned_command);
+  for (const auto& name : names) {
+    if (params.contains(name)) continue;
+    const std::string missing = "the setting has no value for {" + name + "}";
+    if (const auto hint = did_you_mean(name, known); !hint.empty()) return invalid(missing + hint);
+    filled.notes.push_back(missing + ", which stays as it is");
+  }
+  for (const auto& [name, value] : params) {
+    if (std::ranges::count(names, name) > 0 || std::ranges::count(tuned, name) == 0) continue;
+    filled.notes.push_back("the command has no {" + name + "}, so it runs without that value " +
+                           "unless it reads the environment variable " + name +
+                           "; the study ran: " + shell_text(found.tuned_command));
+  }
+  auto call = call_with(words, found.setting);
+  HOCKET_TRY(call);
+  filled.call = std::move(*call);
+  return filled;
 }
 
 std::string workload_selector(const std::string& given) {

@@ -57,6 +57,17 @@ Result<StartedCommand> started_here(std::vector<std::string> words);
 /// `command` starts, the one with the command's placeholders if there are several.
 Result<FoundSetting> setting_of_command(const SettingSource& source, const StartedCommand& command);
 
+/// A command with its setting, and what a user should know of it.
+struct FilledCommand {
+  CommandCall call;
+  std::vector<std::string> notes;
+};
+
+/// Returns `words` with the setting in the environment and in place of each {NAME}.
+/// invalid_argument for a {NAME} that looks like a misspelt one.
+Result<FilledCommand> filled_command(const std::vector<std::string>& words,
+                                     const FoundSetting& found);
+
 /// Declares --topology, --world-size, --link, --store, --daemon and --allow-plain-token.
 void add_setting_source_options(CLI::App& verb, SettingSource& source);
 

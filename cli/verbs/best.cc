@@ -21,16 +21,29 @@ struct BestOptions {
   bool json = false;
 };
 
+/// Returns what to do about a study without a result.
+std::string what_to_do(const StudyRow& study) {
+  switch (study.origin) {
+    case StudyOrigin::live:
+      return "it is live tuning's, which promotes what a job keeps: `hocket trials " + study.name +
+             "` lists what was tried, and `hocket versions` what was promoted";
+    case StudyOrigin::http:
+      return "its workers have not ended it; `hocket trials " + study.name + "` lists its trials";
+    case StudyOrigin::tune:
+      break;
+  }
+  return study.state == StudyState::finished
+             ? "it ended before a trial did"
+             : "go on with it: hocket tune --resume --study " + study.name;
+}
+
 /// Returns the named study if it has a result, or the latest one that has.
 Result<StudyRow> find_ended_study(Store& store, const std::string& name) {
   if (!name.empty()) {
     auto study = store.study(name);
     if (study && study->result.is_null()) {
       return failure(ErrorCode::not_found,
-                     "study " + study->name + " has no result; " +
-                         (study->state == StudyState::finished
-                              ? "it ended before a trial did"
-                              : "go on with it: hocket tune --resume --study " + study->name));
+                     "study " + study->name + " has no result; " + what_to_do(*study));
     }
     return study;
   }

@@ -135,13 +135,13 @@ std::string environment_text(const FoundSetting& found) {
   return text;
 }
 
-Result<std::string> arguments_text(const FoundSetting& found,
-                                   const std::optional<std::vector<std::string>>& command) {
-  if (!command)
+Result<std::string> arguments_text(const FoundSetting& found, Context& context) {
+  if (!context.command)
     return shell_text(setting_arguments(found.tuned_command, found.setting.params)) + "\n";
-  const auto call = call_with(*command, found.setting);
-  HOCKET_TRY(call);
-  return shell_text(call->argv) + "\n";
+  const auto filled = filled_command(*context.command, found);
+  HOCKET_TRY(filled);
+  for (const auto& note : filled->notes) context.err << "hocket: " << note << '\n';
+  return shell_text(filled->call.argv) + "\n";
 }
 
 /// Prints the setting of the command or of --workload for a shell.
@@ -150,7 +150,7 @@ Result<int> print_setting(const FoundSetting& found, const FetchOptions& options
   if (options.format == FetchFormat::env) {
     context.out << environment_text(found) << std::flush;
   } else {
-    const auto text = arguments_text(found, context.command);
+    const auto text = arguments_text(found, context);
     HOCKET_TRY(text);
     context.out << *text << std::flush;
   }

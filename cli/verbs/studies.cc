@@ -184,21 +184,22 @@ std::string versions_text(const std::vector<std::int64_t>& versions) {
   return text.empty() ? "-" : text;
 }
 
-void print_removals(const std::vector<StudyRemoval>& removals, bool dry_run, std::ostream& out) {
+void print_removals(const std::vector<StudyRemoval>& removals, const HostView& host, bool dry_run,
+                    std::ostream& out) {
   Table table({dry_run ? "would go" : "removed", "state", "trials", "versions that stay"});
   for (const StudyRemoval& removal : removals) {
-    table.add({removal.study.name, std::string(to_string(removal.study.state)),
-               std::to_string(removal.trials), versions_text(removal.versions)});
+    table.add({removal.study.name, state_text(removal.study, host), std::to_string(removal.trials),
+               versions_text(removal.versions)});
   }
   table.print(out);
 }
 
-nlohmann::json removals_json(const std::vector<StudyRemoval>& removals) {
+nlohmann::json removals_json(const std::vector<StudyRemoval>& removals, const HostView& host) {
   auto list = nlohmann::json::array();
   for (const StudyRemoval& removal : removals) {
     list.push_back({{"study", removal.study.name},
                     {"id", removal.study.id},
-                    {"state", to_string(removal.study.state)},
+                    {"state", state_text(removal.study, host)},
                     {"trials", removal.trials},
                     {"versions", removal.versions}});
   }
@@ -221,12 +222,12 @@ Result<int> remove_studies(const StudiesOptions& common, const StudyRemovalOptio
   std::vector<std::string> notes;
   if (!options.dry_run) notes = remove_each(**store, *removals);
   if (common.json) {
-    context.out << json_text({{"removed", removals_json(*removals)},
+    context.out << json_text({{"removed", removals_json(*removals, this_host())},
                               {"notes", notes},
                               {"dry_run", options.dry_run}})
                 << '\n';
   } else {
-    print_removals(*removals, options.dry_run, context.out);
+    print_removals(*removals, this_host(), options.dry_run, context.out);
   }
   for (const auto& note : notes) context.err << "note: " << note << '\n';
   return notes.empty() ? kDone : kFailed;

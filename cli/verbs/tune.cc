@@ -24,6 +24,7 @@
 #include "tuner/archive/donor_source.h"
 #include "tuner/archive/open_study.h"
 #include "tuner/archive/plain_job.h"
+#include "tuner/archive/promoted_setting.h"
 #include "tuner/archive/promotion_choice.h"
 #include "tuner/archive/study_job.h"
 #include "tuner/archive/study_record.h"
@@ -333,7 +334,11 @@ Result<void> show(const TuneOptions& options, Context& context, Store& store, st
     print_front(context.out, result, *view, study->command);
   }
   if (is_held) context.out << standing_text(**version, study->name) << '\n';
-  if (!fetch.empty()) context.out << "fetch it with: " << fetch << '\n';
+  if (!fetch.empty()) {
+    context.out << "fetch it with: " << fetch << '\n';
+    if (!placeholders_of(study->command).empty())
+      context.out << "run with it: hocket with -- " << shell_text(study->command) << '\n';
+  }
   return {};
 }
 
@@ -347,6 +352,12 @@ void announce(std::ostream& err, const OpenStudy& open) {
   if (!is_of_scheduler) err << " from the default " << default_text(defaults, sources);
   err << ": " << shell_text(open.study.command) << std::endl;
   if (const auto text = assumption_text(defaults, sources); !text.empty()) err << text << std::endl;
+  const auto names = placeholders_of(open.study.command);
+  for (const Parameter& parameter : open.definition.space.parameters()) {
+    if (is_knob(parameter.name) || std::ranges::count(names, parameter.name) > 0) continue;
+    err << "note: the command has no {" << parameter.name << "}; it gets the value as the "
+        << "environment variable " << parameter.name << " alone" << std::endl;
+  }
   for (const HiddenKnob& hidden : hidden_knobs(open.definition.space))
     err << "note: " << hidden.text << std::endl;
 }

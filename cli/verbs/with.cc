@@ -49,23 +49,18 @@ Result<CommandCall> default_call(const StartedCommand& command, const Error& why
                        "hocket tune --param " +
                        names.front() + "=… -- " + shell_text(command.words));
   }
-  context.err << "hocket: " << why.message << "; the command runs with its own defaults"
-              << std::endl;
+  context.err << "hocket: " << why.message << "; the command runs as it is" << std::endl;
   return CommandCall{command.words, {}};
 }
 
 Result<CommandCall> tuned_call(const StartedCommand& command, const FoundSetting& found,
                                Context& context) {
-  auto call = call_with(command.words, found.setting);
-  HOCKET_TRY(call);
-  std::string missing;
-  for (const auto& name : placeholders_of(command.words)) {
-    if (!found.setting.params.contains(name)) missing += " {" + name + "}";
-  }
-  if (!missing.empty()) context.err << "hocket: the setting has no value for" << missing << '\n';
+  auto filled = filled_command(command.words, found);
+  HOCKET_TRY(filled);
+  for (const auto& note : filled->notes) context.err << "hocket: " << note << '\n';
   context.err << "hocket: " << setting_text(to_json(found.setting.params)) << ": " << found.origin
               << std::endl;
-  return call;
+  return std::move(filled->call);
 }
 
 Result<int> run_with(const WithOptions& options, Context& context) {
@@ -97,7 +92,7 @@ void add_with(CLI::App& program, Action& action) {
       "hocket with [options] -- COMMAND…\n"
       "The setting reaches COMMAND as in a trial of hocket tune: as environment variables and as\n"
       "{NAME} in its arguments. COMMAND takes the place of this program, so signals and the exit\n"
-      "status are its own. Where nothing is promoted it runs with its own defaults.\n"
+      "status are its own. Where nothing is promoted it runs as it is.\n"
       "Example:\n  hocket with -- torchrun --nproc-per-node 2 train.py --bucket-mb {BUCKET}\n");
   verb->callback([options, &action] {
     auto& choice = options->source.choice;

@@ -26,8 +26,8 @@ struct Iteration {
   std::int64_t communication_ns = 0;
   /// Time with communication in flight and no compute running.
   std::int64_t exposed_ns = 0;
-  /// True when the step ran as a whole, so that its breakdown is unknown; the other three times are
-  /// 0.
+  /// True when only the whole time is known, because the step ran as a whole or the program does
+  /// not measure more; the other three times are 0.
   bool is_whole = false;
 
   bool operator==(const Iteration&) const = default;

@@ -37,7 +37,13 @@ Result<PromotionRow> to_previous(Store& store, const KeyRow& key, const std::str
     return failure(ErrorCode::not_found,
                    "key " + to_string(key.key) + " has no version to roll back");
   }
-  if ((*last)->stage == PromotionStage::released && is_default(**last)) return std::move(**last);
+  if ((*last)->stage == PromotionStage::released && is_default(**last)) {
+    return failure(ErrorCode::not_found,
+                   "key " + to_string(key.key) + " is at its default already, by version " +
+                       std::to_string((*last)->id) +
+                       "; `hocket versions` lists its versions, and a rollback to a number brings "
+                       "one back");
+  }
   HOCKET_TRY(store.set_stage((*last)->id, PromotionStage::withdrawn, actor, note));
   auto previous = store.current_promotion(key.key.topology, key.key.workload);
   HOCKET_TRY(previous);

@@ -10,6 +10,7 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "core/base/check.h"
@@ -22,8 +23,14 @@ namespace hocket {
 namespace {
 
 constexpr std::int64_t kFirstSampleNs = 10'000'000, kSampleIntervalNs = 200'000'000;
-/// Pauses between samples are at least this many times as long as a sample.
+/// Pauses between samples are at least this many times the processor time of a sample.
 constexpr std::int64_t kSampleCostFactor = 20;
+
+std::int64_t thread_cpu_ns() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 
 Error system_error(const std::string& what) {
   return {ErrorCode::unavailable, what + ": " + std::strerror(errno)};
@@ -203,14 +210,16 @@ void Run::handle_limits(bool cancel_is_set) {
 }
 
 void Run::sample_memory() {
-  const std::int64_t begin_ns = clock_.now_ns();
-  memory_->sample(begin_ns);
+  const std::int64_t begin_cpu_ns = thread_cpu_ns();
+  memory_->sample(clock_.now_ns());
   if (memory_->is_over_limit()) request_stop(result_.over_memory);
   const std::int64_t now_ns = clock_.now_ns();
+  // Waiting for a processor costs the job nothing, so it must not delay the next sample.
+  const std::int64_t cost_ns = thread_cpu_ns() - begin_cpu_ns;
   // A short command is sampled more often, so that it is sampled at all.
   const std::int64_t interval_ns =
       std::clamp((now_ns - start_ns_) / 4, kFirstSampleNs, kSampleIntervalNs);
-  next_sample_ns_ = now_ns + std::max(interval_ns, kSampleCostFactor * (now_ns - begin_ns));
+  next_sample_ns_ = now_ns + std::max(interval_ns, kSampleCostFactor * cost_ns);
 }
 
 void Run::look() {

@@ -133,6 +133,8 @@ TEST_F(StudiesRm, OneWhoseProcessIsGoneIsNotRunning) {
   auto owner = owner_text();
   owner += "9";  // another start time
   add("orphan", StudyState::running, owner);
+  EXPECT_THAT(rm({"orphan", "--dry-run"}).out,
+              AllOf(HasSubstr("interrupted"), Not(HasSubstr("running"))));
   EXPECT_EQ(rm({"orphan"}).status, kDone);
   EXPECT_TRUE(names().empty());
 }

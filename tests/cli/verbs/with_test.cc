@@ -25,6 +25,7 @@ namespace {
 
 using ::testing::ExitedWithCode;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Words = std::vector<std::string>;
 
 class WithTest : public ::testing::Test {
@@ -94,8 +95,8 @@ TEST_F(WithTest, AScriptNeverGetsThatOfAnother) {
   std::filesystem::copy(script_, other);
   EXPECT_EXIT(run({}, {"sh", other}), ExitedWithCode(7),
               "nothing is promoted for .*/other/train.sh; there are others of this name: "
-              "--workload [0-9a-f]+ is .*/train.sh on .*; the command runs with its own "
-              "defaults\nX= arg=");
+              "--workload [0-9a-f]+ is .*/train.sh on .*; the command runs "
+              "as it is\nX= arg=");
 }
 
 TEST_F(WithTest, WithoutASettingAPlaceholderIsAnError) {
@@ -106,6 +107,27 @@ TEST_F(WithTest, WithoutASettingAPlaceholderIsAnError) {
   const auto missing = ask_hocket({"with", "--store", path_ + ".none", "--", "a", "{X}"});
   EXPECT_THAT(missing.err, HasSubstr("nothing is tuned yet"));
   EXPECT_EQ(ask_hocket({"with", "--store", path_}).status, 2);
+}
+
+TEST_F(WithTest, ACommandThatDoesNotTakeTheSettingIsTold) {
+  promote(script(script_), 42, {"sh", script_, "--x-value", "{X}"});
+  EXPECT_EXIT(run({}, {"sh", script_}), ExitedWithCode(7),
+              "hocket: the command has no .X., so it runs without that value unless it reads the "
+              "environment variable X; the study ran: sh .*train.sh --x-value .*\nhocket: X=42: ");
+  EXPECT_THAT(fetch({"--format", "args", "--", "sh", script_}).err,
+              HasSubstr("the command has no {X}"));
+  EXPECT_THAT(fetch({"--format", "args", "--", "sh", script_, "{X}"}).err,
+              Not(HasSubstr("the command has no")));
+}
+
+TEST_F(WithTest, AMisspeltPlaceholderIsAnError) {
+  promote(script(script_), 42);
+  const auto answer = ask_hocket({"with", "--store", path_, "--", "sh", script_, "{Y}"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("no value for {Y}; did you mean \"X\""));
+  EXPECT_EQ(fetch({"--format", "args", "--", "sh", script_, "{Y}"}).status, 2);
+  EXPECT_EXIT(run({}, {"sh", script_, "{print_all}"}), ExitedWithCode(7),
+              "no value for .print_all., which stays as it is\n.*arg=.print_all.");
 }
 
 TEST_F(WithTest, ANameOrAStudyChooses) {

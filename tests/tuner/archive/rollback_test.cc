@@ -59,7 +59,10 @@ TEST_F(RollbackTest, ThePreviousVersionComesBackAndThenNone) {
   const auto none = back(PreviousVersion{});
   ASSERT_TRUE(none);
   EXPECT_EQ(current(), nlohmann::json::object());
-  EXPECT_EQ(back(PreviousVersion{})->id, none->id) << "there is nothing before";
+  const auto again = back(PreviousVersion{});
+  ASSERT_FALSE(again) << "there is nothing before";
+  EXPECT_EQ(again.error().code, ErrorCode::not_found);
+  EXPECT_THAT(again.error().message, HasSubstr("at its default already, by version 4"));
 }
 
 TEST_F(RollbackTest, ToTheDefaultIsAVersionWithoutConfiguration) {

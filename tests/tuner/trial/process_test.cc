@@ -220,9 +220,27 @@ class HastyClock final : public Clock {
  public:
   std::int64_t now_ns() const override { return now_ns_ += 10'000'000; }
   void sleep_until_ns(std::int64_t) const override {}
+  void wait(std::int64_t ns) const { now_ns_ += ns; }
 
  private:
   mutable std::atomic<std::int64_t> now_ns_{0};
+};
+
+/// Processes that are looked at on a host whose processors are taken.
+class AwaitedProcesses final : public ProcessTable {
+ public:
+  explicit AwaitedProcesses(const HastyClock& clock) : clock_(clock) {}
+  std::vector<ProcessEntry> processes() const override {
+    ++samples;
+    clock_.wait(10'000'000'000);
+    return {};
+  }
+  std::optional<std::int64_t> proportional_bytes(pid_t) const override { return {}; }
+
+  mutable int samples = 0;
+
+ private:
+  const HastyClock& clock_;
 };
 
 /// The processes of this host, each of the same size.
@@ -263,6 +281,18 @@ TEST(Process, TheMemoryLimitEndsTheWholeTree) {
   EXPECT_GE(result->peak_memory_bytes, 4 * kEachBytes);
   ASSERT_EQ(pids.size(), 3u);
   for (const pid_t pid : pids) EXPECT_FALSE(is_alive(pid));
+}
+
+TEST(Process, SamplesOfMemoryThatWaitForAProcessorAreNotFewer) {
+  const HastyClock clock;
+  const AwaitedProcesses processes(clock);
+  auto options = shell("sleep 600");
+  options.processes = &processes;
+  options.time_limit_ns = 60'000'000'000;
+  const auto result = run_process(options, clock, CancelToken());
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->timed_out);
+  EXPECT_GE(processes.samples, 4);
 }
 
 TEST(Process, AWatchSeesTheOutputAndEndsTheWholeTree) {

@@ -200,7 +200,7 @@ bool is_time(std::int64_t ns) {
 void tell_study(hocket_client& client, std::int64_t wall_ns) {
   client.log->add(wall_ns);
   if (client.run.iterations.size() < kMaxRunIterations)
-    client.run.iterations.push_back({.wall_ns = wall_ns});
+    client.run.iterations.push_back({.wall_ns = wall_ns, .is_whole = true});
 }
 
 Result<int> report(hocket_client* client, const std::int64_t* iteration_ns, std::size_t count) {

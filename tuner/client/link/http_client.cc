@@ -369,6 +369,10 @@ HttpClient::HttpClient(DaemonAccess daemon)
 
 HttpClient::~HttpClient() = default;
 
+const std::string& HttpClient::name() const {
+  return connection_->name();
+}
+
 Result<HttpResponse> HttpClient::send(const HttpRequest& request, Deadline deadline) {
   try {
     return connection_->send(request, deadline);

@@ -66,6 +66,9 @@ class HttpClient {
   /// byte.
   Error stream(const HttpRequest& request, const Stream& stream);
 
+  /// Returns what messages call the daemon: "daemon http://127.0.0.1:7077".
+  const std::string& name() const;
+
   /// Makes the current call, and all later ones, end by `deadline`. Callable from any thread; the
   /// earliest deadline applies.
   void end_by(Deadline deadline);

@@ -189,17 +189,12 @@ class HttpDaemonLink final : public DaemonLink {
   }
 
   /// Blocks until a report may be sent and returns it. When the link is stopping, returns only
-  /// reports with outcomes, then nothing.
+  /// reports with outcomes or the job's end, then nothing.
   std::optional<JobReport> next_report(Deadline not_before) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
     changed_.wait_until(lock, not_before, [&] { return stopping_ || queue_.has_news(); });
-    if (!stopping_) return queue_.take();
-    while (queue_.has_news()) {
-      auto report = queue_.take();
-      if (!report->outcomes.empty()) return report;
-    }
-    return std::nullopt;
+    return stopping_ ? queue_.take_news() : queue_.take();
   }
 
   void send_reports() {

@@ -31,7 +31,7 @@ struct DaemonLinkOptions {
   std::int64_t request_timeout_ns = 2'000'000'000;
   /// Three ping intervals of the daemon: a connection that is silent for longer is considered dead.
   std::int64_t silence_limit_ns = 45'000'000'000;
-  /// Maximum time that the destructor spends on sending the last outcomes.
+  /// Maximum time that the destructor spends on sending the last outcomes and the job's end.
   std::int64_t flush_timeout_ns = 500'000'000;
   /// May throw std::system_error.
   std::function<std::thread(std::function<void()>)> start_thread = [](auto work) {

@@ -51,6 +51,13 @@ std::optional<JobReport> ReportQueue::take() {
   return report;
 }
 
+std::optional<JobReport> ReportQueue::take_news() {
+  while (auto report = take()) {
+    if (is_news(*report)) return report;
+  }
+  return std::nullopt;
+}
+
 void ReportQueue::put_back(JobReport report) {
   reports_.push_front(std::move(report));
   drop_excess();

@@ -23,6 +23,8 @@ class ReportQueue {
 
   /// Removes and returns the oldest report.
   std::optional<JobReport> take();
+  /// Removes and returns the oldest report with news, and removes those before it.
+  std::optional<JobReport> take_news();
   /// Returns a report that was taken and could not be sent to the front of the queue.
   void put_back(JobReport report);
 

@@ -127,7 +127,8 @@ void Window::judge() {
   const double share = gain.share(gain.mean);
   end(options_.keep_undecided, false,
       percent_of(std::abs(share)) + (share >= 0 ? " faster" : " slower") +
-          ", within the noise of " + percent_of(gain.share(noise)));
+          ", within the noise of " +
+          percent_of(std::abs(gain.share(std::copysign(noise, gain.mean)))));
 }
 
 Side Window::next() const {

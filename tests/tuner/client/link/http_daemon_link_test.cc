@@ -217,6 +217,20 @@ TEST(HttpDaemonLink, OutcomesThatWaitAreSentAtTheEnd) {
   EXPECT_TRUE(daemon.reports.wait(has_trial(6)));
 }
 
+TEST(HttpDaemonLink, TheEndOfAJobWithoutOutcomesIsSentAtTheEnd) {
+  JobDaemon daemon;
+  auto options = daemon.options();
+  options.report_interval_ns = kTokenHourNs;
+  auto link = open_daemon_link(options);
+  link->report(iterations({1}));
+  ASSERT_TRUE(daemon.reports.wait());
+  auto last = iterations({2});
+  last.ended = true;
+  link->report(last);
+  link.reset();
+  EXPECT_TRUE(daemon.reports.wait([](const json& report) { return report["ended"] == true; }));
+}
+
 TEST(HttpDaemonLink, AStreamThatIsSilentIsOpenedAgain) {
   JobDaemon daemon;
   auto options = daemon.options();

@@ -42,6 +42,24 @@ TEST(ReportQueue, JoinsReportsOfOneVersionWhileThereIsRoom) {
   EXPECT_EQ(queue.take(), std::nullopt);
 }
 
+TEST(ReportQueue, NewsAreOutcomesAndTheEnd) {
+  ReportQueue queue;
+  queue.add(iterations(1, 1, {1}));
+  queue.add(iterations(2, 2, {2}));
+  auto tried = iterations(3, 3, {3});
+  tried.outcomes = {{.trial = 4}};
+  queue.add(tried);
+  queue.add(iterations(4, 4, {4}));
+  auto last = iterations(5, 5, {});
+  last.ended = true;
+  queue.add(last);
+  queue.add(iterations(6, 6, {6}));
+  EXPECT_EQ(queue.take_news(), tried);
+  EXPECT_EQ(queue.take_news(), last);
+  EXPECT_EQ(queue.take_news(), std::nullopt);
+  EXPECT_TRUE(queue.empty());
+}
+
 TEST(ReportQueue, IsBoundedAndKeepsOrderAndOutcomesFirst) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -148,6 +148,19 @@ TEST(Window, APushIsKeptUnlessItIsSlower) {
   EXPECT_LE((SimulatedJob{.candidate = 1.15, .options = push}).share(kept), 0.02);
 }
 
+TEST(Window, WhatIsWithinTheNoiseIsNotAboveIt) {
+  for (const double candidate : {0.9, 0.97, 1.0, 1.03, 1.15}) {
+    const SimulatedJob job{.candidate = candidate, .noise = 0.2};
+    for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
+      const std::string text = job.run(seed).verdict.reason;
+      const auto within = text.find(", within the noise of ");
+      if (within == std::string::npos) continue;
+      SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text);
+      EXPECT_LE(std::stod(text), std::stod(text.substr(within + 22)));
+    }
+  }
+}
+
 TEST(Window, ASingleEndlessIterationEndsIt) {
   const std::vector<std::int64_t> before(8, 100);
   Window window({.longest_ns = 1000}, before);
