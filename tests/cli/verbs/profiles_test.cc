@@ -66,6 +66,12 @@ TEST_F(Profiles, ShowSaysWhatIsThereAndWhatIsMissing) {
       text.out,
       AllOf(HasSubstr("missing"), HasSubstr("note: rank 1 has no trace: its host"),
             HasSubstr("overhead       1.0 % ± 2.0 %"), HasSubstr("nothing can be predicted")));
+  EXPECT_THAT(profiles({"metrics", half.name}).out,
+              HasSubstr("note: rank 1 has no trace: its host"));
+  EXPECT_EQ(profiles({"metrics", half.name, "--json"}).json()["notes"],
+            profiles({"show", half.name, "--json"}).json()["notes"]);
+  EXPECT_THAT(profiles({"list"}).out, ContainsRegex(half.name + " .* [0-9]+ notes\n"));
+  EXPECT_THAT(profiles({"metrics", name_}).out, Not(HasSubstr("note: ")));
   EXPECT_THAT(profiles({"show", name_}).out,
               AllOf(HasSubstr("partition_bytes=1048576"), HasSubstr("the reference"),
                     HasSubstr(row_.ranks[1].trace_path), Not(HasSubstr("overhead"))));
