@@ -246,6 +246,30 @@ TEST_F(Profiles, WrongArgumentsAreNamed) {
   }
 }
 
+TEST_F(Profiles, AreNamedByABeginningThatOnlyOneHas) {
+  ProfileToSave save{.folder = must(create_profile_folder(*job_.store, job_.path, "resnet")),
+                     .ranks = {{ProfiledJob::traces()[0].trace}}};
+  const auto resnet = must(save_profile(*job_.store, job_.path, std::move(save))).name;
+  ASSERT_NE(name_[0], 'r');
+  EXPECT_THAT(profiles({"show", "resn"}).out, HasSubstr(resnet));
+  EXPECT_EQ(profiles({"show", "r", "--json"}).json()["profile"], resnet);
+  EXPECT_EQ(profiles({"show", "resent"}).err,
+            "hocket: the store has no profile \"resent\"; `hocket profiles list` lists them; the "
+            "nearest is \"" +
+                resnet + "\"\n");
+  const std::string second = job_.add().name, common = name_.substr(0, name_.size() - 1);
+  ASSERT_TRUE(second.starts_with(common));
+  const auto several = profiles({"show", common});
+  EXPECT_EQ(several.status, kBadInput);
+  EXPECT_THAT(several.err, HasSubstr("several profiles begin with \"" + common + "\": " + name_ +
+                                     ", " + second));
+  EXPECT_EQ(profiles({"show", ""}).status, kBadInput);
+  const auto removed = profiles({"rm", "resn"});
+  EXPECT_EQ(removed.status, kBadInput) << "what cannot be undone needs the whole name";
+  EXPECT_THAT(removed.err, HasSubstr("the nearest is \"" + resnet + "\""));
+  EXPECT_EQ(profiles({"show", resnet}).status, kDone);
+}
+
 TEST_F(Profiles, AStoreThatIsNotThereMeansThatNothingWasProfiled) {
   for (const char* verb : {"list", "prune"}) {
     std::vector<std::string> arguments = {"profiles", verb, "--store", file("other.db")};
