@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -60,16 +59,8 @@ struct Subject {
 
 /// Returns the description with the changes applied.
 Result<Subject> subject_of_step(const SimulateOptions& options, std::ostream& err) {
-  auto step = read_step(options.step);
+  auto step = read_changed_step(options.step, options.changes, err);
   HOCKET_TRY(step);
-  const std::int64_t given_ranks = step->ranks;
-  HOCKET_TRY(change_step(*step, options.changes));
-  if (options.changes.ranks && !step->cluster) {
-    err << "hocket: alpha and beta are kept as given for " << given_ranks
-        << " ranks; --link network=RATE,LATENCY and, with several ranks on a host, --link "
-           "host=RATE,LATENCY cost collectives by the number of ranks"
-        << std::endl;
-  }
   return Subject{std::move(*step)};
 }
 
@@ -315,27 +306,11 @@ Result<int> simulate_verb(const SimulateOptions& options, Context& context) {
   return kDone;
 }
 
-const std::map<std::string, CollectiveAlgorithm> kAlgorithms = {
-    {"automatic", CollectiveAlgorithm::automatic},
-    {"ring", CollectiveAlgorithm::ring},
-    {"tree", CollectiveAlgorithm::tree}};
-
 void add_step_options(CLI::App& verb, SimulateOptions& options) {
   verb.add_option("STEP", options.step, "the step description; - for standard input");
   verb.add_option("--profile", options.profile, "the step of this profile, by its name or number");
   verb.add_option("--store", options.store, "the store's file, which has the profile");
-  verb.add_option("--ranks", options.changes.ranks, "how many ranks (GPUs) train");
-  verb.add_option("--ranks-per-host", options.changes.ranks_per_host, "how many of them on a host");
-  verb.add_option("--link", options.changes.links,
-                  "host=RATE[,LATENCY] or network=RATE[,LATENCY], such as network=10gbit,20us; "
-                  "repeat it")
-      ->allow_extra_args(false);
-  verb.add_option("--algorithm", options.changes.algorithm, "of an all-reduce over links")
-      ->transform(CLI::CheckedTransformer(kAlgorithms, CLI::ignore_case)
-                      .description("automatic, ring or tree"));
-  verb.add_option("--compute-scale", options.changes.compute_scale,
-                  "factor on the times of computations: 0.5 for devices that are twice as fast");
-  verb.add_option("--seed", options.changes.seed, "of the jitter");
+  add_step_changes(verb, options.changes);
 }
 
 }  // namespace
