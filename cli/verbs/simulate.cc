@@ -223,6 +223,18 @@ void print_what_to_know(const Question& question, std::span<const Prediction* co
   print_notes(err, notes);
 }
 
+/// Tells what chooses a configuration, where the predicted one is hocket's defaults or slower than
+/// the baseline.
+void print_pointer(const SimulateOptions& options, const Question& question,
+                   const Prediction& prediction, std::ostream& err) {
+  const bool is_slower = prediction.simulation.iteration_ns > question.baseline.iteration_ns;
+  if (question.subject.job || options.step == "-") return;  // the step is in no file
+  if (!is_slower && prediction.config != hockets_defaults().config) return;
+  err << "hocket: `hocket explain " << options.step << "`"
+      << (options.changes.is_empty() ? "" : " with the same changes of the step")
+      << " chooses a configuration for these ranks" << std::endl;
+}
+
 Result<void> simulate_once(const SimulateOptions& options, const Question& question,
                            Context& context) {
   const StepDescription& step = question.subject.step;
@@ -242,6 +254,7 @@ Result<void> simulate_once(const SimulateOptions& options, const Question& quest
     context.out << json_text(with_notes(std::move(document), question, prediction)) << '\n';
   } else {
     print_prediction(context.out, step, prediction, question.baseline);
+    print_pointer(options, question, prediction, context.err);
   }
   return {};
 }
