@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <optional>
 #include <ostream>
@@ -69,6 +70,24 @@ std::optional<std::string> unknown_verb(const CLI::App& app, std::span<const std
          std::string(nearest_name(word, names)) + "\"; `" + path + " --help` lists all";
 }
 
+/// Verbs that run the command behind "--".
+constexpr std::array<std::string_view, 4> kVerbsWithCommand{"fetch", "run", "tune", "with"};
+
+/// Returns the error for the arguments that `program` has left over after parsing.
+std::string unexpected_arguments(const CLI::App& program) {
+  std::string path = "hocket";
+  bool has_command = false;
+  for (const CLI::App* app = &program; !app->get_subcommands().empty();) {
+    app = app->get_subcommands().back();
+    path += " " + app->get_name();
+    has_command = has_command || std::ranges::count(kVerbsWithCommand, app->get_name()) > 0;
+  }
+  std::string message = path + " does not know";
+  for (const std::string& argument : program.remaining(true)) message += " " + argument;
+  if (has_command) message += "; a command to run goes behind \"--\"";
+  return message + "; `" + path + " --help` shows what there is";
+}
+
 int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& out,
                       std::ostream& err, int err_columns) {
   CLI::App program("hocket: schedules, measures and tunes training jobs", "hocket");
@@ -116,9 +135,8 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   } catch (const CLI::Success&) {
     out << program.help() << std::flush;
     return kDone;
-  } catch (const CLI::ExtrasError& error) {
-    return report(err, std::string(error.what()) + "; a command to run goes behind \"--\"",
-                  kBadInput);
+  } catch (const CLI::ExtrasError&) {
+    return report(err, unexpected_arguments(program), kBadInput);
   } catch (const CLI::ParseError& error) {
     return report(err, std::string(error.what()) + "; `hocket --help` shows what there is",
                   kBadInput);

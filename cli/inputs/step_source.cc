@@ -1,8 +1,10 @@
 #include "cli/inputs/step_source.h"
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <string_view>
 
 #include "core/base/json.h"
@@ -28,6 +30,11 @@ Result<std::string> read_input() {
   }
   return text;
 }
+
+const std::map<std::string, CollectiveAlgorithm> kAlgorithms = {
+    {"automatic", CollectiveAlgorithm::automatic},
+    {"ring", CollectiveAlgorithm::ring},
+    {"tree", CollectiveAlgorithm::tree}};
 
 /// Links given on a command line.
 struct Links {
@@ -117,6 +124,21 @@ Result<void> scale_computation(StepDescription& step, std::optional<double> fact
 
 }  // namespace
 
+void add_step_changes(CLI::App& verb, StepChanges& changes) {
+  verb.add_option("--ranks", changes.ranks, "how many ranks (GPUs) train");
+  verb.add_option("--ranks-per-host", changes.ranks_per_host, "how many of them on a host");
+  verb.add_option("--link", changes.links,
+                  "host=RATE[,LATENCY] or network=RATE[,LATENCY], such as network=10gbit,20us; "
+                  "repeat it")
+      ->allow_extra_args(false);
+  verb.add_option("--algorithm", changes.algorithm, "of an all-reduce over links")
+      ->transform(CLI::CheckedTransformer(kAlgorithms, CLI::ignore_case)
+                      .description("automatic, ring or tree"));
+  verb.add_option("--compute-scale", changes.compute_scale,
+                  "factor on the times of computations: 0.5 for devices that are twice as fast");
+  verb.add_option("--seed", changes.seed, "of the jitter");
+}
+
 Result<StepDescription> read_step(const std::string& path) {
   const bool is_input = path == "-";
   const auto text = is_input ? read_input() : read_file(path, kMaxStepTextBytes);
@@ -156,6 +178,21 @@ Result<void> change_step(StepDescription& step, const StepChanges& changes) {
   if (auto ok = change_links(step, changes); !ok) return ok;
   if (auto ok = validate(step); !ok) return ok;
   return scale_computation(step, changes.compute_scale);
+}
+
+Result<StepDescription> read_changed_step(const std::string& path, const StepChanges& changes,
+                                          std::ostream& err) {
+  auto step = read_step(path);
+  HOCKET_TRY(step);
+  const std::int64_t given_ranks = step->ranks;
+  HOCKET_TRY(change_step(*step, changes));
+  if (changes.ranks && !step->cluster) {
+    err << "hocket: alpha and beta are kept as given for " << given_ranks
+        << " ranks; --link network=RATE,LATENCY and, with several ranks on a host, --link "
+           "host=RATE,LATENCY cost collectives by the number of ranks"
+        << std::endl;
+  }
+  return step;
 }
 
 }  // namespace hocket

@@ -25,6 +25,7 @@ namespace {
 struct ExplainOptions {
   ExplanationSource source;
   ConfigChoice config;
+  StepChanges changes;
   std::string output;
   bool json = false;
 };
@@ -38,6 +39,8 @@ constexpr const char* kExplainFooter =
     "  hocket explain gpt2-1\n"
     "  hocket explain --table sweep.csv --objective-column iteration_ns --json\n"
     "  hocket explain gpt2.step.json --preset ddp\n"
+    "  hocket explain gpt2.step.json --ranks 64 --ranks-per-host 8 \\\n"
+    "      --link host=300gbit,5us --link network=25gbit,20us\n"
     "  hocket explain gpt2.step.json --config now.json --output better.json\n";
 
 /// Returns whether the source is a step description. A file takes precedence over a study's name.
@@ -50,14 +53,15 @@ bool names_step(const ExplanationSource& source) {
 Result<int> explain_step(const ExplainOptions& options, Context& context) {
   const auto base = read_config(options.config, hockets_defaults(), context.err);
   HOCKET_TRY(base);
-  const auto step = read_step(options.source.study);
+  const auto step = read_changed_step(options.source.study, options.changes, context.err);
   HOCKET_TRY(step);
   auto choice = choose_partition(*step, base->config);
   if (!choice) return failure(choice.error().in(options.source.study));
   auto notes = base->notes;
   for (const HiddenKnob& hidden : hidden_knobs(base->config)) notes.push_back(hidden.text);
   print_notes(context.err, notes);
-  const ExplainedStep explained{options.source.study, base->config, base->name, std::move(*choice)};
+  const ExplainedStep explained{options.source.study, base->config, base->name, step->ranks,
+                                std::move(*choice)};
   if (!options.output.empty()) {
     const std::string text = to_json(explained.choice.config).dump(2) + "\n";
     HOCKET_TRY(write_whole_file(options.output, text));
@@ -73,11 +77,10 @@ Result<int> explain_step(const ExplainOptions& options, Context& context) {
 Result<int> explain_verb(const ExplainOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "explain"));
   if (names_step(options.source)) return explain_step(options, context);
-  if (!options.config.is_empty() || !options.output.empty()) {
+  if (!options.config.is_empty() || !options.changes.is_empty() || !options.output.empty()) {
     return invalid(
-        "--preset, --config and --output are of a step description; explain STEP.json, where the "
-        "file is "
-        "there and says how a step runs");
+        "--preset, --config, --output, --ranks, --link and other changes of a step are of a step "
+        "description; explain STEP.json, where the file is there and says how a step runs");
   }
   const auto explained = explain_source(options.source, "explain");
   HOCKET_TRY(explained);
@@ -97,6 +100,7 @@ void add_explain(CLI::App& program, Action& action) {
       "explain", "show what a search learned, or how a step is best partitioned");
   add_source(*verb, options->source, "its name or number, or the file of a step description");
   add_config_options(*verb, options->config, "hocket's defaults; both are of a step");
+  add_step_changes(*verb, options->changes);
   verb->add_option("-o,--output", options->output,
                    "of a step: the file to write the chosen configuration to");
   verb->add_flag("--json", options->json, "print JSON");

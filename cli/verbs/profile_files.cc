@@ -113,7 +113,13 @@ Result<int> import_verb(const ImportOptions& options, Context& context) {
   HOCKET_TRY(path);
   const auto store = open_for_writing(options.store);
   HOCKET_TRY(store);
-  const auto row = import_profile(**store, *path, options.request);
+  ImportRequest request = options.request;
+  if (!request.with.empty()) {
+    const auto with = find_profile(**store, request.with);
+    HOCKET_TRY(with);
+    request.with = with->name;
+  }
+  const auto row = import_profile(**store, *path, request);
   HOCKET_TRY(row);
   const auto summary = summarize_profile(**store, *row);
   HOCKET_TRY(summary);
@@ -200,7 +206,7 @@ Result<std::vector<PruneDecision>> named_profiles(const RemoveOptions& options, 
                                                   const std::vector<PruneCandidate>& candidates) {
   std::vector<PruneDecision> decisions;
   for (const std::string& name : options.profiles) {
-    const auto row = find_profile(store, name);
+    const auto row = find_named_profile(store, name);
     HOCKET_TRY(row);
     if (row->kept && !options.force) {
       return failure(ErrorCode::invalid_argument,

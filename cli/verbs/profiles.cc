@@ -11,6 +11,7 @@
 #include "cli/verbs/profile_verbs.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/profile_view.h"
+#include "core/base/nearest_name.h"
 #include "store/open.h"
 #include "tuner/archive/study_job.h"
 
@@ -106,6 +107,14 @@ Result<int> keep_profile(const ProfilesOptions& options, Context& context) {
   return kDone;
 }
 
+Result<std::vector<std::string>> profile_names(Store& store) {
+  const auto rows = store.profiles();
+  HOCKET_TRY(rows);
+  std::vector<std::string> names;
+  for (const ProfileRow& row : *rows) names.push_back(row.name);
+  return names;
+}
+
 /// Adds a verb with the options common to all of them.
 CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const char* help,
                   Result<int> (*perform)(const ProfilesOptions&, Context&),
@@ -134,11 +143,30 @@ Result<std::unique_ptr<Store>> open_profiles(const std::string& store_option, bo
   return store;
 }
 
-Result<ProfileRow> find_profile(Store& store, const std::string& name) {
+Result<ProfileRow> find_named_profile(Store& store, const std::string& name) {
   auto row = store.profile(name);
   if (row || row.error().code != ErrorCode::not_found) return row;
-  return failure(ErrorCode::not_found,
-                 row.error().message + "; `hocket profiles list` has those there are");
+  const auto names = profile_names(store);
+  HOCKET_TRY(names);
+  return failure(
+      ErrorCode::not_found,
+      row.error().message + (names->empty() ? ""
+                                            : "; the nearest is \"" +
+                                                  std::string(nearest_name(name, *names)) + "\""));
+}
+
+Result<ProfileRow> find_profile(Store& store, const std::string& name) {
+  auto row = find_named_profile(store, name);
+  if (row || row.error().code != ErrorCode::not_found || name.empty()) return row;
+  auto names = profile_names(store);
+  HOCKET_TRY(names);
+  std::erase_if(*names, [&](const std::string& other) { return !other.starts_with(name); });
+  if (names->empty()) return row;
+  if (names->size() == 1) return store.profile(names->front());
+  std::string all;
+  for (const std::string& other : *names) all += (all.empty() ? "" : ", ") + other;
+  return failure(ErrorCode::invalid_argument,
+                 "several profiles begin with \"" + name + "\": " + all);
 }
 
 void add_profiles(CLI::App& program, Action& action) {

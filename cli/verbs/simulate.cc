@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -60,16 +59,8 @@ struct Subject {
 
 /// Returns the description with the changes applied.
 Result<Subject> subject_of_step(const SimulateOptions& options, std::ostream& err) {
-  auto step = read_step(options.step);
+  auto step = read_changed_step(options.step, options.changes, err);
   HOCKET_TRY(step);
-  const std::int64_t given_ranks = step->ranks;
-  HOCKET_TRY(change_step(*step, options.changes));
-  if (options.changes.ranks && !step->cluster) {
-    err << "hocket: alpha and beta are kept as given for " << given_ranks
-        << " ranks; --link network=RATE,LATENCY and, with several ranks on a host, --link "
-           "host=RATE,LATENCY cost collectives by the number of ranks"
-        << std::endl;
-  }
   return Subject{std::move(*step)};
 }
 
@@ -232,6 +223,18 @@ void print_what_to_know(const Question& question, std::span<const Prediction* co
   print_notes(err, notes);
 }
 
+/// Tells what chooses a configuration, where the predicted one is hocket's defaults or slower than
+/// the baseline.
+void print_pointer(const SimulateOptions& options, const Question& question,
+                   const Prediction& prediction, std::ostream& err) {
+  const bool is_slower = prediction.simulation.iteration_ns > question.baseline.iteration_ns;
+  if (question.subject.job || options.step == "-") return;  // the step is in no file
+  if (!is_slower && prediction.config != hockets_defaults().config) return;
+  err << "hocket: `hocket explain " << options.step << "`"
+      << (options.changes.is_empty() ? "" : " with the same changes of the step")
+      << " chooses a configuration for these ranks" << std::endl;
+}
+
 Result<void> simulate_once(const SimulateOptions& options, const Question& question,
                            Context& context) {
   const StepDescription& step = question.subject.step;
@@ -251,6 +254,7 @@ Result<void> simulate_once(const SimulateOptions& options, const Question& quest
     context.out << json_text(with_notes(std::move(document), question, prediction)) << '\n';
   } else {
     print_prediction(context.out, step, prediction, question.baseline);
+    print_pointer(options, question, prediction, context.err);
   }
   return {};
 }
@@ -315,27 +319,11 @@ Result<int> simulate_verb(const SimulateOptions& options, Context& context) {
   return kDone;
 }
 
-const std::map<std::string, CollectiveAlgorithm> kAlgorithms = {
-    {"automatic", CollectiveAlgorithm::automatic},
-    {"ring", CollectiveAlgorithm::ring},
-    {"tree", CollectiveAlgorithm::tree}};
-
 void add_step_options(CLI::App& verb, SimulateOptions& options) {
   verb.add_option("STEP", options.step, "the step description; - for standard input");
   verb.add_option("--profile", options.profile, "the step of this profile, by its name or number");
   verb.add_option("--store", options.store, "the store's file, which has the profile");
-  verb.add_option("--ranks", options.changes.ranks, "how many ranks (GPUs) train");
-  verb.add_option("--ranks-per-host", options.changes.ranks_per_host, "how many of them on a host");
-  verb.add_option("--link", options.changes.links,
-                  "host=RATE[,LATENCY] or network=RATE[,LATENCY], such as network=10gbit,20us; "
-                  "repeat it")
-      ->allow_extra_args(false);
-  verb.add_option("--algorithm", options.changes.algorithm, "of an all-reduce over links")
-      ->transform(CLI::CheckedTransformer(kAlgorithms, CLI::ignore_case)
-                      .description("automatic, ring or tree"));
-  verb.add_option("--compute-scale", options.changes.compute_scale,
-                  "factor on the times of computations: 0.5 for devices that are twice as fast");
-  verb.add_option("--seed", options.changes.seed, "of the jitter");
+  add_step_changes(verb, options.changes);
 }
 
 }  // namespace

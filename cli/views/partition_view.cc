@@ -79,6 +79,7 @@ void print_summary(std::ostream& out, const ExplainedStep& explained) {
   std::snprintf(speedup, sizeof speedup, "%.3f", ratio(choice.baseline_ns, choice.iteration_ns));
   Table table({"chosen", changed.empty() ? "the base: nothing is predicted to be clearly faster"
                                          : changes_text(changed)});
+  table.add({"ranks", std::to_string(explained.ranks)});
   table.add({"iteration", time_ns_text(choice.iteration_ns)});
   table.add({"of the base", time_ns_text(choice.baseline_ns) + ", " +
                                 printable(explained.base_name, kChangesLimitBytes)});
@@ -146,6 +147,7 @@ nlohmann::json to_json(const ExplainedStep& explained) {
          {"reason", reason(other, explained)}});
   }
   return {{"of", "step " + explained.title},
+          {"ranks", explained.ranks},
           {"iteration_ns", choice.iteration_ns},
           {"baseline_ns", choice.baseline_ns},
           {"bound_ns", choice.bound_ns},

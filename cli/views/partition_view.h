@@ -3,6 +3,7 @@
 // Formats the partition of a step and the rejected alternatives, as JSON and as text
 // (docs/formats/explanation.md). Thread-safe.
 
+#include <cstdint>
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -16,6 +17,7 @@ struct ExplainedStep {
   std::string title;  ///< name of its file
   ScheduleConfig base;
   std::string base_name;  ///< such as "DDP's defaults"
+  std::int64_t ranks = 1;
   PartitionChoice choice;
 };
 

@@ -78,6 +78,16 @@ std::string overhead_text(const nlohmann::json& overhead) {
          time(number("plain_ns")) + " not)";
 }
 
+/// Returns for example "kept, 2 notes".
+std::string remarks_text(const ProfileRow& row) {
+  const std::size_t notes = notes_of(row).size();
+  std::string text = row.kept ? "kept" : "";
+  if (notes > 0) {
+    text += (text.empty() ? "" : ", ") + std::to_string(notes) + (notes == 1 ? " note" : " notes");
+  }
+  return text;
+}
+
 using TextCells = std::vector<std::string>;
 
 /// Values of a rank, by name.
@@ -195,7 +205,7 @@ void print_profiles(std::ostream& out, std::span<const ProfileSummary> profiles)
                printable(profile.workload, kProfileViewNameLimitBytes),
                std::to_string(profile.iterations), time(profile.iteration_ns),
                profile.exposed_share ? percent_text(*profile.exposed_share) : "-",
-               traces_text(profile), profile.row.kept ? "kept" : ""});
+               traces_text(profile), remarks_text(profile.row)});
   }
   table.print(out);
 }
@@ -256,6 +266,7 @@ void print_figures(std::ostream& out, const ProfileFigures& figures) {
     table.add(std::move(cells));
   }
   table.print(out);
+  print_notes(out, figures.notes);
 }
 
 void print_difference(std::ostream& out, const ProfileDifference& difference,

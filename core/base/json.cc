@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <vector>
 
 namespace hocket {
@@ -110,6 +112,14 @@ class DocumentBuilder {
   std::string problem_;
 };
 
+/// Returns the error for a file that could not be read. The reason is missing where the library
+/// gave no number for it.
+Error unreadable(const std::string& path, int error_number) {
+  const std::string reason =
+      error_number == 0 ? "" : ": " + std::generic_category().message(error_number);
+  return {ErrorCode::unavailable, "cannot read " + path + reason};
+}
+
 }  // namespace
 
 Result<nlohmann::json> parse_object(std::string_view text, std::string_view what) {
@@ -131,15 +141,16 @@ Result<nlohmann::json> parse_object(std::string_view text, std::string_view what
 }
 
 Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) return failure(ErrorCode::unavailable, "cannot read " + path);
+  if (!file) return failure(unreadable(path, errno));
   std::string text;
   std::array<char, 1 << 16> block;
   while (static_cast<std::int64_t>(text.size()) <= limit_bytes &&
          (file.read(block.data(), block.size()) || file.gcount() > 0)) {
     text.append(block.data(), static_cast<std::size_t>(file.gcount()));
   }
-  if (file.bad()) return failure(ErrorCode::unavailable, "cannot read " + path);
+  if (file.bad()) return failure(unreadable(path, errno));
   if (static_cast<std::int64_t>(text.size()) > limit_bytes) {
     return failure(ErrorCode::unavailable,
                    path + " is larger than " + std::to_string(limit_bytes) + " bytes");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/nearest_name.h"
+
 namespace hocket {
 namespace {
 
@@ -27,11 +29,8 @@ constexpr std::array<FrameworkKnob, 10> kFrameworkKnobs{{
 /// Returns `name` in lower case and with underscores, without the dashes of an option.
 std::string plain_name(std::string_view name) {
   name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
-  std::string plain(name);
-  for (char& c : plain) {
-    if (c == '-') c = '_';
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  std::string plain = lower_case(name);
+  std::ranges::replace(plain, '-', '_');
   return plain;
 }
 

@@ -161,7 +161,12 @@ Error unknown_knob(std::string_view name) {
   std::vector<KnownName> known;
   for (const Knob& knob : field ? region_knobs() : schedule_knobs())
     known.push_back({knob.name, knob.meaning});
-  return {ErrorCode::invalid_argument, problem + nearest_and_all(looked_for, known)};
+  std::vector<std::string> meanings;
+  for (const FrameworkKnob& other : framework_knobs()) meanings.push_back(in_own_words(other));
+  std::vector<KnownName> elsewhere;
+  for (std::size_t i = 0; i < meanings.size(); ++i)
+    elsewhere.push_back({framework_knobs()[i].name, meanings[i]});
+  return {ErrorCode::invalid_argument, problem + nearest_and_all(looked_for, known, elsewhere)};
 }
 
 std::optional<std::pair<std::string, std::string>> split_region_knob(std::string_view name) {

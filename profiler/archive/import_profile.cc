@@ -54,6 +54,9 @@ class FileReader {
     errno = 0;
     std::ifstream in(path, std::ios::binary);
     if (!in) return invalid(path + ": " + std::generic_category().message(errno));
+    if (in.peek() == std::ifstream::traits_type::eof()) {
+      return invalid(path + ": the file is empty; the other ranks can be imported without it");
+    }
     // A pipe cannot be read twice.
     if (!fs::is_regular_file(path, error)) return read_chrome(path, in);
     std::array<char, kSqliteMagic.size()> head = {};

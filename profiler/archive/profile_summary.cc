@@ -137,7 +137,7 @@ Result<ProfileFigures> profile_figures(Store& store, const ProfileRow& row,
     std::erase_if(*metrics, [&](const auto& each) { return each.rank && each.rank != rank; });
     std::erase_if(*iterations, [&](const auto& each) { return each.rank != *rank; });
   }
-  return ProfileFigures{row.name, std::move(*metrics), std::move(*iterations)};
+  return ProfileFigures{row.name, notes_of(row), std::move(*metrics), std::move(*iterations)};
 }
 
 nlohmann::json to_json(const ProfileFigures& figures) {
@@ -156,6 +156,7 @@ nlohmann::json to_json(const ProfileFigures& figures) {
                           {"exposed_ns", each.exposed_ns}});
   }
   return {{"profile", figures.profile},
+          {"notes", figures.notes},
           {"metrics", std::move(metrics)},
           {"iterations", std::move(iterations)}};
 }

@@ -40,6 +40,7 @@ Result<std::vector<ProfileSummary>> summarize_profiles(Store& store);
 /// A profile's metrics and iterations, as the store has them.
 struct ProfileFigures {
   std::string profile;
+  std::vector<std::string> notes;  ///< what is missing or withheld
   std::vector<ProfileMetric> metrics;
   std::vector<ProfileIteration> iterations;
 };
@@ -49,8 +50,9 @@ struct ProfileFigures {
 Result<ProfileFigures> profile_figures(Store& store, const ProfileRow& row,
                                        std::optional<std::int64_t> rank = {});
 
-/// Returns `{"profile":…,"metrics":[{"name":…,"rank":…,"value":…},…],"iterations":[…]}`; a figure
-/// of the job has no rank.
+/// Returns
+/// `{"profile":…,"notes":[…],"metrics":[{"name":…,"rank":…,"value":…},…],"iterations":[…]}`; a
+/// figure of the job has no rank.
 nlohmann::json to_json(const ProfileFigures& figures);
 
 }  // namespace hocket

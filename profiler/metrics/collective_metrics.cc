@@ -150,7 +150,7 @@ CollectiveFigures measure_collectives(std::span<const RankTrace> traces,
                                       std::span<const StepWindow> windows) {
   CollectiveFigures figures;
   if (std::none_of(traces.begin(), traces.end(), communicates)) {
-    figures.transfer_ns.resize(windows.size());
+    figures.transfer_ns.resize(windows.size(), 0.0);
     return figures;
   }
   if (auto missing = missing_ranks(traces)) {
@@ -160,19 +160,21 @@ CollectiveFigures measure_collectives(std::span<const RankTrace> traces,
   const RankTrace& own = traces[reference];
   const bool has_windows = !windows_of(own.step_starts, kNoStep).empty();
   const CommonParts parts(traces, reference);
-  std::vector<double> sums(windows.size());
+  std::vector<std::optional<double>> sums(windows.size(), 0.0);
   std::int64_t unlike = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const TraceRecord& record = parts.reference(i);
     const auto window = window_at(windows, record.begin_ns);
-    if ((has_windows && !window) || !parts.is_everywhere(i)) continue;
-    if (!parts.is_alike(i)) {
-      ++unlike;
+    if (has_windows && !window) continue;
+    const bool is_everywhere = parts.is_everywhere(i);
+    if (!is_everywhere || !parts.is_alike(i)) {
+      if (is_everywhere) ++unlike;
+      if (window) sums[*window].reset();
       continue;
     }
     auto metrics = measure_part(record, parts.on_ranks(i), fits, std::ssize(traces));
     if (record.name < own.names.size()) metrics.name = own.names[record.name];
-    if (window) sums[*window] += metrics.transfer_ns;
+    if (window && sums[*window]) *sums[*window] += metrics.transfer_ns;
     figures.collectives.push_back(std::move(metrics));
   }
   if (unlike > 0) {

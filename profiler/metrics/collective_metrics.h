@@ -4,6 +4,7 @@
 // Pure.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,8 +19,9 @@ namespace hocket {
 struct CollectiveFigures {
   std::vector<CollectiveMetrics> collectives;  ///< as in JobMetrics
   /// Sum of transfers of the collectives that the reference rank began in each window. One entry
-  /// for each window; empty if transfers are withheld.
-  std::vector<double> transfer_ns;
+  /// for each window, without a value if a collective of it is not in the traces of all ranks;
+  /// empty if transfers are withheld.
+  std::vector<std::optional<double>> transfer_ns;
   std::vector<std::string> withheld;
 };
 

@@ -20,6 +20,29 @@ double median_of(const std::vector<IterationMetrics>& iterations,
   return median(std::move(values));
 }
 
+/// Computes the headroom from the iterations whose transfers are known, and notes those left out.
+/// Requires a transfer time, or none, for each iteration.
+void add_headroom(JobMetrics& job, const std::vector<IterationMetrics>& iterations,
+                  const std::vector<std::optional<double>>& transfer_ns) {
+  std::vector<IterationMetrics> complete;
+  std::vector<double> transfers;
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    if (!transfer_ns[i]) continue;
+    complete.push_back(iterations[i]);
+    transfers.push_back(*transfer_ns[i]);
+  }
+  if (complete.size() < iterations.size()) {
+    job.withheld.push_back("headroom_ns: " + std::to_string(iterations.size() - complete.size()) +
+                           " of " + std::to_string(iterations.size()) +
+                           " iterations have collectives that are not in the traces of all ranks, "
+                           "and are left out");
+  }
+  if (complete.empty()) return;
+  job.headroom_ns =
+      median_of(complete, &IterationMetrics::wall_ns) -
+      std::max(median_of(complete, &IterationMetrics::compute_ns), median(std::move(transfers)));
+}
+
 void compare_ranks(JobMetrics& job) {
   std::vector<double> computes;
   double slowest_ns = -1;
@@ -82,9 +105,8 @@ JobMetrics measure_job(std::span<const RankTrace> traces, std::span<const ClockF
   job.withheld = std::move(figures.withheld);
   const auto& iterations = job.ranks[reference].iterations;
   if (iterations.empty() || figures.transfer_ns.empty()) return job;
-  job.headroom_ns = median_of(iterations, &IterationMetrics::wall_ns) -
-                    std::max(median_of(iterations, &IterationMetrics::compute_ns),
-                             median(std::move(figures.transfer_ns)));
+  HOCKET_CHECK(figures.transfer_ns.size() == iterations.size(), "a transfer time for each window");
+  add_headroom(job, iterations, figures.transfer_ns);
   return job;
 }
 

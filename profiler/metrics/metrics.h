@@ -120,8 +120,9 @@ struct JobMetrics {
   /// rank's. Absent unless two ranks have iterations.
   std::optional<double> slowest_rank_ns;
   std::int64_t slowest_rank = 0;
-  /// median |W| − max(median |C|, median over iterations of the sum of transfers), of rank 0.
-  /// Absent without iterations or if the transfers are withheld.
+  /// median |W| − max(median |C|, median over iterations of the sum of transfers), of rank 0, over
+  /// the iterations whose collectives are all in the traces of all ranks and alike there;
+  /// `withheld` counts the others. Absent without such iterations or if the transfers are withheld.
   std::optional<double> headroom_ns;
 
   bool operator==(const JobMetrics&) const = default;

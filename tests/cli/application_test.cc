@@ -80,6 +80,23 @@ TEST(Application, AVerbThatDoesNotExistHasNoHelp) {
   EXPECT_EQ(ask_hocket({"best", "a-study", "--help"}).status, kDone) << "a study is no verb";
 }
 
+TEST(Application, ListsUnexpectedArgumentsInTheirOrder) {
+  EXPECT_EQ(ask_hocket({"topology", "--ranks", "64", "--link=network=25gbit", "more"}).err,
+            "hocket: hocket topology does not know --ranks 64 --link=network=25gbit more; `hocket "
+            "topology --help` shows what there is\n");
+  EXPECT_EQ(ask_hocket({"profiles", "show", "name", "--no-such"}).err,
+            "hocket: hocket profiles show does not know --no-such; `hocket profiles show --help` "
+            "shows what there is\n");
+  for (const char* verb : {"run", "tune", "with", "fetch"}) {
+    std::vector<std::string> arguments = {verb, "--no-such", "./train"};
+    if (verb == std::string("run")) arguments.insert(arguments.end(), {"--ranks", "2"});
+    const auto answer = ask_hocket(arguments);
+    EXPECT_EQ(answer.status, kBadInput);
+    EXPECT_THAT(answer.err, HasSubstr(std::string(verb) + " does not know --no-such ./train; a "
+                                                          "command to run goes behind \"--\"; "));
+  }
+}
+
 TEST(Application, ReadsNoStoreThatIsNotThere) {
   const TemporaryFolder folder;
   const std::string path = folder.file("none.db");

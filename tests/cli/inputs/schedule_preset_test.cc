@@ -54,5 +54,12 @@ TEST(SchedulePreset, UnknownOnesAreAnsweredWithTheNearestAndAll) {
     EXPECT_THAT(message, HasSubstr(std::string(preset.name) + " ("));
 }
 
+TEST(SchedulePreset, AreFoundByWhatTheirMeaningNames) {
+  for (const char* name : {"pytorch", "PyTorch", "torch"})
+    EXPECT_THAT(unknown_preset(name).message, HasSubstr("; the nearest are ddp and fsdp; there"));
+  EXPECT_THAT(unknown_preset("DistributedDataParallel").message, HasSubstr("the nearest is ddp;"));
+  EXPECT_THAT(unknown_preset("horovdo").message, HasSubstr("the nearest is horovod;"));
+}
+
 }  // namespace
 }  // namespace hocket

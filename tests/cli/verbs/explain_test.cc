@@ -399,6 +399,32 @@ TEST_F(Explain, AStepFromWhatAFrameworkDoes) {
               HasSubstr("note: partition_bytes=4MiB decides, not bucket_bytes=8MiB"));
 }
 
+TEST_F(Explain, AStepOnOtherRanksAndLinksIsTheOneThatIsSimulated) {
+  const auto step = folder_.write("slow.json", kSlowNetwork), chosen = folder_.file("chosen.json");
+  const std::vector<std::string> changes = {"--ranks",          "64",
+                                            "--ranks-per-host", "8",
+                                            "--link",           "host=300gbit,5us",
+                                            "--link",           "network=25gbit,20us",
+                                            "--compute-scale",  "0.5"};
+  const auto ask_of = [&](const char* verb, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {verb, step});
+    arguments.insert(arguments.end(), changes.begin(), changes.end());
+    const auto answer = ask_as_it_is(arguments);
+    EXPECT_EQ(answer.status, kDone) << answer.err;
+    return answer;
+  };
+  const auto explained = ask_of("explain", {"--json", "--output", chosen}).json();
+  EXPECT_EQ(explained.at("ranks"), 64);
+  EXPECT_EQ(ask_of("simulate", {"--json"}).json().at("iteration_ns"), explained.at("baseline_ns"));
+  EXPECT_EQ(ask_of("simulate", {"--json", "--config", chosen}).json().at("iteration_ns"),
+            explained.at("iteration_ns"));
+  EXPECT_THAT(ask_of("explain", {}).out, HasSubstr("ranks        64"));
+  const auto unlinked = folder_.write(
+      "unlinked.json", R"({"format":"hocket-step","version":1,"layers":[{"forward_ns":1000}]})");
+  EXPECT_THAT(ask_as_it_is({"explain", unlinked, "--ranks", "64"}).err,
+              HasSubstr("alpha and beta are kept as given for 1 ranks"));
+}
+
 TEST_F(Explain, AStepThatNothingHelpsKeepsTheBase) {
   const auto step = folder_.write(
       "alone.json", R"({"format":"hocket-step","version":1,"layers":[{"forward_ns":1000}]})");
@@ -431,6 +457,9 @@ TEST_F(Explain, AStepThatCannotBeExplained) {
               HasSubstr("--output"));
   EXPECT_THAT(refused({"explain", "a-study", "--preset", "ddp"}), HasSubstr("--preset"));
   EXPECT_THAT(refused({"explain", step, "--preset", "dpp"}), HasSubstr("the nearest is ddp"));
+  EXPECT_THAT(refused({"explain", "a-study", "--ranks", "64"}), HasSubstr("--ranks"));
+  EXPECT_THAT(refused({"explain", step, "--ranks", "0"}), HasSubstr("ranks"));
+  EXPECT_THAT(refused({"explain", step, "--link", "rack=1gbit"}), HasSubstr("network="));
 }
 
 }  // namespace

@@ -66,6 +66,12 @@ TEST_F(Profiles, ShowSaysWhatIsThereAndWhatIsMissing) {
       text.out,
       AllOf(HasSubstr("missing"), HasSubstr("note: rank 1 has no trace: its host"),
             HasSubstr("overhead       1.0 % ± 2.0 %"), HasSubstr("nothing can be predicted")));
+  EXPECT_THAT(profiles({"metrics", half.name}).out,
+              HasSubstr("note: rank 1 has no trace: its host"));
+  EXPECT_EQ(profiles({"metrics", half.name, "--json"}).json()["notes"],
+            profiles({"show", half.name, "--json"}).json()["notes"]);
+  EXPECT_THAT(profiles({"list"}).out, ContainsRegex(half.name + " .* [0-9]+ notes\n"));
+  EXPECT_THAT(profiles({"metrics", name_}).out, Not(HasSubstr("note: ")));
   EXPECT_THAT(profiles({"show", name_}).out,
               AllOf(HasSubstr("partition_bytes=1048576"), HasSubstr("the reference"),
                     HasSubstr(row_.ranks[1].trace_path), Not(HasSubstr("overhead"))));
@@ -238,6 +244,30 @@ TEST_F(Profiles, WrongArgumentsAreNamed) {
     EXPECT_EQ(answer.out, "");
     EXPECT_THAT(answer.err, HasSubstr(said));
   }
+}
+
+TEST_F(Profiles, AreNamedByABeginningThatOnlyOneHas) {
+  ProfileToSave save{.folder = must(create_profile_folder(*job_.store, job_.path, "resnet")),
+                     .ranks = {{ProfiledJob::traces()[0].trace}}};
+  const auto resnet = must(save_profile(*job_.store, job_.path, std::move(save))).name;
+  ASSERT_NE(name_[0], 'r');
+  EXPECT_THAT(profiles({"show", "resn"}).out, HasSubstr(resnet));
+  EXPECT_EQ(profiles({"show", "r", "--json"}).json()["profile"], resnet);
+  EXPECT_EQ(profiles({"show", "resent"}).err,
+            "hocket: the store has no profile \"resent\"; `hocket profiles list` lists them; the "
+            "nearest is \"" +
+                resnet + "\"\n");
+  const std::string second = job_.add().name, common = name_.substr(0, name_.size() - 1);
+  ASSERT_TRUE(second.starts_with(common));
+  const auto several = profiles({"show", common});
+  EXPECT_EQ(several.status, kBadInput);
+  EXPECT_THAT(several.err, HasSubstr("several profiles begin with \"" + common + "\": " + name_ +
+                                     ", " + second));
+  EXPECT_EQ(profiles({"show", ""}).status, kBadInput);
+  const auto removed = profiles({"rm", "resn"});
+  EXPECT_EQ(removed.status, kBadInput) << "what cannot be undone needs the whole name";
+  EXPECT_THAT(removed.err, HasSubstr("the nearest is \"" + resnet + "\""));
+  EXPECT_EQ(profiles({"show", resnet}).status, kDone);
 }
 
 TEST_F(Profiles, AStoreThatIsNotThereMeansThatNothingWasProfiled) {

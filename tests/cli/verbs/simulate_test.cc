@@ -58,7 +58,7 @@ class Simulate : public ::testing::Test {
 };
 
 TEST_F(Simulate, PrintsWhatItPredicts) {
-  const auto answer = small();
+  const auto answer = small({"--set", "streams=2"});
   ASSERT_EQ(answer.status, kDone) << answer.err;
   EXPECT_EQ(answer.err, "");
   for (const char* line : {"iteration ", "exposed communication ", "of the iteration)",
@@ -67,6 +67,19 @@ TEST_F(Simulate, PrintsWhatItPredicts) {
     EXPECT_THAT(answer.out, HasSubstr(line));
   }
   EXPECT_THAT(answer.out, Not(HasSubstr("spread")));
+}
+
+TEST_F(Simulate, PointsToWhatChoosesAConfigurationWhereThisOneIsNotChosen) {
+  const std::string pointer =
+      "hocket: `hocket explain " + small_ + "` chooses a configuration for these ranks\n";
+  EXPECT_EQ(small().err, pointer) << "the defaults were not chosen for this step";
+  EXPECT_EQ(small({"--baseline", "hocket", "--set", "partition_bytes=4KiB"}).err, pointer)
+      << "it is slower";
+  EXPECT_EQ(small({"--json"}).err, "");
+  EXPECT_EQ(small({"--sweep", "partition_bytes=4MiB,8MiB"}).err, "");
+  EXPECT_EQ(small({"--set", "order=static"}).err, "") << "it is faster";
+  EXPECT_THAT(small({"--ranks", "64", "--link", "network=10gbit"}).err,
+              HasSubstr("explain " + small_ + "` with the same"));
 }
 
 TEST_F(Simulate, PrintsTheSameAsJson) {
@@ -174,7 +187,8 @@ TEST_F(Simulate, CostsCollectivesByRanksWhereThereAreLinks) {
             with({"--ranks", "64", "--ranks-per-host", "8"}));
   EXPECT_NE(with({"--ranks", "64", "--algorithm", "ring"}),
             with({"--ranks", "64", "--algorithm", "tree"}));
-  EXPECT_THAT(small({"--ranks", "64", "--link", "network=10gbit"}).err, "");
+  EXPECT_THAT(small({"--ranks", "64", "--link", "network=10gbit"}).err,
+              Not(HasSubstr("alpha and beta")));
 }
 
 TEST_F(Simulate, MeasuredCostsOfGroupsHoldOnTheRanksThatTheyWereMeasuredOn) {

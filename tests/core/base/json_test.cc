@@ -49,6 +49,8 @@ TEST(Json, ReadsAFileUpToItsLimit) {
   EXPECT_THAT(read_file(path, 7).error().message, HasSubstr("larger than 7 bytes"));
   std::remove(path.c_str());
   EXPECT_EQ(read_file(path).error().code, ErrorCode::unavailable);
+  EXPECT_EQ(read_file(path).error().message, "cannot read " + path + ": No such file or directory");
+  EXPECT_EQ(read_file("/").error().message, "cannot read /: Is a directory");
 }
 
 }  // namespace

@@ -33,5 +33,32 @@ TEST(NearestName, IsFollowedByAllAndTheirMeaning) {
             "once)");
 }
 
+TEST(NearestName, IsByTheMeaningWhereNoNameIsNear) {
+  const KnownName names[] = {{"ddp", "PyTorch's way: buckets"},
+                             {"pile", "anything else"},
+                             {"fsdp", "of PyTorch, too"},
+                             {"last", "also in buckets"}};
+  const auto nearest = [&](std::string_view name) {
+    const std::string text = nearest_and_all(name, names);
+    return text.substr(0, text.find(';'));
+  };
+  EXPECT_EQ(nearest("pytorch"), "the nearest are ddp and fsdp");
+  EXPECT_EQ(nearest("buckets"), "the nearest are ddp and last");
+  EXPECT_EQ(nearest("anything"), "the nearest is pile");
+  EXPECT_EQ(nearest("fsdq"), "the nearest is fsdp");
+  EXPECT_EQ(nearest("else"), "the nearest is pile");
+  EXPECT_EQ(nearest("a"), "the nearest is ddp") << "single letters occur everywhere";
+  EXPECT_EQ(nearest(std::string(100'000, 'p')), nearest("ppppppppppppppp"));
+}
+
+TEST(NearestName, MayBeANameThatIsKnownElsewhere) {
+  const KnownName names[] = {{"order", "what comes first"}};
+  const KnownName elsewhere[] = {{"SEQUENCE", "order, to others"}};
+  EXPECT_EQ(nearest_and_all("sequense", names, elsewhere),
+            "the nearest is SEQUENCE (order, to others); there are order (what comes first)");
+  EXPECT_EQ(nearest_and_all("odrer", names, elsewhere),
+            "the nearest is order; there are order (what comes first)");
+}
+
 }  // namespace
 }  // namespace hocket

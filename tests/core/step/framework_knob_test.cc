@@ -52,6 +52,21 @@ TEST(FrameworkKnob, IsTheAnswerToAnUnknownKnobOfThatName) {
                     Not(HasSubstr("the nearest"))));
 }
 
+TEST(FrameworkKnob, IsTheNearestToAMisspellingOfItsName) {
+  EXPECT_THAT(unknown_knob("bucket_cap_mv").message,
+              HasSubstr("the nearest is bucket_cap_mb (hocket's knob is bucket_bytes, DDP calls it "
+                        "bucket_cap_mb and counts MiB); there are partition_bytes (most"));
+  for (const FrameworkKnob& other : framework_knobs()) {
+    const std::string name(other.name);
+    EXPECT_THAT(unknown_knob(name + "x").message,
+                HasSubstr("the nearest is " + name + " (" + in_own_words(other) + ")"));
+  }
+  EXPECT_THAT(unknown_knob("horovod_fusion_treshold").message,
+              HasSubstr("the nearest is HOROVOD_FUSION_THRESHOLD ("));
+  EXPECT_THAT(unknown_knob("regions.a.bucket_cap_mv").message,
+              HasSubstr("the nearest is bucket_cap_mb ("));
+}
+
 TEST(FrameworkKnob, AnyOtherUnknownKnobIsAnsweredWithTheNearestAndWithAllAndTheirMeaning) {
   const std::string message = unknown_knob("bucket_byte").message;
   EXPECT_THAT(message, HasSubstr("the nearest is bucket_bytes; there are partition_bytes (most"));

@@ -36,7 +36,7 @@ struct Job {
   std::vector<RankTrace> traces{3};
   std::vector<ClockFit> fits{3};
 
-  Job() {
+  explicit Job(int steps = 3) {
     for (std::size_t i = 0; i < 3; ++i) {
       const std::int64_t shift_ns = i == 0 ? 0 : i == 1 ? -10'000 : 10'000;
       RankTrace& trace = traces[i];
@@ -44,7 +44,7 @@ struct Job {
       trace.ranks = 3;
       trace.names = {"gradient"};
       const auto late_ns = static_cast<std::int64_t>(30 * i);
-      for (int step = 0; step < 3; ++step) {
+      for (int step = 0; step < steps; ++step) {
         const std::int64_t begin_ns = 100'000 + shift_ns + 1000 * step;
         trace.step_starts.push_back({step, begin_ns});
         trace.records.push_back(compute(begin_ns, begin_ns + 400 + 100 * trace.rank * trace.rank));
@@ -101,6 +101,59 @@ TEST(CollectiveMetrics, HeadroomIsWhatTheLongerOfBothLeaves) {
   EXPECT_THAT(job.measure().withheld, IsEmpty());
 }
 
+/// Keeps what the rank recorded in its first `iterations` windows.
+void cut_after(RankTrace& trace, std::size_t iterations) {
+  const std::int64_t end_ns = trace.step_starts.at(iterations).begin_ns;
+  std::erase_if(trace.records, [&](const auto& record) { return record.begin_ns >= end_ns; });
+  trace.step_starts.resize(iterations + 1);
+}
+
+TEST(CollectiveMetrics, HeadroomOfACutTraceIsThatOfTheIterationsThatAllRanksHave) {
+  constexpr std::size_t kIterations = 7;
+  Job whole(kIterations + 1);
+  for (RankTrace& trace : whole.traces) {
+    // Transfers are longer than computations and differ from step to step, as the windows do.
+    for (std::size_t step = 0; step <= kIterations; ++step) {
+      const std::int64_t begin_ns = trace.step_starts[step].begin_ns;
+      const auto longer_ns = static_cast<std::int64_t>(step * 3 % kIterations * 50);
+      trace.records.push_back(
+          part(100 + static_cast<std::int64_t>(step), begin_ns + 10, begin_ns + 450 + longer_ns));
+    }
+    for (std::size_t step = 0; step <= kIterations; ++step)
+      trace.step_starts[step].begin_ns -= static_cast<std::int64_t>(step * 2 % kIterations);
+    put_in_order(trace);
+  }
+  for (std::size_t iterations = 1; iterations < kIterations; ++iterations) {
+    SCOPED_TRACE(iterations);
+    Job one_is_cut = whole, all_are_cut = whole;
+    cut_after(one_is_cut.traces[1], iterations);
+    for (RankTrace& trace : all_are_cut.traces) cut_after(trace, iterations);
+    const JobMetrics measured = one_is_cut.measure();
+    ASSERT_TRUE(measured.headroom_ns);
+    EXPECT_EQ(measured.headroom_ns, all_are_cut.measure().headroom_ns);
+    EXPECT_THAT(all_are_cut.measure().withheld, IsEmpty());
+    EXPECT_THAT(measured.withheld,
+                ElementsAre("headroom_ns: " + std::to_string(kIterations - iterations) +
+                            " of 7 iterations have collectives that are not in the traces of all "
+                            "ranks, and are left out"));
+  }
+}
+
+TEST(CollectiveMetrics, HeadroomIsWithheldWhenNoIterationIsComplete) {
+  Job job;
+  for (RankTrace& trace : job.traces) {
+    for (const StepStart& start : std::vector(trace.step_starts)) {
+      if (trace.rank == 2) continue;
+      trace.records.push_back(part(10 + start.step, start.begin_ns + 800, start.begin_ns + 900));
+    }
+    put_in_order(trace);
+  }
+  EXPECT_EQ(job.measure().collectives.size(), 2u) << "those that all have are measured";
+  EXPECT_FALSE(job.measure().headroom_ns);
+  EXPECT_THAT(job.measure().withheld,
+              ElementsAre(HasSubstr("headroom_ns: 2 of 2 iterations have collectives")));
+}
+
 TEST(CollectiveMetrics, ATransferThatTookNoTimeHasNoBandwidth) {
   Job job;
   for (TraceRecord& record : job.traces[2].records) {
@@ -147,7 +200,8 @@ TEST(CollectiveMetrics, SaysWhatIsMissing) {
 
   Job unlike;
   unlike.traces[1].records[1].bytes = 7;
-  EXPECT_THAT(unlike.measure().withheld, ElementsAre(HasSubstr("1 differ in kind or bytes")));
+  EXPECT_THAT(unlike.measure().withheld, ElementsAre(HasSubstr("1 differ in kind or bytes"),
+                                                     HasSubstr("headroom_ns: 1 of 2 iterations")));
   EXPECT_EQ(unlike.measure().collectives.size(), 1u);
 
   Job apart;
