@@ -26,6 +26,8 @@
 namespace hocket {
 namespace {
 
+constexpr std::size_t kReasonLimitBytes = 400;
+
 struct PushOptions {
   DaemonChoice daemon;
   std::string key, config_file, note;
@@ -82,7 +84,12 @@ void print_answer(const nlohmann::json& answer, const std::string& name, bool as
   }
   if (flag_member(answer, "pinned")) context.out << ", pinned";
   if (flag_member(answer, "frozen")) context.out << ", frozen";
-  context.out << '\n';
+  context.out << '\n' << std::flush;
+  if (const auto reason = text_member(answer, "no_job_can_change"); !reason.empty()) {
+    context.err << "hocket: no running job can change to it ("
+                << printable(reason, kReasonLimitBytes)
+                << "); `hocket audit` says what becomes of it" << std::endl;
+  }
 }
 
 /// Sends `body(client, key)` by PUT to the key's path with `suffix`.

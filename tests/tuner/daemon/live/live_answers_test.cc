@@ -50,6 +50,18 @@ TEST_F(LiveAnswersTest, WhatTheOnlyJobRejectedReachesNoJobAtAll) {
   EXPECT_TRUE(next.versions.empty());
 }
 
+TEST_F(LiveAnswersTest, APushIsToldWhenNoRunningJobCanChangeToIt) {
+  const auto answer_to = [&](const ScheduleConfig& config) {
+    return daemon_->ask("PUT", "/v1/configs/" + sample_key(), {{"config", to_json(config)}});
+  };
+  add_job("a", 0, time_of, without_static());
+  EXPECT_THAT(answer_to(with_static_order())["no_job_can_change"],
+              HasSubstr("job a: order=static: the job can start with fifo"));
+  EXPECT_FALSE(answer_to(with_parts(1 << 20)).contains("no_job_can_change"));
+  add_job("b", 0);
+  EXPECT_FALSE(answer_to(with_static_order()).contains("no_job_can_change"));
+}
+
 TEST_F(LiveAnswersTest, AJobIsNotGivenWhatItSaysItCannotRun) {
   auto& job = add_job("a", 0, time_of, without_static());
   const auto version = push(with_static_order());

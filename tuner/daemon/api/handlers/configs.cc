@@ -8,6 +8,7 @@
 #include "tuner/archive/rollback.h"
 #include "tuner/archive/version_json.h"
 #include "tuner/daemon/api/handlers/call.h"
+#include "tuner/daemon/live/job_fit.h"
 
 namespace hocket {
 namespace {
@@ -49,6 +50,23 @@ Result<ConfigBoard::EntryPtr> entry_for(const Call& call, const ConfigKey& key,
   HOCKET_TRY(version);
   if (!*version) return ConfigBoard::EntryPtr();
   return call.parts.board.entry_of(key, (*version)->row);
+}
+
+/// Returns why no running job of the key can change to the configuration; nothing if one can, or if
+/// none runs. What becomes of the version is for live tuning to decide.
+std::optional<std::string> why_no_job_can_change(const Call& call, const ConfigKey& key,
+                                                 const ScheduleConfig& config) {
+  std::optional<std::string> reason;
+  call.parts.jobs.for_each(key, [&](const RunningJob& job) {
+    const JobFit fit = fit_of(job.description, config);
+    if (fit.fit == Fit::now) {
+      reason.reset();
+    } else {
+      reason = "job " + job.description.id + ": " + fit.reason;
+    }
+    return reason.has_value();
+  });
+  return reason;
 }
 
 }  // namespace
@@ -160,9 +178,12 @@ Result<Reply> push_config(const Call& call) {
                                              .actor = call.actor(),
                                              .note = note});
   HOCKET_TRY(row);
+  nlohmann::json answer = {
+      {"key", to_string(*key)}, {"version", row->id}, {"stage", to_string(row->stage)}};
+  if (const auto reason = why_no_job_can_change(call, *key, config))
+    answer["no_job_can_change"] = *reason;
   look_soon(call, *key);
-  return json_response(
-      {{"key", to_string(*key)}, {"version", row->id}, {"stage", to_string(row->stage)}});
+  return json_response(answer);
 }
 
 Result<Reply> pin_config(const Call& call) {
