@@ -26,7 +26,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kReasonLimitBytes = 400;
+constexpr std::size_t kPushReasonLimitBytes = 400;
 
 struct PushOptions {
   DaemonChoice daemon;
@@ -87,7 +87,7 @@ void print_answer(const nlohmann::json& answer, const std::string& name, bool as
   context.out << '\n' << std::flush;
   if (const auto reason = text_member(answer, "no_job_can_change"); !reason.empty()) {
     context.err << "hocket: no running job can change to it ("
-                << printable(reason, kReasonLimitBytes)
+                << printable(reason, kPushReasonLimitBytes)
                 << "); `hocket audit` says what becomes of it" << std::endl;
   }
 }
