@@ -14,7 +14,7 @@ namespace {
 constexpr mode_t kWriteByAll = S_IWOTH;
 constexpr mode_t kAnyByOthers = S_IRWXG | S_IRWXO;
 
-/// What a kind of file must be like.
+/// Type and permissions that files of one kind must have.
 struct KindRule {
   const char* name;
   mode_t type;       ///< S_IFREG or S_IFDIR

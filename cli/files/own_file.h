@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// What a file is for. docs/FILES.md has a row for each.
+/// The kinds of files and folders that hocket writes, each a row of docs/FILES.md.
 enum class OwnKind {
   store,
   traces,  ///< the folder of one profile
@@ -52,7 +52,7 @@ struct OwnFile {
   bool operator==(const OwnFile&) const = default;
 };
 
-/// What the file system says of a path.
+/// Type, owner, size and age of a path, from stat(2).
 struct PathStatus {
   std::optional<mode_t> mode;  ///< type and permissions; absent if nothing is there
   uid_t owner = 0;

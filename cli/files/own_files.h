@@ -15,7 +15,8 @@
 
 namespace hocket {
 
-/// Where the files are. A folder that is not known, because no variable names it, is empty.
+/// Paths of the store and of the folders with the other files. A folder is empty if no environment
+/// variable says where it is.
 struct OwnPlaces {
   std::string store;             ///< the store's file
   bool is_store_shared = false;  ///< it is not in the user's own folder
@@ -25,7 +26,7 @@ struct OwnPlaces {
 /// Returns the places by the environment and the store's path.
 OwnPlaces own_places(const std::string& store, const Environment& environment);
 
-/// Who looks, and when.
+/// The user whose files are judged, and the time by which they are.
 struct Viewer {
   uid_t user = 0;
   std::int64_t now_unix_ns = 0;

@@ -19,7 +19,7 @@ namespace hocket {
 struct NamedConfig {
   std::string name;  ///< such as "DDP's defaults"
   ScheduleConfig config;
-  /// What the name promises and the configuration cannot express, for people.
+  /// Differences between the configuration and what it is named after, to be shown to users.
   std::vector<std::string> notes = {};
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What training frameworks do by default, as configurations of the scheduler, so that a prediction
-// can start from what a job does today. Constant; thread-safe.
+// Defaults of training frameworks as configurations of the scheduler, so that a prediction can
+// start from what a job does today. Constant; thread-safe.
 
 #include <span>
 #include <string>
@@ -18,7 +18,7 @@ struct SchedulePreset {
   std::string_view title;    ///< such as "DDP's defaults"
   std::string_view meaning;  ///< a few words, for lists
   ScheduleConfig config;
-  /// What the framework does otherwise and no knob expresses, for people.
+  /// Differences from the framework that no knob expresses, to be shown to users.
   std::vector<std::string> differences;
 };
 

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include <atomic>
+#include <functional>
 #include <set>
+#include <utility>
 
 #include "core/base/fingerprint.h"
 #include "core/base/json.h"
@@ -204,31 +206,24 @@ TEST(HttpDaemonLink, OutcomesAreSentAtOnceWithTheIterationsBeforeThem) {
   EXPECT_EQ(report["iteration_ns"], json({3, 4}));
 }
 
-TEST(HttpDaemonLink, OutcomesThatWaitAreSentAtTheEnd) {
-  JobDaemon daemon;
-  auto options = daemon.options();
-  options.report_interval_ns = kTokenHourNs;
-  auto link = open_daemon_link(options);
-  link->report(iterations({1}));
-  ASSERT_TRUE(daemon.reports.wait());
-  link->report(iterations({2}));
-  link->report(outcome(6));
-  link.reset();
-  EXPECT_TRUE(daemon.reports.wait(has_trial(6)));
-}
-
-TEST(HttpDaemonLink, TheEndOfAJobWithoutOutcomesIsSentAtTheEnd) {
-  JobDaemon daemon;
-  auto options = daemon.options();
-  options.report_interval_ns = kTokenHourNs;
-  auto link = open_daemon_link(options);
-  link->report(iterations({1}));
-  ASSERT_TRUE(daemon.reports.wait());
-  auto last = iterations({2});
-  last.ended = true;
-  link->report(last);
-  link.reset();
-  EXPECT_TRUE(daemon.reports.wait([](const json& report) { return report["ended"] == true; }));
+TEST(HttpDaemonLink, NewsThatWaitAreSentAtTheEnd) {
+  auto end = iterations({3});
+  end.ended = true;
+  const auto has_ended = [](const json& report) { return report["ended"] == true; };
+  const std::pair<JobReport, std::function<bool(const json&)>> news[] = {{outcome(6), has_trial(6)},
+                                                                         {end, has_ended}};
+  for (const auto& [report, is_it] : news) {
+    JobDaemon daemon;
+    auto options = daemon.options();
+    options.report_interval_ns = kTokenHourNs;
+    auto link = open_daemon_link(options);
+    link->report(iterations({1}));
+    ASSERT_TRUE(daemon.reports.wait());
+    link->report(iterations({2}));
+    link->report(report);
+    link.reset();
+    EXPECT_TRUE(daemon.reports.wait(is_it));
+  }
 }
 
 TEST(HttpDaemonLink, AStreamThatIsSilentIsOpenedAgain) {
