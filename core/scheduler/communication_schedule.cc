@@ -70,6 +70,7 @@ Result<void> CommunicationSchedule::enqueue(std::uint32_t tensor) {
   t.is_ready = t.may_begin = false;
   t.step = step_;
   ++unfinished_now_;
+  t.place = static_cast<std::int64_t>(enqueued_.size());
   enqueued_.push_back(tensor);
   const Access writes = write(t.data), updates = update(t.data);
   const auto keep = [&](TaskId task) {
@@ -130,7 +131,7 @@ Result<void> CommunicationSchedule::notify_ready(std::uint32_t tensor) {
   t.is_ready = true;
   const std::int64_t now_ns = options_.clock.now_ns();
   end_use(boundary_ns_);
-  record_compute(ScheduledRole::backward, tensor, t.backward, boundary_ns_, now_ns);
+  record_compute(ScheduledRole::backward, tensor, t.backward, boundary_ns_, now_ns, t.place);
   boundary_ns_ = now_ns;
   if (t.may_begin) plan_.finish_compute(t.producer);
   advance();
@@ -139,10 +140,10 @@ Result<void> CommunicationSchedule::notify_ready(std::uint32_t tensor) {
 
 void CommunicationSchedule::record_compute(ScheduledRole role, std::uint32_t tensor,
                                            std::string_view name, std::int64_t begin_ns,
-                                           std::int64_t end_ns) {
+                                           std::int64_t end_ns, std::int64_t place) {
   if (options_.trace)
     options_.trace->record({TraceKind::compute, 0, name, step_, begin_ns, end_ns, 0,
-                            TaskId{tensor, static_cast<std::uint32_t>(role)}});
+                            TaskId{tensor, static_cast<std::uint32_t>(role)}, place});
 }
 
 void CommunicationSchedule::end_use(std::int64_t end_ns) {
@@ -272,6 +273,11 @@ Result<void> CommunicationSchedule::end_step() {
 std::int64_t CommunicationSchedule::step() const {
   std::lock_guard lock(mutex_);
   return step_;
+}
+
+bool CommunicationSchedule::is_idle() const {
+  std::lock_guard lock(mutex_);
+  return unfinished_before_ == 0 && unfinished_now_ == 0;
 }
 
 Result<void> CommunicationSchedule::reconfigure(const ScheduleConfig& config,

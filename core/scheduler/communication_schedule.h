@@ -14,7 +14,8 @@
 // Its trace shows what the framework computes as the calls divide it, on one stream: "backward
 // NAME" ends with notify_ready(), "forward NAME" begins when wait() returns, "rest" ends with
 // end_step(), and each lasts from the call before to the call after. The task of an event has the
-// tensor's number as its slot and a ScheduledRole as its generation, for
+// tensor's number as its slot and a ScheduledRole as its generation; the sequence of "backward
+// NAME" is the tensor's place among those enqueued in the step. For
 // profiler/session/communication_profile.h.
 //
 // Thread-safe: one thread may compute while others communicate. Every function returns the first
@@ -104,6 +105,8 @@ class CommunicationSchedule final : public OrderSource {
   Result<void> end_step();
   /// Returns the number of the present step, from 0.
   std::int64_t step() const;
+  /// Returns whether every tensor that was enqueued is communicated.
+  bool is_idle() const;
 
   /// Changes the configuration, between the same two steps on every rank. partition_bytes applies
   /// to what is enqueued later, credit_bytes and comm_channels apply at once. Returns
@@ -131,6 +134,7 @@ class CommunicationSchedule final : public OrderSource {
     DataId data;
     TaskId producer;
     std::uint64_t number = 0;  ///< of its last collective
+    std::int64_t place = 0;    ///< among those enqueued in its step, from 0
     std::int64_t step = 0;
     bool is_enqueued = false;  ///< until its last part is done
     bool is_ready = false;     ///< notify_ready() was called
@@ -147,7 +151,7 @@ class CommunicationSchedule final : public OrderSource {
   /// Takes what the plan hands out, and wakes those that wait for it.
   void advance();
   void record_compute(ScheduledRole role, std::uint32_t tensor, std::string_view name,
-                      std::int64_t begin_ns, std::int64_t end_ns);
+                      std::int64_t begin_ns, std::int64_t end_ns, std::int64_t place = kNoSequence);
   /// Ends the use that is open, at `end_ns`.
   void end_use(std::int64_t end_ns);
   /// Lets the tensor that was enqueued last follow the static order, if the step is its.

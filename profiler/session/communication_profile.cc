@@ -58,6 +58,7 @@ StepStructure structure_of(const Step& step, std::span<const ScheduledTensor> te
     places[key] = static_cast<std::int64_t>(structure.tasks.size());
     structure.tasks.push_back(std::move(task));
   };
+  std::map<std::int64_t, std::uint32_t> communicated;
   for (const TraceEvent* event : step.computes) {
     const auto [role, tensor] = key_of(*event);
     StructureTask task{.name = std::string(event->name),
@@ -69,7 +70,10 @@ StepStructure structure_of(const Step& step, std::span<const ScheduledTensor> te
     if (role == ScheduledRole::forward) task.accesses.push_back(read(data_of(tensor)));
     if (role != ScheduledRole::rest) task.priority = tensors[tensor].priority;
     add({role, tensor}, std::move(task));
-    if (role != ScheduledRole::backward) continue;
+    if (role == ScheduledRole::backward) communicated.emplace(event->sequence, tensor);
+  }
+  // In the order in which they were enqueued, which is that of fifo.
+  for (const auto& [place, tensor] : communicated) {
     add({ScheduledRole::communication, tensor}, {.name = tensors[tensor].name,
                                                  .collective = CollectiveKind::all_reduce,
                                                  .bytes = tensors[tensor].bytes,
@@ -142,9 +146,9 @@ Result<CommunicationProfile> communication_profile(std::span<const TraceEvent> e
                        .end_ns = event.end_ns,
                        .step = event.step,
                        .task = is_typical && place != places.end() ? place->second : kNoTask,
-                       .bytes = event.bytes,
-                       .sequence = event.sequence};
+                       .bytes = event.bytes};
     if (event.kind == TraceKind::communication) {
+      record.sequence = event.sequence;
       record.collective = event.collective;
       record.ready_ns = ready_ns[{event.step, event.task.slot}];
     }

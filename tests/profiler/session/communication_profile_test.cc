@@ -155,7 +155,7 @@ TEST(CommunicationProfile, HasWhatWasReadyWhenAndWhatRanWhen) {
   std::vector<std::string> names;
   for (const StructureTask& task : profile->structure.tasks) names.push_back(task.name);
   EXPECT_THAT(names, testing::ElementsAre("forward layer0", "forward layer1", "backward layer1",
-                                          "layer1", "backward layer0", "layer0", "rest"));
+                                          "backward layer0", "rest", "layer1", "layer0"));
   for (const TraceRecord& record : profile->trace.records) {
     ASSERT_NE(record.task, kNoTask);
     const StructureTask& task = profile->structure.tasks[static_cast<std::size_t>(record.task)];
