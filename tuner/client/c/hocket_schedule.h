@@ -33,13 +33,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hocket_client.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct hocket_schedule hocket_schedule;
+typedef struct hocket_client hocket_client;  // hocket_client.h
 
 // Zero-initialize, set `size`, then the known members. Strings are copied.
 typedef struct hocket_schedule_options {

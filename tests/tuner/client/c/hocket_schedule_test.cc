@@ -204,6 +204,7 @@ TEST(HocketSchedule, ARecordedStepIsOneToSimulateToFollowAndToStore) {
   EXPECT_EQ(hocket_schedule_record(self.schedule(), 0), -1);
   ASSERT_EQ(hocket_schedule_record(self.schedule(), 5), 0);
   for (int step = 0; step < 8; ++step) self.step(1);
+  self.expect_sums(1);
   const char* const recorded = hocket_schedule_recorded_step(self.schedule());
   ASSERT_NE(recorded, nullptr) << hocket_error();
   const auto step = nlohmann::json::parse(recorded);
