@@ -174,6 +174,16 @@ TEST_F(CommunicationScheduleTest, StepsThatAreNotThoseOfTheStaticOrderRunAsEnque
   }
 }
 
+TEST_F(CommunicationScheduleTest, AStepThatIsKnownToDifferStartsAtOnce) {
+  auto config = options(CollectiveOrder::static_order);
+  config.static_order = {1, 0, 1};
+  CommunicationSchedule schedule(config);
+  const auto large = add(schedule, 2 * 4096);
+  EXPECT_TRUE(schedule.enqueue(large));
+  EXPECT_TRUE(schedule.notify_ready(large));
+  EXPECT_THAT(run(schedule), ElementsAre(large, large));
+}
+
 TEST_F(CommunicationScheduleTest, RefusesCallsThatMakeNoSense) {
   CommunicationSchedule schedule(options());
   EXPECT_TRUE(schedule.add({"one", 1, 0}));
