@@ -343,6 +343,11 @@ void CommunicationSchedule::fail(Error error) {
   announcing_.notify_all();
 }
 
+bool CommunicationSchedule::is_closed() const {
+  std::lock_guard lock(mutex_);
+  return is_closed_;
+}
+
 void CommunicationSchedule::close() {
   std::lock_guard lock(mutex_);
   is_closed_ = order_has_ended_ = true;

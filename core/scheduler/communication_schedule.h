@@ -124,8 +124,9 @@ class CommunicationSchedule final : public OrderSource {
 
   /// Reports that communication has failed: every call returns the error from now on.
   void fail(Error error) override;
-  /// Ends every call that blocks; nothing more is handed out.
+  /// Ends every call that blocks, and the order that rank 0 sends; nothing more is handed out.
   void close();
+  bool is_closed() const;
 
  private:
   struct Tensor {

@@ -23,14 +23,13 @@ static void spend(int64_t ns) {
 }
 
 static void* communicate(void* schedule) {
-  for (;;) {
-    hocket_schedule_part part;
-    const int taken = hocket_schedule_next(schedule, &part, 100000000);
-    if (taken < 0) return NULL;  // the schedule has failed, which here means the end
-    if (taken == 0) continue;
+  const int64_t hour_ns = INT64_C(3600000000000);
+  hocket_schedule_part part;
+  while (hocket_schedule_next(schedule, &part, hour_ns) == 1) {
     spend(8 * part.bytes);
     hocket_schedule_notify_finish(schedule, part.index);
   }
+  return NULL;
 }
 
 static int train_step(hocket_schedule* schedule) {
@@ -75,7 +74,7 @@ int main(int argc, char** argv) {
   } else {
     fprintf(stderr, "c_schedule: %s\n", hocket_error());
   }
-  hocket_schedule_fail(schedule, "the training has ended");
+  hocket_schedule_stop(schedule);
   pthread_join(communicator, NULL);
   hocket_schedule_close(schedule);
   return step == NULL;

@@ -181,7 +181,7 @@ Result<int> next_part(hocket_schedule& schedule, hocket_schedule_part* part,
   if (part == nullptr) return failure(wrong("hocket_schedule_next", "part is NULL"));
   const auto next = schedule.schedule->next(timeout_ns);
   HOCKET_TRY(next);
-  if (!*next) return 0;
+  if (!*next) return schedule.schedule->is_closed() ? 2 : 0;
   *part = {.tensor = (*next)->tensor,
            .offset_bytes = (*next)->offset_bytes,
            .bytes = (*next)->bytes,
@@ -344,6 +344,14 @@ int hocket_schedule_fail(hocket_schedule* schedule, const char* message) {
                     [&](hocket_schedule& s) -> hocket::Result<int> {
                       s.schedule->fail({hocket::ErrorCode::unavailable,
                                         message == nullptr ? "communication failed" : message});
+                      return 0;
+                    });
+}
+
+int hocket_schedule_stop(hocket_schedule* schedule) {
+  return guarded_on(schedule, "hocket_schedule_stop",
+                    [&](hocket_schedule& s) -> hocket::Result<int> {
+                      s.schedule->close();
                       return 0;
                     });
 }

@@ -91,8 +91,8 @@ int hocket_schedule_enqueue(hocket_schedule* schedule, int64_t tensor);
 // Says that the values of an enqueued tensor are computed. Returns 0, or -1.
 int hocket_schedule_notify_ready(hocket_schedule* schedule, int64_t tensor);
 
-// Waits for the next part, at most `timeout_ns`. Returns 1 with the part, 0 when there is none, or
-// -1.
+// Waits for the next part, at most `timeout_ns`. Returns 1 with the part, 0 when there is none, 2
+// once hocket_schedule_stop was called, or -1.
 int hocket_schedule_next(hocket_schedule* schedule, hocket_schedule_part* part, int64_t timeout_ns);
 // Says that the part with this index is communicated. Returns 0, or -1.
 int hocket_schedule_notify_finish(hocket_schedule* schedule, int64_t index);
@@ -124,8 +124,12 @@ const char* hocket_schedule_recorded_step(hocket_schedule* schedule);
 // `hocket profiles`, `explain` and the tuner. For rank 0. Returns 0, or -1.
 int hocket_schedule_save_profile(hocket_schedule* schedule, const hocket_client* client);
 
-// Ends the library's threads, which waits for a broadcast that is under way, and frees the
-// schedule. NULL is allowed. Every rank closes, or fails.
+// Ends the communication, on every rank once all its tensors are waited for: every call that waits
+// ends, and nothing can be enqueued. Returns 0, or -1.
+int hocket_schedule_stop(hocket_schedule* schedule);
+
+// Stops, and frees the schedule. With a negotiated order it waits until rank 0 has stopped, at most
+// as long as a broadcast does. NULL is allowed.
 void hocket_schedule_close(hocket_schedule* schedule);
 
 #ifdef __cplusplus

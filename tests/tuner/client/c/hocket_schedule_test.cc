@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -73,7 +72,7 @@ class FrameworkRank {
     for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { communicate(); });
   }
   ~FrameworkRank() {
-    is_closing_ = true;
+    EXPECT_EQ(hocket_schedule_stop(schedule_), 0);
     threads_.clear();
     hocket_schedule_close(schedule_);
   }
@@ -112,11 +111,8 @@ class FrameworkRank {
   }
 
   void communicate() {
-    while (!is_closing_) {
-      hocket_schedule_part part = {};
-      const int taken = hocket_schedule_next(schedule_, &part, 1'000'000);
-      if (taken < 0) return;
-      if (taken == 0) continue;
+    hocket_schedule_part part = {};
+    while (hocket_schedule_next(schedule_, &part, kLongNs) == 1) {
       const std::span<float> values(
           values_[static_cast<std::size_t>(part.tensor)].data() + part.offset_bytes / 4,
           static_cast<std::size_t>(part.bytes / 4));
@@ -133,7 +129,6 @@ class FrameworkRank {
   const std::unique_ptr<Collective> messages_;
   hocket_schedule* schedule_ = nullptr;
   std::vector<std::vector<float>> values_;
-  std::atomic<bool> is_closing_ = false;
   std::vector<std::jthread> threads_;
 };
 
@@ -277,7 +272,12 @@ TEST(HocketSchedule, RefusesWhatMakesNoSenseWithAMessage) {
   EXPECT_EQ(hocket_schedule_next(schedule, nullptr, 0), -1);
   EXPECT_EQ(hocket_schedule_reconfigure(schedule, "{", nullptr), -1);
   EXPECT_EQ(hocket_schedule_reconfigure(schedule, negotiated.c_str(), nullptr), -1);
-  for (const auto call : {hocket_schedule_end_step}) EXPECT_EQ(call(nullptr), -1);
+  for (const auto call : {hocket_schedule_end_step, hocket_schedule_stop})
+    EXPECT_EQ(call(nullptr), -1);
+  hocket_schedule_part part = {};
+  EXPECT_EQ(hocket_schedule_next(schedule, &part, 0), 0);
+  EXPECT_EQ(hocket_schedule_stop(schedule), 0);
+  EXPECT_EQ(hocket_schedule_next(schedule, &part, kLongNs), 2);
   EXPECT_EQ(hocket_schedule_recorded_step(nullptr), nullptr);
   hocket_schedule_close(nullptr);
   hocket_schedule_close(schedule);
