@@ -13,12 +13,14 @@
 #include <memory>
 #include <queue>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "core/host/host_executor.h"
 #include "core/host/local_collective.h"
 #include "core/plan/plan.h"
 #include "core/plan/priority_queue.h"
+#include "core/scheduler/communication_schedule.h"
 #include "core/scheduler/scheduler.h"
 
 namespace hocket {
@@ -171,6 +173,36 @@ BENCHMARK(BM_PlanLaunch)
     ->Arg(1'000'000)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
+
+/// A framework's step on one thread: every tensor is announced, ready, taken part by part and
+/// waited for. Argument: parts of each tensor.
+void BM_CommunicationSchedule(benchmark::State& state) {
+  constexpr std::uint32_t kTensors = 100;
+  constexpr std::int64_t kPartBytes = 1 << 16;
+  const SteadyClock clock;
+  CommunicationScheduleOptions options{.clock = clock};
+  options.config.order = CollectiveOrder::negotiated;
+  options.config.partition_bytes = kPartBytes;
+  CommunicationSchedule schedule(options);
+  for (std::uint32_t i = 0; i < kTensors; ++i)
+    (void)schedule.add({std::to_string(i), kPartBytes * state.range(0), i});
+  std::int64_t parts = 0;
+  for (auto _ : state) {
+    for (std::uint32_t i = 0; i < kTensors; ++i) (void)schedule.enqueue(i);
+    for (std::uint32_t i = kTensors; i-- > 0;) {
+      (void)schedule.notify_ready(i);
+      while (const auto part = *schedule.next(0)) {
+        (void)schedule.notify_finish(*part);
+        ++parts;
+      }
+    }
+    for (std::uint32_t i = 0; i < kTensors; ++i) (void)schedule.wait(i, 0);
+    (void)schedule.end_step();
+  }
+  state.counters["ns_per_part"] = benchmark::Counter(
+      static_cast<double>(parts) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(BM_CommunicationSchedule)->Arg(1)->Arg(16)->Unit(benchmark::kMicrosecond);
 
 /// The same dependencies as OpenMP tasks.
 void BM_LibgompDepend(benchmark::State& state) {
