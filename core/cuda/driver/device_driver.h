@@ -42,6 +42,11 @@ class DeviceDriver {
   /// Makes the calling thread use the device. Every thread must call it before anything else.
   virtual Result<void> use_device() = 0;
 
+  /// Returns and clears the pending error of the calling thread: a kernel's launch returns none, so
+  /// one that failed is known only this way. No other function returns or clears such an error.
+  /// Costs nanoseconds.
+  virtual Result<void> take_launch_error() = 0;
+
   virtual Result<DeviceStream> create_stream(StreamPriority priority) = 0;
   /// Destroys the stream. Work that is in it still runs.
   virtual void destroy_stream(DeviceStream stream) = 0;

@@ -23,19 +23,27 @@ std::string words_of(const PartWork& part) {
 Issuer::Issuer(const IssuerParts& parts, std::unique_ptr<DeviceQueues> queues)
     : parts_(parts),
       queues_(std::move(queues)),
-      issue_(*queues_, parts.memory, parts.groups),
+      issue_(parts.driver, *queues_, parts.memory, parts.groups),
       last_progress_ns_(parts.clock.now_ns()) {}
 
 Result<bool> Issuer::issue_compute() {
   std::array<ComputeWork, kBatch> work;
   const std::size_t taken = parts_.source.take_compute({issued_.data(), issued_count_}, work);
   issued_count_ = 0;
+  if (taken == 0) return false;
+  // Nothing else runs on this thread between the bodies of a batch.
+  if (auto ok = parts_.driver.take_launch_error(); !ok) {
+    return failure(ok.error().in("an error that was pending before " + words_of(work[0]) +
+                                 ", from a call outside the bodies of tasks"));
+  }
   // All tasks of a batch are ready, so none waits for another.
   for (const ComputeWork& task : std::span(work).first(taken)) {
     if (auto ok = run_compute(task); !ok) return failure(ok.error().in(words_of(task)));
     issued_[issued_count_++] = task.task;
   }
-  return taken > 0;
+  for (const ComputeWork& task : std::span(work).first(taken))
+    if (task.once) task.body->reset();
+  return true;
 }
 
 Result<void> Issuer::run_compute(const ComputeWork& work) {
@@ -47,9 +55,7 @@ Result<void> Issuer::run_compute(const ComputeWork& work) {
     if (auto ok = run_step(work, done); !ok) return ok;
   } else {
     const TaskMark mark(parts_.marker, work.step, work.task);
-    const auto position = issue_.compute(work.accesses, *work.body, done);
-    if (work.once) work.body->reset();
-    HOCKET_TRY(position);
+    HOCKET_TRY(issue_.compute(work.accesses, *work.body, done));
   }
   if (was_idle) last_progress_ns_ = parts_.clock.now_ns();
   return {};

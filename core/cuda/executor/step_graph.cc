@@ -57,7 +57,7 @@ Result<void> StepGraph::capture(const StepWork& work) {
 
 Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
   if (auto ok = streams_.fork(stream); !ok) return ok;
-  TaskIssue issue(streams_, parts_.memory, parts_.groups);
+  TaskIssue issue(parts_.driver, streams_, parts_.memory, parts_.groups);
   std::vector<StreamPosition> positions, also_after;  // positions: of the parts so far, in order
   const auto channels = static_cast<std::uint64_t>(parts_.lanes.channels);
   for (const StepEntry& entry : work.sequence) {

@@ -27,6 +27,8 @@ Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, Task
   Result<void> ok = memory_.begin_task(accesses, *stream);
   if (ok) ok = run_body(body, {.stream = *stream, .lane = position.stream, .memory = &memory_});
   HOCKET_TRY(ok);
+  if (auto launched = driver_.take_launch_error(); !launched)
+    return failure(launched.error().in("launching its work"));
   memory_.end_task(accesses, last_used_);
   ok = release_here(position, *stream);
   if (work) work->traced.lane = static_cast<std::int32_t>(position.stream);
@@ -51,6 +53,7 @@ Result<StreamPosition> TaskIssue::part(const PartWork& part, std::optional<Devic
   HOCKET_TRY(stream);
   const auto channel = static_cast<int>(position.stream - mapping.compute_streams());
   Result<void> ok = groups_.exchange(part, channel, *stream);
+  static_cast<void>(driver_.take_launch_error());
   if (work) work->traced.lane = channel;
   if (ok) ok = queues_.end(position, work);
   HOCKET_TRY(ok);

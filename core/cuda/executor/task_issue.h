@@ -10,6 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/cuda/collectives/device_groups.h"
+#include "core/cuda/driver/device_driver.h"
 #include "core/cuda/executor/device_memory.h"
 #include "core/cuda/executor/device_task.h"
 #include "core/cuda/streams/stream_queues.h"
@@ -22,15 +23,18 @@ namespace hocket {
 class TaskIssue {
  public:
   /// All arguments must outlive it.
-  TaskIssue(StreamQueues& queues, DeviceMemory& memory, DeviceGroups& groups)
-      : queues_(queues), memory_(memory), groups_(groups) {}
+  TaskIssue(DeviceDriver& driver, StreamQueues& queues, DeviceMemory& memory, DeviceGroups& groups)
+      : driver_(driver), queues_(queues), memory_(memory), groups_(groups) {}
 
   /// Issues a compute task and returns its position. `work`, if given, is reported when the task
-  /// has run; its lane is set here. Returns unavailable when the body throws.
+  /// has run; its lane is set here. Returns unavailable when the body throws or leaves a launch
+  /// error (DeviceDriver::take_launch_error). None may be pending before: it would be taken for the
+  /// task's.
   Result<StreamPosition> compute(std::span<const Access> accesses, TaskBody& body,
                                  std::optional<DeviceWork> work);
   /// Issues a part, which also comes after the positions `also_after` (StreamMapping::place_part).
-  /// Returns invalid_argument when its values live within the step.
+  /// Returns invalid_argument when its values live within the step. Leaves no launch error pending:
+  /// collectives return their errors.
   Result<StreamPosition> part(const PartWork& part, std::optional<DeviceWork> work,
                               std::span<const StreamPosition> also_after = {});
 
@@ -45,6 +49,7 @@ class TaskIssue {
   Result<void> release_here(StreamPosition position, DeviceStream stream);
   Result<void> release_late();
 
+  DeviceDriver& driver_;
   StreamQueues& queues_;
   DeviceMemory& memory_;
   DeviceGroups& groups_;

@@ -73,6 +73,8 @@ class ModelDevice final : public DeviceDriver {
   void release() { set_held(false); }
   /// Makes the `number`-th call of wait(), from 0, do nothing.
   void forget_wait(std::int64_t number) { forgotten_wait_ = number; }
+  /// Leaves a launch error pending on the calling thread, as a kernel's launch that fails does.
+  static void fail_launch(std::string words) { launch_error_of_this_thread_ = std::move(words); }
   /// Makes fallible calls fail from the `number`-th on, counted from 0 from now on.
   void fail_at(std::int64_t number) {
     std::lock_guard lock(mutex_);
@@ -102,6 +104,11 @@ class ModelDevice final : public DeviceDriver {
   Result<void> use_device() override {
     used_by_this_thread_ = this;
     return call();
+  }
+  Result<void> take_launch_error() override {
+    const std::string words = std::exchange(launch_error_of_this_thread_, {});
+    if (words.empty()) return {};
+    return failure(ErrorCode::unavailable, words);
   }
   /// Returns the device of this thread.
   static ModelDevice& in_use() {
@@ -443,6 +450,7 @@ class ModelDevice final : public DeviceDriver {
   }
 
   static inline thread_local ModelDevice* used_by_this_thread_ = nullptr;
+  static inline thread_local std::string launch_error_of_this_thread_;
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:

@@ -338,6 +338,51 @@ TEST_F(DeviceExecutorTest, SaysWhichTaskThrew) {
   EXPECT_THAT(ok.error().message, HasSubstr("task \"gelu\" in step 0: it threw: no such kernel"));
 }
 
+TEST_F(DeviceExecutorTest, SaysWhoseLaunchFailed) {
+  for (const StepIssue issue : {StepIssue::tasks, StepIssue::graph}) {
+    // The second time a body of a graph runs, it is captured.
+    for (const int fails_at : {1, 2}) {
+      SoleModelRank sole(clock_);
+      Scheduler scheduler({.step_issue = issue}, sole.rank.executor);
+      int bodies = 0;
+      scheduler.begin_capture();
+      scheduler.compute({.name = "embed"}, {}, [] {});
+      scheduler.compute({.name = "gelu"}, {}, [&] {
+        if (++bodies == fails_at) ModelDevice::fail_launch("invalid configuration argument");
+      });
+      const auto captured = scheduler.end_capture();
+      for (int step = 0; step < 3 && scheduler.launch(captured); ++step) {
+      }
+      const auto ok = scheduler.synchronize();
+      ASSERT_FALSE(ok);
+      EXPECT_THAT(ok.error().message,
+                  AllOf(HasSubstr("task \"gelu\""),
+                        HasSubstr("launching its work: invalid configuration argument")));
+      EXPECT_THAT(ok.error().message, HasSubstr("in step " + std::to_string(fails_at - 1)));
+    }
+  }
+}
+
+TEST_F(DeviceExecutorTest, DoesNotBlameATaskForALaunchOutsideItsBody) {
+  struct FailsAtItsEnd {
+    void operator()() const { EXPECT_TRUE(is_own.get()); }
+    std::unique_ptr<bool, void (*)(bool*)> is_own{new bool(true), [](bool* own) {
+                                                    delete own;
+                                                    ModelDevice::fail_launch("out of resources");
+                                                  }};
+  };
+  SoleModelRank sole(clock_);
+  Scheduler scheduler({}, sole.rank.executor);
+  const DataId data = scheduler.add_data();
+  scheduler.compute({.name = "first"}, {update(data)}, FailsAtItsEnd());
+  scheduler.compute({.name = "second"}, {update(data)}, [] {});
+  const auto ok = scheduler.synchronize();
+  ASSERT_FALSE(ok);
+  EXPECT_THAT(ok.error().message,
+              AllOf(HasSubstr("pending before task \"second\" in step 0"),
+                    HasSubstr("outside the bodies of tasks: out of resources")));
+}
+
 TEST_F(DeviceExecutorTest, RefusesACollectiveOnMemoryThatMoves) {
   SoleModelRank sole(clock_);
   Scheduler scheduler({}, sole.rank.executor);
