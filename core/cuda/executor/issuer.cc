@@ -18,6 +18,15 @@ std::string words_of(const PartWork& part) {
          "\" in step " + std::to_string(part.step);
 }
 
+/// Reports a launch error that was pending before `work`, which must not be taken for its own.
+template <class Work>
+Result<void> check_none_pending(DeviceDriver& driver, const Work& work) {
+  const auto ok = driver.take_launch_error();
+  if (ok) return ok;
+  return failure(ok.error().in("an error that was pending before " + words_of(work) +
+                               ", from a call outside the bodies of tasks"));
+}
+
 }  // namespace
 
 Issuer::Issuer(const IssuerParts& parts, std::unique_ptr<DeviceQueues> queues)
@@ -32,10 +41,7 @@ Result<bool> Issuer::issue_compute() {
   issued_count_ = 0;
   if (taken == 0) return false;
   // Nothing else runs on this thread between the bodies of a batch.
-  if (auto ok = parts_.driver.take_launch_error(); !ok) {
-    return failure(ok.error().in("an error that was pending before " + words_of(work[0]) +
-                                 ", from a call outside the bodies of tasks"));
-  }
+  HOCKET_TRY(check_none_pending(parts_.driver, work[0]));
   // All tasks of a batch are ready, so none waits for another.
   for (const ComputeWork& task : std::span(work).first(taken)) {
     if (auto ok = run_compute(task); !ok) return failure(ok.error().in(words_of(task)));
@@ -92,6 +98,7 @@ Result<bool> Issuer::issue_part() {
     report_inputs();
     return true;
   }
+  HOCKET_TRY(check_none_pending(parts_.driver, part));
   if (auto ok = run_part(part); !ok) return failure(ok.error().in(words_of(part)));
   issued_part_ = part;
   return true;

@@ -371,16 +371,23 @@ TEST_F(DeviceExecutorTest, DoesNotBlameATaskForALaunchOutsideItsBody) {
                                                     ModelDevice::fail_launch("out of resources");
                                                   }};
   };
-  SoleModelRank sole(clock_);
-  Scheduler scheduler({}, sole.rank.executor);
-  const DataId data = scheduler.add_data();
-  scheduler.compute({.name = "first"}, {update(data)}, FailsAtItsEnd());
-  scheduler.compute({.name = "second"}, {update(data)}, [] {});
-  const auto ok = scheduler.synchronize();
-  ASSERT_FALSE(ok);
-  EXPECT_THAT(ok.error().message,
-              AllOf(HasSubstr("pending before task \"second\" in step 0"),
-                    HasSubstr("outside the bodies of tasks: out of resources")));
+  std::vector<float> values(16);
+  for (const bool part_follows : {false, true}) {
+    SoleModelRank sole(clock_);
+    Scheduler scheduler({}, sole.rank.executor);
+    const DataId data = scheduler.add_data();
+    scheduler.compute({.name = "first"}, {update(data)}, FailsAtItsEnd());
+    if (part_follows) {
+      scheduler.all_reduce({.name = "second"}, data, values);
+    } else {
+      scheduler.compute({.name = "second"}, {update(data)}, [] {});
+    }
+    const auto ok = scheduler.synchronize();
+    ASSERT_FALSE(ok);
+    EXPECT_THAT(ok.error().message,
+                AllOf(HasSubstr("pending before "), HasSubstr("\"second\" in step 0"),
+                      HasSubstr("outside the bodies of tasks: out of resources")));
+  }
 }
 
 TEST_F(DeviceExecutorTest, RefusesACollectiveOnMemoryThatMoves) {
