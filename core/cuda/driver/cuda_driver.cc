@@ -161,6 +161,11 @@ class CudaDriver final : public DeviceDriver {
   Result<void> fill_zero(void* memory, std::size_t bytes, DeviceStream stream) override {
     return checked("cudaMemsetAsync", cudaMemsetAsync(memory, 0, bytes, cuda_stream(stream)));
   }
+  Result<std::string> bus_id() override {
+    char id[64] = {};
+    return checked("cudaDeviceGetPCIBusId", cudaDeviceGetPCIBusId(id, sizeof id, ordinal_))
+        .map([&] { return std::string(id); });
+  }
   Result<std::int64_t> memory_bytes() override {
     std::size_t unused = 0, all = 0;
     auto ok = checked("cudaMemGetInfo", cudaMemGetInfo(&unused, &all));

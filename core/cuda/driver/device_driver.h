@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "core/base/result.h"
 
@@ -79,6 +80,8 @@ class DeviceDriver {
   /// from allocate_host(); otherwise it may.
   virtual Result<void> copy(void* to, const void* from, std::size_t bytes, DeviceStream stream) = 0;
   virtual Result<void> fill_zero(void* memory, std::size_t bytes, DeviceStream stream) = 0;
+  /// Returns the device's PCI bus id, as "0000:17:00.0".
+  virtual Result<std::string> bus_id() = 0;
   /// Returns the total memory of the device.
   virtual Result<std::int64_t> memory_bytes() = 0;
 

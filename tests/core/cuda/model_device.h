@@ -253,6 +253,9 @@ class ModelDevice final : public DeviceDriver {
     launch(stream, {{memory, bytes, true}}, [=] { std::memset(memory, 0, bytes); });
     return {};
   }
+  Result<std::string> bus_id() override {
+    return call().map([] { return std::string("0000:17:00.0"); });
+  }
   Result<std::int64_t> memory_bytes() override { return std::int64_t{1} << 32; }
 
   Result<void> begin_capture(DeviceStream stream) override {
