@@ -34,7 +34,8 @@ struct NcclOptions {
 
 /// Connects the devices of all ranks of `messages`, over which rank 0 sends NCCL's unique id.
 /// Blocks until all ranks have called it. `driver` must be that of this rank's device. Returns
-/// unavailable with NCCL's message, and timed_out when a rank does not come.
+/// unavailable with NCCL's message, timed_out when a rank does not come, and invalid_argument on
+/// every rank when two of them use the same device.
 Result<std::unique_ptr<DeviceCollective>> connect_nccl(Collective& messages, DeviceDriver& driver,
                                                        const NcclOptions& options = {});
 

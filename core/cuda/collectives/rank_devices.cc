@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace hocket {
@@ -28,22 +30,31 @@ std::string id_of_host(const std::string& name) {
   return name + boot_id;
 }
 
-/// The host's id comes last, since it may contain anything.
-std::string text_of(const RankDevice& device) {
-  return (device.host_name + "\n" + device.bus_id + "\n" + device.host_id)
-      .substr(0, kMaxIdentityBytes);
+bool may_share_device() {
+  const char* const set = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return set && *set && std::string_view(set) != "0";
 }
 
-Result<RankDevice> parse_device(const std::string& text) {
-  const std::size_t name_end = text.find('\n');
-  const std::size_t bus_end = name_end == text.npos ? text.npos : text.find('\n', name_end + 1);
-  if (bus_end == text.npos) {
-    return failure(
-        ErrorCode::unavailable,
-        "a rank sent something else than its device; do all ranks run the same version?");
+/// The host's id comes last, since it may contain anything.
+std::string text_of(const RankDevice& device) {
+  const std::string text = device.host_name + "\n" + device.bus_id + "\n" +
+                           (device.may_share ? "shares" : "") + "\n" + device.host_id;
+  return text.substr(0, kMaxIdentityBytes);
+}
+
+Result<RankDevice> parse_device(std::string_view text) {
+  std::array<std::string, 3> lines;
+  for (std::string& line : lines) {
+    const std::size_t end = text.find('\n');
+    if (end == text.npos) {
+      return failure(ErrorCode::unavailable,
+                     "a rank sent something else than its device; do all ranks run the same "
+                     "version?");
+    }
+    line = text.substr(0, end);
+    text.remove_prefix(end + 1);
   }
-  return RankDevice{text.substr(0, name_end), text.substr(name_end + 1, bus_end - name_end - 1),
-                    text.substr(bus_end + 1)};
+  return RankDevice{lines[0], lines[1], !lines[2].empty(), std::string(text)};
 }
 
 /// Returns every rank's `text`, by rank. Uses sums alone, since messages go from rank 0 only.
@@ -77,7 +88,7 @@ Result<std::vector<std::string>> exchange_texts(Collective& messages, const std:
 
 RankDevice rank_device(DeviceDriver& driver) {
   const std::string name = name_of_host();
-  return {name, driver.bus_id().value_or(""), id_of_host(name)};
+  return {name, driver.bus_id().value_or(""), may_share_device(), id_of_host(name)};
 }
 
 Result<std::vector<RankDevice>> exchange_rank_devices(Collective& messages, const RankDevice& own) {
@@ -102,7 +113,7 @@ Result<void> check_devices_differ(std::span<const RankDevice> devices) {
                                                  " cannot tell the bus id of its GPU");
     }
     const auto [first, is_new] = first_rank.emplace(std::pair(device.host_id, device.bus_id), rank);
-    if (is_new) continue;
+    if (is_new || (device.may_share && devices[first->second].may_share)) continue;
     return invalid("ranks " + std::to_string(first->second) + " and " + std::to_string(rank) +
                    " use the same GPU, " + device.bus_id + " of host " + device.host_name +
                    "; every rank needs a GPU of its own: start at most as many ranks on a host as "

@@ -4,7 +4,9 @@
 // same answer, and it says which ranks they are and what to do.
 //
 // NCCL takes two devices for the same one when they have the same bus id and their processes the
-// same host: the host's name and boot id, or instead of both the value of NCCL_HOSTID.
+// same host: the host's name and boot id, or instead of both the value of NCCL_HOSTID. Ranks with
+// NCCL_MULTI_RANK_GPU_ENABLE may share a device from NCCL 2.30 on; an older NCCL judges them
+// itself.
 
 #include <span>
 #include <string>
@@ -20,7 +22,8 @@ namespace hocket {
 struct RankDevice {
   std::string host_name;  ///< for people
   std::string bus_id;     ///< as "0000:17:00.0"; empty: the rank does not know it
-  std::string host_id;    ///< what NCCL compares
+  bool may_share = false;
+  std::string host_id;  ///< what NCCL compares
   bool operator==(const RankDevice&) const = default;
 };
 

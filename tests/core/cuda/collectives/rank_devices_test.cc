@@ -17,11 +17,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(RankDevices, TwoRanksOfAHostMustNotShareABusId) {
-  const std::vector<RankDevice> devices{{"one", "0000:17:00.0", "one 5e"},
-                                        {"one", "0000:65:00.0", "one 5e"},
-                                        {"two", "0000:17:00.0", "two 9a"},
-                                        {"one", "0000:65:00.0", "one 5e"},
-                                        {"one", "0000:17:00.0", "one 5e"}};
+  const std::vector<RankDevice> devices{{"one", "0000:17:00.0", false, "one 5e"},
+                                        {"one", "0000:65:00.0", false, "one 5e"},
+                                        {"two", "0000:17:00.0", false, "two 9a"},
+                                        {"one", "0000:65:00.0", false, "one 5e"},
+                                        {"one", "0000:17:00.0", false, "one 5e"}};
   EXPECT_TRUE(check_devices_differ(std::span(devices).first(3)));
   const auto refused = check_devices_differ(devices);
   ASSERT_FALSE(refused);
@@ -34,17 +34,27 @@ TEST(RankDevices, TwoRanksOfAHostMustNotShareABusId) {
 
 // As NCCL does: the tests of NCCL run several ranks on one device that way.
 TEST(RankDevices, RanksWithHostIdsOfTheirOwnMayShareADevice) {
-  std::vector<RankDevice> devices{{"one", "0000:17:00.0", "rank0"},
-                                  {"one", "0000:17:00.0", "rank1"}};
+  std::vector<RankDevice> devices{{"one", "0000:17:00.0", false, "rank0"},
+                                  {"one", "0000:17:00.0", false, "rank1"}};
   EXPECT_TRUE(check_devices_differ(devices));
-  devices.push_back({"one", "0000:17:00.0", "rank0"});
+  devices.push_back({"one", "0000:17:00.0", false, "rank0"});
+  const auto refused = check_devices_differ(devices);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("ranks 0 and 2"));
+}
+
+TEST(RankDevices, RanksThatNcclLetsShareADeviceMay) {
+  std::vector<RankDevice> devices(2, {"one", "0000:17:00.0", true, "one 5e"});
+  EXPECT_TRUE(check_devices_differ(devices));
+  devices.push_back({"one", "0000:17:00.0", false, "one 5e"});
   const auto refused = check_devices_differ(devices);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("ranks 0 and 2"));
 }
 
 TEST(RankDevices, SaysWhichRankDoesNotKnowItsDevice) {
-  const std::vector<RankDevice> devices{{"one", "0000:17:00.0", "one"}, {"two", "", "two"}};
+  const std::vector<RankDevice> devices{{"one", "0000:17:00.0", false, "one"},
+                                        {"two", "", false, "two"}};
   const auto refused = check_devices_differ(devices);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("rank 1 on host two"));
@@ -62,7 +72,7 @@ TEST(RankDevices, EveryRankLearnsAllDevices) {
     const int ranks = 1 + static_cast<int>(random() % 5);
     std::vector<RankDevice> devices;
     for (int rank = 0; rank < ranks; ++rank)
-      devices.push_back({text(30), text(20), text(100) + "\n\xff" + text(100)});
+      devices.push_back({text(30), text(20), random() % 2 == 0, text(100) + "\n\xff" + text(100)});
     LocalGroup group(ranks);
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -80,7 +90,7 @@ TEST(RankDevices, ARankWhoseIdentityIsTooLongIsCutAsNcclCutsIt) {
   LocalGroup group(1);
   const auto messages = group.join(0);
   const auto all =
-      exchange_rank_devices(*messages, {"one", "0000:17:00.0", std::string(5000, 'x')});
+      exchange_rank_devices(*messages, {"one", "0000:17:00.0", false, std::string(5000, 'x')});
   ASSERT_TRUE(all) << all.error().message;
   EXPECT_EQ(all->front().bus_id, "0000:17:00.0");
   EXPECT_LT(all->front().host_id.size(), 1024u);
@@ -96,6 +106,10 @@ TEST(RankDevices, TheHostIsWhatNcclTakesForIt) {
   ::setenv("NCCL_HOSTID", "rank7", 1);
   EXPECT_EQ(rank_device(device).host_id, "rank7");
   ::unsetenv("NCCL_HOSTID");
+  EXPECT_FALSE(plain.may_share);
+  ::setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+  EXPECT_TRUE(rank_device(device).may_share);
+  ::unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
   device.fail_at(0);
   EXPECT_EQ(rank_device(device).bus_id, "");
 }
