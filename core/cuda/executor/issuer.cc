@@ -55,19 +55,19 @@ Result<bool> Issuer::issue_compute() {
 Result<void> Issuer::run_compute(const ComputeWork& work) {
   const bool was_idle = !has_work_in_flight();
   const TaskId traced = work.whole_step ? kWholeStep : work.task;
-  const DeviceWork done{{.step = work.step, .is_part = false, .part_bytes = 0},
-                        {TraceKind::compute, 0, *work.name, work.step, 0, 0, 0, traced}};
+  DeviceWork done{{.step = work.step, .is_part = false, .part_bytes = 0},
+                  {TraceKind::compute, 0, *work.name, work.step, 0, 0, 0, traced}};
   if (work.whole_step) {
     if (auto ok = run_step(work, done); !ok) return ok;
   } else {
     const TaskMark mark(parts_.marker, work.step, work.task);
-    HOCKET_TRY(issue_.compute(work.accesses, *work.body, done));
+    HOCKET_TRY(issue_.compute(work.accesses, *work.body, &done));
   }
   if (was_idle) last_progress_ns_ = parts_.clock.now_ns();
   return {};
 }
 
-Result<void> Issuer::run_step(const ComputeWork& work, const DeviceWork& done) {
+Result<void> Issuer::run_step(const ComputeWork& work, DeviceWork done) {
   if (!step_graph_) {
     const StreamMapping& mapping = queues_->mapping();
     auto opened = StepGraph::open({.driver = parts_.driver,
@@ -82,7 +82,7 @@ Result<void> Issuer::run_step(const ComputeWork& work, const DeviceWork& done) {
   TaskBody launch(
       [&] { launched = step_graph_->launch(*work.whole_step, this_device_task().stream); });
   const TaskMark mark(parts_.marker, work.step, kWholeStep);
-  const auto position = issue_.compute(work.accesses, launch, done);
+  const auto position = issue_.compute(work.accesses, launch, &done);
   if (!launched) return launched;
   return position ? Result<void>() : failure(position.error());
 }
@@ -106,12 +106,12 @@ Result<bool> Issuer::issue_part() {
 
 Result<void> Issuer::run_part(const PartWork& part) {
   const bool was_idle = !has_work_in_flight();
-  const DeviceWork done{{.step = part.step, .is_part = true, .part_bytes = part.bytes},
-                        {TraceKind::communication, 0, part.name, part.step, 0, 0, part.bytes,
-                         part.task, static_cast<std::int64_t>(part.collective.index),
-                         part.collective.kind, part.collective.group}};
+  DeviceWork done{{.step = part.step, .is_part = true, .part_bytes = part.bytes},
+                  {TraceKind::communication, 0, part.name, part.step, 0, 0, part.bytes, part.task,
+                   static_cast<std::int64_t>(part.collective.index), part.collective.kind,
+                   part.collective.group}};
   const TaskMark mark(parts_.marker, part.step, part.task);
-  HOCKET_TRY(issue_.part(part, done));
+  HOCKET_TRY(issue_.part(part, &done));
   if (was_idle) last_progress_ns_ = parts_.clock.now_ns();
   return {};
 }

@@ -63,7 +63,7 @@ class Issuer {
   };
 
   Result<void> run_compute(const ComputeWork& work);
-  Result<void> run_step(const ComputeWork& work, const DeviceWork& done);
+  Result<void> run_step(const ComputeWork& work, DeviceWork done);
   Result<void> run_part(const PartWork& part);
   void report_inputs();
 

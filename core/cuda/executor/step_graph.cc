@@ -63,7 +63,7 @@ Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
   for (const StepEntry& entry : work.sequence) {
     const CapturedStep::Task& task = work.step->task(entry.task);
     if (!entry.is_part) {
-      const auto position = issue.compute(task.accesses, *work.bodies[entry.task], std::nullopt);
+      const auto position = issue.compute(task.accesses, *work.bodies[entry.task], nullptr);
       if (!position) return failure(position.error().in("task \"" + task.name + "\""));
       continue;
     }
@@ -73,7 +73,7 @@ Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
     for (std::uint64_t part = ended - std::min(ended, channels); part < ended; ++part)
       also_after.push_back(positions[part]);
     const PartWork& part = work.parts[entry.part];
-    const auto position = issue.part(part, std::nullopt, also_after);
+    const auto position = issue.part(part, nullptr, also_after);
     if (!position) {
       return failure(position.error().in(std::string(in_words(part.collective.kind)) + " of \"" +
                                          task.name + "\""));

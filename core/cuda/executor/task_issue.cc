@@ -19,10 +19,10 @@ Result<void> run_body(TaskBody& body, const DeviceTask& task) {
 }  // namespace
 
 Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, TaskBody& body,
-                                          std::optional<DeviceWork> work) {
+                                          DeviceWork* work) {
   const StreamPlacement& placement = queues_.mapping().place_compute(accesses);
   const StreamPosition position = placement.position;
-  const auto stream = queues_.begin(placement);
+  const auto stream = queues_.begin(placement, work);
   HOCKET_TRY(stream);
   Result<void> ok = memory_.begin_task(accesses, *stream);
   if (ok) ok = run_body(body, {.stream = *stream, .lane = position.stream, .memory = &memory_});
@@ -38,7 +38,7 @@ Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, Task
   return position;
 }
 
-Result<StreamPosition> TaskIssue::part(const PartWork& part, std::optional<DeviceWork> work,
+Result<StreamPosition> TaskIssue::part(const PartWork& part, DeviceWork* work,
                                        std::span<const StreamPosition> also_after) {
   for (const Access& access : part.accesses) {
     if (memory_.has(access.data))
@@ -49,7 +49,7 @@ Result<StreamPosition> TaskIssue::part(const PartWork& part, std::optional<Devic
   const StreamPlacement& placement =
       mapping.place_part(part.task, part.accesses, part.collective.index, also_after);
   const StreamPosition position = placement.position;
-  const auto stream = queues_.begin(placement);
+  const auto stream = queues_.begin(placement, work);
   HOCKET_TRY(stream);
   const auto channel = static_cast<int>(position.stream - mapping.compute_streams());
   Result<void> ok = groups_.exchange(part, channel, *stream);
@@ -75,10 +75,10 @@ Result<void> TaskIssue::release_here(StreamPosition position, DeviceStream strea
 
 Result<void> TaskIssue::release_late() {
   for (const auto& [data, placement] : late_) {
-    const auto stream = queues_.begin(placement);
+    const auto stream = queues_.begin(placement, nullptr);
     HOCKET_TRY(stream);
     if (auto ok = memory_.free(data, *stream); !ok) return ok;
-    if (auto ok = queues_.end(placement.position, std::nullopt); !ok) return ok;
+    if (auto ok = queues_.end(placement.position, nullptr); !ok) return ok;
   }
   return {};
 }

@@ -4,7 +4,6 @@
 // of the body or collective, and the release of memory. One thread uses it.
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,16 +25,16 @@ class TaskIssue {
   TaskIssue(DeviceDriver& driver, StreamQueues& queues, DeviceMemory& memory, DeviceGroups& groups)
       : driver_(driver), queues_(queues), memory_(memory), groups_(groups) {}
 
-  /// Issues a compute task and returns its position. `work`, if given, is reported when the task
+  /// Issues a compute task and returns its position. `work`, if not null, is reported when the task
   /// has run; its lane is set here. Returns unavailable when the body throws or leaves a launch
   /// error (DeviceDriver::take_launch_error). None may be pending before: it would be taken for the
   /// task's.
   Result<StreamPosition> compute(std::span<const Access> accesses, TaskBody& body,
-                                 std::optional<DeviceWork> work);
+                                 DeviceWork* work);
   /// Issues a part, which also comes after the positions `also_after` (StreamMapping::place_part).
   /// Returns invalid_argument when its values live within the step. Leaves no launch error pending:
   /// collectives return their errors.
-  Result<StreamPosition> part(const PartWork& part, std::optional<DeviceWork> work,
+  Result<StreamPosition> part(const PartWork& part, DeviceWork* work,
                               std::span<const StreamPosition> also_after = {});
 
  private:

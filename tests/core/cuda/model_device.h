@@ -92,6 +92,8 @@ class ModelDevice final : public DeviceDriver {
   /// Returns the number of graphs that were captured and not destroyed.
   std::int64_t graphs_alive() const { return locked(graphs_alive_); }
   std::int64_t events_made() const { return locked(events_made_); }
+  std::int64_t records() const { return locked(records_); }
+  std::int64_t times_asked() const { return locked(times_asked_); }
   std::size_t memory_in_use() const { return locked(memory_in_use_); }
   std::size_t most_memory_in_use() const { return locked(most_memory_in_use_); }
   std::vector<StreamPriority> priorities() const {
@@ -140,6 +142,7 @@ class ModelDevice final : public DeviceDriver {
   Result<void> record(DeviceEvent event, DeviceStream stream) override {
     if (auto ok = call(); !ok) return ok;
     std::lock_guard lock(mutex_);
+    ++records_;
     Stream& s = stream_of(stream);
     Event& e = event_of(event);
     e.capture = s.capture;
@@ -196,6 +199,7 @@ class ModelDevice final : public DeviceDriver {
   Result<std::int64_t> elapsed_ns(DeviceEvent begin, DeviceEvent end) override {
     HOCKET_TRY(call());
     std::lock_guard lock(mutex_);
+    ++times_asked_;
     for (const DeviceEvent event : {begin, end}) {
       HOCKET_CHECK(event_of(event).timing == EventTiming::timed, "the event has no time");
       HOCKET_CHECK(event_of(event).mark && event_of(event).mark->has_run, "it has not run");
@@ -470,6 +474,7 @@ class ModelDevice final : public DeviceDriver {
   std::int64_t forgotten_wait_ = -1;
   std::int64_t calls_until_failure_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t waits_ = 0, idle_waits_ = 0, questions_ = 0, launched_ = 0, events_made_ = 0;
+  std::int64_t records_ = 0, times_asked_ = 0;
   std::int64_t graph_launches_ = 0, graphs_alive_ = 0;
   std::size_t memory_in_use_ = 0, most_memory_in_use_ = 0;
 };

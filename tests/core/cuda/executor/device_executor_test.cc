@@ -278,57 +278,6 @@ TEST_F(DeviceExecutorTest, NegotiatesAmongCollectivesWhoseInputsAreComputed) {
   EXPECT_THAT(device.problems(), IsEmpty());
 }
 
-TEST_F(DeviceExecutorTest, TracesWhatRanWhenTheDeviceRanIt) {
-  class Sink final : public TraceSink {
-   public:
-    void record(const TraceEvent& event) override { events.push_back(event); }
-    std::vector<TraceEvent> events;
-  } sink;
-  SoleModelRank sole(clock_);
-  ModelDevice& device = sole.rank.device;
-  std::vector<float> values(1024 * 3);
-  const std::int64_t before_ns = clock_.now_ns();
-  {
-    ScheduleConfig config;
-    config.partition_bytes = 4096;
-    config.comm_channels = 2;
-    Scheduler scheduler(config, sole.rank.executor,
-                        {.trace = &sink, .observer = nullptr, .static_order = {}});
-    const DataId data = scheduler.add_data();
-    for (int step = 0; step < 3; ++step) {
-      scheduler.compute({.name = "backward"}, {update(data)},
-                        [&] { device.launch(this_device_task().stream, {writes(values)}, {}); });
-      scheduler.all_reduce({.name = "gradient"}, data, values);
-      EXPECT_TRUE(scheduler.end_step());
-    }
-    EXPECT_TRUE(scheduler.synchronize());
-  }
-  ASSERT_EQ(sink.events.size(), 3u * 4);
-  std::ranges::sort(sink.events, {}, [](const TraceEvent& event) {
-    return std::tuple(event.step, event.kind, event.sequence);
-  });
-  std::int64_t sequence = 0;
-  for (std::size_t i = 0; i < sink.events.size(); ++i) {
-    const TraceEvent& event = sink.events[i];
-    EXPECT_EQ(event.step, static_cast<std::int64_t>(i / 4));
-    EXPECT_GT(event.begin_ns, before_ns);
-    // The kernel runs between its two events.
-    EXPECT_GE(event.end_ns - event.begin_ns, 2 * ModelDevice::kTurnNs);
-    if (i % 4 == 0) {
-      EXPECT_EQ(event.name, "backward");
-      continue;
-    }
-    EXPECT_EQ(event.name, "gradient");
-    EXPECT_EQ(event.bytes, 4096);
-    EXPECT_EQ(event.lane, sequence % 2);
-    EXPECT_EQ(event.sequence, sequence++);
-    EXPECT_GT(event.begin_ns, sink.events[i / 4 * 4].end_ns);
-    if (i / 4 < 2) {
-      EXPECT_LT(event.end_ns, sink.events[i / 4 * 4 + 4].begin_ns);
-    }
-  }
-}
-
 TEST_F(DeviceExecutorTest, SaysWhichTaskThrew) {
   SoleModelRank sole(clock_);
   Scheduler scheduler({}, sole.rank.executor);
