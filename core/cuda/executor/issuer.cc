@@ -33,7 +33,10 @@ Issuer::Issuer(const IssuerParts& parts, std::unique_ptr<DeviceQueues> queues)
     : parts_(parts),
       queues_(std::move(queues)),
       issue_(parts.driver, *queues_, parts.memory, parts.groups),
-      last_progress_ns_(parts.clock.now_ns()) {}
+      last_progress_ns_(parts.clock.now_ns()) {
+  if (parts.groups.grid().ranks > 1)
+    exchanges_ = std::make_unique<ExchangeThread>(parts.driver, parts.groups, parts.marker);
+}
 
 Result<bool> Issuer::issue_compute() {
   std::array<ComputeWork, kBatch> work;
@@ -68,6 +71,8 @@ Result<void> Issuer::run_compute(const ComputeWork& work) {
 }
 
 Result<void> Issuer::run_step(const ComputeWork& work, DeviceWork done) {
+  // The step's own exchanges are put into streams by this thread.
+  if (exchanges_) exchanges_->wait();
   if (!step_graph_) {
     const StreamMapping& mapping = queues_->mapping();
     auto opened = StepGraph::open({.driver = parts_.driver,
@@ -87,21 +92,23 @@ Result<void> Issuer::run_step(const ComputeWork& work, DeviceWork done) {
   return position ? Result<void>() : failure(position.error());
 }
 
-Result<bool> Issuer::issue_part() {
+Result<Issuer::PartTurn> Issuer::issue_part() {
+  const auto is_free = end_part_in_hand();
+  HOCKET_TRY(is_free);
+  if (!*is_free) return PartTurn::busy;
   PartWork part;
   const bool taken = parts_.source.take_part(issued_part_ ? &*issued_part_ : nullptr, part);
   issued_part_.reset();
-  if (!taken) return false;
+  if (!taken) return PartTurn::none;
   if (part.asks_for_inputs) {
     const auto inputs = queues_->mapping().predecessors(part.accesses);
     watches_.push_back({part.task, {inputs.begin(), inputs.end()}});
     report_inputs();
-    return true;
+    return PartTurn::issued;
   }
   HOCKET_TRY(check_none_pending(parts_.driver, part));
   if (auto ok = run_part(part); !ok) return failure(ok.error().in(words_of(part)));
-  issued_part_ = part;
-  return true;
+  return PartTurn::issued;
 }
 
 Result<void> Issuer::run_part(const PartWork& part) {
@@ -110,10 +117,31 @@ Result<void> Issuer::run_part(const PartWork& part) {
                   {TraceKind::communication, 0, part.name, part.step, 0, 0, part.bytes, part.task,
                    static_cast<std::int64_t>(part.collective.index), part.collective.kind,
                    part.collective.group}};
+  if (exchanges_) {
+    const auto begun = issue_.begin_part(part, &done);
+    HOCKET_TRY(begun);
+    part_in_hand_ = {part, done, *begun};
+    exchanges_->begin(part, begun->channel, begun->stream);
+    return {};
+  }
   const TaskMark mark(parts_.marker, part.step, part.task);
   HOCKET_TRY(issue_.part(part, &done));
+  issued_part_ = part;
   if (was_idle) last_progress_ns_ = parts_.clock.now_ns();
   return {};
+}
+
+Result<bool> Issuer::end_part_in_hand() {
+  if (!part_in_hand_) return true;
+  auto ok = exchanges_->take_result();
+  if (!ok) return false;
+  const bool was_idle = !has_work_in_flight();
+  if (*ok) *ok = issue_.end_part(part_in_hand_->begun, &part_in_hand_->work);
+  if (!*ok) return failure(ok->error().in(words_of(part_in_hand_->part)));
+  issued_part_ = part_in_hand_->part;
+  part_in_hand_.reset();
+  if (was_idle) last_progress_ns_ = parts_.clock.now_ns();
+  return true;
 }
 
 void Issuer::report_inputs() {

@@ -40,6 +40,17 @@ Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, Task
 
 Result<StreamPosition> TaskIssue::part(const PartWork& part, DeviceWork* work,
                                        std::span<const StreamPosition> also_after) {
+  const auto begun = begin_part(part, work, also_after);
+  HOCKET_TRY(begun);
+  const auto ok = groups_.exchange(part, begun->channel, begun->stream);
+  static_cast<void>(driver_.take_launch_error());
+  HOCKET_TRY(ok);
+  HOCKET_TRY(end_part(*begun, work));
+  return begun->position;
+}
+
+Result<TaskIssue::BegunPart> TaskIssue::begin_part(const PartWork& part, DeviceWork* work,
+                                                   std::span<const StreamPosition> also_after) {
   for (const Access& access : part.accesses) {
     if (memory_.has(access.data))
       return invalid("data " + std::to_string(access.data.index) +
@@ -51,13 +62,13 @@ Result<StreamPosition> TaskIssue::part(const PartWork& part, DeviceWork* work,
   const StreamPosition position = placement.position;
   const auto stream = queues_.begin(placement, work);
   HOCKET_TRY(stream);
-  const auto channel = static_cast<int>(position.stream - mapping.compute_streams());
-  Result<void> ok = groups_.exchange(part, channel, *stream);
-  static_cast<void>(driver_.take_launch_error());
-  if (work) work->traced.lane = channel;
-  if (ok) ok = queues_.end(position, work);
-  HOCKET_TRY(ok);
-  return position;
+  return BegunPart{position, *stream,
+                   static_cast<int>(position.stream - mapping.compute_streams())};
+}
+
+Result<void> TaskIssue::end_part(const BegunPart& begun, DeviceWork* work) {
+  if (work) work->traced.lane = begun.channel;
+  return queues_.end(begun.position, work);
 }
 
 Result<void> TaskIssue::release_here(StreamPosition position, DeviceStream stream) {

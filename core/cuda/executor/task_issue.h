@@ -31,11 +31,25 @@ class TaskIssue {
   /// task's.
   Result<StreamPosition> compute(std::span<const Access> accesses, TaskBody& body,
                                  DeviceWork* work);
+  /// A part whose stream waits for what must come before.
+  struct BegunPart {
+    StreamPosition position;
+    DeviceStream stream;
+    int channel = 0;
+  };
+
   /// Issues a part, which also comes after the positions `also_after` (StreamMapping::place_part).
   /// Returns invalid_argument when its values live within the step. Leaves no launch error pending:
   /// collectives return their errors.
   Result<StreamPosition> part(const PartWork& part, DeviceWork* work,
                               std::span<const StreamPosition> also_after = {});
+
+  /// Does the first and the last third of part(): between them the caller puts the exchange into
+  /// the stream, and nothing else may be put into it. Other tasks may be issued meanwhile if none
+  /// of them waits for the part.
+  Result<BegunPart> begin_part(const PartWork& part, DeviceWork* work,
+                               std::span<const StreamPosition> also_after = {});
+  Result<void> end_part(const BegunPart& begun, DeviceWork* work);
 
  private:
   struct LateRelease {
