@@ -402,6 +402,7 @@ void print_summary(const JobOptions& options, const RunReport& report, const Gpt
 
 Result<void> run(JobOptions options) {
   if (auto ok = validate(options); !ok) return ok;
+  connect_ranges(options.device, level_to_profile(options));
   if (options.watch) {
     // Checked before the ranks meet: if a rank left later, the others would fail for another
     // reason.
