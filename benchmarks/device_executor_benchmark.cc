@@ -6,6 +6,10 @@
 // chain of tasks, each of which reads the results of the two before. memory:1 means that the
 // results are memory that lives within the step, traced:1 that the times of tasks are recorded.
 //
+// Parts: a step of 128 all-reduces of one part each, whose exchange does nothing, from its launch
+// to its end. With ranks:1 the executor's thread puts them into streams itself, with ranks:2 a
+// thread of their own does (exchange_thread.h).
+//
 // Executor: a captured step of the same tasks, from its launch to its end, with the executor's
 // thread and the plan.
 
@@ -17,6 +21,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/cuda/collectives/device_groups.h"
 #include "core/cuda/executor/device_executor.h"
 #include "core/cuda/executor/task_issue.h"
 #include "core/cuda/streams/device_queues.h"
@@ -157,6 +162,53 @@ BENCHMARK(Executor)
     ->ArgNames({"streams", "memory", "traced"})
     ->ArgsProduct({{1, 4}, {0, 1}, {0, 1}})
     ->UseRealTime();
+
+/// Rank 0 of some ranks, which exchange nothing.
+class IdleCollective final : public DeviceCollective {
+ public:
+  explicit IdleCollective(int ranks) : ranks_(ranks) {}
+  int rank() const override { return 0; }
+  int world_size() const override { return ranks_; }
+  Result<void> open(int) override { return {}; }
+  Result<void> exchange(CollectiveKind, std::span<const DevicePiece>, int, DeviceStream) override {
+    return {};
+  }
+  Result<std::unique_ptr<DeviceCollective>> split(int) override {
+    return std::make_unique<IdleCollective>(1);
+  }
+  Result<void> health() override { return {}; }
+  void abort() override {}
+
+ private:
+  const int ranks_;
+};
+
+void Parts(benchmark::State& state) {
+  constexpr int kParts = 128;
+  const int ranks = static_cast<int>(state.range(0));
+  IdleDriver driver;
+  const SteadyClock clock;
+  IdleCollective collective(ranks);
+  LocalGroup group(ranks);
+  const auto messages = group.join(0);
+  DeviceGroups groups(collective, messages->grid());
+  DeviceMemory memory(driver);
+  DeviceExecutor executor(driver, groups, memory, *messages, clock);
+  Scheduler scheduler({}, executor);
+  std::vector<float> values(1024);
+  scheduler.begin_capture();
+  for (int i = 0; i < kParts; ++i)
+    scheduler.all_reduce({.name = "gradient"}, scheduler.add_data(), values);
+  const auto step = scheduler.end_capture();
+  for (auto _ : state) {
+    HOCKET_CHECK(scheduler.launch(step), "a step is launched");
+    HOCKET_CHECK(scheduler.synchronize(), "a step ends");
+  }
+  state.counters["ns_per_part"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * kParts * 1e-9,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(Parts)->ArgName("ranks")->Arg(1)->Arg(2)->UseRealTime();
 
 }  // namespace
 }  // namespace hocket

@@ -15,8 +15,8 @@
 // The destructor waits for the other ranks to destroy theirs, up to the limit, since they may still
 // read this rank's memory; after a failure or an abort() it does not wait.
 //
-// One thread at a time calls open(), split() and the collectives; health() and abort() may be called
-// by any thread.
+// One thread at a time calls open(), split() and the collectives; any thread may call health() and
+// abort().
 
 #include <cstdint>
 #include <memory>
