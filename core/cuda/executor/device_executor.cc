@@ -134,6 +134,11 @@ bool DeviceExecutor::listen(const Issuer& issuer, int idle_looks, bool& may_take
       told_.wait(lock, is_told);
     } else if (idle_looks > kBusyLooks) {
       told_.wait_for(lock, kPause, is_told);
+    } else if (part_in_hand) {
+      // The exchange thread may be waiting for this core.
+      lock.unlock();
+      std::this_thread::yield();
+      lock.lock();
     }
   }
   may_take_compute = std::exchange(streams_woken_, false) || may_take_compute;
