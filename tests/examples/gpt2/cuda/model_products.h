@@ -5,6 +5,7 @@
 // a time.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/cuda/products/column_major.h"
@@ -21,9 +22,10 @@ class ModelProducts final : public MatrixProducts {
   explicit ModelProducts(ModelDevice& device) : device_(device) {}
 
   Result<void> multiply(const MatrixProduct& product, const DeviceTask& task) override {
-    if (!has_epilogues &&
-        (product.epilogue == Epilogue::bias_gelu || product.epilogue == Epilogue::gelu_gradient))
-      return failure(ErrorCode::unavailable, "no kernel with such an epilogue");
+    if (!has_epilogues && product.epilogue != Epilogue::none) {
+      return failure(
+          refusal, "no kernel with epilogue " + std::to_string(static_cast<int>(product.epilogue)));
+    }
     // Refuses what the real library would refuse.
     HOCKET_TRY(column_major(product));
     device_.launch(task.stream, {}, [product] { multiply_on_host(product); });
@@ -32,6 +34,7 @@ class ModelProducts final : public MatrixProducts {
   }
 
   bool has_epilogues = true;
+  ErrorCode refusal = ErrorCode::not_found;  ///< of a product with an epilogue
   std::int64_t multiplied = 0;
 
  private:
