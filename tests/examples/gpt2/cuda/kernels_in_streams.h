@@ -2,9 +2,9 @@
 
 // Puts emulated kernels into the streams of simulated devices. Any thread may launch them.
 
-#include <functional>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "tests/core/cuda/model_device.h"
 #include "tests/examples/gpt2/cuda/emulated_device.h"
@@ -16,10 +16,13 @@ namespace hocket {
 class KernelsInStreams {
  public:
   KernelsInStreams() {
-    emulated::set_put_work([this](DeviceStream stream, std::function<void()> work) {
-      ModelDevice::in_use().launch(stream, {}, [this, work = std::move(work)] {
+    emulated::set_put_work([this](DeviceStream stream, emulated::Work work) {
+      ModelDevice::in_use().launch_recorded(stream, [this, work = std::move(work)] {
         std::lock_guard lock(mutex_);
-        work();
+        std::vector<Region> regions;
+        for (const emulated::AccessedMemory& memory : work())
+          regions.push_back({memory.begin, memory.bytes, memory.writes});
+        return regions;
       });
     });
   }
