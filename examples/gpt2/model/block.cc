@@ -65,7 +65,6 @@ Block::Block(const Gpt2Config& config, ParameterGroup& attention, ParameterGroup
       attention_(attention),
       mlp_(mlp),
       kept_(kept),
-      micro_batch_(of),
       heads_tasks_(attention.name() + ".heads", attention.layer(), of),
       attention_norm_(attention, {config.rows(), config.d_model}, of),
       mlp_norm_(mlp, {config.rows(), config.d_model}, of),
@@ -96,23 +95,20 @@ void Block::submit_forward(Submitter& submitter, const Buffer& in) {
 
 void Block::submit_mlp_backward(Submitter& submitter, const Buffer& dout,
                                 BlockGradients& gradients) {
-  const DataId written = mlp_.gradients().id;
   down_.submit_gelu_backward_input(submitter, dout, kept_.up, gradients.up);
-  down_.submit_backward_weight(submitter, kept_.gelu, dout, mlp_.first_access(micro_batch_));
+  down_.submit_backward_weight(submitter, kept_.gelu, dout);
   up_.submit_backward_input(submitter, gradients.up, gradients.mlp_normed);
-  up_.submit_backward_weight(submitter, kept_.mlp_normed, gradients.up, update(written));
+  up_.submit_backward_weight(submitter, kept_.mlp_normed, gradients.up);
   mlp_norm_.submit_backward_input(submitter, kept_.middle, kept_.mlp_statistics,
                                   gradients.mlp_normed, &dout, gradients.middle);
   mlp_norm_.submit_backward_weight(submitter, kept_.middle, kept_.mlp_statistics,
-                                   gradients.mlp_normed, update(written));
+                                   gradients.mlp_normed);
 }
 
 void Block::submit_attention_backward(Submitter& submitter, const Buffer& in,
                                       BlockGradients& gradients) {
-  const DataId written = attention_.gradients().id;
   attention_projection_.submit_backward_input(submitter, gradients.middle, gradients.attended);
-  attention_projection_.submit_backward_weight(submitter, kept_.attended, gradients.middle,
-                                               attention_.first_access(micro_batch_));
+  attention_projection_.submit_backward_weight(submitter, kept_.attended, gradients.middle);
   submitter.compute(heads_tasks_.input_gradient.options(attention_.priorities().backward),
                     std::array{read(kept_.qkv.id), read(kept_.attention_kept.id),
                                read(kept_.attended.id), read(gradients.attended.id),
@@ -123,12 +119,12 @@ void Block::submit_attention_backward(Submitter& submitter, const Buffer& in,
                           gradients.attended, gradients.attention_scratch, gradients.qkv);
                     });
   qkv_.submit_backward_input(submitter, gradients.qkv, gradients.attention_normed);
-  qkv_.submit_backward_weight(submitter, kept_.attention_normed, gradients.qkv, update(written));
+  qkv_.submit_backward_weight(submitter, kept_.attention_normed, gradients.qkv);
   attention_norm_.submit_backward_input(submitter, in, kept_.attention_statistics,
                                         gradients.attention_normed, &gradients.middle,
                                         gradients.in);
   attention_norm_.submit_backward_weight(submitter, in, kept_.attention_statistics,
-                                         gradients.attention_normed, update(written));
+                                         gradients.attention_normed);
 }
 
 void Block::submit_attention(Submitter& submitter) {

@@ -60,7 +60,6 @@ class Block {
   AttentionShape attention_shape_;
   ParameterGroup &attention_, &mlp_;
   BlockActivations& kept_;
-  const MicroBatch micro_batch_;
   LayerTasks heads_tasks_;
   LayerNorm attention_norm_, mlp_norm_;
   Linear qkv_, attention_projection_, up_, down_;

@@ -118,10 +118,10 @@ void ParameterGroup::attach(Submitter& submitter) {
                "a rank owns the same block of moments, gradients and parameters");
   parameters_.attach(submitter);
   gradients_.attach(submitter);
-  for (Dimension& dimension : update_task_.place.dimensions) {
-    dimension.slices[0].data = gradients_.id;
-    dimension.slices[1].data = parameters_.id;
-  }
+  gradient_data_.clear();
+  for (std::size_t pair = 0; 2 * pair < offsets_.size(); ++pair)
+    gradient_data_.push_back(submitter.add_data());
+  update_task_.attach({gradients_.id, parameters_.id});
 }
 
 void ParameterGroup::submit_update(Submitter& submitter) {
@@ -133,7 +133,8 @@ void ParameterGroup::submit_update(Submitter& submitter) {
     submitter.all_reduce(sum, gradients_.id, gradients);
   }
   submit_divisible(submitter, update_task_, priorities_.forward,
-                   std::array{read(gradients_.id), hocket::update(parameters_.id)},
+                   // Gradients are overwritten only after this.
+                   std::array{hocket::update(gradients_.id), hocket::update(parameters_.id)},
                    [this](const TaskPiece& piece) { update(piece); });
   if (!options_.shard_optimizer) return;
   submitter.all_gather(gather_task_.options(priorities_.communication), parameters_.id,

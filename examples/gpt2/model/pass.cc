@@ -66,7 +66,7 @@ Pass::Pass(const Shared& shared, PassMemory& memory, MicroBatch of, const LossPl
 void Pass::attach() {
   for (Block& block : blocks_) block.attach();
   final_norm_.attach();
-  table_task_.attach(embedding().gradients().id);
+  embedding().attach_gradient(EmbeddingParameter::tokens, table_task_);
 }
 
 EmbeddingShape Pass::embedding_shape() const {
@@ -145,26 +145,27 @@ void Pass::submit_head_backward(Submitter& submitter) {
                     });
   final_norm_.submit_backward_input(submitter, in, memory_.statistics, memory_.dnormed, nullptr,
                                     memory_.gradients_of(blocks_.size()).in);
-  final_norm_.submit_backward_weight(submitter, in, memory_.statistics, memory_.dnormed,
-                                     final_group().first_access(micro_batch_));
+  final_norm_.submit_backward_weight(submitter, in, memory_.statistics, memory_.dnormed);
 }
 
 void Pass::submit_embedding_backward(Submitter& submitter) {
   ParameterGroup& group = embedding();
   // Contributes to the embedding's gradient, which completes only now, so it is not urgent.
-  submit_divisible(submitter, table_task_, group.priorities().weight_gradient,
-                   std::array{read(memory_.normed.id), read(memory_.dlogits.id),
-                              group.first_access(micro_batch_)},
-                   [this](const TaskPiece& piece) {
-                     GradientPart whole = whole_table(head_shape());
-                     whole.add = !micro_batch_.is_first();
-                     backend().head_backward_weight(
-                         head_shape(), gradient_part(piece, whole), memory_.normed, memory_.dlogits,
-                         embedding().gradient(EmbeddingParameter::tokens));
-                   });
+  submit_divisible(
+      submitter, table_task_, group.priorities().weight_gradient,
+      std::array{read(memory_.normed.id), read(memory_.dlogits.id), read(group.gradients().id),
+                 group.first_access(EmbeddingParameter::tokens, micro_batch_)},
+      [this](const TaskPiece& piece) {
+        GradientPart whole = whole_table(head_shape());
+        whole.add = !micro_batch_.is_first();
+        backend().head_backward_weight(head_shape(), gradient_part(piece, whole), memory_.normed,
+                                       memory_.dlogits,
+                                       embedding().gradient(EmbeddingParameter::tokens));
+      });
   submitter.compute(embedding_tasks_.weight_gradient.options(group.priorities().backward),
                     std::array{read(memory_.batch_id), read(memory_.gradients_of(0).in.id),
-                               update(group.gradients().id)},
+                               read(group.gradients().id),
+                               update(group.gradient_data(EmbeddingParameter::tokens))},
                     [this] {
                       backend().embedding_backward(
                           embedding_shape(), memory_.batch, memory_.gradients_of(0).in,
