@@ -13,6 +13,8 @@ option(HOCKET_FUZZ "Build the fuzz targets in tests/fuzz/ in place of the tests;
 set(HOCKET_CUDA "AUTO" CACHE STRING
     "CUDA parts: ON (required), OFF, or AUTO (if the toolkit is found)")
 set_property(CACHE HOCKET_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(HOCKET_NVIDIA_PYTHON "${PROJECT_SOURCE_DIR}/build/nvidia" CACHE PATH
+    "Python environment with NVIDIA's packages; scripts/setup makes it")
 
 find_program(HOCKET_CCACHE ccache)
 if(HOCKET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -1,78 +1,51 @@
 #include "profiler/cupti/cupti_functions.h"
 
-#include <dlfcn.h>
+#include "core/cuda/libraries/shared_library.h"
 
 namespace hocket {
 namespace {
 
-std::string loader_message() {
-  const char* const message = dlerror();
-  return message == nullptr ? "it cannot be loaded" : message;
-}
-
-template <class Function>
-bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
-/// Returns the name of the first missing function; null if all are found.
-const char* find_all(void* library, CuptiFunctions& f) {
-  const char* missing = nullptr;
-  const auto look_for = [&](const char* name, auto& function) {
-    if (!find(library, name, function) && missing == nullptr) missing = name;
-  };
-  look_for("cuptiGetVersion", f.get_version);
-  look_for("cuptiGetResultString", f.get_result_string);
-  look_for("cuptiSubscribe_v2", f.subscribe);
-  look_for("cuptiUnsubscribe", f.unsubscribe);
-  look_for("cuptiEnableDomain", f.enable_domain);
-  look_for("cuptiFinalize", f.finalize);
-  look_for("cuptiActivityRegisterCallbacks", f.register_callbacks);
-  look_for("cuptiActivitySetAttribute", f.set_attribute);
-  look_for("cuptiActivityEnable", f.enable);
-  look_for("cuptiActivityDisable", f.disable);
-  look_for("cuptiActivityEnableRuntimeApi", f.enable_runtime_call);
-  look_for("cuptiActivityEnableDriverApi", f.enable_driver_call);
-  look_for("cuptiActivityEnableAllSyncRecords", f.enable_all_sync_records);
-  look_for("cuptiActivityFlushAll", f.flush_all);
-  look_for("cuptiActivityGetNumDroppedRecords", f.get_dropped);
-  look_for("cuptiGetTimestamp", f.get_timestamp);
-  look_for("cuptiActivityPushExternalCorrelationId", f.push);
-  look_for("cuptiActivityPopExternalCorrelationId", f.pop);
-  look_for("cuptiActivityGetNextRecord", f.next_record);
-  look_for("cuptiGetCallbackName", f.get_callback_name);
-  return missing;
+void find_cupti_functions(FunctionLookup& library, CuptiFunctions& f) {
+  library.find("cuptiGetVersion", f.get_version);
+  library.find("cuptiGetResultString", f.get_result_string);
+  library.find("cuptiSubscribe_v2", f.subscribe);
+  library.find("cuptiUnsubscribe", f.unsubscribe);
+  library.find("cuptiEnableDomain", f.enable_domain);
+  library.find("cuptiFinalize", f.finalize);
+  library.find("cuptiActivityRegisterCallbacks", f.register_callbacks);
+  library.find("cuptiActivitySetAttribute", f.set_attribute);
+  library.find("cuptiActivityEnable", f.enable);
+  library.find("cuptiActivityDisable", f.disable);
+  library.find("cuptiActivityEnableRuntimeApi", f.enable_runtime_call);
+  library.find("cuptiActivityEnableDriverApi", f.enable_driver_call);
+  library.find("cuptiActivityEnableAllSyncRecords", f.enable_all_sync_records);
+  library.find("cuptiActivityFlushAll", f.flush_all);
+  library.find("cuptiActivityGetNumDroppedRecords", f.get_dropped);
+  library.find("cuptiGetTimestamp", f.get_timestamp);
+  library.find("cuptiActivityPushExternalCorrelationId", f.push);
+  library.find("cuptiActivityPopExternalCorrelationId", f.pop);
+  library.find("cuptiActivityGetNextRecord", f.next_record);
+  library.find("cuptiGetCallbackName", f.get_callback_name);
 }
 
 }  // namespace
 
 Result<CuptiFunctions> load_cupti_functions(const std::string& library) {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return failure(ErrorCode::not_found, loader_message());
-  CuptiFunctions functions;
-  const char* const missing = find_all(handle, functions);
-  if (missing == nullptr) return functions;
-  dlclose(handle);
-  return failure(ErrorCode::not_found, library + " has no function " + missing);
+  return load_functions<CuptiFunctions>(library, find_cupti_functions);
 }
 
 std::string library_path(const CuptiFunctions& functions) {
-  Dl_info info{};
-  const auto* const address = reinterpret_cast<const void*>(functions.get_version);
-  return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+  return library_file(reinterpret_cast<const void*>(functions.get_version));
 }
 
 int installed_driver_version() {
-  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver == nullptr) return 0;
-  decltype(&cuDriverGetVersion) get_version = nullptr;
+  const auto driver = open_library("libcuda.so.1");
+  if (!driver) return 0;
+  decltype(cuDriverGetVersion)* get_version = nullptr;
+  FunctionLookup(*driver).find("cuDriverGetVersion", get_version);
   int version = 0;
   // The call uses no device and needs no initialisation.
-  if (!find(driver, "cuDriverGetVersion", get_version) || get_version(&version) != CUDA_SUCCESS) {
-    return 0;
-  }
-  return version;
+  return get_version != nullptr && get_version(&version) == CUDA_SUCCESS ? version : 0;
 }
 
 }  // namespace hocket

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/cuda/libraries/library_search.h"
 #include "profiler/cupti/cupti_functions.h"
 #include "profiler/cupti/probe.h"
 
@@ -185,12 +186,7 @@ class CuptiLibrary final : public CuptiApi {
 }  // namespace
 
 std::vector<std::string> default_cupti_libraries() {
-  const std::string name = "libcupti.so." + std::to_string(CUPTI_API_VERSION / 10'000);
-  std::vector<std::string> libraries{name};
-#ifdef HOCKET_CUPTI_DIR
-  libraries.push_back(std::string(HOCKET_CUPTI_DIR) + "/" + name);
-#endif
-  return libraries;
+  return library_candidates("libcupti.so." + std::to_string(CUPTI_API_VERSION / 10'000));
 }
 
 Result<std::shared_ptr<CuptiApi>> load_cupti(std::span<const std::string> candidates) {

@@ -16,7 +16,7 @@
 
 namespace hocket {
 
-/// Returns the candidates: the library's name, and its path in the toolkit at build time.
+/// Returns the candidates for the library (core/cuda/libraries/library_search.h).
 std::vector<std::string> default_cupti_libraries();
 
 /// Loads the first of `candidates` (names or paths) that loads and has every function; returns

@@ -81,9 +81,10 @@ Problems check_tests_mirror_sources(const std::vector<SourceFile>& tree) {
   std::set<std::string_view> folders;
   std::multimap<std::string_view, std::string_view> by_stem;
   for (const SourceFile& file : tree) {
-    if (file.kind != FileKind::cpp || file.path.starts_with("tests/")) continue;
+    const bool is_script = file.kind == FileKind::shell;
+    if ((file.kind != FileKind::cpp && !is_script) || file.path.starts_with("tests/")) continue;
     folders.insert(folder_of(file.path));
-    by_stem.emplace(stem_of(file.path), folder_of(file.path));
+    if (!is_script) by_stem.emplace(stem_of(file.path), folder_of(file.path));
   }
 
   Problems problems;

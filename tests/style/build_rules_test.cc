@@ -32,6 +32,7 @@ TEST(BuildRules, FindTestsThatMirrorNothing) {
   const auto problems = [](std::string path) {
     return check_tests_mirror_sources({sample("core/host/link.h", ""),
                                        sample("core/plan/plan.h", ""), sample("store/store.h", ""),
+                                       sample("scripts/pack", "#!/bin/sh"),
                                        sample(std::move(path), "")});
   };
   EXPECT_THAT(problems("tests/core/host/link_test.cc"), IsEmpty());
@@ -39,6 +40,7 @@ TEST(BuildRules, FindTestsThatMirrorNothing) {
   EXPECT_THAT(problems("tests/store/link_test.cc"), IsEmpty());
   EXPECT_THAT(problems("tests/core/plan/random_graphs_test.cc"), IsEmpty());
   EXPECT_THAT(problems("tests/style/rooms_test.cc"), IsEmpty());
+  EXPECT_THAT(problems("tests/scripts/pack_test.cc"), IsEmpty());
 
   EXPECT_THAT(problems("tests/core/plan/link_test.cc"), ElementsAre(HasSubstr("is in core/host/")));
   EXPECT_THAT(problems("tests/core/host/plan_test.cc"), ElementsAre(HasSubstr("is in core/")));

@@ -1,7 +1,5 @@
 #include "core/cuda/collectives/nccl_collective.h"
 
-#include <nccl.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/cuda/collectives/nccl_functions.h"
 #include "core/cuda/driver/cuda_stream.h"
 
 namespace hocket {
@@ -27,8 +26,8 @@ Error nccl_error(std::string_view what, ncclResult_t result, ncclComm_t communic
   const bool is_remote = result == ncclRemoteError || result == ncclSystemError;
   std::string words = std::string(what) + ": ";
   if (is_remote) words += "another rank is gone, or cannot be reached: ";
-  words += ncclGetErrorString(result);
-  const char* last = communicator ? ncclGetLastError(communicator) : nullptr;
+  words += nccl().error_string(result);
+  const char* last = communicator ? nccl().last_error(communicator) : nullptr;
   if (last && *last) words += std::string(" (") + last + ")";
   for (char& c : words)
     if (c == '\n') c = ' ';
@@ -84,7 +83,7 @@ class NcclCollective final : public DeviceCollective {
     const std::string what = "connecting the devices";
     const auto ok = begin_making(what, *this, [&](ncclComm_t* place) {
       ncclConfig_t config = non_blocking();
-      return ncclCommInitRankConfig(place, world_size_, id, place_of(rank_), &config);
+      return nccl().init_rank(place, world_size_, id, place_of(rank_), &config);
     });
     return ok ? wait_for(0, what) : ok;
   }
@@ -144,10 +143,10 @@ class NcclCollective final : public DeviceCollective {
     // Within a group NCCL aborts all communicators before it waits for any, since a communicator's
     // abort may depend on what another has in flight. The first one comes first: the others are
     // made by calls on it, which then end.
-    ncclGroupStart();
+    nccl().group_start();
     for (const CommunicatorSlot& slot : ended)
-      if (slot.get()) ncclCommAbort(slot.get());
-    ncclGroupEnd();
+      if (slot.get()) nccl().abort(slot.get());
+    nccl().group_end();
   }
 
  private:
@@ -161,7 +160,7 @@ class NcclCollective final : public DeviceCollective {
   }
   static ncclResult_t state_of(ncclComm_t communicator) {
     ncclResult_t state = ncclSuccess;
-    const ncclResult_t asked = ncclCommGetAsyncError(communicator, &state);
+    const ncclResult_t asked = nccl().async_error(communicator, &state);
     return asked == ncclSuccess ? state : asked;
   }
   static ncclResult_t state_of(const CommunicatorSlot& slot) {
@@ -183,20 +182,21 @@ class NcclCollective final : public DeviceCollective {
       const std::span<float> own = pieces[static_cast<std::size_t>(place_of(rank_))].values;
       float* const all = pieces.front().values.data();
       return kind == CollectiveKind::reduce_scatter
-                 ? ncclReduceScatter(all, own.data(), own.size(), ncclFloat32, ncclSum,
-                                     communicator, stream)
-                 : ncclAllGather(own.data(), all, own.size(), ncclFloat32, communicator, stream);
+                 ? nccl().reduce_scatter(all, own.data(), own.size(), ncclFloat32, ncclSum,
+                                         communicator, stream)
+                 : nccl().all_gather(own.data(), all, own.size(), ncclFloat32, communicator,
+                                     stream);
     }
     if (pieces.empty()) return ncclSuccess;
     if (pieces.size() == 1) return exchange(kind, pieces.front(), communicator, stream);
-    ncclResult_t result = ncclGroupStart();
+    ncclResult_t result = nccl().group_start();
     if (result != ncclSuccess) return result;
     for (const DevicePiece& piece : pieces) {
       result = exchange(kind, piece, communicator, stream);
       if (result != ncclSuccess && result != ncclInProgress) break;
     }
     // The group must be ended in any case.
-    const ncclResult_t ended = ncclGroupEnd();
+    const ncclResult_t ended = nccl().group_end();
     return result == ncclSuccess || result == ncclInProgress ? ended : result;
   }
   ncclResult_t exchange(CollectiveKind kind, const DevicePiece& piece, ncclComm_t communicator,
@@ -206,11 +206,12 @@ class NcclCollective final : public DeviceCollective {
     const int owner = place_of(piece.owner);
     switch (kind) {
       case CollectiveKind::all_reduce:
-        return ncclAllReduce(values, values, size, ncclFloat32, ncclSum, communicator, stream);
+        return nccl().all_reduce(values, values, size, ncclFloat32, ncclSum, communicator, stream);
       case CollectiveKind::reduce_scatter:
-        return ncclReduce(values, values, size, ncclFloat32, ncclSum, owner, communicator, stream);
+        return nccl().reduce(values, values, size, ncclFloat32, ncclSum, owner, communicator,
+                             stream);
       case CollectiveKind::all_gather:
-        return ncclBroadcast(values, values, size, ncclFloat32, owner, communicator, stream);
+        return nccl().broadcast(values, values, size, ncclFloat32, owner, communicator, stream);
       case CollectiveKind::broadcast:
       case CollectiveKind::all_to_all:
         break;
@@ -267,7 +268,7 @@ class NcclCollective final : public DeviceCollective {
   Result<void> make_from_first(const std::string& what, NcclCollective& owner, int group, int key) {
     auto ok = begin_making(what, owner, [&](ncclComm_t* place) {
       ncclConfig_t config = non_blocking();
-      return ncclCommSplit(communicators_.front().get(), group, key, place, &config);
+      return nccl().split(communicators_.front().get(), group, key, place, &config);
     });
     // The call runs on the first communicator and creates the other.
     if (ok) ok = wait_for(0, what);
@@ -280,8 +281,8 @@ class NcclCollective final : public DeviceCollective {
     std::lock_guard lock(mutex_);
     if (is_aborted_) return aborted();
     const ncclComm_t communicator = communicators_.front().get();
-    ncclResult_t result = ncclCommUserRank(communicator, &rank_);
-    if (result == ncclSuccess) result = ncclCommCount(communicator, &world_size_);
+    ncclResult_t result = nccl().user_rank(communicator, &rank_);
+    if (result == ncclSuccess) result = nccl().count(communicator, &world_size_);
     if (result != ncclSuccess) return fail("asking for a group's ranks", result, communicator);
     grid_ = {.ranks = world_size_, .ranks_per_host = 1};
     return {};
@@ -318,7 +319,7 @@ class NcclCollective final : public DeviceCollective {
     std::unique_lock lock(mutex_);
     if (is_aborted_ || has_failed_ || !communicators_.back().get()) return false;
     const ncclComm_t communicator = communicators_.back().get();
-    ncclResult_t state = ncclCommFinalize(communicator);
+    ncclResult_t state = nccl().finalize(communicator);
     const auto deadline = steady_deadline();
     while (state == ncclInProgress && std::chrono::steady_clock::now() < deadline) {
       lock.unlock();
@@ -330,7 +331,7 @@ class NcclCollective final : public DeviceCollective {
     has_failed_ = state != ncclSuccess;
     if (has_failed_) return false;
     communicators_.pop_back();
-    ncclCommDestroy(communicator);
+    nccl().destroy(communicator);
     return true;
   }
 
@@ -357,7 +358,7 @@ void order_communicators() {
 Result<ncclUniqueId> agree_on_id(Collective& messages) {
   ncclUniqueId id{};
   if (messages.rank() == 0) {
-    if (const ncclResult_t result = ncclGetUniqueId(&id); result != ncclSuccess)
+    if (const ncclResult_t result = nccl().unique_id(&id); result != ncclSuccess)
       return failure(nccl_error("ncclGetUniqueId", result, nullptr));
     HOCKET_TRY(messages.tell(std::string_view(id.internal, sizeof(id.internal))));
     return id;
@@ -377,6 +378,7 @@ Result<ncclUniqueId> agree_on_id(Collective& messages) {
 Result<std::unique_ptr<DeviceCollective>> connect_nccl(Collective& messages, DeviceDriver& driver,
                                                        const NcclOptions& options) {
   if (messages.world_size() == 1) return std::make_unique<SoleRankCollective>();
+  HOCKET_TRY(load_nccl());
   HOCKET_TRY(driver.use_device());
   order_communicators();
   const auto id = agree_on_id(messages);

@@ -1,6 +1,5 @@
 #include "core/cuda/products/blas_lt.h"
 
-#include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "core/cuda/driver/cuda_stream.h"
+#include "core/cuda/products/blas_lt_functions.h"
 #include "core/cuda/products/column_major.h"
 
 namespace hocket {
@@ -20,7 +20,7 @@ namespace {
 Result<void> checked(const char* what, cublasStatus_t status) {
   if (status == CUBLAS_STATUS_SUCCESS) return {};
   return failure(ErrorCode::unavailable,
-                 std::string(what) + ": " + cublasLtGetStatusString(status));
+                 std::string(what) + ": " + blas_lt().status_string(status));
 }
 
 cudaDataType_t cuda_type(ElementType type) {
@@ -52,21 +52,21 @@ class Attributes {
   Attributes& set(cublasLtMatmulDescOpaque_t& descriptor, cublasLtMatmulDescAttributes_t attribute,
                   const T& value) {
     if (status_ == CUBLAS_STATUS_SUCCESS)
-      status_ = cublasLtMatmulDescSetAttribute(&descriptor, attribute, &value, sizeof(value));
+      status_ = blas_lt().set_operation(&descriptor, attribute, &value, sizeof(value));
     return *this;
   }
   template <class T>
   Attributes& set(cublasLtMatrixLayoutOpaque_t& layout, cublasLtMatrixLayoutAttribute_t attribute,
                   const T& value) {
     if (status_ == CUBLAS_STATUS_SUCCESS)
-      status_ = cublasLtMatrixLayoutSetAttribute(&layout, attribute, &value, sizeof(value));
+      status_ = blas_lt().set_layout(&layout, attribute, &value, sizeof(value));
     return *this;
   }
   template <class T>
   Attributes& set(cublasLtMatmulPreferenceOpaque_t& preference,
                   cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
     if (status_ == CUBLAS_STATUS_SUCCESS)
-      status_ = cublasLtMatmulPreferenceSetAttribute(&preference, attribute, &value, sizeof(value));
+      status_ = blas_lt().set_preference(&preference, attribute, &value, sizeof(value));
     return *this;
   }
   cublasStatus_t status() const { return status_; }
@@ -85,9 +85,10 @@ struct Algorithm {
 
 cublasStatus_t describe(cublasLtMatrixLayoutOpaque_t& layout, const ColumnMajorMatrix& matrix,
                         int batch) {
-  return Attributes(cublasLtMatrixLayoutInit(
-                        &layout, cuda_type(matrix.type), static_cast<std::uint64_t>(matrix.rows),
-                        static_cast<std::uint64_t>(matrix.columns), matrix.leading))
+  return Attributes(blas_lt().init_layout(&layout, sizeof(layout), cuda_type(matrix.type),
+                                          static_cast<std::uint64_t>(matrix.rows),
+                                          static_cast<std::uint64_t>(matrix.columns),
+                                          matrix.leading))
       .set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{batch})
       .set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.batch_stride)
       .status();
@@ -98,12 +99,12 @@ class BlasLt final : public MatrixProducts {
   explicit BlasLt(const BlasLtOptions& options) : options_(options) {}
   ~BlasLt() override {
     for (void* workspace : workspaces_) cudaFree(workspace);
-    if (handle_) cublasLtDestroy(handle_);
+    if (handle_) blas_lt().destroy(handle_);
   }
   BlasLt(const BlasLt&) = delete;
   BlasLt& operator=(const BlasLt&) = delete;
 
-  Result<void> open() { return checked("cublasLtCreate", cublasLtCreate(&handle_)); }
+  Result<void> open() { return checked("cublasLtCreate", blas_lt().create(&handle_)); }
 
   Result<void> multiply(const MatrixProduct& product, const DeviceTask& task) override {
     const auto kind = column_major(product);
@@ -120,9 +121,9 @@ class BlasLt final : public MatrixProducts {
     }
     const float added_scale = product.added ? 1 : 0;
     const void* added = product.added ? product.added : product.c.values;
-    return checked(
-        "cublasLtMatmul",
-        cublasLtMatmul(handle_, &algorithm.operation, &product.scale, product.b.values,
+    return checked("cublasLtMatmul",
+                   blas_lt().multiply(
+                       handle_, &algorithm.operation, &product.scale, product.b.values,
                        &algorithm.first, product.a.values, &algorithm.second, &added_scale, added,
                        &algorithm.result, product.c.values, &algorithm.result, &algorithm.algorithm,
                        *workspace, options_.workspace_bytes, cuda_stream(task.stream)));
@@ -144,7 +145,8 @@ class BlasLt final : public MatrixProducts {
                                            const MatrixProduct& product,
                                            cublasLtMatmulDescOpaque_t& operation) {
     const auto transposed = [](bool is) { return is ? CUBLAS_OP_T : CUBLAS_OP_N; };
-    Attributes attributes(cublasLtMatmulDescInit(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    Attributes attributes(
+        blas_lt().init_operation(&operation, sizeof(operation), CUBLAS_COMPUTE_32F, CUDA_R_32F));
     attributes.set(operation, CUBLASLT_MATMUL_DESC_TRANSA, transposed(kind.transpose_first))
         .set(operation, CUBLASLT_MATMUL_DESC_TRANSB, transposed(kind.transpose_second))
         .set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(kind));
@@ -159,7 +161,7 @@ class BlasLt final : public MatrixProducts {
                                      cublasLtMatmulPreferenceOpaque_t& preference) const {
     const std::uint32_t added =
         kind.added_alignment_bytes ? kind.added_alignment_bytes : kind.result.alignment_bytes;
-    return Attributes(cublasLtMatmulPreferenceInit(&preference))
+    return Attributes(blas_lt().init_preference(&preference, sizeof(preference)))
         .set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
              std::uint64_t{options_.workspace_bytes})
         // A split product accumulates its partial sums in float32, in a fixed order.
@@ -185,10 +187,9 @@ class BlasLt final : public MatrixProducts {
     if (auto ok = checked("describing a matrix product", status); !ok) return ok;
     std::array<cublasLtMatmulHeuristicResult_t, 8> candidates = {};
     int found = 0;
-    status = cublasLtMatmulAlgoGetHeuristic(handle_, &algorithm.operation, &algorithm.first,
-                                            &algorithm.second, &algorithm.result, &algorithm.result,
-                                            &preference, static_cast<int>(candidates.size()),
-                                            candidates.data(), &found);
+    status = blas_lt().heuristic(handle_, &algorithm.operation, &algorithm.first, &algorithm.second,
+                                 &algorithm.result, &algorithm.result, &preference,
+                                 static_cast<int>(candidates.size()), candidates.data(), &found);
     if (auto ok = checked("cublasLtMatmulAlgoGetHeuristic", status); !ok)
       return failure(ok.error().in(words_of(kind)));
     const auto all = std::span(candidates).first(static_cast<std::size_t>(found));
@@ -239,6 +240,7 @@ class BlasLt final : public MatrixProducts {
 
 Result<std::unique_ptr<MatrixProducts>> open_blas_lt(DeviceDriver& driver,
                                                      const BlasLtOptions& options) {
+  HOCKET_TRY(load_blas_lt());
   HOCKET_TRY(driver.use_device());
   auto products = std::make_unique<BlasLt>(options);
   HOCKET_TRY(products->open());

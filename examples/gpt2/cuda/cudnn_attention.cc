@@ -1,7 +1,5 @@
 #include "examples/gpt2/cuda/cudnn_attention.h"
 
-#include <cudnn_graph.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -15,6 +13,7 @@
 #include "core/cuda/driver/element_type.h"
 #include "examples/gpt2/cuda/attention_graph.h"
 #include "examples/gpt2/cuda/attention_layout.h"
+#include "examples/gpt2/cuda/cudnn_functions.h"
 
 namespace hocket {
 namespace {
@@ -86,7 +85,7 @@ class CudnnAttention final : public FusedAttention {
   CudnnAttention(DeviceDriver& driver, cudnnHandle_t handle) : driver_(driver), handle_(handle) {}
   ~CudnnAttention() override {
     plans_.reset();  // before the handle they were made with
-    cudnnDestroy(handle_);
+    cudnn().destroy(handle_);
   }
   CudnnAttention(const CudnnAttention&) = delete;
   CudnnAttention& operator=(const CudnnAttention&) = delete;
@@ -170,7 +169,7 @@ class CudnnAttention final : public FusedAttention {
   }
 
   Result<void> use_stream(const DeviceTask& task) {
-    const cudnnStatus_t status = cudnnSetStream(handle_, cuda_stream(task.stream));
+    const cudnnStatus_t status = cudnn().set_stream(handle_, cuda_stream(task.stream));
     if (status != CUDNN_STATUS_SUCCESS) return failure(cudnn_error("cudnnSetStream", status));
     return {};
   }
@@ -183,14 +182,15 @@ class CudnnAttention final : public FusedAttention {
 }  // namespace
 
 Result<std::unique_ptr<FusedAttention>> open_cudnn_attention(DeviceDriver& driver) {
-  if (const std::size_t version = cudnnGetVersion(); version < kOldestVersion) {
+  HOCKET_TRY(load_cudnn());
+  if (const std::size_t version = cudnn().get_version(); version < kOldestVersion) {
     return failure(ErrorCode::unavailable, "cuDNN's version is " + std::to_string(version) +
                                                ", but must be at least " +
                                                std::to_string(kOldestVersion) + "; update it");
   }
   HOCKET_TRY(driver.use_device());
   cudnnHandle_t handle = nullptr;
-  const cudnnStatus_t status = cudnnCreate(&handle);
+  const cudnnStatus_t status = cudnn().create(&handle);
   if (status != CUDNN_STATUS_SUCCESS) return failure(cudnn_error("cudnnCreate", status));
   return std::make_unique<CudnnAttention>(driver, handle);
 }

@@ -10,7 +10,7 @@ namespace {
 
 Result<CudnnDescriptor> created(cudnnBackendDescriptorType_t type) {
   cudnnBackendDescriptor_t descriptor = nullptr;
-  const cudnnStatus_t status = cudnnBackendCreateDescriptor(type, &descriptor);
+  const cudnnStatus_t status = cudnn().create_descriptor(type, &descriptor);
   if (status != CUDNN_STATUS_SUCCESS)
     return failure(cudnn_error("cudnnBackendCreateDescriptor " + std::to_string(type), status));
   return CudnnDescriptor(descriptor);
@@ -19,9 +19,9 @@ Result<CudnnDescriptor> created(cudnnBackendDescriptorType_t type) {
 }  // namespace
 
 Error cudnn_error(std::string_view what, cudnnStatus_t status) {
-  std::string words = std::string(what) + ": " + cudnnGetErrorString(status);
+  std::string words = std::string(what) + ": " + cudnn().error_string(status);
   std::array<char, 1024> last = {};
-  cudnnGetLastErrorString(last.data(), last.size() - 1);
+  cudnn().last_error_string(last.data(), last.size() - 1);
   if (last[0]) words += " (" + std::string(last.data()) + ")";
   for (char& c : words)
     if (c == '\n') c = ' ';
@@ -31,7 +31,7 @@ Error cudnn_error(std::string_view what, cudnnStatus_t status) {
 Result<std::int64_t> CudnnDescriptor::integer(cudnnBackendAttributeName_t name) const {
   std::int64_t value = 0, count = 0;
   const cudnnStatus_t status =
-      cudnnBackendGetAttribute(owned_, name, CUDNN_TYPE_INT64, 1, &count, &value);
+      cudnn().get_attribute(owned_, name, CUDNN_TYPE_INT64, 1, &count, &value);
   if (status != CUDNN_STATUS_SUCCESS)
     return failure(cudnn_error("cudnnBackendGetAttribute " + std::to_string(name), status));
   return value;
@@ -41,7 +41,7 @@ Result<std::vector<CudnnDescriptor>> CudnnDescriptor::descriptors(
     cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type) const {
   std::int64_t count = 0, filled = 0;
   cudnnStatus_t status =
-      cudnnBackendGetAttribute(owned_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr);
+      cudnn().get_attribute(owned_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr);
   std::vector<CudnnDescriptor> descriptors;
   std::vector<cudnnBackendDescriptor_t> plain;
   while (status == CUDNN_STATUS_SUCCESS && std::ssize(plain) < count) {
@@ -51,8 +51,8 @@ Result<std::vector<CudnnDescriptor>> CudnnDescriptor::descriptors(
     descriptors.push_back(std::move(*made));
   }
   if (status == CUDNN_STATUS_SUCCESS) {
-    status = cudnnBackendGetAttribute(owned_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &filled,
-                                      plain.data());
+    status = cudnn().get_attribute(owned_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &filled,
+                                   plain.data());
   }
   if (status != CUDNN_STATUS_SUCCESS)
     return failure(cudnn_error("cudnnBackendGetAttribute " + std::to_string(name), status));
@@ -74,8 +74,8 @@ CudnnDescriptorBuilder& CudnnDescriptorBuilder::set(cudnnBackendAttributeName_t 
                                                     cudnnBackendAttributeType_t type,
                                                     std::size_t count, const void* values) {
   if (!ok_) return *this;
-  const cudnnStatus_t status = cudnnBackendSetAttribute(descriptor_.get(), name, type,
-                                                        static_cast<std::int64_t>(count), values);
+  const cudnnStatus_t status = cudnn().set_attribute(descriptor_.get(), name, type,
+                                                     static_cast<std::int64_t>(count), values);
   if (status != CUDNN_STATUS_SUCCESS)
     ok_ = failure(cudnn_error("cudnnBackendSetAttribute " + std::to_string(name), status));
   return *this;
@@ -96,7 +96,7 @@ CudnnDescriptorBuilder& CudnnDescriptorBuilder::set_descriptors(
 
 Result<CudnnDescriptor> CudnnDescriptorBuilder::finalize() {
   HOCKET_TRY(ok_);
-  const cudnnStatus_t status = cudnnBackendFinalize(descriptor_.get());
+  const cudnnStatus_t status = cudnn().finalize(descriptor_.get());
   if (status != CUDNN_STATUS_SUCCESS) {
     return failure(
         cudnn_error("cudnnBackendFinalize of a descriptor " + std::to_string(type_), status));

@@ -3,8 +3,6 @@
 // Descriptors of cuDNN's graph API, whose attributes are set by name before they are finalized, and
 // cuDNN's errors as values. Not thread-safe.
 
-#include <cudnn_graph.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "examples/gpt2/cuda/cudnn_functions.h"
 
 namespace hocket {
 
@@ -25,7 +24,7 @@ class CudnnDescriptor {
   CudnnDescriptor() = default;
   explicit CudnnDescriptor(cudnnBackendDescriptor_t owned) : owned_(owned) {}
   ~CudnnDescriptor() {
-    if (owned_) cudnnBackendDestroyDescriptor(owned_);
+    if (owned_) cudnn().destroy_descriptor(owned_);
   }
   CudnnDescriptor(CudnnDescriptor&& other) noexcept
       : owned_(std::exchange(other.owned_, nullptr)) {}

@@ -183,7 +183,7 @@ Result<void> run_plan(cudnnHandle_t handle, const CudnnPlan& plan, const CudnnBi
                         .set_all(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, bindings.ids())
                         .finalize();
   HOCKET_TRY(pack);
-  const cudnnStatus_t status = cudnnBackendExecute(handle, plan.plan.get(), pack->get());
+  const cudnnStatus_t status = cudnn().execute(handle, plan.plan.get(), pack->get());
   if (status != CUDNN_STATUS_SUCCESS) return failure(cudnn_error("cudnnBackendExecute", status));
   return {};
 }

@@ -70,7 +70,9 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
   app.add_option("--precision", options.precision,
                  "Of activations and products: float32, or bfloat16 on a device")
       ->capture_default_str();
-  app.add_option("--text", options.text, "File or folder of training text")->capture_default_str();
+  app.add_option("--text", options.text, "File or folder of training text")
+      ->capture_default_str()
+      ->envname("HOCKET_TEXT");
   app.add_option("--link", options.link,
                  "Emulate this link between ranks: RATE[,LATENCY], like 500mbit,50us");
   app.add_option("--timeout", options.timeout_seconds,

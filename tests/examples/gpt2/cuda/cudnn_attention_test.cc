@@ -170,7 +170,9 @@ TEST(OpenCudnnAttention, WithoutADeviceSaysWhatCudnnSays) {
   const auto attention = open_cudnn_attention(device);
   ASSERT_FALSE(attention);
   EXPECT_EQ(attention.error().code, ErrorCode::unavailable);
-  EXPECT_THAT(attention.error().message, testing::StartsWith("cudnnCreate: CUDNN_STATUS"));
+  EXPECT_THAT(attention.error().message,
+              testing::AnyOf(testing::StartsWith("cudnnCreate: CUDNN_STATUS"),
+                             testing::HasSubstr("libcudnn.so.9 was not found")));
 }
 
 TEST_F(CudnnAttentionTest, IsTheAttentionOfOps) {

@@ -33,6 +33,8 @@ class CudnnGraphTest : public testing::Test {
   void SetUp() override {
     // Loaded before cuDNN looks for the driver by this name.
     ASSERT_TRUE(dlopen(HOCKET_LOADS_ANY_MODULE, RTLD_NOW | RTLD_GLOBAL)) << dlerror();
+    const auto loaded = load_cudnn();
+    ASSERT_TRUE(loaded) << loaded.error().message;
     CudnnDescriptorBuilder builder(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
     auto properties =
         builder.set_all(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, std::span<const char>(kDevice))

@@ -100,11 +100,15 @@ TEST_F(Gpt2GpuJob, StepsAsGraphsGiveTheSameBits) {
 // Runs on one device: NCCL refuses two ranks on it unless they seem to be on two hosts.
 TEST_F(Gpt2GpuJob, TwoRanksSumOverNccl) {
   const auto host = output_of(run_job(small({})));
-  const auto device = run_command(
-      {HOCKET_BIN "/hocket", "run", "--ranks", "2", "--", "sh", "-c",
-       "NCCL_HOSTID=host$RANK exec " HOCKET_BIN "/gpt2 \"$@\"", "gpt2"},
-      small({"--device", "cuda:0"}),
-      {{"NCCL_MNNVL_ENABLE", "0"}, {"NCCL_IB_DISABLE", "1"}, {"NCCL_SOCKET_IFNAME", "lo"}});
+  const auto device = run_command({program("hocket"), "run", "--ranks", "2", "--", "sh", "-c",
+                                   "NCCL_HOSTID=host$RANK exec \"$0\" \"$@\"", program("gpt2")},
+                                  small({"--device", "cuda:0"}),
+                                  {{"NCCL_NET", "Socket"},
+                                   {"NCCL_SOCKET_IFNAME", "lo"},
+                                   {"NCCL_IB_DISABLE", "1"},
+                                   {"NCCL_P2P_DISABLE", "1"},
+                                   {"NCCL_SHM_DISABLE", "1"},
+                                   {"NCCL_MNNVL_ENABLE", "0"}});
   expect_near(output_of(device)["losses"], host["losses"], 1e-3);
 }
 

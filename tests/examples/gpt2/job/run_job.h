@@ -2,6 +2,7 @@
 
 // Runs the example as a job, started as a user would. Any thread.
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,6 +13,11 @@
 #include "tuner/trial/process.h"
 
 namespace hocket {
+
+/// Returns the path of a program that lies beside the test's, wherever both are.
+inline std::string program(const char* name) {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name).string();
+}
 
 inline ProcessResult run_command(std::vector<std::string> command,
                                  const std::vector<std::string>& arguments,
@@ -31,14 +37,14 @@ inline ProcessResult run_command(std::vector<std::string> command,
 /// Runs two processes over TCP.
 inline ProcessResult run_job(const std::vector<std::string>& arguments,
                              const std::map<std::string, std::string>& environment = {}) {
-  return run_command({HOCKET_BIN "/hocket", "run", "--ranks", "2", "--", HOCKET_BIN "/gpt2"},
-                     arguments, environment);
+  return run_command({program("hocket"), "run", "--ranks", "2", "--", program("gpt2")}, arguments,
+                     environment);
 }
 
 /// Runs one process.
 inline ProcessResult run_alone(const std::vector<std::string>& arguments,
                                const std::map<std::string, std::string>& environment = {}) {
-  return run_command({HOCKET_BIN "/gpt2"}, arguments, environment);
+  return run_command({program("gpt2")}, arguments, environment);
 }
 
 }  // namespace hocket
