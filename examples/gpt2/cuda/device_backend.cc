@@ -215,17 +215,12 @@ bool DeviceBackend::multiply_if_there(const MatrixProduct& product) {
   return true;
 }
 
-void DeviceBackend::advance(const Count& count, std::int64_t units) {
-  HOCKET_CHECK(units == count.units, kIsUndivided);
-  require(kernels::advance(address(count), stream()));
-}
-
 void DeviceBackend::load_batch(std::size_t batch, std::size_t index, const Count& loaded) {
   const kernels::DrawnBatches drawn{.first = drawn_batch(index, 0).inputs.data(),
                                     .tokens = 2 * batch_tokens_,
                                     .count = kDrawnSteps};
   require(kernels::load_batch(drawn, address(loaded), inputs(batch), stream()));
-  advance(loaded, 1);
+  require(kernels::advance(address(loaded), stream()));
 }
 
 void DeviceBackend::embedding_forward(const EmbeddingShape& shape, std::size_t batch,
@@ -411,15 +406,18 @@ void DeviceBackend::residual_add(const BufferSlice& x, const BufferSlice& y) {
   require(kernels::residual_add(x.size, type_, address(x), address(y), stream()));
 }
 
-void DeviceBackend::adamw_update(const AdamW& options, const Count& updates, bool decay,
-                                 double gradient_scale, const BufferSlice& gradients,
-                                 const BufferSlice& parameters, const BufferSlice& first_moment,
-                                 const BufferSlice& second_moment, const BufferSlice& weights) {
+void DeviceBackend::adamw_update(const AdamW& options, const Count& updates, std::int64_t units,
+                                 double gradient_scale, std::span<const AdamWRange> ranges,
+                                 const BufferSlice& gradients, const BufferSlice& parameters,
+                                 const BufferSlice& first_moment, const BufferSlice& second_moment,
+                                 const BufferSlice& weights) {
+  HOCKET_CHECK(units == updates.units, kIsUndivided);
   void* const copy = weights.buffer->type == ElementType::bfloat16 ? address(weights) : nullptr;
-  require(kernels::adamw_update(options, address(updates), decay, gradient_scale, parameters.size,
+  auto* const corrections = static_cast<float*>(scratch(2 * sizeof(float)));
+  require(kernels::adamw_update(options, address(updates), gradient_scale, ranges,
                                 float_address(gradients), float_address(parameters),
                                 float_address(first_moment), float_address(second_moment), copy,
-                                stream()));
+                                corrections, stream()));
 }
 
 void DeviceBackend::round_weights(const BufferSlice& parameters, const BufferSlice& weights) {

@@ -59,7 +59,6 @@ class DeviceBackend final : public Backend {
   bool fuses() const override { return true; }
   bool divides() const override { return false; }
 
-  void advance(const Count& count, std::int64_t units) override;
   void load_batch(std::size_t batch, std::size_t index, const Count& loaded) override;
   void embedding_forward(const EmbeddingShape& shape, std::size_t batch,
                          const BufferSlice& token_table, const BufferSlice& position_table,
@@ -109,7 +108,8 @@ class DeviceBackend final : public Backend {
   void gelu_forward(const BufferSlice& x, const BufferSlice& y) override;
   void gelu_backward(const BufferSlice& x, const BufferSlice& gradient) override;
   void residual_add(const BufferSlice& x, const BufferSlice& y) override;
-  void adamw_update(const AdamW& options, const Count& updates, bool decay, double gradient_scale,
+  void adamw_update(const AdamW& options, const Count& updates, std::int64_t units,
+                    double gradient_scale, std::span<const AdamWRange> ranges,
                     const BufferSlice& gradients, const BufferSlice& parameters,
                     const BufferSlice& first_moment, const BufferSlice& second_moment,
                     const BufferSlice& weights) override;

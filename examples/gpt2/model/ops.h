@@ -9,6 +9,7 @@
 // Pure functions of their arguments: thread-safe on distinct outputs, no allocation, the same bits
 // for the same input on one machine. Sizes that do not fit the shape are a bug of the caller.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -133,6 +134,14 @@ struct AdamW {
   double epsilon = 1e-8;
   double weight_decay = 0.1;
 };
+
+/// Consecutive elements that are updated alike.
+struct AdamWRange {
+  std::size_t size = 0;
+  bool decay = false;  ///< weight decay applies to them
+};
+/// Most ranges of one update of a backend.
+inline constexpr std::size_t kMostAdamWRanges = 8;
 
 /// Updates `parameters` and both moments in place with gradient_scale·gradients. `update` counts
 /// from 1. `decay` enables weight decay.

@@ -88,6 +88,7 @@ ParameterGroup::ParameterGroup(Backend& backend, const GroupSpec& spec, std::siz
       values[index] = parameter.initial_mean + parameter.initial_stddev * random_normal(key, index);
     }
   }
+  HOCKET_CHECK(offsets_.size() <= kMostAdamWRanges, "an update takes all parameters of a group");
   backend.store(parameters_, values);
   backend.store(weights_, values);
   divide_update();
@@ -155,19 +156,20 @@ void ParameterGroup::update(const TaskPiece& piece) {
   const std::size_t first = at(piece.begin),
                     last = end_unit < update_units_ ? at(end_unit) : own_.end;
   const double scale = 1.0 / (static_cast<double>(options_.world_size) * options_.micro_batches);
+  std::array<AdamWRange, kMostAdamWRanges> ranges;
+  std::size_t count = 0;
   for (std::size_t i = 0; i < offsets_.size(); ++i) {
     const std::size_t begin = std::max(first, offsets_[i]);
     const std::size_t end = std::min(last, offsets_[i] + spec_.parameters[i].size);
-    if (begin >= end) continue;
-    const std::size_t size = end - begin, of_own = begin - own_.begin;
-    backend_.adamw_update(options_.adamw, updates_, spec_.parameters[i].decay, scale,
-                          {gradients_, begin, size}, {parameters_, begin, size},
-                          {first_moment_, of_own, size}, {second_moment_, of_own, size},
-                          {weights_, begin, size});
+    if (begin < end) ranges[count++] = {end - begin, spec_.parameters[i].decay};
   }
   // All pieces of a step precede those of the next step, since its gradients are computed with the
   // parameters of the whole group.
-  backend_.advance(updates_, end_unit - piece.begin);
+  const std::size_t size = last - first, of_own = first - own_.begin;
+  backend_.adamw_update(options_.adamw, updates_, end_unit - piece.begin, scale,
+                        std::span(ranges).first(count), {gradients_, first, size},
+                        {parameters_, first, size}, {first_moment_, of_own, size},
+                        {second_moment_, of_own, size}, {weights_, first, size});
 }
 
 std::int64_t ParameterGroup::optimizer_bytes() const {

@@ -16,7 +16,6 @@
 #include "examples/gpt2/job/scheduler_submitter.h"
 #include "examples/gpt2/model/model.h"
 #include "tests/core/cuda/model_device.h"
-#include "tests/examples/gpt2/cuda/kernels_in_streams.h"
 #include "tests/examples/gpt2/cuda/model_products.h"
 
 namespace hocket {

@@ -31,6 +31,7 @@
 #define __global__
 #define __device__
 #define __shared__ static
+#define __grid_constant__
 
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;

@@ -1,12 +1,14 @@
 #pragma once
 
-// Operations of a simulated device besides the emulated kernels, computed on the host: products of
-// matrices, and attention as one operation. Each is put into the stream of its task. One thread at
-// a time.
+// Operations of a simulated device: the emulated kernels, and computed on the host products of
+// matrices and attention as one operation. Each is put into the stream of its task, with the memory
+// that it accesses. One thread at a time, but any may launch kernels.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/cuda/products/column_major.h"
@@ -15,8 +17,32 @@
 #include "examples/gpt2/model/ops.h"
 #include "tests/core/cuda/host_matrix.h"
 #include "tests/core/cuda/model_device.h"
+#include "tests/examples/gpt2/cuda/emulated_device.h"
 
 namespace hocket {
+
+/// Directs emulated kernels to the device of the launching thread. They run one at a time on all
+/// devices together.
+class KernelsInStreams {
+ public:
+  KernelsInStreams() {
+    emulated::set_put_work([this](DeviceStream stream, emulated::Work work) {
+      ModelDevice::in_use().launch_recorded(stream, [this, work = std::move(work)] {
+        std::lock_guard lock(mutex_);
+        std::vector<Region> regions;
+        for (const emulated::AccessedMemory& memory : work())
+          regions.push_back({memory.begin, memory.bytes, memory.writes});
+        return regions;
+      });
+    });
+  }
+  ~KernelsInStreams() { emulated::set_put_work(nullptr); }
+  KernelsInStreams(const KernelsInStreams&) = delete;
+  KernelsInStreams& operator=(const KernelsInStreams&) = delete;
+
+ private:
+  std::mutex mutex_;
+};
 
 /// Adds the memory of a matrix, or of all matrices of a batch, to `regions`: rows that touch each
 /// other, within a matrix or between matrices side by side, are one region.
