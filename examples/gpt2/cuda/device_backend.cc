@@ -163,7 +163,10 @@ AttentionMemory DeviceBackend::attention_memory(const AttentionShape& shape) {
     if (!prepared) parts_.warn("attention is made of products: " + prepared.error().message);
   }
   if (*fuses_attention_)
-    return {.kept_use = BufferUse::statistics, .kept_size = rows, .scratch_size = 1};
+    return {
+        .kept_use = BufferUse::statistics,
+        .kept_size = rows,
+        .scratch_size = parts_.attention->backward_workspace_bytes() / element_bytes(type_) + 1};
   return {.kept_use = BufferUse::activation,
           .kept_size = rows * shape.sequence,
           .scratch_size = rows * shape.sequence};
@@ -208,6 +211,8 @@ void DeviceBackend::multiply(const MatrixProduct& product) {
 }
 
 bool DeviceBackend::multiply_if_there(const MatrixProduct& product) {
+  // GELU in an epilogue is not exact enough for float32.
+  if (product.gelu_input && product.c.type == ElementType::float32) return false;
   if (product.gelu_input && product.c.columns % kGeluColumns != 0) return false;
   const auto multiplied = parts_.products.multiply(product, this_device_task());
   if (!multiplied && multiplied.error().code == ErrorCode::unavailable) return false;
@@ -239,12 +244,11 @@ void DeviceBackend::embedding_backward(const EmbeddingShape& shape, std::size_t 
 }
 
 void DeviceBackend::cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                                  const BufferSlice& dlogits, const LossPlaces& losses) {
+                                  const LossPlaces& losses) {
   const auto rows = static_cast<int>(batch_tokens_);
   auto* const row_losses = static_cast<float*>(scratch(batch_tokens_ * sizeof(float)));
   require(kernels::cross_entropy(
-      {.rows = rows, .vocabulary = vocabulary}, type_, address(logits), targets(batch),
-      address(dlogits), row_losses,
+      {.rows = rows, .vocabulary = vocabulary}, type_, address(logits), targets(batch), row_losses,
       {.first = losses.first, .stride = losses.stride, .steps = address(losses.steps)}, stream()));
 }
 
@@ -366,7 +370,7 @@ void DeviceBackend::attention_forward(const AttentionShape& shape, const BufferS
                                       const BufferSlice& kept, const BufferSlice& y) {
   if (*fuses_attention_) {
     require(parts_.attention->forward(address(qkv), float_address(kept), address(y),
-                                      scratch(parts_.attention->workspace_bytes()),
+                                      scratch(parts_.attention->forward_workspace_bytes()),
                                       this_device_task()));
     return;
   }
@@ -381,8 +385,7 @@ void DeviceBackend::attention_backward(const AttentionShape& shape, const Buffer
                                        const BufferSlice& dqkv) {
   if (*fuses_attention_) {
     require(parts_.attention->backward(address(qkv), float_address(kept), address(y), address(dy),
-                                       address(dqkv), scratch(parts_.attention->workspace_bytes()),
-                                       this_device_task()));
+                                       address(dqkv), address(scratch_slice), this_device_task()));
     return;
   }
   require(ProductAttention(parts_.products, shape, type_)

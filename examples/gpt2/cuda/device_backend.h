@@ -67,7 +67,7 @@ class DeviceBackend final : public Backend {
                           const BufferSlice& dtoken_table, const BufferSlice& dposition_table,
                           bool add) override;
   void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                     const BufferSlice& dlogits, const LossPlaces& losses) override;
+                     const LossPlaces& losses) override;
   void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                           const BufferSlice& gain, const BufferSlice& bias, const BufferSlice& y,
                           const BufferSlice& statistics) override;
@@ -128,7 +128,7 @@ class DeviceBackend final : public Backend {
   std::int32_t* inputs(std::size_t batch) const { return tokens_ + 2 * batch * batch_tokens_; }
   std::int32_t* targets(std::size_t batch) const { return inputs(batch) + batch_tokens_; }
   void multiply(const MatrixProduct& product);
-  /// Returns false if there is no kernel with such an epilogue.
+  /// Returns false if there is no kernel with such an epilogue, or none that is exact enough.
   bool multiply_if_there(const MatrixProduct& product);
 
   const DeviceBackendParts parts_;

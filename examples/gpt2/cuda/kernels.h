@@ -93,9 +93,9 @@ Result<void> softmax_causal_backward(const AttentionShape& shape, ElementType ty
 
 struct CrossEntropyShape {
   int rows = 0, vocabulary = 0;
-  /// Columns of logits and dlogits: at least `vocabulary`; 0 means exactly `vocabulary`. The logits
-  /// beyond the vocabulary are ignored and their gradient is 0. A multiple of 8 is faster, here and
-  /// in products.
+  /// Columns of the logits: at least `vocabulary`; 0 means exactly `vocabulary`. The logits beyond
+  /// the vocabulary are ignored and their gradient is 0. A multiple of 8 is faster, here and in
+  /// products.
   int columns = 0;
 };
 
@@ -108,9 +108,9 @@ struct LossesOfSteps {
 };
 
 /// Stores the mean over the rows as the loss of step *losses.steps, then increments *losses.steps.
-/// dlogits may be logits. `row_losses` is scratch of shape.rows floats.
-Result<void> cross_entropy(const CrossEntropyShape& shape, ElementType type, const void* logits,
-                           const std::int32_t* targets, void* dlogits, float* row_losses,
+/// Replaces the logits by their gradient. `row_losses` is scratch of shape.rows floats.
+Result<void> cross_entropy(const CrossEntropyShape& shape, ElementType type, void* logits,
+                           const std::int32_t* targets, float* row_losses,
                            const LossesOfSteps& losses, DeviceStream stream);
 
 /// Performs one update as in ops.h of the elements of all ranges, at most kMostAdamWRanges, which

@@ -122,9 +122,10 @@ class Backend : public BufferAllocator {
   virtual void embedding_backward(const EmbeddingShape& shape, std::size_t batch,
                                   const BufferSlice& dy, const BufferSlice& dtoken_table,
                                   const BufferSlice& dposition_table, bool add) = 0;
-  /// Advances the count of `losses`. A loss may be read once its step is done.
+  /// Replaces the logits by their gradient. Advances the count of `losses`. A loss may be read once
+  /// its step is done.
   virtual void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                             const BufferSlice& dlogits, const LossPlaces& losses) = 0;
+                             const LossPlaces& losses) = 0;
 
   virtual void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                                   const BufferSlice& gain, const BufferSlice& bias,

@@ -97,9 +97,9 @@ void HostBackend::embedding_backward(const EmbeddingShape& shape, std::size_t ba
 }
 
 void HostBackend::cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                                const BufferSlice& dlogits, const LossPlaces& losses) {
+                                const LossPlaces& losses) {
   losses.first[static_cast<std::size_t>(steps_of(losses.steps)) * losses.stride] =
-      hocket::cross_entropy(vocabulary, floats(logits), batches_[batch].targets, floats(dlogits));
+      hocket::cross_entropy(vocabulary, floats(logits), batches_[batch].targets);
   ++units_of(losses.steps);
 }
 

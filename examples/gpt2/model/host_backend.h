@@ -42,7 +42,7 @@ class HostBackend final : public Backend {
                           const BufferSlice& dtoken_table, const BufferSlice& dposition_table,
                           bool add) override;
   void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                     const BufferSlice& dlogits, const LossPlaces& losses) override;
+                     const LossPlaces& losses) override;
   void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                           const BufferSlice& gain, const BufferSlice& bias, const BufferSlice& y,
                           const BufferSlice& statistics) override;

@@ -122,9 +122,9 @@ void gelu_backward(ConstFloats x, Floats gradient);
 /// y += x.
 void residual_add(ConstFloats x, Floats y);
 
-/// Returns the mean over the rows of −log softmax(logits)[target], and computes its gradient.
-/// logits, dlogits: rows × vocabulary.
-float cross_entropy(int vocabulary, ConstFloats logits, Tokens targets, Floats dlogits);
+/// Returns the mean over the rows of −log softmax(logits)[target], and replaces the logits by its
+/// gradient. logits: rows × vocabulary.
+float cross_entropy(int vocabulary, Floats logits, Tokens targets);
 
 /// AdamW: Adam (Kingma, Ba, arXiv:1412.6980, algorithm 1, with bias correction) with decoupled
 /// weight decay (Loshchilov, Hutter, arXiv:1711.05101, algorithm 2).

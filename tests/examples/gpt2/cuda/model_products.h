@@ -95,6 +95,8 @@ class ModelProducts final : public MatrixProducts {
     if (!has_epilogues &&
         (product.epilogue == Epilogue::bias_gelu || product.epilogue == Epilogue::gelu_gradient))
       return failure(ErrorCode::unavailable, "no kernel with such an epilogue");
+    HOCKET_CHECK(!product.gelu_input || product.c.type == ElementType::bfloat16,
+                 "GELU in an epilogue is not exact enough for float32");
     // Refuses what the real library would refuse.
     HOCKET_TRY(column_major(product));
     device_.launch(task.stream, regions_of(product), [product] { multiply_on_host(product); });
@@ -118,14 +120,15 @@ class ModelAttention final : public FusedAttention {
     shape_ = shape;
     return {};
   }
-  std::size_t workspace_bytes() const override { return 64; }
+  std::size_t forward_workspace_bytes() const override { return 64; }
+  std::size_t backward_workspace_bytes() const override { return 128; }
 
   Result<void> forward(const void* qkv, float* statistics, void* y, void* workspace,
                        const DeviceTask& task) override {
     const std::vector<Region> regions{{qkv, 3 * y_bytes(), false},
                                       {statistics, statistics_bytes(), true},
                                       {y, y_bytes(), true},
-                                      {workspace, workspace_bytes(), true}};
+                                      {workspace, forward_workspace_bytes(), true}};
     device_.launch(task.stream, regions, [=, this] {
       std::vector<float> out(rows() * shape_.width), weights = weights_of(qkv, out);
       for (std::size_t i = 0; i < rows() * shape_.heads; ++i) statistics[i] = 1;
@@ -138,7 +141,7 @@ class ModelAttention final : public FusedAttention {
     const std::vector<Region> regions{
         {qkv, 3 * y_bytes(), false}, {statistics, statistics_bytes(), false},
         {y, y_bytes(), false},       {dy, y_bytes(), false},
-        {dqkv, 3 * y_bytes(), true}, {workspace, workspace_bytes(), true}};
+        {dqkv, 3 * y_bytes(), true}, {workspace, backward_workspace_bytes(), true}};
     device_.launch(task.stream, regions, [=, this] {
       for (std::size_t i = 0; i < rows() * shape_.heads; ++i)
         HOCKET_CHECK(statistics[i] == 1, "the statistics of the forward pass are gone");
