@@ -20,6 +20,7 @@
 
 #include "core/base/result.h"
 #include "core/collective/collective.h"
+#include "core/scheduler/order_source.h"
 #include "core/step/task.h"
 #include "core/step/task_body.h"
 #include "core/trace/trace_sink.h"
@@ -71,15 +72,10 @@ struct CompletedWork {
   std::int64_t part_bytes = 0;
 };
 
-/// Stands for a collective's number: no more parts will start until the executor starts again.
-inline constexpr std::uint64_t kEndOfOrder = ~std::uint64_t{0};
-
 /// Thread-safe. After a take that returns nothing, the caller must wait until the executor's wake()
 /// lets it take again.
-class WorkSource {
+class WorkSource : public OrderSource {
  public:
-  virtual ~WorkSource() = default;
-
   /// Reports `finished` tasks, then moves up to `work.size()` ready tasks, most urgent first, to
   /// `work`. Returns their number, which is smaller when other streams need a share.
   virtual std::size_t take_compute(std::span<const TaskId> finished,
@@ -92,23 +88,15 @@ class WorkSource {
   /// Returns whether rank 0 decides the order of collectives and sends it to the others while they
   /// run. Does not change while the executor runs.
   virtual bool order_is_announced() const = 0;
-  /// On rank 0, blocks until parts have started since the last call, at most `timeout_ns`, and
-  /// returns in `collectives` theirs, in order, for the other ranks; kEndOfOrder comes last when no
-  /// more will start. Returns false after a failure: there is nothing to send.
-  virtual bool wait_for_started(std::int64_t timeout_ns,
-                                std::vector<std::uint64_t>& collectives) = 0;
-  /// On the other ranks, passes on the collectives that rank 0 has started.
-  virtual void announce(std::span<const std::uint64_t> collectives) = 0;
-
   /// Reports work that has run, for an executor that issues ahead. A part was reported to
   /// take_part() before.
   virtual void completed(std::span<const CompletedWork> work) = 0;
   /// Answers PartWork::asks_for_inputs.
   virtual void inputs_arrived(TaskId collective) = 0;
 
-  /// Reports work that cannot be carried out. The first error wins: nothing more is handed out, and
-  /// the submitter gets the error.
-  virtual void fail(Error error) = 0;
+  /// Also reports work that cannot be carried out: nothing more is handed out, and the submitter
+  /// gets the error.
+  void fail(Error error) override = 0;
 };
 
 /// Numbers of compute tasks (streams) and of parts of collectives (channels) that an executor runs

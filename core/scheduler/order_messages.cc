@@ -22,7 +22,7 @@ std::vector<std::uint64_t> read_order_message(std::string_view message) {
 
 }  // namespace
 
-void send_order(WorkSource& source, Collective& collective) {
+void send_order(OrderSource& source, Collective& collective) {
   std::vector<std::uint64_t> collectives;
   // An empty message after a quarter of the timeout is the heartbeat that the other ranks wait for.
   while (source.wait_for_started(collective.timeout_ns() / 4, collectives)) {
@@ -34,7 +34,7 @@ void send_order(WorkSource& source, Collective& collective) {
   }
 }
 
-void follow_order(WorkSource& source, Collective& collective) {
+void follow_order(OrderSource& source, Collective& collective) {
   for (;;) {
     const auto message = collective.hear();
     if (!message) {

@@ -20,29 +20,12 @@
 #include "core/step/knob_value.h"
 #include "store/config_source.h"
 #include "store/open.h"
+#include "tuner/client/c/call_guard.h"
 #include "tuner/client/c/hocket_client_options.h"
+#include "tuner/client/c/open_client.h"
 #include "tuner/client/link/http_daemon_link.h"
 #include "tuner/client/live/live_ballot.h"
 #include "tuner/client/start/client.h"
-
-struct hocket_client {
-  int rank = 0;
-  hocket::FetchedConfig fetched;
-  std::string config_json;  ///< of the next step
-  // The members below are used on rank 0 only.
-  hocket::RunReport run;  ///< for a study that runs this program
-  std::optional<hocket::IterationLog> log;
-  std::unique_ptr<hocket::DaemonLink> link;  ///< null without a daemon
-  hocket::JobReport report;                  ///< the common part of the reports to it
-
-  hocket::SteadyClock clock;
-  std::vector<std::string> knobs;          ///< those that can change while the program runs
-  std::optional<hocket::LiveBallot> live;  ///< when there are any
-  // For the check that `live` is called in turn:
-  std::int64_t filled = 0, read = 0;  ///< ballots
-  std::int64_t ended = 0;             ///< steps
-  std::int64_t last_measured = -1;    ///< step
-};
 
 namespace hocket {
 namespace {
@@ -50,22 +33,6 @@ namespace {
 /// Iterations that a study is told of; later ones would only repeat them.
 constexpr std::size_t kMaxRunIterations = 1'000'000;
 constexpr std::int64_t kMaxNs = std::int64_t{1} << 53;
-
-thread_local std::string last_error;
-
-/// Returns the value of `call()`, which gives a Result, or `otherwise` and keeps the error for
-/// hocket_error().
-template <class T, class Call>
-T guarded(T otherwise, const Call& call) noexcept {
-  try {
-    Result<T> result = call();
-    if (result) return std::move(*result);
-    last_error = result.error().message;
-  } catch (const std::exception& e) {
-    last_error = e.what();
-  }
-  return otherwise;
-}
 
 std::string host_name() {
   char name[256] = {};
@@ -293,7 +260,7 @@ int hocket_client_abi(void) {
 }
 
 const char* hocket_error(void) {
-  return hocket::last_error.c_str();
+  return hocket::last_c_error().c_str();
 }
 
 hocket_client* hocket_client_open(const hocket_client_options* options) {

@@ -1,0 +1,9 @@
+"""hocket for programs in Python: the C library libhocket_client.so, without a compiled part.
+
+The library is the file that HOCKET_CLIENT_LIBRARY names, else the one that the loader finds.
+"""
+
+from hocket.library import Error
+from hocket.schedule import Part, Schedule
+
+__all__ = ["Error", "Part", "Schedule"]

@@ -1,0 +1,36 @@
+"""The C library, opened when it is first used, and its errors."""
+
+import ctypes
+import functools
+import os
+
+NAME = "libhocket_client.so.1"
+
+
+class Error(Exception):
+    """What hocket_error() says of a call that failed."""
+
+
+@functools.cache
+def library():
+    """Returns the library; raises Error, with what to do, where there is none."""
+    file = os.environ.get("HOCKET_CLIENT_LIBRARY") or NAME
+    try:
+        opened = ctypes.CDLL(file)
+    except OSError as error:
+        raise Error(f"hocket's library cannot be opened ({error}); build it (scripts/build release "
+                    "hocket_client_c) and name the file in HOCKET_CLIENT_LIBRARY, or its folder in "
+                    "LD_LIBRARY_PATH") from None
+    opened.hocket_error.restype = ctypes.c_char_p
+    return opened
+
+
+def function(name, result, *arguments):
+    """Returns a function of the library with its types."""
+    found = getattr(library(), name)
+    found.restype, found.argtypes = result, arguments
+    return found
+
+
+def raise_error():
+    raise Error(library().hocket_error().decode(errors="replace"))

@@ -1,0 +1,34 @@
+#pragma once
+
+// What every function of the C interface does with errors: none crosses it, and the last one of a
+// thread stays for hocket_error(). Any thread.
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "core/base/result.h"
+
+namespace hocket {
+
+/// Returns this thread's last error.
+inline std::string& last_c_error() {
+  static thread_local std::string error;
+  return error;
+}
+
+/// Returns the value of `call()`, which gives a Result, or `otherwise` and keeps the error for
+/// hocket_error().
+template <class T, class Call>
+T guarded(T otherwise, const Call& call) noexcept {
+  try {
+    Result<T> result = call();
+    if (result) return std::move(*result);
+    last_c_error() = result.error().message;
+  } catch (const std::exception& e) {
+    last_c_error() = e.what();
+  }
+  return otherwise;
+}
+
+}  // namespace hocket

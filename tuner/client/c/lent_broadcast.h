@@ -1,0 +1,73 @@
+#pragma once
+
+// Messages of rank 0 over a broadcast that a framework lends. Threading as in Collective.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/collective/collective.h"
+
+namespace hocket {
+
+class LentBroadcast final : public Collective {
+ public:
+  /// A block of rank 0's goes to all other ranks. Returns false when a rank is gone.
+  using Send = std::function<bool(std::span<std::byte> block)>;
+
+  LentBroadcast(int rank, int world_size, std::int64_t timeout_ns, Send send)
+      : rank_(rank), world_size_(world_size), timeout_ns_(timeout_ns), send_(std::move(send)) {}
+
+  int rank() const override { return rank_; }
+  int world_size() const override { return world_size_; }
+  int ranks_per_host() const override { return 1; }
+  std::int64_t timeout_ns() const override { return timeout_ns_; }
+
+  Result<void> run(const CollectiveWork&) override {
+    return failure(ErrorCode::unavailable, "the framework exchanges values by itself");
+  }
+  /// Sends blocks of one size, since the receivers must know it. An empty message is one block.
+  Result<void> tell(std::string_view message) override {
+    do {
+      Block block = {};
+      const std::string_view part = message.substr(0, kPayloadBytes);
+      block[0] = static_cast<std::byte>(part.size() & 0xff);
+      block[1] = static_cast<std::byte>(part.size() >> 8);
+      std::memcpy(block.data() + kHeadBytes, part.data(), part.size());
+      if (!send_(block)) return failure(gone());
+      message.remove_prefix(part.size());
+    } while (!message.empty());
+    return {};
+  }
+  /// Returns a block of a message.
+  Result<std::string> hear() override {
+    Block block = {};
+    if (!send_(block)) return failure(gone());
+    const std::size_t size =
+        std::min(static_cast<std::size_t>(block[0]) | static_cast<std::size_t>(block[1]) << 8,
+                 kPayloadBytes);
+    return std::string(reinterpret_cast<const char*>(block.data() + kHeadBytes), size);
+  }
+  void abort() override {}
+
+ private:
+  static constexpr std::size_t kHeadBytes = 8, kPayloadBytes = 504;
+  using Block = std::array<std::byte, kHeadBytes + kPayloadBytes>;
+
+  static Error gone() {
+    return {ErrorCode::unavailable, "the framework's broadcast failed: another rank is gone"};
+  }
+
+  const int rank_, world_size_;
+  const std::int64_t timeout_ns_;
+  const Send send_;
+};
+
+}  // namespace hocket
