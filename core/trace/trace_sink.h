@@ -38,7 +38,7 @@ struct TraceEvent {
   /// Bytes of the part; 0 for compute.
   std::int64_t bytes = 0;
   /// The task, or the task that the part belongs to; kWholeStep (core/trace/task_marker.h) if a
-  /// whole step ran as one.
+  /// whole step ran as one, or if only its begin is known.
   TaskId task = {};
   /// Number of a communication: the same on all ranks for the same part, and unique in a trace.
   std::int64_t sequence = kNoSequence;
@@ -47,11 +47,29 @@ struct TraceEvent {
   CollectiveGroup group = CollectiveGroup::world;
 };
 
+/// How much of a step a sink wants to know, in increasing order.
+enum class TraceDetail : std::uint8_t {
+  /// When the step begins.
+  steps,
+  /// When each task and each part ran.
+  tasks,
+};
+
 /// Receives events as they end, from any thread; calls for one lane do not overlap.
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
   virtual void record(const TraceEvent& event) = 0;
+
+  /// Returns what the sink wants of a step. An executor whose times cost something asks when it
+  /// issues a task. Instead of tasks of which no times are wanted it records one event of the step,
+  /// named "step", of kWholeStep, without length, at the begin of the first task it issued. Other
+  /// executors record every task. The answer may change at any time; a step may therefore have both
+  /// kinds of events. Any thread; must not take long.
+  virtual TraceDetail detail(std::int64_t step) const {
+    static_cast<void>(step);
+    return TraceDetail::tasks;
+  }
 };
 
 }  // namespace hocket

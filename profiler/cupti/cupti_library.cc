@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "core/cuda/libraries/library_search.h"
@@ -59,16 +60,23 @@ void CUPTIAPI on_buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer
   }
 }
 
-/// One per process, as the callbacks are.
-std::atomic<bool> is_detach_wanted = false;
+/// Whether CUPTI is to leave the process. One per process, as the callbacks are.
+enum class Detachment { none, wanted, under_way };
+std::atomic<Detachment> detachment = Detachment::none;
 std::atomic<decltype(&cuptiFinalize)> finalize_cupti = nullptr;
+
+/// Replaces `from` by `to`; returns false if it is something else.
+bool change_detachment(Detachment from, Detachment to) {
+  return detachment.compare_exchange_strong(from, to);
+}
 
 void CUPTIAPI on_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId, const void* data) {
   if (domain != CUPTI_CB_DOMAIN_RUNTIME_API || data == nullptr) return;
   const auto* const call = static_cast<const CUpti_CallbackData*>(data);
-  if (call->callbackSite == CUPTI_API_EXIT && is_detach_wanted.exchange(false)) {
-    finalize_cupti.load()();
-  }
+  if (call->callbackSite != CUPTI_API_EXIT) return;
+  if (!change_detachment(Detachment::wanted, Detachment::under_way)) return;
+  finalize_cupti.load()();
+  detachment = Detachment::none;
 }
 
 class CuptiLibrary final : public CuptiApi {
@@ -90,9 +98,9 @@ class CuptiLibrary final : public CuptiApi {
   }
 
   int subscribe(std::string& holder) override {
-    if (subscriber_ != nullptr && is_detach_wanted.exchange(false)) {
+    if (subscriber_ != nullptr && change_detachment(Detachment::wanted, Detachment::none))
       return f_.enable_domain(0, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API);
-    }
+    while (detachment == Detachment::under_way) std::this_thread::yield();
     std::array<char, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN * 2> name{};
     CUpti_SubscriberParams parameters{};
     parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
@@ -117,7 +125,7 @@ class CuptiLibrary final : public CuptiApi {
     forget_unused_buffers();
     if (subscriber_ == nullptr) return CUPTI_SUCCESS;
     finalize_cupti = f_.finalize;
-    is_detach_wanted = true;
+    detachment = Detachment::wanted;
     return f_.enable_domain(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API);
   }
 

@@ -42,9 +42,11 @@ struct CuptiSessionOptions {
   std::size_t capacity = 1 << 22;
   /// Period in which the session's thread flushes CUPTI and reads the clocks; 0: never.
   std::int64_t flush_period_ns = 100'000'000;
-  /// Removes CUPTI from the process when the session ends, at the next CUDA runtime call, so that
-  /// no cost remains. Not for programs in which other code uses CUPTI.
-  bool detach_at_end = false;
+  /// Removes CUPTI from the process, at the next CUDA runtime call, whenever nothing is recorded
+  /// any more, so that no cost remains: after add_to(), after a pause() of ten flush periods, and
+  /// at the session's end. resume() then takes CUPTI again. Not for programs in which other code
+  /// uses CUPTI.
+  bool detaches = false;
 };
 
 class CuptiSession final : public TaskMarker, public DeviceRecorder {

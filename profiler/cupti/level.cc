@@ -28,10 +28,12 @@ constexpr KindOfLevel kKinds[] = {
     {CuptiLevel::l2, CUPTI_ACTIVITY_KIND_CUDA_EVENT, "events"},
 };
 
-// The runtime reports "not ready" as an error, which is then cleared.
+// The runtime reports "not ready" as an error, which is then cleared; and a task's launches report
+// their errors only there.
 constexpr CudaCall kPollingCalls[] = {
     {ApiDomain::runtime, CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020},
     {ApiDomain::runtime, CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020},
+    {ApiDomain::runtime, CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020},
     {ApiDomain::driver, CUPTI_DRIVER_TRACE_CBID_cuEventQuery},
 };
 

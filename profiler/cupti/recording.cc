@@ -9,6 +9,12 @@
 #include "profiler/session/profile_session.h"
 
 namespace hocket {
+namespace {
+
+/// Flush periods of a pause after which CUPTI is detached.
+constexpr int kIdlePeriods = 10;
+
+}  // namespace
 
 CuptiSession::Recording::Recording(std::shared_ptr<CuptiApi> api, CuptiSessionOptions options)
     : api_(std::move(api)),
@@ -18,19 +24,29 @@ CuptiSession::Recording::Recording(std::shared_ptr<CuptiApi> api, CuptiSessionOp
 CuptiSession::Recording::~Recording() {
   if (!is_open_) return;
   pause();
-  // Takes back all buffers that CUPTI can give back now, so that they are not leaked.
-  api_->flush(true);
+  {
+    std::lock_guard control(control_);
+    // Takes back all buffers that CUPTI can give back now, so that they are not leaked.
+    if (is_attached_) api_->flush(true);
+  }
   pool_->close();
   reader_.join();
-  if (options_.detach_at_end) {
-    api_->detach();
-  } else {
-    api_->unsubscribe();
-  }
+  std::lock_guard control(control_);
+  detach();
+  if (is_attached_) api_->unsubscribe();
 }
 
 Result<void> CuptiSession::Recording::open() {
   if (auto ok = check_versions(*api_); !ok) return ok;
+  std::lock_guard control(control_);
+  if (auto ok = attach(); !ok) return ok;
+  is_open_ = true;
+  reader_ = std::thread([this] { read_buffers(); });
+  return {};
+}
+
+Result<void> CuptiSession::Recording::attach() {
+  if (is_attached_) return {};
   if (auto ok = subscribe_cupti(*api_); !ok) return ok;
   // If CUPTI does not know these, it clears the buffers once more and takes more of them.
   api_->promise_zeroed_buffers();
@@ -47,9 +63,14 @@ Result<void> CuptiSession::Recording::open() {
     return ok;
   }
   disable_kinds(*api_, options_.level);
-  is_open_ = true;
-  reader_ = std::thread([this] { read_buffers(); });
+  is_attached_ = true;
   return {};
+}
+
+void CuptiSession::Recording::detach() {
+  if (!is_attached_ || !options_.detaches) return;
+  api_->detach();
+  is_attached_ = false;
 }
 
 std::unique_ptr<CuptiSession::Recording::Span> CuptiSession::Recording::new_span() const {
@@ -77,6 +98,7 @@ void CuptiSession::Recording::pause() {
 }
 
 void CuptiSession::Recording::begin_recording() {
+  if (const auto ok = attach(); !ok) return add_warning(ok.error().message);
   if (!span_->has_begun) {
     span_->has_begun = true;
     // Records lost by an earlier user of CUPTI in this process do not count for this span.
@@ -93,7 +115,8 @@ void CuptiSession::Recording::begin_recording() {
     add_warning(ok.error().message);
     return;
   }
-  is_enabled_ = true;
+  is_enabled_ = may_be_more_ = true;
+  idle_periods_ = 0;
   is_marking_ = options_.level >= CuptiLevel::l1;
 }
 
@@ -133,14 +156,23 @@ void CuptiSession::Recording::add_to(ProfileResult& result) {
   add_device_records(collect(), result);
 }
 
-CuptiProfile CuptiSession::Recording::collect() {
-  warn("the last buffers", api_->flush(true));
-  pool_->wait_until_read();
-  read_clock();
+void CuptiSession::Recording::note_end() {
   std::uint64_t now_ns = std::numeric_limits<std::int64_t>::max();
   warn("its clock", api_->timestamp(now_ns));
+  span_->about.end_cupti_ns = static_cast<std::int64_t>(now_ns);
   std::size_t dropped = 0;
   warn("the count of dropped records", api_->take_dropped(dropped));
+  span_->lost += dropped;
+}
+
+CuptiProfile CuptiSession::Recording::collect() {
+  if (is_attached_) warn("the last buffers", api_->flush(true));
+  pool_->wait_until_read();
+  if (is_attached_) {
+    read_clock();
+    note_end();
+  }
+  detach();
 
   std::unique_ptr<Span> span;
   CuptiProfile profile;
@@ -150,10 +182,9 @@ CuptiProfile CuptiSession::Recording::collect() {
     is_recording_ = false;
     profile.late_buffers = std::exchange(late_buffers_, 0);
   }
-  span->about.end_cupti_ns = static_cast<std::int64_t>(now_ns);
   CuptiTrace made = span->timeline.finish(span->clock, span->about);
   profile.trace = std::move(made.trace);
-  profile.trace.dropped += static_cast<std::int64_t>(dropped);
+  profile.trace.dropped += static_cast<std::int64_t>(span->lost);
   profile.quarantined = made.quarantined;
   profile.device_records = made.device_records;
   profile.marked = made.marked;
@@ -170,7 +201,6 @@ bool CuptiSession::Recording::begin_task(std::int64_t step, TaskId task) {
 
 void CuptiSession::Recording::read_buffers() {
   const std::int64_t period_ns = options_.flush_period_ns > 0 ? options_.flush_period_ns : -1;
-  bool may_be_more = false;
   while (true) {
     if (const auto buffer = pool_->take(period_ns)) {
       read(*buffer);
@@ -178,12 +208,23 @@ void CuptiSession::Recording::read_buffers() {
       continue;
     }
     if (pool_->is_closed()) return;
-    // Flushes once more after a pause.
-    const bool is_enabled = is_enabled_;
-    if (is_enabled) read_clock();
-    if (is_enabled || may_be_more) api_->flush(false);
-    may_be_more = is_enabled;
+    if (std::unique_lock control(control_, std::try_to_lock); control) look_after();
   }
+}
+
+void CuptiSession::Recording::look_after() {
+  if (!is_attached_) return;
+  if (is_enabled_) read_clock();
+  // Flushes once more after a pause.
+  if (is_enabled_ || may_be_more_) api_->flush(false);
+  may_be_more_ = is_enabled_;
+  if (is_enabled_ || !options_.detaches || !span_ || !span_->has_begun) return;
+  if (++idle_periods_ < kIdlePeriods) return;
+  // A record that was not complete before is now.
+  api_->flush(false);
+  if (pool_->held() > 0) return;
+  note_end();
+  detach();
 }
 
 void CuptiSession::Recording::read(const FilledBuffer& buffer) {

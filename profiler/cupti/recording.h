@@ -25,7 +25,7 @@ class CuptiSession::Recording {
   Recording(std::shared_ptr<CuptiApi> api, CuptiSessionOptions options);
   ~Recording();
 
-  /// Takes CUPTI, registers the buffers, tries each kind, and starts the thread.
+  /// Takes CUPTI and starts the thread.
   Result<void> open();
 
   bool begin_task(std::int64_t step, TaskId task);
@@ -45,11 +45,20 @@ class CuptiSession::Recording {
     TimelineSpan about;
     std::string warning;
     std::int64_t refused_before = 0;
+    std::size_t lost = 0;  ///< records that CUPTI dropped, up to the last note_end()
     bool has_begun = false;
   };
 
   std::unique_ptr<Span> new_span() const;
-  /// Requires control_ held.
+  // These require control_ held.
+  /// Takes CUPTI, registers the buffers and tries each kind.
+  Result<void> attach();
+  /// Removes CUPTI if the options say so.
+  void detach();
+  /// Takes CUPTI's time as the span's end, and its count of dropped records.
+  void note_end();
+  /// Makes CUPTI hand over full buffers, and detaches it when the pause has lasted long.
+  void look_after();
   void begin_recording();
   void end_recording();
   CuptiProfile collect();
@@ -69,8 +78,13 @@ class CuptiSession::Recording {
   std::atomic<bool> is_marking_ = false;  // tasks are marked in CUPTI
   std::atomic<bool> is_enabled_ = false;  // CUPTI records
 
-  // Serialises all functions except begin_task() and end_task().
+  // Serialises all functions except begin_task() and end_task(). The thread never waits for it,
+  // since collect() holds it and waits for the thread.
   std::mutex control_;
+  // Guarded by control_:
+  bool is_attached_ = false;
+  bool may_be_more_ = false;  // CUPTI may have full buffers although it does not record
+  int idle_periods_ = 0;      // since the pause
 
   std::mutex data_;
   // Guarded by data_; replaced with control_ held, too:

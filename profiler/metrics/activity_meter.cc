@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/intervals.h"
+#include "core/trace/task_marker.h"
 
 namespace hocket {
 namespace {
@@ -44,6 +45,11 @@ void ActivityMeter::record(const TraceEvent& event) {
   const auto [start, is_new] = step_starts_ns_.emplace(event.step, event.begin_ns);
   if (!is_new) start->second = std::min(start->second, event.begin_ns);
   if (step_starts_ns_.size() > capacity_) step_starts_ns_.erase(step_starts_ns_.begin());
+  if (event.task == kWholeStep) {
+    untimed_steps_.insert(event.step);
+    if (untimed_steps_.size() > capacity_) untimed_steps_.erase(untimed_steps_.begin());
+    return;
+  }
   if (!is_of_lane(event.kind)) return;
   events_.push_back({event.kind, event.lane, event.begin_ns, event.end_ns});
   if (events_.size() > capacity_) forget_oldest();
@@ -69,6 +75,9 @@ std::optional<JobActivity> ActivityMeter::take(std::int64_t step) {
     if (part.begin_ns < part.end_ns) of_lane.push_back(part);
   }
   std::erase_if(events_, [&](const Busy& busy) { return busy.end_ns <= window.end_ns; });
+  const bool is_timed = !untimed_steps_.contains(step) && !untimed_steps_.contains(step - 1);
+  untimed_steps_.erase(untimed_steps_.begin(), untimed_steps_.lower_bound(step));
+  if (!is_timed) return std::nullopt;
   if (window.begin_ns < known_from_ns_ || window.end_ns <= window.begin_ns) return std::nullopt;
   return activity_within(inside, window.end_ns - window.begin_ns);
 }

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "core/protocol/job_message.h"
 #include "core/trace/trace_sink.h"
@@ -26,8 +27,8 @@ class ActivityMeter final : public TraceSink {
 
   /// Returns the activity of step `step`'s iteration and drops events that end before the next step
   /// begins. Requires that steps are asked for in increasing order, once all events of the step and
-  /// of the next one are recorded. Returns nothing if the step's window is unknown or an event in
-  /// it was dropped.
+  /// of the next one are recorded. Returns nothing if the step's window is unknown, an event in
+  /// it was dropped, or tasks that may have run in it were not timed (TraceDetail::steps).
   std::optional<JobActivity> take(std::int64_t step);
 
  private:
@@ -43,6 +44,7 @@ class ActivityMeter final : public TraceSink {
   // Guarded by mutex_:
   std::deque<Busy> events_;
   std::map<std::int64_t, std::int64_t> step_starts_ns_;
+  std::set<std::int64_t> untimed_steps_;
   /// Events that end after this time are all kept.
   std::int64_t known_from_ns_ = std::numeric_limits<std::int64_t>::min();
 };

@@ -62,13 +62,19 @@ std::vector<Iteration> measure_iterations(const std::vector<TraceEvent>& events,
   }
   std::vector<Iteration> iterations;
   for (const auto& i : measure_windows(windows_of(starts, kNoStep), activity_of(events))) {
-    if (whole.contains(i.step)) {
+    if (whole.contains(i.step) || whole.contains(i.step - 1)) {
       iterations.push_back({.wall_ns = i.wall_ns, .is_whole = true});
     } else {
       iterations.push_back({i.wall_ns, i.compute_ns, i.communication_ns, i.exposed_ns});
     }
   }
   return iterations;
+}
+
+TraceDetail sampled_detail(std::int64_t step, std::int64_t warmup) {
+  constexpr std::int64_t kFirst = 4;
+  const bool is_sampled = step < warmup + kFirst || step % kSampledEvery < 2;
+  return is_sampled ? TraceDetail::tasks : TraceDetail::steps;
 }
 
 }  // namespace hocket

@@ -36,9 +36,16 @@ class TraceRecorder final : public TraceSink {
 /// Returns the iterations in `events`, in order, without the first `warmup` and without the last
 /// step, whose end is unknown. Each window is measured as the union of compute intervals, the union
 /// of communication intervals, and the part of the latter outside the former (exposed
-/// communication; Holistic Trace Analysis calls the rest overlap). Steps that ran as a whole
-/// (kWholeStep of core/trace/task_marker.h) have only a time.
+/// communication; Holistic Trace Analysis calls the rest overlap). An iteration has only a time if
+/// its step or the one before, whose tasks may run in its window, ran as a whole or told only its
+/// begin (kWholeStep of core/trace/task_marker.h).
 std::vector<Iteration> measure_iterations(const std::vector<TraceEvent>& events,
                                           std::int64_t warmup);
+
+/// Returns how much of `step` a run should trace where times of tasks cost something: the tasks of
+/// the first steps after `warmup`, and of two steps in each kSampledEvery, so that some iterations
+/// have all their times and most cost nothing. Pure.
+TraceDetail sampled_detail(std::int64_t step, std::int64_t warmup);
+inline constexpr std::int64_t kSampledEvery = 16;
 
 }  // namespace hocket

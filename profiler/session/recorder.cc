@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/plan/captured_step.h"
+#include "core/trace/task_marker.h"
 
 namespace hocket {
 namespace {
@@ -25,6 +26,11 @@ void lower(std::atomic<std::int64_t>& least, std::int64_t value) {
 /// before those belongs to another scheduler.
 bool shows(std::int64_t latest, std::int64_t step) {
   return step > latest || step + SpanSteps::kBefore < latest;
+}
+
+/// Returns whether the event only tells when its step begins (TraceDetail::steps).
+bool begins_step_only(const TraceEvent& event) {
+  return event.task == kWholeStep && event.begin_ns == event.end_ns;
 }
 
 Result<void> check_range(const char* field, std::int64_t value, std::int64_t low,
@@ -58,6 +64,9 @@ Result<void> ProfileSession::Recorder::start(const ProfileSpan& span) {
   sample_clocks(*log_);
   if (options_.device) options_.device->resume();
   hand_out(log_.get());
+  span_.first_step = span.first_step;
+  span_.steps = span.steps;
+  span_.interleave = span.interleave;
   on_ = true;
   return {};
 }
@@ -129,9 +138,16 @@ void ProfileSession::Recorder::record(const TraceEvent& event) {
     lower(log->starts_ns[static_cast<std::size_t>(index)], event.begin_ns);
   if (shows(log->latest_step.load(std::memory_order_relaxed), event.step))
     step_shows(*log, event.step);
-  if (!keeping_.load(std::memory_order_relaxed)) return;
+  if (!keeping_.load(std::memory_order_relaxed) || begins_step_only(event)) return;
   if (event.step < first_kept_step_.load(std::memory_order_relaxed)) return;
   keep(*log, lane.cursor, event);
+}
+
+TraceDetail ProfileSession::Recorder::detail(std::int64_t step) const {
+  const SpanSteps steps({.first_step = span_.first_step.load(std::memory_order_relaxed),
+                         .steps = span_.steps.load(std::memory_order_relaxed),
+                         .interleave = span_.interleave.load(std::memory_order_relaxed)});
+  return steps.times_tasks_of(step) ? TraceDetail::tasks : TraceDetail::steps;
 }
 
 void ProfileSession::Recorder::keep(SpanLog& log, EventPool::Cursor& cursor,

@@ -33,6 +33,7 @@ class ProfileSession::Recorder {
   void launched(const CapturedStep& step, TaskId first);
   void ready(TaskId task);
   void record(const TraceEvent& event);
+  TraceDetail detail(std::int64_t step) const;
 
  private:
   /// The state of one lane; lanes beyond the limits share one.
@@ -64,6 +65,10 @@ class ProfileSession::Recorder {
   // Set with decisions_.mutex held, or while no log is handed out; read by all threads.
   std::atomic<bool> keeping_ = false;
   std::atomic<std::int64_t> first_kept_step_ = 0;
+  // The active span; set before on_.
+  struct {
+    std::atomic<std::int64_t> first_step = 0, steps = 1, interleave = 0;
+  } span_;
 
   std::mutex control_;
   // Guarded by control_:

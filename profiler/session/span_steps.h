@@ -51,6 +51,17 @@ class SpanSteps {
     return index;
   }
 
+  /// Returns whether times of the tasks of `step` are needed. Tasks of the step before a block may
+  /// still run in the block's first window, and those of the step after it end its last one.
+  bool times_tasks_of(std::int64_t step) const {
+    const std::int64_t ahead = step + 1 - span_.first_step;
+    const std::int64_t index =
+        span_.interleave == 0 ? 0 : std::max<std::int64_t>(ahead, 0) / round();
+    if (index >= blocks_) return false;
+    const ProfiledBlock at = block(index);
+    return step >= at.begin - 1 && step <= at.end;
+  }
+
   /// Returns the step that ends the span when it is seen.
   std::int64_t done_at() const {
     const std::int64_t last = span_.interleave == 0 ? block(0).end : plain(blocks_ - 1).end;

@@ -5,7 +5,7 @@
 //
 // The values are in the device's memory and are exchanged in place. A call puts the collective into
 // `stream` and returns before it has run. All ranks must make the calls on a channel in the same
-// order. open(), split() and the collectives must be called by one thread.
+// order. open(), split() and the collectives must be called by one thread at a time.
 
 #include <cstddef>
 #include <memory>

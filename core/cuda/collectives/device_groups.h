@@ -5,7 +5,7 @@
 // rank, or all ranks are on one host, a group is either all ranks or a single rank, and no group is
 // created.
 //
-// open() and exchange() must be called by one thread; health() and abort() by any.
+// open() and exchange() must be called by one thread at a time; health() and abort() by any.
 
 #include <memory>
 #include <mutex>

@@ -16,6 +16,7 @@
 
 #include "core/base/check.h"
 #include "core/cuda/collectives/nccl_functions.h"
+#include "core/cuda/collectives/rank_devices.h"
 #include "core/cuda/driver/cuda_stream.h"
 
 namespace hocket {
@@ -381,6 +382,9 @@ Result<std::unique_ptr<DeviceCollective>> connect_nccl(Collective& messages, Dev
   HOCKET_TRY(load_nccl());
   HOCKET_TRY(driver.use_device());
   order_communicators();
+  const auto devices = exchange_rank_devices(messages, rank_device(driver));
+  if (!devices) return failure(devices.error().in("comparing the ranks' devices"));
+  HOCKET_TRY(check_devices_differ(*devices));
   const auto id = agree_on_id(messages);
   if (!id) return failure(id.error().in("agreeing on how the devices meet"));
   auto collective = std::make_unique<NcclCollective>(options);

@@ -15,7 +15,8 @@
 // The destructor waits for the other ranks to destroy theirs, up to the limit, since they may still
 // read this rank's memory; after a failure or an abort() it does not wait.
 //
-// One thread calls open(), split() and the collectives; abort() may be called by any thread.
+// One thread at a time calls open(), split() and the collectives; any thread may call health() and
+// abort().
 
 #include <cstdint>
 #include <memory>
@@ -34,7 +35,8 @@ struct NcclOptions {
 
 /// Connects the devices of all ranks of `messages`, over which rank 0 sends NCCL's unique id.
 /// Blocks until all ranks have called it. `driver` must be that of this rank's device. Returns
-/// unavailable with NCCL's message, and timed_out when a rank does not come.
+/// unavailable with NCCL's message, timed_out when a rank does not come, and invalid_argument on
+/// every rank when two of them use the same device.
 Result<std::unique_ptr<DeviceCollective>> connect_nccl(Collective& messages, DeviceDriver& driver,
                                                        const NcclOptions& options = {});
 

@@ -12,13 +12,42 @@
 namespace hocket {
 namespace {
 
+std::string words_of(cudaError_t error) {
+  return std::string(cudaGetErrorString(error)) + " (" + cudaGetErrorName(error) + ")";
+}
+
 /// Returns success, or the runtime's error with `what` as its context.
 Result<void> checked(const char* what, cudaError_t error) {
   if (error == cudaSuccess) return {};
   cudaGetLastError();  // otherwise a later call would report it
-  return failure(ErrorCode::unavailable, std::string(what) + ": " + cudaGetErrorString(error) +
-                                             " (" + cudaGetErrorName(error) + ")");
+  return failure(ErrorCode::unavailable, std::string(what) + ": " + words_of(error));
 }
+
+/// Returns whether the error is one of work that has run on the device. Every later call on any
+/// thread returns it, too.
+bool is_of_the_device(cudaError_t error) {
+  switch (error) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorContained:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorTensorMemoryLeak:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// The thread's launch error that a query has found pending and would otherwise have overwritten.
+thread_local cudaError_t kept_error = cudaSuccess;
 
 cudaEvent_t cuda_event(DeviceEvent event) {
   return static_cast<cudaEvent_t>(event.handle);
@@ -54,6 +83,17 @@ class CudaDriver final : public DeviceDriver {
 
   Result<void> use_device() override { return checked("cudaSetDevice", cudaSetDevice(ordinal_)); }
 
+  Result<void> take_launch_error() override {
+    const cudaError_t last = cudaGetLastError();
+    const cudaError_t error = kept_error == cudaSuccess ? last : kept_error;
+    if (error == cudaSuccess) return {};
+    kept_error = cudaSuccess;
+    const char* const whose = is_of_the_device(error)
+                                  ? "work that was put onto the device before has failed there: "
+                                  : "";
+    return failure(ErrorCode::unavailable, whose + words_of(error));
+  }
+
   Result<DeviceStream> create_stream(StreamPriority priority) override {
     cudaStream_t stream = nullptr;
     const int level = priority == StreamPriority::urgent ? most_urgent_ : least_urgent_;
@@ -81,9 +121,12 @@ class CudaDriver final : public DeviceDriver {
                    cudaStreamWaitEvent(cuda_stream(stream), cuda_event(event), 0));
   }
   Result<bool> has_run(DeviceEvent event) override {
+    const cudaError_t pending = cudaPeekAtLastError();
     const cudaError_t answer = cudaEventQuery(cuda_event(event));
     if (answer == cudaErrorNotReady) {
+      // The query has made "not ready" the thread's last error.
       cudaGetLastError();
+      if (pending != cudaSuccess) kept_error = pending;
       return false;
     }
     return checked("cudaEventQuery", answer).map([] { return true; });
@@ -117,6 +160,11 @@ class CudaDriver final : public DeviceDriver {
   }
   Result<void> fill_zero(void* memory, std::size_t bytes, DeviceStream stream) override {
     return checked("cudaMemsetAsync", cudaMemsetAsync(memory, 0, bytes, cuda_stream(stream)));
+  }
+  Result<std::string> bus_id() override {
+    char id[64] = {};
+    return checked("cudaDeviceGetPCIBusId", cudaDeviceGetPCIBusId(id, sizeof id, ordinal_))
+        .map([&] { return std::string(id); });
   }
   Result<std::int64_t> memory_bytes() override {
     std::size_t unused = 0, all = 0;

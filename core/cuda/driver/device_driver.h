@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "core/base/result.h"
 
@@ -42,6 +43,11 @@ class DeviceDriver {
   /// Makes the calling thread use the device. Every thread must call it before anything else.
   virtual Result<void> use_device() = 0;
 
+  /// Returns and clears the pending error of the calling thread: a kernel's launch returns none, so
+  /// one that failed is known only this way. No other function returns or clears such an error.
+  /// Costs nanoseconds.
+  virtual Result<void> take_launch_error() = 0;
+
   virtual Result<DeviceStream> create_stream(StreamPriority priority) = 0;
   /// Destroys the stream. Work that is in it still runs.
   virtual void destroy_stream(DeviceStream stream) = 0;
@@ -74,6 +80,8 @@ class DeviceDriver {
   /// from allocate_host(); otherwise it may.
   virtual Result<void> copy(void* to, const void* from, std::size_t bytes, DeviceStream stream) = 0;
   virtual Result<void> fill_zero(void* memory, std::size_t bytes, DeviceStream stream) = 0;
+  /// Returns the device's PCI bus id, as "0000:17:00.0".
+  virtual Result<std::string> bus_id() = 0;
   /// Returns the total memory of the device.
   virtual Result<std::int64_t> memory_bytes() = 0;
 

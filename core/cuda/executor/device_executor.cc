@@ -44,9 +44,7 @@ void DeviceExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& la
   stopping_ = false;
   // Initially both kinds of work may be taken.
   streams_woken_ = channels_woken_ = true;
-  threads_.emplace_back([this, lanes] {
-    if (const auto ok = run(lanes); !ok) source_->fail(ok.error());
-  });
+  threads_.emplace_back([this, lanes] { run(lanes); });
   if (!source.order_is_announced()) return;
   threads_.emplace_back([this] { (rank() == 0 ? send_order : follow_order)(*source_, messages_); });
 }
@@ -74,35 +72,51 @@ void DeviceExecutor::stop(bool failed) {
   threads_.clear();
 }
 
-Result<void> DeviceExecutor::run(const Lanes& lanes) {
-  if (auto ok = driver_.use_device(); !ok) return ok;
-  if (auto ok = groups_.open(lanes.channels); !ok) return ok;
+void DeviceExecutor::run(const Lanes& lanes) {
+  const auto issuer = open(lanes);
+  if (!issuer) return source_->fail(issuer.error());
+  // A failure is reported before the issuer ends: that may wait for an exchange, which ends when
+  // the failure has aborted the collectives.
+  if (const auto ok = issue(**issuer); !ok) source_->fail(ok.error());
+}
+
+Result<std::unique_ptr<Issuer>> DeviceExecutor::open(const Lanes& lanes) {
+  HOCKET_TRY(driver_.use_device());
+  HOCKET_TRY(groups_.open(lanes.channels));
   auto queues = DeviceQueues::open(driver_, lanes, trace_, clock_);
   HOCKET_TRY(queues);
-  Issuer issuer({.source = *source_,
-                 .driver = driver_,
-                 .groups = groups_,
-                 .memory = memory_,
-                 .clock = clock_,
-                 .marker = options_.marker,
-                 .limit_ns = messages_.timeout_ns()},
-                std::move(*queues));
+  const IssuerParts parts{.source = *source_,
+                          .driver = driver_,
+                          .groups = groups_,
+                          .memory = memory_,
+                          .clock = clock_,
+                          .marker = options_.marker,
+                          .limit_ns = messages_.timeout_ns()};
+  return std::make_unique<Issuer>(parts, std::move(*queues));
+}
+
+Result<void> DeviceExecutor::issue(Issuer& issuer) {
   bool may_take_compute = false, may_take_parts = false;
   for (int idle_looks = 0;; ++idle_looks) {
-    if (!listen(issuer.has_work_in_flight(), idle_looks, may_take_compute, may_take_parts))
-      return {};
+    if (!listen(issuer, idle_looks, may_take_compute, may_take_parts)) return {};
     // Terminates, since credit is returned only below.
-    while (may_take_parts) {
-      const auto issued = issuer.issue_part();
-      HOCKET_TRY(issued);
-      may_take_parts = *issued;
-      if (*issued) idle_looks = 0;
-    }
+    const auto issue_parts = [&]() -> Result<void> {
+      while (may_take_parts) {
+        const auto turn = issuer.issue_part();
+        HOCKET_TRY(turn);
+        if (*turn == Issuer::PartTurn::busy) break;
+        may_take_parts = *turn == Issuer::PartTurn::issued;
+        if (may_take_parts) idle_looks = 0;
+      }
+      return {};
+    };
+    HOCKET_TRY(issue_parts());
     for (int batch = 0; may_take_compute && batch < kBatchesALook; ++batch) {
       const auto issued = issuer.issue_compute();
       HOCKET_TRY(issued);
       may_take_compute = *issued;
       if (*issued) idle_looks = 0;
+      HOCKET_TRY(issue_parts());
     }
     const auto completed = issuer.report_completed();
     HOCKET_TRY(completed);
@@ -110,12 +124,13 @@ Result<void> DeviceExecutor::run(const Lanes& lanes) {
   }
 }
 
-bool DeviceExecutor::listen(bool device_runs, int idle_looks, bool& may_take_compute,
+bool DeviceExecutor::listen(const Issuer& issuer, int idle_looks, bool& may_take_compute,
                             bool& may_take_parts) {
   std::unique_lock lock(mutex_);
   const auto is_told = [this] { return stopping_ || streams_woken_ || channels_woken_; };
-  if (!may_take_compute && !may_take_parts) {
-    if (!device_runs) {
+  const bool part_in_hand = issuer.has_part_in_hand();
+  if (!may_take_compute && (!may_take_parts || part_in_hand)) {
+    if (!part_in_hand && !issuer.has_work_in_flight()) {
       told_.wait(lock, is_told);
     } else if (idle_looks > kBusyLooks) {
       told_.wait_for(lock, kPause, is_told);

@@ -8,9 +8,10 @@
 // for the ends of steps. A step that the source hands out as a whole is launched as a graph
 // (step_graph.h) and counts as one task here.
 //
-// Bodies run on the one thread that issues all work, in the order in which the source hands them
-// out. They must not wait for the device (device_task.h). Values of collectives are in the device's
-// memory and must stay there during the step: they must not belong to data in DeviceMemory.
+// Bodies run on the one thread that issues tasks, in the order in which the source hands them out;
+// parts of collectives are put into their streams by a second one (exchange_thread.h). They must
+// not wait for the device (device_task.h). Values of collectives are in the device's memory and
+// must stay there during the step: they must not belong to data in DeviceMemory.
 //
 // Under order=negotiated, rank 0 chooses among collectives whose inputs the device has computed.
 // The other orders are known beforehand, so their collectives are issued ahead like all other work.
@@ -22,6 +23,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -36,6 +38,8 @@
 #include "core/trace/task_marker.h"
 
 namespace hocket {
+
+class Issuer;
 
 struct DeviceExecutorOptions {
   /// Is told about each task whose work is put onto the device; may be null. Must outlive the
@@ -65,11 +69,13 @@ class DeviceExecutor final : public Executor {
 
  private:
   /// Runs on the issuing thread until stop().
-  Result<void> run(const Lanes& lanes);
-  /// Moves what wake() has reported into `may_take_…`. When neither is set, it waits for wake() or
-  /// stop(): briefly while the device runs, else without limit. Returns false when it is time to
-  /// stop.
-  bool listen(bool device_runs, int idle_looks, bool& may_take_compute, bool& may_take_parts);
+  void run(const Lanes& lanes);
+  Result<std::unique_ptr<Issuer>> open(const Lanes& lanes);
+  Result<void> issue(Issuer& issuer);
+  /// Moves what wake() has reported into `may_take_…`. When nothing can be taken, it waits for
+  /// wake() or stop(): briefly while the device runs or a part is in hand, else without limit.
+  /// Returns false when it is time to stop.
+  bool listen(const Issuer& issuer, int idle_looks, bool& may_take_compute, bool& may_take_parts);
 
   DeviceDriver& driver_;
   DeviceGroups& groups_;

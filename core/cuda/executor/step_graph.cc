@@ -57,13 +57,13 @@ Result<void> StepGraph::capture(const StepWork& work) {
 
 Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
   if (auto ok = streams_.fork(stream); !ok) return ok;
-  TaskIssue issue(streams_, parts_.memory, parts_.groups);
+  TaskIssue issue(parts_.driver, streams_, parts_.memory, parts_.groups);
   std::vector<StreamPosition> positions, also_after;  // positions: of the parts so far, in order
   const auto channels = static_cast<std::uint64_t>(parts_.lanes.channels);
   for (const StepEntry& entry : work.sequence) {
     const CapturedStep::Task& task = work.step->task(entry.task);
     if (!entry.is_part) {
-      const auto position = issue.compute(task.accesses, *work.bodies[entry.task], std::nullopt);
+      const auto position = issue.compute(task.accesses, *work.bodies[entry.task], nullptr);
       if (!position) return failure(position.error().in("task \"" + task.name + "\""));
       continue;
     }
@@ -73,7 +73,7 @@ Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
     for (std::uint64_t part = ended - std::min(ended, channels); part < ended; ++part)
       also_after.push_back(positions[part]);
     const PartWork& part = work.parts[entry.part];
-    const auto position = issue.part(part, std::nullopt, also_after);
+    const auto position = issue.part(part, nullptr, also_after);
     if (!position) {
       return failure(position.error().in(std::string(in_words(part.collective.kind)) + " of \"" +
                                          task.name + "\""));

@@ -19,14 +19,16 @@ Result<void> run_body(TaskBody& body, const DeviceTask& task) {
 }  // namespace
 
 Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, TaskBody& body,
-                                          std::optional<DeviceWork> work) {
+                                          DeviceWork* work) {
   const StreamPlacement& placement = queues_.mapping().place_compute(accesses);
   const StreamPosition position = placement.position;
-  const auto stream = queues_.begin(placement);
+  const auto stream = queues_.begin(placement, work);
   HOCKET_TRY(stream);
   Result<void> ok = memory_.begin_task(accesses, *stream);
   if (ok) ok = run_body(body, {.stream = *stream, .lane = position.stream, .memory = &memory_});
   HOCKET_TRY(ok);
+  if (auto launched = driver_.take_launch_error(); !launched)
+    return failure(launched.error().in("launching its work"));
   memory_.end_task(accesses, last_used_);
   ok = release_here(position, *stream);
   if (work) work->traced.lane = static_cast<std::int32_t>(position.stream);
@@ -36,8 +38,19 @@ Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, Task
   return position;
 }
 
-Result<StreamPosition> TaskIssue::part(const PartWork& part, std::optional<DeviceWork> work,
+Result<StreamPosition> TaskIssue::part(const PartWork& part, DeviceWork* work,
                                        std::span<const StreamPosition> also_after) {
+  const auto begun = begin_part(part, work, also_after);
+  HOCKET_TRY(begun);
+  const auto ok = groups_.exchange(part, begun->channel, begun->stream);
+  static_cast<void>(driver_.take_launch_error());
+  HOCKET_TRY(ok);
+  HOCKET_TRY(end_part(*begun, work));
+  return begun->position;
+}
+
+Result<TaskIssue::BegunPart> TaskIssue::begin_part(const PartWork& part, DeviceWork* work,
+                                                   std::span<const StreamPosition> also_after) {
   for (const Access& access : part.accesses) {
     if (memory_.has(access.data))
       return invalid("data " + std::to_string(access.data.index) +
@@ -47,14 +60,15 @@ Result<StreamPosition> TaskIssue::part(const PartWork& part, std::optional<Devic
   const StreamPlacement& placement =
       mapping.place_part(part.task, part.accesses, part.collective.index, also_after);
   const StreamPosition position = placement.position;
-  const auto stream = queues_.begin(placement);
+  const auto stream = queues_.begin(placement, work);
   HOCKET_TRY(stream);
-  const auto channel = static_cast<int>(position.stream - mapping.compute_streams());
-  Result<void> ok = groups_.exchange(part, channel, *stream);
-  if (work) work->traced.lane = channel;
-  if (ok) ok = queues_.end(position, work);
-  HOCKET_TRY(ok);
-  return position;
+  return BegunPart{position, *stream,
+                   static_cast<int>(position.stream - mapping.compute_streams())};
+}
+
+Result<void> TaskIssue::end_part(const BegunPart& begun, DeviceWork* work) {
+  if (work) work->traced.lane = begun.channel;
+  return queues_.end(begun.position, work);
 }
 
 Result<void> TaskIssue::release_here(StreamPosition position, DeviceStream stream) {
@@ -72,10 +86,10 @@ Result<void> TaskIssue::release_here(StreamPosition position, DeviceStream strea
 
 Result<void> TaskIssue::release_late() {
   for (const auto& [data, placement] : late_) {
-    const auto stream = queues_.begin(placement);
+    const auto stream = queues_.begin(placement, nullptr);
     HOCKET_TRY(stream);
     if (auto ok = memory_.free(data, *stream); !ok) return ok;
-    if (auto ok = queues_.end(placement.position, std::nullopt); !ok) return ok;
+    if (auto ok = queues_.end(placement.position, nullptr); !ok) return ok;
   }
   return {};
 }

@@ -4,12 +4,12 @@
 // of the body or collective, and the release of memory. One thread uses it.
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/cuda/collectives/device_groups.h"
+#include "core/cuda/driver/device_driver.h"
 #include "core/cuda/executor/device_memory.h"
 #include "core/cuda/executor/device_task.h"
 #include "core/cuda/streams/stream_queues.h"
@@ -22,17 +22,34 @@ namespace hocket {
 class TaskIssue {
  public:
   /// All arguments must outlive it.
-  TaskIssue(StreamQueues& queues, DeviceMemory& memory, DeviceGroups& groups)
-      : queues_(queues), memory_(memory), groups_(groups) {}
+  TaskIssue(DeviceDriver& driver, StreamQueues& queues, DeviceMemory& memory, DeviceGroups& groups)
+      : driver_(driver), queues_(queues), memory_(memory), groups_(groups) {}
 
-  /// Issues a compute task and returns its position. `work`, if given, is reported when the task
-  /// has run; its lane is set here. Returns unavailable when the body throws.
+  /// Issues a compute task and returns its position. `work`, if not null, is reported when the task
+  /// has run; its lane is set here. Returns unavailable when the body throws or leaves a launch
+  /// error (DeviceDriver::take_launch_error). None may be pending before: it would be taken for the
+  /// task's.
   Result<StreamPosition> compute(std::span<const Access> accesses, TaskBody& body,
-                                 std::optional<DeviceWork> work);
+                                 DeviceWork* work);
+  /// A part whose stream waits for what must come before.
+  struct BegunPart {
+    StreamPosition position;
+    DeviceStream stream;
+    int channel = 0;
+  };
+
   /// Issues a part, which also comes after the positions `also_after` (StreamMapping::place_part).
-  /// Returns invalid_argument when its values live within the step.
-  Result<StreamPosition> part(const PartWork& part, std::optional<DeviceWork> work,
+  /// Returns invalid_argument when its values live within the step. Leaves no launch error pending:
+  /// collectives return their errors.
+  Result<StreamPosition> part(const PartWork& part, DeviceWork* work,
                               std::span<const StreamPosition> also_after = {});
+
+  /// Does the first and the last third of part(): between them the caller puts the exchange into
+  /// the stream, and nothing else may be put into it. Other tasks may be issued meanwhile if none
+  /// of them waits for the part.
+  Result<BegunPart> begin_part(const PartWork& part, DeviceWork* work,
+                               std::span<const StreamPosition> also_after = {});
+  Result<void> end_part(const BegunPart& begun, DeviceWork* work);
 
  private:
   struct LateRelease {
@@ -45,6 +62,7 @@ class TaskIssue {
   Result<void> release_here(StreamPosition position, DeviceStream stream);
   Result<void> release_late();
 
+  DeviceDriver& driver_;
   StreamQueues& queues_;
   DeviceMemory& memory_;
   DeviceGroups& groups_;

@@ -19,7 +19,9 @@ namespace {
 
 Result<void> checked(const char* what, cublasStatus_t status) {
   if (status == CUBLAS_STATUS_SUCCESS) return {};
-  return failure(ErrorCode::unavailable,
+  // The library knows the product, and has no kernel for it.
+  const bool has_no_kernel = status == CUBLAS_STATUS_NOT_SUPPORTED;
+  return failure(has_no_kernel ? ErrorCode::not_found : ErrorCode::unavailable,
                  std::string(what) + ": " + blas_lt().status_string(status));
 }
 
@@ -198,7 +200,7 @@ class BlasLt final : public MatrixProducts {
              candidate.workspaceSize <= options_.workspace_bytes;
     });
     if (best == all.end())
-      return failure(ErrorCode::unavailable, words_of(kind) + ": cuBLASLt has no kernel for it");
+      return failure(ErrorCode::not_found, words_of(kind) + ": cuBLASLt has no kernel for it");
     algorithm.algorithm = best->algo;
     return {};
   }

@@ -50,8 +50,9 @@ class MatrixProducts {
   virtual ~MatrixProducts() = default;
 
   /// Puts the product into the stream of `task`; the result does not depend on the stream. One
-  /// thread at a time. Returns invalid_argument for sizes that do not match, and unavailable with
-  /// the library's message.
+  /// thread at a time. Returns invalid_argument for sizes that do not match, not_found when the
+  /// library has no kernel for the product, and unavailable with the library's message for any
+  /// other failure.
   virtual Result<void> multiply(const MatrixProduct& product, const DeviceTask& task) = 0;
 };
 

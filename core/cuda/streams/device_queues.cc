@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/trace/task_marker.h"
 
 namespace hocket {
 
@@ -12,7 +13,8 @@ DeviceQueues::DeviceQueues(DeviceDriver& driver, const Lanes& lanes, TraceSink* 
     : driver_(driver),
       mapping_(lanes.streams, lanes.channels),
       trace_(trace),
-      events_(driver, trace ? EventTiming::timed : EventTiming::none) {}
+      untimed_(driver, EventTiming::none),
+      timed_(driver, EventTiming::timed) {}
 
 Result<std::unique_ptr<DeviceQueues>> DeviceQueues::open(DeviceDriver& driver, const Lanes& lanes,
                                                          TraceSink* trace, const Clock& clock) {
@@ -22,32 +24,40 @@ Result<std::unique_ptr<DeviceQueues>> DeviceQueues::open(DeviceDriver& driver, c
     const auto stream =
         driver.create_stream(computes ? StreamPriority::normal : StreamPriority::urgent);
     if (!stream) return failure(stream.error().in("making stream " + std::to_string(i)));
-    queues->queues_.push_back({*stream, {}, 1, {}});
+    queues->queues_.emplace_back().stream = *stream;
   }
   if (!trace) return queues;
   auto timeline =
-      DeviceTimeline::start(driver, queues->events_, clock, queues->queues_.front().stream);
+      DeviceTimeline::start(driver, queues->timed_, clock, queues->queues_.front().stream);
   if (!timeline) return failure(timeline.error().in("timing the device"));
   queues->timeline_ = *timeline;
   return queues;
 }
 
 DeviceQueues::~DeviceQueues() {
-  const auto give_back = [this](DeviceEvent event) {
-    if (event.handle) events_.give_back(event);
-  };
   for (Queue& queue : queues_) {
-    give_back(queue.begun);
-    for (const Entry& entry : queue.entries) {
-      give_back(entry.begin);
-      give_back(entry.end);
+    if (queue.begun.handle) timed_.give_back(queue.begun);
+    for (std::size_t i = 0; i < queue.entries.size(); ++i) {
+      const Entry& entry = queue.entries[i];
+      if (entry.begin.handle) timed_.give_back(entry.begin);
+      ends_of(entry.timing).give_back(entry.end);
     }
     driver_.destroy_stream(queue.stream);
   }
   if (timeline_) timeline_->end();
 }
 
-Result<DeviceStream> DeviceQueues::begin(const StreamPlacement& placement) {
+DeviceQueues::Timing DeviceQueues::timing_of(const DeviceWork* work) {
+  if (!trace_ || !work) return Timing::none;
+  const std::int64_t step = work->traced.step;
+  const bool begins_step = step > newest_step_;
+  if (begins_step) newest_step_ = step;
+  if (work->traced.task == kWholeStep || trace_->detail(step) == TraceDetail::tasks)
+    return Timing::task;
+  return begins_step ? Timing::step : Timing::none;
+}
+
+Result<DeviceStream> DeviceQueues::begin(const StreamPlacement& placement, const DeviceWork* work) {
   Queue& queue = queues_[placement.position.stream];
   for (const StreamPosition& wait : placement.waits) {
     const Queue& before = queues_[wait.stream];
@@ -57,31 +67,38 @@ Result<DeviceStream> DeviceQueues::begin(const StreamPlacement& placement) {
     const Entry& entry = before.entries[wait.number - before.first_number];
     HOCKET_TRY(driver_.wait(queue.stream, entry.end));
   }
-  if (trace_) {
-    const auto begun = record(queue.stream);
+  queue.timing = timing_of(work);
+  if (queue.timing != Timing::none) {
+    const auto begun = record(timed_, queue.stream);
     HOCKET_TRY(begun);
     queue.begun = *begun;
   }
   return queue.stream;
 }
 
-Result<DeviceEvent> DeviceQueues::record(DeviceStream stream) {
-  const auto event = events_.take();
+Result<DeviceEvent> DeviceQueues::record(DeviceEventPool& events, DeviceStream stream) {
+  const auto event = events.take();
   if (!event) return event;
   if (auto ok = driver_.record(*event, stream); !ok) {
-    events_.give_back(*event);
+    events.give_back(*event);
     return failure(ok.error());
   }
   return event;
 }
 
-Result<void> DeviceQueues::end(StreamPosition position, const std::optional<DeviceWork>& work) {
+Result<void> DeviceQueues::end(StreamPosition position, const DeviceWork* work) {
   Queue& queue = queues_[position.stream];
   HOCKET_CHECK(position.number == queue.first_number + queue.entries.size(),
                "positions are put into a stream in order");
-  const auto event = record(queue.stream);
+  const auto event = record(ends_of(queue.timing), queue.stream);
   HOCKET_TRY(event);
-  queue.entries.push_back({*event, std::exchange(queue.begun, {}), work});
+  Entry& entry = queue.entries.add();
+  entry.end = *event;
+  entry.begin = std::exchange(queue.begun, {});
+  entry.timing = std::exchange(queue.timing, Timing::none);
+  entry.has_work = work != nullptr;
+  if (work) entry.completed = work->completed;
+  if (entry.timing != Timing::none) entry.traced = work->traced;
   ++in_flight_;
   return {};
 }
@@ -103,21 +120,29 @@ Result<std::size_t> DeviceQueues::count_run(const Queue& queue) {
 }
 
 Result<void> DeviceQueues::put_away(const Entry& entry) {
-  if (!timeline_) {
-    events_.give_back(entry.end);
+  if (entry.timing == Timing::none) {
+    untimed_.give_back(entry.end);
     return {};
   }
-  const auto begin_ns = timeline_->time_of(entry.begin), end_ns = timeline_->time_of(entry.end);
+  const auto begin_ns = timeline_->time_of(entry.begin);
   HOCKET_TRY(begin_ns);
-  HOCKET_TRY(end_ns);
-  if (entry.work) {
-    TraceEvent traced = entry.work->traced;
-    traced.begin_ns = *begin_ns;
+  TraceEvent traced = entry.traced;
+  traced.begin_ns = traced.end_ns = *begin_ns;
+  if (entry.timing == Timing::task) {
+    const auto end_ns = timeline_->time_of(entry.end);
+    HOCKET_TRY(end_ns);
     traced.end_ns = *end_ns;
-    trace_->record(traced);
+  } else {
+    traced = {TraceKind::compute, traced.lane, "step", traced.step,
+              *begin_ns,          *begin_ns,   0,      kWholeStep};
   }
-  timeline_->give_back(entry.begin, *begin_ns);
-  timeline_->give_back(entry.end, *end_ns);
+  trace_->record(traced);
+  timeline_->give_back(entry.begin, traced.begin_ns);
+  if (entry.timing == Timing::task) {
+    timeline_->give_back(entry.end, traced.end_ns);
+  } else {
+    untimed_.give_back(entry.end);
+  }
   return {};
 }
 
@@ -127,12 +152,15 @@ Result<void> DeviceQueues::poll(std::vector<CompletedWork>& completed) {
     const auto run = count_run(queue);
     HOCKET_TRY(run);
     if (*run == 0) continue;
-    const auto end = queue.entries.begin() + static_cast<std::ptrdiff_t>(*run);
-    for (auto entry = queue.entries.begin(); entry != end; ++entry) {
-      if (entry->work) completed.push_back(entry->work->completed);
-      if (auto ok = put_away(*entry); !ok) return ok;
+    for (std::size_t i = 0; i < *run; ++i) {
+      const Entry& entry = queue.entries[i];
+      if (entry.has_work) completed.push_back(entry.completed);
+      if (auto ok = put_away(entry); !ok) {
+        queue.entries.drop_first(i);  // those have given back their events
+        return ok;
+      }
     }
-    queue.entries.erase(queue.entries.begin(), end);
+    queue.entries.drop_first(*run);
     queue.first_number += *run;
     in_flight_ -= *run;
     mapping_.completed({stream, queue.first_number - 1});

@@ -7,9 +7,14 @@
 // would also stand for work put into the stream since. Events come from a pool and return to it
 // when they have run. A stream's events run in order, so a binary search over them finds how many
 // have run; a stream without progress costs one query.
+//
+// Only what the trace wants is timed (TraceSink::detail()), since that costs an event and two
+// queries a task. A task begins when the device reaches it: when everything before it in its stream
+// has ended, and everything that the stream waits for. That takes an event of its own. The end of
+// the task before would count as the task's own the time in which its stream waited, or was empty
+// because the host was late.
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,6 +24,7 @@
 #include "core/cuda/driver/device_driver.h"
 #include "core/cuda/driver/device_event_pool.h"
 #include "core/cuda/streams/device_timeline.h"
+#include "core/cuda/streams/ring.h"
 #include "core/cuda/streams/stream_mapping.h"
 #include "core/cuda/streams/stream_queues.h"
 #include "core/scheduler/executor.h"
@@ -29,8 +35,8 @@ namespace hocket {
 class DeviceQueues final : public StreamQueues {
  public:
   /// Creates the streams; those of channels and of memory release are urgent. `trace`, if not null,
-  /// receives the work that has run with device times converted to the time of `clock`; this takes
-  /// a second event per task. All arguments must outlive the queues.
+  /// receives what it wants of the work that has run, with device times converted to the time of
+  /// `clock`. All arguments must outlive the queues.
   static Result<std::unique_ptr<DeviceQueues>> open(DeviceDriver& driver, const Lanes& lanes,
                                                     TraceSink* trace, const Clock& clock);
   /// Work in the streams need not have run.
@@ -39,8 +45,8 @@ class DeviceQueues final : public StreamQueues {
   DeviceQueues& operator=(const DeviceQueues&) = delete;
 
   StreamMapping& mapping() override { return mapping_; }
-  Result<DeviceStream> begin(const StreamPlacement& placement) override;
-  Result<void> end(StreamPosition position, const std::optional<DeviceWork>& work) override;
+  Result<DeviceStream> begin(const StreamPlacement& placement, const DeviceWork* work) override;
+  Result<void> end(StreamPosition position, const DeviceWork* work) override;
 
   /// Appends to `completed` the work that has run since the last call, and tells the mapping and
   /// the trace.
@@ -50,21 +56,32 @@ class DeviceQueues final : public StreamQueues {
   std::size_t in_flight() const { return in_flight_; }
 
  private:
+  /// What is timed of a task: nothing, its begin as that of its step, or its begin and end.
+  enum class Timing : std::uint8_t { none, step, task };
+
   struct Entry {
     DeviceEvent end;
-    DeviceEvent begin;  ///< null without a trace
-    std::optional<DeviceWork> work;
+    DeviceEvent begin;  ///< null without timing
+    Timing timing = Timing::none;
+    bool has_work = false;
+    CompletedWork completed;
+    TraceEvent traced;  ///< only with timing
   };
   struct Queue {
     DeviceStream stream;
-    std::deque<Entry> entries;       ///< in order
+    Ring<Entry> entries;             ///< in order
     std::uint64_t first_number = 1;  ///< position of the first entry
-    DeviceEvent begun;               ///< start event of the task whose end() is pending
+    // Of the task whose end() is pending:
+    DeviceEvent begun;
+    Timing timing = Timing::none;
   };
 
   DeviceQueues(DeviceDriver& driver, const Lanes& lanes, TraceSink* trace);
-  Result<DeviceEvent> record(DeviceStream stream);
-  /// Returns the events of an entry that has run to the pool, and traces the entry if it has work.
+  Timing timing_of(const DeviceWork* work);
+  /// Events of timed tasks' ends, and all begins, are timed.
+  DeviceEventPool& ends_of(Timing timing) { return timing == Timing::task ? timed_ : untimed_; }
+  Result<DeviceEvent> record(DeviceEventPool& events, DeviceStream stream);
+  /// Returns the events of an entry that has run to their pools, and traces the entry.
   Result<void> put_away(const Entry& entry);
   /// Returns how many of the queue's entries have run.
   Result<std::size_t> count_run(const Queue& queue);
@@ -72,8 +89,9 @@ class DeviceQueues final : public StreamQueues {
   DeviceDriver& driver_;
   StreamMapping mapping_;
   TraceSink* const trace_;
-  DeviceEventPool events_;
+  DeviceEventPool untimed_, timed_;
   std::optional<DeviceTimeline> timeline_;  // only with a trace
+  std::int64_t newest_step_ = -1;           // whose begin is timed
   std::vector<Queue> queues_;               // by stream
   std::size_t in_flight_ = 0;
 };

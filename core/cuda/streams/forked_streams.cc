@@ -34,7 +34,7 @@ Result<void> ForkedStreams::fork(DeviceStream origin) {
   return {};
 }
 
-Result<DeviceStream> ForkedStreams::begin(const StreamPlacement& placement) {
+Result<DeviceStream> ForkedStreams::begin(const StreamPlacement& placement, const DeviceWork*) {
   const std::uint32_t index = placement.position.stream;
   const DeviceStream stream = streams_[index];
   // The work that the first task of a stream waits for already runs after the fork.
@@ -47,7 +47,7 @@ Result<DeviceStream> ForkedStreams::begin(const StreamPlacement& placement) {
   return stream;
 }
 
-Result<void> ForkedStreams::end(StreamPosition position, const std::optional<DeviceWork>&) {
+Result<void> ForkedStreams::end(StreamPosition position, const DeviceWork*) {
   HOCKET_CHECK(position.number == ends_[position.stream].size() + 1,
                "positions are put into a stream in order");
   const auto event = record(streams_[position.stream]);

@@ -35,9 +35,9 @@ class ForkedStreams final : public StreamQueues {
   Result<void> join();
 
   StreamMapping& mapping() override { return *mapping_; }
-  Result<DeviceStream> begin(const StreamPlacement& placement) override;
-  /// Ignores `work`.
-  Result<void> end(StreamPosition position, const std::optional<DeviceWork>& work) override;
+  // Both ignore `work`.
+  Result<DeviceStream> begin(const StreamPlacement& placement, const DeviceWork* work) override;
+  Result<void> end(StreamPosition position, const DeviceWork* work) override;
 
  private:
   /// Returns an event that stands for the work in `stream`. It returns to the pool together with

@@ -3,8 +3,6 @@
 // Streams into which tasks are put according to a StreamMapping: streams that run
 // (device_queues.h), and those of a step captured as a graph (step_graph.h). One thread uses them.
 
-#include <optional>
-
 #include "core/base/result.h"
 #include "core/cuda/driver/device_driver.h"
 #include "core/cuda/streams/stream_mapping.h"
@@ -27,9 +25,11 @@ class StreamQueues {
   virtual StreamMapping& mapping() = 0;
 
   /// Makes the stream of `placement` wait as it says, and returns that stream for the task's work.
-  virtual Result<DeviceStream> begin(const StreamPlacement& placement) = 0;
-  /// Call it when all work of `position` is in its stream.
-  virtual Result<void> end(StreamPosition position, const std::optional<DeviceWork>& work) = 0;
+  /// `work` is what end() will be told, or null.
+  virtual Result<DeviceStream> begin(const StreamPlacement& placement, const DeviceWork* work) = 0;
+  /// Call it when all work of `position` is in its stream. `work`, if not null, is reported when it
+  /// has run.
+  virtual Result<void> end(StreamPosition position, const DeviceWork* work) = 0;
 };
 
 }  // namespace hocket

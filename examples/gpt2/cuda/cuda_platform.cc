@@ -9,6 +9,7 @@
 #include "core/cuda/executor/device_executor.h"
 #include "core/cuda/products/blas_lt.h"
 #include "examples/gpt2/cuda/device_backend.h"
+#include "profiler/cupti/cupti_library.h"
 #include "profiler/cupti/cupti_session.h"
 #ifdef HOCKET_GPT2_NCCL
 #include "core/cuda/collectives/nccl_collective.h"
@@ -49,7 +50,8 @@ class CudaPlatform final : public Platform {
     auto recorder = CuptiSession::open({.clock = clock_,
                                         .level = *parsed,
                                         .rank = messages_.rank(),
-                                        .ranks = messages_.world_size()});
+                                        .ranks = messages_.world_size(),
+                                        .detaches = true});
     if (recorder) {
       recorder_ = std::move(*recorder);
     } else {
@@ -136,6 +138,11 @@ Result<std::unique_ptr<Platform>> open_cuda_platform(const CudaPlatformOptions& 
   }
   HOCKET_TRY(platform->open(device, options.type, warn));
   return platform;
+}
+
+void connect_cuda_ranges(const std::string& profile_level) {
+  const auto level = cupti_level(profile_level);
+  if (level && *level >= CuptiLevel::l1) give_nvtx_to_cupti(default_cupti_libraries());
 }
 
 }  // namespace hocket

@@ -23,4 +23,7 @@ Result<std::unique_ptr<Platform>> open_cuda_platform(const CudaPlatformOptions& 
                                                      Collective& collective, const Clock& clock,
                                                      const Warn& warn);
 
+/// Connects NVTX ranges as connect_ranges() does.
+void connect_cuda_ranges(const std::string& profile_level);
+
 }  // namespace hocket

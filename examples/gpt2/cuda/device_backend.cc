@@ -215,9 +215,14 @@ bool DeviceBackend::multiply_if_there(const MatrixProduct& product) {
   if (product.gelu_input && product.c.type == ElementType::float32) return false;
   if (product.gelu_input && product.c.columns % kGeluColumns != 0) return false;
   const auto multiplied = parts_.products.multiply(product, this_device_task());
-  if (!multiplied && multiplied.error().code == ErrorCode::unavailable) return false;
-  require(multiplied);
-  return true;
+  if (multiplied || multiplied.error().code != ErrorCode::not_found) {
+    require(multiplied);
+    return true;
+  }
+  const std::string& why = multiplied.error().message;
+  if (warned_.insert(why).second)
+    parts_.warn("a product and what follows it take two kernels: " + why);
+  return false;
 }
 
 void DeviceBackend::load_batch(std::size_t batch, std::size_t index, const Count& loaded) {
@@ -283,12 +288,17 @@ void DeviceBackend::layer_norm_backward_weight(const LayerNormShape& shape, cons
 void DeviceBackend::linear_forward(const LinearShape& shape, const BufferSlice& x,
                                    const BufferSlice& weight, const BufferSlice& bias,
                                    const BufferSlice& residual, const BufferSlice& y) {
-  multiply({.a = matrix(x, shape.rows, shape.in),
-            .b = matrix(weight, shape.in, shape.out),
-            .c = matrix(y, shape.rows, shape.out),
-            .added = address(residual),
-            .epilogue = Epilogue::bias,
-            .bias = address(bias)});
+  MatrixProduct product{.a = matrix(x, shape.rows, shape.in),
+                        .b = matrix(weight, shape.in, shape.out),
+                        .c = matrix(y, shape.rows, shape.out),
+                        .added = address(residual),
+                        .epilogue = Epilogue::bias,
+                        .bias = address(bias)};
+  if (multiply_if_there(product)) return;
+  product.epilogue = Epilogue::none;
+  product.bias = nullptr;
+  multiply(product);
+  require(kernels::bias_add(shape.rows, shape.out, type_, address(bias), address(y), stream()));
 }
 
 void DeviceBackend::linear_gelu_forward(const LinearShape& shape, const BufferSlice& x,

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct DeviceBackendParts {
   DeviceDriver& driver;
   MatrixProducts& products;
   FusedAttention* attention = nullptr;  ///< used for bfloat16; null: none
-  /// Called with the reason when attention uses products although a fused kernel is available.
+  /// Called with the reason when attention uses products although a fused kernel is available, and
+  /// once for each kind of product whose epilogue takes a kernel of its own.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 
@@ -128,7 +130,8 @@ class DeviceBackend final : public Backend {
   std::int32_t* inputs(std::size_t batch) const { return tokens_ + 2 * batch * batch_tokens_; }
   std::int32_t* targets(std::size_t batch) const { return inputs(batch) + batch_tokens_; }
   void multiply(const MatrixProduct& product);
-  /// Returns false if there is no kernel with such an epilogue, or none that is exact enough.
+  /// Returns false if there is no kernel with such an epilogue, of which it warns once, or none
+  /// that is exact enough. Throws on every other failure.
   bool multiply_if_there(const MatrixProduct& product);
 
   const DeviceBackendParts parts_;
@@ -137,6 +140,8 @@ class DeviceBackend final : public Backend {
   DeviceMemory memory_;
   std::int64_t memory_limit_bytes_ = 0;
   std::optional<bool> fuses_attention_;  // set when the first block asks
+
+  std::set<std::string> warned_;  // about products
 
   std::vector<void*> kept_, kept_on_host_;
   struct Scratch {

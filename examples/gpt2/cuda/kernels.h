@@ -71,6 +71,10 @@ std::size_t column_sums_scratch_floats(int rows, int columns);
 Result<void> column_sums(int rows, int columns, ElementType type, const void* x, float* scratch,
                          float* sums, bool add, DeviceStream stream);
 
+/// y += bias in every row. y is rows × columns, the bias has one element per column.
+Result<void> bias_add(int rows, int columns, ElementType type, const void* bias, void* y,
+                      DeviceStream stream);
+
 /// y may be x.
 Result<void> gelu_forward(std::size_t count, ElementType type, const void* x, void* y,
                           DeviceStream stream);

@@ -4,6 +4,7 @@
 // its trace, and rank 0 adds the profile (profiler/archive/save_profile.h). Every rank calls the
 // same functions in the same order, from one thread. No error here ends the job.
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -62,6 +63,10 @@ class JobProfile {
     void record(const TraceEvent& event) override {
       session->record(event);
       if (other) other->record(event);
+    }
+    TraceDetail detail(std::int64_t step) const override {
+      const TraceDetail wanted = session->detail(step);
+      return other ? std::max(wanted, other->detail(step)) : wanted;
     }
     TraceSink *session = nullptr, *other = nullptr;
   };

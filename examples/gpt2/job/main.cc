@@ -222,18 +222,20 @@ Result<std::unique_ptr<JobProfile>> begin_profile(const JobOptions& options,
   return profile;
 }
 
-/// Rank 0's trace sink in a live phase: records the whole run and measures the activity of each
-/// iteration.
+/// The trace sink of a run: records all of it and, in a live phase, measures the activity of
+/// iterations. On a device it wants the tasks of some steps only.
 class LiveTrace final : public TraceSink {
  public:
   void record(const TraceEvent& event) override {
     recorder.record(event);
     if (measures_activity) meter.record(event);
   }
+  TraceDetail detail(std::int64_t step) const override { return sampled_detail(step, warmup); }
 
   TraceRecorder recorder;
   ActivityMeter meter;
   bool measures_activity = false;
+  std::int64_t warmup = 0;
 };
 
 /// Trains all steps.
@@ -262,6 +264,7 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
   }
   LiveTrace trace;
   TraceRecorder& recorder = trace.recorder;
+  trace.warmup = measured.warmup;
   phase.options.trace = &trace;
   std::set<std::int64_t> before_pause;  // traced steps whose iteration contains a pause
   const auto iteration_ns = [&](std::int64_t step) -> std::optional<std::int64_t> {
@@ -399,6 +402,7 @@ void print_summary(const JobOptions& options, const RunReport& report, const Gpt
 
 Result<void> run(JobOptions options) {
   if (auto ok = validate(options); !ok) return ok;
+  connect_ranges(options.device, level_to_profile(options));
   if (options.watch) {
     // Checked before the ranks meet: if a rank left later, the others would fail for another
     // reason.

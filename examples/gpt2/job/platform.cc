@@ -41,6 +41,13 @@ Result<std::optional<int>> parse_cuda(const std::string& device) {
 
 }  // namespace
 
+void connect_ranges([[maybe_unused]] std::string_view device,
+                    [[maybe_unused]] const std::string& profile_level) {
+#ifdef HOCKET_GPT2_CUDA
+  if (device.starts_with("cuda")) connect_cuda_ranges(profile_level);
+#endif
+}
+
 Result<ElementType> parse_element_type(std::string_view text) {
   if (text == "float32") return ElementType::float32;
   if (text == "bfloat16") return ElementType::bfloat16;

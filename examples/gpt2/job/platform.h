@@ -31,6 +31,11 @@ struct PlatformOptions {
   std::string profile_level;
 };
 
+/// Connects NVTX ranges to a profile of `device` at `profile_level`, both as in PlatformOptions, if
+/// such a profile has ranges. Changes the environment: call it at the start of main(), before other
+/// threads exist.
+void connect_ranges(std::string_view device, const std::string& profile_level);
+
 /// Parses "float32" or "bfloat16"; returns invalid_argument for anything else.
 Result<ElementType> parse_element_type(std::string_view text);
 

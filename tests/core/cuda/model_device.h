@@ -78,6 +78,8 @@ class ModelDevice final : public DeviceDriver {
     std::lock_guard lock(mutex_);
     forgotten_wait_ = number;
   }
+  /// Leaves a launch error pending on the calling thread, as a kernel's launch that fails does.
+  static void fail_launch(std::string words) { launch_error_of_this_thread_ = std::move(words); }
   /// Makes fallible calls fail from the `number`-th on, counted from 0 from now on.
   void fail_at(std::int64_t number) {
     std::lock_guard lock(mutex_);
@@ -95,6 +97,8 @@ class ModelDevice final : public DeviceDriver {
   /// Returns the number of graphs that were captured and not destroyed.
   std::int64_t graphs_alive() const { return locked(graphs_alive_); }
   std::int64_t events_made() const { return locked(events_made_); }
+  std::int64_t records() const { return locked(records_); }
+  std::int64_t times_asked() const { return locked(times_asked_); }
   std::size_t memory_in_use() const { return locked(memory_in_use_); }
   std::size_t most_memory_in_use() const { return locked(most_memory_in_use_); }
   std::vector<StreamPriority> priorities() const {
@@ -107,6 +111,11 @@ class ModelDevice final : public DeviceDriver {
   Result<void> use_device() override {
     used_by_this_thread_ = this;
     return call();
+  }
+  Result<void> take_launch_error() override {
+    const std::string words = std::exchange(launch_error_of_this_thread_, {});
+    if (words.empty()) return {};
+    return failure(ErrorCode::unavailable, words);
   }
   /// Returns the device of this thread.
   static ModelDevice& in_use() {
@@ -138,6 +147,7 @@ class ModelDevice final : public DeviceDriver {
   Result<void> record(DeviceEvent event, DeviceStream stream) override {
     if (auto ok = call(); !ok) return ok;
     std::lock_guard lock(mutex_);
+    ++records_;
     Stream& s = stream_of(stream);
     Event& e = event_of(event);
     e.capture = s.capture;
@@ -194,6 +204,7 @@ class ModelDevice final : public DeviceDriver {
   Result<std::int64_t> elapsed_ns(DeviceEvent begin, DeviceEvent end) override {
     HOCKET_TRY(call());
     std::lock_guard lock(mutex_);
+    ++times_asked_;
     for (const DeviceEvent event : {begin, end}) {
       HOCKET_CHECK(event_of(event).timing == EventTiming::timed, "the event has no time");
       HOCKET_CHECK(event_of(event).mark && event_of(event).mark->has_run, "it has not run");
@@ -246,6 +257,9 @@ class ModelDevice final : public DeviceDriver {
     if (auto ok = call(); !ok) return ok;
     launch(stream, {{memory, bytes, true}}, [=] { std::memset(memory, 0, bytes); });
     return {};
+  }
+  Result<std::string> bus_id() override {
+    return call().map([] { return std::string("0000:17:00.0"); });
   }
   Result<std::int64_t> memory_bytes() override { return std::int64_t{1} << 32; }
 
@@ -412,6 +426,7 @@ class ModelDevice final : public DeviceDriver {
   }
 
   static inline thread_local ModelDevice* used_by_this_thread_ = nullptr;
+  static inline thread_local std::string launch_error_of_this_thread_;
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:
@@ -427,6 +442,7 @@ class ModelDevice final : public DeviceDriver {
   std::int64_t forgotten_wait_ = -1;
   std::int64_t calls_until_failure_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t waits_ = 0, idle_waits_ = 0, questions_ = 0, launched_ = 0, events_made_ = 0;
+  std::int64_t records_ = 0, times_asked_ = 0;
   std::int64_t graph_launches_ = 0, graphs_alive_ = 0;
   std::size_t memory_in_use_ = 0, most_memory_in_use_ = 0;
 };

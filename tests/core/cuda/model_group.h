@@ -7,10 +7,12 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -136,6 +138,9 @@ class ModelCollective final : public DeviceCollective {
   }
   Result<void> exchange(CollectiveKind kind, std::span<const DevicePiece> pieces, int channel,
                         DeviceStream stream) override {
+    // As long as NCCL may take, in any order with what other threads do.
+    for (auto turns = random_() % 40; turns > 0; --turns) std::this_thread::yield();
+    if (before_exchange) before_exchange();
     const auto index = static_cast<std::size_t>(channel);
     HOCKET_CHECK(index < numbers_.size(), "open the channel first");
     std::vector<Region> regions;
@@ -166,6 +171,8 @@ class ModelCollective final : public DeviceCollective {
   }
 
   std::atomic<bool> is_ill = false;
+  /// Called by exchange() before it puts anything into the stream. Set it before the first.
+  std::function<void()> before_exchange;
 
  private:
   ModelGroup& group_;
@@ -173,6 +180,7 @@ class ModelCollective final : public DeviceCollective {
   const int rank_;
   std::vector<std::uint64_t> numbers_;  // by channel: exchanges so far
   std::uint64_t splits_ = 0;
+  std::minstd_rand random_{static_cast<unsigned>(rank_) + 1};
 };
 
 }  // namespace hocket

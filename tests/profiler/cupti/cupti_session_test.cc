@@ -4,12 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "tests/profiler/cupti/fake_cupti.h"
 #include "tests/profiler/cupti/marked_tasks.h"
-#include "tests/set_clock.h"
 
 namespace hocket {
 namespace {
@@ -24,16 +25,27 @@ using testing::SizeIs;
 constexpr std::int64_t kStepNs = 1'000'000;
 constexpr std::int64_t kFirstStepNs = 1'000'000'000;
 
+/// A clock that the session's thread reads while a test sets it.
+class SharedClock final : public Clock {
+ public:
+  std::int64_t now_ns() const override { return now; }
+  void sleep_until_ns(std::int64_t) const override {}
+
+  std::atomic<std::int64_t> now = kFirstStepNs;
+};
+
 class CuptiSessionTest : public testing::Test {
  protected:
-  void open(CuptiLevel level = CuptiLevel::l1, BufferPoolOptions buffers = {4, 4096}) {
+  void open(CuptiLevel level = CuptiLevel::l1, BufferPoolOptions buffers = {4, 4096},
+            bool detaches = false, std::int64_t flush_period_ns = 0) {
     auto opened = CuptiSession::open(cupti_, {.clock = clock_,
                                               .level = level,
                                               .rank = 1,
                                               .ranks = 2,
                                               .host = "n1",
                                               .buffers = buffers,
-                                              .flush_period_ns = 0});
+                                              .flush_period_ns = flush_period_ns,
+                                              .detaches = detaches});
     ASSERT_TRUE(opened) << opened.error().message;
     session_ = std::move(*opened);
   }
@@ -62,7 +74,7 @@ class CuptiSessionTest : public testing::Test {
     return profile_of(*session_, starts, 2);
   }
 
-  SetClock clock_{kFirstStepNs};
+  SharedClock clock_;
   const std::shared_ptr<FakeCupti> cupti_ = std::make_shared<FakeCupti>(clock_, 123'456'789);
   std::unique_ptr<CuptiSession> session_;
 };
@@ -197,10 +209,77 @@ TEST_F(CuptiSessionTest, GivesCuptiBackAtItsEnd) {
   session_.reset();
   EXPECT_FALSE(cupti_->is_subscribed());
   EXPECT_EQ(cupti_->detached(), 0);
-  auto detaching = CuptiSession::open(cupti_, {.clock = clock_, .detach_at_end = true});
+  auto detaching = CuptiSession::open(cupti_, {.clock = clock_, .detaches = true});
   ASSERT_TRUE(detaching);
   detaching->reset();
   EXPECT_EQ(cupti_->detached(), 1);
+}
+
+TEST_F(CuptiSessionTest, LeavesTheProcessAfterASpanAndComesBackForTheNext) {
+  open(CuptiLevel::l1, {4, 4096}, true);
+  EXPECT_EQ(cupti_->detached(), 0) << "it must know the modules that are loaded before the span";
+  std::vector<std::size_t> sizes;
+  for (std::int64_t span = 1; span <= 3; ++span) {
+    const std::int64_t first = 20 * span;
+    session_->resume();
+    EXPECT_TRUE(cupti_->is_subscribed());
+    run_steps(first - 1, first + 5);
+    const ProfileResult result = profile(first, first + 2);
+    EXPECT_THAT(result.notes, IsEmpty());
+    sizes.push_back(result.trace.records.size());
+    EXPECT_FALSE(cupti_->is_subscribed());
+    EXPECT_EQ(cupti_->detached(), span);
+    run_steps(first + 5, first + 9);
+  }
+  EXPECT_GT(sizes[0], 0u);
+  EXPECT_THAT(sizes, ElementsAre(sizes[0], sizes[0], sizes[0]));
+  session_.reset();
+  EXPECT_EQ(cupti_->calls_while_gone(), 0);
+}
+
+TEST_F(CuptiSessionTest, LeavesTheProcessWhenAPauseLasts) {
+  constexpr std::int64_t kPeriodNs = 100'000;
+  const auto record_twice = [&](std::int64_t first, bool detaches) {
+    clock_.now = host_start_ns(first - 2);
+    open(CuptiLevel::l1, {4, 4096}, detaches, kPeriodNs);
+    const std::int64_t before = cupti_->detached();
+    session_->resume();
+    run_steps(first - 1, first + 2);
+    clock_.now += 2 * kStepNs;  // until all of it has run
+    session_->pause();
+    while (detaches && cupti_->detached() == before) std::this_thread::yield();
+    run_steps(first + 5, first + 8);
+    session_->resume();
+    run_steps(first + 8, first + 11);
+    clock_.now += 2 * kStepNs;
+    session_->pause();
+    const ProfileResult result = profile(first, first + 10);
+    EXPECT_THAT(result.notes, IsEmpty());
+    session_.reset();
+    return result.trace.records.size();
+  };
+  const std::size_t attached = record_twice(10, false);
+  EXPECT_GT(attached, 0u);
+  EXPECT_EQ(record_twice(40, true), attached);
+  EXPECT_EQ(cupti_->calls_while_gone(), 0);
+}
+
+TEST_F(CuptiSessionTest, SaysWhyItCannotComeBack) {
+  open(CuptiLevel::l1, {4, 4096}, true);
+  session_->resume();
+  run_steps(0, 6);
+  EXPECT_THAT(profile(1, 3).trace.records, Not(IsEmpty()));
+  cupti_->other_subscriber = "Nsight Systems";
+  session_->resume();
+  EXPECT_FALSE(session_->begin_task(20, marked_id(0)));
+  run_steps(20, 26);
+  EXPECT_THAT(profile(21, 23).notes, ElementsAre(HasSubstr("\"Nsight Systems\" records already")));
+  cupti_->other_subscriber.clear();
+  session_->resume();
+  run_steps(40, 46);
+  const ProfileResult result = profile(41, 43);
+  EXPECT_THAT(result.notes, IsEmpty());
+  EXPECT_THAT(result.trace.records, Not(IsEmpty()));
 }
 
 TEST_F(CuptiSessionTest, CountsBuffersThatCuptiKeepsAndThoseThatComeLate) {
@@ -245,8 +324,8 @@ TEST_F(CuptiSessionTest, CountsWhatCuptiDropsAtTheCap) {
 TEST_F(CuptiSessionTest, GoesOnWhicheverCallFails) {
   // Returns true if a failure was told.
   const auto run = [&] {
-    auto opened =
-        CuptiSession::open(cupti_, {.clock = clock_, .buffers = {4, 4096}, .flush_period_ns = 0});
+    auto opened = CuptiSession::open(
+        cupti_, {.clock = clock_, .buffers = {4, 4096}, .flush_period_ns = 0, .detaches = true});
     if (!opened) {
       EXPECT_THAT(cupti_->enabled(), IsEmpty());
       EXPECT_FALSE(cupti_->is_subscribed());
@@ -256,10 +335,14 @@ TEST_F(CuptiSessionTest, GoesOnWhicheverCallFails) {
     session_->resume();
     run_steps(0, 6);
     const ProfileResult result = profile(1, 3);
+    session_->resume();
+    run_steps(20, 26);
+    const ProfileResult second = profile(21, 23);
     session_.reset();
     EXPECT_THAT(cupti_->enabled(), IsEmpty());
     EXPECT_EQ(cupti_->open_marks(), 0u);
-    return !result.notes.empty();
+    EXPECT_FALSE(cupti_->is_subscribed());
+    return !result.notes.empty() || !second.notes.empty();
   };
   EXPECT_FALSE(run());
   const std::int64_t calls = cupti_->fallible_calls();

@@ -6,6 +6,7 @@
 namespace hocket {
 
 int FakeCupti::fails() const {
+  if (is_gone_) ++calls_while_gone_;
   return calls_++ == fails_at ? CUPTI_ERROR_UNKNOWN : CUPTI_SUCCESS;
 }
 
@@ -106,6 +107,11 @@ std::int64_t FakeCupti::detached() const {
   return detached_;
 }
 
+std::int64_t FakeCupti::calls_while_gone() const {
+  std::lock_guard lock(mutex_);
+  return calls_while_gone_;
+}
+
 std::size_t FakeCupti::open_marks() const {
   std::lock_guard lock(mutex_);
   std::size_t open = 0;
@@ -130,6 +136,7 @@ std::string FakeCupti::status_name(int status) const {
 
 int FakeCupti::subscribe(std::string& holder) {
   std::lock_guard lock(mutex_);
+  is_gone_ = false;
   if (const int status = fails(); status != 0) return status;
   if (!other_subscriber.empty()) {
     holder = other_subscriber;
@@ -148,8 +155,15 @@ int FakeCupti::unsubscribe() {
 
 int FakeCupti::detach() {
   std::lock_guard lock(mutex_);
+  // CUPTI forgets everything, and does not give back the buffer that it holds.
   is_subscribed_ = false;
+  is_gone_ = true;
   ++detached_;
+  enabled_.clear();
+  left_out_.clear();
+  records_vain_queries_ = true;
+  former_.push_back(std::exchange(buffers_, nullptr));
+  current_ = {};
   return CUPTI_SUCCESS;
 }
 
@@ -183,6 +197,7 @@ int FakeCupti::enable(std::uint32_t kind) {
 
 int FakeCupti::disable(std::uint32_t kind) {
   std::lock_guard lock(mutex_);
+  if (is_gone_) ++calls_while_gone_;
   enabled_.erase(kind);
   return CUPTI_SUCCESS;
 }

@@ -52,7 +52,8 @@ class FakeCupti final : public CuptiApi {
   std::int64_t fallible_calls() const;
   std::int64_t flushes(bool forced) const;
   std::int64_t detached() const;
-  std::size_t open_marks() const;  ///< marks of all threads
+  std::int64_t calls_while_gone() const;  ///< calls that need CUPTI, made after detach()
+  std::size_t open_marks() const;         ///< marks of all threads
   bool records_vain_queries() const;
   bool shares_buffers() const;
 
@@ -101,6 +102,8 @@ class FakeCupti final : public CuptiApi {
   std::map<std::thread::id, std::vector<std::uint64_t>> marks_;
   std::uint32_t next_correlation_ = 1;
   std::int64_t recorded_ = 0, dropped_in_all_ = 0, detached_ = 0;
+  bool is_gone_ = false;
+  mutable std::int64_t calls_while_gone_ = 0;
   std::size_t dropped_ = 0;
   std::map<bool, std::int64_t> flushes_;
 };

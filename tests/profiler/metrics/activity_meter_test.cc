@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/intervals.h"
+#include "core/trace/task_marker.h"
 #include "profiler/metrics/iterations.h"
 
 namespace hocket {
@@ -105,6 +106,19 @@ TEST(ActivityMeter, SaysNothingOfWhatItDoesNotKnow) {
   EXPECT_EQ(known->exposed_ns, 5);
   EXPECT_FALSE(meter.take(2)) << "was asked already";
   EXPECT_FALSE(meter.take(3)) << "has no end yet";
+}
+
+TEST(ActivityMeter, SaysNothingOfStepsWhoseTasksWereNotTimed) {
+  ActivityMeter meter;
+  for (std::int64_t step = 0; step < 6; ++step) {
+    meter.record({TraceKind::compute, 0, {}, step, step * 10, step * 10 + 4});
+    if (step != 2) continue;
+    meter.record({TraceKind::compute, 0, "step", step, 20, 20, 0, kWholeStep});
+  }
+  EXPECT_TRUE(meter.take(1));
+  EXPECT_FALSE(meter.take(2));
+  EXPECT_FALSE(meter.take(3)) << "tasks of step 2 may have run then";
+  EXPECT_TRUE(meter.take(4));
 }
 
 TEST(ActivityMeter, TakesEventsOfManyThreads) {

@@ -40,6 +40,40 @@ TEST(Iterations, OfAWholeStepOnlyTheTimeIsKnown) {
             (std::vector<Iteration>{{100, 90, 0, 0}, {.wall_ns = 80, .is_whole = true}}));
 }
 
+TEST(Iterations, AStepWhoseTasksWereNotTimedHidesThoseOfTheNextIterationToo) {
+  std::vector<TraceEvent> events = {
+      event(TraceKind::compute, 0, 0, 90), event(TraceKind::compute, 1, 100, 100),
+      event(TraceKind::compute, 2, 180, 250), event(TraceKind::compute, 3, 260, 300),
+      event(TraceKind::compute, 4, 330, 400)};
+  events[1].task = kWholeStep;
+  EXPECT_EQ(measure_iterations(events, 0),
+            (std::vector<Iteration>{{100, 90, 0, 0},
+                                    {.wall_ns = 80, .is_whole = true},
+                                    {.wall_ns = 80, .is_whole = true},
+                                    {70, 40, 0, 0}}));
+}
+
+TEST(Iterations, SomeIterationsHaveAllTimesAndMostCostNothing) {
+  constexpr std::int64_t kWarmup = 3, kRunSteps = 400;
+  std::vector<TraceEvent> events;
+  for (std::int64_t step = 0; step < kRunSteps; ++step) {
+    events.push_back(event(TraceKind::compute, step, 100 * step, 100 * step + 60));
+    if (sampled_detail(step, kWarmup) == TraceDetail::tasks) continue;
+    events.back().end_ns = events.back().begin_ns;
+    events.back().task = kWholeStep;
+  }
+  const auto iterations = measure_iterations(events, kWarmup);
+  EXPECT_FALSE(iterations.front().is_whole) << "a short run has some";
+  std::int64_t timed = 0;
+  for (const Iteration& iteration : iterations) {
+    EXPECT_EQ(iteration.wall_ns, 100);
+    EXPECT_EQ(iteration.compute_ns, iteration.is_whole ? 0 : 60);
+    timed += iteration.is_whole ? 0 : 1;
+  }
+  EXPECT_GE(timed, kRunSteps / kSampledEvery);
+  EXPECT_LE(timed, kRunSteps / kSampledEvery + 5);
+}
+
 TEST(Iterations, AreThoseOfAStoredTrace) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(seed);

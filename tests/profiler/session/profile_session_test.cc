@@ -89,6 +89,7 @@ TEST(ProfileSession, KeepsWhatRanInTheStepsOfItsSpan) {
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE(seed);
     SimulatedRun job(seed);
+    job.run.obeys_detail = seed % 2 == 0;
     const auto first = static_cast<std::int64_t>(seed % 7);
     const std::int64_t steps = 1 + static_cast<std::int64_t>(seed % 4);
     ASSERT_TRUE(job.session.start({.first_step = first, .steps = steps}));
@@ -112,6 +113,24 @@ TEST(ProfileSession, KeepsWhatRanInTheStepsOfItsSpan) {
     EXPECT_FALSE(job.session.take());
   }
   EXPECT_GT(whole, 75);
+}
+
+TEST(ProfileSession, WantsTheTasksOfItsSpanAlone) {
+  SimulatedRun job(1);
+  const auto wanted = [&](std::int64_t end) {
+    std::vector<std::int64_t> steps;
+    for (std::int64_t step = 0; step < end; ++step)
+      if (job.session.detail(step) == TraceDetail::tasks) steps.push_back(step);
+    return steps;
+  };
+  EXPECT_TRUE(wanted(100).empty());
+  ASSERT_TRUE(job.session.start({.first_step = 4, .steps = 2}));
+  EXPECT_EQ(wanted(100), (std::vector<std::int64_t>{3, 4, 5, 6}));
+  job.session.stop();
+  EXPECT_TRUE(wanted(100).empty());
+  EXPECT_TRUE(job.session.take());
+  ASSERT_TRUE(job.session.start({.first_step = 5, .steps = 3, .interleave = 2}));
+  EXPECT_EQ(wanted(100), (std::vector<std::int64_t>{4, 5, 6, 7, 13, 14, 15}));
 }
 
 TEST(ProfileSession, ClocksAreSampledAtBothEndsOfTheSpan) {
@@ -333,6 +352,7 @@ TEST(ProfileSession, InterleavingComparesStepsThatNothingIsKeptOf) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     SimulatedRun job(seed);
+    job.run.obeys_detail = seed % 2 == 0;
     ASSERT_TRUE(job.session.start({.first_step = 5, .steps = 5, .interleave = 2}));
     const Simulation names = job.simulate_steps(5 + 3 * 9 + 4);
     ASSERT_TRUE(job.session.is_done());

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/trace/task_marker.h"
 #include "profiler/metrics/iterations.h"
 #include "profiler/session/profile_session.h"
 
@@ -24,11 +25,17 @@ class WatchedRun final : public TraceSink {
   void record(const TraceEvent& event) override {
     recorder.record(event);
     if (before_event) before_event();
-    session_.record(event);
+    if (obeys_detail && session_.detail(event.step) == TraceDetail::steps) {
+      session_.record({TraceKind::compute, event.lane, "step", event.step, event.begin_ns,
+                       event.begin_ns, 0, kWholeStep});
+    } else {
+      session_.record(event);
+    }
   }
 
   TraceRecorder recorder;
   std::function<void()> before_event;
+  bool obeys_detail = false;  ///< as an executor to which times of tasks cost something
 
  private:
   ProfileSession& session_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/cuda/driver/capability.h"
+#include "core/cuda/driver/cuda_stream.h"
 
 namespace hocket {
 namespace {
@@ -47,6 +48,35 @@ TEST(CudaDriver, KeepsTheOrderOfStreamsAndWaits) {
   driver.destroy_event(end);
   driver.destroy_stream(first);
   driver.destroy_stream(second);
+}
+
+// A query that finds the device busy must keep the launch error that was pending before.
+TEST(CudaDriver, KeepsALaunchErrorUntilItIsTaken) {
+  if (const auto found = probe_cuda(); !found) GTEST_SKIP() << found.error().message;
+  auto opened = open_cuda_device(0);
+  ASSERT_TRUE(opened) << opened.error().message;
+  DeviceDriver& driver = **opened;
+  ASSERT_TRUE(driver.use_device());
+  EXPECT_TRUE(driver.take_launch_error());
+  const DeviceStream stream = driver.create_stream(StreamPriority::normal).value();
+  const DeviceEvent end = driver.create_event(EventTiming::none).value();
+  constexpr std::size_t kBytes = std::size_t{1} << 28;
+  void* const memory = driver.allocate(kBytes, stream).value();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(driver.fill_zero(memory, kBytes, stream));
+  ASSERT_TRUE(driver.record(end, stream));
+  static const int not_a_kernel = 0;
+  EXPECT_NE(cudaLaunchKernel(&not_a_kernel, dim3(1), dim3(1), nullptr, 0, cuda_stream(stream)),
+            cudaSuccess);
+  while (!driver.has_run(end).value()) {
+  }
+  const auto error = driver.take_launch_error();
+  ASSERT_FALSE(error);
+  EXPECT_THAT(error.error().message, testing::HasSubstr("cudaErrorInvalidDeviceFunction"));
+  EXPECT_TRUE(driver.take_launch_error());
+  ASSERT_TRUE(driver.free(memory, stream));
+  ASSERT_TRUE(driver.synchronize(stream));
+  driver.destroy_event(end);
+  driver.destroy_stream(stream);
 }
 
 TEST(CudaDriver, LaunchesWhatItCaptured) {

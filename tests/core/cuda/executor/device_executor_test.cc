@@ -278,57 +278,6 @@ TEST_F(DeviceExecutorTest, NegotiatesAmongCollectivesWhoseInputsAreComputed) {
   EXPECT_THAT(device.problems(), IsEmpty());
 }
 
-TEST_F(DeviceExecutorTest, TracesWhatRanWhenTheDeviceRanIt) {
-  class Sink final : public TraceSink {
-   public:
-    void record(const TraceEvent& event) override { events.push_back(event); }
-    std::vector<TraceEvent> events;
-  } sink;
-  SoleModelRank sole(clock_);
-  ModelDevice& device = sole.rank.device;
-  std::vector<float> values(1024 * 3);
-  const std::int64_t before_ns = clock_.now_ns();
-  {
-    ScheduleConfig config;
-    config.partition_bytes = 4096;
-    config.comm_channels = 2;
-    Scheduler scheduler(config, sole.rank.executor,
-                        {.trace = &sink, .observer = nullptr, .static_order = {}});
-    const DataId data = scheduler.add_data();
-    for (int step = 0; step < 3; ++step) {
-      scheduler.compute({.name = "backward"}, {update(data)},
-                        [&] { device.launch(this_device_task().stream, {writes(values)}, {}); });
-      scheduler.all_reduce({.name = "gradient"}, data, values);
-      EXPECT_TRUE(scheduler.end_step());
-    }
-    EXPECT_TRUE(scheduler.synchronize());
-  }
-  ASSERT_EQ(sink.events.size(), 3u * 4);
-  std::ranges::sort(sink.events, {}, [](const TraceEvent& event) {
-    return std::tuple(event.step, event.kind, event.sequence);
-  });
-  std::int64_t sequence = 0;
-  for (std::size_t i = 0; i < sink.events.size(); ++i) {
-    const TraceEvent& event = sink.events[i];
-    EXPECT_EQ(event.step, static_cast<std::int64_t>(i / 4));
-    EXPECT_GT(event.begin_ns, before_ns);
-    // The kernel runs between its two events.
-    EXPECT_GE(event.end_ns - event.begin_ns, 2 * ModelDevice::kTurnNs);
-    if (i % 4 == 0) {
-      EXPECT_EQ(event.name, "backward");
-      continue;
-    }
-    EXPECT_EQ(event.name, "gradient");
-    EXPECT_EQ(event.bytes, 4096);
-    EXPECT_EQ(event.lane, sequence % 2);
-    EXPECT_EQ(event.sequence, sequence++);
-    EXPECT_GT(event.begin_ns, sink.events[i / 4 * 4].end_ns);
-    if (i / 4 < 2) {
-      EXPECT_LT(event.end_ns, sink.events[i / 4 * 4 + 4].begin_ns);
-    }
-  }
-}
-
 TEST_F(DeviceExecutorTest, SaysWhichTaskThrew) {
   SoleModelRank sole(clock_);
   Scheduler scheduler({}, sole.rank.executor);
@@ -336,6 +285,58 @@ TEST_F(DeviceExecutorTest, SaysWhichTaskThrew) {
   const auto ok = scheduler.synchronize();
   ASSERT_FALSE(ok);
   EXPECT_THAT(ok.error().message, HasSubstr("task \"gelu\" in step 0: it threw: no such kernel"));
+}
+
+TEST_F(DeviceExecutorTest, SaysWhoseLaunchFailed) {
+  for (const StepIssue issue : {StepIssue::tasks, StepIssue::graph}) {
+    // The second time a body of a graph runs, it is captured.
+    for (const int fails_at : {1, 2}) {
+      SoleModelRank sole(clock_);
+      Scheduler scheduler({.step_issue = issue}, sole.rank.executor);
+      int bodies = 0;
+      scheduler.begin_capture();
+      scheduler.compute({.name = "embed"}, {}, [] {});
+      scheduler.compute({.name = "gelu"}, {}, [&] {
+        if (++bodies == fails_at) ModelDevice::fail_launch("invalid configuration argument");
+      });
+      const auto captured = scheduler.end_capture();
+      for (int step = 0; step < 3 && scheduler.launch(captured); ++step) {
+      }
+      const auto ok = scheduler.synchronize();
+      ASSERT_FALSE(ok);
+      EXPECT_THAT(ok.error().message,
+                  AllOf(HasSubstr("task \"gelu\""),
+                        HasSubstr("launching its work: invalid configuration argument")));
+      EXPECT_THAT(ok.error().message, HasSubstr("in step " + std::to_string(fails_at - 1)));
+    }
+  }
+}
+
+TEST_F(DeviceExecutorTest, DoesNotBlameATaskForALaunchOutsideItsBody) {
+  struct FailsAtItsEnd {
+    void operator()() const { EXPECT_TRUE(is_own.get()); }
+    std::unique_ptr<bool, void (*)(bool*)> is_own{new bool(true), [](bool* own) {
+                                                    delete own;
+                                                    ModelDevice::fail_launch("out of resources");
+                                                  }};
+  };
+  std::vector<float> values(16);
+  for (const bool part_follows : {false, true}) {
+    SoleModelRank sole(clock_);
+    Scheduler scheduler({}, sole.rank.executor);
+    const DataId data = scheduler.add_data();
+    scheduler.compute({.name = "first"}, {update(data)}, FailsAtItsEnd());
+    if (part_follows) {
+      scheduler.all_reduce({.name = "second"}, data, values);
+    } else {
+      scheduler.compute({.name = "second"}, {update(data)}, [] {});
+    }
+    const auto ok = scheduler.synchronize();
+    ASSERT_FALSE(ok);
+    EXPECT_THAT(ok.error().message,
+                AllOf(HasSubstr("pending before "), HasSubstr("\"second\" in step 0"),
+                      HasSubstr("outside the bodies of tasks: out of resources")));
+  }
 }
 
 TEST_F(DeviceExecutorTest, RefusesACollectiveOnMemoryThatMoves) {

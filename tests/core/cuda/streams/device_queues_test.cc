@@ -19,8 +19,9 @@ class DeviceQueuesTest : public testing::Test {
  protected:
   void put_one(std::int64_t step) {
     const StreamPlacement placement = queues_->mapping().place_compute({});
-    ASSERT_TRUE(queues_->begin(placement));
-    ASSERT_TRUE(queues_->end(placement.position, DeviceWork{{.step = step}, {}}));
+    const DeviceWork work{{.step = step}, {}};
+    ASSERT_TRUE(queues_->begin(placement, &work));
+    ASSERT_TRUE(queues_->end(placement.position, &work));
   }
   std::vector<CompletedWork> poll() {
     std::vector<CompletedWork> completed;
@@ -83,10 +84,10 @@ TEST_F(DeviceQueuesTest, WhatHasRunIsFoundByHalving) {
 TEST_F(DeviceQueuesTest, AStreamWaitsForWhatItsPlacementSays) {
   const Access access = update(kData);
   const StreamPlacement first = queues_->mapping().place_compute({&access, 1});
-  device_.launch(queues_->begin(first).value(), {}, {});
-  ASSERT_TRUE(queues_->end(first.position, std::nullopt));
+  device_.launch(queues_->begin(first, nullptr).value(), {}, {});
+  ASSERT_TRUE(queues_->end(first.position, nullptr));
   const StreamPlacement part = queues_->mapping().place_part({9, 0}, {&access, 1}, 0);
-  ASSERT_TRUE(queues_->begin(part));
+  ASSERT_TRUE(queues_->begin(part, nullptr));
   EXPECT_EQ(device_.waits(), 1);
   EXPECT_EQ(device_.idle_waits(), 0);
 }

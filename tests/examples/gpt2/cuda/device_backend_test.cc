@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,7 @@ struct Outcome {
 struct DeviceOutcome : Outcome {
   std::int64_t products = 0;  ///< products whose bodies ran
   std::int64_t graph_launches = 0;
+  std::vector<std::string> warnings = {};
 };
 
 /// Moves parameters away from the small initial values, at which most gradients are nearly zero.
@@ -132,11 +134,14 @@ DeviceOutcome train_on_device(const DeviceRun& run) {
   const auto messages = links.join(0);
   const SteadyClock clock;
   DeviceOutcome outcome;
+  std::vector<std::string> warnings;
   {
-    auto backend = DeviceBackend::open({.driver = device,
-                                        .products = products,
-                                        .attention = run.has_attention ? &attention : nullptr},
-                                       run.type);
+    auto backend =
+        DeviceBackend::open({.driver = device,
+                             .products = products,
+                             .attention = run.has_attention ? &attention : nullptr,
+                             .warn = [&](const std::string& words) { warnings.push_back(words); }},
+                            run.type);
     HOCKET_CHECK(backend, "the model device opens");
     auto model = Gpt2::create(run.config, run.training(), kText, **backend);
     HOCKET_CHECK(model, "the model fits");
@@ -154,6 +159,7 @@ DeviceOutcome train_on_device(const DeviceRun& run) {
   EXPECT_THAT(device.problems(), testing::IsEmpty());
   device.run_all();
   EXPECT_EQ(device.memory_in_use(), 0u);
+  outcome.warnings = std::move(warnings);
   return outcome;
 }
 
@@ -264,7 +270,39 @@ TEST(DeviceBackend, BitsOfMicroBatchesDependNeitherOnStreamsNorOnHowManyAreKept)
 }
 
 TEST(DeviceBackend, DoesWithoutEpilogues) {
-  expect_near(train_on_device({.has_epilogues = false}).losses, train_on_host(kSteps), 2e-5);
+  EXPECT_THAT(train_on_device({}).warnings, testing::IsEmpty());
+  const DeviceOutcome without = train_on_device({.has_epilogues = false});
+  expect_near(without.losses, train_on_host(kSteps), 2e-5);
+  // Once for each kind of product, not for each product.
+  std::set<std::string> different(without.warnings.begin(), without.warnings.end());
+  EXPECT_EQ(different.size(), without.warnings.size());
+  EXPECT_THAT(without.warnings, testing::Contains(testing::HasSubstr("no kernel with epilogue")));
+}
+
+TEST(DeviceBackend, OtherFailuresOfAProductAreNotTakenForAMissingKernel) {
+  const KernelsInStreams kernels;
+  ModelDevice device;
+  ModelProducts products(device);
+  products.has_epilogues = false;
+  products.refusal = ErrorCode::unavailable;
+  SoleRankCollective collective;
+  DeviceGroups groups(collective, {});
+  LocalGroup links(1);
+  const auto messages = links.join(0);
+  const SteadyClock clock;
+  auto backend =
+      DeviceBackend::open({.driver = device, .products = products}, ElementType::float32);
+  ASSERT_TRUE(backend);
+  auto model = Gpt2::create(kConfig, {.steps = 1}, kText, **backend);
+  ASSERT_TRUE(model);
+  DeviceExecutor executor(device, groups, (*backend)->memory(), *messages, clock);
+  Scheduler scheduler({}, executor);
+  SchedulerSubmitter submitter(scheduler);
+  (*model)->attach(submitter);
+  (*model)->submit_step(0);
+  const auto ok = scheduler.synchronize();
+  ASSERT_FALSE(ok);
+  EXPECT_THAT(ok.error().message, testing::HasSubstr("it threw: no kernel with epilogue"));
 }
 
 // Epilogues with a GELU need columns in multiples of eight, packs of elements need multiples of 16

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -92,9 +93,10 @@ class ModelProducts final : public MatrixProducts {
   explicit ModelProducts(ModelDevice& device) : device_(device) {}
 
   Result<void> multiply(const MatrixProduct& product, const DeviceTask& task) override {
-    if (!has_epilogues &&
-        (product.epilogue == Epilogue::bias_gelu || product.epilogue == Epilogue::gelu_gradient))
-      return failure(ErrorCode::unavailable, "no kernel with such an epilogue");
+    if (!has_epilogues && product.epilogue != Epilogue::none) {
+      return failure(
+          refusal, "no kernel with epilogue " + std::to_string(static_cast<int>(product.epilogue)));
+    }
     HOCKET_CHECK(!product.gelu_input || product.c.type == ElementType::bfloat16,
                  "GELU in an epilogue is not exact enough for float32");
     // Refuses what the real library would refuse.
@@ -105,6 +107,7 @@ class ModelProducts final : public MatrixProducts {
   }
 
   bool has_epilogues = true;
+  ErrorCode refusal = ErrorCode::not_found;  ///< of a product with an epilogue
   std::int64_t multiplied = 0;
 
  private:
