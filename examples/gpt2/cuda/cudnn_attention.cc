@@ -52,11 +52,10 @@ struct AttentionPlans {
     return part_bytes(static_cast<std::size_t>(backward.workspace_bytes));
   }
   std::size_t dquery_sums_at() const { return products_at() + part_bytes(rows() * sizeof(float)); }
-  std::size_t workspace_bytes() const {
+  std::size_t backward_workspace_bytes() const {
     const std::size_t sums_bytes =
         sums == GradientSums::ordered ? 0 : rows() * (shape.width / shape.heads) * sizeof(float);
-    return std::max(static_cast<std::size_t>(forward.workspace_bytes),
-                    dquery_sums_at() + sums_bytes);
+    return dquery_sums_at() + sums_bytes;
   }
 };
 
@@ -110,7 +109,12 @@ class CudnnAttention final : public FusedAttention {
     return {};
   }
 
-  std::size_t workspace_bytes() const override { return prepared().workspace_bytes(); }
+  std::size_t forward_workspace_bytes() const override {
+    return static_cast<std::size_t>(prepared().forward.workspace_bytes);
+  }
+  std::size_t backward_workspace_bytes() const override {
+    return prepared().backward_workspace_bytes();
+  }
 
   Result<void> forward(const void* qkv, float* statistics, void* y, void* workspace,
                        const DeviceTask& task) override {

@@ -163,7 +163,10 @@ AttentionMemory DeviceBackend::attention_memory(const AttentionShape& shape) {
     if (!prepared) parts_.warn("attention is made of products: " + prepared.error().message);
   }
   if (*fuses_attention_)
-    return {.kept_use = BufferUse::statistics, .kept_size = rows, .scratch_size = 1};
+    return {
+        .kept_use = BufferUse::statistics,
+        .kept_size = rows,
+        .scratch_size = parts_.attention->backward_workspace_bytes() / element_bytes(type_) + 1};
   return {.kept_use = BufferUse::activation,
           .kept_size = rows * shape.sequence,
           .scratch_size = rows * shape.sequence};
@@ -208,6 +211,8 @@ void DeviceBackend::multiply(const MatrixProduct& product) {
 }
 
 bool DeviceBackend::multiply_if_there(const MatrixProduct& product) {
+  // GELU in an epilogue is not exact enough for float32.
+  if (product.gelu_input && product.c.type == ElementType::float32) return false;
   if (product.gelu_input && product.c.columns % kGeluColumns != 0) return false;
   const auto multiplied = parts_.products.multiply(product, this_device_task());
   if (multiplied || multiplied.error().code != ErrorCode::not_found) {
@@ -220,17 +225,12 @@ bool DeviceBackend::multiply_if_there(const MatrixProduct& product) {
   return false;
 }
 
-void DeviceBackend::advance(const Count& count, std::int64_t units) {
-  HOCKET_CHECK(units == count.units, kIsUndivided);
-  require(kernels::advance(address(count), stream()));
-}
-
 void DeviceBackend::load_batch(std::size_t batch, std::size_t index, const Count& loaded) {
   const kernels::DrawnBatches drawn{.first = drawn_batch(index, 0).inputs.data(),
                                     .tokens = 2 * batch_tokens_,
                                     .count = kDrawnSteps};
   require(kernels::load_batch(drawn, address(loaded), inputs(batch), stream()));
-  advance(loaded, 1);
+  require(kernels::advance(address(loaded), stream()));
 }
 
 void DeviceBackend::embedding_forward(const EmbeddingShape& shape, std::size_t batch,
@@ -249,12 +249,11 @@ void DeviceBackend::embedding_backward(const EmbeddingShape& shape, std::size_t 
 }
 
 void DeviceBackend::cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                                  const BufferSlice& dlogits, const LossPlaces& losses) {
+                                  const LossPlaces& losses) {
   const auto rows = static_cast<int>(batch_tokens_);
   auto* const row_losses = static_cast<float*>(scratch(batch_tokens_ * sizeof(float)));
   require(kernels::cross_entropy(
-      {.rows = rows, .vocabulary = vocabulary}, type_, address(logits), targets(batch),
-      address(dlogits), row_losses,
+      {.rows = rows, .vocabulary = vocabulary}, type_, address(logits), targets(batch), row_losses,
       {.first = losses.first, .stride = losses.stride, .steps = address(losses.steps)}, stream()));
 }
 
@@ -381,7 +380,7 @@ void DeviceBackend::attention_forward(const AttentionShape& shape, const BufferS
                                       const BufferSlice& kept, const BufferSlice& y) {
   if (*fuses_attention_) {
     require(parts_.attention->forward(address(qkv), float_address(kept), address(y),
-                                      scratch(parts_.attention->workspace_bytes()),
+                                      scratch(parts_.attention->forward_workspace_bytes()),
                                       this_device_task()));
     return;
   }
@@ -396,8 +395,7 @@ void DeviceBackend::attention_backward(const AttentionShape& shape, const Buffer
                                        const BufferSlice& dqkv) {
   if (*fuses_attention_) {
     require(parts_.attention->backward(address(qkv), float_address(kept), address(y), address(dy),
-                                       address(dqkv), scratch(parts_.attention->workspace_bytes()),
-                                       this_device_task()));
+                                       address(dqkv), address(scratch_slice), this_device_task()));
     return;
   }
   require(ProductAttention(parts_.products, shape, type_)
@@ -421,15 +419,18 @@ void DeviceBackend::residual_add(const BufferSlice& x, const BufferSlice& y) {
   require(kernels::residual_add(x.size, type_, address(x), address(y), stream()));
 }
 
-void DeviceBackend::adamw_update(const AdamW& options, const Count& updates, bool decay,
-                                 double gradient_scale, const BufferSlice& gradients,
-                                 const BufferSlice& parameters, const BufferSlice& first_moment,
-                                 const BufferSlice& second_moment, const BufferSlice& weights) {
+void DeviceBackend::adamw_update(const AdamW& options, const Count& updates, std::int64_t units,
+                                 double gradient_scale, std::span<const AdamWRange> ranges,
+                                 const BufferSlice& gradients, const BufferSlice& parameters,
+                                 const BufferSlice& first_moment, const BufferSlice& second_moment,
+                                 const BufferSlice& weights) {
+  HOCKET_CHECK(units == updates.units, kIsUndivided);
   void* const copy = weights.buffer->type == ElementType::bfloat16 ? address(weights) : nullptr;
-  require(kernels::adamw_update(options, address(updates), decay, gradient_scale, parameters.size,
+  auto* const corrections = static_cast<float*>(scratch(2 * sizeof(float)));
+  require(kernels::adamw_update(options, address(updates), gradient_scale, ranges,
                                 float_address(gradients), float_address(parameters),
                                 float_address(first_moment), float_address(second_moment), copy,
-                                stream()));
+                                corrections, stream()));
 }
 
 void DeviceBackend::round_weights(const BufferSlice& parameters, const BufferSlice& weights) {

@@ -61,7 +61,6 @@ class DeviceBackend final : public Backend {
   bool fuses() const override { return true; }
   bool divides() const override { return false; }
 
-  void advance(const Count& count, std::int64_t units) override;
   void load_batch(std::size_t batch, std::size_t index, const Count& loaded) override;
   void embedding_forward(const EmbeddingShape& shape, std::size_t batch,
                          const BufferSlice& token_table, const BufferSlice& position_table,
@@ -70,7 +69,7 @@ class DeviceBackend final : public Backend {
                           const BufferSlice& dtoken_table, const BufferSlice& dposition_table,
                           bool add) override;
   void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                     const BufferSlice& dlogits, const LossPlaces& losses) override;
+                     const LossPlaces& losses) override;
   void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                           const BufferSlice& gain, const BufferSlice& bias, const BufferSlice& y,
                           const BufferSlice& statistics) override;
@@ -111,7 +110,8 @@ class DeviceBackend final : public Backend {
   void gelu_forward(const BufferSlice& x, const BufferSlice& y) override;
   void gelu_backward(const BufferSlice& x, const BufferSlice& gradient) override;
   void residual_add(const BufferSlice& x, const BufferSlice& y) override;
-  void adamw_update(const AdamW& options, const Count& updates, bool decay, double gradient_scale,
+  void adamw_update(const AdamW& options, const Count& updates, std::int64_t units,
+                    double gradient_scale, std::span<const AdamWRange> ranges,
                     const BufferSlice& gradients, const BufferSlice& parameters,
                     const BufferSlice& first_moment, const BufferSlice& second_moment,
                     const BufferSlice& weights) override;
@@ -130,8 +130,8 @@ class DeviceBackend final : public Backend {
   std::int32_t* inputs(std::size_t batch) const { return tokens_ + 2 * batch * batch_tokens_; }
   std::int32_t* targets(std::size_t batch) const { return inputs(batch) + batch_tokens_; }
   void multiply(const MatrixProduct& product);
-  /// Returns false, and warns once, if there is no kernel with such an epilogue. Throws on every
-  /// other failure.
+  /// Returns false if there is no kernel with such an epilogue, of which it warns once, or none
+  /// that is exact enough. Throws on every other failure.
   bool multiply_if_there(const MatrixProduct& product);
 
   const DeviceBackendParts parts_;

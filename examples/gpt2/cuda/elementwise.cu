@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/base/check.h"
 #include "examples/gpt2/cuda/device_values.h"
 #include "examples/gpt2/cuda/kernels.h"
 
@@ -53,50 +54,76 @@ __global__ void residual_add_kernel(std::size_t count, const T* x, T* y) {
   });
 }
 
-/// Factors of one update.
+/// Factors of one update, and the ranges of elements to which they apply.
 struct AdamWFactors {
-  double beta1, beta2;
-  float rate, epsilon, keep, scale;
+  float beta1, beta2, rate, epsilon, scale;
+  float keep[2];  ///< without and with weight decay
+  std::size_t ends[kMostAdamWRanges];
+  bool decays[kMostAdamWRanges];
+
+  /// Returns the range of element i, which exists.
+  __device__ int range_of(std::size_t i) const {
+    int range = 0;
+    while (i >= ends[range]) ++range;
+    return range;
+  }
 };
 
-AdamWFactors adamw_factors(const AdamW& options, bool decay, double gradient_scale) {
-  const double keep = decay ? 1.0 - options.learning_rate * options.weight_decay : 1.0;
-  return {.beta1 = options.beta1,
-          .beta2 = options.beta2,
-          .rate = static_cast<float>(options.learning_rate),
-          .epsilon = static_cast<float>(options.epsilon),
-          .keep = static_cast<float>(keep),
-          .scale = static_cast<float>(gradient_scale)};
+AdamWFactors adamw_factors(const AdamW& options, double gradient_scale,
+                           std::span<const AdamWRange> ranges) {
+  AdamWFactors f = {
+      .beta1 = static_cast<float>(options.beta1),
+      .beta2 = static_cast<float>(options.beta2),
+      .rate = static_cast<float>(options.learning_rate),
+      .epsilon = static_cast<float>(options.epsilon),
+      .scale = static_cast<float>(gradient_scale),
+      .keep = {1.0f, static_cast<float>(1.0 - options.learning_rate * options.weight_decay)},
+      .ends = {},
+      .decays = {}};
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    f.ends[i] = end += ranges[i].size;
+    f.decays[i] = ranges[i].decay;
+  }
+  return f;
 }
 
-template <int N>
-__global__ void adamw_kernel(AdamWFactors f, const std::int64_t* updates, std::size_t count,
-                             const float* gradients, float* parameters, float* first_moment,
-                             float* second_moment, __nv_bfloat16* working_copy) {
-  // bias corrections, computed once per block, since double precision is slow
-  __shared__ float corrections[2];
+/// Computes the bias corrections of both moments once for all elements, in double precision, and
+/// counts the update.
+__global__ void adamw_corrections_kernel(double beta1, double beta2, std::int64_t* updates,
+                                         float* corrections) {
+  const auto update = static_cast<double>(*updates + 1);
   if (threadIdx.x < 2) {
-    const double beta = threadIdx.x == 0 ? f.beta1 : f.beta2;
-    corrections[threadIdx.x] =
-        static_cast<float>(1.0 / (1.0 - pow(beta, static_cast<double>(*updates + 1))));
+    const double beta = threadIdx.x == 0 ? beta1 : beta2;
+    corrections[threadIdx.x] = static_cast<float>(1.0 / (1.0 - pow(beta, update)));
   }
-  __syncthreads();
-  const auto beta1 = static_cast<float>(f.beta1), beta2 = static_cast<float>(f.beta2);
+  __syncthreads();  // all have read the count
+  if (threadIdx.x == 0) ++*updates;
+}
+
+/// Indexes `f` in the memory of the parameters, where it would be copied to the stack otherwise.
+template <int N>
+__global__ void adamw_kernel(const __grid_constant__ AdamWFactors f, std::size_t count,
+                             const float* gradients, float* parameters, float* first_moment,
+                             float* second_moment, __nv_bfloat16* working_copy,
+                             const float* corrections) {
   const float correction1 = corrections[0], correction2 = corrections[1];
-  for_elements<N>(count, [=]<int M>(std::size_t i) {
+  for_elements<N>(count, [=, &f]<int M>(std::size_t i) {
     float gradient[M], parameter[M], first[M], second[M];
     load(gradients + i, gradient);
     load(parameters + i, parameter);
     load(first_moment + i, first);
     load(second_moment + i, second);
+    int range = f.range_of(i);
     for (int j = 0; j < M; ++j) {
+      while (i + j >= f.ends[range]) ++range;
       const float g = gradient[j] * f.scale;
-      const float m = beta1 * first[j] + (1.0f - beta1) * g;
-      const float v = beta2 * second[j] + (1.0f - beta2) * g * g;
+      const float m = f.beta1 * first[j] + (1.0f - f.beta1) * g;
+      const float v = f.beta2 * second[j] + (1.0f - f.beta2) * g * g;
       first[j] = m;
       second[j] = v;
-      parameter[j] =
-          f.keep * parameter[j] - f.rate * (m * correction1) / (sqrtf(v * correction2) + f.epsilon);
+      parameter[j] = f.keep[f.decays[range] ? 1 : 0] * parameter[j] -
+                     f.rate * (m * correction1) / (sqrtf(v * correction2) + f.epsilon);
     }
     store(parameter, parameters + i);
     store(first, first_moment + i);
@@ -140,16 +167,24 @@ Result<void> residual_add(std::size_t count, ElementType type, const void* x, vo
   });
 }
 
-Result<void> adamw_update(const AdamW& options, const std::int64_t* updates, bool decay,
-                          double gradient_scale, std::size_t count, const float* gradients,
+Result<void> adamw_update(const AdamW& options, std::int64_t* updates, double gradient_scale,
+                          std::span<const AdamWRange> ranges, const float* gradients,
                           float* parameters, float* first_moment, float* second_moment,
-                          void* working_copy, DeviceStream stream) {
+                          void* working_copy, float* corrections, DeviceStream stream) {
+  HOCKET_CHECK(ranges.size() <= kMostAdamWRanges, "more ranges than an update takes");
+  std::size_t count = 0;
+  for (const AdamWRange& range : ranges) count += range.size;
+  const auto counted = launch("corrections of adamw_update", adamw_corrections_kernel,
+                              {.x = 1, .y = 1, .threads = kWarp}, stream, options.beta1,
+                              options.beta2, updates, corrections);
+  if (!counted) return counted;
   const bool whole =
       are_aligned({gradients, parameters, first_moment, second_moment, working_copy});
   return launch("adamw_update", whole ? adamw_kernel<4> : adamw_kernel<1>,
                 elements_grid(count, whole ? 4 : 1), stream,
-                adamw_factors(options, decay, gradient_scale), updates, count, gradients,
-                parameters, first_moment, second_moment, static_cast<__nv_bfloat16*>(working_copy));
+                adamw_factors(options, gradient_scale, ranges), count, gradients, parameters,
+                first_moment, second_moment, static_cast<__nv_bfloat16*>(working_copy),
+                corrections);
 }
 
 Result<void> convert(std::size_t count, const float* from, void* to, DeviceStream stream) {

@@ -18,8 +18,10 @@ class FusedAttention {
 
   /// Prepares for a shape. Returns invalid_argument or unavailable when there is no kernel for it.
   virtual Result<void> prepare(const AttentionShape& shape) = 0;
-  /// Returns the size of the scratch memory of either pass, for the prepared shape.
-  virtual std::size_t workspace_bytes() const = 0;
+  /// Return the sizes of the passes' scratch memory, for the prepared shape. That of the backward
+  /// pass may be as large as all attention weights; that of the forward pass is small.
+  virtual std::size_t forward_workspace_bytes() const = 0;
+  virtual std::size_t backward_workspace_bytes() const = 0;
 
   /// `statistics` has batch × heads × sequence floats, for the backward pass.
   virtual Result<void> forward(const void* qkv, float* statistics, void* y, void* workspace,

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/base/result.h"
 #include "core/cuda/driver/device_driver.h"
@@ -96,9 +97,9 @@ Result<void> softmax_causal_backward(const AttentionShape& shape, ElementType ty
 
 struct CrossEntropyShape {
   int rows = 0, vocabulary = 0;
-  /// Columns of logits and dlogits: at least `vocabulary`; 0 means exactly `vocabulary`. The logits
-  /// beyond the vocabulary are ignored and their gradient is 0. A multiple of 8 is faster, here and
-  /// in products.
+  /// Columns of the logits: at least `vocabulary`; 0 means exactly `vocabulary`. The logits beyond
+  /// the vocabulary are ignored and their gradient is 0. A multiple of 8 is faster, here and in
+  /// products.
   int columns = 0;
 };
 
@@ -111,17 +112,19 @@ struct LossesOfSteps {
 };
 
 /// Stores the mean over the rows as the loss of step *losses.steps, then increments *losses.steps.
-/// dlogits may be logits. `row_losses` is scratch of shape.rows floats.
-Result<void> cross_entropy(const CrossEntropyShape& shape, ElementType type, const void* logits,
-                           const std::int32_t* targets, void* dlogits, float* row_losses,
+/// Replaces the logits by their gradient. `row_losses` is scratch of shape.rows floats.
+Result<void> cross_entropy(const CrossEntropyShape& shape, ElementType type, void* logits,
+                           const std::int32_t* targets, float* row_losses,
                            const LossesOfSteps& losses, DeviceStream stream);
 
-/// Performs one update as in ops.h; *updates is the number of earlier updates. `working_copy`, if
-/// not null, has `count` bfloat16 elements and receives the new parameters, rounded.
-Result<void> adamw_update(const AdamW& options, const std::int64_t* updates, bool decay,
-                          double gradient_scale, std::size_t count, const float* gradients,
+/// Performs one update as in ops.h of the elements of all ranges, at most kMostAdamWRanges, which
+/// are contiguous. *updates is the number of earlier updates, and is incremented. `working_copy`,
+/// if not null, has a bfloat16 element for each and receives the new parameters, rounded.
+/// `corrections` is scratch of 2 floats.
+Result<void> adamw_update(const AdamW& options, std::int64_t* updates, double gradient_scale,
+                          std::span<const AdamWRange> ranges, const float* gradients,
                           float* parameters, float* first_moment, float* second_moment,
-                          void* working_copy, DeviceStream stream);
+                          void* working_copy, float* corrections, DeviceStream stream);
 
 /// Rounds float32 to bfloat16.
 Result<void> convert(std::size_t count, const float* from, void* to, DeviceStream stream);

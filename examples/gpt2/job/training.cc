@@ -74,7 +74,7 @@ Result<void> run_steps(const Training& training, const Phase& phase, bool runs_w
   const auto captured = capture_step(training.model, phase, runs_whole_steps, scheduler);
   // The ballot follows the last group's gradients: the first to be computed, but not before the
   // backward pass, so that the ballot does not count as the step's beginning.
-  const DataId late = training.model.groups().back().gradients().id;
+  const DataId late = training.model.groups().back().gradient_data(BlockParameter::gain);
   // end_step() lets up to kStepsAhead steps run ahead.
   std::int64_t done = phase.first_step;
   for (std::int64_t step = phase.first_step; step < phase.end_step; ++step) {

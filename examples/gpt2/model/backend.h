@@ -12,7 +12,6 @@
 // arguments in every step and a device can repeat a captured one. Each task has a count of its own,
 // which the task's accesses order from step to step; a count shared by tasks would make steps wait
 // for each other.
-// would make steps wait for each other.
 
 #include <cstddef>
 #include <cstdint>
@@ -115,9 +114,6 @@ class Backend : public BufferAllocator {
   /// are asked for whole ones only. In both cases they add to existing values where asked to.
   virtual bool divides() const = 0;
 
-  /// Adds `units` to the units done.
-  virtual void advance(const Count& count, std::int64_t units) = 0;
-
   /// Fills `batch` with the batch `index` drawn for the step in `loaded`, and advances `loaded`.
   virtual void load_batch(std::size_t batch, std::size_t index, const Count& loaded) = 0;
   virtual void embedding_forward(const EmbeddingShape& shape, std::size_t batch,
@@ -126,9 +122,10 @@ class Backend : public BufferAllocator {
   virtual void embedding_backward(const EmbeddingShape& shape, std::size_t batch,
                                   const BufferSlice& dy, const BufferSlice& dtoken_table,
                                   const BufferSlice& dposition_table, bool add) = 0;
-  /// Advances the count of `losses`. A loss may be read once its step is done.
+  /// Replaces the logits by their gradient. Advances the count of `losses`. A loss may be read once
+  /// its step is done.
   virtual void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                             const BufferSlice& dlogits, const LossPlaces& losses) = 0;
+                             const LossPlaces& losses) = 0;
 
   virtual void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                                   const BufferSlice& gain, const BufferSlice& bias,
@@ -180,12 +177,14 @@ class Backend : public BufferAllocator {
   virtual void gelu_backward(const BufferSlice& x, const BufferSlice& gradient) = 0;
   virtual void residual_add(const BufferSlice& x, const BufferSlice& y) = 0;
 
-  /// Updates `parameters`, both moments, and `weights`, which may be the parameters themselves.
-  /// `updates` holds the number of updates done before.
-  virtual void adamw_update(const AdamW& options, const Count& updates, bool decay,
-                            double gradient_scale, const BufferSlice& gradients,
-                            const BufferSlice& parameters, const BufferSlice& first_moment,
-                            const BufferSlice& second_moment, const BufferSlice& weights) = 0;
+  /// Updates `parameters`, which are those of at most kMostAdamWRanges `ranges` in order, both
+  /// moments, and `weights`, which may be the parameters themselves. `updates` holds the number of
+  /// updates done before; adds `units` to it.
+  virtual void adamw_update(const AdamW& options, const Count& updates, std::int64_t units,
+                            double gradient_scale, std::span<const AdamWRange> ranges,
+                            const BufferSlice& gradients, const BufferSlice& parameters,
+                            const BufferSlice& first_moment, const BufferSlice& second_moment,
+                            const BufferSlice& weights) = 0;
   /// Converts `parameters` to the type of `weights`. Called only when they are different buffers.
   virtual void round_weights(const BufferSlice& parameters, const BufferSlice& weights) = 0;
 };

@@ -9,11 +9,11 @@ std::size_t stream_size(const Gpt2Config& config) {
   return static_cast<std::size_t>(config.rows()) * config.d_model;
 }
 
+}  // namespace
+
 AttentionShape attention_shape(const Gpt2Config& config) {
   return {config.batch, config.sequence, config.heads, config.d_model};
 }
-
-}  // namespace
 
 BlockGradients::BlockGradients(BufferAllocator& allocator, const Gpt2Config& config) {
   const auto activation = [&](std::size_t size) {
@@ -23,11 +23,10 @@ BlockGradients::BlockGradients(BufferAllocator& allocator, const Gpt2Config& con
     *buffer = activation(stream_size(config));
   qkv = activation(3 * stream_size(config));
   up = activation(4 * stream_size(config));
-  attention_scratch = activation(allocator.attention_memory(attention_shape(config)).scratch_size);
 }
 
 std::vector<Buffer*> BlockGradients::buffers() {
-  return {&in, &attention_normed, &qkv, &attended, &attention_scratch, &middle, &mlp_normed, &up};
+  return {&in, &attention_normed, &qkv, &attended, &middle, &mlp_normed, &up};
 }
 
 void BlockGradients::attach(Submitter& submitter) {
@@ -65,7 +64,6 @@ Block::Block(const Gpt2Config& config, ParameterGroup& attention, ParameterGroup
       attention_(attention),
       mlp_(mlp),
       kept_(kept),
-      micro_batch_(of),
       heads_tasks_(attention.name() + ".heads", attention.layer(), of),
       attention_norm_(attention, {config.rows(), config.d_model}, of),
       mlp_norm_(mlp, {config.rows(), config.d_model}, of),
@@ -96,39 +94,36 @@ void Block::submit_forward(Submitter& submitter, const Buffer& in) {
 
 void Block::submit_mlp_backward(Submitter& submitter, const Buffer& dout,
                                 BlockGradients& gradients) {
-  const DataId written = mlp_.gradients().id;
   down_.submit_gelu_backward_input(submitter, dout, kept_.up, gradients.up);
-  down_.submit_backward_weight(submitter, kept_.gelu, dout, mlp_.first_access(micro_batch_));
+  down_.submit_backward_weight(submitter, kept_.gelu, dout);
   up_.submit_backward_input(submitter, gradients.up, gradients.mlp_normed);
-  up_.submit_backward_weight(submitter, kept_.mlp_normed, gradients.up, update(written));
+  up_.submit_backward_weight(submitter, kept_.mlp_normed, gradients.up);
   mlp_norm_.submit_backward_input(submitter, kept_.middle, kept_.mlp_statistics,
                                   gradients.mlp_normed, &dout, gradients.middle);
   mlp_norm_.submit_backward_weight(submitter, kept_.middle, kept_.mlp_statistics,
-                                   gradients.mlp_normed, update(written));
+                                   gradients.mlp_normed);
 }
 
 void Block::submit_attention_backward(Submitter& submitter, const Buffer& in,
-                                      BlockGradients& gradients) {
-  const DataId written = attention_.gradients().id;
+                                      BlockGradients& gradients, Buffer& scratch) {
   attention_projection_.submit_backward_input(submitter, gradients.middle, gradients.attended);
-  attention_projection_.submit_backward_weight(submitter, kept_.attended, gradients.middle,
-                                               attention_.first_access(micro_batch_));
-  submitter.compute(heads_tasks_.input_gradient.options(attention_.priorities().backward),
-                    std::array{read(kept_.qkv.id), read(kept_.attention_kept.id),
-                               read(kept_.attended.id), read(gradients.attended.id),
-                               write(gradients.attention_scratch.id), write(gradients.qkv.id)},
-                    [this, &gradients] {
-                      attention_.backend().attention_backward(
-                          attention_shape_, kept_.qkv, kept_.attention_kept, kept_.attended,
-                          gradients.attended, gradients.attention_scratch, gradients.qkv);
-                    });
+  attention_projection_.submit_backward_weight(submitter, kept_.attended, gradients.middle);
+  submitter.compute(
+      heads_tasks_.input_gradient.options(attention_.priorities().backward),
+      std::array{read(kept_.qkv.id), read(kept_.attention_kept.id), read(kept_.attended.id),
+                 read(gradients.attended.id), write(scratch.id), write(gradients.qkv.id)},
+      [this, &gradients, &scratch] {
+        attention_.backend().attention_backward(attention_shape_, kept_.qkv, kept_.attention_kept,
+                                                kept_.attended, gradients.attended, scratch,
+                                                gradients.qkv);
+      });
   qkv_.submit_backward_input(submitter, gradients.qkv, gradients.attention_normed);
-  qkv_.submit_backward_weight(submitter, kept_.attention_normed, gradients.qkv, update(written));
+  qkv_.submit_backward_weight(submitter, kept_.attention_normed, gradients.qkv);
   attention_norm_.submit_backward_input(submitter, in, kept_.attention_statistics,
                                         gradients.attention_normed, &gradients.middle,
                                         gradients.in);
   attention_norm_.submit_backward_weight(submitter, in, kept_.attention_statistics,
-                                         gradients.attention_normed, update(written));
+                                         gradients.attention_normed);
 }
 
 void Block::submit_attention(Submitter& submitter) {

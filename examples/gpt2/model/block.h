@@ -12,6 +12,8 @@
 
 namespace hocket {
 
+AttentionShape attention_shape(const Gpt2Config& config);
+
 /// Gradients inside a block. Blocks alternate between two sets, so that the next block's backward
 /// pass need not wait for weight gradients that still read this one's set.
 struct BlockGradients {
@@ -20,7 +22,7 @@ struct BlockGradients {
   std::vector<Buffer*> buffers();
 
   Buffer in;  ///< gradient of the residual stream that enters the block
-  Buffer attention_normed, qkv, attended, attention_scratch;
+  Buffer attention_normed, qkv, attended;
   Buffer middle;  ///< gradient of the residual stream between attention and MLP
   Buffer mlp_normed, up;
 };
@@ -52,7 +54,8 @@ class Block {
   void submit_mlp_backward(Submitter& submitter, const Buffer& dout, BlockGradients& gradients);
 
   /// Computes gradients.in from gradients.middle, and the gradients of the attention's parameters.
-  void submit_attention_backward(Submitter& submitter, const Buffer& in, BlockGradients& gradients);
+  void submit_attention_backward(Submitter& submitter, const Buffer& in, BlockGradients& gradients,
+                                 Buffer& scratch);
 
  private:
   void submit_attention(Submitter& submitter);
@@ -60,7 +63,6 @@ class Block {
   AttentionShape attention_shape_;
   ParameterGroup &attention_, &mlp_;
   BlockActivations& kept_;
-  const MicroBatch micro_batch_;
   LayerTasks heads_tasks_;
   LayerNorm attention_norm_, mlp_norm_;
   Linear qkv_, attention_projection_, up_, down_;

@@ -75,15 +75,11 @@ std::vector<float> HostBackend::load(const BufferSlice& from) const {
   return {values.begin(), values.end()};
 }
 
-void HostBackend::advance(const Count& count, std::int64_t units) {
-  units_of(count) += units;
-}
-
 void HostBackend::load_batch(std::size_t batch, std::size_t index, const Count& loaded) {
   const BatchTokens drawn = drawn_batch(index, steps_of(loaded));
   std::ranges::copy(drawn.inputs, batches_[batch].inputs.begin());
   std::ranges::copy(drawn.targets, batches_[batch].targets.begin());
-  advance(loaded, 1);
+  ++units_of(loaded);
 }
 
 void HostBackend::embedding_forward(const EmbeddingShape& shape, std::size_t batch,
@@ -101,10 +97,10 @@ void HostBackend::embedding_backward(const EmbeddingShape& shape, std::size_t ba
 }
 
 void HostBackend::cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                                const BufferSlice& dlogits, const LossPlaces& losses) {
+                                const LossPlaces& losses) {
   losses.first[static_cast<std::size_t>(steps_of(losses.steps)) * losses.stride] =
-      hocket::cross_entropy(vocabulary, floats(logits), batches_[batch].targets, floats(dlogits));
-  advance(losses.steps, 1);
+      hocket::cross_entropy(vocabulary, floats(logits), batches_[batch].targets);
+  ++units_of(losses.steps);
 }
 
 void HostBackend::layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
@@ -204,12 +200,20 @@ void HostBackend::residual_add(const BufferSlice& x, const BufferSlice& y) {
   hocket::residual_add(floats(x), floats(y));
 }
 
-void HostBackend::adamw_update(const AdamW& options, const Count& updates, bool decay,
-                               double gradient_scale, const BufferSlice& gradients,
-                               const BufferSlice& parameters, const BufferSlice& first_moment,
-                               const BufferSlice& second_moment, const BufferSlice&) {
-  hocket::adamw_update(options, steps_of(updates) + 1, decay, gradient_scale, floats(gradients),
-                       floats(parameters), floats(first_moment), floats(second_moment));
+void HostBackend::adamw_update(const AdamW& options, const Count& updates, std::int64_t units,
+                               double gradient_scale, std::span<const AdamWRange> ranges,
+                               const BufferSlice& gradients, const BufferSlice& parameters,
+                               const BufferSlice& first_moment, const BufferSlice& second_moment,
+                               const BufferSlice&) {
+  const std::int64_t update = steps_of(updates) + 1;
+  std::size_t begin = 0;
+  for (const AdamWRange& range : ranges) {
+    const auto of = [&](const BufferSlice& all) { return floats(all).subspan(begin, range.size); };
+    hocket::adamw_update(options, update, range.decay, gradient_scale, of(gradients),
+                         of(parameters), of(first_moment), of(second_moment));
+    begin += range.size;
+  }
+  units_of(updates) += units;
 }
 
 void HostBackend::round_weights(const BufferSlice&, const BufferSlice&) {

@@ -34,7 +34,6 @@ class HostBackend final : public Backend {
   bool fuses() const override { return fuses_; }
   bool divides() const override { return true; }
 
-  void advance(const Count& count, std::int64_t units) override;
   void load_batch(std::size_t batch, std::size_t index, const Count& loaded) override;
   void embedding_forward(const EmbeddingShape& shape, std::size_t batch,
                          const BufferSlice& token_table, const BufferSlice& position_table,
@@ -43,7 +42,7 @@ class HostBackend final : public Backend {
                           const BufferSlice& dtoken_table, const BufferSlice& dposition_table,
                           bool add) override;
   void cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
-                     const BufferSlice& dlogits, const LossPlaces& losses) override;
+                     const LossPlaces& losses) override;
   void layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                           const BufferSlice& gain, const BufferSlice& bias, const BufferSlice& y,
                           const BufferSlice& statistics) override;
@@ -84,7 +83,8 @@ class HostBackend final : public Backend {
   void gelu_forward(const BufferSlice& x, const BufferSlice& y) override;
   void gelu_backward(const BufferSlice& x, const BufferSlice& gradient) override;
   void residual_add(const BufferSlice& x, const BufferSlice& y) override;
-  void adamw_update(const AdamW& options, const Count& updates, bool decay, double gradient_scale,
+  void adamw_update(const AdamW& options, const Count& updates, std::int64_t units,
+                    double gradient_scale, std::span<const AdamWRange> ranges,
                     const BufferSlice& gradients, const BufferSlice& parameters,
                     const BufferSlice& first_moment, const BufferSlice& second_moment,
                     const BufferSlice& weights) override;

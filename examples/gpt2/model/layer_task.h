@@ -5,6 +5,7 @@
 // own them, since they must outlive the scheduler. Plain values.
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,10 +35,12 @@ struct LayerTask {
   TaskOptions options(std::uint32_t priority) const {
     return {.name = name, .priority = priority, .place = &place};
   }
-  /// Sets the data of all slices to `data`.
-  void attach(DataId data) {
-    for (Dimension& dimension : place.dimensions)
-      for (DimensionSlice& slice : dimension.slices) slice.data = data;
+  /// Sets the data of the slices, which every dimension with slices has in the same order.
+  void attach(std::initializer_list<DataId> data) {
+    for (Dimension& dimension : place.dimensions) {
+      auto next = data.begin();
+      for (DimensionSlice& slice : dimension.slices) slice.data = *next++;
+    }
   }
 
   std::string name;

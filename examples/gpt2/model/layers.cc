@@ -11,6 +11,19 @@ namespace {
 /// products inefficient.
 constexpr int kRowsOfUnit = 16;
 
+/// Returns a slice of a gradient's own data, which begin with the gradient, and the same slice of
+/// all gradients of the group.
+std::vector<DimensionSlice> gradient_slices(const BufferSlice& gradient,
+                                            std::int64_t bytes_per_unit, std::size_t tail_bytes) {
+  const DimensionSlice own{.data = {},
+                           .begin_bytes = 0,
+                           .bytes_per_unit = bytes_per_unit,
+                           .tail_bytes = static_cast<std::int64_t>(tail_bytes)};
+  DimensionSlice of_all = own;
+  of_all.begin_bytes = static_cast<std::int64_t>(gradient.offset * sizeof(float));
+  return {own, of_all};
+}
+
 }  // namespace
 
 std::vector<Dimension> weight_gradient_dimensions(const Backend& backend, int rows, int tokens,
@@ -22,10 +35,7 @@ std::vector<Dimension> weight_gradient_dimensions(const Backend& backend, int ro
   return {{.name = "rows",
            .kind = DimensionKind::outer,
            .extent = rows / unit_rows,
-           .slices = {{.data = {},
-                       .begin_bytes = static_cast<std::int64_t>(weight.offset * sizeof(float)),
-                       .bytes_per_unit = unit_rows * row_bytes,
-                       .tail_bytes = static_cast<std::int64_t>(bias_bytes)}}},
+           .slices = gradient_slices(weight, unit_rows * row_bytes, bias_bytes)},
           {.name = "batch",
            .kind = DimensionKind::contraction,
            .extent = tokens / std::gcd(tokens, kRowsOfUnit),
@@ -52,6 +62,7 @@ Linear::Linear(ParameterGroup& group, const std::string& name, std::size_t weigh
       gelu_tasks_(group.name() + ".gelu", group.layer(), of),
       add_task_(group.name() + ".add", "forward", group.layer(), of.place()),
       shape_(shape),
+      index_(weight),
       weight_(group.weights(weight)),
       bias_(group.weights(weight + 1)),
       dweight_(group.gradient(weight)),
@@ -126,10 +137,10 @@ void Linear::submit_gelu_backward_input(Submitter& submitter, const Buffer& dy,
                     [this, &before, &dx] { group_.backend().gelu_backward(before, dx); });
 }
 
-void Linear::submit_backward_weight(Submitter& submitter, const Buffer& x, const Buffer& dy,
-                                    Access gradients) const {
+void Linear::submit_backward_weight(Submitter& submitter, const Buffer& x, const Buffer& dy) const {
   submit_divisible(submitter, tasks_.weight_gradient, group_.priorities().weight_gradient,
-                   std::array{read(x.id), read(dy.id), gradients},
+                   std::array{read(x.id), read(dy.id), read(group_.gradients().id),
+                              group_.first_access(index_, micro_batch_)},
                    [this, &x, &dy](const TaskPiece& piece) {
                      GradientPart whole = whole_weight(shape_);
                      whole.add = !micro_batch_.is_first();
@@ -150,16 +161,12 @@ LayerNorm::LayerNorm(ParameterGroup& group, const LayerNormShape& shape, MicroBa
   if (!group.backend().divides()) return;
   // The task is not to be divided; the dimension declares that it touches no other gradients of the
   // group.
-  const auto bytes = [](std::size_t size) {
-    return static_cast<std::int64_t>(size * sizeof(float));
-  };
-  tasks_.weight_gradient.place.dimensions = {{.name = "width",
-                                              .kind = DimensionKind::outer,
-                                              .extent = 1,
-                                              .slices = {{.data = {},
-                                                          .begin_bytes = bytes(dgain_.offset),
-                                                          .bytes_per_unit = bytes(dgain_.size),
-                                                          .tail_bytes = bytes(dbias_.size)}}}};
+  const auto gain_bytes = static_cast<std::int64_t>(dgain_.size * sizeof(float));
+  tasks_.weight_gradient.place.dimensions = {
+      {.name = "width",
+       .kind = DimensionKind::outer,
+       .extent = 1,
+       .slices = gradient_slices(dgain_, gain_bytes, dbias_.size * sizeof(float))}};
 }
 
 void LayerNorm::submit_forward(Submitter& submitter, const Buffer& x, Buffer& y,
@@ -187,14 +194,15 @@ void LayerNorm::submit_backward_input(Submitter& submitter, const Buffer& x,
 }
 
 void LayerNorm::submit_backward_weight(Submitter& submitter, const Buffer& x,
-                                       const Buffer& statistics, const Buffer& dy,
-                                       Access gradients) const {
-  submit_divisible(submitter, tasks_.weight_gradient, group_.priorities().weight_gradient,
-                   std::array{read(x.id), read(statistics.id), read(dy.id), gradients},
-                   [this, &x, &statistics, &dy](const TaskPiece&) {
-                     group_.backend().layer_norm_backward_weight(shape_, x, statistics, dy, dgain_,
-                                                                 dbias_, !micro_batch_.is_first());
-                   });
+                                       const Buffer& statistics, const Buffer& dy) const {
+  submit_divisible(
+      submitter, tasks_.weight_gradient, group_.priorities().weight_gradient,
+      std::array{read(x.id), read(statistics.id), read(dy.id), read(group_.gradients().id),
+                 group_.first_access(BlockParameter::gain, micro_batch_)},
+      [this, &x, &statistics, &dy](const TaskPiece&) {
+        group_.backend().layer_norm_backward_weight(shape_, x, statistics, dy, dgain_, dbias_,
+                                                    !micro_batch_.is_first());
+      });
 }
 
 }  // namespace hocket

@@ -19,7 +19,8 @@ namespace hocket {
 
 /// Returns the dimensions along which the gradient of a weight of `rows` rows may be divided: its
 /// rows, which are contiguous from `weight` on and followed by a bias of `bias_bytes`; or the
-/// `tokens` rows of the batch. Empty if the backend does not divide.
+/// `tokens` rows of the batch. Slices are of the gradient's own data and of all of the group's.
+/// Empty if the backend does not divide.
 std::vector<Dimension> weight_gradient_dimensions(const Backend& backend, int rows, int tokens,
                                                   const BufferSlice& weight,
                                                   std::size_t bias_bytes);
@@ -32,7 +33,7 @@ class Linear {
   Linear(ParameterGroup& group, const std::string& name, std::size_t weight,
          const LinearShape& shape, MicroBatch of);
   /// Requires that the group is attached.
-  void attach() { tasks_.weight_gradient.attach(group_.gradients().id); }
+  void attach() { group_.attach_gradient(index_, tasks_.weight_gradient); }
 
   void submit_forward(Submitter& submitter, const Buffer& x, Buffer& y) const;
   /// y += residual; in one task with the product where the backend fuses.
@@ -44,10 +45,7 @@ class Linear {
   /// Computes the gradient before the GELU whose input was `before`; fused likewise.
   void submit_gelu_backward_input(Submitter& submitter, const Buffer& dy, const Buffer& before,
                                   Buffer& dx) const;
-  /// `gradients` is the access to the group's gradients: the first writer in a step overwrites, the
-  /// others update.
-  void submit_backward_weight(Submitter& submitter, const Buffer& x, const Buffer& dy,
-                              Access gradients) const;
+  void submit_backward_weight(Submitter& submitter, const Buffer& x, const Buffer& dy) const;
 
  private:
   ParameterGroup& group_;
@@ -55,6 +53,7 @@ class Linear {
   LayerTasks tasks_, gelu_tasks_;
   LayerTask add_task_;
   LinearShape shape_;
+  const std::size_t index_;  // of the weight
   BufferSlice weight_, bias_, dweight_, dbias_;
 };
 
@@ -62,14 +61,14 @@ class LayerNorm {
  public:
   /// Gain and bias must be the first parameters of `group`.
   LayerNorm(ParameterGroup& group, const LayerNormShape& shape, MicroBatch of);
-  void attach() { tasks_.weight_gradient.attach(group_.gradients().id); }
+  void attach() { group_.attach_gradient(BlockParameter::gain, tasks_.weight_gradient); }
 
   void submit_forward(Submitter& submitter, const Buffer& x, Buffer& y, Buffer& statistics) const;
   /// `skip` (may be null) is the gradient that reaches x along the residual connection.
   void submit_backward_input(Submitter& submitter, const Buffer& x, const Buffer& statistics,
                              const Buffer& dy, const Buffer* skip, Buffer& dx) const;
   void submit_backward_weight(Submitter& submitter, const Buffer& x, const Buffer& statistics,
-                              const Buffer& dy, Access gradients) const;
+                              const Buffer& dy) const;
 
  private:
   ParameterGroup& group_;

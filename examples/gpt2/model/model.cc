@@ -211,8 +211,8 @@ std::int64_t Gpt2::micro_batches_limit_bytes() const {
   return memory_limit_bytes(options_, backend_) - others;
 }
 
-const Buffer& Gpt2::logits() const {
-  return memories_[(passes_.size() - 1) % memories_.size()].logits;
+const Buffer& Gpt2::head_input() const {
+  return memories_[(passes_.size() - 1) % memories_.size()].normed;
 }
 
 std::uint64_t Gpt2::parameters_hash() const {

@@ -80,8 +80,9 @@ class Gpt2 {
   /// Returns the groups by place.
   std::deque<ParameterGroup>& groups() { return groups_; }
 
-  /// Returns the logits of the last step's last micro-batch: batch·sequence × vocabulary.
-  const Buffer& logits() const;
+  /// Returns what the head computed the last step's last micro-batch from: batch·sequence ×
+  /// d_model.
+  const Buffer& head_input() const;
 
  private:
   Gpt2(const Gpt2Config& config, const TrainingOptions& options, const Text& text,

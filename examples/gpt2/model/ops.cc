@@ -336,25 +336,25 @@ void residual_add(ConstFloats x, Floats y) {
   for (std::size_t i = 0; i < count; ++i) out[i] += in[i];
 }
 
-float cross_entropy(int vocabulary, ConstFloats logits, Tokens targets, Floats dlogits) {
+float cross_entropy(int vocabulary, Floats logits, Tokens targets) {
   const auto rows = static_cast<float>(targets.size());
   double loss = 0;
   for (std::size_t row = 0; row < targets.size(); ++row) {
-    const float* in = logits.data() + row * vocabulary;
-    float* out = dlogits.data() + row * vocabulary;
-    float largest = in[0];
-    for (int i = 1; i < vocabulary; ++i) largest = std::max(largest, in[i]);
+    float* values = logits.data() + row * vocabulary;
+    const float of_target = values[targets[row]];
+    float largest = values[0];
+    for (int i = 1; i < vocabulary; ++i) largest = std::max(largest, values[i]);
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int i = 0; i < vocabulary; ++i) {
-      out[i] = fast_exp(in[i] - largest);
-      sum += out[i];
+      values[i] = fast_exp(values[i] - largest);
+      sum += values[i];
     }
     const float scale = 1.0f / (sum * rows);
 #pragma omp simd
-    for (int i = 0; i < vocabulary; ++i) out[i] *= scale;
-    out[targets[row]] -= 1.0f / rows;
-    loss += std::log(static_cast<double>(sum)) + largest - in[targets[row]];
+    for (int i = 0; i < vocabulary; ++i) values[i] *= scale;
+    values[targets[row]] -= 1.0f / rows;
+    loss += std::log(static_cast<double>(sum)) + largest - of_target;
   }
   return static_cast<float>(loss / rows);
 }

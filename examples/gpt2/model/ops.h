@@ -9,6 +9,7 @@
 // Pure functions of their arguments: thread-safe on distinct outputs, no allocation, the same bits
 // for the same input on one machine. Sizes that do not fit the shape are a bug of the caller.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -121,9 +122,9 @@ void gelu_backward(ConstFloats x, Floats gradient);
 /// y += x.
 void residual_add(ConstFloats x, Floats y);
 
-/// Returns the mean over the rows of −log softmax(logits)[target], and computes its gradient.
-/// logits, dlogits: rows × vocabulary.
-float cross_entropy(int vocabulary, ConstFloats logits, Tokens targets, Floats dlogits);
+/// Returns the mean over the rows of −log softmax(logits)[target], and replaces the logits by its
+/// gradient. logits: rows × vocabulary.
+float cross_entropy(int vocabulary, Floats logits, Tokens targets);
 
 /// AdamW: Adam (Kingma, Ba, arXiv:1412.6980, algorithm 1, with bias correction) with decoupled
 /// weight decay (Loshchilov, Hutter, arXiv:1711.05101, algorithm 2).
@@ -133,6 +134,14 @@ struct AdamW {
   double epsilon = 1e-8;
   double weight_decay = 0.1;
 };
+
+/// Consecutive elements that are updated alike.
+struct AdamWRange {
+  std::size_t size = 0;
+  bool decay = false;  ///< weight decay applies to them
+};
+/// Most ranges of one update of a backend.
+inline constexpr std::size_t kMostAdamWRanges = 8;
 
 /// Updates `parameters` and both moments in place with gradient_scale·gradients. `update` counts
 /// from 1. `decay` enables weight decay.

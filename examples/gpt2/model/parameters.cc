@@ -88,6 +88,7 @@ ParameterGroup::ParameterGroup(Backend& backend, const GroupSpec& spec, std::siz
       values[index] = parameter.initial_mean + parameter.initial_stddev * random_normal(key, index);
     }
   }
+  HOCKET_CHECK(offsets_.size() <= kMostAdamWRanges, "an update takes all parameters of a group");
   backend.store(parameters_, values);
   backend.store(weights_, values);
   divide_update();
@@ -118,10 +119,10 @@ void ParameterGroup::attach(Submitter& submitter) {
                "a rank owns the same block of moments, gradients and parameters");
   parameters_.attach(submitter);
   gradients_.attach(submitter);
-  for (Dimension& dimension : update_task_.place.dimensions) {
-    dimension.slices[0].data = gradients_.id;
-    dimension.slices[1].data = parameters_.id;
-  }
+  gradient_data_.clear();
+  for (std::size_t pair = 0; 2 * pair < offsets_.size(); ++pair)
+    gradient_data_.push_back(submitter.add_data());
+  update_task_.attach({gradients_.id, parameters_.id});
 }
 
 void ParameterGroup::submit_update(Submitter& submitter) {
@@ -133,7 +134,8 @@ void ParameterGroup::submit_update(Submitter& submitter) {
     submitter.all_reduce(sum, gradients_.id, gradients);
   }
   submit_divisible(submitter, update_task_, priorities_.forward,
-                   std::array{read(gradients_.id), hocket::update(parameters_.id)},
+                   // Gradients are overwritten only after this.
+                   std::array{hocket::update(gradients_.id), hocket::update(parameters_.id)},
                    [this](const TaskPiece& piece) { update(piece); });
   if (!options_.shard_optimizer) return;
   submitter.all_gather(gather_task_.options(priorities_.communication), parameters_.id,
@@ -154,19 +156,20 @@ void ParameterGroup::update(const TaskPiece& piece) {
   const std::size_t first = at(piece.begin),
                     last = end_unit < update_units_ ? at(end_unit) : own_.end;
   const double scale = 1.0 / (static_cast<double>(options_.world_size) * options_.micro_batches);
+  std::array<AdamWRange, kMostAdamWRanges> ranges;
+  std::size_t count = 0;
   for (std::size_t i = 0; i < offsets_.size(); ++i) {
     const std::size_t begin = std::max(first, offsets_[i]);
     const std::size_t end = std::min(last, offsets_[i] + spec_.parameters[i].size);
-    if (begin >= end) continue;
-    const std::size_t size = end - begin, of_own = begin - own_.begin;
-    backend_.adamw_update(options_.adamw, updates_, spec_.parameters[i].decay, scale,
-                          {gradients_, begin, size}, {parameters_, begin, size},
-                          {first_moment_, of_own, size}, {second_moment_, of_own, size},
-                          {weights_, begin, size});
+    if (begin < end) ranges[count++] = {end - begin, spec_.parameters[i].decay};
   }
   // All pieces of a step precede those of the next step, since its gradients are computed with the
   // parameters of the whole group.
-  backend_.advance(updates_, end_unit - piece.begin);
+  const std::size_t size = last - first, of_own = first - own_.begin;
+  backend_.adamw_update(options_.adamw, updates_, end_unit - piece.begin, scale,
+                        std::span(ranges).first(count), {gradients_, first, size},
+                        {parameters_, first, size}, {first_moment_, of_own, size},
+                        {second_moment_, of_own, size}, {weights_, first, size});
 }
 
 std::int64_t ParameterGroup::optimizer_bytes() const {

@@ -4,6 +4,11 @@
 // the attention and the MLP half of each block, and the final norm. A group's place is its index in
 // that order, which is the order in which the forward pass needs them. Not thread-safe: tasks
 // declare what they access.
+//
+// The gradients of a group are one buffer, which its collective sums. The tasks that compute them
+// write separate ranges of it and need no order among each other, so each range is a piece of data
+// of its own. They read the data of the whole buffer, which the collective and the update change;
+// so they come after the previous step's update and before the collective.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +38,8 @@ struct GroupSpec {
   std::size_t size() const;
 };
 
-// Indices of parameters in their group.
+// Indices of parameters in their group. Parameters come in pairs whose gradients the same tasks
+// compute.
 struct EmbeddingParameter {
   enum : std::size_t { tokens, positions };
 };
@@ -90,9 +96,16 @@ class ParameterGroup {
   const Buffer& parameters() const { return parameters_; }
   const Buffer& gradients() const { return gradients_; }
 
-  /// Returns the access to the gradients for the first task of a backward pass that computes them.
-  Access first_access(MicroBatch of) const {
-    return of.is_first() ? write(gradients_.id) : hocket::update(gradients_.id);
+  /// Returns the data of the gradients of a parameter and of the other one of its pair.
+  DataId gradient_data(std::size_t parameter) const { return gradient_data_[parameter / 2]; }
+  /// Returns the access to them for the first task of a micro-batch that computes them.
+  Access first_access(std::size_t parameter, MicroBatch of) const {
+    const DataId data = gradient_data(parameter);
+    return of.is_first() ? write(data) : hocket::update(data);
+  }
+  /// Sets the data of the slices of a task that computes them: first their own, then all.
+  void attach_gradient(std::size_t parameter, LayerTask& task) const {
+    task.attach({gradient_data(parameter), gradients_.id});
   }
 
   void attach(Submitter& submitter);
@@ -129,6 +142,7 @@ class ParameterGroup {
   Priorities priorities_;
   std::vector<std::size_t> offsets_;
   Buffer parameters_, weights_, gradients_, first_moment_, second_moment_;
+  std::vector<DataId> gradient_data_;  // by pair of parameters
 };
 
 }  // namespace hocket

@@ -16,15 +16,16 @@ PassMemory::PassMemory(BufferAllocator& allocator, const Gpt2Config& config, std
       gradients{BlockGradients(allocator, config), BlockGradients(allocator, config)} {
   for (Buffer* buffer : {&embedded, &normed, &dnormed})
     *buffer = allocator.allocate(BufferUse::activation, matrix_size(config.rows(), config.d_model));
-  for (Buffer* buffer : {&logits, &dlogits})
-    *buffer =
-        allocator.allocate(BufferUse::activation, matrix_size(config.rows(), config.vocabulary));
+  logits = allocator.allocate(BufferUse::activation, matrix_size(config.rows(), config.vocabulary));
+  attention_scratch = allocator.allocate(
+      BufferUse::activation, allocator.attention_memory(attention_shape(config)).scratch_size);
   statistics = allocator.allocate(BufferUse::statistics, matrix_size(config.rows(), 2));
   for (int layer = 0; layer < config.layers; ++layer) blocks.emplace_back(allocator, config);
 }
 
 std::vector<Buffer*> PassMemory::buffers() {
-  std::vector<Buffer*> all = {&embedded, &normed, &statistics, &logits, &dlogits, &dnormed};
+  std::vector<Buffer*> all = {&embedded, &normed,  &statistics,
+                              &logits,   &dnormed, &attention_scratch};
   const auto add = [&](const std::vector<Buffer*>& more) {
     all.insert(all.end(), more.begin(), more.end());
   };
@@ -66,7 +67,7 @@ Pass::Pass(const Shared& shared, PassMemory& memory, MicroBatch of, const LossPl
 void Pass::attach() {
   for (Block& block : blocks_) block.attach();
   final_norm_.attach();
-  table_task_.attach(embedding().gradients().id);
+  embedding().attach_gradient(EmbeddingParameter::tokens, table_task_);
 }
 
 EmbeddingShape Pass::embedding_shape() const {
@@ -93,7 +94,8 @@ void Pass::submit_backward(Submitter& submitter,
     BlockGradients& own = memory_.gradients_of(i);
     blocks_[i].submit_mlp_backward(submitter, memory_.gradients_of(i + 1).in, own);
     complete(shared_.groups[2 + 2 * i]);
-    blocks_[i].submit_attention_backward(submitter, memory_.stream(i), own);
+    blocks_[i].submit_attention_backward(submitter, memory_.stream(i), own,
+                                         memory_.attention_scratch);
     complete(shared_.groups[1 + 2 * i]);
   }
   submit_embedding_backward(submitter);
@@ -125,46 +127,45 @@ void Pass::submit_head_forward(Submitter& submitter) {
                       backend().head_forward(head_shape(), memory_.normed, token_table(),
                                              memory_.logits);
                     });
-  submitter.compute(
-      loss_task_.options(priority),
-      std::array{read(memory_.batch_id), read(memory_.logits.id), write(memory_.dlogits.id)},
-      [this] {
-        backend().cross_entropy(shared_.config.vocabulary, memory_.batch, memory_.logits,
-                                memory_.dlogits, losses_);
-      });
+  submitter.compute(loss_task_.options(priority),
+                    std::array{read(memory_.batch_id), update(memory_.logits.id)}, [this] {
+                      backend().cross_entropy(shared_.config.vocabulary, memory_.batch,
+                                              memory_.logits, losses_);
+                    });
 }
 
 void Pass::submit_head_backward(Submitter& submitter) {
   const Buffer& in = memory_.stream(blocks_.size());
   submitter.compute(head_tasks_.input_gradient.options(final_group().priorities().backward),
-                    std::array{read(embedding().parameters().id), read(memory_.dlogits.id),
+                    std::array{read(embedding().parameters().id), read(memory_.logits.id),
                                write(memory_.dnormed.id)},
                     [this] {
-                      backend().head_backward_input(head_shape(), memory_.dlogits, token_table(),
+                      backend().head_backward_input(head_shape(), memory_.logits, token_table(),
                                                     memory_.dnormed);
                     });
   final_norm_.submit_backward_input(submitter, in, memory_.statistics, memory_.dnormed, nullptr,
                                     memory_.gradients_of(blocks_.size()).in);
-  final_norm_.submit_backward_weight(submitter, in, memory_.statistics, memory_.dnormed,
-                                     final_group().first_access(micro_batch_));
+  final_norm_.submit_backward_weight(submitter, in, memory_.statistics, memory_.dnormed);
 }
 
 void Pass::submit_embedding_backward(Submitter& submitter) {
   ParameterGroup& group = embedding();
   // Contributes to the embedding's gradient, which completes only now, so it is not urgent.
-  submit_divisible(submitter, table_task_, group.priorities().weight_gradient,
-                   std::array{read(memory_.normed.id), read(memory_.dlogits.id),
-                              group.first_access(micro_batch_)},
-                   [this](const TaskPiece& piece) {
-                     GradientPart whole = whole_table(head_shape());
-                     whole.add = !micro_batch_.is_first();
-                     backend().head_backward_weight(
-                         head_shape(), gradient_part(piece, whole), memory_.normed, memory_.dlogits,
-                         embedding().gradient(EmbeddingParameter::tokens));
-                   });
+  submit_divisible(
+      submitter, table_task_, group.priorities().weight_gradient,
+      std::array{read(memory_.normed.id), read(memory_.logits.id), read(group.gradients().id),
+                 group.first_access(EmbeddingParameter::tokens, micro_batch_)},
+      [this](const TaskPiece& piece) {
+        GradientPart whole = whole_table(head_shape());
+        whole.add = !micro_batch_.is_first();
+        backend().head_backward_weight(head_shape(), gradient_part(piece, whole), memory_.normed,
+                                       memory_.logits,
+                                       embedding().gradient(EmbeddingParameter::tokens));
+      });
   submitter.compute(embedding_tasks_.weight_gradient.options(group.priorities().backward),
                     std::array{read(memory_.batch_id), read(memory_.gradients_of(0).in.id),
-                               update(group.gradients().id)},
+                               read(group.gradients().id),
+                               update(group.gradient_data(EmbeddingParameter::tokens))},
                     [this] {
                       backend().embedding_backward(
                           embedding_shape(), memory_.batch, memory_.gradients_of(0).in,

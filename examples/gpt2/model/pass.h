@@ -40,8 +40,11 @@ struct PassMemory {
   DataId batch_id;  ///< stands for inputs and targets
   Buffer embedded;
   std::deque<BlockActivations> blocks;
-  Buffer normed, statistics, logits, dlogits, dnormed;
+  Buffer normed, statistics, dnormed;
+  Buffer logits;  ///< replaced by their gradient
   std::array<BlockGradients, 2> gradients;
+  /// Used by one block after the other: each needs the gradient that the one before computes.
+  Buffer attention_scratch;
 };
 
 class Pass {

@@ -2,10 +2,10 @@
 
 // A simulated device for tests. Streams are queues; the head of a stream runs when the test's
 // random numbers select it and everything it waits for has run. Kernels declare the memory that
-// they read and write, and are checked when they enter a stream, regardless of the order in which
-// they run: two accesses to the same bytes, at least one of them a write, must be ordered by
-// streams, waits, or the host's observation that work has run. A missing wait is therefore detected
-// even if it does no harm.
+// they read and write, or report it when they have run. Regardless of the order in which they run,
+// two accesses to the same bytes, at least one of them a write, must be ordered by streams, waits,
+// or the host's observation that work has run. A missing wait is therefore detected even if it does
+// no harm.
 //
 // A capture records each call, and every launch repeats the calls on streams of its own. As on a
 // real device, memory of a captured step must be allocated and freed within it.
@@ -20,29 +20,15 @@
 #include <memory>
 #include <mutex>
 #include <random>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/check.h"
 #include "core/cuda/driver/device_driver.h"
+#include "tests/core/cuda/model_memory.h"
 
 namespace hocket {
-
-/// Memory that a kernel accesses.
-struct Region {
-  const void* begin = nullptr;
-  std::size_t bytes = 0;
-  bool writes = false;
-};
-
-inline Region reads(std::span<const float> values) {
-  return {values.data(), values.size_bytes(), false};
-}
-inline Region writes(std::span<const float> values) {
-  return {values.data(), values.size_bytes(), true};
-}
 
 class ModelDevice final : public DeviceDriver {
  public:
@@ -56,8 +42,24 @@ class ModelDevice final : public DeviceDriver {
               std::function<bool()> may_begin = {}) {
     std::lock_guard lock(mutex_);
     put_or_capture(stream_of(stream), [=, this](Stream& s, Marks&) {
-      check_access(s, regions);
+      memory_.access(next_point(s), regions);
       s.entries.push_back({nullptr, nullptr, effect, may_begin});
+      ++launched_;
+    });
+  }
+
+  /// Does the same with a kernel that returns the memory that it has accessed. What is not memory
+  /// of this device is ignored.
+  void launch_recorded(DeviceStream stream, std::function<std::vector<Region>()> effect) {
+    std::lock_guard lock(mutex_);
+    put_or_capture(stream_of(stream), [=, this](Stream& s, Marks&) {
+      s.entries.push_back({nullptr, nullptr, [=, this, point = next_point(s)] {
+                             std::vector<Region> regions = effect();
+                             std::erase_if(regions, [this](const Region& region) {
+                               return !memory_.holds(region);
+                             });
+                             memory_.access(point, regions);
+                           }});
       ++launched_;
     });
   }
@@ -72,7 +74,10 @@ class ModelDevice final : public DeviceDriver {
   void hold() { set_held(true); }
   void release() { set_held(false); }
   /// Makes the `number`-th call of wait(), from 0, do nothing.
-  void forget_wait(std::int64_t number) { forgotten_wait_ = number; }
+  void forget_wait(std::int64_t number) {
+    std::lock_guard lock(mutex_);
+    forgotten_wait_ = number;
+  }
   /// Leaves a launch error pending on the calling thread, as a kernel's launch that fails does.
   static void fail_launch(std::string words) { launch_error_of_this_thread_ = std::move(words); }
   /// Makes fallible calls fail from the `number`-th on, counted from 0 from now on.
@@ -82,7 +87,7 @@ class ModelDevice final : public DeviceDriver {
   }
 
   /// Returns detected races, uses of freed memory, and waits for events that were never recorded.
-  std::vector<std::string> problems() const { return locked(problems_); }
+  std::vector<std::string> problems() const { return locked(memory_.problems()); }
   std::int64_t waits() const { return locked(waits_); }
   /// Returns the number of waits for work that was already ordered before.
   std::int64_t idle_waits() const { return locked(idle_waits_); }
@@ -170,7 +175,7 @@ class ModelDevice final : public DeviceDriver {
     if (e.capture != s.capture)
       return failure(ErrorCode::unavailable, "an event of another capture, or of none");
     if (!e.capture && !e.mark) {
-      problems_.push_back("a stream waits for an event that was never recorded");
+      memory_.add_problem("a stream waits for an event that was never recorded");
       return {};
     }
     if (s.capture)
@@ -210,14 +215,11 @@ class ModelDevice final : public DeviceDriver {
   Result<void*> allocate(std::size_t bytes, DeviceStream stream) override {
     HOCKET_TRY(call());
     std::lock_guard lock(mutex_);
-    // Memory is never reused by another allocation, so that a use after free is detected.
-    blocks_.push_back({std::make_unique<std::byte[]>(bytes), bytes});
-    Block* const block = &blocks_.back();
+    ModelMemory::Block* const block = &memory_.add(bytes);
     block->capture = stream_of(stream).capture.get();
     if (block->capture) ++stream_of(stream).capture->allocated;
     put_or_capture(stream_of(stream), [this, block](Stream& s, Marks&) {
-      block->freed = false;
-      check_access(s, {{block->memory.get(), block->bytes, true}});
+      memory_.allocate(*block, next_point(s));
       memory_in_use_ += block->bytes;
       most_memory_in_use_ = std::max(most_memory_in_use_, memory_in_use_);
     });
@@ -226,16 +228,14 @@ class ModelDevice final : public DeviceDriver {
   Result<void> free(void* memory, DeviceStream stream) override {
     if (auto ok = call(); !ok) return ok;
     std::lock_guard lock(mutex_);
-    const auto block = std::ranges::find_if(
-        blocks_, [&](const Block& b) { return b.memory.get() == memory && !b.freed; });
-    HOCKET_CHECK(block != blocks_.end(), "freed what was never allocated, or twice");
+    ModelMemory::Block* const block = memory_.find(memory);
+    HOCKET_CHECK(block, "freed what was never allocated, or twice");
     const std::shared_ptr<Graph>& capture = stream_of(stream).capture;
     if (block->capture != capture.get())
       return failure(ErrorCode::unavailable, "memory of another capture, or of none");
     if (capture) --capture->allocated;
-    put_or_capture(stream_of(stream), [this, block = &*block](Stream& s, Marks&) {
-      check_access(s, {{block->memory.get(), block->bytes, true}});
-      block->freed = true;
+    put_or_capture(stream_of(stream), [this, block](Stream& s, Marks&) {
+      memory_.free(*block, next_point(s));
       memory_in_use_ -= block->bytes;
     });
     return {};
@@ -243,9 +243,10 @@ class ModelDevice final : public DeviceDriver {
 
   Result<void*> allocate_host(std::size_t bytes) override {
     HOCKET_TRY(call());
-    return ::operator new(bytes);
+    std::lock_guard lock(mutex_);
+    return memory_.add(bytes).memory.get();
   }
-  void free_host(void* memory) override { ::operator delete(memory); }
+  void free_host(void*) override {}
   Result<void> copy(void* to, const void* from, std::size_t bytes, DeviceStream stream) override {
     if (auto ok = call(); !ok) return ok;
     launch(stream, {{from, bytes, false}, {to, bytes, true}},
@@ -303,8 +304,6 @@ class ModelDevice final : public DeviceDriver {
   }
 
  private:
-  /// By stream: number of its accesses that come before.
-  using ModelClock = std::vector<std::uint64_t>;
   struct Mark {
     ModelClock clock;
     bool has_run = false;
@@ -340,17 +339,6 @@ class ModelDevice final : public DeviceDriver {
     std::shared_ptr<Graph> capture = nullptr;
     std::size_t captured_index = 0;  // index of the stream in the capture
   };
-  struct PastAccess {
-    Region region;
-    std::size_t stream = 0;
-    std::uint64_t number = 0;
-  };
-  struct Block {
-    std::unique_ptr<std::byte[]> memory;
-    std::size_t bytes = 0;
-    bool freed = false;
-    const Graph* capture = nullptr;  // capture in which it was allocated
-  };
 
   static Stream& stream_of(DeviceStream stream) { return *static_cast<Stream*>(stream.handle); }
   static Event& event_of(DeviceEvent event) { return *static_cast<Event*>(event.handle); }
@@ -362,11 +350,6 @@ class ModelDevice final : public DeviceDriver {
     for (std::size_t i = 0; i < a.size(); ++i)
       if (a[i] > (i < b.size() ? b[i] : 0)) return false;
     return true;
-  }
-  static bool overlap(const Region& a, const Region& b) {
-    const auto* a_begin = static_cast<const std::byte*>(a.begin);
-    const auto* b_begin = static_cast<const std::byte*>(b.begin);
-    return a_begin < b_begin + b.bytes && b_begin < a_begin + a.bytes;
   }
 
   Stream& add_stream(StreamPriority priority) {
@@ -412,26 +395,12 @@ class ModelDevice final : public DeviceDriver {
     return failure(ErrorCode::unavailable, "the model device has failed");
   }
 
-  /// Checks that the next access of `stream`, to `regions`, is ordered after all conflicting ones.
-  void check_access(Stream& stream, const std::vector<Region>& regions) {
+  /// Returns the place of a kernel that enters `stream` now.
+  ModelPoint next_point(Stream& stream) {
     join(stream.clock, host_clock_);
     if (stream.clock.size() <= stream.index) stream.clock.resize(stream.index + 1);
-    for (const Region& region : regions) {
-      for (const Block& block : blocks_)
-        if (block.freed && overlap(region, {block.memory.get(), block.bytes, false}))
-          problems_.push_back("freed memory is used");
-      for (const PastAccess& past : past_) {
-        if (!(past.region.writes || region.writes) || !overlap(past.region, region)) continue;
-        const bool ordered =
-            past.stream < stream.clock.size() && stream.clock[past.stream] >= past.number;
-        if (!ordered)
-          problems_.push_back("stream " + std::to_string(stream.index) + " races with access " +
-                              std::to_string(past.number) + " of stream " +
-                              std::to_string(past.stream));
-      }
-    }
-    const std::uint64_t number = ++stream.clock[stream.index];
-    for (const Region& region : regions) past_.push_back({region, stream.index, number});
+    auto clock = std::make_shared<const ModelClock>(stream.clock);
+    return {stream.index, ++stream.clock[stream.index], turns_ += 2, std::move(clock)};
   }
 
   /// Runs the head of a random stream; returns false if all are empty or waiting.
@@ -464,11 +433,10 @@ class ModelDevice final : public DeviceDriver {
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<std::unique_ptr<Event>> events_;
-  std::deque<Block> blocks_;  // addresses of blocks stay valid
+  ModelMemory memory_;
   std::vector<std::shared_ptr<Graph>> graphs_;
-  std::vector<PastAccess> past_;
+  std::uint64_t turns_ = 0;
   ModelClock host_clock_;
-  std::vector<std::string> problems_;
   bool held_ = false;
   std::int64_t time_ns_ = 0;
   std::int64_t forgotten_wait_ = -1;

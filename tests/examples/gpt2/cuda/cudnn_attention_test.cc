@@ -130,19 +130,22 @@ class CudnnAttentionTest : public testing::Test {
   /// Runs both passes on memory that holds NaN except in the inputs.
   Results run(const AttentionShape& shape, const Vector& qkv, const Vector& dy, bool captured) {
     const std::size_t rows = static_cast<std::size_t>(shape.batch) * shape.sequence;
-    const std::vector<std::uint8_t> scratch(attention_->workspace_bytes(), 0xff);
+    const std::vector<std::uint8_t> forward_scratch(attention_->forward_workspace_bytes(), 0xff),
+        backward_scratch(attention_->backward_workspace_bytes(), 0xff);
     void *const in = uploaded(rounded(qkv)), *const gradient = uploaded(rounded(dy));
     void *const y = uploaded(Bits(dy.size(), 0xffff)), *const dqkv =
                                                            uploaded(Bits(qkv.size(), 0xffff));
     auto* const statistics =
         static_cast<float*>(uploaded(Vector(rows * shape.heads, std::nanf(""))));
-    void* const workspace = uploaded(scratch);
+    void *const forward_workspace = uploaded(forward_scratch), *const backward_workspace =
+                                                                   uploaded(backward_scratch);
     if (captured) {
       EXPECT_TRUE(driver_->begin_capture(task_.stream));
     }
-    const auto forward = attention_->forward(in, statistics, y, workspace, task_);
+    const auto forward = attention_->forward(in, statistics, y, forward_workspace, task_);
     EXPECT_TRUE(forward) << forward.error().message;
-    const auto backward = attention_->backward(in, statistics, y, gradient, dqkv, workspace, task_);
+    const auto backward =
+        attention_->backward(in, statistics, y, gradient, dqkv, backward_workspace, task_);
     EXPECT_TRUE(backward) << backward.error().message;
     if (captured) {
       const auto graph = driver_->end_capture(task_.stream);

@@ -27,7 +27,6 @@
 #include "examples/gpt2/model/random.h"
 #include "profiler/metrics/iterations.h"
 #include "tests/core/cuda/model_device.h"
-#include "tests/examples/gpt2/cuda/kernels_in_streams.h"
 #include "tests/examples/gpt2/cuda/model_products.h"
 #include "tests/examples/gpt2/model/host_model.h"
 #include "tests/examples/gpt2/model/submitters.h"

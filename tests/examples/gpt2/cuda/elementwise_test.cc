@@ -1,6 +1,8 @@
 // Tests GELU, the residual connection, the optimiser's update and rounding against the host's.
 
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "examples/gpt2/cuda/kernels.h"
 #include "tests/examples/gpt2/cuda/kernel_cases.h"
@@ -83,20 +85,33 @@ TEST_F(ElementwiseKernels, AdamWUpdate) {
     for (float& v : second) v *= v;
     const AdamW options{.learning_rate = 0.01};
     const int update = of.integer(1, 1000);
-    const bool decay = of.integer(0, 1) == 1, copies = of.type == ElementType::bfloat16;
+    const bool copies = of.type == ElementType::bfloat16;
+    std::vector<AdamWRange> ranges;
+    for (std::size_t left = count; left > 0; left -= ranges.back().size) {
+      const bool is_last = ranges.size() + 1 == kMostAdamWRanges;
+      const auto size = static_cast<std::size_t>(of.integer(1, static_cast<int>(left)));
+      ranges.push_back({is_last ? left : size, of.integer(0, 1) == 1});
+    }
     Vector expected = parameters, expected_first = first, expected_second = second;
-    adamw_update(options, update, decay, 0.25, gradients, expected, expected_first,
-                 expected_second);
+    std::size_t begin = 0;
+    for (const AdamWRange& range : ranges) {
+      const auto part = [&](auto& all) { return std::span(all).subspan(begin, range.size); };
+      adamw_update(options, update, range.decay, 0.25, part(gradients), part(expected),
+                   part(expected_first), part(expected_second));
+      begin += range.size;
+    }
 
     const DeviceArray gradient = float32_array(of, gradients);
     const DeviceArray parameter = float32_array(of, parameters);
     const DeviceArray m = float32_array(of, first), v = float32_array(of, second);
     const DeviceArray copy(of, junk(count));
     const DeviceCount updates(update - 1);
-    ASSERT_TRUE(kernels::adamw_update(
-        options, updates.data(), decay, 0.25, count, gradient.as<float>(), parameter.as<float>(),
-        m.as<float>(), v.as<float>(), copies ? copy.data() : nullptr, kernel_device()->stream()));
-    EXPECT_EQ(updates.read(), update - 1);
+    const DeviceArray corrections = float32_array(of, Vector(2));
+    ASSERT_TRUE(kernels::adamw_update(options, updates.data(), 0.25, ranges, gradient.as<float>(),
+                                      parameter.as<float>(), m.as<float>(), v.as<float>(),
+                                      copies ? copy.data() : nullptr, corrections.as<float>(),
+                                      kernel_device()->stream()));
+    EXPECT_EQ(updates.read(), update);
     const Vector after = parameter.read();
     expect_close(after, expected, ElementType::float32, 2e-6f);
     expect_close(m.read(), expected_first, ElementType::float32, 1e-6f);

@@ -24,6 +24,11 @@ namespace {
 
 constexpr unsigned kLanes = 32;
 constexpr std::size_t kStackBytes = 64 << 10;
+#ifdef HOCKET_SANITIZED
+constexpr bool kRecords = false;
+#else
+constexpr bool kRecords = true;
+#endif
 
 /// The bounds of a stack, for the address sanitizer.
 struct Stack {
@@ -104,6 +109,12 @@ class Device {
   }
 
   Fiber& current() { return *fibers_[current_]; }
+  /// Returns whether `address` is on the stack of the running thread.
+  bool is_on_stack(const void* address) const {
+    const Fiber& fiber = *fibers_[current_];
+    const auto* const at = static_cast<const std::byte*>(address);
+    return at >= fiber.memory.get() && at < fiber.memory.get() + kStackBytes;
+  }
   const Fiber& lane_of_warp(unsigned lane) const {
     return *fibers_[current_ / kLanes * kLanes + lane];
   }
@@ -219,6 +230,64 @@ PutWork& put_work() {
   return put;
 }
 
+/// Collects the accesses of a launch.
+class Recorder {
+ public:
+  void begin() { is_on_ = true; }
+
+  void note(const void* address, std::size_t bytes, bool writes) {
+    if (!is_on_ || bytes == 0 || device().is_on_stack(address)) return;
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    // Threads mostly continue a range that was accessed shortly before.
+    const std::size_t oldest = ranges_.size() > kRecent ? ranges_.size() - kRecent : 0;
+    for (std::size_t i = ranges_.size(); i-- > oldest;) {
+      Range& range = ranges_[i];
+      if (range.writes != writes || begin > range.end || begin + bytes < range.begin) continue;
+      range.begin = std::min(range.begin, begin);
+      range.end = std::max(range.end, begin + bytes);
+      return;
+    }
+    ranges_.push_back({begin, begin + bytes, writes});
+  }
+
+  /// Returns the recorded ranges, of which no two of one kind overlap or touch.
+  std::vector<AccessedMemory> end() {
+    is_on_ = false;
+    std::ranges::sort(ranges_, {},
+                      [](const Range& range) { return std::pair(range.writes, range.begin); });
+    std::vector<Range> united;
+    for (const Range& range : ranges_) {
+      if (united.empty() || united.back().writes != range.writes ||
+          united.back().end < range.begin) {
+        united.push_back(range);
+      } else {
+        united.back().end = std::max(united.back().end, range.end);
+      }
+    }
+    ranges_.clear();
+    std::vector<AccessedMemory> accessed;
+    for (const Range& range : united)
+      accessed.push_back(
+          {reinterpret_cast<const void*>(range.begin), range.end - range.begin, range.writes});
+    return accessed;
+  }
+
+ private:
+  static constexpr std::size_t kRecent = 8;
+  struct Range {
+    std::uintptr_t begin = 0, end = 0;
+    bool writes = false;
+  };
+  // Of the thread that runs the launch: others may launch kernels meanwhile.
+  static inline thread_local bool is_on_ = false;
+  std::vector<Range> ranges_;
+};
+
+Recorder& recorder() {
+  static Recorder recorder;
+  return recorder;
+}
+
 /// Records the stack of run(); called in a fiber that has just started.
 void note_stack([[maybe_unused]] Device& device) {
 #ifdef __SANITIZE_ADDRESS__
@@ -249,8 +318,13 @@ Result<void> launch(DeviceStream stream, const char* kernel, dim3 grid, dim3 blo
                     std::function<void()> thread) {
   if (!put_work()) return run(kernel, grid, block, thread);
   put_work()(stream, [=, thread = std::move(thread)] {
+    recorder().begin();
     const auto ok = run(kernel, grid, block, thread);
     HOCKET_CHECK(ok, ok.error().message.c_str());
+    std::vector<AccessedMemory> accessed = recorder().end();
+    HOCKET_CHECK(!kRecords || !accessed.empty(),
+                 (std::string(kernel) + " is not compiled to report what it accesses").c_str());
+    return accessed;
   });
   return {};
 }
@@ -285,3 +359,42 @@ void expect_aligned(const void* address, std::size_t bytes, Place place) {
 }
 
 }  // namespace hocket::emulated
+
+#ifndef HOCKET_SANITIZED
+
+// The functions that GCC calls at each access of a source compiled with -fsanitize=thread.
+#define HOCKET_RECORD(name, bytes, writes)                     \
+  extern "C" void __tsan_##name(void* address);                \
+  extern "C" void __tsan_##name(void* address) {               \
+    hocket::emulated::recorder().note(address, bytes, writes); \
+  }
+#define HOCKET_RECORD_BOTH(of, bytes)          \
+  HOCKET_RECORD(of##read##bytes, bytes, false) \
+  HOCKET_RECORD(of##write##bytes, bytes, true)
+
+HOCKET_RECORD_BOTH(, 1)
+HOCKET_RECORD_BOTH(, 2)
+HOCKET_RECORD_BOTH(, 4)
+HOCKET_RECORD_BOTH(, 8)
+HOCKET_RECORD_BOTH(, 16)
+HOCKET_RECORD_BOTH(unaligned_, 2)
+HOCKET_RECORD_BOTH(unaligned_, 4)
+HOCKET_RECORD_BOTH(unaligned_, 8)
+HOCKET_RECORD_BOTH(unaligned_, 16)
+
+extern "C" {
+void __tsan_init();
+void __tsan_init() {}
+void __tsan_read_range(void* address, std::size_t bytes);
+void __tsan_read_range(void* address, std::size_t bytes) {
+  hocket::emulated::recorder().note(address, bytes, false);
+}
+void __tsan_write_range(void* address, std::size_t bytes);
+void __tsan_write_range(void* address, std::size_t bytes) {
+  hocket::emulated::recorder().note(address, bytes, true);
+}
+void __tsan_vptr_update(void**, void*);
+void __tsan_vptr_update(void**, void*) {}
+}
+
+#endif

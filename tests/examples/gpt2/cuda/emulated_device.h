@@ -10,6 +10,11 @@
 // Stricter than a device: all threads of a block must reach the same barrier and all lanes of a
 // warp the same exchange, none may have ended before; blocks are whole warps. A __shared__ variable
 // keeps the values of the block before. One thread at a time.
+//
+// A launch that is put into a stream reports all memory that it reads and writes. For that, the
+// compiler calls the emulation at each access (GCC's -fsanitize=thread, whose calls the emulation
+// implements): kernels have nothing to declare, and none can be forgotten. Not in builds with
+// sanitizers, which exclude that one.
 
 #include <bit>
 #include <cmath>
@@ -17,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <source_location>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/cuda/driver/device_driver.h"
@@ -25,6 +31,7 @@
 #define __global__
 #define __device__
 #define __shared__ static
+#define __grid_constant__
 
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
@@ -57,8 +64,17 @@ using Place = std::source_location;
 /// location".
 Result<void> run(const char* kernel, dim3 grid, dim3 block, const std::function<void()>& thread);
 
-/// Puts work into a stream of a test's device. Null, the initial value: launch() runs immediately.
-using PutWork = std::function<void(DeviceStream stream, std::function<void()> work)>;
+/// A range of memory that a launch read or wrote.
+struct AccessedMemory {
+  const void* begin = nullptr;
+  std::size_t bytes = 0;
+  bool writes = false;
+};
+
+/// Puts work, which returns what it has accessed, into a stream of a test's device. Null, the
+/// initial value: launch() runs immediately.
+using Work = std::function<std::vector<AccessedMemory>()>;
+using PutWork = std::function<void(DeviceStream stream, Work work)>;
 void set_put_work(PutWork put);
 
 /// Calls run() when the stream reaches it. Work put into a stream must not fail.

@@ -59,10 +59,10 @@ TEST_F(LargeShapes, CrossEntropyOfEqualLogits) {
   const std::size_t size = static_cast<std::size_t>(shape.rows) * shape.columns;
   const Zeros logits(size * sizeof(float)), targets(shape.rows * sizeof(std::int32_t)),
       row_losses(shape.rows * sizeof(float)), loss(sizeof(float)), steps(sizeof(std::int64_t));
-  ASSERT_TRUE(kernels::cross_entropy(
-      shape, ElementType::float32, logits.as<void>(), targets.as<std::int32_t>(), logits.as<void>(),
-      row_losses.as<float>(), {.first = loss.as<float>(), .steps = steps.as<std::int64_t>()},
-      kernel_device()->stream()));
+  ASSERT_TRUE(kernels::cross_entropy(shape, ElementType::float32, logits.as<void>(),
+                                     targets.as<std::int32_t>(), row_losses.as<float>(),
+                                     {.first = loss.as<float>(), .steps = steps.as<std::int64_t>()},
+                                     kernel_device()->stream()));
   EXPECT_NEAR(loss.floats(0, 1)[0], std::log(50257.0), 1e-4);
   const float share = 1.0f / 50257 / static_cast<float>(shape.rows);
   const Vector last = logits.floats(size - shape.columns, shape.columns);

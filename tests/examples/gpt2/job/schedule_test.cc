@@ -169,18 +169,44 @@ TEST_F(Schedule, WeightGradientsAreOffTheCriticalPath) {
   }
 }
 
-TEST_F(Schedule, FirstWriterOfGradientsOverwrites) {
+/// Returns the modes in which the first step's tasks access `data`, in order.
+std::vector<AccessMode> modes_of(RecordingSubmitter& recorder, DataId data) {
+  std::vector<AccessMode> modes;
+  for (const RecordedTask& task : recorder.tasks()) {
+    for (const Access& access : task.accesses)
+      if (task.step == 0 && access.data == data) modes.push_back(access.mode);
+  }
+  return modes;
+}
+
+TEST_F(Schedule, FirstWriterOfAGradientOverwrites) {
   for (ParameterGroup& group : model->groups()) {
-    std::vector<AccessMode> modes;
-    for (const RecordedTask& task : recorder.tasks()) {
-      for (const Access& access : task.accesses) {
-        if (task.step == 0 && access.data == group.gradients().id) modes.push_back(access.mode);
-      }
+    SCOPED_TRACE(group.name());
+    const std::vector<AccessMode> own = modes_of(recorder, group.gradient_data(0));
+    ASSERT_FALSE(own.empty());
+    EXPECT_EQ(own.front(), AccessMode::write);
+    EXPECT_EQ(std::count(own.begin(), own.end(), AccessMode::write), 1);
+    const std::vector<AccessMode> all = modes_of(recorder, group.gradients().id);
+    const auto first_change = std::find(all.begin(), all.end(), AccessMode::update);
+    EXPECT_EQ(all.end() - first_change, 2) << "the all-reduce and the update";
+    EXPECT_EQ(std::count(all.begin(), first_change, AccessMode::read), first_change - all.begin());
+  }
+}
+
+// They may run on several streams at once.
+TEST_F(Schedule, WeightGradientsOfALayerWaitForNoneOfEachOther) {
+  for (const std::string group : {"block.1.attention.", "block.1.mlp."}) {
+    std::vector<std::size_t> gradients;
+    for (std::size_t i = 0; i < recorder.tasks().size(); ++i) {
+      const RecordedTask& task = recorder.tasks()[i];
+      if (task.step == 0 && task.name.starts_with(group) && task.name.ends_with(".dw"))
+        gradients.push_back(i);
     }
-    ASSERT_GE(modes.size(), 3u) << group.name();
-    EXPECT_EQ(modes.front(), AccessMode::write) << group.name();
-    EXPECT_EQ(std::count(modes.begin(), modes.end(), AccessMode::write), 1) << group.name();
-    EXPECT_EQ(modes.back(), AccessMode::read) << group.name() << ": the update";
+    ASSERT_EQ(gradients.size(), 3u);
+    for (std::size_t later = 0; later < 3; ++later)
+      for (std::size_t earlier = 0; earlier < later; ++earlier)
+        EXPECT_FALSE(recorder.depends(gradients[later], gradients[earlier]))
+            << recorder.tasks()[gradients[later]].name;
   }
 }
 

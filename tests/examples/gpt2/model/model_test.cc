@@ -361,31 +361,29 @@ TEST(Gpt2Model, FusedTasksGiveTheSameBits) {
 }
 
 // The text has one window, so both models see the same text except its byte `changed`.
-TEST(Gpt2Model, LaterTokensDoNotChangeEarlierLogits) {
+TEST(Gpt2Model, LaterTokensDoNotChangeEarlierInputsOfTheHead) {
   Gpt2Config config = kSmall;
   config.batch = 1;
-  const auto logits = [&](const std::string& bytes) {
+  const auto head_input = [&](const std::string& bytes) {
     const Text text(bytes);
     const HostModel model(config, {}, text);
     ImmediateSubmitter submitter;
     model->attach(submitter);
     model->submit_step(0);
-    return bits(floats(model->logits()));
+    return bits(floats(model->head_input()));
   };
   const std::string bytes = "a window of text.";
   ASSERT_EQ(bytes.size(), static_cast<std::size_t>(config.sequence) + 1);
-  const auto before = logits(bytes);
+  const auto before = head_input(bytes);
   for (int changed = 0; changed < config.sequence; ++changed) {
     std::string other = bytes;
     other[changed] = '#';
-    const auto after = logits(other);
+    const auto after = head_input(other);
     for (int t = 0; t < config.sequence; ++t) {
-      const auto begin = static_cast<std::size_t>(t) * config.vocabulary;
-      const bool same =
-          std::equal(before.begin() + begin, before.begin() + begin + config.vocabulary,
-                     after.begin() + begin);
-      EXPECT_EQ(same, t < changed)
-          << "logits of token " << t << ", token " << changed << " changed";
+      const auto begin = static_cast<std::size_t>(t) * config.d_model;
+      const bool same = std::equal(before.begin() + begin, before.begin() + begin + config.d_model,
+                                   after.begin() + begin);
+      EXPECT_EQ(same, t < changed) << "input of token " << t << ", token " << changed << " changed";
     }
   }
 }
