@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 #include "core/base/check.h"
 
@@ -16,6 +18,14 @@ constexpr std::size_t kLeastBufferBytes = 1024;
 std::size_t whole_records(std::size_t bytes) {
   const std::size_t enough = std::max(bytes, kLeastBufferBytes);
   return (enough + kRecordAlignment - 1) / kRecordAlignment * kRecordAlignment;
+}
+
+/// Keeps `memory` until the process ends, where leak checkers find it.
+void keep(std::uint8_t* memory) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::uint8_t*>;
+  std::lock_guard lock(mutex);
+  kept->push_back(memory);
 }
 
 }  // namespace
@@ -32,7 +42,7 @@ BufferPool::BufferPool(BufferPoolOptions options)
 
 BufferPool::~BufferPool() {
   // CUPTI may still write into buffers that it holds.
-  if (held_ == 0) std::free(memory_);
+  held_ == 0 ? std::free(memory_) : keep(memory_);
 }
 
 std::span<std::uint8_t> BufferPool::request() {

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <span>
 #include <string>
@@ -40,7 +39,7 @@ class LentBroadcast final : public Collective {
       const std::string_view part = message.substr(0, kPayloadBytes);
       block[0] = static_cast<std::byte>(part.size() & 0xff);
       block[1] = static_cast<std::byte>(part.size() >> 8);
-      std::memcpy(block.data() + kHeadBytes, part.data(), part.size());
+      std::ranges::copy(std::as_bytes(std::span(part)), block.begin() + kHeadBytes);
       if (!send_(block)) return failure(gone());
       message.remove_prefix(part.size());
     } while (!message.empty());
