@@ -39,6 +39,7 @@ Result<std::uint32_t> CommunicationSchedule::add(ScheduledTensor tensor) {
                    std::to_string(kPriorityLevels - 1));
   }
   std::lock_guard lock(mutex_);
+  if (error_) return failure(*error_);
   const auto has_name = [&](const Tensor& other) { return other.about.name == tensor.name; };
   if (std::ranges::any_of(tensors_, has_name))
     return invalid("tensor \"" + tensor.name + "\" was added before; names are unique");
@@ -66,6 +67,9 @@ Result<void> CommunicationSchedule::enqueue(std::uint32_t tensor) {
     return invalid("tensor \"" + t.about.name + "\" is enqueued while its communication is " +
                    "unfinished; wait for it first");
   }
+  const std::int64_t now_ns = options_.clock.now_ns();
+  if (open_use_) boundary_ns_ = now_ns;
+  end_use(now_ns);
   t.is_enqueued = true;
   t.is_ready = t.may_begin = false;
   t.step = step_;
@@ -234,18 +238,34 @@ Result<void> CommunicationSchedule::wait(std::uint32_t tensor, std::int64_t time
   const std::int64_t called_ns = options_.clock.now_ns();
   end_use(called_ns);
   const Tensor& t = tensors_[tensor];
+  if (t.is_enqueued && t.step == step_ && follows_static_order_ && !is_announced_) {
+    // The rest of the step that the order was made for may come after this wait, or never.
+    suspend_static_order();
+    advance();
+  }
   changed_.wait_until(lock, deadline_after(timeout_ns),
                       [&] { return error_ || is_closed_ || !t.is_enqueued; });
   HOCKET_TRY(check(tensor));
   if (t.is_enqueued) {
-    return failure(ErrorCode::timed_out, "tensor \"" + t.about.name +
-                                             "\": its communication is not done after " +
-                                             std::to_string(timeout_ns / 1'000'000) + " ms");
+    return failure(ErrorCode::timed_out,
+                   "tensor \"" + t.about.name + "\": its communication is not done after " +
+                       std::to_string(timeout_ns / 1'000'000) + " ms: " + why_unfinished(tensor));
   }
   end_use(called_ns);  // that of another thread
   boundary_ns_ = options_.clock.now_ns();
   open_use_ = OpenUse{tensor, boundary_ns_};
   return {};
+}
+
+std::string CommunicationSchedule::why_unfinished(std::uint32_t tensor) const {
+  if (!tensors_[tensor].is_ready) return "it was not said to be ready";
+  const auto taken = std::ranges::count(started_, tensor, &ScheduledPart::tensor);
+  if (taken > 0) {
+    return std::to_string(taken) + (taken == 1 ? " part of it was" : " parts of it were") +
+           " taken and not said to be finished";
+  }
+  return std::to_string(decided_.size()) + " parts may be taken, and " +
+         std::to_string(started_.size()) + " are under way";
 }
 
 Result<void> CommunicationSchedule::end_step() {

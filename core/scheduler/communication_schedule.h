@@ -13,13 +13,13 @@
 //
 // Its trace shows what the framework computes as the calls divide it, on one stream: "backward
 // NAME" ends with notify_ready(), "forward NAME" begins when wait() returns, "rest" ends with
-// end_step(), and each lasts from the call before to the call after. The task of an event has the
-// tensor's number as its slot and a ScheduledRole as its generation; the sequence of "backward
-// NAME" is the tensor's place among those enqueued in the step. For
+// end_step(), and each lasts from the call before to the call after; enqueue() ends a forward too.
+// The task of an event has the tensor's number as its slot and a ScheduledRole as its generation;
+// the sequence of "backward NAME" is the tensor's place among those enqueued in the step. For
 // profiler/session/communication_profile.h.
 //
-// Thread-safe: one thread may compute while others communicate. Every function returns the first
-// error once something has failed.
+// Thread-safe: one thread may compute while others communicate. Every function that returns a
+// result returns the first error once something has failed.
 
 #include <condition_variable>
 #include <cstdint>
@@ -97,7 +97,8 @@ class CommunicationSchedule final : public OrderSource {
   Result<void> notify_finish(const ScheduledPart& part);
 
   /// Blocks until all parts of the tensor's last communication are done. Returns timed_out after
-  /// `timeout_ns`.
+  /// `timeout_ns`. Under order=static the step runs as enqueued when this is called, for a tensor
+  /// of the step itself, before all tensors of the order were enqueued.
   Result<void> wait(std::uint32_t tensor, std::int64_t timeout_ns);
 
   /// Ends the step. Returns invalid_argument, and changes nothing, while parts of the step before
@@ -149,6 +150,8 @@ class CommunicationSchedule final : public OrderSource {
 
   // All require mutex_.
   Result<void> check(std::uint32_t tensor) const;
+  /// Returns what the communication of the tensor, which is enqueued, waits for.
+  std::string why_unfinished(std::uint32_t tensor) const;
   /// Takes what the plan hands out, and wakes those that wait for it.
   void advance();
   void record_compute(ScheduledRole role, std::uint32_t tensor, std::string_view name,

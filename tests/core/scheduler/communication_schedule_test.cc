@@ -184,6 +184,39 @@ TEST_F(CommunicationScheduleTest, AStepThatIsKnownToDifferStartsAtOnce) {
   EXPECT_THAT(run(schedule), ElementsAre(large, large));
 }
 
+TEST_F(CommunicationScheduleTest, ATensorIsWaitedForBeforeTheStaticOrderIsComplete) {
+  auto config = options(CollectiveOrder::static_order);
+  config.static_order = {1, 0, 1};
+  CommunicationSchedule schedule(config);
+  const auto a = add(schedule, 4096), b = add(schedule, 2 * 4096);
+  for (int step = 0; step < 2; ++step) {
+    EXPECT_TRUE(schedule.enqueue(a));
+    EXPECT_TRUE(schedule.notify_ready(a));
+    EXPECT_THAT(run(schedule), IsEmpty());
+    EXPECT_FALSE(schedule.wait(a, 0));
+    EXPECT_THAT(run(schedule), ElementsAre(a));
+    EXPECT_TRUE(schedule.wait(a, 0));
+    EXPECT_TRUE(schedule.enqueue(b));
+    EXPECT_TRUE(schedule.notify_ready(b));
+    EXPECT_THAT(run(schedule), ElementsAre(b, b));
+    EXPECT_TRUE(schedule.end_step());
+  }
+}
+
+TEST_F(CommunicationScheduleTest, AWaitThatIsTooLongSaysWhatWasForgotten) {
+  CommunicationSchedule schedule(options());
+  const auto tensor = add(schedule, 4096);
+  const auto why = [&] { return schedule.wait(tensor, 0).error().message; };
+  EXPECT_TRUE(schedule.enqueue(tensor));
+  EXPECT_THAT(why(), HasSubstr("it was not said to be ready"));
+  EXPECT_TRUE(schedule.notify_ready(tensor));
+  EXPECT_THAT(why(), HasSubstr("1 parts may be taken"));
+  const auto part = *schedule.next(0).value();
+  EXPECT_THAT(why(), HasSubstr("1 part of it was taken and not said to be finished"));
+  EXPECT_TRUE(schedule.notify_finish(part));
+  EXPECT_TRUE(schedule.wait(tensor, 0));
+}
+
 TEST_F(CommunicationScheduleTest, RefusesCallsThatMakeNoSense) {
   CommunicationSchedule schedule(options());
   EXPECT_TRUE(schedule.add({"one", 1, 0}));

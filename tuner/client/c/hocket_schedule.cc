@@ -156,8 +156,12 @@ Result<std::int64_t> add_tensor(hocket_schedule& schedule, const hocket_schedule
   const auto tensor = known_part("hocket_schedule_add", given);
   HOCKET_TRY(tensor);
   if (tensor->name == nullptr) return failure(wrong("hocket_schedule_add", "name is NULL"));
-  const auto priority = std::clamp<std::int64_t>(tensor->priority, -1, kPriorityLevels);
-  ScheduledTensor own{tensor->name, tensor->bytes, static_cast<std::uint32_t>(priority)};
+  if (tensor->priority < 0 || tensor->priority >= kPriorityLevels) {
+    return failure(wrong("hocket_schedule_add", "priority is " + std::to_string(tensor->priority) +
+                                                    ", allowed are 0 to " +
+                                                    std::to_string(kPriorityLevels - 1)));
+  }
+  ScheduledTensor own{tensor->name, tensor->bytes, static_cast<std::uint32_t>(tensor->priority)};
   std::lock_guard lock(schedule.mutex);
   const auto number = schedule.schedule->add(own);
   HOCKET_TRY(number);
@@ -165,10 +169,13 @@ Result<std::int64_t> add_tensor(hocket_schedule& schedule, const hocket_schedule
   return std::int64_t{*number};
 }
 
-/// Returns a tensor's number as the schedule takes it; one that is out of range stays so.
-std::uint32_t number_of(std::int64_t tensor) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  return static_cast<std::uint32_t>(tensor < 0 ? kMost : std::min(tensor, kMost));
+/// Calls `call(number)` for a tensor's number, if it may be one.
+template <class Call>
+Result<int> with_tensor(std::int64_t tensor, const Call& call) {
+  if (tensor < 0 || tensor > std::numeric_limits<std::uint32_t>::max())
+    return invalid("tensor " + std::to_string(tensor) + " was not added");
+  HOCKET_TRY(call(static_cast<std::uint32_t>(tensor)));
+  return 0;
 }
 
 Result<int> done(const Result<void>& result) {
@@ -218,6 +225,8 @@ Result<int> record(hocket_schedule& schedule, std::int64_t steps) {
         "hocket_schedule_record",
         "steps is " + std::to_string(steps) + ", allowed are 1 to " + std::to_string(kMostSteps)));
   }
+  std::lock_guard lock(schedule.mutex);
+  schedule.recorded.reset();
   schedule.recorder.start(schedule.schedule->step() + 1, steps);
   return 0;
 }
@@ -299,13 +308,14 @@ std::int64_t hocket_schedule_add(hocket_schedule* schedule, const hocket_schedul
 
 int hocket_schedule_enqueue(hocket_schedule* schedule, std::int64_t tensor) {
   return guarded_on(schedule, "hocket_schedule_enqueue", [&](hocket_schedule& s) {
-    return hocket::done(s.schedule->enqueue(hocket::number_of(tensor)));
+    return hocket::with_tensor(tensor, [&](std::uint32_t n) { return s.schedule->enqueue(n); });
   });
 }
 
 int hocket_schedule_notify_ready(hocket_schedule* schedule, std::int64_t tensor) {
   return guarded_on(schedule, "hocket_schedule_notify_ready", [&](hocket_schedule& s) {
-    return hocket::done(s.schedule->notify_ready(hocket::number_of(tensor)));
+    return hocket::with_tensor(tensor,
+                               [&](std::uint32_t n) { return s.schedule->notify_ready(n); });
   });
 }
 
@@ -323,7 +333,8 @@ int hocket_schedule_notify_finish(hocket_schedule* schedule, std::int64_t index)
 
 int hocket_schedule_wait(hocket_schedule* schedule, std::int64_t tensor, std::int64_t timeout_ns) {
   return guarded_on(schedule, "hocket_schedule_wait", [&](hocket_schedule& s) {
-    return hocket::done(s.schedule->wait(hocket::number_of(tensor), timeout_ns));
+    return hocket::with_tensor(tensor,
+                               [&](std::uint32_t n) { return s.schedule->wait(n, timeout_ns); });
   });
 }
 

@@ -28,7 +28,8 @@
 // after hocket_schedule_close. Nothing throws, and no function ends the process.
 //
 // Errors: a function that fails returns NULL or -1, and hocket_error() (hocket_client.h) returns
-// the message. Once communication has failed, every function fails with that error.
+// the message. Once communication has failed, every function but hocket_schedule_record, _stop and
+// _close fails with that error.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -57,8 +58,8 @@ typedef struct hocket_schedule_options {
   // Returns 0, or another value if a rank is gone: every function then fails. NULL: the order must
   // not be negotiated.
   int (*broadcast)(void* bytes, size_t size, void* context);
-  // How long a rank may wait in `broadcast` before it gives up; rank 0 calls it at least four times
-  // as often. 0: 30 s.
+  // How long `broadcast` waits on a rank before it returns an error; the library cannot interrupt
+  // it. Rank 0 calls it at least four times as often, also when there is nothing to send. 0: 30 s.
   int64_t broadcast_timeout_ns;
 
   void* context;  // passed to the callback
@@ -98,7 +99,8 @@ int hocket_schedule_next(hocket_schedule* schedule, hocket_schedule_part* part, 
 int hocket_schedule_notify_finish(hocket_schedule* schedule, int64_t index);
 
 // Waits until all parts of the tensor's last communication are done. Returns 0, or -1 after
-// `timeout_ns`. Tensors of a step must be waited for before the next step ends.
+// `timeout_ns`; the message says what it waits for. Tensors of a step must be waited for before the
+// next step ends.
 int hocket_schedule_wait(hocket_schedule* schedule, int64_t tensor, int64_t timeout_ns);
 
 // Ends the step. Returns 0, or -1.
@@ -114,22 +116,24 @@ int hocket_schedule_reconfigure(hocket_schedule* schedule, const char* config_js
 // ends, and all fail with `message` from now on. Returns 0, or -1.
 int hocket_schedule_fail(hocket_schedule* schedule, const char* message);
 
-// Records `steps` steps from the next one on: what was ready when, and what ran when. Returns 0, or
-// -1.
+// Records `steps` steps from the next one on: what was ready when, and what ran when. The first and
+// the last are not whole, so record at least 4. Returns 0, or -1.
 int hocket_schedule_record(hocket_schedule* schedule, int64_t steps);
 // Ends the recording and returns the step that it describes, as JSON: for `step_json`, and for
 // `hocket simulate`. NULL when it has no whole step. Valid until the next call for this schedule.
 const char* hocket_schedule_recorded_step(hocket_schedule* schedule);
-// Saves the last recording as a profile of the client's job in the store (HOCKET_STORE), for
-// `hocket profiles`, `explain` and the tuner. For rank 0. Returns 0, or -1.
+// Saves the last recording, once hocket_schedule_recorded_step has returned its step, as a profile
+// of the client's job in the store (HOCKET_STORE), for `hocket profiles`, `hocket simulate
+// --profile` and the tuner. For rank 0. Returns 0, or -1.
 int hocket_schedule_save_profile(hocket_schedule* schedule, const hocket_client* client);
 
 // Ends the communication, on every rank once all its tensors are waited for: every call that waits
 // ends, and nothing can be enqueued. Returns 0, or -1.
 int hocket_schedule_stop(hocket_schedule* schedule);
 
-// Stops, and frees the schedule. With a negotiated order it waits until rank 0 has stopped, at most
-// as long as a broadcast does. NULL is allowed.
+// Stops, and frees the schedule. With a negotiated order it waits until rank 0 has stopped, or
+// until `broadcast` returns an error. NULL is allowed. Not for a child of fork(), which has none of
+// the library's threads.
 void hocket_schedule_close(hocket_schedule* schedule);
 
 #ifdef __cplusplus

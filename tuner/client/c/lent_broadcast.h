@@ -37,31 +37,39 @@ class LentBroadcast final : public Collective {
     do {
       Block block = {};
       const std::string_view part = message.substr(0, kPayloadBytes);
-      block[0] = static_cast<std::byte>(part.size() & 0xff);
-      block[1] = static_cast<std::byte>(part.size() >> 8);
+      std::ranges::copy(std::as_bytes(std::span(kMark)), block.begin());
+      block[kMark.size()] = static_cast<std::byte>(part.size() & 0xff);
+      block[kMark.size() + 1] = static_cast<std::byte>(part.size() >> 8);
       std::ranges::copy(std::as_bytes(std::span(part)), block.begin() + kHeadBytes);
-      if (!send_(block)) return failure(gone());
+      if (!send_(block)) return failure(failed());
       message.remove_prefix(part.size());
     } while (!message.empty());
     return {};
   }
-  /// Returns a block of a message.
+  /// Returns the payload of a block.
   Result<std::string> hear() override {
     Block block = {};
-    if (!send_(block)) return failure(gone());
-    const std::size_t size =
-        std::min(static_cast<std::size_t>(block[0]) | static_cast<std::size_t>(block[1]) << 8,
-                 kPayloadBytes);
+    if (!send_(block)) return failure(failed());
+    const std::size_t size = static_cast<std::size_t>(block[kMark.size()]) |
+                             static_cast<std::size_t>(block[kMark.size() + 1]) << 8;
+    const auto mark = std::span(block).first(kMark.size());
+    if (size > kPayloadBytes || !std::ranges::equal(mark, std::as_bytes(std::span(kMark)))) {
+      return failure(ErrorCode::unavailable,
+                     "the framework's broadcast delivered bytes that rank 0 did not send; it needs "
+                     "a group, or a tag, that nothing else uses");
+    }
     return std::string(reinterpret_cast<const char*>(block.data() + kHeadBytes), size);
   }
   void abort() override {}
 
  private:
+  /// Begins each block, so that another's bytes are noticed; the size of the payload follows it.
+  static constexpr std::string_view kMark = "hocket";
   static constexpr std::size_t kHeadBytes = 8, kPayloadBytes = 504;
   using Block = std::array<std::byte, kHeadBytes + kPayloadBytes>;
 
-  static Error gone() {
-    return {ErrorCode::unavailable, "the framework's broadcast failed: another rank is gone"};
+  static Error failed() {
+    return {ErrorCode::unavailable, "the framework's broadcast failed; another rank may be gone"};
   }
 
   const int rank_, world_size_;

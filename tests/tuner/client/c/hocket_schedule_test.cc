@@ -283,6 +283,25 @@ TEST(HocketSchedule, RefusesWhatMakesNoSenseWithAMessage) {
   hocket_schedule_close(schedule);
 }
 
+TEST(HocketSchedule, NoticesBytesThatRankZeroDidNotSend) {
+  hocket_schedule_options options = {};
+  options.size = sizeof options;
+  options.rank = 1;
+  options.world_size = 2;
+  const std::string config = config_json("negotiated");
+  options.config_json = config.c_str();
+  options.broadcast = [](void* bytes, std::size_t size, void*) {
+    std::memset(bytes, 'x', size);
+    return 0;
+  };
+  hocket_schedule* const schedule = hocket_schedule_open(&options);
+  ASSERT_NE(schedule, nullptr) << hocket_error();
+  hocket_schedule_part part = {};
+  EXPECT_EQ(hocket_schedule_next(schedule, &part, kLongNs), -1);
+  EXPECT_THAT(hocket_error(), HasSubstr("bytes that rank 0 did not send"));
+  hocket_schedule_close(schedule);
+}
+
 // A program that was compiled before the last members existed passes a smaller size.
 TEST(HocketSchedule, TakesWhatAnOlderProgramKnows) {
   hocket_schedule_options options = {};
