@@ -16,7 +16,9 @@ std::string_view order_message(const std::vector<std::uint64_t>& collectives) {
 
 std::vector<std::uint64_t> read_order_message(std::string_view message) {
   std::vector<std::uint64_t> collectives(message.size() / sizeof(std::uint64_t));
-  std::memcpy(collectives.data(), message.data(), collectives.size() * sizeof(std::uint64_t));
+  // A heartbeat is empty, and then there may be no pointer to copy to.
+  if (!collectives.empty())
+    std::memcpy(collectives.data(), message.data(), collectives.size() * sizeof(std::uint64_t));
   return collectives;
 }
 
