@@ -202,7 +202,7 @@ void BM_CommunicationSchedule(benchmark::State& state) {
   state.counters["ns_per_part"] = benchmark::Counter(
       static_cast<double>(parts) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(BM_CommunicationSchedule)->Arg(1)->Arg(16)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_CommunicationSchedule)->Arg(1)->Arg(16)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 /// The same dependencies as OpenMP tasks.
 void BM_LibgompDepend(benchmark::State& state) {

@@ -17,6 +17,13 @@ std::chrono::steady_clock::time_point deadline_after(std::int64_t timeout_ns) {
          std::chrono::nanoseconds(std::clamp(timeout_ns, std::int64_t{0}, kMostNs));
 }
 
+/// Waits until `done()`, at most `timeout_ns`. Does not enter the kernel to look once.
+template <class Done>
+void wait_for(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
+              std::int64_t timeout_ns, const Done& done) {
+  if (timeout_ns > 0) changed.wait_until(lock, deadline_after(timeout_ns), done);
+}
+
 }  // namespace
 
 CommunicationSchedule::CommunicationSchedule(CommunicationScheduleOptions options)
@@ -187,7 +194,7 @@ void CommunicationSchedule::advance() {
 Result<std::optional<ScheduledPart>> CommunicationSchedule::next(std::int64_t timeout_ns) {
   std::unique_lock lock(mutex_);
   const auto free_channel = [this] { return std::ranges::find(channel_is_taken_, false); };
-  changed_.wait_until(lock, deadline_after(timeout_ns), [&] {
+  wait_for(changed_, lock, timeout_ns, [&] {
     return error_ || is_closed_ || (!decided_.empty() && free_channel() != channel_is_taken_.end());
   });
   if (error_) return failure(*error_);
@@ -243,8 +250,7 @@ Result<void> CommunicationSchedule::wait(std::uint32_t tensor, std::int64_t time
     suspend_static_order();
     advance();
   }
-  changed_.wait_until(lock, deadline_after(timeout_ns),
-                      [&] { return error_ || is_closed_ || !t.is_enqueued; });
+  wait_for(changed_, lock, timeout_ns, [&] { return error_ || is_closed_ || !t.is_enqueued; });
   HOCKET_TRY(check(tensor));
   if (t.is_enqueued) {
     return failure(ErrorCode::timed_out,
