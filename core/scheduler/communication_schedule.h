@@ -42,14 +42,14 @@ namespace hocket {
 
 inline constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 42;  ///< 4 TiB
 
-/// What is communicated as one: a gradient, or a bucket of gradients.
+/// A gradient, or a bucket of gradients that are communicated as one.
 struct ScheduledTensor {
   std::string name;
   std::int64_t bytes = 0;      ///< ≥ 0
   std::uint32_t priority = 0;  ///< 0 is most urgent; below kPriorityLevels
 };
 
-/// What an event of the trace is to its tensor.
+/// The role of an event of the trace: a part of the tensor, or the computation before or after it.
 enum class ScheduledRole : std::uint32_t { communication, backward, forward, rest };
 
 /// A part to communicate now.

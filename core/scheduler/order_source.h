@@ -1,7 +1,7 @@
 #pragma once
 
-// What rank 0 and the other ranks tell each other about the order of collectives while they run
-// (core/scheduler/order_messages.h). Thread-safe.
+// The order of collectives that rank 0 decides while they run and the other ranks follow, as
+// core/scheduler/order_messages.h sends and receives it. Thread-safe.
 
 #include <cstdint>
 #include <span>

@@ -47,7 +47,7 @@ struct TraceEvent {
   CollectiveGroup group = CollectiveGroup::world;
 };
 
-/// How much of a step a sink wants to know, in increasing order.
+/// The times of a step that a sink wants; each value includes the ones before it.
 enum class TraceDetail : std::uint8_t {
   /// When the step begins.
   steps,

@@ -5,6 +5,8 @@
 //
 //   bin/c_schedule [CONFIG]     CONFIG: docs/formats/schedule_config.md
 
+#define _POSIX_C_SOURCE 200809L  // nanosleep
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -56,12 +56,12 @@ class GpuBundle : public testing::Test {
 };
 
 TEST_F(GpuBundle, StartsElsewhereAndSkipsForWantOfADevice) {
+  if (probe_cuda()) GTEST_SKIP() << "there is a device";
   pack();
   const auto ran = run({HOCKET_SOURCE_DIR "/tests/scripts/elsewhere.sh", HOCKET_SOURCE_DIR,
                         bundle(), bundle() + "/scripts/gpu", "run", out("")});
   if (ran.exit_status == kCannotHide) GTEST_SKIP() << ran.stderr_text;
   const std::string said = ran.stdout_text + ran.stderr_text;
-  if (probe_cuda()) GTEST_SKIP() << "there is a device";
   ASSERT_EQ(ran.exit_status, kNoDevice) << said;
   EXPECT_EQ(row("machine")["status"], "no device");
   EXPECT_THAT(row("machine")["note"], HasSubstr("CUDA"));

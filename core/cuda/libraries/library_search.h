@@ -1,6 +1,6 @@
 #pragma once
 
-// Where NVIDIA's libraries are on this machine. A program opens them when it needs them
+// Finds NVIDIA's libraries on this machine. A program opens them when it needs them
 // (shared_library.h), so it starts on machines that lack them. They come with the CUDA toolkit, or
 // with Python packages, which PyTorch brings: these have a folder nvidia/*/lib in the environment's
 // site-packages, which no loader searches.
@@ -11,7 +11,7 @@
 
 namespace hocket {
 
-/// What says where the libraries may be. Empty members say nothing.
+/// The places of the environment in which libraries may be. Empty members are left out.
 struct LibraryHints {
   std::vector<std::string> built_with;  ///< folders in which the build found them
   std::string toolkit;                  ///< root of the toolkit: CUDA_HOME, or else CUDA_PATH

@@ -56,7 +56,8 @@ class DeviceQueues final : public StreamQueues {
   std::size_t in_flight() const { return in_flight_; }
 
  private:
-  /// What is timed of a task: nothing, its begin as that of its step, or its begin and end.
+  /// The times that are taken: none, that of the step's begin, or those of the task's begin and
+  /// end.
   enum class Timing : std::uint8_t { none, step, task };
 
   struct Entry {
@@ -71,7 +72,7 @@ class DeviceQueues final : public StreamQueues {
     DeviceStream stream;
     Ring<Entry> entries;             ///< in order
     std::uint64_t first_number = 1;  ///< position of the first entry
-    // Of the task whose end() is pending:
+    // Begin event and timing of the task for which begin() was called and end() was not:
     DeviceEvent begun;
     Timing timing = Timing::none;
   };
