@@ -3,7 +3,8 @@
 The library is the file that HOCKET_CLIENT_LIBRARY names, else the one that the loader finds.
 """
 
+from hocket.client import Client, Knob
 from hocket.library import Error
 from hocket.schedule import Part, Schedule
 
-__all__ = ["Error", "Part", "Schedule"]
+__all__ = ["Client", "Error", "Knob", "Part", "Schedule"]

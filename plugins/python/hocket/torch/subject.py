@@ -1,0 +1,17 @@
+"""What hocket can change in a model: its subjects.
+
+A subject has
+    module          whose forward pass begins an iteration
+    knobs           hocket.Knob of each, equal on all ranks
+    accept(values)  why this rank cannot run with the values, by the knobs' names, or None
+    apply(values)   puts the values into force; called on all ranks before the same forward pass
+    ended()         why it cannot be changed any more, or None; on all ranks at the same step
+"""
+
+
+class LeftAlone(Exception):
+    """Why a model is left as it is. `is_known`: another rank tells the user."""
+
+    def __init__(self, reason, is_known=False):
+        super().__init__(reason)
+        self.is_known = is_known

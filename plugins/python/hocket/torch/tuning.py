@@ -1,0 +1,210 @@
+"""tune(): what the ranks find out and agree on before the first step.
+
+Each collective is called by all ranks in the same order. Between two of them, what fails on a rank
+becomes its problem, a text. The ranks agree on whether there is one: then all leave the model
+alone.
+"""
+
+import dataclasses
+import os
+from typing import NamedTuple
+
+import torch.distributed as dist
+
+from hocket.client import Client
+from hocket.torch import buckets, prefetch
+from hocket.torch.job import Job, log
+from hocket.torch.peers import Peers
+from hocket.torch.subject import LeftAlone
+
+EXPLORE = 0.03
+_NO = {"off", "0", "no", "false", ""}
+_NO_OTHER_KNOBS = {"start": {}, "running": {}}
+
+
+def is_off():
+    """Returns whether HOCKET_TORCH says that nothing is to be tuned."""
+    return os.environ.get("HOCKET_TORCH", "on").lower() in _NO
+
+
+def tune(model, optimizer, schedule=False, explore=EXPLORE, name=None):
+    """Tunes a model wrapped by DistributedDataParallel or fully_shard. All ranks call it.
+
+    `schedule`: also let communication cross the barrier between two iterations. `explore`: share of
+    the training time that trying may cost; with 0 only what is pushed is taken. `name`: the model's
+    in `hocket jobs`. HOCKET_TORCH_SCHEDULE and HOCKET_TORCH_EXPLORE override them. With
+    HOCKET_TORCH=off, on all ranks, nothing is done.
+
+    Raises nothing for a trouble of hocket's own: it logs a warning and returns a Job in which
+    nothing is tuned.
+    """
+    name = str(name or _name_of(model))
+    if is_off():
+        return Job(name, "HOCKET_TORCH=off")
+    try:
+        return _tune(model, optimizer, _schedule(schedule), _explore(explore), name)
+    except LeftAlone as reason:
+        if not reason.is_known:
+            log.warning("hocket: %s: left alone: %s", name, reason)
+        return Job(name, f"left alone: {reason}")
+    except Exception as error:
+        log.warning("hocket: %s: left alone: %s: %s", name, type(error).__name__, error)
+        return Job(name, f"left alone: {type(error).__name__}: {error}")
+
+
+def _schedule(given):
+    word = os.environ.get("HOCKET_TORCH_SCHEDULE")
+    return given if word is None else word.lower() not in _NO
+
+
+def _explore(given):
+    """Returns the share that HOCKET_TORCH_EXPLORE names, such as "3%" or "0.03"."""
+    word = os.environ.get("HOCKET_TORCH_EXPLORE")
+    if not word:
+        return given
+    return float(word[:-1]) / 100 if word.endswith("%") else float(word)
+
+
+def _unwrapped(model):
+    """Returns the module that DistributedDataParallel or fully_shard has wrapped."""
+    outer = getattr(model, "_orig_mod", model)
+    inner = outer.module if buckets.is_ddp(outer) else outer
+    return getattr(inner, "_orig_mod", inner)
+
+
+def _name_of(model):
+    """Returns a name such as "GPT-5.0M": the model's class and how many parameters it has."""
+    module = _unwrapped(model)
+    # fully_shard derives a class from the model's.
+    kind = type(module).__mro__[2] if prefetch.is_fsdp(module) else type(module)
+    count = sum(parameter.numel() for parameter in module.parameters())
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if count >= size:
+            return f"{kind.__name__}-{count / size:.1f}{unit}"
+    return f"{kind.__name__}-{count}"
+
+
+class _Plan(NamedTuple):
+    """What a rank finds out about the model. It must be equal on all ranks."""
+
+    kind: str
+    knobs: tuple
+    tensors: tuple
+
+
+class _Start(NamedTuple):
+    """What rank 0 finds out, and what then holds on all ranks."""
+
+    config: str
+    values: dict
+    source: str
+    is_live: bool  # the setting may change while the job trains
+
+
+def _tune(model, optimizer, schedule, explore, name):
+    if not (dist.is_available() and dist.is_initialized()):
+        raise LeftAlone("torch.distributed is not initialized")
+    peers = Peers()
+    found, problem = _attempt(_look, model, peers, schedule)
+    _agree(peers, problem)
+    subject, plan = found
+    _agree(peers, None if peers.broadcast(plan) == plan else "its model differs from rank 0's")
+    job = Job(name, "nothing is stored for it, and no daemon is named in HOCKET_DAEMON")
+    # Without a daemon nothing changes while the job trains, nor in a study's trial.
+    is_live = bool(os.environ.get("HOCKET_DAEMON")) and not os.environ.get("HOCKET_CONFIG")
+    opening = _Opening(peers, subject, plan, explore, job)
+    client = start = problem = None
+    if peers.rank == 0:
+        found, problem = _attempt(opening.ask, is_live)
+        client, start = found or (None, None)
+    start, problem = peers.broadcast((start, problem))
+    if problem is None and peers.rank > 0:
+        client, problem = _attempt(opening.follow, start)
+    if problem is None:
+        _, problem = _attempt(subject.apply, start.values)
+    try:
+        _agree(peers, problem)
+    except LeftAlone:
+        _undo(subject, client)
+        raise
+    job.start(subject, optimizer, client, peers, start)
+    return job
+
+
+def _attempt(function, *arguments):
+    """Returns its result and no problem, or None and the problem."""
+    try:
+        return function(*arguments), None
+    except LeftAlone as reason:
+        return None, str(reason)
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}"
+
+
+def _agree(peers, problem):
+    """Raises LeftAlone on all ranks where one has a problem."""
+    reason = peers.agree(problem)
+    if reason is not None:
+        raise LeftAlone(reason, is_known=peers.rank > 0)
+
+
+def _undo(subject, client):
+    if client is not None:
+        client.close()
+    subject.apply({knob.name: knob.usual for knob in subject.knobs})
+
+
+def _look(model, peers, schedule):
+    """Returns what can be changed in the model, and the plan."""
+    module = getattr(model, "_orig_mod", model)
+    is_compiled = module is not model
+    if buckets.is_ddp(module):
+        if dist.get_world_size(module.process_group) != peers.world_size:
+            raise LeftAlone("its process group is not that of all ranks")
+        subject = buckets.Buckets(module, peers.ranks_on_host, is_compiled)
+    elif prefetch.is_fsdp(module):
+        if is_compiled:
+            raise LeftAlone("FSDP: the compiler arranges the communication of a compiled model")
+        subject = prefetch.Prefetch(module, peers.ranks_on_host)
+    else:
+        raise LeftAlone(f"{type(module).__name__} is not wrapped by DistributedDataParallel or "
+                        "fully_shard")
+    tensors = tuple((name, parameter.numel() * parameter.element_size())
+                    for name, parameter in _unwrapped(model).named_parameters()
+                    if parameter.requires_grad)
+    return subject, _Plan(type(subject).__name__, subject.knobs, tensors)
+
+
+class _Opening:
+    """How a rank opens its client."""
+
+    def __init__(self, peers, subject, plan, explore, job):
+        self._peers, self._subject, self._job = peers, subject, job
+        self._plan, self._explore = plan, explore
+
+    def _open(self, is_live, config=None):
+        peers, subject, job = self._peers, self._subject, self._job
+        usual = {knob.name: knob.usual for knob in subject.knobs}
+        return Client(
+            job.name, self._plan.tensors, world_size=peers.world_size,
+            link="local" if peers.is_one_host else "tcp", rank=peers.rank, config=config,
+            own_knobs=[dataclasses.replace(knob, running=knob.running and is_live)
+                       for knob in subject.knobs],
+            explore=self._explore, can_run=_NO_OTHER_KNOBS, warn=job.warn, say=job.say,
+            accept=lambda given: subject.accept({**usual, **given.get("job", {})}))
+
+    def ask(self, is_live):
+        """Rank 0: returns its client, if one is needed from now on, and what holds."""
+        client = self._open(is_live)
+        values = {knob.name: client.get(f"job.{knob.name}") for knob in self._subject.knobs}
+        source = ": ".join(text for text in (client.source, client.detail) if text)
+        is_live = is_live and client.ballot_size > 0
+        start = _Start(client.config, values, source, is_live)
+        if not is_live and not os.environ.get("HOCKET_CONFIG"):
+            client.close()
+            client = None
+        return client, start
+
+    def follow(self, start):
+        """Returns another rank's client, which needs one only to change its setting."""
+        return self._open(True, start.config) if start.is_live else None
