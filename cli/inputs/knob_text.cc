@@ -43,7 +43,7 @@ Result<std::string> converted(const FrameworkKnob& other, std::string_view value
 /// Returns the framework's knob of that name, if its values can be converted and no knob of ours
 /// has the name.
 const FrameworkKnob* convertible_knob(std::string_view name) {
-  if (find_knob(name) != nullptr) return nullptr;
+  if (find_knob(name) != nullptr || is_job_knob(name)) return nullptr;
   const FrameworkKnob* const other = find_framework_knob(name);
   return other == nullptr || other->unit == 0 ? nullptr : other;
 }
@@ -64,6 +64,8 @@ Result<void> set_knob(ScheduleConfig& config, std::string_view name, std::string
     const auto number = integer_value(name, *knob, value);
     HOCKET_TRY(number);
     set = *number;
+  } else if (const auto number = parse_size(value); number && is_job_knob(name)) {
+    set = *number;  // the job says whether it is a number
   }
   auto changed = with_knob(config, name, set);
   HOCKET_TRY(changed);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/inputs/script_defaults.h"
+#include "core/step/knob.h"
 #include "tuner/space/parameter_syntax.h"
 #include "tuner/space/schedule_space.h"
 
@@ -64,7 +65,8 @@ Result<TunedSpace> tuned_space(const SpaceRequest& request, const Clock& clock) 
   DefaultSources sources;
   for (const Parameter& parameter : *parameters) {
     DefaultSource& source = sources[parameter.name];
-    source.origin = is_knob(parameter.name) ? DefaultOrigin::scheduler : DefaultOrigin::assumed;
+    source.origin =
+        find_knob(parameter.name) != nullptr ? DefaultOrigin::scheduler : DefaultOrigin::assumed;
     const auto gives = [&](const std::string& text) {
       return text.starts_with(parameter.name + "=");
     };

@@ -94,12 +94,17 @@ void read_job(JsonReader& reader, JobDescription& job) {
   read_text(reader, "host", job.host, kOptional);
   reader.part("topology", job.topology, read_topology);
   reader.part("workload", job.workload, read_workload);
-  reader.part("config", job.config, read_schedule_config);
+  const auto read_config = [&](const JsonValue& value) {
+    value.object([&](JsonReader& fields) { read_schedule_config(fields, job.config); });
+    if (const auto ok = check_declared(job.config, job.workload.knobs); !ok) value.fail(ok.error());
+  };
+  reader.value("config", read_config);
   reader.integer("version", job.version, 0, kMaxInteger, 0);
   reader.number("explore", job.explore, 0, kMaxExplore, 0);
   const auto read_knob = [&](const JsonValue& value) {
     std::string name = value.text(kMaxKnobBytes);
-    if (find_knob(name) == nullptr) value.fail(unknown_knob(name));
+    if (find_knob(name) == nullptr && find_declared(job.workload.knobs, name) == nullptr)
+      value.fail(unknown_knob(name));
     if (std::ranges::count(job.knobs, name) > 0) {
       value.fail({ErrorCode::invalid_argument, "knob \"" + name + "\" is there twice"});
     }

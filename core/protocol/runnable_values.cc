@@ -15,8 +15,17 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxValues = 64;
 
+/// Returns a knob of the job's own with every value that such a knob may have; its words are not
+/// known here.
+const Knob& any_own_knob() {
+  static const Knob& knob = *new Knob{
+      .name = "job", .meaning = "", .low = -kMaxJobInteger, .high = kMaxJobInteger, .choices = {}};
+  return knob;
+}
+
 /// Returns the knob that an entry is about, which may be one that only regions have.
 const Knob* knob_of_entry(std::string_view name) {
+  if (is_job_knob(name)) return &any_own_knob();
   if (const Knob* const knob = find_knob(name)) return knob;
   const auto& knobs = region_knobs();
   const auto found = std::ranges::find(knobs, name, &Knob::name);
@@ -41,7 +50,7 @@ std::string knob_of_change(const std::string& name) {
 }
 
 std::string text_of(const KnobValue& value) {
-  return value.word.empty() ? std::to_string(value.number) : std::string(value.word);
+  return value.word.empty() ? std::to_string(value.number) : value.word;
 }
 
 /// Returns "fifo, negotiated", "1, 8", "1 to 4" or "at least 1".
@@ -62,6 +71,13 @@ Error cannot(const std::string& name, const KnobValue& value, const std::string&
   return {ErrorCode::invalid_argument, name + "=" + text_of(value) + ": " + why};
 }
 
+/// Returns for example "the job does not have streams; it has order, job.bucket_bytes".
+std::string no_such_knob(const RunnableValues& can_run, const std::string& name) {
+  std::string text;
+  for (const auto& [known, values] : *can_run.start) text += (text.empty() ? "" : ", ") + known;
+  return "the job does not have " + name + (text.empty() ? "" : "; it has " + text);
+}
+
 /// Calls `check(name, value)` for each knob of `to` that differs from `from`.
 template <class Check>
 Result<void> check_changed(const ScheduleConfig& from, const ScheduleConfig& to,
@@ -70,6 +86,8 @@ Result<void> check_changed(const ScheduleConfig& from, const ScheduleConfig& to,
   for (const std::string& changed : changed_knobs(from, to)) {
     const std::string name = knob_of_change(changed);
     const auto value = read_knob(document, name);
+    // One of the job's own that `to` leaves out gets its default.
+    if (!value && value.error().code == ErrorCode::not_found) continue;
     HOCKET_TRY(value);
     HOCKET_TRY(check(name, *value));
   }
@@ -89,8 +107,11 @@ json to_json(const ValuesByKnob& values) {
 }
 
 void read_listed(const JsonValue& found, const Knob& knob, KnobValues& values) {
+  const bool is_own = &knob == &any_own_knob();
   const auto read_one = [&](const JsonValue& value) {
-    if (knob.choices.empty()) {
+    if (is_own && value.json().is_string()) {
+      values.words.push_back(value.text(kMaxJobWordBytes));
+    } else if (knob.choices.empty()) {
       values.numbers.push_back(value.integer(knob.low, knob.high));
     } else {
       values.words.emplace_back(knob.choices[value.word(knob.choices)]);
@@ -99,6 +120,7 @@ void read_listed(const JsonValue& found, const Knob& knob, KnobValues& values) {
   found.array(read_one, kMaxValues);
   // An empty list would mean every value.
   if (found.json().is_array() && found.json().empty()) found.refuse("at least one value");
+  if (!values.words.empty() && !values.numbers.empty()) found.refuse("numbers or words, not both");
 }
 
 void read_values(const JsonValue& found, const Knob& knob, KnobValues& values) {
@@ -124,7 +146,12 @@ void read_by_knob(JsonReader& reader, ValuesByKnob& values) {
 }  // namespace
 
 bool KnobValues::contains(const KnobValue& value) const {
-  if (!value.word.empty()) return words.empty() || std::ranges::count(words, value.word) > 0;
+  if (!value.word.empty()) {
+    // Values of the job's own knobs may be of the wrong kind.
+    const bool has_numbers = low || high || !numbers.empty();
+    return words.empty() ? !has_numbers : std::ranges::count(words, value.word) > 0;
+  }
+  if (!words.empty()) return false;
   if (!numbers.empty()) return std::ranges::count(numbers, value.number) > 0;
   return value.number >= low.value_or(value.number) && value.number <= high.value_or(value.number);
 }
@@ -150,7 +177,7 @@ Result<void> check_start(const RunnableValues& can_run, const ScheduleConfig& co
   return check_changed(
       {}, config, [&](const std::string& name, const KnobValue& value) -> Result<void> {
         const KnobValues* const values = entry_of(*can_run.start, name);
-        if (values == nullptr) return failure(cannot(name, value, "the job does not have " + name));
+        if (values == nullptr) return failure(cannot(name, value, no_such_knob(can_run, name)));
         if (values->contains(value)) return {};
         return failure(cannot(name, value, "the job can start with " + text_of(*values)));
       });

@@ -42,6 +42,7 @@ nlohmann::json to_json(const Workload& workload) {
   for (const auto& parameter : workload.parameters) {
     document["parameters"].push_back({{"name", parameter.name}, {"kind", parameter.kind}});
   }
+  for (const DeclaredKnob& knob : workload.knobs) document["knobs"].push_back(to_json(knob));
   return document;
 }
 
@@ -51,6 +52,9 @@ void read_workload(JsonReader& reader, Workload& workload) {
   reader.parts("tensors", workload.tensors, read_tensor, kMaxTensors);
   reader.text("program", workload.program, "");
   reader.parts("parameters", workload.parameters, read_parameter, kMaxParameters, kOptional);
+  reader.parts("knobs", workload.knobs, read_declared_knob, kMaxDeclaredKnobs, kOptional);
+  if (!reader.finish()) return;
+  if (const auto ok = validate(workload.knobs); !ok) reader.self().fail(ok.error());
 }
 
 Result<Workload> workload_from_json(const nlohmann::json& document) {

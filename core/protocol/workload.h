@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/step/declared_knob.h"
 
 namespace hocket {
 
@@ -42,14 +43,16 @@ struct Workload {
   std::string program = {};
   /// The parameters of a plain command by name, else none.
   std::vector<WorkloadParameter> parameters = {};
+  /// Knobs that the job declares besides the scheduler's, else none.
+  std::vector<DeclaredKnob> knobs = {};
 
   std::int64_t bytes() const;
 
   bool operator==(const Workload&) const = default;
 };
 
-/// Returns the canonical fingerprint of all fields. Program and parameters count only where there
-/// are any.
+/// Returns the canonical fingerprint of all fields. Program, parameters and declared knobs count
+/// only where there are any.
 std::string fingerprint(const Workload& workload);
 
 nlohmann::json to_json(const Workload& workload);

@@ -169,6 +169,19 @@ Error unknown_knob(std::string_view name) {
   return {ErrorCode::invalid_argument, problem + nearest_and_all(looked_for, known, elsewhere)};
 }
 
+bool is_job_knob(std::string_view name) {
+  constexpr std::size_t kMaxNameBytes = 64;
+  if (!name.starts_with(kJobKnobPrefix)) return false;
+  name.remove_prefix(kJobKnobPrefix.size());
+  return !name.empty() && name.size() <= kMaxNameBytes && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+std::string knob_name_of(std::string_view declared_name) {
+  return std::string(kJobKnobPrefix) + std::string(declared_name);
+}
+
 std::optional<std::pair<std::string, std::string>> split_region_knob(std::string_view name) {
   if (!name.starts_with(kRegionKnobPrefix)) return std::nullopt;
   name.remove_prefix(kRegionKnobPrefix.size());

@@ -55,4 +55,12 @@ inline constexpr std::string_view kRegionKnobPrefix = "regions.";
 /// Returns NAME and KNOB, whatever KNOB is; nothing for names that are not a region's knob.
 std::optional<std::pair<std::string, std::string>> split_region_knob(std::string_view name);
 
+/// Names of knobs that a job declares itself are "job.NAME" (core/step/declared_knob.h).
+inline constexpr std::string_view kJobKnobPrefix = "job.";
+/// Returns whether `name` has the form of such a name, with 1 to 64 of a-z, 0-9 and "_" after the
+/// prefix.
+bool is_job_knob(std::string_view name);
+/// Returns "job.NAME".
+std::string knob_name_of(std::string_view declared_name);
+
 }  // namespace hocket

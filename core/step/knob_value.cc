@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kRegionsField = "regions";
+constexpr const char* kJobField = "job";
 
 /// Returns the value of `field` in `object`; null when it is absent.
 const json* find(const json& object, const std::string& field) {
@@ -28,7 +29,7 @@ Result<KnobValue> typed(const Knob& knob, std::string_view name, const json& val
   const json stored = knob_values(*config).at(std::string(name));
   if (knob.choices.empty()) return KnobValue{stored.get<std::int64_t>()};
   const auto at = std::ranges::find(knob.choices, stored.get<std::string>());
-  return KnobValue{at - knob.choices.begin(), *at};
+  return KnobValue{at - knob.choices.begin(), std::string(*at)};
 }
 
 /// Returns the object of overrides of `region`; null when it has none.
@@ -45,11 +46,28 @@ Result<const json*> overrides_of(const json& document, const std::string& region
   return overrides;
 }
 
+/// Reads a knob of the job's own.
+Result<KnobValue> read_own(const json& document, std::string_view name) {
+  const json* const own = find(document, kJobField);
+  const json* const value = own == nullptr || !own->is_object()
+                                ? nullptr
+                                : find(*own, std::string(name.substr(kJobKnobPrefix.size())));
+  if (value == nullptr) {
+    return failure(ErrorCode::not_found, "the configuration has no value of " + std::string(name));
+  }
+  const auto config = with_knob(ScheduleConfig{}, name, *value);
+  HOCKET_TRY(config);
+  const JobValue& held = config->job.begin()->second;
+  if (const auto* const number = std::get_if<std::int64_t>(&held)) return KnobValue{*number};
+  return KnobValue{0, std::get<std::string>(held)};
+}
+
 }  // namespace
 
 Result<KnobValue> read_knob(const json& document, std::string_view name) {
   if (!document.is_object())
     return failure(ErrorCode::invalid_argument, "configuration must be a JSON object");
+  if (is_job_knob(name)) return read_own(document, name);
   const Knob* const knob = find_knob(name);
   if (knob == nullptr) return failure(unknown_knob(name));
   const std::string field(knob->name);

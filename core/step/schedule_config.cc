@@ -20,6 +20,8 @@ using nlohmann::json;
 constexpr const char* kConfigFormat = "hocket-schedule";
 constexpr int kConfigVersion = 1;
 constexpr const char* kRegions = "regions";
+constexpr const char* kJob = "job";
+constexpr std::size_t kMaxJobValues = 64;
 constexpr const char* kDimension = "dimension";
 
 // Single list of the knobs and their fields. A visitor has integer() and choice(), called with a
@@ -222,6 +224,18 @@ json with_others(const std::map<std::string, std::string>& unknown_fields) {
   return document;
 }
 
+void read_job_values(JsonReader& values, std::map<std::string, JobValue>& job) {
+  values.members([&](const std::string& name, const JsonValue& value) {
+    if (!is_job_knob(knob_name_of(name))) {
+      return values.self().refuse("names of 1 to 64 of a-z, 0-9 and \"_\"");
+    }
+    if (job.size() >= kMaxJobValues && !job.contains(name)) {
+      return values.self().refuse("at most " + std::to_string(kMaxJobValues) + " knobs");
+    }
+    read_job_value(value, job[name]);
+  });
+}
+
 void read_knobs(JsonReader& reader, ScheduleConfig& config, std::vector<std::string>* warnings) {
   KnobReader knobs(reader, schedule_knobs());
   visit_knobs(knobs, config);
@@ -239,6 +253,8 @@ void read_knobs(JsonReader& reader, ScheduleConfig& config, std::vector<std::str
     });
   };
   reader.object(kRegions, read_regions, kOptional);
+  reader.object(
+      kJob, [&](JsonReader& values) { read_job_values(values, config.job); }, kOptional);
   keep_others(reader, config.unknown_fields, warnings);
 }
 
@@ -294,6 +310,7 @@ json knob_values(const ScheduleConfig& config) {
   json values = json::object();
   KnobWriter knobs(values, "", schedule_knobs());
   visit_knobs(knobs, config);
+  for (const auto& [name, value] : config.job) values[knob_name_of(name)] = to_json(value);
   for (const auto& [name, region] : config.regions) {
     KnobWriter overrides(values, region_path(name), region_knobs());
     visit_region(overrides, region);
@@ -309,10 +326,10 @@ std::vector<std::string> changed_knobs(const ScheduleConfig& from, const Schedul
     const std::string name(knob.name);
     if (old_values.at(name) != new_values.at(name)) changed.push_back(name);
   }
-  json regions = old_values;
-  regions.update(new_values);
-  for (const auto& [name, value] : regions.items()) {
-    if (!name.starts_with(kRegionKnobPrefix)) continue;
+  json others = old_values;
+  others.update(new_values);
+  for (const auto& [name, value] : others.items()) {
+    if (!name.starts_with(kRegionKnobPrefix) && !name.starts_with(kJobKnobPrefix)) continue;
     if (old_values.value(name, json()) != new_values.value(name, json())) changed.push_back(name);
   }
   return changed;
@@ -323,9 +340,16 @@ Result<ScheduleConfig> with_knob(const ScheduleConfig& config, std::string_view 
   ScheduleConfig changed = config;
   const auto field = split_region_knob(name);
   const bool is_dimension = field && field->second == kDimension;
-  if (!is_dimension && find_knob(name) == nullptr) return failure(unknown_knob(name));
-  const json object =
-      field ? json{{kRegions, {{field->first, {{field->second, value}}}}}} : json{{name, value}};
+  const bool is_own = is_job_knob(name);
+  if (!is_dimension && !is_own && find_knob(name) == nullptr) return failure(unknown_knob(name));
+  json object;
+  if (field) {
+    object = {{kRegions, {{field->first, {{field->second, value}}}}}};
+  } else if (is_own) {
+    object = {{kJob, {{name.substr(kJobKnobPrefix.size()), value}}}};
+  } else {
+    object = {{name, value}};
+  }
   JsonReader reader(object);
   read_knobs(reader, changed, nullptr);
   return reader.result(std::move(changed));
@@ -341,6 +365,7 @@ json to_json(const ScheduleConfig& config) {
   for (const auto& [name, value] : defaults.items()) {
     if (!is_always_written(name) && document[name] == value) document.erase(name);
   }
+  for (const auto& [name, value] : config.job) document[kJob][name] = to_json(value);
   for (const auto& [name, region] : config.regions) {
     json& overrides = document[kRegions][name] = with_others(region.unknown_fields);
     KnobWriter writer(overrides, "", region_knobs());
@@ -348,6 +373,23 @@ json to_json(const ScheduleConfig& config) {
     if (region.dimension) overrides[kDimension] = *region.dimension;
   }
   return document;
+}
+
+json to_json(const JobValue& value) {
+  return std::visit([](const auto& held) { return json(held); }, value);
+}
+
+void read_job_value(const JsonValue& found, JobValue& value) {
+  if (found.json().is_string()) {
+    value = found.text(kMaxJobWordBytes);
+  } else {
+    value = found.integer(-kMaxJobInteger, kMaxJobInteger);
+  }
+}
+
+std::string text_of(const JobValue& value) {
+  const auto* const number = std::get_if<std::int64_t>(&value);
+  return number ? std::to_string(*number) : std::get<std::string>(value);
 }
 
 Result<ScheduleConfig> schedule_config_from_json(const json& document,

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/base/result.h"
@@ -16,6 +17,7 @@
 namespace hocket {
 
 class JsonReader;
+class JsonValue;
 
 /// Order in which collectives start; the same on every rank.
 enum class CollectiveOrder {
@@ -81,6 +83,13 @@ struct RegionOverrides {
   bool operator==(const RegionOverrides&) const = default;
 };
 
+/// Value of a knob that the job declares itself (core/step/declared_knob.h): an integer, or the
+/// word of a choice.
+using JobValue = std::variant<std::int64_t, std::string>;
+/// Largest absolute value of such an integer, which is exact in JSON.
+inline constexpr std::int64_t kMaxJobInteger = std::int64_t{1} << 53;
+inline constexpr std::size_t kMaxJobWordBytes = 64;
+
 struct ScheduleConfig {
   /// Maximum bytes of a part.
   std::int64_t partition_bytes = 4 << 20;
@@ -113,6 +122,10 @@ struct ScheduleConfig {
   /// Ignored on hosts (core/scheduler/scheduler.h, Scheduler::launch()).
   StepIssue step_issue = StepIssue::tasks;
 
+  /// Values of the job's own knobs by name. One that is absent has the default that the job
+  /// declares.
+  std::map<std::string, JobValue> job = {};
+
   /// Fields of a newer version and their values as JSON: kept and written back, without effect
   /// here.
   std::map<std::string, std::string> unknown_fields = {};
@@ -120,10 +133,11 @@ struct ScheduleConfig {
   bool operator==(const ScheduleConfig&) const = default;
 };
 
-/// Returns the value of each knob by name; regions' overrides are named "regions.NAME.FIELD".
+/// Returns the value of each knob by name; regions' overrides are named "regions.NAME.FIELD", the
+/// job's own knobs "job.NAME".
 nlohmann::json knob_values(const ScheduleConfig& config);
-/// Returns the names of the knobs that differ: those of the configuration in their order, then
-/// those of regions.
+/// Returns the names of the knobs that differ: those of the configuration in their order, then the
+/// job's own and those of regions.
 std::vector<std::string> changed_knobs(const ScheduleConfig& from, const ScheduleConfig& to);
 /// Returns `config` with the knob called `name` set. invalid_argument for an unknown name (suggests
 /// the nearest) or a value that the knob cannot hold.
@@ -145,6 +159,11 @@ Result<ScheduleConfig> schedule_config_from_json(const nlohmann::json& document,
 void read_schedule_config(JsonReader& reader, ScheduleConfig& config);
 Result<ScheduleConfig> parse_schedule_config(std::string_view text,
                                              std::vector<std::string>* warnings = nullptr);
+
+nlohmann::json to_json(const JobValue& value);
+void read_job_value(const JsonValue& found, JobValue& value);
+/// Returns the number or the word.
+std::string text_of(const JobValue& value);
 
 std::string_view to_string(CollectiveOrder order);
 std::string_view to_string(CollectivePrimitive primitive);

@@ -107,11 +107,12 @@ Result<void> validate_name(const std::string& name) {
   const bool is_regions = find_knob(name) != nullptr && std::ranges::all_of(name, [&](char c) {
                             return is_letter(c) || is_digit(c) || c == '.' || c == '-';
                           });
-  if (!good && !is_regions) {
+  if (!good && !is_regions && !is_job_knob(name)) {
     return invalid(
         "parameter name \"" + name +
         "\": expected letters, digits and underscores, not starting with a digit, or a knob of "
-        "a region, as in regions.backward_layer1.partition_bytes");
+        "a region, as in regions.backward_layer1.partition_bytes, or of the job's own, as in "
+        "job.bucket_cap_bytes");
   }
   if (name.starts_with("HOCKET_")) {
     return invalid("parameter name \"" + name +

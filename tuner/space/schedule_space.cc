@@ -20,10 +20,14 @@ Domain searched(const Knob& knob, const ParameterValue& usual) {
   Levels levels;
   for (auto value = knob.tune_low; value <= knob.tune_high; value *= 2)
     levels.values.emplace_back(value);
-  // The default may be outside the powers of two, such as 0 for none.
-  if (std::ranges::count(levels.values, usual) == 0)
-    levels.values.insert(levels.values.begin(), usual);
+  // The default need not be one of them, such as 0 for none.
+  const auto place = std::ranges::lower_bound(levels.values, usual);
+  if (place == levels.values.end() || *place != usual) levels.values.insert(place, usual);
   return levels;
+}
+
+ParameterValue parameter_value(const JobValue& value) {
+  return std::visit([](const auto& held) { return ParameterValue(held); }, value);
 }
 
 /// Says whether every value of `domain` is one that `knob` may hold.
@@ -55,9 +59,11 @@ std::vector<ParameterValue> values_to_check(const Domain& domain) {
 
 }  // namespace
 
-Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> names) {
+Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> names,
+                                                   std::span<const DeclaredKnob> declared) {
   for (const auto& name : names) {
-    if (!is_knob(name)) return failure(unknown_knob(name));
+    if (find_knob(name) == nullptr && find_declared(declared, name) == nullptr)
+      return failure(unknown_knob(name));
   }
   const auto defaults = params_from_json(knob_values(ScheduleConfig{}));
   HOCKET_TRY(defaults);
@@ -75,11 +81,17 @@ Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> 
     const ParameterValue usual = all != defaults->end() ? all->second : ParameterValue(knob.low);
     parameters.push_back({name, searched(knob, usual), usual});
   }
+  for (const std::string& name : names) {
+    const DeclaredKnob* const own = find_declared(declared, name);
+    if (own == nullptr) continue;
+    const ParameterValue usual = parameter_value(own->default_value);
+    parameters.push_back({name, searched(as_knob(*own), usual), usual});
+  }
   return parameters;
 }
 
 bool is_knob(std::string_view name) {
-  return find_knob(name) != nullptr;
+  return find_knob(name) != nullptr || is_job_knob(name);
 }
 
 Result<void> check_knobs(const Space& space) {
@@ -142,8 +154,8 @@ Result<Params> params_of(const ScheduleConfig& config, const Space& space) {
   for (const Parameter& parameter : space.parameters()) {
     const auto value = read_knob(document, parameter.name);
     HOCKET_TRY(value);
-    params[parameter.name] = value->word.empty() ? ParameterValue(value->number)
-                                                 : ParameterValue(std::string(value->word));
+    params[parameter.name] =
+        value->word.empty() ? ParameterValue(value->number) : ParameterValue(value->word);
   }
   return params;
 }

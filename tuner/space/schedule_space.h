@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/step/declared_knob.h"
 #include "core/step/hidden_knob.h"
 #include "core/step/schedule_config.h"
 #include "tuner/space/parameter.h"
@@ -18,10 +19,13 @@ namespace hocket {
 
 /// Returns the knobs as parameters over the ranges worth searching, powers of two where a knob is
 /// logarithmic, with the defaults of ScheduleConfig; only those in `names` when that is not empty.
-/// An unknown name is an error that lists the knobs.
-Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> names = {});
+/// `names` may have those of `declared`, "job.NAME". An unknown name is an error that lists the
+/// knobs.
+Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> names = {},
+                                                   std::span<const DeclaredKnob> declared = {});
 
-/// Says whether `name` is that of a knob, of the whole step or of a region.
+/// Returns whether `name` is that of a knob: of the whole step, of a region, or one of a job's own
+/// ("job.NAME").
 bool is_knob(std::string_view name);
 
 /// Checks that every parameter with a knob's name has that knob's type and stays within the knob's

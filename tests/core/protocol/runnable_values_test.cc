@@ -50,8 +50,37 @@ TEST(RunnableValues, SaysWhatAJobCanStartWith) {
             "streams=5: the job can start with 1 to 4");
   EXPECT_EQ(why_not_start(can_run, config_with("group_ranks", 4)),
             "group_ranks=4: the job can start with 1, 8");
-  EXPECT_EQ(why_not_start(can_run, config_with("comm_channels", 2)),
-            "comm_channels=2: the job does not have comm_channels");
+  EXPECT_EQ(
+      why_not_start(can_run, config_with("comm_channels", 2)),
+      "comm_channels=2: the job does not have comm_channels; it has credit_bytes, group_ranks, "
+      "order, streams");
+}
+
+TEST(RunnableValues, KnobsOfTheJobsOwnHaveValuesOfTheirOwn) {
+  const auto can_run = parsed_values(
+      R"({"start":{"job.bucket_bytes":{"low":1024,"high":4096},"job.reshard":["off","on"],)"
+      R"("job.depth":[0,2]}})");
+  EXPECT_EQ(parsed_values(to_json(can_run).dump()), can_run);
+  for (const auto& [name, value] : std::vector<std::pair<std::string, nlohmann::json>>{
+           {"job.bucket_bytes", 4096}, {"job.reshard", "off"}, {"job.depth", 2}}) {
+    EXPECT_EQ(why_not_start(can_run, config_with(name, value)), "");
+  }
+  EXPECT_EQ(why_not_start(can_run, config_with("job.bucket_bytes", 4097)),
+            "job.bucket_bytes=4097: the job can start with 1024 to 4096");
+  EXPECT_EQ(why_not_start(can_run, config_with("job.bucket_bytes", "on")),
+            "job.bucket_bytes=on: the job can start with 1024 to 4096");
+  EXPECT_EQ(why_not_start(can_run, config_with("job.reshard", 1)),
+            "job.reshard=1: the job can start with off, on");
+  EXPECT_EQ(why_not_start(can_run, config_with("job.reshard", "maybe")),
+            "job.reshard=maybe: the job can start with off, on");
+  EXPECT_EQ(why_not_start(can_run, config_with("job.other", 1)),
+            "job.other=1: the job does not have job.other; it has job.bucket_bytes, job.depth, "
+            "job.reshard");
+  EXPECT_THAT(refusal(R"({"start":{"job.reshard":["off",1]}})"), HasSubstr("not both"));
+  EXPECT_THAT(refusal(R"({"start":{"job.A":[1]}})"), HasSubstr("no knob is named"));
+  // One that a configuration leaves out has its default, to which a job can always change.
+  const std::vector<std::string> none;
+  EXPECT_TRUE(check_change(can_run, none, config_with("job.depth", 2), {}));
 }
 
 TEST(RunnableValues, AJobThatDoesNotSayStartsWithAllButAStaticOrder) {

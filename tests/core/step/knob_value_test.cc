@@ -38,7 +38,7 @@ KnobValue expected(const nlohmann::json& value, const Knob& knob) {
   if (knob.choices.empty()) return {value.get<std::int64_t>()};
   const auto word = value.get<std::string>();
   const auto at = std::ranges::find(knob.choices, word);
-  return {at - knob.choices.begin(), *at};
+  return {at - knob.choices.begin(), std::string(*at)};
 }
 
 TEST(KnobValue, EqualsThatOfTheConfigurationHoweverMuchIsLeftOut) {

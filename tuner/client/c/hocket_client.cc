@@ -78,8 +78,16 @@ void open_ballot(hocket_client& client, const ClientOptions& options) {
   live.tuning.explore = options.explore;
   live.tuning.say = options.say;
   live.on_profile = options.on_profile;
-  live.accept = [&client, can_run = options.can_run](const ScheduleConfig& config) {
-    return check_change(can_run, client.knobs, client.fetched.config, config);
+  live.declared = client.own_knobs;
+  live.accept = [&client, can_run = options.can_run, accept = options.accept,
+                 warn = options.warn](const ScheduleConfig& config) -> Result<void> {
+    HOCKET_TRY(check_declared(config, client.own_knobs));
+    HOCKET_TRY(check_change(can_run, client.knobs, client.fetched.config, config));
+    const auto accepted = accept ? accept(config) : Result<void>();
+    // Rank 0's reason reaches the outcome; what another rank sends says only that it refuses.
+    if (!accepted && client.rank > 0)
+      warn("a configuration is refused: " + accepted.error().message);
+    return accepted;
   };
   client.live.emplace(std::move(live), options.rank, options.topology.world_size, client.link.get(),
                       client.clock);
@@ -95,7 +103,7 @@ std::unique_ptr<ConfigSource> store_source(const RunnableValues& can_run) {
 Result<void> ask(hocket_client& client, ClientOptions& options) {
   const auto store = store_source(options.can_run);
   auto fetched = ask_for_config(options.topology, options.workload, store.get(),
-                                process_environment, options.can_run);
+                                process_environment, options.can_run, options.accept);
   HOCKET_TRY(fetched);
   for (const auto& warning : fetched->warnings) options.warn(warning);
   client.fetched = std::move(*fetched);
@@ -114,6 +122,7 @@ Result<hocket_client*> open(const hocket_client_options* given) {
   auto client = std::make_unique<hocket_client>();
   client->rank = options->rank;
   client->knobs = options->knobs;
+  client->own_knobs = options->own_knobs;
   if (options->rank > 0) {
     client->fetched.config = options->config;
     client->fetched.source = "rank 0";
@@ -137,6 +146,20 @@ Result<int> get_knob(const char* config_json, const char* name, std::int64_t* va
 static_assert(static_cast<int>(CollectiveOrder::fifo) == HOCKET_ORDER_FIFO &&
               static_cast<int>(CollectiveOrder::static_order) == HOCKET_ORDER_STATIC &&
               static_cast<int>(CollectiveOrder::negotiated) == HOCKET_ORDER_NEGOTIATED);
+
+Result<int> get_own_knob(const hocket_client* client, const char* name, std::int64_t* value) {
+  if (client == nullptr || name == nullptr || value == nullptr)
+    return failure(ErrorCode::invalid_argument, "hocket_client_get: an argument is NULL");
+  const DeclaredKnob* const own = find_declared(client->own_knobs, name);
+  if (own == nullptr) return get_knob(client->config_json.c_str(), name, value);
+  const JobValue& held = client->live ? client->live->running().job.at(own->name)
+                                      : client->fetched.config.job.at(own->name);
+  const auto* const number = std::get_if<std::int64_t>(&held);
+  *value =
+      number ? *number
+             : std::ranges::find(own->choices, std::get<std::string>(held)) - own->choices.begin();
+  return 0;
+}
 
 /// Rejects all changes: this program cannot change its configuration while it runs.
 std::vector<ChangeOutcome> refuse_changes(DaemonLink& link) {
@@ -289,6 +312,10 @@ std::int64_t hocket_client_version(const hocket_client* client) {
 
 int hocket_config_get(const char* config_json, const char* knob, std::int64_t* value) {
   return hocket::guarded(-1, [&] { return hocket::get_knob(config_json, knob, value); });
+}
+
+int hocket_client_get(const hocket_client* client, const char* knob, std::int64_t* value) {
+  return hocket::guarded(-1, [&] { return hocket::get_own_knob(client, knob, value); });
 }
 
 int hocket_client_report(hocket_client* client, const std::int64_t* iteration_ns,

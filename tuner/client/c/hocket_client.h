@@ -39,6 +39,27 @@ typedef struct hocket_tensor {
   int64_t bytes;
 } hocket_tensor;
 
+// A knob of the program's own, such as the size of its framework's buckets: searched, stored,
+// pushed and shown like those of the scheduler. In configurations, and wherever a knob is named,
+// its name is "job.NAME". Zero-initialize, set `size`, then the known members.
+typedef struct hocket_knob {
+  size_t size;       // sizeof(hocket_knob)
+  const char* name;  // 1 to 64 of a-z, 0-9 and "_"
+  const char* unit;  // for people: "B", "ms"; NULL: none
+  // Range of an integer, both ends included; within 2^53.
+  int64_t low, high;
+  // Not 0: only the powers of two times `low`, which must be positive, are searched, and the
+  // default.
+  int log;
+  // Words of a choice, at most 64; NULL and 0 for an integer.
+  const char* const* choices;
+  size_t choice_count;
+  // The default: the integer, or the index of the choice.
+  int64_t default_value;
+  // Not 0: the program can change it while it trains; otherwise only when it starts.
+  int running;
+} hocket_knob;
+
 // Zero-initialize, set `size`, then the known members. Strings are copied.
 typedef struct hocket_client_options {
   size_t size;  // sizeof(hocket_client_options)
@@ -92,6 +113,18 @@ typedef struct hocket_client_options {
   // program can start with everything (docs/guides/client.md). Must be equal on all ranks. A
   // program compiled before this member existed passes a smaller `size`.
   const char* can_run;
+
+  // The program's own knobs, at most 64, with different names. Equal on all ranks. They are a part
+  // of the workload, so programs with different ones do not share configurations. Members from here
+  // on are missing in a program compiled before they existed, which passes a smaller `size`.
+  const hocket_knob* const* own_knobs;
+  size_t own_knob_count;
+  // Refuses configurations that the program cannot run for another reason than `can_run` and the
+  // ranges of `own_knobs`, such as memory. Returns 0 to accept; otherwise writes the reason to
+  // `reason`, which has room for `reason_bytes` bytes with the final NUL. Called on rank 0 from
+  // within hocket_client_open, and on all ranks from within hocket_ballot_read and
+  // hocket_step_ended. One rank's refusal is enough. NULL: accepts all.
+  int (*accept)(const char* config_json, char* reason, size_t reason_bytes, void* context);
 } hocket_client_options;
 
 typedef struct hocket_client hocket_client;
@@ -125,6 +158,11 @@ int64_t hocket_client_version(const hocket_client* client);
 #define HOCKET_ORDER_STATIC 1
 #define HOCKET_ORDER_NEGOTIATED 2
 int hocket_config_get(const char* config_json, const char* knob, int64_t* value);
+
+// Reads one knob of the configuration of the next step: of the scheduler, as hocket_config_get
+// does, or one of the program's own by the name "job.NAME"; of a choice its index. Returns 0, or -1
+// and leaves *value as it is.
+int hocket_client_get(const hocket_client* client, const char* knob, int64_t* value);
 
 // Says what the iterations since the last report took, in order and without those of the warm-up.
 // They go to the daemon, and to a study that runs this program as a trial. Never waits; what cannot

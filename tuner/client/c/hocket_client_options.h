@@ -13,6 +13,7 @@
 #include "core/protocol/runnable_values.h"
 #include "core/protocol/topology.h"
 #include "core/protocol/workload.h"
+#include "core/step/declared_knob.h"
 #include "core/step/schedule_config.h"
 #include "tuner/client/c/hocket_client.h"
 
@@ -23,11 +24,15 @@ struct ClientOptions {
   Topology topology = {};
   Workload workload = {};      ///< the workload; rank 0 only
   ScheduleConfig config = {};  ///< on a rank above 0: the configuration that rank 0 sent
+  /// Names of all knobs that can change while the program runs.
   std::vector<std::string> knobs = {};
-  /// As the program says it, and without order=static while it runs, for which the library has no
-  /// order.
+  std::vector<DeclaredKnob> own_knobs = {};
+  /// As the program says it, with its own knobs, and without order=static while it runs, for which
+  /// the library has no order.
   RunnableValues can_run = {};
   double explore = 0;
+  /// Empty when the program accepts everything that it says it can run.
+  std::function<Result<void>(const ScheduleConfig&)> accept = {};
   /// Empty when the program cannot be profiled.
   std::function<void(std::int64_t first_step, std::int64_t steps)> on_profile = {};
   std::function<void(const std::string&)> warn = {}, say = {};  ///< never empty

@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/protocol/job_report.h"
+#include "core/step/declared_knob.h"
 #include "tuner/client/c/hocket_client.h"
 #include "tuner/client/link/daemon_link.h"
 #include "tuner/client/live/live_ballot.h"
@@ -26,7 +27,8 @@ struct hocket_client {
   hocket::JobReport report;                  ///< the common part of the reports to it
 
   hocket::SteadyClock clock;
-  std::vector<std::string> knobs;          ///< those that can change while the program runs
+  std::vector<std::string> knobs;  ///< those that can change while the program runs
+  std::vector<hocket::DeclaredKnob> own_knobs;
   std::optional<hocket::LiveBallot> live;  ///< when there are any
   // For the check that `live` is called in turn:
   std::int64_t filled = 0, read = 0;  ///< ballots

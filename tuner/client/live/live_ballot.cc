@@ -63,7 +63,14 @@ std::optional<LiveSetting> LiveBallot::step_ended() {
 }
 
 void LiveBallot::tune() {
-  while (auto message = link_->take()) controller_->receive(*message);
+  while (auto message = link_->take()) {
+    const auto complete = [&](auto& received) {
+      if constexpr (requires { received.config; })
+        received.config = with_declared_defaults(std::move(received.config), options_.declared);
+    };
+    std::visit(complete, *message);
+    controller_->receive(*message);
+  }
   controller_->advance(clock_.now_ns());
 }
 

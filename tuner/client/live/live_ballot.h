@@ -32,6 +32,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/step/declared_knob.h"
 #include "core/step/schedule_config.h"
 #include "tuner/client/link/daemon_link.h"
 #include "tuner/client/live/live_controller.h"
@@ -50,6 +51,9 @@ struct LiveBallotOptions {
   /// Options of the controller. LiveBallot sets payload_of. Ranks above 0 need only the
   /// configuration.
   LiveControllerOptions tuning = {};
+  /// The knobs that the job declares. A configuration from the daemon gets their defaults where it
+  /// has no values for them.
+  std::vector<DeclaredKnob> declared = {};
   /// Order of the collectives under `tuning.config`, if that is order=static.
   std::vector<std::uint32_t> static_order = {};
   /// Rank 0's number for the first step, as used in iteration() and in messages.

@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
 #include "core/protocol/config_key.h"
+#include "core/step/declared_knob.h"
 #include "tuner/client/start/daemon_config_source.h"
 
 namespace hocket {
@@ -25,16 +26,27 @@ FetchedConfig defaulted(FetchedConfig fetched, std::string why) {
   return fetched;
 }
 
-/// Checks that a job can start with `config`, if it says what it can start with.
-Result<void> check_stated(const RunnableValues& can_run, const ScheduleConfig& config) {
-  return can_run.start ? check_start(can_run, config) : Result<void>();
+/// What a job says of itself when it asks for a configuration.
+struct AskingJob {
+  const Topology& topology;
+  const Workload& workload;
+  const RunnableValues& can_run;
+  const AcceptConfig& accept;
+};
+
+/// Checks that a job can start with `config`, as far as it says what it can start with.
+Result<void> check_stated(const AskingJob& job, const ScheduleConfig& config) {
+  HOCKET_TRY(check_declared(config, job.workload.knobs));
+  if (job.can_run.start) {
+    HOCKET_TRY(check_start(job.can_run, config));
+  }
+  return job.accept ? job.accept(config) : Result<void>();
 }
 
 /// Returns the answer of `source`, or the default. `name` is the name of the source in messages.
-FetchedConfig ask_source(const Topology& topology, const Workload& workload, ConfigSource& source,
-                         const std::string& name, const RunnableValues& can_run) {
+FetchedConfig ask_source(const AskingJob& job, ConfigSource& source, const std::string& name) {
   FetchedConfig fetched;
-  const auto stored = source.find(topology, workload, kFetchTimeoutNs);
+  const auto stored = source.find(job.topology, job.workload, kFetchTimeoutNs);
   if (!stored)
     return defaulted(fetched, "the " + name + " could not be asked: " + stored.error().message);
   if (!*stored) {
@@ -42,14 +54,15 @@ FetchedConfig ask_source(const Topology& topology, const Workload& workload, Con
     return fetched;
   }
   const StoredConfig& found = **stored;
+  const ScheduleConfig config = with_declared_defaults(found.config, job.workload.knobs);
   fetched.warnings = found.warnings;
-  if (const auto valid = validate(found.config); !valid)
+  if (const auto valid = validate(config); !valid)
     return defaulted(fetched, "the stored configuration is not valid: " + valid.error().message);
   // A daemon of an older version does not know what the job can run.
-  if (const auto can_start = check_stated(can_run, found.config); !can_start) {
+  if (const auto can_start = check_stated(job, config); !can_start) {
     return defaulted(fetched, "the stored configuration is not used: " + can_start.error().message);
   }
-  fetched.config = found.config;
+  fetched.config = config;
   fetched.source = found.source;
   fetched.detail = found.origin;
   fetched.version = found.version;
@@ -99,24 +112,27 @@ std::optional<std::string> process_environment(const char* name) {
 
 Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& workload,
                                      ConfigSource* source, const Environment& environment,
-                                     const RunnableValues& can_run) {
+                                     const RunnableValues& can_run, const AcceptConfig& accept) {
   FetchedConfig fetched;
+  const AskingJob job{topology, workload, can_run, accept};
   if (const auto text = environment("HOCKET_CONFIG")) {
-    const auto config = parse_schedule_config(*text, &fetched.warnings);
+    auto config = parse_schedule_config(*text, &fetched.warnings);
     if (!config) return failure(config.error().in("HOCKET_CONFIG"));
-    if (const auto can_start = check_stated(can_run, *config); !can_start) {
+    *config = with_declared_defaults(std::move(*config), workload.knobs);
+    if (const auto can_start = check_stated(job, *config); !can_start) {
       return failure(can_start.error().in("HOCKET_CONFIG"));
     }
-    fetched.config = *config;
+    fetched.config = std::move(*config);
     fetched.source = "trial";
     fetched.detail = "HOCKET_CONFIG";
   } else if (const auto daemon = daemon_source_from_environment(environment, can_run)) {
-    fetched = ask_source(topology, workload, *daemon, "daemon", can_run);
+    fetched = ask_source(job, *daemon, "daemon");
   } else if (source) {
-    fetched = ask_source(topology, workload, *source, "store", can_run);
+    fetched = ask_source(job, *source, "store");
   } else {
     fetched.detail = "no store was given";
   }
+  fetched.config = with_declared_defaults(std::move(fetched.config), workload.knobs);
   fetched.key = to_string(ConfigKey{fingerprint(topology), fingerprint(workload)});
   return fetched;
 }

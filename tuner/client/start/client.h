@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -41,18 +42,26 @@ struct FetchedConfig {
 /// measure a different configuration than the one it set. Otherwise fails only if a rank cannot
 /// communicate with rank 0.
 ///
-/// `can_run` is what the job says that it can run. A configuration with which it cannot start is
-/// not returned: there is a warning and the default, and for HOCKET_CONFIG invalid_argument.
+/// `can_run` is what the job says that it can run, `workload.knobs` the knobs that it declares,
+/// whose defaults the configuration has where nothing else is said. A configuration with which the
+/// job cannot start is not returned: there is a warning and the default, and for HOCKET_CONFIG
+/// invalid_argument.
 Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& workload,
                                    ConfigSource* source, Collective& collective,
                                    const Environment& environment = process_environment,
                                    const RunnableValues& can_run = {});
 
+/// Checks that a job can run with a configuration for a reason that its RunnableValues do not say,
+/// such as memory.
+using AcceptConfig = std::function<Result<void>(const ScheduleConfig&)>;
+
 /// Like fetch_config, for a job that sends the configuration to its other ranks itself. Call on
-/// rank 0 only.
+/// rank 0 only. A configuration that `accept`, if it is not empty, refuses is one with which the
+/// job cannot start.
 Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& workload,
                                      ConfigSource* source, const Environment& environment,
-                                     const RunnableValues& can_run = {});
+                                     const RunnableValues& can_run = {},
+                                     const AcceptConfig& accept = {});
 
 /// Writes `report` to the file that HOCKET_REPORT names, completely or not at all. Does nothing if
 /// HOCKET_REPORT is unset. Call on rank 0 only.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/step/declared_knob.h"
 #include "core/step/knob.h"
 #include "core/step/knob_value.h"
 #include "tuner/archive/told_trial.h"
@@ -36,6 +37,13 @@ Domain reaching(Domain domain, const ParameterValue& value) {
   range->low = std::min(range->low, *number);
   range->high = std::max(range->high, *number);
   return domain;
+}
+
+/// Returns the knob called `name`, of the scheduler or of the job's own; valid while `job` is.
+std::optional<Knob> knob_of(const JobDescription& job, const std::string& name) {
+  if (const Knob* const knob = find_knob(name)) return *knob;
+  const DeclaredKnob* const declared = find_declared(job.workload.knobs, name);
+  return declared ? std::optional(as_knob(*declared)) : std::nullopt;
 }
 
 /// Returns the values of the knob `name` to which the job can change. A job that does not say, and
@@ -90,9 +98,9 @@ std::vector<std::string> searched_knobs(const JobDescription& job) {
   std::vector<std::string> names;
   for (const std::string& name : job.knobs) {
     const auto values = values_of(job, name);
-    const Knob* const knob = find_knob(name);
+    const auto knob = knob_of(job, name);
     // A name that does not exist is for schedule_parameters() to refuse.
-    if (knob == nullptr || (values && has_choice(*knob, *values))) names.push_back(name);
+    if (!knob || (values && has_choice(*knob, *values))) names.push_back(name);
   }
   return names;
 }
@@ -102,15 +110,15 @@ Result<StudyDefinition> live_definition(const JobDescription& job) {
   if (knobs.empty()) {
     return failure(ErrorCode::invalid_argument, "the job can change no knob while it runs");
   }
-  auto parameters = schedule_parameters(knobs);
+  auto parameters = schedule_parameters(knobs, job.workload.knobs);
   HOCKET_TRY(parameters);
-  const nlohmann::json config = to_json(job.config);
+  const nlohmann::json config = to_json(with_declared_defaults(job.config, job.workload.knobs));
   for (Parameter& parameter : *parameters) {
     const auto value = read_knob(config, parameter.name);
     HOCKET_TRY(value);
-    parameter.default_value = value->word.empty() ? ParameterValue(value->number)
-                                                  : ParameterValue(std::string(value->word));
-    parameter.domain = within(std::move(parameter.domain), *find_knob(parameter.name),
+    parameter.default_value =
+        value->word.empty() ? ParameterValue(value->number) : ParameterValue(value->word);
+    parameter.domain = within(std::move(parameter.domain), *knob_of(job, parameter.name),
                               *values_of(job, parameter.name));
     parameter.domain = reaching(including(std::move(parameter.domain), parameter.default_value),
                                 parameter.default_value);

@@ -237,6 +237,95 @@ TEST_F(HocketClientLive, PushesAndCandidatesReachBothRanksAtOneStep) {
   for (hocket_client* const client : clients) EXPECT_EQ(hocket_client_close(client), 0);
 }
 
+TEST_F(HocketClientLive, OwnKnobsArePushedTriedAndRefusedLikeOthers) {
+  const auto own = [](std::int64_t depth, const char* mode) {
+    ScheduleConfig config = parts_of(kFast);
+    config.job = {{"depth", depth}, {"mode", mode}};
+    return config;
+  };
+  ScheduleConfig without = parts_of(kFaster);
+  PushingDaemon daemon({ConfigMessage{3, own(2, "b"), ""}, ConfigMessage{4, own(9, "a"), ""},
+                        ConfigMessage{5, own(3, "a"), ""}, CandidateMessage{6, without}});
+  ::setenv("HOCKET_DAEMON", daemon.url().c_str(), 1);
+  const char* const modes[2] = {"a", "b"};
+  const hocket_knob depth{.size = sizeof depth,
+                          .name = "depth",
+                          .unit = nullptr,
+                          .low = 0,
+                          .high = 4,
+                          .log = 0,
+                          .choices = nullptr,
+                          .choice_count = 0,
+                          .default_value = 1,
+                          .running = 1};
+  const hocket_knob mode{.size = sizeof mode,
+                         .name = "mode",
+                         .unit = nullptr,
+                         .low = 0,
+                         .high = 0,
+                         .log = 0,
+                         .choices = modes,
+                         .choice_count = 2,
+                         .default_value = 0,
+                         .running = 1};
+  const hocket_knob* const own_knobs[2] = {&depth, &mode};
+  options_.own_knobs = own_knobs;
+  options_.own_knob_count = 2;
+  options_.accept = [](const char* config, char* reason, std::size_t bytes, void* context) {
+    // Rank 1 has no memory for a depth of 3.
+    if (context == nullptr || std::strstr(config, R"("depth":3)") == nullptr) return 0;
+    std::snprintf(reason, bytes, "no memory for 3");
+    return 1;
+  };
+  hocket_client* const first = open();
+  Inbox<std::string> warnings;
+  options_.context = &warnings;
+  options_.warn = [](const char* message, void* context) {
+    static_cast<Inbox<std::string>*>(context)->add(message);
+  };
+  const std::array clients = {first, open(1, hocket_client_config(first))};
+  const auto value = [&](std::size_t rank, const char* name) {
+    std::int64_t number = -7;
+    EXPECT_EQ(hocket_client_get(clients[rank], name, &number), 0) << hocket_error();
+    return number;
+  };
+  EXPECT_EQ(value(0, "job.depth"), 1);
+  EXPECT_EQ(value(1, "job.mode"), 0);
+  EXPECT_EQ(value(1, "streams"), 1);
+  std::int64_t ignored = 0;
+  EXPECT_EQ(hocket_client_get(first, "job.other", &ignored), -1);
+
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto ends = [&, left = 8]() mutable {
+    if (daemon.is_done()) --left;
+    return left == 0 || std::chrono::steady_clock::now() > limit;
+  };
+  Summation ranks;
+  std::array<Changes, kRanks> changes;
+  std::thread other([&] { changes[1] = train(clients[1], 1, true, ranks, ends); });
+  changes[0] = train(clients[0], 0, false, ranks, ends);
+  other.join();
+  EXPECT_EQ(changes[0], changes[1]);
+  const auto job = daemon.jobs.wait().value();
+  EXPECT_EQ(job["knobs"], (json{"partition_bytes", "credit_bytes", "job.depth", "job.mode"}));
+  EXPECT_EQ(job["workload"]["knobs"].size(), 2U);
+  EXPECT_EQ(job["config"]["job"], (json{{"depth", 1}, {"mode", "a"}}));
+  const auto pushed = daemon.outcomes.wait().value(), out_of_range = daemon.outcomes.wait().value(),
+             refused = daemon.outcomes.wait().value(), tried = daemon.outcomes.wait().value();
+  EXPECT_EQ(pushed["status"], "applied") << pushed;
+  EXPECT_THAT(out_of_range["message"].get<std::string>(), HasSubstr("job.depth"));
+  EXPECT_EQ(out_of_range["status"], "rejected");
+  EXPECT_THAT(refused["message"].get<std::string>(), HasSubstr("rank 1 refused it"));
+  EXPECT_THAT(warnings.wait().value(), HasSubstr("no memory for 3"));
+  EXPECT_EQ(tried["status"], "applied") << tried;
+  // What the candidate leaves out has its default.
+  for (const std::size_t rank : {0, 1}) {
+    EXPECT_EQ(value(rank, "job.depth"), 1);
+    EXPECT_EQ(value(rank, "job.mode"), 0);
+    EXPECT_EQ(hocket_client_close(clients[rank]), 0);
+  }
+}
+
 TEST_F(HocketClientLive, WithoutADaemonNothingChangesAndRank0AloneReports) {
   ::setenv("HOCKET_REPORT", folder_.file("report").c_str(), 1);
   ::setenv("HOCKET_ITERATIONS", folder_.file("iterations").c_str(), 1);

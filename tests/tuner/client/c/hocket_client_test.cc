@@ -181,6 +181,66 @@ TEST_F(HocketClient, WithoutADaemonTheStoresPromotionIsUsed) {
   expect_source("default", ScheduleConfig{}.streams);
 }
 
+TEST_F(HocketClient, OwnKnobsAreAPartOfTheKeyAndAcceptedOnesAreUsed) {
+  const hocket_knob depth{.size = sizeof depth,
+                          .name = "depth",
+                          .unit = nullptr,
+                          .low = 0,
+                          .high = 4,
+                          .log = 0,
+                          .choices = nullptr,
+                          .choice_count = 0,
+                          .default_value = 1,
+                          .running = 0};
+  const hocket_knob* const own_knobs[1] = {&depth};
+  options_.own_knobs = own_knobs;
+  options_.own_knob_count = 1;
+  options_.can_run = R"({"start":{}})";
+  options_.accept = [](const char* config, char* reason, std::size_t bytes, void*) {
+    if (std::strstr(config, R"("depth":3)") == nullptr) return 0;
+    std::snprintf(reason, bytes, "no memory for 3");
+    return 1;
+  };
+  const auto store = must(open_store(store_path_));
+  Topology topology;
+  topology.world_size = 2;
+  topology.link = "tcp";
+  Workload workload{"c", {{"a", 1024}, {"b", 4096}}};
+  const auto promote = [&](std::int64_t value) {
+    ScheduleConfig config;
+    config.job["depth"] = value;
+    must(store->promote({.topology_id = must(store->upsert_topology(topology)),
+                         .workload_id = must(store->upsert_workload(workload)),
+                         .config = to_json(config),
+                         .origin = PromotionOrigin::push,
+                         .actor = "ada"}));
+  };
+  const auto depth_of = [&] {
+    hocket_client* const client = hocket_client_open(&options_);
+    EXPECT_NE(client, nullptr) << hocket_error();
+    std::int64_t value = -7;
+    EXPECT_EQ(hocket_client_get(client, "job.depth", &value), 0) << hocket_error();
+    EXPECT_EQ(hocket_client_close(client), 0);
+    return value;
+  };
+  promote(2);
+  EXPECT_EQ(depth_of(), 1) << "it was promoted for a workload without the knob";
+  workload.knobs = {{.name = "depth", .low = 0, .high = 4, .default_value = std::int64_t{1}}};
+  promote(2);
+  EXPECT_EQ(depth_of(), 2);
+  EXPECT_EQ(warnings_.size(), 0U);
+  promote(3);
+  EXPECT_EQ(depth_of(), 1);
+  EXPECT_THAT(warnings_.wait().value(), HasSubstr("no memory for 3"));
+  promote(5);
+  EXPECT_EQ(depth_of(), 1);
+  EXPECT_THAT(warnings_.wait().value(), HasSubstr("job.depth=5: the job can start with 0 to 4"));
+  ::setenv("HOCKET_CONFIG", R"({"format":"hocket-schedule","version":1,"job":{"depth":4}})", 1);
+  EXPECT_EQ(depth_of(), 4);
+  ::setenv("HOCKET_CONFIG", R"({"format":"hocket-schedule","version":1,"streams":2})", 1);
+  EXPECT_THAT(refusal(), HasSubstr("the job does not have streams; it has job.depth"));
+}
+
 TEST_F(HocketClient, AReportThatCannotBeWrittenIsAnError) {
   ::setenv("HOCKET_REPORT", "/no/such/folder/report", 1);
   hocket_client* const client = hocket_client_open(&options_);
@@ -343,6 +403,7 @@ TEST(HocketClientAbi, TheLibraryShowsWhatTheHeadersDeclareAndNothingElse) {
                            "hocket_client_close",
                            "hocket_client_config",
                            "hocket_client_detail",
+                           "hocket_client_get",
                            "hocket_client_key",
                            "hocket_client_open",
                            "hocket_client_report",

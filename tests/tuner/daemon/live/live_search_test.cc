@@ -77,6 +77,36 @@ TEST(LiveSearch, OnlyValuesThatTheJobCanRunAreSearched) {
   EXPECT_EQ(std::get<Levels>(domain_of(must(live_definition(job)))).values.size(), 2U);
 }
 
+TEST(LiveSearch, KnobsThatTheJobDeclaresAreSearchedOverTheirRange) {
+  auto job = job_with({"job.bucket_bytes", "job.depth", "job.reshard"});
+  job.workload.knobs = {{.name = "bucket_bytes",
+                         .low = 1024,
+                         .high = 8192,
+                         .log = true,
+                         .default_value = std::int64_t{3000}},
+                        {.name = "depth", .low = 0, .high = 3, .default_value = std::int64_t{1}},
+                        {.name = "reshard", .choices = {"off", "on"}, .default_value = "on"}};
+  job.config.job = {{"depth", std::int64_t{2}}};
+  const auto definition = must(live_definition(job));
+  const auto& parameters = definition.space.parameters();
+  ASSERT_EQ(parameters.size(), 3U);
+  const auto numbers = [](std::initializer_list<std::int64_t> values) {
+    return std::vector<ParameterValue>(values.begin(), values.end());
+  };
+  EXPECT_EQ(std::get<Levels>(parameters[0].domain).values, numbers({1024, 2048, 3000, 4096, 8192}));
+  EXPECT_EQ(std::get<IntegerRange>(parameters[1].domain), (IntegerRange{0, 3}));
+  EXPECT_EQ(std::get<Choices>(parameters[2].domain).names, (std::vector<std::string>{"off", "on"}));
+  const Params expected{{"job.bucket_bytes", std::int64_t{3000}},
+                        {"job.depth", std::int64_t{2}},
+                        {"job.reshard", std::string("on")}};
+  EXPECT_EQ(definition.space.defaults(), expected);
+  // A setting of the search is a configuration of the job.
+  const auto config = must(with_params(job.config, expected));
+  EXPECT_EQ(config.job, with_declared_defaults(job.config, job.workload.knobs).job);
+  job.knobs = {"job.unknown"};
+  EXPECT_EQ(code_of(live_definition(job)), ErrorCode::invalid_argument);
+}
+
 TEST(LiveSearch, AJobThatRunsWithWhatItCannotChangeToIsSearchedFromThere) {
   auto job = job_with({"order"});
   job.config.order = CollectiveOrder::static_order;
