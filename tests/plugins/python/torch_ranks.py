@@ -12,6 +12,12 @@ import torch.distributed as dist
 
 LONG_S = 120
 
+try:
+    # DistributedDataParallel imports it, for seconds; ranks are forked with it.
+    import torch._dynamo  # noqa: F401
+except ImportError:
+    pass  # before 2.0
+
 # Set before ranks are forked: they inherit it.
 os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
 torch.set_num_threads(1)

@@ -94,6 +94,8 @@ class Buckets:
     knob's value. Raises LeftAlone where the buckets cannot be changed.
     """
 
+    hook_options = {}
+
     def __init__(self, ddp, ranks_on_host=1, is_compiled_outside=False):
         _check_interface(ddp)
         self._ddp, self._ranks_on_host = ddp, ranks_on_host

@@ -40,9 +40,8 @@ class Job:
     def start(self, subject, optimizer, client, peers, start):
         """Begins with the values in force. `client` is None where nothing is to be reported."""
         self._subject, self._values, self._source = subject, start.values, start.source
+        self._why = start.why
         if client is None:
-            if not start.is_live:
-                self._why = "no daemon is named in HOCKET_DAEMON"
             return
         self._client = client
         self._step = 0
@@ -61,7 +60,8 @@ class Job:
 
     def _watch_model(self, module):
         self._hooks = [
-            module.register_forward_pre_hook(Watch(self, "_before_forward")),
+            module.register_forward_pre_hook(Watch(self, "_before_forward"),
+                                             **self._subject.hook_options),
             # Writing a checkpoint takes the state first.
             module._register_state_dict_hook(Watch(self, "_interrupted"))]
 

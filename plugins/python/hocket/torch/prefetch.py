@@ -4,6 +4,8 @@ All through its public setters; only what is in force at first is read from its 
 version that keeps it otherwise is left alone.
 """
 
+import sys
+
 import torch
 
 from hocket.client import Knob
@@ -15,11 +17,8 @@ FORWARD, BACKWARD, RESHARD = "forward_prefetch", "backward_prefetch", "reshard_a
 
 
 def _fsdp_module():
-    try:
-        from torch.distributed.fsdp import FSDPModule  # since 2.6
-    except ImportError:
-        return None
-    return FSDPModule
+    # Since 2.6. Where the program has not imported it, it has no such module.
+    return getattr(sys.modules.get("torch.distributed.fsdp"), "FSDPModule", None)
 
 
 def is_fsdp(module):
@@ -58,6 +57,8 @@ class Prefetch:
     or by different settings for different modules, is no knob. Raises LeftAlone where there is
     nothing to change.
     """
+
+    hook_options = {"prepend": True}  # before FSDP's own hook prefetches
 
     def __init__(self, root, ranks_on_host=1, available=memory.available_bytes):
         self._root, self._ranks_on_host, self._available = root, ranks_on_host, available

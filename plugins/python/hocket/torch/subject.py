@@ -2,6 +2,7 @@
 
 A subject has
     module          whose forward pass begins an iteration
+    hook_options    of register_forward_pre_hook, so that apply() comes early enough
     knobs           hocket.Knob of each, equal on all ranks
     accept(values)  why this rank cannot run with the values, by the knobs' names, or None
     apply(values)   puts the values into force; called on all ranks before the same forward pass

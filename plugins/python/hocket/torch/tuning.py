@@ -38,10 +38,10 @@ def tune(model, optimizer, schedule=False, explore=EXPLORE, name=None):
     Raises nothing for a trouble of hocket's own: it logs a warning and returns a Job in which
     nothing is tuned.
     """
-    name = str(name or _name_of(model))
     if is_off():
-        return Job(name, "HOCKET_TORCH=off")
+        return Job(str(name), "HOCKET_TORCH=off")
     try:
+        name = str(name or _name_of(model))
         return _tune(model, optimizer, _schedule(schedule), _explore(explore), name)
     except LeftAlone as reason:
         if not reason.is_known:
@@ -49,7 +49,7 @@ def tune(model, optimizer, schedule=False, explore=EXPLORE, name=None):
         return Job(name, f"left alone: {reason}")
     except Exception as error:
         log.warning("hocket: %s: left alone: %s: %s", name, type(error).__name__, error)
-        return Job(name, f"left alone: {type(error).__name__}: {error}")
+        return Job(str(name), f"left alone: {type(error).__name__}: {error}")
 
 
 def _schedule(given):
@@ -99,6 +99,7 @@ class _Start(NamedTuple):
     values: dict
     source: str
     is_live: bool  # the setting may change while the job trains
+    why: str  # it may not
 
 
 def _tune(model, optimizer, schedule, explore, name):
@@ -109,7 +110,7 @@ def _tune(model, optimizer, schedule, explore, name):
     _agree(peers, problem)
     subject, plan = found
     _agree(peers, None if peers.broadcast(plan) == plan else "its model differs from rank 0's")
-    job = Job(name, "nothing is stored for it, and no daemon is named in HOCKET_DAEMON")
+    job = Job(name, "")
     # Without a daemon nothing changes while the job trains, nor in a study's trial.
     is_live = bool(os.environ.get("HOCKET_DAEMON")) and not os.environ.get("HOCKET_CONFIG")
     opening = _Opening(peers, subject, plan, explore, job)
@@ -146,6 +147,14 @@ def _agree(peers, problem):
     reason = peers.agree(problem)
     if reason is not None:
         raise LeftAlone(reason, is_known=peers.rank > 0)
+
+
+def _why_not(is_live):
+    """Returns why a setting stays as it is while the job trains."""
+    if is_live:
+        return "it can only be changed before the first step"
+    return ("a study's trial" if os.environ.get("HOCKET_CONFIG")
+            else "no daemon is named in HOCKET_DAEMON")
 
 
 def _undo(subject, client):
@@ -198,10 +207,9 @@ class _Opening:
         client = self._open(is_live)
         values = {knob.name: client.get(f"job.{knob.name}") for knob in self._subject.knobs}
         source = ": ".join(text for text in (client.source, client.detail) if text)
-        is_live = is_live and client.ballot_size > 0
-        start = _Start(client.config, values, source, is_live)
-        if not is_live and not os.environ.get("HOCKET_CONFIG"):
-            client.close()
+        start = _Start(client.config, values, source, client.ballot_size > 0, _why_not(is_live))
+        if not (os.environ.get("HOCKET_DAEMON") or os.environ.get("HOCKET_CONFIG")):
+            client.close()  # there is nobody to report to
             client = None
         return client, start
 
