@@ -3,9 +3,11 @@
 import atexit
 import logging
 import os
+import time
 
 import torch
 
+from hocket.torch.cadence import Cadence
 from hocket.torch.peers import Ballots
 from hocket.torch.steps import StepTimes, Watch, after_each_step
 
@@ -44,7 +46,8 @@ class Job:
         if client is None:
             return
         self._client = client
-        self._step = 0
+        self._round = self._steps_in_round = 0
+        self._is_first, self._cadence = peers.rank == 0, Cadence()
         self._times = StepTimes(on_cuda=next(subject.module.parameters()).is_cuda)
         self._restore = after_each_step(optimizer, self._step_ended)
         if start.is_live:
@@ -84,7 +87,7 @@ class Job:
             return
         self._subject.apply(values)
         self._values = values
-        log.debug("hocket: %s: step %d: %s", self.name, self._step, values)
+        log.debug("hocket: %s: step %d: %s", self.name, self._round, values)
 
     def _step_ended(self):
         # A forked child trains, if at all, by itself.
@@ -96,34 +99,47 @@ class Job:
             self._warn_and_leave(error)
 
     def _advance(self):
-        step, self._step = self._step, self._step + 1
+        began = time.perf_counter()
+        self._steps_in_round += 1
         if self._ballots is None:
-            times = self._times.ended(step)
-            if times:
-                self._client.report([seconds for _, seconds in times])
-            return
+            self._report()
+        elif self._steps_in_round >= self._ballots.steps:
+            self._end_round(began)
+
+    def _report(self):
+        times = self._times.ended(self._next_round())
+        if times:
+            self._client.report([seconds for _, seconds in times])
+
+    def _next_round(self):
+        number, self._round = self._round, self._round + 1
+        self._steps_in_round = 0
+        return number
+
+    def _end_round(self, began):
+        """The step of the client: its ballot, its time, and what changes after it."""
+        steps, number = self._steps_in_round, self._next_round()
         # It holds on all ranks at the same step: none issues another ballot.
         ended = self._subject.ended()
         if ended is not None:
-            self._end(f"hocket: {self.name}: tuned no longer: {ended}")
+            self._end(ended)
             return
         try:
-            goes_on = self._ballots.exchange()
+            goes_on = self._ballots.exchange(self._cadence.steps if self._is_first else 0)
         except RuntimeError as error:
             # The group has failed, and with it the ballots of all ranks.
-            self._end(f"hocket: {self.name}: tuned no longer: {error}")
+            self._end(error)
             return
         if not goes_on:
-            self._end(f"hocket: {self.name}: tuned no longer: a rank has left")
-            return
-        if self._ballots.leaving is None:
-            self._take_step(step)
-
-    def _take_step(self, step):
-        for measured, seconds in self._times.ended(step):
-            self._client.iteration(measured, seconds)
-        if self._client.step_ended():
-            self._pending = self._read_values()
+            self._end("a rank has left")
+        elif self._ballots.leaving is None:
+            times = self._times.ended(number, steps)
+            for measured, seconds in times:
+                self._client.iteration(measured, seconds)
+            if self._client.step_ended():
+                self._pending = self._read_values()
+            for _, seconds in times:
+                self._cadence.add(time.perf_counter() - began, seconds)
 
     def _read_values(self):
         return {name: self._client.get(f"job.{name}") for name in self._values}
@@ -132,15 +148,15 @@ class Job:
         """Ends the tuning on this rank at once, and with the next ballot on all others."""
         log.warning("hocket: %s: tuned no longer: %s: %s", self.name, type(error).__name__, error)
         if self._ballots is None:
-            self._end(None)
+            self._end()
         elif self._ballots.leaving is None:
             self._ballots.leaving = str(error)
 
-    def _end(self, message):
+    def _end(self, why=None):
         """Ends the tuning; what is in force stays. A change that all ranks wait for still comes."""
-        if message:
-            log.warning("%s", message)
-            self._why = message.rpartition("tuned no longer: ")[2]
+        if why is not None:
+            self._why = str(why)
+            log.warning("hocket: %s: tuned no longer: %s", self.name, why)
         if self._restore:
             self._restore()
         self._ballots = self._restore = None
@@ -163,7 +179,7 @@ class Job:
             self._ballots.finish(LONGEST_CLOSE_S)
         if self._client is not None:
             self._why = "closed"
-        self._end(None)
+        self._end()
         for hook in self._hooks:
             hook.remove()
         self._hooks, self._pending = [], None

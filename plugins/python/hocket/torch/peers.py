@@ -46,23 +46,25 @@ class Peers:
 class Ballots:
     """A client's ballots, summed beside the step: issued at a step's end, read at the next one's.
 
-    A float more than the client's counts the ranks that leave. All ranks see it in the same sum,
-    so either all go on with their ballots or none does.
+    Two floats more than the client's: the ranks that leave, which all ranks see in the same sum, so
+    that either all go on or none does; and, from rank 0, how many steps share a ballot from now on.
     """
 
     def __init__(self, client, group):
         self._client, self._group = client, group
-        self._last = client.ballot_size
-        self._tensor = torch.zeros(self._last + 1)
+        self._leaving, self._steps = client.ballot_size, client.ballot_size + 1
+        self._tensor = torch.zeros(client.ballot_size + 2)
         self._address = self._tensor.data_ptr()
-        self._floats = (ctypes.c_float * (self._last + 1)).from_address(self._address)
+        self._floats = (ctypes.c_float * len(self._tensor)).from_address(self._address)
         self._work = None
         self.leaving = None  # why this rank leaves
+        self.steps = 1  # that share a ballot
 
-    def exchange(self):
+    def exchange(self, steps):
         """Reads the sum issued last and issues the next ballot; False once a rank has left.
 
-        Raises RuntimeError when the group has failed.
+        `steps`: of rank 0, how many are to share a ballot; 0 of the others. Raises RuntimeError
+        when the group has failed.
         """
         if not self._receive():
             return False
@@ -73,7 +75,8 @@ class Ballots:
             self.leaving = str(error)
         if self.leaving is not None:
             self._tensor.zero_()
-        self._floats[self._last] = self.leaving is not None
+        self._floats[self._leaving] = self.leaving is not None
+        self._floats[self._steps] = steps
         self._work = dist.all_reduce(self._tensor, group=self._group, async_op=True)
         return True
 
@@ -82,8 +85,9 @@ class Ballots:
             return True
         self._work.wait(LONGEST_WAIT)
         self._work = None
-        if self._floats[self._last] != 0:
+        if self._floats[self._leaving] != 0:
             return False
+        self.steps = int(self._floats[self._steps])
         try:
             if self.leaving is None:
                 self._client.read(self._address)
@@ -98,7 +102,7 @@ class Ballots:
         work, self._work = self._work, None
         try:
             work.wait(datetime.timedelta(seconds=seconds))
-            if self._floats[self._last] == 0 and self.leaving is None:
+            if self._floats[self._leaving] == 0 and self.leaving is None:
                 self._client.read(self._address)
         except (RuntimeError, Error):
             pass  # the other ranks, or the group, are gone already

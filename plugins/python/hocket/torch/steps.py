@@ -57,35 +57,37 @@ def _nobody():
 
 
 class StepTimes:
-    """Times between the ends of steps, in order, as soon as they are known.
+    """Times between the ends of rounds of one or more steps, in order, as soon as they are known.
 
     With a CUDA device they are those of events on its current stream, read when they are done:
-    nothing waits for the device. An iteration in which something else happened, such as an
-    evaluation, is left out, as are the first ones.
+    nothing waits for the device. A round in which something else happened, such as an evaluation,
+    is left out, as are the first ones.
     """
 
     def __init__(self, on_cuda=False, new_event=None, now=time.perf_counter):
         self._event = new_event or functools.partial(torch.cuda.Event, enable_timing=True)
         self._on_cuda, self._now = on_cuda, now
-        self._ends = collections.deque()  # of (step, end, whether it counts), the first one passed
+        # Of (round, its steps if it counts, end); the first one's time has been read.
+        self._ends = collections.deque()
         self.interrupted = False
 
-    def ended(self, step):
-        """Returns pairs of a step and its time in seconds that are known now."""
-        counts = step >= WARM_UP_STEPS and not self.interrupted
+    def ended(self, number, steps=1):
+        """Ends round `number` of so many steps; returns pairs of a round and the seconds that each
+        of its steps took, of those that are known now."""
+        counts = number >= WARM_UP_STEPS and not self.interrupted
         self.interrupted = False
-        if not self._on_cuda:
-            end = self._now()
-            before, self._ends = self._ends, collections.deque([(step, end, counts)])
-            return [(step, end - before[0][1])] if counts and before else []
-        end = self._event()
-        end.record()
-        self._ends.append((step, end, counts))
-        return list(self._read_events())
+        end = self._event() if self._on_cuda else self._now()
+        if self._on_cuda:
+            end.record()
+        self._ends.append((number, steps if counts else 0, end))
+        return list(self._known())
 
-    def _read_events(self):
-        while len(self._ends) > 1 and self._ends[1][1].query():
-            _, start, _ = self._ends.popleft()
-            step, end, counts = self._ends[0]
-            if counts:
-                yield step, start.elapsed_time(end) / 1e3
+    def _known(self):
+        while len(self._ends) > 1 and (not self._on_cuda or self._ends[1][2].query()):
+            start = self._ends.popleft()[2]
+            number, steps, end = self._ends[0]
+            if steps > 0:
+                yield number, self._seconds(start, end) / steps
+
+    def _seconds(self, start, end):
+        return start.elapsed_time(end) / 1e3 if self._on_cuda else end - start
