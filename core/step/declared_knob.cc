@@ -108,8 +108,11 @@ Result<void> check_declared(const ScheduleConfig& config, std::span<const Declar
   for (const auto& [name, value] : config.job) {
     const DeclaredKnob* const knob = find_declared(knobs, knob_name_of(name));
     if (knob == nullptr) {
+      std::string known;
+      for (const DeclaredKnob& each : knobs)
+        known += (known.empty() ? "; it declares " : ", ") + knob_name_of(each.name);
       return failure(ErrorCode::invalid_argument,
-                     "knob " + knob_name_of(name) + ": the job declares no such knob");
+                     "knob " + knob_name_of(name) + ": the job declares no such knob" + known);
     }
     HOCKET_TRY(check_value(*knob, value));
   }

@@ -119,7 +119,9 @@ TEST(DeclaredKnob, ValuesOfOtherKnobsOrOutOfRangeAreRefused) {
     config.job[name] = std::move(value);
     return problem(check_declared(config, knobs()));
   };
-  EXPECT_THAT(why_not("other", std::int64_t{1}), HasSubstr("job.other: the job declares no such"));
+  EXPECT_THAT(
+      why_not("other", std::int64_t{1}),
+      HasSubstr("declares no such knob; it declares job.bucket_cap_bytes, job.prefetch, job.resh"));
   EXPECT_THAT(why_not("prefetch", std::int64_t{4}), HasSubstr("from -1 to 3, found 4"));
   EXPECT_THAT(why_not("prefetch", "off"), HasSubstr("from -1 to 3, found off"));
   EXPECT_THAT(why_not("reshard", "maybe"), HasSubstr("one of off, on, found maybe"));

@@ -62,6 +62,25 @@ TEST_F(LiveAnswersTest, APushIsToldWhenNoRunningJobCanChangeToIt) {
   EXPECT_FALSE(answer_to(with_static_order()).contains("no_job_can_change"));
 }
 
+TEST_F(LiveAnswersTest, APushOfAKnobThatTheJobDoesNotDeclareIsRefused) {
+  JobDescription description = sample_job("a", 0);
+  description.workload.knobs = {
+      {.name = "depth", .low = 0, .high = 3, .default_value = std::int64_t{1}}};
+  const std::string key =
+      to_string({fingerprint(description.topology), fingerprint(description.workload)});
+  jobs_.push_back(std::make_unique<SimulatedJob>(description, time_of));
+  jobs_.back()->connect(*daemon_, key);
+  const auto answer_to = [&](const std::string& name, std::int64_t value) {
+    ScheduleConfig config;
+    config.job[name] = value;
+    const nlohmann::json body = {{"config", to_json(config)}};
+    return *daemon_->call("PUT", "/v1/configs/" + key, body.dump()).body;
+  };
+  EXPECT_THAT(answer_to("depth", 2), HasSubstr("staged"));
+  EXPECT_THAT(answer_to("depth", 4), HasSubstr("knob job.depth: expected an integer from 0 to 3"));
+  EXPECT_THAT(answer_to("dept", 2), HasSubstr("no such knob; it declares job.depth"));
+}
+
 TEST_F(LiveAnswersTest, AJobIsNotGivenWhatItSaysItCannotRun) {
   auto& job = add_job("a", 0, time_of, without_static());
   const auto version = push(with_static_order());

@@ -52,6 +52,17 @@ Result<ConfigBoard::EntryPtr> entry_for(const Call& call, const ConfigKey& key,
   return call.parts.board.entry_of(key, (*version)->row);
 }
 
+/// Checks the values of the job's own knobs against what the key's workload declares.
+Result<void> check_own_knobs(Store& store, const ConfigKey& key, const ScheduleConfig& config) {
+  const auto rows = store.workloads(key.workload);
+  HOCKET_TRY(rows);
+  const auto row = std::ranges::find(*rows, key.workload, &WorkloadRow::fingerprint);
+  if (row == rows->end()) return {};
+  const auto workload = workload_from_json(row->document);
+  HOCKET_TRY(workload);
+  return check_declared(config, workload->knobs);
+}
+
 /// Returns why no running job of the key can change to the configuration; nothing if one can, or if
 /// none runs. What becomes of the version is for live tuning to decide.
 std::optional<std::string> why_no_job_can_change(const Call& call, const ConfigKey& key,
@@ -170,6 +181,7 @@ Result<Reply> push_config(const Call& call) {
   HOCKET_TRY(reader.done());
   const auto ids = find_key_row(call.parts.store, *key);
   HOCKET_TRY(ids);
+  HOCKET_TRY(check_own_knobs(call.parts.store, *key, config));
   const auto row = call.parts.store.promote({.topology_id = ids->topology_id,
                                              .workload_id = ids->workload_id,
                                              .config = to_json(config),
