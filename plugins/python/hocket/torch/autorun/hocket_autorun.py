@@ -1,0 +1,113 @@
+"""Tunes models of a program that does not call hocket: it watches what the program makes.
+
+A model is tuned when an optimizer over its parameters has made its first step. All ranks reach that
+at the same step, and tune models in the order in which they were wrapped: the collectives of tune()
+pair up, also with several models in a process. PyTorch's own tools, such as torchrun, wrap no model
+and are not affected.
+"""
+
+import functools
+import os
+import sys
+import types
+import weakref
+
+# This module is imported while PyTorch is; hocket.torch, which imports PyTorch, with a first step.
+_waiting = []  # weak references to wrapped models, oldest first
+
+
+def _wait_for_step(module):
+    if all(other() is not module for other in _waiting):
+        _waiting.append(weakref.ref(module))
+
+
+def watch_ddp(imported):
+    """Remembers models that DistributedDataParallel wraps, once it has."""
+    kind = imported.DistributedDataParallel
+    inner = kind.__init__
+
+    @functools.wraps(inner)
+    def __init__(self, *arguments, **named):
+        inner(self, *arguments, **named)
+        _wait_for_step(self)
+    kind.__init__ = __init__
+
+
+def watch_fsdp(imported):
+    """Remembers modules that fully_shard has sharded, where this version has it."""
+    inner = getattr(imported, "fully_shard", None)
+    if inner is None or not hasattr(imported, "FSDPModule"):
+        return
+
+    @functools.wraps(inner)
+    def fully_shard(module, *arguments, **named):
+        sharded = inner(module, *arguments, **named)
+        for each in module if isinstance(module, (list, tuple)) else [module]:
+            _wait_for_step(each)
+        return sharded
+    imported.fully_shard = fully_shard
+
+
+def watch_optimizers(imported):
+    """Looks for models to tune after the first step of each optimizer."""
+    kind = imported.Optimizer
+    inner = kind.__init__
+
+    @functools.wraps(inner)
+    def __init__(self, *arguments, **named):
+        inner(self, *arguments, **named)
+        _after_first_step(self)
+    kind.__init__ = __init__
+
+
+def _after_first_step(optimizer):
+    """Replaces step() as hocket.torch.steps does, which is not imported for this."""
+    inner = optimizer.step
+
+    @functools.wraps(inner)
+    def step(self, *arguments, **named):
+        result = inner(*arguments, **named)
+        if not had_step:
+            had_step.append(True)
+            _tune_models_of(self)
+        return result
+    had_step = []
+    optimizer.step = types.MethodType(step, optimizer)
+
+
+def _parameters(optimizer):
+    return {id(p) for group in optimizer.param_groups for p in group["params"]}
+
+
+def _is_below(module, others):
+    """Returns whether another module contains this one: only outermost ones are tuned."""
+    return any(module is part for other in others if other is not module
+               for part in other.modules())
+
+
+def _tune_models_of(optimizer):
+    stepped = _parameters(optimizer)
+    modules = [module for module in (waiting() for waiting in _waiting) if module is not None]
+    found = [module for module in modules if any(id(p) in stepped for p in module.parameters())]
+    _waiting[:] = [weakref.ref(m) for m in modules if all(m is not other for other in found)]
+    outermost = [module for module in found if not _is_below(module, found)]
+    if not outermost:
+        return
+    try:
+        _find_hocket()
+        from hocket.torch import tune
+    except Exception as error:
+        # On all ranks, as they run one program in one environment; none has begun a collective.
+        print(f"hocket: models are not tuned: {type(error).__name__}: {error}", file=sys.stderr)
+        return
+    for module in outermost:
+        tune(module, optimizer)
+
+
+def _find_hocket():
+    """Finds the package beside this file also where PYTHONPATH names this folder alone."""
+    folder = os.path.abspath(__file__)
+    for _ in range(4):
+        folder = os.path.dirname(folder)
+    if folder not in sys.path:
+        sys.path.append(folder)

@@ -1,0 +1,83 @@
+"""Imported by Python as it starts, where `hocket torch` has put this folder into PYTHONPATH.
+
+With HOCKET_TORCH set, models are tuned as soon as PyTorch is imported and they train
+(hocket_autorun.py). A process that does not import PyTorch pays for an entry in
+sys.meta_path. Whatever fails here, the program starts as without hocket.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_NO = {"", "off", "0", "no", "false"}
+
+
+class _AfterImport:
+    """Finds modules as Python would without it, and calls on them once they are imported."""
+
+    def __init__(self, calls):
+        self._calls = calls
+
+    def find_spec(self, name, path=None, target=None):
+        call = self._calls.pop(name, None)
+        if call is None:
+            return None
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, call)
+        return spec
+
+
+class _Loader:
+    def __init__(self, loader, call):
+        self._loader, self._call = loader, call
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        # The module has the loader that it would have without this one.
+        module.__loader__ = module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        try:
+            self._call(module)
+        except Exception as error:
+            print(f"hocket: models are not tuned: {type(error).__name__}: {error}",
+                  file=sys.stderr)
+
+
+def _watch(what):
+    """Returns what calls a function of hocket_autorun with the imported module."""
+    def call(module):
+        if _FOLDER not in sys.path:
+            sys.path.append(_FOLDER)
+        import hocket_autorun
+        getattr(hocket_autorun, what)(module)
+    return call
+
+
+def _run_shadowed():
+    """Runs the sitecustomize that would have been imported if this folder were not in the path."""
+    entries = [entry for entry in sys.path if os.path.abspath(entry) != _FOLDER]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", entries)
+    if spec is not None and spec.loader is not None:
+        own = sys.modules.pop("sitecustomize", None)
+        module = sys.modules["sitecustomize"] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            sys.modules["sitecustomize"] = own
+            raise
+
+
+if os.environ.get("HOCKET_TORCH", "").lower() not in _NO:
+    sys.meta_path.insert(0, _AfterImport({
+        "torch.nn.parallel.distributed": _watch("watch_ddp"),
+        "torch.distributed.fsdp": _watch("watch_fsdp"),
+        "torch.optim.optimizer": _watch("watch_optimizers")}))
+_run_shadowed()
