@@ -27,6 +27,7 @@ class Job:
         self._client = self._subject = self._ballots = self._pending = None
         self._restore = None
         self._hooks = []
+        self.is_compiled = False  # after tune(), by torch.compile(model)
         self._values, self._source, self._pid = {}, "", os.getpid()
 
     @property
@@ -124,6 +125,8 @@ class Job:
         if ended is not None:
             self._end(ended)
             return
+        if self.is_compiled and self._ballots.leaving is None:
+            self._leave("the model is compiled")
         try:
             goes_on = self._ballots.exchange(self._cadence.steps if self._is_first else 0)
         except RuntimeError as error:
@@ -131,7 +134,7 @@ class Job:
             self._end(error)
             return
         if not goes_on:
-            self._end("a rank has left")
+            self._end("a rank has left" if self._ballots.leaving is None else None)
         elif self._ballots.leaving is None:
             times = self._times.ended(number, steps)
             for measured, seconds in times:
@@ -145,12 +148,16 @@ class Job:
         return {name: self._client.get(f"job.{name}") for name in self._values}
 
     def _warn_and_leave(self, error):
-        """Ends the tuning on this rank at once, and with the next ballot on all others."""
-        log.warning("hocket: %s: tuned no longer: %s: %s", self.name, type(error).__name__, error)
+        why = f"{type(error).__name__}: {error}"
         if self._ballots is None:
-            self._end()
+            self._end(why)
         elif self._ballots.leaving is None:
-            self._ballots.leaving = str(error)
+            self._leave(why)
+
+    def _leave(self, why):
+        """Ends the tuning on all ranks, with the next ballot that this rank issues."""
+        log.warning("hocket: %s: tuned no longer: %s", self.name, why)
+        self._why = self._ballots.leaving = why
 
     def _end(self, why=None):
         """Ends the tuning; what is in force stays. A change that all ranks wait for still comes."""

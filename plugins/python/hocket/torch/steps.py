@@ -45,11 +45,19 @@ class Watch:
 
     def __call__(self, *_):
         owner = self._owner()
-        if owner is not None:
+        if owner is None:
+            return
+        if _is_compiling():
+            owner.is_compiled = True  # the only thing that becomes a part of the compiled code
+        else:
             getattr(owner, self._name)()
 
     def __reduce__(self):
         return (Watch, ())
+
+
+# Before 2.3 there is torch.compile without it; the model is then taken not to be compiled.
+_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
 
 
 def _nobody():
