@@ -85,17 +85,91 @@ def train(rank, kind, changes):
     return losses, [p.detach().clone() for p in model.parameters()], sizes
 
 
+def hooked(rank, register):
+    """Returns how a model with a communication hook is changed, and its parameters afterwards."""
+    ddp = DistributedDataParallel(Net("plain"))
+    register(ddp)
+    optimizer = optimizer_of(ddp)
+    try:
+        subject = Buckets(ddp)
+    except LeftAlone as reason:
+        subject, answer = None, str(reason)
+    for step in range(4):
+        if subject is not None and step in (2, 3):
+            answer = subject.accept({KNOB: CAPS[step - 2]})
+            subject.apply({KNOB: CAPS[step - 2]})
+        one_step(ddp, optimizer, rank, step, "plain")
+    return answer, [p.detach().clone() for p in ddp.parameters()]
+
+
+def no_hook(_):
+    pass
+
+
+def fp16_builtin(ddp):
+    ddp._register_builtin_comm_hook(dist.BuiltinCommHookType.FP16_COMPRESS)
+
+
+def fp16_hook(ddp):
+    from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
+    ddp.register_comm_hook(None, fp16_compress_hook)
+
+
+def own_hook(ddp):
+    def hook(state: object, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        state.append(bucket.index())
+        future = torch.futures.Future()
+        future.set_result(bucket.buffer())
+        return future
+    ddp.register_comm_hook([], hook)
+
+
+def left_alone(_, wrap):
+    try:
+        Buckets(wrap())
+    except LeftAlone as reason:
+        return str(reason)
+    return None
+
+
+def sparse():
+    return DistributedDataParallel(torch.nn.Sequential(
+        torch.nn.Embedding(2000, WIDTH, sparse=True), torch.nn.Linear(WIDTH, WIDTH)))
+
+
+def small():
+    return DistributedDataParallel(torch.nn.Linear(4, 4))
+
+
+def unknown_version():
+    ddp = DistributedDataParallel(Net("plain"))
+
+    class Newer(dist.Reducer):
+        def __init__(self, *arguments, **named):
+            super().__init__(*arguments, **named)
+    Newer.__init__.__doc__ = dist.Reducer.__init__.__doc__.replace(
+        "first_bucket", "later_bucket_bytes_cap: int = 3, first_bucket")
+    dist.Reducer = Newer  # in this rank's process alone
+    return ddp
+
+
 class BucketsTest(unittest.TestCase):
-    def compare(self, kind, changes):
-        plain = run_ranks(train, kind, {})
-        tuned = run_ranks(train, kind, changes)
-        for (losses, parameters, _), (other_losses, others, _) in zip(plain, tuned):
-            self.assertEqual(losses, other_losses)
-            for parameter, other in zip(parameters, others):
-                self.assertTrue(torch.equal(parameter, other))
-        for parameter, other in zip(tuned[0][1], tuned[1][1]):
+    def same(self, parameters, others):
+        for parameter, other in zip(parameters, others):
             self.assertTrue(torch.equal(parameter, other))
-        return tuned[0][2]
+
+    def compare(self, kind, changes):
+        """Returns the sizes of buckets after each step, of a job that trains like a plain one."""
+        for (losses, parameters, _), (other_losses, others, sizes) in zip(
+                self.plain(kind), run_ranks(train, kind, changes)):
+            self.assertEqual(losses, other_losses)
+            self.same(parameters, others)
+        return sizes
+
+    def plain(self, kind, known={}):  # noqa: B006
+        if kind not in known:
+            known[kind] = run_ranks(train, kind, {})
+        return known[kind]
 
     def test_training_stays_the_same_to_the_bit(self):
         for kind in ("plain", "no_sync", "unused", "static", "static_unused", "tied", "view",
@@ -104,6 +178,41 @@ class BucketsTest(unittest.TestCase):
                             {STEPS - 1: CAPS[0]}):
                 with self.subTest(kind=kind, changes=changes):
                     self.compare(kind, changes)
+
+    def test_the_first_iteration_has_the_new_buckets_already(self):
+        sizes = self.compare("plain", {3: 256 << 10, 6: 512 << 10})
+        self.assertEqual(len(sizes[2]), 1)
+        self.assertEqual({sum(each) for each in sizes}, {LAYERS * (WIDTH + 1) * WIDTH * 4})
+        self.assertEqual(len(sizes[3]), 2)
+        self.assertEqual(sizes[3:6], [sizes[3]] * 3)
+        self.assertEqual(sizes[6:], [[sum(sizes[2])]] * 2)
+
+    def test_back_at_the_default_are_the_first_buckets(self):
+        sizes = self.compare("plain", {3: 256 << 10, 6: 1 << 20})
+        self.assertEqual(sizes[7], sizes[2])
+
+    def test_a_hook_that_keeps_nothing_stays(self):
+        for register in (fp16_builtin, fp16_hook):
+            with self.subTest(register.__name__):
+                (answer, parameters), _ = run_ranks(hooked, register)
+                if answer is not None:  # versions before 2.0 do not know which hook it is
+                    self.assertIn("the communication hook fp16_compress_hook", answer)
+                    self.assertIs(register, fp16_hook)
+                (_, plain), _ = run_ranks(hooked, no_hook)
+                self.assertFalse(all(map(torch.equal, parameters, plain)))
+                (_, again), _ = run_ranks(hooked, register)
+                self.same(parameters, again)
+
+    def test_a_hook_with_a_state_is_left_alone(self):
+        for answer, _ in run_ranks(hooked, own_hook):
+            self.assertIn("the communication hook", answer)
+
+    def test_what_is_left_alone(self):
+        for wrap, reason in ((sparse, "sparse gradients"), (small, "one bucket"),
+                             (unknown_version, "later_bucket_bytes_cap")):
+            with self.subTest(wrap.__name__):
+                for answer in run_ranks(left_alone, wrap):
+                    self.assertIn(reason, answer)
 
 
 if __name__ == "__main__":
