@@ -1,0 +1,96 @@
+"""Whole jobs with a daemon: candidates are tried, pushes taken, and results fetched."""
+
+import unittest
+
+from torch_daemon import daemon, hocket
+from torch_net import STEPS, all_agree, make, one_step, plain
+from torch_ranks import log_lines, run_ranks
+
+import hocket.torch as tuning
+
+KNOB = "bucket_cap_bytes"
+MOST_STEPS = 4000
+
+
+def train_until(done, explore=0.0, at_step=lambda step: None):
+    """Trains until `done(job, lines)` on all ranks; returns losses, values of each step, lines."""
+    lines = log_lines()
+    ddp, optimizer = make()
+    job = tuning.tune(ddp, optimizer, explore=explore, name="net")
+    losses, values = [], []
+    for step in range(MOST_STEPS):
+        at_step(step)
+        losses.append(one_step(ddp, optimizer, step))
+        values.append(job.values[KNOB])
+        if all_agree(done(job, lines)):
+            break
+    status = job.status()
+    job.close()
+    return losses, values, lines, status
+
+
+def explored(rank):
+    """Until rank 0 has tried three candidates."""
+    return train_until(lambda job, lines: rank > 0 or sum("trying" in line for line in lines) > 3,
+                       explore=0.5)
+
+
+def pushed(rank):
+    """Until a version that an operator pins is taken, which no measuring can reject."""
+    def push(step):
+        if rank == 0 and step == 5:
+            hocket("push", "net", "--set", f"job.{KNOB}=262144")
+            hocket("pin", "net", "--version", "1")
+    return train_until(lambda job, lines: job.values[KNOB] == 262144 and (
+        rank > 0 or any("at once" in line for line in lines)), at_step=push)
+
+
+def started(_):
+    """A job of STEPS steps; returns its losses, its first values, and whether it is watched."""
+    lines = log_lines()
+    ddp, optimizer = make()
+    job = tuning.tune(ddp, optimizer, name="net")
+    watched = "step" in vars(optimizer)
+    losses = [one_step(ddp, optimizer, step) for step in range(STEPS)]
+    status = job.status()
+    job.close()
+    return losses, job.values, watched, status, lines
+
+
+class LiveTest(unittest.TestCase):
+    def compare(self, all_losses):
+        for losses, others in zip(all_losses, run_ranks(plain, len(all_losses[0]))):
+            self.assertEqual(losses, others)
+
+    def test_candidates_are_tried_on_all_ranks_at_the_same_steps(self):
+        with daemon() as served:
+            results = run_ranks(explored, environment=served.environment)
+        self.assertEqual(results[0][1], results[1][1])
+        self.assertGreater(len(set(results[0][1])), 2)
+        self.assertIn("tuned while it trains", results[0][3])
+        self.compare([losses for losses, *_ in results])
+
+    def test_a_push_is_taken_and_fetched_by_the_next_job(self):
+        with daemon() as served:
+            results = run_ranks(pushed, environment=served.environment)
+            self.assertEqual(results[0][1], results[1][1])
+            self.assertNotEqual(results[0][1][0], results[0][1][-1])
+            self.compare([losses for losses, *_ in results])
+            next_job = run_ranks(started, environment=served.environment)
+            for losses, values, watched, status, _ in next_job:
+                self.assertEqual(values, {KNOB: 262144})
+                self.assertIn("daemon", status)
+                self.assertTrue(watched)
+            # Without the daemon, from its store, and with nothing left in the loop.
+            stored = run_ranks(started, environment=served.environment | {"HOCKET_DAEMON": ""})
+            for losses, values, watched, status, lines in stored:
+                self.assertEqual(values, {KNOB: 262144})
+                self.assertIn("store", status)
+                self.assertFalse(watched)
+                self.assertEqual(lines, [])
+        self.compare([losses for losses, *_ in next_job])
+        self.compare([losses for losses, *_ in stored])
+
+
+if __name__ == "__main__":
+    unittest.main()
