@@ -80,7 +80,7 @@ class Job:
             try:
                 self._change(values)
             except Exception as error:
-                self._warn_and_leave(error)
+                self._leave(error)
 
     def _change(self, values):
         """Puts values into force, on all ranks before the same iteration."""
@@ -97,7 +97,7 @@ class Job:
         try:
             self._advance()
         except Exception as error:
-            self._warn_and_leave(error)
+            self._leave(error)
 
     def _advance(self):
         began = time.perf_counter()
@@ -121,43 +121,55 @@ class Job:
         """The step of the client: its ballot, its time, and what changes after it."""
         steps, number = self._steps_in_round, self._next_round()
         # It holds on all ranks at the same step: none issues another ballot.
-        ended = self._subject.ended()
+        ended = self._ended()
         if ended is not None:
             self._end(ended)
             return
-        if self.is_compiled and self._ballots.leaving is None:
-            self._leave("the model is compiled")
         try:
             goes_on = self._ballots.exchange(self._cadence.steps if self._is_first else 0)
         except RuntimeError as error:
             # The group has failed, and with it the ballots of all ranks.
             self._end(error)
             return
-        if not goes_on:
-            self._end("a rank has left" if self._ballots.leaving is None else None)
-        elif self._ballots.leaving is None:
+        if goes_on:
+            self._take_step(number, steps, began)
+        else:
+            self._end(self._ballots.leaving or "a rank has left")
+
+    def _ended(self):
+        """Returns why the tuning ends at this step on all ranks; None if it goes on.
+
+        Whatever fails here, this rank's next ballot is issued: the others wait for it.
+        """
+        try:
+            if self.is_compiled:
+                self._ballots.leave("the model is compiled")
+            return self._subject.ended()
+        except Exception as error:
+            self._ballots.leave(error)
+            return None
+
+    def _take_step(self, number, steps, began):
+        try:
             times = self._times.ended(number, steps)
             for measured, seconds in times:
                 self._client.iteration(measured, seconds)
-            if self._client.step_ended():
-                self._pending = self._read_values()
-            for _, seconds in times:
                 self._cadence.add(time.perf_counter() - began, seconds)
+        except Exception as error:
+            self._ballots.leave(error)
+        # The others change with this step, too.
+        if self._client.step_ended():
+            self._pending = self._read_values()
 
     def _read_values(self):
         return {name: self._client.get(f"job.{name}") for name in self._values}
 
-    def _warn_and_leave(self, error):
-        why = f"{type(error).__name__}: {error}"
+    def _leave(self, error):
+        """Ends the tuning: with ballots, on all ranks after the next one."""
         if self._ballots is None:
-            self._end(why)
-        elif self._ballots.leaving is None:
-            self._leave(why)
-
-    def _leave(self, why):
-        """Ends the tuning on all ranks, with the next ballot that this rank issues."""
-        log.warning("hocket: %s: tuned no longer: %s", self.name, why)
-        self._why = self._ballots.leaving = why
+            self._end(f"{type(error).__name__}: {error}")
+        else:
+            self._ballots.leave(error)
 
     def _end(self, why=None):
         """Ends the tuning; what is in force stays. A change that all ranks wait for still comes."""

@@ -63,16 +63,18 @@ class Ballots:
     def exchange(self, steps):
         """Reads the sum issued last and issues the next ballot; False once a rank has left.
 
-        `steps`: of rank 0, how many are to share a ballot; 0 of the others. Raises RuntimeError
-        when the group has failed.
+        A rank that leaves still reads this sum, since the others may change by it. `steps`: of rank
+        0, how many are to share a ballot; 0 of the others. Raises RuntimeError when the group has
+        failed.
         """
-        if not self._receive():
-            return False
-        try:
-            if self.leaving is None:
-                self._client.fill(self._address)
-        except Error as error:
-            self.leaving = str(error)
+        if self._work is not None:
+            self._work.wait(LONGEST_WAIT)
+            self._work = None
+            if self._floats[self._leaving] != 0:
+                return False
+            self.steps = int(self._floats[self._steps])
+            self._attempt(self._client.read)
+        self._attempt(self._client.fill)
         if self.leaving is not None:
             self._tensor.zero_()
         self._floats[self._leaving] = self.leaving is not None
@@ -80,20 +82,16 @@ class Ballots:
         self._work = dist.all_reduce(self._tensor, group=self._group, async_op=True)
         return True
 
-    def _receive(self):
-        if self._work is None:
-            return True
-        self._work.wait(LONGEST_WAIT)
-        self._work = None
-        if self._floats[self._leaving] != 0:
-            return False
-        self.steps = int(self._floats[self._steps])
+    def _attempt(self, call):
         try:
-            if self.leaving is None:
-                self._client.read(self._address)
-        except Error as error:
-            self.leaving = str(error)
-        return True
+            call(self._address)
+        except Exception as error:  # the other ranks wait for this rank's ballot
+            self.leave(error)
+
+    def leave(self, why):
+        """Ends the tuning on all ranks, with the next ballot."""
+        if self.leaving is None:
+            self.leaving = why if isinstance(why, str) else f"{type(why).__name__}: {why}"
 
     def finish(self, seconds):
         """Reads the last sum if it comes within the time."""
@@ -104,5 +102,5 @@ class Ballots:
             work.wait(datetime.timedelta(seconds=seconds))
             if self._floats[self._leaving] == 0 and self.leaving is None:
                 self._client.read(self._address)
-        except (RuntimeError, Error):
+        except (RuntimeError, Error, ValueError):
             pass  # the other ranks, or the group, are gone already
