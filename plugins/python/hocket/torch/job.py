@@ -66,8 +66,9 @@ class Job:
         self._hooks = [
             module.register_forward_pre_hook(Watch(self, "_before_forward"),
                                              **self._subject.hook_options),
-            # Writing a checkpoint takes the state first.
-            module._register_state_dict_hook(Watch(self, "_interrupted"))]
+            # Writing a checkpoint takes the state first, of the model that DDP wraps or with DDP.
+            getattr(module, "module", module)._register_state_dict_hook(
+                Watch(self, "_interrupted"))]
 
     def _interrupted(self):
         self._times.interrupted = True
