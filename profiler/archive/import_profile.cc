@@ -35,8 +35,9 @@ struct FileTrace {
 
 class FileReader {
  public:
-  FileReader(const ImportRequest& request, std::vector<std::string>& notes)
-      : request_(request), notes_(notes) {}
+  FileReader(const ImportRequest& request, std::vector<std::string>& notes,
+             bool rank_is_known = false)
+      : request_(request), notes_(notes), rank_is_known_(rank_is_known) {}
 
   Result<std::vector<FileTrace>> read() {
     std::set<std::string> seen;
@@ -97,7 +98,8 @@ class FileReader {
   }
 
   Result<void> read_chrome(const std::string& path, std::istream& in) {
-    auto read = read_chrome_trace(in, {.step_range = request_.step_range});
+    auto read =
+        read_chrome_trace(in, {.step_range = request_.step_range, .rank_is_known = rank_is_known_});
     if (!read) return failure(read.error().in(path));
     for (const std::string& note : read->notes) notes_.push_back(path + ": " + note);
     for (RankTrace& trace : read->traces) add(path, std::move(trace));
@@ -114,6 +116,7 @@ class FileReader {
 
   const ImportRequest& request_;
   std::vector<std::string>& notes_;
+  const bool rank_is_known_;
   std::vector<FileTrace> traces_;
 };
 
@@ -210,15 +213,22 @@ Result<void> take_along(Store& store, const std::string& name, std::vector<FileT
   return {};
 }
 
+/// Returns a message about a file without its path, which nobody knows any more.
+std::string without_path(const std::string& message, const std::string& path) {
+  return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
+}
+
 /// Reads the trace of rank `rank`.
 Result<RankTrace> read_rank(const std::string& path, std::int64_t rank, std::int64_t ranks,
                             std::vector<std::string>& notes) {
   const ImportRequest request{.paths = {path}};
-  auto traces = FileReader(request, notes).read();
-  HOCKET_TRY(traces);
-  if (traces->size() != 1) {
-    return invalid(path + ": it has the traces of " + std::to_string(traces->size()) + " ranks");
-  }
+  std::vector<std::string> said;
+  auto traces = FileReader(request, said, true).read();
+  if (!traces) return failure(traces.error().code, without_path(traces.error().message, path));
+  if (traces->size() != 1)
+    return invalid("its file has the traces of " + std::to_string(traces->size()) + " ranks");
+  for (const std::string& note : said)
+    notes.push_back("rank " + std::to_string(rank) + ": " + without_path(note, path));
   RankTrace trace = std::move(traces->front().trace);
   trace.rank = rank;
   trace.ranks = ranks;

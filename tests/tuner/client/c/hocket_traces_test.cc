@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -75,11 +76,23 @@ TEST_F(HocketTraces, ARankWithoutATraceIsMissingWithTheReason) {
   ASSERT_EQ(save({nullptr, rank_1_}), 0) << hocket_error();
   const auto rows = profiles();
   ASSERT_THAT(rows, SizeIs(2));
-  EXPECT_THAT(notes_of(rows[0]), Contains(HasSubstr("rank 1 has no trace: " + broken)));
+  EXPECT_THAT(notes_of(rows[0]), Contains(HasSubstr("rank 1 has no trace: nothing in it")));
   EXPECT_THAT(notes_of(rows[1]), Contains(HasSubstr("rank 0 has no trace: it recorded none")));
   const auto loaded = must(load_profile(rows[1]));
   ASSERT_THAT(loaded.traces, SizeIs(1));
   EXPECT_EQ(loaded.traces[0].rank, 1);
+}
+
+TEST_F(HocketTraces, NotesNameTheRankAndNoFileThatIsGone) {
+  const std::string list = folder_.write(
+      "list.json",
+      R"([{"name":"aten::mm","ph":"X","ts":200,"dur":10,"tid":1,"pid":"CPU functions"}])");
+  ASSERT_EQ(save({rank_0_, list.c_str()}), 0) << hocket_error();
+  const auto notes = notes_of(profiles().at(0));
+  EXPECT_THAT(notes, Contains("rank 0: left out: 1 events of category trace"));
+  EXPECT_THAT(notes, Contains(StartsWith("rank 1: no steps were found")));
+  EXPECT_THAT(notes, Not(Contains(HasSubstr("taken for rank 0"))));
+  EXPECT_THAT(notes, Not(Contains(HasSubstr("list.json"))));
 }
 
 TEST_F(HocketTraces, TheConfigurationIsThatOfTheStepsWhereItIsNoDefault) {
