@@ -49,15 +49,15 @@ class Rank:
         return TraceRecorder(self.rank, RANKS, self.group, config=lambda: '{"of": "these steps"}',
                              save=save, warn=self.said.append)
 
-    def end(self, **said):
-        path = pathlib.Path(self.folder, f"said-{self.rank}.json")
-        path.write_text(json.dumps(dict(said, warnings=self.said)), encoding="utf-8")
-        self.distributed.destroy_process_group()
+    def ends(self, recorder, **said):
+        """Returns what the test looks at."""
+        said["ended"] = recorder.close(LONG_S)
+        warnings, self.said = self.said, []
+        return dict(said, warnings=warnings, ballot=self.ballot.item())
 
 
-def run_records(folder, rank):
+def records(self):
     """Records two windows, and gives up a third."""
-    self = Rank(folder, rank)
     saved = []
 
     def save(files, config):
@@ -72,34 +72,48 @@ def run_records(folder, rank):
             recorder.request(28, 10)
         recorder.step_begins(step)
         self.train()
-    ended = recorder.close(LONG_S)
+    said = self.ends(recorder)
     left = [file for _, _, files in saved for file in files if os.path.exists(file)]
-    self.end(saved=saved, left=left, ended=ended, ballot=self.ballot.item())
+    return dict(said, saved=saved, left=left)
 
 
-def run_fails(folder, rank):
-    """A rank whose program uses the profiler itself has no trace."""
-    self = Rank(folder, rank)
+def uses(self, first_step=4):
+    """A rank whose program uses the profiler itself has no trace of steps 6 to 8."""
     saved = []
     recorder = self.recorder(lambda files, _: saved.append([bool(file) for file in files]))
     own = self.torch.profiler.profile(activities=[self.torch.profiler.ProfilerActivity.CPU])
-    for step in range(12):
-        if step == 4 and rank == 1:
-            own.start()
-        if step == 10 and rank == 1:
-            own.stop()
+    for step in range(24):
         if step == 0:
-            recorder.request(6, 2)
+            recorder.request(6, 3)
+        if step == 14:
+            recorder.request(20, 2)
         recorder.step_begins(step)
+        if step == first_step and self.rank == 1:
+            own.start()
+        if step == 12 and self.rank == 1:
+            own.stop()
         self.train()
-    recorder.close(LONG_S)
-    self.end(saved=saved, own_events=len(own.events()) if rank == 1 else 0)
+    return self.ends(recorder, saved=saved,
+                     own_events=len(own.events()) if self.rank == 1 else 0)
 
 
-def run_raises(folder, rank):
-    """What save() raises is a warning."""
-    self = Rank(folder, rank)
+def begins_to_use(self):
+    return uses(self, first_step=7)
 
+
+def late(self):
+    """The steps have begun when they are asked for."""
+    saved = []
+    recorder = self.recorder(lambda *given: saved.append(given))
+    for step in range(6):
+        recorder.step_begins(step)
+        if step == 2:
+            recorder.request(1, 3)
+        self.train()
+    return self.ends(recorder, saved=saved)
+
+
+def raises(self):
     def save(*_):
         raise OSError("no room")
     recorder = self.recorder(save)
@@ -107,8 +121,10 @@ def run_raises(folder, rank):
     for step in range(5):
         recorder.step_begins(step)
         self.train()
-    recorder.close(LONG_S)
-    self.end(ballot=self.ballot.item())
+    return self.ends(recorder)
+
+
+SCENARIOS = (records, uses, begins_to_use, late, raises)
 
 
 class Tensor(ctypes.Structure):
@@ -132,12 +148,12 @@ class Options(ctypes.Structure):
                 ("can_run", ctypes.c_char_p)]
 
 
-def run_job(folder, rank):
+def job(self):
     """A job with a client, until a file says that its profile is there."""
     from hocket.library import function
     from hocket.torch.trace import save_traces
 
-    self = Rank(folder, rank)
+    rank = self.rank
     torch, pointer = self.torch, ctypes.c_void_p
     knobs = (ctypes.c_char_p * 1)(b"partition_bytes")
     recorder = None
@@ -164,46 +180,64 @@ def run_job(folder, rank):
     while not done:
         recorder.step_begins(step)
         fill(client, ballot.data_ptr())
-        ballot[size] = float(rank == 0 and os.path.exists(os.path.join(folder, "stop")))
+        ballot[size] = float(rank == 0 and os.path.exists(os.path.join(self.folder, "stop")))
         self.distributed.all_reduce(ballot, group=self.group)
         read(client, ballot.data_ptr())
         done = ballot[size].item() > 0
         self.train()
         ended(client)
         step += 1
-    recorder.close(LONG_S)
+    said = self.ends(recorder)
     function("hocket_client_close", ctypes.c_int, pointer)(client)
-    self.end()
+    return said
+
+
+def run(names, folder, rank):
+    self = Rank(folder, rank)
+    said = {name: globals()[name](self) for name in names.split(",")}
+    pathlib.Path(folder, f"said-{rank}.json").write_text(json.dumps(said), encoding="utf-8")
+    self.distributed.destroy_process_group()
+
+
+def temporary_folder(test):
+    """Returns a folder that goes with the test; ranks keep temporary files in its folder tmp."""
+    folder = tempfile.TemporaryDirectory(prefix="hocket-test-")
+    test(folder.cleanup)
+    os.mkdir(os.path.join(folder.name, "tmp"))
+    return folder.name
+
+
+def start(folder, names, clean_up, **environment):
+    """Starts the ranks."""
+    environment = dict(os.environ, TMPDIR=os.path.join(folder, "tmp"), **environment)
+    ranks = [subprocess.Popen([sys.executable, __file__, names, folder, str(rank)],
+                              env=environment) for rank in range(RANKS)]
+    for rank in ranks:
+        clean_up(rank.wait)
+        clean_up(rank.kill)
+    return ranks
+
+
+def said_by(folder, ranks):
+    for rank in ranks:
+        rank.wait(LONG_S)
+    # Not the exit status: an interpreter may abort at exit, after everything is written.
+    return [json.loads(pathlib.Path(folder, f"said-{rank}.json").read_text(encoding="utf-8"))
+            for rank in range(RANKS)]
 
 
 class TraceTest(unittest.TestCase):
-    def setUp(self):
-        self.temporary = tempfile.TemporaryDirectory(prefix="hocket-test-")
-        self.addCleanup(self.temporary.cleanup)
-        self.folder = self.temporary.name
-        os.mkdir(os.path.join(self.folder, "tmp"))
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = temporary_folder(cls.addClassCleanup)
+        names = ",".join(scenario.__name__ for scenario in SCENARIOS)
+        cls.said = said_by(cls.folder, start(cls.folder, names, cls.addClassCleanup))
 
-    def start(self, run, **environment):
-        environment = dict(os.environ, TMPDIR=os.path.join(self.folder, "tmp"), **environment)
-        ranks = [subprocess.Popen([sys.executable, __file__, run, self.folder, str(rank)],
-                                  env=environment) for rank in range(RANKS)]
-        for rank in ranks:
-            self.addCleanup(rank.wait)
-            self.addCleanup(rank.kill)
-        return ranks
-
-    def said(self, ranks):
-        for rank in ranks:
-            rank.wait(LONG_S)
-        # Not the exit status: an interpreter may abort at exit, after everything is written.
-        return [json.loads(pathlib.Path(self.folder, f"said-{rank}.json").read_text("utf-8"))
-                for rank in range(RANKS)]
-
-    def on_ranks(self, run):
-        return self.said(self.start(run))
+    def said_in(self, scenario):
+        return [said[scenario.__name__] for said in self.said]
 
     def test_rank_0_saves_what_both_ranks_recorded_of_the_same_steps(self):
-        said = self.on_ranks("records")
+        said = self.said_in(records)
         self.assertEqual([each["warnings"] for each in said], [[], []])
         self.assertEqual(said[1]["saved"], [])
         windows = said[0]["saved"]
@@ -222,23 +256,31 @@ class TraceTest(unittest.TestCase):
         self.assertTrue(all(each["ended"] for each in said))
         self.assertEqual(said[0]["ballot"], said[1]["ballot"])
 
-    def test_a_rank_that_cannot_record_leaves_the_others_theirs(self):
-        said = self.on_ranks("fails")
-        self.assertEqual(said[0]["saved"], [[True, False]])
-        self.assertEqual(said[0]["warnings"], [])
-        self.assertIn("profile on rank 1: the program uses PyTorch's profiler itself",
-                      said[1]["warnings"])
-        self.assertGreater(said[1]["own_events"], 0)
+    def test_a_program_that_uses_the_profiler_keeps_it(self):
+        for scenario in (uses, begins_to_use):
+            with self.subTest(scenario.__name__):
+                said = self.said_in(scenario)
+                self.assertEqual(said[0]["saved"], [[True, False], [True, True]])
+                self.assertEqual(said[0]["warnings"], [])
+                self.assertEqual(said[1]["warnings"], [
+                    "profile on rank 1: the program uses PyTorch's profiler itself"])
+                self.assertGreater(said[1]["own_events"], 0)
+
+    def test_where_no_rank_has_a_trace_nothing_is_saved(self):
+        said = self.said_in(late)
+        self.assertEqual(said[0]["saved"], [])
+        self.assertEqual(said[0]["warnings"], ["profile on rank 0: no rank has a trace"])
 
     def test_what_saving_raises_is_a_warning(self):
-        said = self.on_ranks("raises")
+        said = self.said_in(raises)
         self.assertEqual(said[0]["warnings"], ["profile on rank 0: no room"])
         self.assertEqual(said[0]["ballot"], said[1]["ballot"])
 
     def test_hocket_profile_gets_the_profile_of_a_running_job(self):
-        state = {"XDG_STATE_HOME": os.path.join(self.folder, "state"),
-                 "XDG_CACHE_HOME": os.path.join(self.folder, "cache"),
-                 "HOCKET_STORE": os.path.join(self.folder, "store.db")}
+        folder = temporary_folder(self.addCleanup)
+        state = {"XDG_STATE_HOME": os.path.join(folder, "state"),
+                 "XDG_CACHE_HOME": os.path.join(folder, "cache"),
+                 "HOCKET_STORE": os.path.join(folder, "store.db")}
         environment, hocket = dict(os.environ, **state), os.environ["HOCKET_PROGRAM"]
         daemon = subprocess.Popen([hocket, "serve", "--listen", "127.0.0.1:0"], env=environment,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -246,7 +288,7 @@ class TraceTest(unittest.TestCase):
         self.addCleanup(daemon.wait)
         self.addCleanup(daemon.terminate)
         environment["HOCKET_DAEMON"] = state["HOCKET_DAEMON"] = daemon.stdout.readline().strip()
-        ranks = self.start("job", **state)
+        ranks = start(folder, "job", self.addCleanup, **state)
 
         def ask(*arguments):
             return subprocess.run([hocket, *arguments], env=environment, timeout=LONG_S,
@@ -256,8 +298,8 @@ class TraceTest(unittest.TestCase):
             self.assertLess(time.monotonic(), end)
         asked = ask("profile", "small", "--iterations", "4", "--wait", str(LONG_S), "--json")
         self.assertEqual(asked.returncode, 0, asked.stderr)
-        pathlib.Path(self.folder, "stop").touch()
-        self.assertEqual([each["warnings"] for each in self.said(ranks)], [[], []])
+        pathlib.Path(folder, "stop").touch()
+        self.assertEqual([each["job"]["warnings"] for each in said_by(folder, ranks)], [[], []])
         name = json.loads(asked.stdout)["profile"]
         metrics = json.loads(ask("profiles", "metrics", name, "--json").stdout)
         steps = sorted(each["step"] for each in metrics["iterations"])
@@ -266,7 +308,7 @@ class TraceTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4 and f"run_{sys.argv[1]}" in globals():
-        globals()[f"run_{sys.argv[1]}"](sys.argv[2], int(sys.argv[3]))
+    if len(sys.argv) == 4:
+        run(sys.argv[1], sys.argv[2], int(sys.argv[3]))
     else:
         unittest.main()

@@ -5,11 +5,13 @@
     recorder.step_begins(step)             before every step
     recorder.close()                       before the client and the group are
 
-Every rank makes the same calls at the same steps. Nothing raises and nothing waits for another
-rank, except that close() waits for a transfer under way. What fails leaves its rank without a trace.
+Every rank makes the same calls at the same steps. Nothing raises, and nothing waits for another
+rank, except that close() waits for a transfer under way. What fails leaves its rank without a
+trace. A program that uses PyTorch's profiler itself keeps it.
 """
 
 import ctypes
+import functools
 import gzip
 import os
 import queue
@@ -28,6 +30,7 @@ MOST_BYTES = 1 << 30  # of a rank's trace as text
 MOST_SENT_BYTES = MOST_BYTES >> 3  # compressed
 # Messages of one sender with one tag arrive in order, and apart from the group's collectives.
 TAG = 0x686F
+USED = "the program uses PyTorch's profiler itself"
 
 
 def save_traces(client, files, config):
@@ -47,7 +50,8 @@ class _Window:
         self.first_step, self.end_step = first_step, first_step + min(steps, MOST_STEPS)
         self.config = ""  # in its first step
         self.profiler = None  # prepared
-        self.is_recording = False
+        self.is_recording = self.has_failed = False
+        self.take_back = None  # what undoes _give_way()
         self.step = None  # the annotation of the present step
         self.recorded = None  # a profiler that has ended
 
@@ -104,8 +108,7 @@ class TraceRecorder:
 
     def _prepare(self, window):
         """Begins before the first step what takes long, such as opening CUPTI."""
-        if torch.autograd._profiler_enabled():
-            raise RuntimeError("the program uses PyTorch's profiler itself")
+        _check_unused()
         activities = [ProfilerActivity.CPU]
         if torch.cuda.is_available():
             activities.append(ProfilerActivity.CUDA)
@@ -114,11 +117,30 @@ class TraceRecorder:
         window.profiler = profiler
 
     def _start(self, window):
+        if window.has_failed:
+            return
         window.config = self._config()
         if window.profiler is None:
             self._prepare(window)
+        _check_unused()
         window.profiler.start_trace()
         window.is_recording = True
+        self._give_way(window)
+
+    def _give_way(self, window):
+        """Lets a program that starts PyTorch's profiler have it, of which there can be only one."""
+        kind, thread = torch.autograd.profiler.profile, threading.get_ident()
+        prepare = getattr(kind, "_prepare_trace", None)
+        if prepare is None:
+            return
+
+        def take(profiler):
+            if window.is_recording and threading.get_ident() == thread:
+                self._give_up(window, USED)
+            return prepare(profiler)
+
+        kind._prepare_trace = take
+        window.take_back = functools.partial(setattr, kind, "_prepare_trace", prepare)
 
     def _mark(self, window, step):
         self._end_step(window)
@@ -127,6 +149,8 @@ class TraceRecorder:
             window.step.__enter__()
 
     def _stop(self, window):
+        if window.take_back:
+            window.take_back()
         self._end_step(window)
         if window.is_recording:
             window.is_recording = False
@@ -140,14 +164,17 @@ class TraceRecorder:
             step.__exit__(None, None, None)
 
     def _attempt(self, action, window, *arguments):
-        """A rank that fails goes on without a trace, and still tells rank 0 that it has none."""
         try:
             action(window, *arguments)
         except Exception as error:
-            self._warn_of(error)
-            if window.is_recording:
-                self._attempt(self._stop, window)
-            window.recorded = None
+            self._give_up(window, error)
+
+    def _give_up(self, window, why):
+        """Goes on without a trace. At the end of the steps rank 0 is told that there is none."""
+        self._warn_of(why)
+        if window.is_recording:
+            self._attempt(self._stop, window)
+        window.recorded, window.has_failed = None, True
 
     def _warn_of(self, error):
         self._warn(f"profile on rank {self._rank}: {error}")
@@ -178,6 +205,8 @@ class TraceRecorder:
             files.append(self._receive(rank, os.path.join(folder, f"rank-{rank}.json")))
         if any(files):
             self._save(files, window.config)
+        else:
+            self._warn_of("no rank has a trace")
 
     def _export(self, window, folder):
         """Returns the file of this rank's trace, or None."""
@@ -232,6 +261,11 @@ class TraceRecorder:
         except Exception as error:
             self._warn_of(f"rank {rank}: {error}")
             return None
+
+
+def _check_unused():
+    if torch.autograd._profiler_enabled():
+        raise RuntimeError(USED)
 
 
 def _unpack(data, path):
