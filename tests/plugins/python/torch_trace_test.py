@@ -37,6 +37,7 @@ class Rank:
         self.model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64))
         self.ballot = torch.zeros(1)
         self.said = []
+        self.prepare = torch.autograd.profiler.profile._prepare_trace
 
     def train(self):
         self.ballot += 1
@@ -53,6 +54,7 @@ class Rank:
         """Returns what the test looks at."""
         said["ended"] = recorder.close(LONG_S)
         warnings, self.said = self.said, []
+        said["is_as_before"] = self.torch.autograd.profiler.profile._prepare_trace is self.prepare
         return dict(said, warnings=warnings, ballot=self.ballot.item())
 
 
@@ -253,7 +255,7 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(said[0]["left"], [])
         kept = os.listdir(os.path.join(self.folder, "tmp"))
         self.assertEqual([name for name in kept if name.startswith("hocket")], [])
-        self.assertTrue(all(each["ended"] for each in said))
+        self.assertTrue(all(each["ended"] and each["is_as_before"] for each in said))
         self.assertEqual(said[0]["ballot"], said[1]["ballot"])
 
     def test_a_program_that_uses_the_profiler_keeps_it(self):
@@ -265,6 +267,7 @@ class TraceTest(unittest.TestCase):
                 self.assertEqual(said[1]["warnings"], [
                     "profile on rank 1: the program uses PyTorch's profiler itself"])
                 self.assertGreater(said[1]["own_events"], 0)
+                self.assertTrue(said[1]["is_as_before"])
 
     def test_where_no_rank_has_a_trace_nothing_is_saved(self):
         said = self.said_in(late)
