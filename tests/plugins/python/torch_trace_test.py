@@ -59,20 +59,20 @@ class Rank:
 
 
 def records(self):
-    """Records two windows, and gives up a third."""
+    """Records three and two iterations, and gives up a third window."""
     saved = []
 
     def save(files, config):
         saved.append([[file and names_of(file) for file in files], config, files])
     recorder = self.recorder(save)
-    for step in range(30):
-        if step == 2:
-            recorder.request(10, 3)
-        if step == 12:
-            recorder.request(16, 2)
-        if step == 20:
-            recorder.request(28, 10)
-        recorder.step_begins(step)
+    for iteration in range(30):  # two in each step of the client
+        if iteration == 2:
+            recorder.request(5, 3)
+        if iteration == 12:
+            recorder.request(8, 2)
+        if iteration == 20:
+            recorder.request(14, 10)
+        recorder.iteration_begins(iteration // 2, iteration)
         self.train()
     said = self.ends(recorder)
     left = [file for _, _, files in saved for file in files if os.path.exists(file)]
@@ -89,7 +89,7 @@ def uses(self, first_step=4):
             recorder.request(6, 3)
         if step == 14:
             recorder.request(20, 2)
-        recorder.step_begins(step)
+        recorder.iteration_begins(step, step)
         if step == first_step and self.rank == 1:
             own.start()
         if step == 12 and self.rank == 1:
@@ -108,7 +108,7 @@ def late(self):
     saved = []
     recorder = self.recorder(lambda *given: saved.append(given))
     for step in range(6):
-        recorder.step_begins(step)
+        recorder.iteration_begins(step, step)
         if step == 2:
             recorder.request(1, 3)
         self.train()
@@ -121,7 +121,7 @@ def raises(self):
     recorder = self.recorder(save)
     recorder.request(2, 1)
     for step in range(5):
-        recorder.step_begins(step)
+        recorder.iteration_begins(step, step)
         self.train()
     return self.ends(recorder)
 
@@ -180,7 +180,7 @@ def job(self):
     ended = function("hocket_step_ended", ctypes.c_int, pointer)
     ballot, step, done = torch.zeros(size + 1), 0, False
     while not done:
-        recorder.step_begins(step)
+        recorder.iteration_begins(step, step)
         fill(client, ballot.data_ptr())
         ballot[size] = float(rank == 0 and os.path.exists(os.path.join(self.folder, "stop")))
         self.distributed.all_reduce(ballot, group=self.group)

@@ -1,11 +1,13 @@
 """Traces of the steps that `hocket profile JOB` asks for, recorded by torch.profiler on every rank.
 
     recorder = TraceRecorder(rank, world_size, group, config=…, save=…, warn=…)
-    recorder.request(first_step, steps)    from within on_profile (hocket_client.h)
-    recorder.step_begins(step)             before every step
-    recorder.close()                       before the client and the group are
+    recorder.request(first_step, steps)                 from within on_profile (hocket_client.h)
+    recorder.iteration_begins(step, iteration)          before every iteration
+    recorder.close()                                    before the client and the group are
 
-Every rank makes the same calls at the same steps. Nothing raises, and nothing waits for another
+A step of the client may be several iterations; of as many steps, as many iterations are recorded.
+
+Every rank makes the same calls at the same iterations. Nothing raises, and nothing waits for another
 rank, except that close() waits for a transfer under way. What fails leaves its rank without a
 trace. A program that uses PyTorch's profiler itself keeps it.
 """
@@ -25,7 +27,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from hocket.library import function, raise_error
 
-MOST_STEPS = 100
+MOST_ITERATIONS = 100
 MOST_BYTES = 1 << 30  # of a rank's trace as text
 MOST_SENT_BYTES = MOST_BYTES >> 3  # compressed
 # Messages of one sender with one tag arrive in order, and apart from the group's collectives.
@@ -44,15 +46,17 @@ def save_traces(client, files, config):
 
 
 class _Window:
-    """The steps of one request."""
+    """The iterations of one request."""
 
     def __init__(self, first_step, steps):
-        self.first_step, self.end_step = first_step, first_step + min(steps, MOST_STEPS)
-        self.config = ""  # in its first step
+        self.first_step = first_step
+        self.left = min(steps, MOST_ITERATIONS)  # iterations that have not begun
+        self.has_begun = False
+        self.config = ""  # in its first iteration
         self.profiler = None  # prepared
         self.is_recording = self.has_failed = False
         self.take_back = None  # what undoes _give_way()
-        self.step = None  # the annotation of the present step
+        self.mark = None  # the annotation of the present iteration
         self.recorded = None  # a profiler that has ended
 
 
@@ -73,24 +77,28 @@ class TraceRecorder:
         self._thread = None
 
     def request(self, first_step, steps):
-        if steps > MOST_STEPS:
-            self._warn_of(f"of {steps} steps the first {MOST_STEPS} are recorded")
+        if steps > MOST_ITERATIONS:
+            self._warn_of(f"of {steps} iterations the first {MOST_ITERATIONS} are recorded")
         self._windows.append(_Window(first_step, steps))
 
-    def step_begins(self, step):
+    def iteration_begins(self, step, iteration):
         if not self._windows:
             return
         window = self._windows[0]
-        if step == window.first_step - 1:
-            self._attempt(self._prepare, window)
-        if step == window.first_step:
+        if step < window.first_step:
+            if step == window.first_step - 1:
+                self._attempt(self._prepare, window)
+            return
+        if step == window.first_step and not window.has_begun:
+            window.has_begun = True
             self._attempt(self._start, window)
-        if window.first_step <= step < window.end_step:
-            self._attempt(self._mark, window, step)
-        elif step >= window.end_step:
-            self._attempt(self._stop, window)
-            self._windows.pop(0)
-            self._send(window)
+        if window.has_begun and window.left > 0:
+            window.left -= 1
+            self._attempt(self._mark, window, iteration)
+            return
+        self._attempt(self._stop, window)
+        self._windows.pop(0)
+        self._send(window)
 
     def close(self, timeout_s=30):
         """Gives up a recording under way, and waits for the transfer of the last one. Returns
@@ -107,7 +115,9 @@ class TraceRecorder:
     # Of a profiler.
 
     def _prepare(self, window):
-        """Begins before the first step what takes long, such as opening CUPTI."""
+        """Begins before the first iteration what takes long, such as opening CUPTI."""
+        if window.profiler is not None or window.has_failed:
+            return
         _check_unused()
         activities = [ProfilerActivity.CPU]
         if torch.cuda.is_available():
@@ -117,11 +127,10 @@ class TraceRecorder:
         window.profiler = profiler
 
     def _start(self, window):
+        self._prepare(window)
         if window.has_failed:
             return
         window.config = self._config()
-        if window.profiler is None:
-            self._prepare(window)
         _check_unused()
         window.profiler.start_trace()
         window.is_recording = True
@@ -142,26 +151,26 @@ class TraceRecorder:
         kind._prepare_trace = take
         window.take_back = functools.partial(setattr, kind, "_prepare_trace", prepare)
 
-    def _mark(self, window, step):
-        self._end_step(window)
+    def _mark(self, window, iteration):
+        self._end_mark(window)
         if window.is_recording:
-            window.step = record_function(f"ProfilerStep#{step}")
-            window.step.__enter__()
+            window.mark = record_function(f"ProfilerStep#{iteration}")
+            window.mark.__enter__()
 
     def _stop(self, window):
         if window.take_back:
             window.take_back()
-        self._end_step(window)
+        self._end_mark(window)
         if window.is_recording:
             window.is_recording = False
             window.profiler.stop_trace()
             window.recorded = window.profiler
 
     @staticmethod
-    def _end_step(window):
-        if window.step is not None:
-            step, window.step = window.step, None
-            step.__exit__(None, None, None)
+    def _end_mark(window):
+        if window.mark is not None:
+            mark, window.mark = window.mark, None
+            mark.__exit__(None, None, None)
 
     def _attempt(self, action, window, *arguments):
         try:
@@ -170,7 +179,7 @@ class TraceRecorder:
             self._give_up(window, error)
 
     def _give_up(self, window, why):
-        """Goes on without a trace. At the end of the steps rank 0 is told that there is none."""
+        """Goes on without a trace. In the end rank 0 is told that there is none."""
         self._warn_of(why)
         if window.is_recording:
             self._attempt(self._stop, window)
