@@ -6,6 +6,8 @@
     recorder.close()                                    before the client and the group are
 
 A step of the client may be several iterations; of as many steps, as many iterations are recorded.
+An iteration begins before the ballot of the step that has ended is issued: else it is by chance to
+which iteration the ballot's all-reduce belongs, and iterations seem to differ.
 
 Every rank makes the same calls at the same iterations. Nothing raises, and nothing waits for another
 rank, except that close() waits for a transfer under way. What fails leaves its rank without a
