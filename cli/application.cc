@@ -22,6 +22,7 @@ constexpr const char* kExamples =
     "  hocket tune --param THREADS=int:1..16 -- ./work    tune anything: {THREADS}, $THREADS\n"
     "  hocket tune --resume                               go on with an interrupted study\n"
     "  hocket fetch --workload train                      what was learned\n"
+    "  hocket torch -- torchrun train.py                  tune a PyTorch job while it trains\n"
     "  hocket serve                                       for a team: jobs ask it, and improve\n"
     "  hocket simulate step.json --sweep order=fifo,static   predict a step without running it\n"
     "`hocket VERB --help` says more.\n";
@@ -71,7 +72,8 @@ std::optional<std::string> unknown_verb(const CLI::App& app, std::span<const std
 }
 
 /// Verbs that run the command behind "--".
-constexpr std::array<std::string_view, 4> kVerbsWithCommand{"fetch", "run", "tune", "with"};
+constexpr std::array<std::string_view, 5> kVerbsWithCommand{"fetch", "run", "torch", "tune",
+                                                            "with"};
 
 /// Returns the error for the arguments that `program` has left over after parsing.
 std::string unexpected_arguments(const CLI::App& program) {
@@ -102,6 +104,7 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_best(program, action);
   add_fetch(program, action);
   add_with(program, action);
+  add_torch(program, action);
   add_simulate(program, action);
   add_replay(program, action);
   add_explain(program, action);

@@ -43,6 +43,7 @@ void add_trials(CLI::App& program, Action& action);
 void add_best(CLI::App& program, Action& action);
 void add_fetch(CLI::App& program, Action& action);
 void add_with(CLI::App& program, Action& action);
+void add_torch(CLI::App& program, Action& action);
 void add_simulate(CLI::App& program, Action& action);
 void add_replay(CLI::App& program, Action& action);
 void add_explain(CLI::App& program, Action& action);

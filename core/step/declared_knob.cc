@@ -34,7 +34,8 @@ Result<void> check_value(const DeclaredKnob& knob, const JobValue& value) {
           ? number != nullptr && knob.low <= *number && *number <= knob.high
           : number == nullptr && std::ranges::count(knob.choices, std::get<std::string>(value)) > 0;
   if (is_allowed) return {};
-  return failure(wrong(knob, "expected " + allowed_text(knob) + ", found " + text_of(value)));
+  return failure(
+      wrong(knob, "expected " + allowed_text(knob) + ", found " + job_value_text(value)));
 }
 
 }  // namespace

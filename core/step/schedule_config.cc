@@ -387,7 +387,7 @@ void read_job_value(const JsonValue& found, JobValue& value) {
   }
 }
 
-std::string text_of(const JobValue& value) {
+std::string job_value_text(const JobValue& value) {
   const auto* const number = std::get_if<std::int64_t>(&value);
   return number ? std::to_string(*number) : std::get<std::string>(value);
 }

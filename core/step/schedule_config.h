@@ -163,7 +163,7 @@ Result<ScheduleConfig> parse_schedule_config(std::string_view text,
 nlohmann::json to_json(const JobValue& value);
 void read_job_value(const JsonValue& found, JobValue& value);
 /// Returns the number or the word.
-std::string text_of(const JobValue& value);
+std::string job_value_text(const JobValue& value);
 
 std::string_view to_string(CollectiveOrder order);
 std::string_view to_string(CollectivePrimitive primitive);

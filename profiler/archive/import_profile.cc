@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
+#include "profiler/archive/calibrate_profile.h"
 #include "profiler/archive/load_profile.h"
 #include "profiler/archive/save_profile.h"
 #include "profiler/formats/chrome_import.h"
@@ -33,8 +35,9 @@ struct FileTrace {
 
 class FileReader {
  public:
-  FileReader(const ImportRequest& request, std::vector<std::string>& notes)
-      : request_(request), notes_(notes) {}
+  FileReader(const ImportRequest& request, std::vector<std::string>& notes,
+             bool rank_is_known = false)
+      : request_(request), notes_(notes), rank_is_known_(rank_is_known) {}
 
   Result<std::vector<FileTrace>> read() {
     std::set<std::string> seen;
@@ -95,7 +98,8 @@ class FileReader {
   }
 
   Result<void> read_chrome(const std::string& path, std::istream& in) {
-    auto read = read_chrome_trace(in, {.step_range = request_.step_range});
+    auto read =
+        read_chrome_trace(in, {.step_range = request_.step_range, .rank_is_known = rank_is_known_});
     if (!read) return failure(read.error().in(path));
     for (const std::string& note : read->notes) notes_.push_back(path + ": " + note);
     for (RankTrace& trace : read->traces) add(path, std::move(trace));
@@ -112,6 +116,7 @@ class FileReader {
 
   const ImportRequest& request_;
   std::vector<std::string>& notes_;
+  const bool rank_is_known_;
   std::vector<FileTrace> traces_;
 };
 
@@ -208,6 +213,50 @@ Result<void> take_along(Store& store, const std::string& name, std::vector<FileT
   return {};
 }
 
+/// Returns a message about a file without its path, which nobody knows any more.
+std::string without_path(const std::string& message, const std::string& path) {
+  return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
+}
+
+/// Reads the trace of rank `rank`.
+Result<RankTrace> read_rank(const std::string& path, std::int64_t rank, std::int64_t ranks,
+                            std::vector<std::string>& notes) {
+  const ImportRequest request{.paths = {path}};
+  std::vector<std::string> said;
+  auto traces = FileReader(request, said, true).read();
+  if (!traces) return failure(traces.error().code, without_path(traces.error().message, path));
+  if (traces->size() != 1)
+    return invalid("its file has the traces of " + std::to_string(traces->size()) + " ranks");
+  for (const std::string& note : said)
+    notes.push_back("rank " + std::to_string(rank) + ": " + without_path(note, path));
+  RankTrace trace = std::move(traces->front().trace);
+  trace.rank = rank;
+  trace.ranks = ranks;
+  return trace;
+}
+
+/// Returns what the trace shows, with those values of `config` that are not defaults.
+nlohmann::json shown_config(const RankTrace& trace, const ScheduleConfig& config) {
+  nlohmann::json shown = to_json(traced_config(trace));
+  const nlohmann::json given = to_json(config), defaults = to_json(ScheduleConfig());
+  for (const auto& [name, value] : given.items()) {
+    const auto usual = defaults.find(name);
+    if (usual == defaults.end() || *usual != value) shown[name] = value;
+  }
+  return shown;
+}
+
+/// Saves traces, which are in the order of ranks, as a profile whose name begins with `name`.
+Result<ProfileRow> save_traces(Store& store, const std::string& store_path, const std::string& name,
+                               std::vector<RankTrace> traces, ProfileToSave save) {
+  if (save.structure.tasks.empty()) save.structure = infer_common_structure(traces, save.notes);
+  for (RankTrace& trace : traces) save.ranks.push_back({.trace = std::move(trace)});
+  auto folder = create_profile_folder(store, store_path, name);
+  HOCKET_TRY(folder);
+  save.folder = std::move(*folder);
+  return save_profile(store, store_path, std::move(save));
+}
+
 /// Adds rows for ranks without a file, up to a limit, since a file may claim any number of ranks.
 void add_missing(const std::vector<FileTrace>& traces, ProfileToSave& save) {
   constexpr std::int64_t kMostRows = 4096;
@@ -267,12 +316,39 @@ Result<ProfileRow> import_profile(Store& store, const std::string& store_path,
   add_missing(*traces, save);
   std::vector<RankTrace> all;
   for (FileTrace& each : *traces) all.push_back(std::move(each.trace));
-  if (save.structure.tasks.empty()) save.structure = infer_common_structure(all, save.notes);
-  for (RankTrace& trace : all) save.ranks.push_back({.trace = std::move(trace)});
-  auto folder = create_profile_folder(store, store_path, request.name);
-  HOCKET_TRY(folder);
-  save.folder = std::move(*folder);
-  return save_profile(store, store_path, std::move(save));
+  return save_traces(store, store_path, request.name, std::move(all), std::move(save));
+}
+
+Result<ProfileRow> import_job_traces(Store& store, const std::string& store_path,
+                                     const JobTraces& job) {
+  ProfileToSave save;
+  std::vector<RankTrace> traces;
+  const auto ranks = std::ssize(job.paths);
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    const std::string& path = job.paths[static_cast<std::size_t>(rank)];
+    if (path.empty()) {
+      save.missing.push_back({rank, "it recorded none"});
+      continue;
+    }
+    auto trace = read_rank(path, rank, ranks, save.notes);
+    if (trace) {
+      traces.push_back(std::move(*trace));
+    } else {
+      save.missing.push_back({rank, trace.error().message});
+    }
+  }
+  if (traces.empty()) {
+    return invalid("there is no trace" +
+                   (save.missing.empty() ? "" : ": rank 0: " + save.missing.front().reason));
+  }
+  save.config = shown_config(traces.front(), job.config);
+  const auto topology_id = store.upsert_topology(job.topology);
+  HOCKET_TRY(topology_id);
+  const auto workload_id = store.upsert_workload(job.workload);
+  HOCKET_TRY(workload_id);
+  save.topology_id = *topology_id;
+  save.workload_id = *workload_id;
+  return save_traces(store, store_path, job.workload.name, std::move(traces), std::move(save));
 }
 
 }  // namespace hocket

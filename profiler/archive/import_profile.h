@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/topology.h"
+#include "core/protocol/workload.h"
+#include "core/step/schedule_config.h"
 #include "core/trace/rank_trace.h"
 #include "profiler/calibration/step_structure.h"
 #include "store/store.h"
@@ -29,6 +32,22 @@ struct ImportRequest {
 /// Returns invalid_argument that names a file that is no trace, or a rank that occurs twice.
 Result<ProfileRow> import_profile(Store& store, const std::string& store_path,
                                   const ImportRequest& request);
+
+/// Traces that the ranks of a running job recorded of the same steps.
+struct JobTraces {
+  /// One file for each rank, as in ImportRequest, in the order of ranks; empty for a rank without.
+  std::vector<std::string> paths;
+  Topology topology;
+  Workload workload;
+  ScheduleConfig config;  ///< the configuration in these steps
+};
+
+/// Imports the traces of a job as a profile of it. A file that is no trace of one rank leaves its
+/// rank without a trace, with the reason. Where the configuration has a knob's default, the profile
+/// has what the trace shows, because a job that hocket does not schedule has no such knob. Returns
+/// an error if there is no trace, or the profile cannot be saved.
+Result<ProfileRow> import_job_traces(Store& store, const std::string& store_path,
+                                     const JobTraces& job);
 
 /// Returns the structure that all of `traces` share, by infer_structure(), and sets their records'
 /// tasks. Ranks whose work differs from the lowest rank's get unknown tasks, and `notes` says why.

@@ -100,7 +100,16 @@ class EventReader {
   }
 
  private:
-  enum class Place { root, events, event, arguments, distributed };
+  enum class Place {
+    root,
+    events,
+    event,
+    arguments,
+    distributed,
+    input_shapes,
+    first_shape,
+    input_types
+  };
 
   /// Returns the parser's message without its name and number, in one line of bounded length.
   static std::string reason(std::string text) {
@@ -120,6 +129,7 @@ class EventReader {
       return true;
     }
     if (*place == Place::event) event_ = {};
+    if (*place == Place::first_shape) event_.arguments.input_elements = 1;
     places_.push_back(*place);
     return true;
   }
@@ -149,7 +159,15 @@ class EventReader {
         if (is_object && key_ == "args") return Place::arguments;
         break;
       case Place::arguments:
+        if (!is_object && key_ == "Input Dims") return Place::input_shapes;
+        if (!is_object && key_ == "Input type") return Place::input_types;
+        break;
+      case Place::input_shapes:
+        if (!is_object && !event_.arguments.input_elements) return Place::first_shape;
+        break;
       case Place::distributed:
+      case Place::first_shape:
+      case Place::input_types:
         break;
     }
     return std::nullopt;
@@ -177,16 +195,29 @@ class EventReader {
           event_.arguments.*member = integer_of(text);
         }
         break;
+      case Place::first_shape:
+        take_dimension(integer_of(text).value_or(0));
+        break;
       case Place::events:
+      case Place::input_shapes:
+      case Place::input_types:
         break;
     }
     return true;
+  }
+
+  /// A shape that cannot be true has no elements.
+  void take_dimension(std::int64_t size) {
+    auto& elements = event_.arguments.input_elements;
+    if (size < 0 || __builtin_mul_overflow(*elements, size, &*elements)) elements = 0;
   }
 
   bool take_text(const std::string& text) {
     if (skipped_ > 0 || places_.empty()) return true;
     const Place place = places_.back();
     if (place == Place::root && key_ == "host_name") head_.host = text;
+    if (place == Place::input_types && !event_.arguments.input_type)
+      event_.arguments.input_type = text;
     if (place == Place::event) {
       if (key_ == "ph") event_.phase = text;
       if (key_ == "name") event_.name = text;

@@ -24,6 +24,9 @@ struct ChromeArguments {
   std::optional<std::int64_t> stream, device, correlation;
   std::optional<std::int64_t> elements_in, elements_out;
   std::string name, collective_name, element_type, group;
+  /// Elements and type of an operation's first input, where its shapes were recorded.
+  std::optional<std::int64_t> input_elements;
+  std::optional<std::string> input_type;
 };
 
 struct ChromeEvent {

@@ -46,8 +46,10 @@ class Importer {
     }
     ChromeImport import;
     import.traces = own_.finish();
+    ChromeHead known = head;
+    if (options.rank_is_known && !known.rank) known.rank = 0;
     if (!kineto_.is_empty()) {
-      import.traces.push_back(kineto_.finish(head, options.step_range, notes_));
+      import.traces.push_back(kineto_.finish(known, options.step_range, notes_));
     }
     if (head.is_cut_off) {
       notes_.add("the file ends in the middle; it was read as far as it goes");

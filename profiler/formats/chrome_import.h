@@ -19,6 +19,8 @@ struct ChromeImportOptions {
   /// Name of the ranges that mark steps, without a number at its end and the blanks before it.
   /// Empty: "ProfilerStep#", else the "step" of the events' arguments.
   std::string step_range = {};
+  /// The caller knows whose trace it is, so nothing is said of a file that does not name its rank.
+  bool rank_is_known = false;
 };
 
 struct ChromeImport {

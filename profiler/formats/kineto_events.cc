@@ -17,22 +17,49 @@ namespace {
 
 /// Returns the bytes of an element by the name of its type; 0 if unknown.
 std::int64_t element_bytes(std::string_view type) {
-  static const std::map<std::string_view, std::int64_t> bytes{
-      {"Float", 4}, {"Double", 8},      {"Half", 2},         {"BFloat16", 2}, {"Int", 4},
-      {"Long", 8},  {"Short", 2},       {"Byte", 1},         {"Char", 1},     {"ComplexFloat", 8},
-      {"Bool", 1},  {"Float8_e5m2", 1}, {"Float8_e4m3fn", 1}};
+  static const std::map<std::string_view, std::int64_t> bytes{{"Float", 4},
+                                                              {"Double", 8},
+                                                              {"Half", 2},
+                                                              {"BFloat16", 2},
+                                                              {"Int", 4},
+                                                              {"Long", 8},
+                                                              {"Short", 2},
+                                                              {"Byte", 1},
+                                                              {"Char", 1},
+                                                              {"ComplexFloat", 8},
+                                                              {"Bool", 1},
+                                                              {"Float8_e5m2", 1},
+                                                              {"Float8_e4m3fn", 1},
+                                                              // As the types of inputs are written.
+                                                              {"float", 4},
+                                                              {"double", 8},
+                                                              {"c10::Half", 2},
+                                                              {"c10::BFloat16", 2},
+                                                              {"int", 4},
+                                                              {"long int", 8}};
   const auto found = bytes.find(type);
   return found == bytes.end() ? 0 : found->second;
 }
 
-/// Returns the larger of input and output: the full size of an all-gather or a reduce-scatter.
-std::int64_t message_bytes(const ChromeArguments& arguments) {
-  if (arguments.bytes) return *arguments.bytes;
-  const std::int64_t elements =
-      std::max(arguments.elements_in.value_or(0), arguments.elements_out.value_or(0));
-  const std::int64_t each = element_bytes(arguments.element_type);
+std::int64_t bytes_of(std::int64_t elements, std::string_view type) {
+  const std::int64_t each = element_bytes(type);
   if (each == 0 || elements > std::numeric_limits<std::int64_t>::max() / each) return 0;
   return elements * each;
+}
+
+/// Returns the larger of input and output: the full size of an all-gather or a reduce-scatter. Of
+/// an all-reduce without these, the bytes of its input.
+std::int64_t message_bytes(const ChromeEvent& event) {
+  const ChromeArguments& arguments = event.arguments;
+  if (arguments.bytes) return *arguments.bytes;
+  if (arguments.elements_in || arguments.elements_out) {
+    return bytes_of(std::max(arguments.elements_in.value_or(0), arguments.elements_out.value_or(0)),
+                    arguments.element_type);
+  }
+  if (!arguments.input_elements || !arguments.input_type) return 0;
+  const auto name = communication_name(event.name);
+  if (!name || name->collective != CollectiveKind::all_reduce) return 0;
+  return bytes_of(*arguments.input_elements, *arguments.input_type);
 }
 
 std::string lower(std::string_view text) {
@@ -136,7 +163,7 @@ void KinetoEvents::take_record(const ChromeEvent& event, std::optional<std::int6
   seen.record.end_ns = *end_ns;
   seen.record.step = arguments.step.value_or(kNoStep);
   seen.record.collective = spelled_collective(arguments.collective_name);
-  seen.record.bytes = message_bytes(arguments);
+  seen.record.bytes = message_bytes(event);
   seen.correlation = arguments.correlation.value_or(0);
   seen.group = groups_.number(arguments.group);
   const bool is_device = role == Role::kernel || role == Role::copy;

@@ -185,6 +185,31 @@ TEST(ChromeImport, OnTheHostTheOutermostOperationsAreComputation) {
   EXPECT_EQ(named(trace, "gloo:all_reduce")->collective, CollectiveKind::all_reduce);
 }
 
+TEST(ChromeImport, TheBytesOfAnAllReduceAreThoseOfItsInputWhereShapesWereRecorded) {
+  const std::vector<std::pair<std::string, std::int64_t>> inputs = {
+      {R"("Input Dims":[[4160]],"Input type":["float"])", 4160 * 4},
+      {R"("Input type":["c10::BFloat16","float"],"Input Dims":[[2,3],[7]])", 12},
+      {R"("Input Dims":[[]],"Input type":["double"])", 8},
+      {R"("Input Dims":[[4160]])", 0},
+      {R"("Input Dims":[[[4160]],[3]],"Input type":["TensorList","float"])", 0},
+      {R"("Input Dims":[[4294967296,4294967296]],"Input type":["float"])", 0},
+      {R"("Input Dims":[[-1]],"Input type":["float"])", 0},
+      {R"("Input Dims":[["7"]],"Input type":[["float"]])", 0},
+      {R"("In msg nelems":8,"dtype":"Half","Input Dims":[[4160]],"Input type":["float"])", 16},
+  };
+  for (const auto& [arguments, bytes] : inputs) {
+    for (const char* const name : {"gloo:all_reduce", "gloo:all_gather"}) {
+      const auto read =
+          import(R"({"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"user_annotation","name":")" +
+                 std::string(name) + R"(","pid":9,"tid":3,"ts":41,"dur":30,"args":{)" + arguments +
+                 "}}]}");
+      ASSERT_TRUE(read) << read.error().message;
+      const bool is_input_all = std::string(name) == "gloo:all_reduce" || bytes == 16;
+      EXPECT_EQ(named(read->traces.at(0), name)->bytes, is_input_all ? bytes : 0) << arguments;
+    }
+  }
+}
+
 TEST(ChromeImport, CountsADispatchedOperationOnceWhereNothingElseWasSeen) {
   const auto read = import(R"([
     {"ph":"X","cat":"cpu_op","name":"c10d::allreduce_","pid":9,"tid":1,"ts":40,"dur":9},

@@ -1,7 +1,6 @@
 // Tests the import of traces made by PyTorch.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "profiler/formats/chrome_import.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -72,21 +72,25 @@ TEST(PytorchImport, OfARecordedTraceFindsStepsComputationAndAllReducesOnBothRank
   expect_steps_computation_and_all_reduces(read_traces(HOCKET_PYTORCH_RECORDED), 2);
 }
 
-TEST(PytorchImport, OfTheInstalledVersionFindsTheSame) {
-  const std::string python = "/usr/bin/python3";
+/// Tests the traces that the PyTorch of `python` writes; skips where it has none.
+void expect_the_same_of(const std::string& python) {
   if (!runs(python + " -c 'import torch.distributed, torch.profiler' 2>/dev/null")) {
-    GTEST_SKIP() << "PyTorch is not installed: apt-get install python3-torch";
+    GTEST_SKIP() << python << " has no PyTorch: scripts/setup torch";
   }
   constexpr std::int64_t kSteps = 4;
-  const fs::path folder =
-      fs::temp_directory_path() / ("hocket-pytorch-" + std::to_string(getpid()));
-  fs::create_directories(folder);
+  const TemporaryFolder folder;
   // Ignores the exit status: the interpreter may abort at exit, after everything is written.
-  (void)runs(python + " " + HOCKET_PYTORCH_TRACE + " " + folder.string() + " " +
+  (void)runs(python + " " + HOCKET_PYTORCH_TRACE + " " + folder.path().string() + " " +
              std::to_string(kSteps));
-  const auto traces = read_traces(folder);
-  fs::remove_all(folder);
-  expect_steps_computation_and_all_reduces(traces, kSteps);
+  expect_steps_computation_and_all_reduces(read_traces(folder.path()), kSteps);
+}
+
+TEST(PytorchImport, OfTheInstalledPackageFindsTheSame) {
+  expect_the_same_of("/usr/bin/python3");
+}
+
+TEST(PytorchImport, OfTheInstalledNewerVersionFindsTheSame) {
+  expect_the_same_of(HOCKET_TORCH_PYTHON "/bin/python");
 }
 
 }  // namespace

@@ -200,6 +200,16 @@ int hocket_step_ended(hocket_client* client);
 // or -1; does nothing on other ranks.
 int hocket_iteration(hocket_client* client, int64_t step, int64_t iteration_ns);
 
+// Saves what the ranks recorded after on_profile as a profile of this job in the store
+// (HOCKET_STORE, else the user's), where `hocket profile --wait` finds it. For rank 0. `files` has
+// a path for each of the `count` ranks, in their order, of a trace that `hocket profiles import`
+// reads, such as one of PyTorch's profiler; NULL for a rank without a trace. The files are copied.
+// `config_json` is the configuration in these steps; NULL: the default. Takes up to seconds; may be
+// called on another thread while this one uses the client, but not after hocket_client_close.
+// Returns 0, or -1.
+int hocket_client_save_traces(const hocket_client* client, const char* const* files, size_t count,
+                              const char* config_json);
+
 // Ends the tuning, writes the report that a study waits for, and frees the client. NULL is allowed.
 // 0, or -1 when the report could not be written.
 int hocket_client_close(hocket_client* client);

@@ -1,14 +1,17 @@
 #include "tuner/client/c/hocket_schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,6 +21,7 @@
 #include "core/scheduler/communication_schedule.h"
 #include "core/scheduler/order_messages.h"
 #include "core/sim/simulator.h"
+#include "core/step/knob.h"
 #include "core/step/step_description.h"
 #include "profiler/archive/save_profile.h"
 #include "profiler/calibration/calibration.h"
@@ -36,6 +40,7 @@ struct hocket_schedule {
   hocket::SteadyClock clock;
   hocket::CommunicationRecorder recorder;
   std::unique_ptr<hocket::LentBroadcast> messages;  ///< null: none was lent
+  std::function<void(const std::string&)> warn;     ///< may be empty
   std::optional<hocket::CommunicationSchedule> schedule;
   std::jthread order;  ///< exchanges the order, while it is negotiated
 
@@ -71,9 +76,29 @@ Result<T> known_part(const std::string& function, const T* given) {
   return known;
 }
 
-Result<ScheduleConfig> config_of(const char* config_json) {
-  return config_json == nullptr ? Result<ScheduleConfig>(ScheduleConfig())
-                                : parse_schedule_config(config_json);
+/// Says of each knob that is not the default's and has no effect on a schedule of tensors that it
+/// has none. Knobs of the program's own are not looked at.
+void note_ineffective(const ScheduleConfig& config, std::vector<std::string>& warnings) {
+  constexpr std::array<std::string_view, 4> kEffective{"partition_bytes", "credit_bytes",
+                                                       "comm_channels", "order"};
+  for (const std::string& name : changed_knobs({}, config)) {
+    if (is_job_knob(name) || std::ranges::count(kEffective, name) > 0) continue;
+    warnings.push_back("field \"" + name +
+                       "\" has no effect on a schedule of tensors; partition_bytes, credit_bytes, "
+                       "comm_channels and order have");
+  }
+}
+
+/// Reads a configuration; NULL is the default. Warns of what has no effect.
+Result<ScheduleConfig> config_of(const char* config_json,
+                                 const std::function<void(const std::string&)>& warn) {
+  if (config_json == nullptr) return ScheduleConfig();
+  std::vector<std::string> warnings;
+  auto config = parse_schedule_config(config_json, &warnings);
+  if (!config) return failure(config.error().in("config_json"));
+  note_ineffective(*config, warnings);
+  if (warn) std::ranges::for_each(warnings, warn);
+  return config;
 }
 
 /// Returns the order of collectives of order=static; empty for another order, or without a step.
@@ -125,8 +150,14 @@ Result<hocket_schedule*> open_schedule(const hocket_schedule_options* given) {
                                    ": must be from 0 to world_size - 1, and world_size from 1 to " +
                                    std::to_string(kMostRanks)));
   }
-  auto config = config_of(options->config_json);
-  if (!config) return failure(config.error().in("config_json"));
+  std::function<void(const std::string&)> warn;
+  if (options->warn != nullptr) {
+    warn = [call = options->warn, context = options->context](const std::string& text) {
+      call(text.c_str(), context);
+    };
+  }
+  auto config = config_of(options->config_json, warn);
+  HOCKET_TRY(config);
   auto order = order_of(*config, options->step_json);
   HOCKET_TRY(order);
   const int rank = static_cast<int>(options->rank), ranks = static_cast<int>(options->world_size);
@@ -141,6 +172,7 @@ Result<hocket_schedule*> open_schedule(const hocket_schedule_options* given) {
           return broadcast(block.data(), block.size(), context) == 0;
         });
   }
+  schedule->warn = std::move(warn);
   schedule->config = *config;
   schedule->schedule.emplace(CommunicationScheduleOptions{.rank = rank,
                                                           .ranks = ranks,
@@ -198,8 +230,8 @@ Result<int> next_part(hocket_schedule& schedule, hocket_schedule_part* part,
 }
 
 Result<int> reconfigure(hocket_schedule& schedule, const char* config_json, const char* step_json) {
-  auto config = config_of(config_json);
-  if (!config) return failure(config.error().in("config_json"));
+  auto config = config_of(config_json, schedule.warn);
+  HOCKET_TRY(config);
   auto order = order_of(*config, step_json);
   HOCKET_TRY(order);
   std::lock_guard lock(schedule.mutex);

@@ -62,7 +62,12 @@ typedef struct hocket_schedule_options {
   // it. Rank 0 calls it at least four times as often, also when there is nothing to send. 0: 30 s.
   int64_t broadcast_timeout_ns;
 
-  void* context;  // passed to the callback
+  void* context;  // passed to the callbacks
+
+  // Called from within hocket_schedule_open and hocket_schedule_reconfigure with each warning for
+  // the user, such as of a knob that has no effect here. NULL: warnings are dropped. A program
+  // compiled before this member existed passes a smaller `size`.
+  void (*warn)(const char* message, void* context);
 } hocket_schedule_options;
 
 typedef struct hocket_schedule_tensor {

@@ -407,6 +407,7 @@ TEST(HocketClientAbi, TheLibraryShowsWhatTheHeadersDeclareAndNothingElse) {
                            "hocket_client_key",
                            "hocket_client_open",
                            "hocket_client_report",
+                           "hocket_client_save_traces",
                            "hocket_client_source",
                            "hocket_client_version",
                            "hocket_config_get",

@@ -24,6 +24,7 @@
 namespace hocket {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -299,6 +300,33 @@ TEST(HocketSchedule, NoticesBytesThatRankZeroDidNotSend) {
   hocket_schedule_part part = {};
   EXPECT_EQ(hocket_schedule_next(schedule, &part, kLongNs), -1);
   EXPECT_THAT(hocket_error(), HasSubstr("bytes that rank 0 did not send"));
+  hocket_schedule_close(schedule);
+}
+
+TEST(HocketSchedule, WarnsOfKnobsWithoutAnEffect) {
+  std::vector<std::string> warnings;
+  hocket_schedule_options options = {};
+  options.size = sizeof options;
+  options.world_size = 1;
+  options.context = &warnings;
+  options.warn = [](const char* message, void* context) {
+    static_cast<std::vector<std::string>*>(context)->emplace_back(message);
+  };
+  options.config_json = R"({"format":"hocket-schedule","version":1,"streams":2,"order":"fifo",
+      "partition_byte":4096,"credit_bytes":4096,"job":{"cap":1}})";
+  hocket_schedule* const schedule = hocket_schedule_open(&options);
+  ASSERT_NE(schedule, nullptr) << hocket_error();
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_THAT(warnings[0], AllOf(HasSubstr("partition_byte"), HasSubstr("partition_bytes")));
+  EXPECT_THAT(warnings[1], HasSubstr("\"streams\" has no effect"));
+  warnings.clear();
+  EXPECT_EQ(
+      hocket_schedule_reconfigure(
+          schedule, R"({"format":"hocket-schedule","version":1,"launch":"deferred"})", nullptr),
+      0)
+      << hocket_error();
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings[0], HasSubstr("launch"));
   hocket_schedule_close(schedule);
 }
 

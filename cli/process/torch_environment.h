@@ -1,0 +1,30 @@
+#pragma once
+
+// The environment in which a PyTorch program is tuned without being changed: Python imports
+// hocket.torch by itself when it starts. Looks for files; any thread.
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/base/result.h"
+#include "tuner/client/link/environment.h"
+
+namespace hocket {
+
+/// What absent settings leave as the environment has it.
+struct TorchSettings {
+  std::string daemon = {}, store = {};  ///< empty: absent
+  std::optional<double> explore = {};   ///< a share of the training time
+  bool schedule = false;                ///< true: communicate across the end of the step
+};
+
+/// Returns the variables to set for a command. The package is beside `program`, the path of this
+/// one, in ../share/hocket/python, and the client library, if it is, in ../lib. Returns not_found
+/// without the package, and invalid_argument if its path cannot be in PYTHONPATH.
+Result<std::map<std::string, std::string>> torch_environment(const TorchSettings& settings,
+                                                             const std::filesystem::path& program,
+                                                             const Environment& environment);
+
+}  // namespace hocket

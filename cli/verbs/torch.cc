@@ -1,0 +1,69 @@
+// hocket torch: runs a PyTorch program with hocket.torch in it.
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <system_error>
+#include <utility>
+
+#include "cli/inputs/command_line.h"
+#include "cli/process/exec_command.h"
+#include "cli/process/torch_environment.h"
+#include "cli/verbs/verb.h"
+#include "core/base/percent_text.h"
+
+namespace hocket {
+namespace {
+
+constexpr double kMostExploredPercent = 50;
+
+Result<int> run_with_torch(const TorchSettings& settings, Context& context) {
+  auto words = required_command(context.command, "torch");
+  HOCKET_TRY(words);
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) {
+    return failure(ErrorCode::unavailable,
+                   "this program cannot find its own file: " + error.message());
+  }
+  auto variables = torch_environment(settings, program, process_environment);
+  HOCKET_TRY(variables);
+  context.out.flush();
+  return failure(exec_command({std::move(*words), std::move(*variables)}));
+}
+
+}  // namespace
+
+void add_torch(CLI::App& program, Action& action) {
+  auto settings = std::make_shared<TorchSettings>();
+  auto* verb = program.add_subcommand("torch", "run a PyTorch program that hocket tunes");
+  verb->add_option_function<std::string>(
+      "--explore",
+      [settings](const std::string& text) {
+        const auto share = parse_percent(text, kMostExploredPercent);
+        if (!share) throw CLI::ValidationError("--explore", share.error().message);
+        settings->explore = *share;
+      },
+      "share of the training time that trying candidates may cost, such as 3% (default: "
+      "$HOCKET_TORCH_EXPLORE)");
+  verb->add_flag("--schedule", settings->schedule,
+                 "let communication go on beside the next forward pass");
+  auto* store = verb->add_option("--store", settings->store,
+                                 "the store's file (default: $HOCKET_STORE, else the user's)");
+  verb->add_option("--daemon", settings->daemon,
+                   "be tuned by this daemon (default: $HOCKET_DAEMON, else the store)")
+      ->excludes(store);
+  verb->footer(
+      "hocket torch [options] -- COMMAND…\n"
+      "Every Python that COMMAND starts imports hocket.torch, which tunes what a program wraps in\n"
+      "DistributedDataParallel or fully_shard; the program stays as it is. COMMAND takes the "
+      "place\n"
+      "of this program, so signals and the exit status are its own.\n"
+      "Example:\n  hocket torch --explore 3% -- torchrun --nproc-per-node 2 train.py\n");
+  verb->callback([settings, &action] {
+    action = [settings](Context& c) { return run_with_torch(*settings, c); };
+  });
+}
+
+}  // namespace hocket

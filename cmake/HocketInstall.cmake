@@ -1,0 +1,10 @@
+# What `cmake --install` puts where: the program, the client library with its headers, and the
+# package for Python, which `hocket torch` finds beside the program.
+
+include(GNUInstallDirs)
+install(TARGETS hocket RUNTIME)
+install(TARGETS hocket_client_c LIBRARY)
+install(FILES tuner/client/c/hocket_client.h tuner/client/c/hocket_schedule.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hocket)
+install(DIRECTORY plugins/python/hocket DESTINATION ${CMAKE_INSTALL_DATADIR}/hocket/python
+        FILES_MATCHING PATTERN *.py)

@@ -1,0 +1,95 @@
+#include "cli/process/torch_environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "tests/temporary_folder.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+using Variables = std::map<std::string, std::string>;
+
+Environment environment_of(const Variables& variables) {
+  return [variables](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+class TorchEnvironment : public ::testing::Test {
+ protected:
+  /// Makes the package of an installation in the folder.
+  std::string install(const std::string& name) const {
+    const std::string package = folder_.file(name + "/share/hocket/python");
+    std::filesystem::create_directories(package + "/hocket/torch/autorun");
+    std::ofstream(package + "/hocket/torch/autorun/sitecustomize.py");
+    return package;
+  }
+
+  Result<Variables> variables(const std::string& name, const TorchSettings& settings,
+                              const Variables& environment) const {
+    return torch_environment(settings, folder_.file(name + "/bin/hocket"),
+                             environment_of(environment));
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(TorchEnvironment, PythonFindsThePackageBeforeAnythingElse) {
+  const std::string package = install("a");
+  const std::string path = package + "/hocket/torch/autorun:" + package;
+  EXPECT_THAT(variables("a", {}, {}).value(),
+              UnorderedElementsAre(Pair("HOCKET_TORCH", "1"), Pair("PYTHONPATH", path)));
+  EXPECT_EQ(variables("a", {}, {{"PYTHONPATH", "/x:/y"}}).value()["PYTHONPATH"], path + ":/x:/y");
+  // An empty entry would add the working directory.
+  EXPECT_EQ(variables("a", {}, {{"PYTHONPATH", ""}}).value()["PYTHONPATH"], path);
+}
+
+TEST_F(TorchEnvironment, TheLibraryBesideTheProgramIsUsedUnlessAnotherIsNamed) {
+  install("a");
+  std::filesystem::create_directories(folder_.file("a/lib"));
+  const std::string library = folder_.write("a/lib/libhocket_client.so.1", "");
+  EXPECT_EQ(variables("a", {}, {}).value()["HOCKET_CLIENT_LIBRARY"], library);
+  const auto other = variables("a", {}, {{"HOCKET_CLIENT_LIBRARY", "/other.so"}}).value();
+  EXPECT_EQ(other.count("HOCKET_CLIENT_LIBRARY"), 0u) << "the command inherits it";
+  const auto unset = variables("a", {}, {{"HOCKET_CLIENT_LIBRARY", ""}}).value();
+  EXPECT_EQ(unset.at("HOCKET_CLIENT_LIBRARY"), library);
+}
+
+TEST_F(TorchEnvironment, OptionsBecomeVariables) {
+  install("a");
+  const auto of_daemon =
+      variables("a", {.daemon = "http://h:1", .explore = 0.03, .schedule = true}, {}).value();
+  EXPECT_EQ(of_daemon.at("HOCKET_DAEMON"), "http://h:1");
+  EXPECT_EQ(of_daemon.at("HOCKET_TORCH_EXPLORE"), "0.03");
+  EXPECT_EQ(of_daemon.at("HOCKET_TORCH_SCHEDULE"), "1");
+  EXPECT_EQ(of_daemon.count("HOCKET_STORE"), 0u);
+  const auto here = std::filesystem::current_path().string();
+  EXPECT_EQ(variables("a", {.store = "s.db"}, {}).value().at("HOCKET_STORE"), here + "/s.db");
+}
+
+TEST_F(TorchEnvironment, AMissingPackageIsAnErrorThatNamesItsPlace) {
+  const auto missing = variables("a", {}, {});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+  EXPECT_THAT(missing.error().message,
+              HasSubstr(folder_.file("a/share/hocket/python/hocket/torch/autorun")));
+}
+
+TEST_F(TorchEnvironment, AFolderThatPythonpathCannotNameIsAnError) {
+  install("a:b");
+  const auto colon = variables("a:b", {}, {});
+  ASSERT_FALSE(colon);
+  EXPECT_THAT(colon.error().message, HasSubstr("colon"));
+}
+
+}  // namespace
+}  // namespace hocket
