@@ -253,6 +253,17 @@ class Client:
         if report(self._open(), times, len(times)) < 0:
             raise_error()
 
+    def save_traces(self, files, config):
+        """Saves ranks' trace files, of each rank its path or None, as a profile of this job.
+
+        `config` is the configuration of the steps, as JSON. May be called on another thread.
+        """
+        paths = (c_char_p * len(files))(*(file and os.fsencode(file) for file in files))
+        save = function("hocket_client_save_traces", c_int, c_void_p, POINTER(c_char_p), c_size_t,
+                        c_char_p)
+        if save(self._open(), paths, len(files), _bytes(config)) < 0:
+            raise_error()
+
     def ballot(self):
         """Returns room for a ballot."""
         return (c_float * self.ballot_size)()

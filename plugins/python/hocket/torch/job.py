@@ -10,9 +10,10 @@ import torch
 from hocket.torch.cadence import Cadence
 from hocket.torch.peers import Ballots
 from hocket.torch.steps import StepTimes, Watch, after_each_step
+from hocket.torch.trace import TraceRecorder
 
 log = logging.getLogger("hocket")
-LONGEST_CLOSE_S = 1.0
+LONGEST_CLOSE_S = 5.0
 
 
 class Job:
@@ -25,6 +26,7 @@ class Job:
         """A job in which nothing is tuned, for this reason."""
         self.name, self._why = name, why
         self._client = self._subject = self._ballots = self._pending = None
+        self._recorder = None
         self._restore = None
         self._hooks = []
         self.is_compiled = False  # after tune(), by torch.compile(model)
@@ -47,12 +49,14 @@ class Job:
         if client is None:
             return
         self._client = client
-        self._round = self._steps_in_round = 0
+        self._step = self._round = self._steps_in_round = 0
         self._is_first, self._cadence = peers.rank == 0, Cadence()
         self._times = StepTimes(on_cuda=next(subject.module.parameters()).is_cuda)
         self._restore = after_each_step(optimizer, self._step_ended)
         if start.is_live:
             self._ballots = Ballots(client, peers.group)
+            self._recorder = TraceRecorder(peers.rank, peers.world_size, peers.group,
+                                           lambda: client.config, client.save_traces, self.warn)
             self._watch_model(subject.module)
         atexit.register(self.close)
 
@@ -61,6 +65,11 @@ class Job:
 
     def say(self, line):
         log.info("hocket: %s: %s", self.name, line)
+
+    def profile(self, first_round, rounds):
+        """Records steps on all ranks, as `hocket profile` asks for them."""
+        if self._recorder is not None:
+            self._recorder.request(first_round, rounds)
 
     def _watch_model(self, module):
         self._hooks = [
@@ -93,7 +102,7 @@ class Job:
 
     def _step_ended(self):
         # A forked child trains, if at all, by itself.
-        if self._client is None or os.getpid() != self._pid:
+        if self._restore is None or os.getpid() != self._pid:
             return
         try:
             self._advance()
@@ -102,10 +111,14 @@ class Job:
 
     def _advance(self):
         began = time.perf_counter()
+        self._step += 1
         self._steps_in_round += 1
         if self._ballots is None:
             self._report()
-        elif self._steps_in_round >= self._ballots.steps:
+            return
+        is_last = self._steps_in_round >= self._ballots.steps
+        self._recorder.iteration_begins(self._round + is_last, self._step)
+        if is_last:
             self._end_round(began)
 
     def _report(self):
@@ -172,7 +185,7 @@ class Job:
         else:
             self._ballots.leave(error)
 
-    def _end(self, why=None):
+    def _end(self, why, longest_wait_s=0):
         """Ends the tuning; what is in force stays. A change that all ranks wait for still comes."""
         if why is not None:
             self._why = str(why)
@@ -180,26 +193,30 @@ class Job:
         if self._restore:
             self._restore()
         self._ballots = self._restore = None
-        self._close_client()
+        # A thread may still be sending a trace to rank 0, which saves it through its client.
+        if self._recorder is None or self._recorder.close(longest_wait_s):
+            self._close_client()
 
     def _close_client(self):
-        client, self._client = self._client, None
+        client, self._client, self._recorder = self._client, None, None
         if client is None:
             return
         try:
             client.close()
         except Exception as error:
-            log.warning("hocket: %s: %s", self.name, error)
+            self.warn(error)
 
     def close(self):
         """Ends the tuning and reports it; what is in force stays. May be called again."""
         if os.getpid() != self._pid:
             return
-        if self._ballots is not None:
-            self._ballots.finish(LONGEST_CLOSE_S)
-        if self._client is not None:
-            self._why = "closed"
-        self._end()
+        try:
+            if self._ballots is not None:
+                self._why = "closed"
+                self._ballots.finish(LONGEST_CLOSE_S)
+            self._end(None, LONGEST_CLOSE_S)
+        except Exception as error:
+            self.warn(error)
         for hook in self._hooks:
             hook.remove()
         self._hooks, self._pending = [], None

@@ -200,6 +200,7 @@ class _Opening:
             own_knobs=[dataclasses.replace(knob, running=knob.running and is_live)
                        for knob in subject.knobs],
             explore=self._explore, can_run=_NO_OTHER_KNOBS, warn=job.warn, say=job.say,
+            on_profile=job.profile,
             accept=lambda given: subject.accept({**usual, **given.get("job", {})}))
 
     def ask(self, is_live):
