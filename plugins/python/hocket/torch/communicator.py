@@ -1,5 +1,7 @@
-"""All-reduces the parts of buckets in the order of a hocket.Schedule, on threads of its own."""
+"""All-reduces the parts of buckets in the order of a hocket.Schedule, on a thread of its own."""
 
+import functools
+import itertools
 import json
 import threading
 
@@ -26,7 +28,8 @@ class Groups:
         return dist.new_group(timeout=self._timeout, backend="gloo")
 
     def provide(self, channels):
-        while len(self.channels) < channels:
+        """Two parts of a group can be in flight: it has two threads."""
+        while 2 * len(self.channels) < channels:
             self.channels.append(self._new())
 
 
@@ -34,7 +37,7 @@ class Communicator:
     """One layout of buckets. `buffers` are flat tensors, in the order in which they become ready;
     `priorities` has 0 for the one that is used first. Errors are hocket.Error.
 
-    All functions but those of its threads are called by one thread at a time.
+    All functions but those of other threads are called by one thread at a time.
     """
 
     def __init__(self, groups, config, buffers, priorities):
@@ -44,7 +47,7 @@ class Communicator:
         self._first = dist.get_global_rank(groups.control, 0)
         self._error = None
         self._steps = 0
-        self._threads = []
+        self._changed, self._in_flight = threading.Condition(), 0
         self._schedule = Schedule(
             self._rank, dist.get_world_size(groups.control), config=config,
             broadcast=self._broadcast, broadcast_timeout_s=1800)
@@ -56,28 +59,41 @@ class Communicator:
             self._schedule.close()
             raise
         self._record_if_static()
-        self._start_threads()
-
-    def _start_threads(self):
-        """Starts the threads that the channels of the configuration lack."""
-        while len(self._threads) < channels(self._config):
-            self._threads.append(threading.Thread(target=self._communicate, daemon=True,
-                                                  name="hocket"))
-            self._threads[-1].start()
+        self._thread = threading.Thread(target=self._communicate, daemon=True, name="hocket")
+        self._thread.start()
 
     def _communicate(self):
+        """Starts parts in the order in which all ranks do; next() waits while enough are in flight.
+        Groups take turns, since two parts of a group are in flight at most."""
         try:
-            while part := self._schedule.next():
+            for count in itertools.count():
+                part = self._schedule.next()
+                if part is None:
+                    break
                 buffer = self._buffers[part.tensor]
                 size = buffer.element_size()
                 first = part.offset_bytes // size
-                dist.all_reduce(buffer[first:first + part.bytes // size],
-                                group=self._groups.channels[part.channel])
-                self._schedule.notify_finish(part)
+                with self._changed:
+                    self._in_flight += 1
+                work = dist.all_reduce(
+                    buffer[first:first + part.bytes // size], async_op=True,
+                    group=self._groups.channels[count % len(self._groups.channels)])
+                work.get_future().add_done_callback(functools.partial(self._finish, part))
         except Error:
             pass  # of another thread; who waits gets it too
         except BaseException as error:
             self._fail(error)
+
+    def _finish(self, part, future):
+        """Called on a thread of the process group."""
+        try:
+            future.value()
+            self._schedule.notify_finish(part)
+        except BaseException as error:
+            self._fail(error)
+        with self._changed:
+            self._in_flight -= 1
+            self._changed.notify_all()
 
     def _broadcast(self, memory):
         try:
@@ -123,7 +139,6 @@ class Communicator:
         self._schedule.reconfigure(config)
         self._config = config
         self._record_if_static()
-        self._start_threads()
 
     def _record_if_static(self):
         """The order of static is that of a recorded step; negotiated until it is known."""
@@ -164,10 +179,11 @@ class Communicator:
                 self._schedule.fail("the program ends")
         except Error:
             pass
-        for thread in self._threads:
-            thread.join(JOIN_S)
-        # A thread that hangs in an all-reduce uses the schedule later: it is left to the process.
-        if not any(thread.is_alive() for thread in self._threads):
+        self._thread.join(JOIN_S)
+        with self._changed:
+            is_idle = self._changed.wait_for(lambda: self._in_flight == 0, JOIN_S)
+        # An all-reduce that hangs would use the schedule later: it is left to the process.
+        if is_idle and not self._thread.is_alive():
             self._schedule.close()
 
 
