@@ -264,8 +264,9 @@ class Crossing:
         late, so the first iterations are not crossed."""
         for bucket in self._layout.buckets:
             version, bucket.version = bucket.version, None
-            if version is not None and version != bucket.gradient_version(
-                    self._ddp.gradient_as_bucket_view):
+            if version is None or self._crossing and not bucket.pending:
+                continue  # nothing noted, or finished and free to be changed
+            if version != bucket.gradient_version(self._ddp.gradient_as_bucket_view):
                 if bucket.pending:
                     _log.error("hocket: gradients were changed in place while they were summed; "
                                "the change is lost in this iteration")
