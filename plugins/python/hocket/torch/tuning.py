@@ -13,6 +13,7 @@ import torch.distributed as dist
 
 from hocket.client import Client
 from hocket.torch import buckets, prefetch
+from hocket.torch.crossed import Crossed
 from hocket.torch.job import Job, log
 from hocket.torch.peers import Peers
 from hocket.torch.subject import LeftAlone
@@ -110,6 +111,8 @@ def _tune(model, optimizer, schedule, explore, name):
     _agree(peers, problem)
     subject, plan = found
     _agree(peers, None if peers.broadcast(plan) == plan else "its model differs from rank 0's")
+    if schedule and plan.kind == buckets.Buckets.__name__:
+        subject = Crossed(subject, optimizer)
     job = Job(name, "")
     # Without a daemon nothing changes while the job trains, nor in a study's trial.
     is_live = bool(os.environ.get("HOCKET_DAEMON")) and not os.environ.get("HOCKET_CONFIG")

@@ -1,0 +1,87 @@
+"""DistributedDataParallel whose communication crosses the barrier between two iterations: its
+buckets, the schedule of their parts, and whether they cross at all, as knobs.
+"""
+
+import dataclasses
+import json
+
+from hocket.client import Knob
+from hocket.torch import buckets as ddp_buckets
+from hocket.torch.crossing import Crossing
+
+CROSSING = "crossing"
+SCHEDULE = ("partition_bytes", "credit_bytes", "order")
+# A bucket waits for all its gradients, so those of DDP's own cap would start too late.
+BUCKET_BYTES = 1 << 20
+
+# Urgent parts overtake only where others wait, so the window has room for two.
+KNOBS = (
+    Knob(CROSSING, choices=("off", "on"), usual="on", running=True),
+    Knob("partition_bytes", low=128 << 10, high=16 << 20, usual=1 << 20, log=True, unit="B",
+         running=True),
+    Knob("credit_bytes", low=128 << 10, high=64 << 20, usual=2 << 20, log=True, unit="B",
+         running=True),
+    Knob("order", choices=("fifo", "negotiated"), usual="negotiated", running=True),
+)
+
+
+def _schedule_of(values):
+    """Returns the schedule's configuration, of which the values are a part."""
+    return json.dumps({"format": "hocket-schedule", "version": 1,
+                       **{name: values[name] for name in SCHEDULE}})
+
+
+def _with_small_buckets(knob):
+    if knob.name != ddp_buckets.KNOB:
+        return knob
+    return dataclasses.replace(knob, usual=min(knob.usual, max(knob.low, BUCKET_BYTES)))
+
+
+class Crossed:
+    """The knobs of a model's buckets and of crossing. All ranks make it at the same place."""
+
+    def __init__(self, buckets, optimizer):
+        self._buckets = buckets
+        self._now = {knob.name: knob.usual for knob in KNOBS}
+        self._crossing = Crossing(buckets.module, optimizer, _schedule_of(self._now))
+        self.knobs = buckets.knobs
+        if self._crossing.off_reason is None:
+            buckets.own_hook = self._crossing.comm_hook
+            self.knobs = tuple(map(_with_small_buckets, buckets.knobs)) + KNOBS
+
+    @property
+    def module(self):
+        return self._buckets.module
+
+    @property
+    def hook_options(self):
+        return self._buckets.hook_options
+
+    def ended(self):
+        return self._buckets.ended()
+
+    def accept(self, values):
+        """Returns why this rank cannot run with the values now; None if it can."""
+        off_reason = self._crossing.off_reason
+        if off_reason is not None and any(values[name] != self._now[name] for name in self._now
+                                          if name in values):
+            return f"the barrier is not crossed: {off_reason}"
+        return self._buckets.accept(values)
+
+    def apply(self, values):
+        """Changes buckets, schedule and crossing between two iterations, on all ranks."""
+        if self._crossing.off_reason is None:
+            self._crossing.flush()
+        self._buckets.apply(values)
+        if self._crossing.off_reason is not None or CROSSING not in values:
+            return
+        now = {name: values[name] for name in self._now}
+        if _schedule_of(now) != _schedule_of(self._now):
+            self._crossing.apply(_schedule_of(now))
+        if now[CROSSING] != self._now[CROSSING]:
+            (self._crossing.enable if now[CROSSING] == "on" else self._crossing.disable)()
+        self._now = now
+
+    def end(self):
+        """Ends the crossing, which otherwise goes on as it is."""
+        self._crossing.close()
