@@ -98,7 +98,6 @@ class Crossing:
         self.early_uses = 0  # iterations in which something was used too early
         self._ddp, self._config = ddp, config
         self._enabled, self._crossing, self._handles = True, False, []
-        self._has_run_forward = False
         self._communicator, self._pending = None, {}
         self._in_forward, self._early, self._strikes, self._ask = False, 0, 0, 0
         self._recording = None  # parameters whose first use is looked for
@@ -214,17 +213,18 @@ class Crossing:
             self._queue_note()
         buffer = shown.buffer().mul_(self._scale_of_join() if self._ddp._join_config.enable
                                      else self._scale)
-        if shown.is_last():
-            self._has_run_forward = False
         work = dist.all_reduce(buffer, group=self._ddp.process_group, async_op=True)
         return work.get_future().then(lambda future: future.value()[0])
 
     def _scale_of_join(self):
-        """Ranks without inputs call the hook with zeros, outside of an iteration of their own."""
+        """Of the ranks that have inputs. For others, DDP calls the hook with zeros."""
         if self._ddp._divide_by_initial_world_size:
             return self._scale
-        active = torch.tensor([1.0 if self._has_run_forward else 0.0])
-        dist.all_reduce(active, group=self._groups.control)
+        frame = sys._getframe()
+        while frame and frame.f_code.co_name != "_match_all_reduce_for_bwd_pass":
+            frame = frame.f_back
+        active = torch.tensor([0.0 if frame else 1.0])
+        dist.all_reduce(active, group=self._ddp.process_group)
         return 1.0 / active.item()
 
     def _open(self):
@@ -257,7 +257,7 @@ class Crossing:
 
     def _note_versions(self):
         for bucket in self._layout.buckets:
-            bucket.version = bucket.gradient_version(self._ddp.gradient_as_bucket_view)
+            bucket.version = bucket.gradient_version()
 
     def _before_step(self):
         """Sees what was changed through references to gradients that the program has kept: too
@@ -266,7 +266,7 @@ class Crossing:
             version, bucket.version = bucket.version, None
             if version is None or self._crossing and not bucket.pending:
                 continue  # nothing noted, or finished and free to be changed
-            if version != bucket.gradient_version(self._ddp.gradient_as_bucket_view):
+            if version != bucket.gradient_version():
                 if bucket.pending:
                     _log.error("hocket: gradients were changed in place while they were summed; "
                                "the change is lost in this iteration")
@@ -283,6 +283,7 @@ class Crossing:
         elif self._pending:
             for bucket in self._buckets_of_module.get(module, ()):
                 if bucket.pending:
+                    self._note_use(bucket)
                     self._finish(bucket)
 
     def _begin_forward(self):
@@ -311,7 +312,7 @@ class Crossing:
             self._recording = None
         # The next backward pass writes into the buckets.
         self.flush()
-        self._in_forward, self._has_run_forward = False, True
+        self._in_forward = False
 
     def _before_accumulation(self, parameter):
         if self._pending and self._bucket_of[parameter].pending:
@@ -331,10 +332,13 @@ class Crossing:
                 return _no_gradient
             if function == SET_GRADIENT:
                 return lambda p, value: self._set_gradient(bucket, p, value)
-        if not self._in_forward:
-            self._early = EARLY_PARAMETER if bucket.armed is not None else EARLY_GRADIENT
+        self._note_use(bucket)
         self._finish(bucket)
         return None
+
+    def _note_use(self, bucket):
+        if not self._in_forward:
+            self._early = EARLY_PARAMETER if bucket.armed is not None else EARLY_GRADIENT
 
     def _set_gradient(self, bucket, parameter, value):
         if value is None:
