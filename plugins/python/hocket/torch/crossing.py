@@ -208,13 +208,19 @@ class Crossing:
 
     def _all_reduce(self, shown):
         """What DDP does without a hook."""
-        if self.off_reason is None and self._enabled and self._layout.learn(shown):
-            self._open()
-            self._queue_note()
+        if self.off_reason is None and self._enabled:
+            self._learn(shown)
         buffer = shown.buffer().mul_(self._scale_of_join() if self._ddp._join_config.enable
                                      else self._scale)
         work = dist.all_reduce(buffer, group=self._ddp.process_group, async_op=True)
         return work.get_future().then(lambda future: future.value()[0])
+
+    def _learn(self, shown):
+        if self._communicator is None or not self._layout.is_known():
+            if self._layout.learn(shown):
+                self._open()
+        if shown.is_last() and self._layout.is_known():
+            self._queue_note()
 
     def _scale_of_join(self):
         """Of the ranks that have inputs. For others, DDP calls the hook with zeros."""
