@@ -55,9 +55,38 @@ class Gpt2(nn.Module):
         return self.norm(self.blocks(x)) @ self.tokens.weight.t()
 
 
+class Wait(torch.autograd.Function):
+    """Computation of a device: takes its time, and no processor's."""
+
+    @staticmethod
+    def forward(ctx, x, seconds):
+        ctx.seconds = seconds
+        time.sleep(seconds)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        time.sleep(2 * ctx.seconds)
+        return gradient, None
+
+
+class DeviceLayer(nn.Module):
+    def __init__(self, width, seconds):
+        super().__init__()
+        self.linear, self.seconds = nn.Linear(width, width), seconds
+
+    def forward(self, x):
+        return Wait.apply(self.linear(x), self.seconds)
+
+
 def mlp(layers, width):
     return nn.Sequential(*[part for _ in range(layers)
                            for part in (nn.Linear(width, width), nn.ReLU())])
+
+
+def device_mlp(layers, width, step_s):
+    return nn.Sequential(*[part for _ in range(layers) for part in (
+        DeviceLayer(width, step_s / layers / 3), nn.ReLU())])
 
 
 def square_loss(output, _):
@@ -74,12 +103,14 @@ def make(name, batch, generator):
         return mlp(24, 512), torch.randn(batch or 1536, 512, generator=generator), square_loss
     if name == "layers":
         return mlp(100, 128), torch.randn(batch or 256, 128, generator=generator), square_loss
+    if name == "device":
+        return device_mlp(24, 512, 0.5), torch.randn(batch or 8, 512), square_loss
     return (Gpt2(), torch.randint(256, (batch or 10, 64), generator=generator), token_loss)
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", choices=("mlp", "layers", "gpt2"), default="mlp")
+    parser.add_argument("--model", choices=("mlp", "layers", "gpt2", "device"), default="mlp")
     parser.add_argument("--batch", type=int)
     parser.add_argument("--cap-bytes", type=int, default=25 << 20)
     parser.add_argument("--config", help="cross, by this configuration of the schedule")

@@ -246,7 +246,7 @@ def autocast(program, _):
 
 def switched(program, step):
     if program.crossing:
-        (program.crossing.disable if step % 3 else program.crossing.enable)()
+        (program.crossing.disable if step % 5 == 4 else program.crossing.enable)()
     program.iteration()
 
 
@@ -326,11 +326,12 @@ def scheduled_rate(program, step):
     program.see(program.optimizer.param_groups[1]["lr"])
 
 
-def stored_gradients_changed(program, _):
-    """Through references that were taken before, which nothing reports."""
+def stored_gradients_changed(program, step):
+    """Through references that were taken in the first iterations: nothing reports their use."""
     program.optimizer.zero_grad(set_to_none=False)
     program.loss().backward()
-    program.stored = getattr(program, "stored", None) or [p.grad for p in program.ddp.parameters()]
+    if step < 3:
+        program.stored = [p.grad for p in program.ddp.parameters()]
     torch._foreach_mul_(program.stored, 0.5)
     program.step()
 
@@ -411,7 +412,7 @@ class CrossingTest(unittest.TestCase):
     def test_ends_where_it_would_gain_nothing(self):
         for action, reason in ((clipping, "before optimizer.step"),
                                (second_backward, None), (two_steps, "in parts"),
-                               (closure, "in parts"), (parameters_read, "between the iterations"),
+                               (closure, "before optimizer.step"), (parameters_read, "between the iterations"),
                                (gradients_read, "between the iterations"), (evaluation, "between"),
                                (average, "between the iterations"), (checkpoint, None),
                                (whole_model_saved, "between the iterations"),
@@ -422,7 +423,7 @@ class CrossingTest(unittest.TestCase):
                 if reason:
                     for _, (_, _, last, found) in results:
                         self.assertIn(reason, found)
-                        self.assertEqual(set(last), {0})
+                        self.assertLessEqual(set(last), {0})
 
     def test_clips_later(self):
         for view in (False, True):

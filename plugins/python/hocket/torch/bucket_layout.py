@@ -18,12 +18,10 @@ class Bucket:
         self.pending = False  # from the hook until the sums were waited for
         self.armed = None     # what step() was called for: hyper-parameters, parameters by group
         self.cleared = {}     # how a zero_grad shall clear a gradient once it was used
-        self.version = None   # of the buffer, when the backward pass had ended
+        self.version = None   # of the gradients, when the backward pass had ended
 
-    def gradient_version(self, is_view):
+    def gradient_version(self):
         """Rises when the program changes a gradient in place."""
-        if is_view:
-            return self.buffer._version
         with torch._C.DisableTorchFunction():
             return sum(p.grad._version for p in self.parameters if p.grad is not None)
 

@@ -9,78 +9,29 @@ those of DDP to the bit whatever the program does between; where it uses them to
 anything, crossing ends by itself, on all ranks at the same iteration.
 """
 
-import atexit
 import datetime
-import functools
 import logging
 import sys
-import weakref
 
 import torch
 import torch.distributed as dist
 from torch.nn.modules import module as modules
 from torch.nn.parallel import DistributedDataParallel
 
-from hocket.library import Error, library
+from hocket.library import Error
+from hocket.torch import process_hooks
 from hocket.torch.bucket_layout import BucketLayout
 from hocket.torch.communicator import Communicator, Groups, channels
-from hocket.torch.deferred_optimizer import DeferredOptimizer, clears_to, why_not
-from hocket.torch.parameter_use import GRADIENT, SET_GRADIENT, ParameterUse, can_watch
+from hocket.torch.crossing_limits import (
+    CHANGED, COMPILED, EARLY_GRADIENT, EARLY_PARAMETER, JOIN, OPTIMIZER, REASONS, SCHEDULE,
+    is_compiling, why_not)
+from hocket.torch.deferred_optimizer import DeferredOptimizer
+from hocket.torch.parameter_use import GRADIENT, SET_GRADIENT, ParameterUse
 
 TIMEOUT = datetime.timedelta(minutes=30)  # as of DDP's own group
 STRIKES = 3  # iterations in a row that use too early what was to be crossed
 
 _log = logging.getLogger("hocket")
-_crossings = weakref.WeakSet()
-
-# The ranks tell each other a reason by its place.
-_REASONS = (
-    "",
-    "the program uses gradients before optimizer.step(), as gradient clipping and GradScaler do",
-    "the program uses parameters between the iterations",
-    "the optimizer cannot be stepped in parts",
-    "the program is compiled",
-    "Join is in use",
-    "the program changes gradients in place before optimizer.step()",
-    "the schedule cannot be opened",
-)
-EARLY_GRADIENT, EARLY_PARAMETER, OPTIMIZER, COMPILED, JOIN, CHANGED, SCHEDULE = range(
-    1, len(_REASONS))
-
-
-def _is_compiling(model):
-    if any(hasattr(part, "_orig_mod") or getattr(part, "_compiled_call_impl", None) is not None
-           for part in model.modules()):
-        return True
-    return _is_compiling_now()
-
-
-def _why_not(ddp, optimizer):
-    """Returns why this rank cannot cross, or None."""
-    if not isinstance(ddp, DistributedDataParallel):
-        return "the model is not a DistributedDataParallel"
-    parameters = [p for p in ddp.parameters() if p.requires_grad]
-    if any(p.device.type != "cpu" for p in parameters):
-        return "parameters are not on the CPU"
-    if any(not can_watch(p) for p in parameters):
-        return "parameters are of a class of their own"
-    if any(getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters):
-        return "parameters have hooks after the accumulation of their gradients"
-    if any(ddp._build_params_for_reducer()[1]):
-        return "gradients are sparse"
-    if getattr(ddp, "mixed_precision", None) is not None:
-        return "DDP has a mixed precision of its own"
-    if ddp._get_ddp_logging_data().get("comm_hook"):
-        return "the program has a communication hook of its own"
-    if any(isinstance(part, torch.jit.ScriptModule) for part in ddp.modules()):
-        return "a module is compiled by TorchScript"
-    if _is_compiling(ddp):
-        return _REASONS[COMPILED]
-    try:
-        library()
-    except Error as error:
-        return str(error)
-    return why_not(optimizer)
 
 
 class Crossing:
@@ -98,22 +49,25 @@ class Crossing:
         self.early_uses = 0  # iterations in which something was used too early
         self._ddp, self._config = ddp, config
         self._enabled, self._crossing, self._handles = True, False, []
-        self._has_run_forward = False
         self._communicator, self._pending = None, {}
         self._in_forward, self._early, self._strikes, self._ask = False, 0, 0, 0
         self._recording = None  # parameters whose first use is looked for
         self._order = {}
         self._in_step = False
+        self._ballot, self._vote = torch.zeros(2, dtype=torch.int32), None
+        # The same on all ranks, before the first collective.
+        if not isinstance(ddp, DistributedDataParallel):
+            self._turn_off("the model is not a DistributedDataParallel")
+            return
         if dist.get_world_size(ddp.process_group) != dist.get_world_size():
             self._turn_off("DDP's ranks are not all ranks")
             return
         self._groups = Groups(TIMEOUT)
         self._groups.provide(channels(config))
         self._scale = 1.0 / dist.get_world_size(self._groups.control)
-        if not self._all_agree(_why_not(ddp, optimizer)):
+        if not self._all_agree(why_not(ddp, optimizer)):
             return
         self._layout = BucketLayout(ddp)
-        self._ballot, self._vote = torch.zeros(2, dtype=torch.int32), None
         self._use = ParameterUse(self._used)
         self._deferred = DeferredOptimizer(optimizer, self._pending.values, self._flush_for,
                                           self._before_step)
@@ -136,9 +90,7 @@ class Crossing:
         # A second backward pass adds to gradients: to their sums.
         self._handles += [p.register_hook(lambda _, p=p: self._before_accumulation(p))
                           for p in self._ddp.parameters() if p.requires_grad]
-        _watch_zero_grad()
-        _crossings.add(self)
-        _close_all_at_exit()
+        process_hooks.add(self)
 
     # The backward pass.
 
@@ -194,11 +146,11 @@ class Crossing:
             self._vote.wait()
             asked, unready = self._ballot.tolist()
         if asked:
-            self._turn_off(_REASONS[asked])
+            self._turn_off(REASONS[asked])
             return False
         if self._ddp._join_config.enable:
             self._ask = JOIN
-        elif _is_compiling_now():
+        elif is_compiling():
             self._ask = COMPILED
         go = self._vote is not None and not unready
         self._ballot[0] = self._ask
@@ -209,22 +161,29 @@ class Crossing:
 
     def _all_reduce(self, shown):
         """What DDP does without a hook."""
-        if self.off_reason is None and self._enabled and self._layout.learn(shown):
-            self._open()
-            self._queue_note()
+        if self.off_reason is None and self._enabled:
+            self._learn(shown)
         buffer = shown.buffer().mul_(self._scale_of_join() if self._ddp._join_config.enable
                                      else self._scale)
-        if shown.is_last():
-            self._has_run_forward = False
         work = dist.all_reduce(buffer, group=self._ddp.process_group, async_op=True)
         return work.get_future().then(lambda future: future.value()[0])
 
+    def _learn(self, shown):
+        if self._communicator is None or not self._layout.is_known():
+            if self._layout.learn(shown):
+                self._open()
+        if shown.is_last() and self._layout.is_known():
+            self._queue_note()
+
     def _scale_of_join(self):
-        """Ranks without inputs call the hook with zeros, outside of an iteration of their own."""
+        """Of the ranks that have inputs. For others, DDP calls the hook with zeros."""
         if self._ddp._divide_by_initial_world_size:
             return self._scale
-        active = torch.tensor([1.0 if self._has_run_forward else 0.0])
-        dist.all_reduce(active, group=self._groups.control)
+        frame = sys._getframe()
+        while frame and frame.f_code.co_name != "_match_all_reduce_for_bwd_pass":
+            frame = frame.f_back
+        active = torch.tensor([0.0 if frame else 1.0])
+        dist.all_reduce(active, group=self._ddp.process_group)
         return 1.0 / active.item()
 
     def _open(self):
@@ -257,7 +216,7 @@ class Crossing:
 
     def _note_versions(self):
         for bucket in self._layout.buckets:
-            bucket.version = bucket.gradient_version(self._ddp.gradient_as_bucket_view)
+            bucket.version = bucket.gradient_version()
 
     def _before_step(self):
         """Sees what was changed through references to gradients that the program has kept: too
@@ -266,7 +225,7 @@ class Crossing:
             version, bucket.version = bucket.version, None
             if version is None or self._crossing and not bucket.pending:
                 continue  # nothing noted, or finished and free to be changed
-            if version != bucket.gradient_version(self._ddp.gradient_as_bucket_view):
+            if version != bucket.gradient_version():
                 if bucket.pending:
                     _log.error("hocket: gradients were changed in place while they were summed; "
                                "the change is lost in this iteration")
@@ -283,6 +242,7 @@ class Crossing:
         elif self._pending:
             for bucket in self._buckets_of_module.get(module, ()):
                 if bucket.pending:
+                    self._note_use(bucket)
                     self._finish(bucket)
 
     def _begin_forward(self):
@@ -311,7 +271,7 @@ class Crossing:
             self._recording = None
         # The next backward pass writes into the buckets.
         self.flush()
-        self._in_forward, self._has_run_forward = False, True
+        self._in_forward = False
 
     def _before_accumulation(self, parameter):
         if self._pending and self._bucket_of[parameter].pending:
@@ -325,16 +285,19 @@ class Crossing:
         if bucket is None or not bucket.pending:
             return None
         if bucket.armed is not None:
-            clearing = self._deferred.clearing or _module_clearing
+            clearing = self._deferred.clearing or process_hooks.clearing()
             if function == GRADIENT and clearing:
                 bucket.cleared[parameter] = clearing
-                return _no_gradient
+                return lambda *_: None
             if function == SET_GRADIENT:
                 return lambda p, value: self._set_gradient(bucket, p, value)
-        if not self._in_forward:
-            self._early = EARLY_PARAMETER if bucket.armed is not None else EARLY_GRADIENT
+        self._note_use(bucket)
         self._finish(bucket)
         return None
+
+    def _note_use(self, bucket):
+        if not self._in_forward:
+            self._early = EARLY_PARAMETER if bucket.armed is not None else EARLY_GRADIENT
 
     def _set_gradient(self, bucket, parameter, value):
         if value is None:
@@ -394,6 +357,8 @@ class Crossing:
     def apply(self, config):
         """Takes another configuration; raises hocket.Error, on all ranks, and changes nothing if
         it is not one."""
+        if self.off_reason is not None:
+            return
         self.flush()
         self._groups.provide(channels(config))
         if self._communicator:
@@ -418,7 +383,7 @@ class Crossing:
     def _end(self, clean=True):
         """With nothing pending, or never again used: the hook alone stays."""
         self._enabled = self._crossing = False
-        _crossings.discard(self)
+        process_hooks.discard(self)
         for handle in self._handles:
             handle.remove()
         self._handles = []
@@ -437,7 +402,8 @@ class Crossing:
         self.flush()
         self._end()
 
-    def _close_at_exit(self):
+    def close_at_exit(self):
+        """Ends without waiting for ranks that may be gone."""
         # An exception may have ended the program anywhere.
         clean = not self._in_step
         try:
@@ -446,41 +412,3 @@ class Crossing:
         except RuntimeError:
             clean = False
         self._end(clean)
-
-
-def _is_compiling_now():
-    dynamo = sys.modules.get("torch._dynamo")
-    return bool(dynamo and dynamo.utils.counters["frames"].get("total"))
-
-
-def _no_gradient(*_):
-    return None
-
-
-_module_clearing = None
-
-
-@functools.cache
-def _watch_zero_grad():
-    """Lets Module.zero_grad note what it is to clear. It is replaced in the class, since models
-    are copied and pickled with what they have of their own."""
-    zero_grad = torch.nn.Module.zero_grad
-
-    @functools.wraps(zero_grad)
-    def noted(self, *arguments, **named):
-        global _module_clearing
-        if _crossings:
-            _module_clearing = clears_to(zero_grad, arguments, named)
-        try:
-            return zero_grad(self, *arguments, **named)
-        finally:
-            _module_clearing = None
-    torch.nn.Module.zero_grad = noted
-
-
-@functools.cache
-def _close_all_at_exit():
-    @atexit.register
-    def close():
-        for crossing in list(_crossings):
-            crossing._close_at_exit()

@@ -1,0 +1,62 @@
+"""What crossing is wrong for, or gains nothing with."""
+
+import sys
+
+import torch
+
+from hocket.library import Error, library
+from hocket.torch.deferred_optimizer import why_not as why_not_in_parts
+from hocket.torch.parameter_use import can_watch
+
+# The ranks tell each other a reason by its place.
+REASONS = (
+    "",
+    "the program uses gradients before optimizer.step(), as gradient clipping and GradScaler do",
+    "the program uses parameters between the iterations",
+    "the optimizer cannot be stepped in parts",
+    "the program is compiled",
+    "Join is in use",
+    "the program changes gradients in place before optimizer.step()",
+    "the schedule cannot be opened",
+)
+EARLY_GRADIENT, EARLY_PARAMETER, OPTIMIZER, COMPILED, JOIN, CHANGED, SCHEDULE = range(
+    1, len(REASONS))
+
+
+def is_compiling():
+    """Returns whether something of this process is compiled."""
+    dynamo = sys.modules.get("torch._dynamo")
+    return bool(dynamo and dynamo.utils.counters["frames"].get("total"))
+
+
+def _is_compiled(model):
+    if any(hasattr(part, "_orig_mod") or getattr(part, "_compiled_call_impl", None) is not None
+           for part in model.modules()):
+        return True
+    return is_compiling()
+
+
+def why_not(ddp, optimizer):
+    """Returns why this rank cannot cross, or None."""
+    parameters = [p for p in ddp.parameters() if p.requires_grad]
+    if any(p.device.type != "cpu" for p in parameters):
+        return "parameters are not on the CPU"
+    if any(not can_watch(p) for p in parameters):
+        return "parameters are of a class of their own"
+    if any(getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters):
+        return "parameters have hooks after the accumulation of their gradients"
+    if any(ddp._build_params_for_reducer()[1]):
+        return "gradients are sparse"
+    if getattr(ddp, "mixed_precision", None) is not None:
+        return "DDP has a mixed precision of its own"
+    if ddp._get_ddp_logging_data().get("comm_hook"):
+        return "the program has a communication hook of its own"
+    if any(isinstance(part, torch.jit.ScriptModule) for part in ddp.modules()):
+        return "a module is compiled by TorchScript"
+    if _is_compiled(ddp):
+        return REASONS[COMPILED]
+    try:
+        library()
+    except Error as error:
+        return str(error)
+    return why_not_in_parts(optimizer)
