@@ -157,6 +157,10 @@ class Buckets:
             self._replace_reducer(before)
             raise
 
+    def undo(self):
+        """Gives the model its own buckets back."""
+        self.apply({KNOB: self._usual})
+
     def bucket_bytes(self):
         """Returns the sizes of the buckets, as DDP tells them; empty before the first iteration."""
         data = self._ddp._get_ddp_logging_data()

@@ -61,11 +61,11 @@ class Crossed:
         return self._buckets.ended()
 
     def accept(self, values):
-        """Returns why this rank cannot run with the values now; None if it can."""
-        off_reason = self._crossing.off_reason
-        if off_reason is not None and any(values[name] != self._now[name] for name in self._now
-                                          if name in values):
-            return f"the barrier is not crossed: {off_reason}"
+        """Returns why this rank cannot run with the values now; None if it can.
+
+        Where crossing has ended by itself its knobs have no effect, so that the search goes on
+        with the buckets.
+        """
         return self._buckets.accept(values)
 
     def apply(self, values):
@@ -82,6 +82,7 @@ class Crossed:
             (self._crossing.enable if now[CROSSING] == "on" else self._crossing.disable)()
         self._now = now
 
-    def end(self):
-        """Ends the crossing, which otherwise goes on as it is."""
+    def undo(self):
+        """Ends the crossing, and gives the model PyTorch's own buckets back."""
         self._crossing.close()
+        self._buckets.undo()

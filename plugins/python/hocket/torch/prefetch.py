@@ -126,3 +126,6 @@ class Prefetch:
             for module in modules:
                 module.set_reshard_after_forward(changed[RESHARD] == "on", recurse=False)
         self._now.update(changed)
+
+    def undo(self):
+        self.apply({knob.name: knob.usual for knob in self.knobs})

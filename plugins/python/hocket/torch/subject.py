@@ -6,6 +6,7 @@ A subject has
     knobs           hocket.Knob of each, equal on all ranks
     accept(values)  why this rank cannot run with the values, by the knobs' names, or None
     apply(values)   puts the values into force; called on all ranks before the same forward pass
+    undo()          leaves the model as it was, as far as nothing has been trained yet
     ended()         why it cannot be changed any more, or None; on all ranks at the same step
 """
 

@@ -163,7 +163,7 @@ def _why_not(is_live):
 def _undo(subject, client):
     if client is not None:
         client.close()
-    subject.apply({knob.name: knob.usual for knob in subject.knobs})
+    subject.undo()
 
 
 def _look(model, peers, schedule):
