@@ -159,6 +159,11 @@ class Schedule:
             raise_error()
         return json.loads(text)
 
+    def save_profile(self, client):
+        """Saves the last recording, whose step recorded_step() has returned, as a profile of the
+        job of a hocket.Client. For rank 0."""
+        self._call("save_profile", client._handle, types=(c_void_p,))
+
     def close(self):
         """May be called again."""
         if self._handle:

@@ -1,0 +1,136 @@
+"""One rank of a model that trains under DistributedDataParallel, with or without crossing.
+
+    shaped_step.py --model mlp [--cap-bytes N] [--config JSON] [--steps 30]
+
+RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT are torch.distributed's; the link is that of
+GLOO_SOCKET_IFNAME. Rank 0 prints one line of JSON: the median iteration, its quartiles, and a
+digest of the parameters, by which runs with the same buckets are compared to the bit.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import statistics
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.project = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2)
+                   for part in self.qkv(self.norm1(x)).chunk(3, dim=-1))
+        scores = q @ k.transpose(-2, -1) / (width // self.heads) ** 0.5
+        future = torch.ones(length, length, dtype=torch.bool).triu(1)
+        attention = scores.masked_fill(future, float("-inf")).softmax(-1) @ v
+        x = x + self.project(attention.transpose(1, 2).reshape(batch, length, width))
+        return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
+
+
+class Gpt2(nn.Module):
+    """As examples/gpt2: the output has the weights of the embedding."""
+
+    def __init__(self, layers=6, width=256, length=64, vocabulary=256):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.positions = nn.Embedding(length, width)
+        self.blocks = nn.Sequential(*[Block(width) for _ in range(layers)])
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, tokens):
+        x = self.tokens(tokens) + self.positions.weight
+        return self.norm(self.blocks(x)) @ self.tokens.weight.t()
+
+
+def mlp(layers, width):
+    return nn.Sequential(*[part for _ in range(layers)
+                           for part in (nn.Linear(width, width), nn.ReLU())])
+
+
+def square_loss(output, _):
+    return output.pow(2).mean()
+
+
+def token_loss(output, tokens):
+    return nn.functional.cross_entropy(output.flatten(0, 1), tokens.roll(-1, 1).flatten())
+
+
+def make(name, batch, generator):
+    """Returns a model, its input, and its loss."""
+    if name == "mlp":
+        return mlp(24, 512), torch.randn(batch or 1536, 512, generator=generator), square_loss
+    if name == "layers":
+        return mlp(100, 128), torch.randn(batch or 256, 128, generator=generator), square_loss
+    return (Gpt2(), torch.randint(256, (batch or 10, 64), generator=generator), token_loss)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", choices=("mlp", "layers", "gpt2"), default="mlp")
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--cap-bytes", type=int, default=25 << 20)
+    parser.add_argument("--config", help="cross, by this configuration of the schedule")
+    parser.add_argument("--optimizer", choices=("sgd", "adamw"), default="sgd")
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--skip", type=int, default=12, help="steps that are not measured")
+    parser.add_argument("--alone", action="store_true", help="computation without communication")
+    return parser.parse_args()
+
+
+def main():
+    given = arguments()
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    torch.manual_seed(0)
+    model, data, loss = make(given.model, given.batch, torch.Generator().manual_seed(rank))
+    if not given.alone:
+        model = DistributedDataParallel(model, bucket_cap_mb=given.cap_bytes / (1 << 20),
+                                        gradient_as_bucket_view=True)
+    if given.optimizer == "sgd":
+        optimizer = torch.optim.SGD(model.parameters(), 1e-3, momentum=0.9)
+    else:
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+    crossing = None
+    if given.config:
+        from hocket.torch.crossing import Crossing
+        crossing = Crossing(model, optimizer, given.config)
+    ends = []
+    for _ in range(given.steps):
+        optimizer.zero_grad(set_to_none=True)
+        loss(model(data), data).backward()
+        optimizer.step()
+        ends.append(time.perf_counter())
+    if crossing:
+        crossing.flush()
+    times = [1e3 * (b - a) for a, b in zip(ends[given.skip:], ends[given.skip + 1:])]
+    if given.alone:
+        dist.barrier()
+    digest = hashlib.sha256()
+    for parameter in model.parameters():
+        digest.update(parameter.detach().numpy().tobytes())
+    quartiles = statistics.quantiles(times, n=4)
+    if rank == 0:
+        print(json.dumps({"median_ms": round(quartiles[1], 2), "low_ms": round(quartiles[0], 2),
+                          "high_ms": round(quartiles[2], 2), "digest": digest.hexdigest()[:12],
+                          "off": crossing and crossing.off_reason}), flush=True)
+    if crossing:
+        crossing.close()
+    dist.barrier()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""All-reduces the parts of buckets in the order of a hocket.Schedule, on a thread of its own."""
+
+import functools
+import itertools
+import json
+import threading
+
+import torch
+import torch.distributed as dist
+
+from hocket.library import Error
+from hocket.schedule import Schedule
+
+RECORDED_STEPS = 6
+JOIN_S = 5
+
+
+class Groups:
+    """Process groups of the communication, created by all ranks at the same time."""
+
+    def __init__(self, timeout):
+        self._timeout = timeout
+        self.control = self._new()    # ballots, and the step of a static order
+        self.broadcast = self._new()  # lent to the schedule
+        self.channels = []
+
+    def _new(self):
+        return dist.new_group(timeout=self._timeout, backend="gloo")
+
+    def provide(self, channels):
+        """Two parts of a group can be in flight: it has two threads."""
+        while 2 * len(self.channels) < channels:
+            self.channels.append(self._new())
+
+
+class Communicator:
+    """One layout of buckets. `buffers` are flat tensors, in the order in which they become ready;
+    `priorities` has 0 for the one that is used first. Errors are hocket.Error.
+
+    All functions but those of other threads are called by one thread at a time.
+    """
+
+    def __init__(self, groups, config, buffers, priorities):
+        self._groups, self._config = groups, config
+        self._buffers = [buffer.data for buffer in buffers]  # changes do not count as the program's
+        self._rank = dist.get_rank(groups.control)
+        self._first = dist.get_global_rank(groups.control, 0)
+        self._error = None
+        self._steps = 0
+        self._changed, self._in_flight = threading.Condition(), 0
+        self._schedule = Schedule(
+            self._rank, dist.get_world_size(groups.control), config=config,
+            broadcast=self._broadcast, broadcast_timeout_s=1800)
+        try:
+            for number, (buffer, priority) in enumerate(zip(buffers, priorities)):
+                self._schedule.add(f"bucket{number}", buffer.numel() * buffer.element_size(),
+                                   priority=priority)
+        except Error:
+            self._schedule.close()
+            raise
+        self._record_if_static()
+        self._thread = threading.Thread(target=self._communicate, daemon=True, name="hocket")
+        self._thread.start()
+
+    def _communicate(self):
+        """Starts parts in the order in which all ranks do; next() waits while enough are in flight.
+        Groups take turns, since two parts of a group are in flight at most."""
+        try:
+            for count in itertools.count():
+                part = self._schedule.next()
+                if part is None:
+                    break
+                buffer = self._buffers[part.tensor]
+                size = buffer.element_size()
+                first = part.offset_bytes // size
+                with self._changed:
+                    self._in_flight += 1
+                work = dist.all_reduce(
+                    buffer[first:first + part.bytes // size], async_op=True,
+                    group=self._groups.channels[count % len(self._groups.channels)])
+                work.get_future().add_done_callback(functools.partial(self._finish, part))
+        except Error:
+            pass  # of another thread; who waits gets it too
+        except BaseException as error:
+            self._fail(error)
+
+    def _finish(self, part, future):
+        """Called on a thread of the process group."""
+        try:
+            future.value()
+            self._schedule.notify_finish(part)
+        except BaseException as error:
+            self._fail(error)
+        with self._changed:
+            self._in_flight -= 1
+            self._changed.notify_all()
+
+    def _broadcast(self, memory):
+        try:
+            dist.broadcast(torch.frombuffer(memory, dtype=torch.uint8), self._first,
+                           group=self._groups.broadcast)
+        except BaseException as error:
+            self._fail(error)
+            raise
+
+    def _fail(self, error):
+        self._error = self._error or error
+        try:
+            self._schedule.fail(str(error))
+        except Error:
+            pass
+
+    def begin_step(self):
+        """Announces all buckets of a step, when nothing is unfinished."""
+        self._steps += 1
+        if self._steps == self._follow_at:
+            self._follow()
+        for number in range(len(self._buffers)):
+            self._call("enqueue", number)
+
+    def notify_ready(self, number):
+        self._call("notify_ready", number)
+
+    def end_step(self):
+        self._call("end_step")
+
+    def wait(self, number):
+        """Waits until the bucket is summed; raises what the all-reduce raised."""
+        self._call("wait", number)
+
+    def _call(self, name, *arguments):
+        try:
+            getattr(self._schedule, name)(*arguments)
+        except Error as error:
+            raise RuntimeError(str(self._error or error)) from self._error
+
+    def reconfigure(self, config):
+        """On all ranks between the same two steps, with nothing unfinished."""
+        self._schedule.reconfigure(config)
+        self._config = config
+        self._record_if_static()
+
+    def _record_if_static(self):
+        """The order of static is that of a recorded step; negotiated until it is known."""
+        self._follow_at = None
+        if json.loads(as_text(self._config)).get("order") == "static":
+            self._follow_at = self._steps + RECORDED_STEPS + 2
+            self._schedule.record(RECORDED_STEPS)
+
+    def _follow(self):
+        """Sends rank 0's recorded step to all ranks, and follows its order."""
+        text = b""
+        if self._rank == 0:
+            try:
+                text = json.dumps(self._schedule.recorded_step()).encode()
+            except Error:  # no whole step: the order stays negotiated
+                pass
+        size = torch.tensor([len(text)])
+        dist.broadcast(size, self._first, group=self._groups.control)
+        if size.item() == 0:
+            return
+        memory = torch.frombuffer(bytearray(text or bytes(size.item())), dtype=torch.uint8)
+        dist.broadcast(memory, self._first, group=self._groups.control)
+        self._schedule.reconfigure(self._config, bytes(memory.numpy().tobytes()))
+
+    def record(self, steps):
+        self._schedule.record(steps)
+
+    def save_profile(self, client):
+        self._schedule.recorded_step()
+        self._schedule.save_profile(client)
+
+    def close(self, clean=True):
+        """`clean`: nothing is unfinished, and all ranks close. Else other ranks get an error."""
+        try:
+            if clean and self._error is None:
+                self._schedule.stop()
+            else:
+                self._schedule.fail("the program ends")
+        except Error:
+            pass
+        self._thread.join(JOIN_S)
+        with self._changed:
+            is_idle = self._changed.wait_for(lambda: self._in_flight == 0, JOIN_S)
+        # An all-reduce that hangs would use the schedule later: it is left to the process.
+        if is_idle and not self._thread.is_alive():
+            self._schedule.close()
+
+
+def as_text(config):
+    if isinstance(config, bytes):
+        return config.decode()
+    return config if isinstance(config, str) else json.dumps(config or {
+        "format": "hocket-schedule", "version": 1})
+
+
+def channels(config):
+    return json.loads(as_text(config)).get("comm_channels", 1)

@@ -1,0 +1,486 @@
+"""Crosses the barrier between two iterations of DistributedDataParallel (DDP).
+
+DDP waits for all gradients at the end of the backward pass. Here its buckets go to a
+hocket.Schedule, which sums them in the order in which the next forward pass uses them. The program
+goes on at once: step() and zero_grad() are noted, and each bucket is waited for, stepped and
+cleared just before the program uses one of its parameters or gradients (ByteScheduler, SOSP 2019,
+calls this a dependency proxy). PyTorch itself reports each use (parameter_use.py), so values are
+those of DDP to the bit whatever the program does between; where it uses them too early to gain
+anything, crossing ends by itself, on all ranks at the same iteration.
+"""
+
+import atexit
+import datetime
+import functools
+import logging
+import sys
+import weakref
+
+import torch
+import torch.distributed as dist
+from torch.nn.modules import module as modules
+from torch.nn.parallel import DistributedDataParallel
+
+from hocket.library import Error, library
+from hocket.torch.bucket_layout import BucketLayout
+from hocket.torch.communicator import Communicator, Groups, channels
+from hocket.torch.deferred_optimizer import DeferredOptimizer, clears_to, why_not
+from hocket.torch.parameter_use import GRADIENT, SET_GRADIENT, ParameterUse, can_watch
+
+TIMEOUT = datetime.timedelta(minutes=30)  # as of DDP's own group
+STRIKES = 3  # iterations in a row that use too early what was to be crossed
+
+_log = logging.getLogger("hocket")
+_crossings = weakref.WeakSet()
+
+# The ranks tell each other a reason by its place.
+_REASONS = (
+    "",
+    "the program uses gradients before optimizer.step(), as gradient clipping and GradScaler do",
+    "the program uses parameters between the iterations",
+    "the optimizer cannot be stepped in parts",
+    "the program is compiled",
+    "Join is in use",
+    "the program changes gradients in place before optimizer.step()",
+    "the schedule cannot be opened",
+)
+EARLY_GRADIENT, EARLY_PARAMETER, OPTIMIZER, COMPILED, JOIN, CHANGED, SCHEDULE = range(
+    1, len(_REASONS))
+
+
+def _is_compiling(model):
+    if any(hasattr(part, "_orig_mod") or getattr(part, "_compiled_call_impl", None) is not None
+           for part in model.modules()):
+        return True
+    return _is_compiling_now()
+
+
+def _why_not(ddp, optimizer):
+    """Returns why this rank cannot cross, or None."""
+    if not isinstance(ddp, DistributedDataParallel):
+        return "the model is not a DistributedDataParallel"
+    parameters = [p for p in ddp.parameters() if p.requires_grad]
+    if any(p.device.type != "cpu" for p in parameters):
+        return "parameters are not on the CPU"
+    if any(not can_watch(p) for p in parameters):
+        return "parameters are of a class of their own"
+    if any(getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters):
+        return "parameters have hooks after the accumulation of their gradients"
+    if any(ddp._build_params_for_reducer()[1]):
+        return "gradients are sparse"
+    if getattr(ddp, "mixed_precision", None) is not None:
+        return "DDP has a mixed precision of its own"
+    if ddp._get_ddp_logging_data().get("comm_hook"):
+        return "the program has a communication hook of its own"
+    if any(isinstance(part, torch.jit.ScriptModule) for part in ddp.modules()):
+        return "a module is compiled by TorchScript"
+    if _is_compiling(ddp):
+        return _REASONS[COMPILED]
+    try:
+        library()
+    except Error as error:
+        return str(error)
+    return why_not(optimizer)
+
+
+class Crossing:
+    """All ranks make one at the same place, after DDP and the optimizer and before the training;
+    enable, disable, apply, record and close are called by all ranks between the same two steps.
+
+    `config` is the schedule's: order, partition_bytes, credit_bytes and comm_channels have an
+    effect. `off_reason` says why crossing is off for good; None while it is not. An error of
+    communication is the RuntimeError of the all-reduce, from the next call that needs its values.
+    `comm_hook` is the (state, hook) that is registered with DDP: a new reducer needs it too.
+    """
+
+    def __init__(self, ddp, optimizer, config=None):
+        self.off_reason = None
+        self.early_uses = 0  # iterations in which something was used too early
+        self._ddp, self._config = ddp, config
+        self._enabled, self._crossing, self._handles = True, False, []
+        self._has_run_forward = False
+        self._communicator, self._pending = None, {}
+        self._in_forward, self._early, self._strikes, self._ask = False, 0, 0, 0
+        self._recording = None  # parameters whose first use is looked for
+        self._order = {}
+        self._in_step = False
+        if dist.get_world_size(ddp.process_group) != dist.get_world_size():
+            self._turn_off("DDP's ranks are not all ranks")
+            return
+        self._groups = Groups(TIMEOUT)
+        self._groups.provide(channels(config))
+        self._scale = 1.0 / dist.get_world_size(self._groups.control)
+        if not self._all_agree(_why_not(ddp, optimizer)):
+            return
+        self._layout = BucketLayout(ddp)
+        self._ballot, self._vote = torch.zeros(2, dtype=torch.int32), None
+        self._use = ParameterUse(self._used)
+        self._deferred = DeferredOptimizer(optimizer, self._pending.values, self._flush_for,
+                                          self._before_step)
+        self._bucket_of, self._buckets_of_module = {}, {}
+        self._install()
+
+    def _all_agree(self, reason):
+        problems = [None] * dist.get_world_size(self._groups.control)
+        dist.all_gather_object(problems, reason, group=self._groups.control)
+        if any(problems):
+            self._turn_off(next(filter(None, problems)))
+        return not any(problems)
+
+    def _install(self):
+        """Hooks are global ones, so that models are copied and pickled as ever."""
+        self.comm_hook = (None, self._hook)
+        self._ddp.register_comm_hook(*self.comm_hook)
+        self._handles = [modules.register_module_forward_pre_hook(self._before_forward),
+                         modules.register_module_forward_hook(self._after_forward)]
+        # A second backward pass adds to gradients: to their sums.
+        self._handles += [p.register_hook(lambda _, p=p: self._before_accumulation(p))
+                          for p in self._ddp.parameters() if p.requires_grad]
+        _watch_zero_grad()
+        _crossings.add(self)
+        _close_all_at_exit()
+
+    # The backward pass.
+
+    def _hook(self, _, bucket):  # DDP wants this name
+        shown = bucket
+        if shown.index() == 0:
+            self._begin_backward()
+        if not self._crossing:
+            return self._all_reduce(shown)
+        bucket = self._layout.buckets[shown.index()]
+        if not bucket.is_shown_by(shown):
+            self._abandon_step(bucket.number)
+            return self._all_reduce(shown)
+        bucket.buffer.data.mul_(self._scale)
+        bucket.pending = True
+        self._pending[bucket.number] = bucket
+        self._communicator.notify_ready(bucket.number)
+        if shown.is_last():
+            self._communicator.end_step()
+            self._in_step = False
+            self._queue_note()
+        self._use.watch(bucket.parameters)
+        future = torch.futures.Future()
+        future.set_result(bucket.buffer)
+        return future
+
+    def _begin_backward(self):
+        self.flush()
+        go = self._agree()
+        self._crossing = (go and self._enabled and self.off_reason is None
+                          and self._layout.is_known() and not self._ddp._join_config.enable)
+        if self._crossing:
+            self._in_step = True
+            self._communicator.begin_step()
+
+    def _abandon_step(self, number):
+        """The buckets changed within the iteration: sums old buffers for the announced ones."""
+        for bucket in self._layout.buckets[number:]:
+            self._communicator.notify_ready(bucket.number)
+        self._communicator.end_step()
+        for bucket in self._layout.buckets[number:]:
+            self._communicator.wait(bucket.number)
+        self._in_step = self._crossing = False
+        self._layout.forget()
+
+    def _agree(self):
+        """Reads the ballot of the last iteration and casts one. Returns whether all ranks were
+        ready to cross; turns off if one has asked for it."""
+        if self.off_reason is not None or not self._enabled:
+            return False
+        asked = unready = 0
+        if self._vote is not None:
+            self._vote.wait()
+            asked, unready = self._ballot.tolist()
+        if asked:
+            self._turn_off(_REASONS[asked])
+            return False
+        if self._ddp._join_config.enable:
+            self._ask = JOIN
+        elif _is_compiling_now():
+            self._ask = COMPILED
+        go = self._vote is not None and not unready
+        self._ballot[0] = self._ask
+        self._ballot[1] = 0 if self._communicator and self._layout.is_known() else 1
+        self._vote = dist.all_reduce(self._ballot, dist.ReduceOp.MAX, group=self._groups.control,
+                                     async_op=True)
+        return go
+
+    def _all_reduce(self, shown):
+        """What DDP does without a hook."""
+        if self.off_reason is None and self._enabled and self._layout.learn(shown):
+            self._open()
+            self._queue_note()
+        buffer = shown.buffer().mul_(self._scale_of_join() if self._ddp._join_config.enable
+                                     else self._scale)
+        if shown.is_last():
+            self._has_run_forward = False
+        work = dist.all_reduce(buffer, group=self._ddp.process_group, async_op=True)
+        return work.get_future().then(lambda future: future.value()[0])
+
+    def _scale_of_join(self):
+        """Ranks without inputs call the hook with zeros, outside of an iteration of their own."""
+        if self._ddp._divide_by_initial_world_size:
+            return self._scale
+        active = torch.tensor([1.0 if self._has_run_forward else 0.0])
+        dist.all_reduce(active, group=self._groups.control)
+        return 1.0 / active.item()
+
+    def _open(self):
+        """Makes a schedule for the buckets that were learned."""
+        self._close_communicator()
+        buckets = self._layout.buckets
+        first_uses = [min((self._order.get(p, len(self._order)) for p in bucket.parameters),
+                          default=0) for bucket in buckets]
+        places = sorted(range(len(buckets)), key=lambda i: (first_uses[i], -i))
+        priorities = [places.index(i) for i in range(len(buckets))]
+        try:
+            self._communicator = Communicator(self._groups, self._config,
+                                              [bucket.buffer for bucket in buckets], priorities)
+        except Error as error:
+            _log.warning("hocket: %s", error)
+            self._ask = SCHEDULE
+        self._bucket_of = {p: bucket for bucket in buckets for p in bucket.parameters}
+        self._buckets_of_module = {}
+        for part in self._ddp.modules():
+            own = {self._bucket_of[p].number: self._bucket_of[p]
+                   for p in part.parameters(recurse=False) if p in self._bucket_of}
+            if own:
+                self._buckets_of_module[part] = list(own.values())
+
+    def _queue_note(self):
+        """Notes the versions of the gradients when DDP, which queues its own end of the backward
+        pass after this, has ended it."""
+        queue = torch.autograd.Variable._execution_engine.queue_callback
+        queue(lambda: queue(self._note_versions))
+
+    def _note_versions(self):
+        for bucket in self._layout.buckets:
+            bucket.version = bucket.gradient_version(self._ddp.gradient_as_bucket_view)
+
+    def _before_step(self):
+        """Sees what was changed through references to gradients that the program has kept: too
+        late, so the first iterations are not crossed."""
+        for bucket in self._layout.buckets:
+            version, bucket.version = bucket.version, None
+            if version is None or self._crossing and not bucket.pending:
+                continue  # nothing noted, or finished and free to be changed
+            if version != bucket.gradient_version(self._ddp.gradient_as_bucket_view):
+                if bucket.pending:
+                    _log.error("hocket: gradients were changed in place while they were summed; "
+                               "the change is lost in this iteration")
+                self._ask = CHANGED
+
+    # The uses of what is pending.
+
+    def _before_forward(self, module, _):
+        if module is self._ddp:
+            self._begin_forward()
+        elif self._recording is not None:
+            own = list(module.parameters(recurse=False))
+            self._record_use([p for p in own if p in self._recording])
+        elif self._pending:
+            for bucket in self._buckets_of_module.get(module, ()):
+                if bucket.pending:
+                    self._finish(bucket)
+
+    def _begin_forward(self):
+        self._in_forward = True
+        if self._early:
+            self._strikes, self.early_uses = self._strikes + 1, self.early_uses + 1
+            if self._strikes >= STRIKES:
+                self._ask = self._early
+        elif self._crossing:
+            self._strikes = 0
+        self._early = 0
+        if torch.is_grad_enabled() and self._enabled and not self._order and not self._pending:
+            self._recording = {p: None for p in self._ddp.parameters() if p.requires_grad}
+            self._use.watch(self._recording)
+
+    def _record_use(self, parameters):
+        for parameter in parameters:
+            self._order.setdefault(parameter, len(self._order))
+        self._use.release(parameters)
+
+    def _after_forward(self, module, _, __):
+        if module is not self._ddp:
+            return
+        if self._recording is not None:
+            self._use.release(self._recording)
+            self._recording = None
+        # The next backward pass writes into the buckets.
+        self.flush()
+        self._in_forward, self._has_run_forward = False, True
+
+    def _before_accumulation(self, parameter):
+        if self._pending and self._bucket_of[parameter].pending:
+            self._finish(self._bucket_of[parameter])
+
+    def _used(self, parameter, function):
+        if self._recording is not None:
+            self._record_use([parameter])
+            return None
+        bucket = self._bucket_of.get(parameter)
+        if bucket is None or not bucket.pending:
+            return None
+        if bucket.armed is not None:
+            clearing = self._deferred.clearing or _module_clearing
+            if function == GRADIENT and clearing:
+                bucket.cleared[parameter] = clearing
+                return _no_gradient
+            if function == SET_GRADIENT:
+                return lambda p, value: self._set_gradient(bucket, p, value)
+        if not self._in_forward:
+            self._early = EARLY_PARAMETER if bucket.armed is not None else EARLY_GRADIENT
+        self._finish(bucket)
+        return None
+
+    def _set_gradient(self, bucket, parameter, value):
+        if value is None:
+            bucket.cleared[parameter] = "none"
+        else:
+            self._finish(bucket)
+            parameter.grad = value
+
+    def _flush_for(self, reason):
+        """Finishes everything for a call of the optimizer; `reason`: why it cannot wait."""
+        if reason is not None and self._pending:
+            self._early = OPTIMIZER
+        self.flush()
+
+    def _finish(self, bucket):
+        """Waits for a bucket's sums, and does with them what was noted."""
+        self._communicator.wait(bucket.number)
+        bucket.pending = False
+        del self._pending[bucket.number]
+        armed, cleared = bucket.armed, bucket.cleared
+        bucket.armed, bucket.cleared = None, {}
+        self._use.release(bucket.parameters)
+        with torch.no_grad():
+            for parameter, gradient in zip(bucket.parameters, bucket.gradients):
+                if parameter.grad is None or parameter.grad.data_ptr() == gradient.data_ptr():
+                    continue
+                if cleared.get(parameter) == "none":
+                    parameter.grad = gradient
+                else:
+                    parameter.grad.copy_(gradient)
+            if armed is not None:
+                self._deferred.step_parts(*armed)
+            for parameter, how in cleared.items():
+                if how == "none":
+                    parameter.grad = None
+                elif parameter.grad is not None:
+                    parameter.grad.requires_grad_(False).zero_()
+
+    def flush(self):
+        """Waits for all sums and does what was noted: gradients and parameters are DDP's."""
+        for bucket in list(self._pending.values()):
+            if bucket.pending:
+                self._finish(bucket)
+
+    # Switching.
+
+    def enable(self):
+        self._enabled = self.off_reason is None
+
+    def disable(self):
+        """DDP's own all-reduce again, until enable()."""
+        self.flush()
+        if self._vote is not None:
+            self._vote.wait()
+        self._enabled, self._vote = False, None
+
+    def apply(self, config):
+        """Takes another configuration; raises hocket.Error, on all ranks, and changes nothing if
+        it is not one."""
+        self.flush()
+        self._groups.provide(channels(config))
+        if self._communicator:
+            self._communicator.reconfigure(config)
+        self._config = config
+
+    def record(self, steps):
+        """Records steps for save_profile()."""
+        if self._communicator:
+            self._communicator.record(steps)
+
+    def save_profile(self, client):
+        """Saves what was recorded as a profile of the client's job. For rank 0."""
+        if self._communicator:
+            self._communicator.save_profile(client)
+
+    def _turn_off(self, reason):
+        self.off_reason = reason
+        _log.warning("hocket: not crossing the barrier between iterations: %s", reason)
+        self._end()
+
+    def _end(self, clean=True):
+        """With nothing pending, or never again used: the hook alone stays."""
+        self._enabled = self._crossing = False
+        _crossings.discard(self)
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+        if self._recording is not None:
+            self._use.release(self._recording)
+            self._recording = None
+        self._close_communicator(clean)
+
+    def _close_communicator(self, clean=True):
+        if self._communicator:
+            communicator, self._communicator = self._communicator, None
+            communicator.close(clean)
+
+    def close(self):
+        """Ends crossing; the hook stays and does what DDP does."""
+        self.flush()
+        self._end()
+
+    def _close_at_exit(self):
+        # An exception may have ended the program anywhere.
+        clean = not self._in_step
+        try:
+            if clean:
+                self.flush()
+        except RuntimeError:
+            clean = False
+        self._end(clean)
+
+
+def _is_compiling_now():
+    dynamo = sys.modules.get("torch._dynamo")
+    return bool(dynamo and dynamo.utils.counters["frames"].get("total"))
+
+
+def _no_gradient(*_):
+    return None
+
+
+_module_clearing = None
+
+
+@functools.cache
+def _watch_zero_grad():
+    """Lets Module.zero_grad note what it is to clear. It is replaced in the class, since models
+    are copied and pickled with what they have of their own."""
+    zero_grad = torch.nn.Module.zero_grad
+
+    @functools.wraps(zero_grad)
+    def noted(self, *arguments, **named):
+        global _module_clearing
+        if _crossings:
+            _module_clearing = clears_to(zero_grad, arguments, named)
+        try:
+            return zero_grad(self, *arguments, **named)
+        finally:
+            _module_clearing = None
+    torch.nn.Module.zero_grad = noted
+
+
+@functools.cache
+def _close_all_at_exit():
+    @atexit.register
+    def close():
+        for crossing in list(_crossings):
+            crossing._close_at_exit()
