@@ -15,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from hocket.client import Knob
 from hocket.torch import memory
-from hocket.torch.subject import LeftAlone
+from hocket.torch.subject import NO_SCHEDULER, LeftAlone
 
 KNOB = "bucket_cap_bytes"
 LOW_BYTES, HIGH_BYTES = 256 << 10, 256 << 20
@@ -94,6 +94,7 @@ class Buckets:
     knob's value. Raises LeftAlone where the buckets cannot be changed.
     """
 
+    scheduler_knobs, running_scheduler_knobs, can_run = (), (), NO_SCHEDULER
     hook_options = {}
 
     def __init__(self, ddp, ranks_on_host=1, is_compiled_outside=False):
@@ -156,6 +157,9 @@ class Buckets:
         except Exception:
             self._replace_reducer(before)
             raise
+
+    def undo(self):
+        self.apply({knob.name: knob.usual for knob in self.knobs})
 
     def bucket_bytes(self):
         """Returns the sizes of the buckets, as DDP tells them; empty before the first iteration."""

@@ -16,6 +16,12 @@ log = logging.getLogger("hocket")
 LONGEST_CLOSE_S = 5.0
 
 
+def values_of(client, subject):
+    """Returns the next step's values of all knobs of a subject, by name."""
+    own = {knob.name: client.get(f"job.{knob.name}") for knob in subject.knobs}
+    return own | {name: client.get(name) for name in subject.scheduler_knobs}
+
+
 class Job:
     """What hocket.torch.tune() returns. It is not needed: the job is tuned without it, too.
 
@@ -173,10 +179,7 @@ class Job:
             self._ballots.leave(error)
         # The others change with this step, too.
         if self._client.step_ended():
-            self._pending = self._read_values()
-
-    def _read_values(self):
-        return {name: self._client.get(f"job.{name}") for name in self._values}
+            self._pending = values_of(self._client, self._subject)
 
     def _leave(self, error):
         """Ends the tuning: with ballots, on all ranks after the next one."""
@@ -228,7 +231,8 @@ class Job:
         lines = [f"{self.name}: " + ("tuned while it trains" if self.is_tuning
                                      else f"not tuned: {self._why}")]
         for name, value in self._values.items():
-            default = "" if value == usual[name] else f" (PyTorch's own: {usual[name]})"
+            default = ("" if value == usual.get(name, value)
+                       else f" (by default {usual[name]})")
             lines.append(f"  {name} {value}{default}")
         if self._source:
             lines.append(f"  at first from: {self._source}")

@@ -10,7 +10,7 @@ import torch
 
 from hocket.client import Knob
 from hocket.torch import memory
-from hocket.torch.subject import LeftAlone
+from hocket.torch.subject import NO_SCHEDULER, LeftAlone
 
 MOST_MODULES = 3
 FORWARD, BACKWARD, RESHARD = "forward_prefetch", "backward_prefetch", "reshard_after_forward"
@@ -58,6 +58,7 @@ class Prefetch:
     nothing to change.
     """
 
+    scheduler_knobs, running_scheduler_knobs, can_run = (), (), NO_SCHEDULER
     hook_options = {"prepend": True}  # before FSDP's own hook prefetches
 
     def __init__(self, root, ranks_on_host=1, available=memory.available_bytes):
@@ -126,3 +127,6 @@ class Prefetch:
             for module in modules:
                 module.set_reshard_after_forward(changed[RESHARD] == "on", recurse=False)
         self._now.update(changed)
+
+    def undo(self):
+        self.apply({knob.name: knob.usual for knob in self.knobs})

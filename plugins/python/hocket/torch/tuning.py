@@ -13,13 +13,12 @@ import torch.distributed as dist
 
 from hocket.client import Client
 from hocket.torch import buckets, prefetch
-from hocket.torch.job import Job, log
+from hocket.torch.job import Job, log, values_of
 from hocket.torch.peers import Peers
 from hocket.torch.subject import LeftAlone
 
 EXPLORE = 0.03
 _NO = {"off", "0", "no", "false", ""}
-_NO_OTHER_KNOBS = {"start": {}, "running": {}}
 
 
 def is_off():
@@ -90,6 +89,7 @@ class _Plan(NamedTuple):
     kind: str
     knobs: tuple
     tensors: tuple
+    crosses: bool
 
 
 class _Start(NamedTuple):
@@ -110,6 +110,8 @@ def _tune(model, optimizer, schedule, explore, name):
     _agree(peers, problem)
     subject, plan = found
     _agree(peers, None if peers.broadcast(plan) == plan else "its model differs from rank 0's")
+    if plan.crosses:
+        subject = _crossed(subject, optimizer, peers, name)
     job = Job(name, "")
     # Without a daemon nothing changes while the job trains, nor in a study's trial.
     is_live = bool(os.environ.get("HOCKET_DAEMON")) and not os.environ.get("HOCKET_CONFIG")
@@ -160,7 +162,7 @@ def _why_not(is_live):
 def _undo(subject, client):
     if client is not None:
         client.close()
-    subject.apply({knob.name: knob.usual for knob in subject.knobs})
+    subject.undo()
 
 
 def _look(model, peers, schedule):
@@ -181,7 +183,20 @@ def _look(model, peers, schedule):
     tensors = tuple((name, parameter.numel() * parameter.element_size())
                     for name, parameter in _unwrapped(model).named_parameters()
                     if parameter.requires_grad)
-    return subject, _Plan(type(subject).__name__, subject.knobs, tensors)
+    return subject, _Plan(type(subject).__name__, subject.knobs, tensors,
+                          bool(schedule) and buckets.is_ddp(module))
+
+
+def _crossed(subject, optimizer, peers, name):
+    """Returns the subject that also crosses the barrier; the one given where that is wrong."""
+    try:
+        # Imported by those alone who ask for it. All ranks agree within it.
+        from hocket.torch.crossed import CrossedBuckets
+        return CrossedBuckets(subject, optimizer)
+    except LeftAlone as reason:
+        if peers.rank == 0:
+            log.warning("hocket: %s: %s", name, reason)
+        return subject
 
 
 class _Opening:
@@ -199,14 +214,15 @@ class _Opening:
             link="local" if peers.is_one_host else "tcp", rank=peers.rank, config=config,
             own_knobs=[dataclasses.replace(knob, running=knob.running and is_live)
                        for knob in subject.knobs],
-            explore=self._explore, can_run=_NO_OTHER_KNOBS, warn=job.warn, say=job.say,
+            knobs=subject.running_scheduler_knobs if is_live else (),
+            explore=self._explore, can_run=subject.can_run, warn=job.warn, say=job.say,
             on_profile=job.profile,
             accept=lambda given: subject.accept({**usual, **given.get("job", {})}))
 
     def ask(self, is_live):
         """Rank 0: returns its client, if one is needed from now on, and what holds."""
         client = self._open(is_live)
-        values = {knob.name: client.get(f"job.{knob.name}") for knob in self._subject.knobs}
+        values = values_of(client, self._subject)
         source = ": ".join(text for text in (client.source, client.detail) if text)
         start = _Start(client.config, values, source, client.ballot_size > 0, _why_not(is_live))
         if not (os.environ.get("HOCKET_DAEMON") or os.environ.get("HOCKET_CONFIG")):
