@@ -1,4 +1,4 @@
-"""FSDP2's prefetching and resharding, changed while it trains: training stays the same to the bit."""
+"""FSDP2's prefetching and resharding, changed while it trains, which stays the same to the bit."""
 
 import unittest
 
