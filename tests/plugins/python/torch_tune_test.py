@@ -2,9 +2,12 @@
 
 import copy
 import ctypes
+import gc
 import io
+import os
 import pickle
 import unittest
+import weakref
 
 import torch
 import torch.distributed as dist
@@ -213,6 +216,19 @@ def joined(rank):
     return job.status(), job.values[KNOB], lines
 
 
+def dropped(_):
+    """Returns whether a model that the program drops is freed, with its job."""
+    os.environ["HOCKET_STORE"] = "/nonexistent/store.db"
+    ddp, optimizer = make()
+    tuning.tune(ddp, optimizer)
+    for step in range(3):
+        one_step(ddp, optimizer, step)
+    model = weakref.ref(ddp)
+    del ddp, optimizer
+    gc.collect()
+    return model() is None
+
+
 def left(_, wrap, environment_off=False):
     lines = log_lines()
     model = wrap()
@@ -316,6 +332,9 @@ class TuneTest(unittest.TestCase):
                     self.assertFalse(is_wrapped)
                     self.assertEqual(clients, 0)
                 self.assertIn(reason, results[0][3][0])
+
+    def test_a_model_that_is_dropped_is_freed(self):
+        self.assertEqual(run_ranks(dropped, environment=LIVE), [True, True])
 
     def test_without_a_process_group(self):
         ddp = Net()

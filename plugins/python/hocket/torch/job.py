@@ -1,9 +1,11 @@
 """A model that is tuned while it trains: its steps, its ballots and its changes."""
 
 import atexit
+import functools
 import logging
 import os
 import time
+import weakref
 
 import torch
 
@@ -22,6 +24,12 @@ def values_of(client, subject):
     return own | {name: client.get(name) for name in subject.scheduler_knobs}
 
 
+def _close(weak):
+    job = weak()
+    if job is not None:
+        job.close()
+
+
 class Job:
     """What hocket.torch.tune() returns. It is not needed: the job is tuned without it, too.
 
@@ -33,7 +41,7 @@ class Job:
         self.name, self._why = name, why
         self._client = self._subject = self._ballots = self._pending = None
         self._recorder = None
-        self._restore = None
+        self._restore = self._at_exit = None
         self._hooks = []
         self.is_compiled = False  # after tune(), by torch.compile(model)
         self._values, self._source, self._pid = {}, "", os.getpid()
@@ -64,7 +72,8 @@ class Job:
             self._recorder = TraceRecorder(peers.rank, peers.world_size, peers.group,
                                            lambda: client.config, client.save_traces, self.warn)
             self._watch_model(subject.module)
-        atexit.register(self.close)
+        self._at_exit = functools.partial(_close, weakref.ref(self))
+        atexit.register(self._at_exit)
 
     def warn(self, message):
         log.warning("hocket: %s: %s", self.name, message)
@@ -223,7 +232,8 @@ class Job:
         for hook in self._hooks:
             hook.remove()
         self._hooks, self._pending = [], None
-        atexit.unregister(self.close)
+        if self._at_exit is not None:
+            atexit.unregister(self._at_exit)
 
     def status(self):
         """Returns lines for people: what is in force, where it is from, and whether it changes."""

@@ -7,6 +7,7 @@ alone.
 
 import dataclasses
 import os
+import weakref
 from typing import NamedTuple
 
 import torch.distributed as dist
@@ -199,6 +200,17 @@ def _crossed(subject, optimizer, peers, name):
         return subject
 
 
+def _weakly(method):
+    """Returns a call of it that keeps nothing alive: a client, which lives to the end of the
+    program, must not keep a model that the program has dropped."""
+    weak = weakref.WeakMethod(method)
+
+    def call(*arguments):
+        strong = weak()
+        return strong(*arguments) if strong is not None else None
+    return call
+
+
 class _Opening:
     """How a rank opens its client."""
 
@@ -209,15 +221,16 @@ class _Opening:
     def _open(self, is_live, config=None):
         peers, subject, job = self._peers, self._subject, self._job
         usual = {knob.name: knob.usual for knob in subject.knobs}
+        accept = _weakly(subject.accept)
         return Client(
             job.name, self._plan.tensors, world_size=peers.world_size,
             link="local" if peers.is_one_host else "tcp", rank=peers.rank, config=config,
             own_knobs=[dataclasses.replace(knob, running=knob.running and is_live)
                        for knob in subject.knobs],
             knobs=subject.running_scheduler_knobs if is_live else (),
-            explore=self._explore, can_run=subject.can_run, warn=job.warn, say=job.say,
-            on_profile=job.profile,
-            accept=lambda given: subject.accept({**usual, **given.get("job", {})}))
+            explore=self._explore, can_run=subject.can_run, warn=_weakly(job.warn),
+            say=_weakly(job.say), on_profile=_weakly(job.profile),
+            accept=lambda given: accept({**usual, **given.get("job", {})}))
 
     def ask(self, is_live):
         """Rank 0: returns its client, if one is needed from now on, and what holds."""
