@@ -1,6 +1,5 @@
 """hocket.torch.trace: two ranks record the same steps, and rank 0 saves what both recorded."""
 
-import ctypes
 import json
 import os
 import pathlib
@@ -21,10 +20,24 @@ def names_of(path):
     return [event.get("name", "") for event in events]
 
 
+class Warnings:
+    """A stream whose lines become those of a list."""
+
+    def __init__(self, lines):
+        self.lines = lines
+
+    def write(self, text):
+        if text.strip():
+            self.lines.append(text)
+
+    def flush(self):
+        pass
+
+
 class Rank:
     """A rank that trains a small model, and whose ballot is summed while traces are sent."""
 
-    def __init__(self, folder, rank):
+    def __init__(self, folder, rank, width=64):
         import torch
         import torch.distributed as distributed
 
@@ -34,7 +47,8 @@ class Rank:
         distributed.init_process_group("gloo", init_method=f"file://{folder}/rendezvous",
                                        rank=rank, world_size=RANKS)
         self.group = distributed.new_group(backend="gloo")
-        self.model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64))
+        self.model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(width, width))
+        self.inputs = torch.ones(4, width)
         self.ballot = torch.zeros(1)
         self.said = []
         self.prepare = torch.autograd.profiler.profile._prepare_trace
@@ -42,7 +56,7 @@ class Rank:
     def train(self):
         self.ballot += 1
         work = self.distributed.all_reduce(self.ballot, group=self.group, async_op=True)
-        self.model(self.torch.ones(4, 64)).sum().backward()
+        self.model(self.inputs).sum().backward()
         work.wait()
 
     def recorder(self, save):
@@ -129,73 +143,28 @@ def raises(self):
 SCENARIOS = (records, uses, begins_to_use, late, raises)
 
 
-class Tensor(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("bytes", ctypes.c_int64)]
-
-
-OnProfile = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-
-
-class Options(ctypes.Structure):
-    """hocket_client_options up to can_run."""
-
-    _fields_ = [("size", ctypes.c_size_t), ("topology_json", ctypes.c_char_p),
-                ("world_size", ctypes.c_int64), ("link", ctypes.c_char_p),
-                ("workload_name", ctypes.c_char_p), ("tensors", ctypes.POINTER(Tensor)),
-                ("tensor_count", ctypes.c_size_t), ("warn", ctypes.c_void_p),
-                ("knobs", ctypes.POINTER(ctypes.c_char_p)), ("knob_count", ctypes.c_size_t),
-                ("explore", ctypes.c_double), ("say", ctypes.c_void_p),
-                ("context", ctypes.c_void_p), ("rank", ctypes.c_int64),
-                ("config_json", ctypes.c_char_p), ("on_profile", OnProfile),
-                ("can_run", ctypes.c_char_p)]
-
-
 def job(self):
-    """A job with a client, until a file says that its profile is there."""
-    from hocket.library import function
-    from hocket.torch.trace import save_traces
+    """A job that is tuned, until a file says that its profile is there."""
+    import logging
 
-    rank = self.rank
-    torch, pointer = self.torch, ctypes.c_void_p
-    knobs = (ctypes.c_char_p * 1)(b"partition_bytes")
-    recorder = None
-    on_profile = OnProfile(lambda first_step, steps, _: recorder.request(first_step, steps))
-    options = Options(size=ctypes.sizeof(Options), world_size=RANKS, workload_name=b"small",
-                      knobs=knobs, knob_count=1, rank=rank, on_profile=on_profile)
-    config = [None]
-    get_config = function("hocket_client_config", ctypes.c_char_p, pointer)
-    open_client = function("hocket_client_open", pointer, ctypes.POINTER(Options))
-    if rank == 0:
-        client = open_client(options)
-        config[0] = get_config(client)
-    self.distributed.broadcast_object_list(config)
-    if rank > 0:
-        options.config_json = config[0]
-        client = open_client(options)
-    recorder = self.recorder(lambda files, config: save_traces(client, files, config))
-    recorder._config = lambda: get_config(client).decode()
-    size = function("hocket_ballot_size", ctypes.c_size_t, pointer)(client)
-    fill, read = (function(f"hocket_ballot_{name}", ctypes.c_int, pointer, pointer)
-                  for name in ("fill", "read"))
-    ended = function("hocket_step_ended", ctypes.c_int, pointer)
-    ballot, step, done = torch.zeros(size + 1), 0, False
-    while not done:
-        recorder.iteration_begins(step, step)
-        fill(client, ballot.data_ptr())
-        ballot[size] = float(rank == 0 and os.path.exists(os.path.join(self.folder, "stop")))
-        self.distributed.all_reduce(ballot, group=self.group)
-        read(client, ballot.data_ptr())
-        done = ballot[size].item() > 0
+    import hocket.torch
+
+    logger = logging.getLogger("hocket")
+    logger.addHandler(logging.StreamHandler(Warnings(self.said)))
+    optimizer = self.torch.optim.SGD(self.model.parameters(), lr=0.01)
+    tuned = hocket.torch.tune(self.model, optimizer, explore=0, name="small")
+    is_done = self.torch.zeros(1)
+    while not is_done.item():
         self.train()
-        ended(client)
-        step += 1
-    said = self.ends(recorder)
-    function("hocket_client_close", ctypes.c_int, pointer)(client)
-    return said
+        optimizer.step()
+        is_done += self.rank == 0 and os.path.exists(os.path.join(self.folder, "stop"))
+        self.distributed.all_reduce(is_done)
+    tuned.close()
+    return {"warnings": self.said, "status": tuned.status()}
 
 
 def run(names, folder, rank):
-    self = Rank(folder, rank)
+    self = Rank(folder, rank, width=1024 if names == "job" else 64)
     said = {name: globals()[name](self) for name in names.split(",")}
     pathlib.Path(folder, f"said-{rank}.json").write_text(json.dumps(said), encoding="utf-8")
     self.distributed.destroy_process_group()

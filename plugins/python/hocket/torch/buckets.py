@@ -15,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from hocket.client import Knob
 from hocket.torch import memory
-from hocket.torch.subject import NO_SCHEDULER, LeftAlone
+from hocket.torch.subject import LeftAlone
 
 KNOB = "bucket_cap_bytes"
 LOW_BYTES, HIGH_BYTES = 256 << 10, 256 << 20
@@ -94,7 +94,6 @@ class Buckets:
     knob's value. Raises LeftAlone where the buckets cannot be changed.
     """
 
-    scheduler_knobs, running_scheduler_knobs, can_run = (), (), NO_SCHEDULER
     hook_options = {}
 
     def __init__(self, ddp, ranks_on_host=1, is_compiled_outside=False):

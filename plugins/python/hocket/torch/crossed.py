@@ -1,60 +1,88 @@
-"""The knobs of a model whose communication crosses the barrier between two iterations."""
+"""DistributedDataParallel whose communication crosses the barrier between two iterations: its
+buckets, the schedule of their parts, and whether they cross at all, as knobs.
+"""
+
+import dataclasses
+import json
 
 from hocket.client import Knob
+from hocket.torch import buckets as ddp_buckets
 from hocket.torch.crossing import Crossing
-from hocket.torch.subject import LeftAlone
 
 CROSSING = "crossing"
-_ORDERS = ("fifo", "static", "negotiated")  # as hocket_client.h numbers them
-_RUNNING = ("partition_bytes", "credit_bytes")
-_START = {"partition_bytes": {}, "credit_bytes": {}, "order": ["fifo", "negotiated"],
-          "comm_channels": {"low": 1, "high": 4}}
+SCHEDULE = ("partition_bytes", "credit_bytes", "order")
+# A bucket waits for all its gradients, so those of DDP's own cap would start too late.
+BUCKET_BYTES = 1 << 20
+
+# Urgent parts overtake only where others wait, so the window has room for two.
+KNOBS = (
+    Knob(CROSSING, choices=("off", "on"), usual="on", running=True),
+    Knob("partition_bytes", low=128 << 10, high=16 << 20, usual=1 << 20, log=True, unit="B",
+         running=True),
+    Knob("credit_bytes", low=128 << 10, high=64 << 20, usual=2 << 20, log=True, unit="B",
+         running=True),
+    Knob("order", choices=("fifo", "negotiated"), usual="negotiated", running=True),
+)
 
 
-class CrossedBuckets:
-    """DDP's buckets, whether they cross, and the schedule by which they do.
+def _schedule_of(values):
+    """Returns the schedule's configuration, of which the values are a part."""
+    return json.dumps({"format": "hocket-schedule", "version": 1,
+                       **{name: values[name] for name in SCHEDULE}})
 
-    All ranks make it at the same place. Raises LeftAlone, on all ranks, where crossing is wrong.
-    """
+
+def _with_small_buckets(knob):
+    if knob.name != ddp_buckets.KNOB:
+        return knob
+    return dataclasses.replace(knob, usual=min(knob.usual, max(knob.low, BUCKET_BYTES)))
+
+
+class Crossed:
+    """The knobs of a model's buckets and of crossing. All ranks make it at the same place."""
 
     def __init__(self, buckets, optimizer):
         self._buckets = buckets
-        self._crossing = Crossing(buckets.module, optimizer)
-        if self._crossing.off_reason is not None:
-            raise LeftAlone(f"crossing: {self._crossing.off_reason}")
-        buckets.own_hook = self._crossing.comm_hook
-        self.hook_options = buckets.hook_options
-        self.knobs = (*buckets.knobs, Knob(CROSSING, choices=("off", "on"), usual="on",
-                                           running=buckets.is_running))
-        self.scheduler_knobs = tuple(_START)
-        self.running_scheduler_knobs = _RUNNING if buckets.is_running else ()
-        self.can_run = {"start": _START}
+        self._now = {knob.name: knob.usual for knob in KNOBS}
+        self._crossing = Crossing(buckets.module, optimizer, _schedule_of(self._now))
+        self.knobs = buckets.knobs
+        if self._crossing.off_reason is None:
+            buckets.own_hook = self._crossing.comm_hook
+            self.knobs = tuple(map(_with_small_buckets, buckets.knobs)) + KNOBS
 
     @property
     def module(self):
         return self._buckets.module
 
+    @property
+    def hook_options(self):
+        return self._buckets.hook_options
+
     def ended(self):
         return self._buckets.ended()
 
     def accept(self, values):
-        if values[CROSSING] == "on" and self._crossing.off_reason is not None:
-            return f"crossing: {self._crossing.off_reason}"
+        """Returns why this rank cannot run with the values now; None if it can."""
+        off_reason = self._crossing.off_reason
+        if off_reason is not None and any(values[name] != self._now[name] for name in self._now
+                                          if name in values):
+            return f"the barrier is not crossed: {off_reason}"
         return self._buckets.accept(values)
 
     def apply(self, values):
-        crossing = self._crossing
-        config = {"format": "hocket-schedule", "version": 1} | {
-            name: values[name] for name in self.scheduler_knobs if name in values}
-        if "order" in config:
-            config["order"] = _ORDERS[config["order"]]
-        # What is pending belongs to the old buckets.
-        crossing.disable()
+        """Changes buckets, schedule and crossing between two iterations, on all ranks."""
+        if self._crossing.off_reason is None:
+            self._crossing.flush()
         self._buckets.apply(values)
-        crossing.apply(config)
-        if values[CROSSING] == "on":
-            crossing.enable()
+        if self._crossing.off_reason is not None or CROSSING not in values:
+            return
+        now = {name: values[name] for name in self._now}
+        if _schedule_of(now) != _schedule_of(self._now):
+            self._crossing.apply(_schedule_of(now))
+        if now[CROSSING] != self._now[CROSSING]:
+            (self._crossing.enable if now[CROSSING] == "on" else self._crossing.disable)()
+        self._now = now
 
     def undo(self):
+        """Ends the crossing, and gives the model DDP's own buckets back."""
         self._crossing.close()
         self._buckets.undo()

@@ -18,12 +18,6 @@ log = logging.getLogger("hocket")
 LONGEST_CLOSE_S = 5.0
 
 
-def values_of(client, subject):
-    """Returns the next step's values of all knobs of a subject, by name."""
-    own = {knob.name: client.get(f"job.{knob.name}") for knob in subject.knobs}
-    return own | {name: client.get(name) for name in subject.scheduler_knobs}
-
-
 def _close(weak):
     job = weak()
     if job is not None:
@@ -188,7 +182,8 @@ class Job:
             self._ballots.leave(error)
         # The others change with this step, too.
         if self._client.step_ended():
-            self._pending = values_of(self._client, self._subject)
+            self._pending = {knob.name: self._client.get(f"job.{knob.name}")
+                             for knob in self._subject.knobs}
 
     def _leave(self, error):
         """Ends the tuning: with ballots, on all ranks after the next one."""

@@ -10,7 +10,7 @@ import torch
 
 from hocket.client import Knob
 from hocket.torch import memory
-from hocket.torch.subject import NO_SCHEDULER, LeftAlone
+from hocket.torch.subject import LeftAlone
 
 MOST_MODULES = 3
 FORWARD, BACKWARD, RESHARD = "forward_prefetch", "backward_prefetch", "reshard_after_forward"
@@ -58,7 +58,6 @@ class Prefetch:
     nothing to change.
     """
 
-    scheduler_knobs, running_scheduler_knobs, can_run = (), (), NO_SCHEDULER
     hook_options = {"prepend": True}  # before FSDP's own hook prefetches
 
     def __init__(self, root, ranks_on_host=1, available=memory.available_bytes):

@@ -4,17 +4,11 @@ A subject has
     module          whose forward pass begins an iteration
     hook_options    of register_forward_pre_hook, so that apply() comes early enough
     knobs           hocket.Knob of each, equal on all ranks
-    scheduler_knobs, running_scheduler_knobs, can_run
-                    knobs of hocket's scheduler that it has, those that it can change while the
-                    model trains, and what it can run with, as for hocket.Client
     accept(values)  why this rank cannot run with the values, by the knobs' names, or None
     apply(values)   puts the values into force; called on all ranks before the same forward pass
     undo()          puts back what was before
     ended()         why it cannot be changed any more, or None; on all ranks at the same step
 """
-
-
-NO_SCHEDULER = {"start": {}, "running": {}}
 
 
 class LeftAlone(Exception):

@@ -9,12 +9,11 @@ A step of the client may be several iterations; of as many steps, as many iterat
 An iteration begins before the ballot of the step that has ended is issued: else it is by chance to
 which iteration the ballot's all-reduce belongs, and iterations seem to differ.
 
-Every rank makes the same calls at the same iterations. Nothing raises, and nothing waits for another
-rank, except that close() waits for a transfer under way. What fails leaves its rank without a
-trace. A program that uses PyTorch's profiler itself keeps it.
+Every rank makes the same calls at the same iterations. Nothing raises, and nothing waits for
+another rank, except that close() waits for a transfer under way. What fails leaves its rank without
+a trace. A program that uses PyTorch's profiler itself keeps it.
 """
 
-import ctypes
 import functools
 import gzip
 import os
@@ -27,24 +26,12 @@ import zlib
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from hocket.library import function, raise_error
-
 MOST_ITERATIONS = 100
 MOST_BYTES = 1 << 30  # of a rank's trace as text
 MOST_SENT_BYTES = MOST_BYTES >> 3  # compressed
 # Messages of one sender with one tag arrive in order, and apart from the group's collectives.
 TAG = 0x686F
 USED = "the program uses PyTorch's profiler itself"
-
-
-def save_traces(client, files, config):
-    """Saves ranks' files as a profile of the job of a client, a c_void_p: of each rank the path, or
-    None. `config` is the configuration of the steps, as JSON. Raises hocket.Error."""
-    paths = (ctypes.c_char_p * len(files))(*(file and os.fsencode(file) for file in files))
-    saved = function("hocket_client_save_traces", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
-                     ctypes.c_size_t, ctypes.c_char_p)(client, paths, len(files), config.encode())
-    if saved < 0:
-        raise_error()
 
 
 class _Window:

@@ -14,11 +14,13 @@ import torch.distributed as dist
 
 from hocket.client import Client
 from hocket.torch import buckets, prefetch
-from hocket.torch.job import Job, log, values_of
+from hocket.torch.crossed import Crossed
+from hocket.torch.job import Job, log
 from hocket.torch.peers import Peers
 from hocket.torch.subject import LeftAlone
 
 EXPLORE = 0.03
+_NO_SCHEDULER_KNOBS = {"start": {}, "running": {}}
 _NO = {"off", "0", "no", "false", ""}
 
 
@@ -112,7 +114,7 @@ def _tune(model, optimizer, schedule, explore, name):
     subject, plan = found
     _agree(peers, None if peers.broadcast(plan) == plan else "its model differs from rank 0's")
     if plan.crosses:
-        subject = _crossed(subject, optimizer, peers, name)
+        subject = Crossed(subject, optimizer)
     job = Job(name, "")
     # Without a daemon nothing changes while the job trains, nor in a study's trial.
     is_live = bool(os.environ.get("HOCKET_DAEMON")) and not os.environ.get("HOCKET_CONFIG")
@@ -188,18 +190,6 @@ def _look(model, peers, schedule):
                           bool(schedule) and buckets.is_ddp(module))
 
 
-def _crossed(subject, optimizer, peers, name):
-    """Returns the subject that also crosses the barrier; the one given where that is wrong."""
-    try:
-        # Imported by those alone who ask for it. All ranks agree within it.
-        from hocket.torch.crossed import CrossedBuckets
-        return CrossedBuckets(subject, optimizer)
-    except LeftAlone as reason:
-        if peers.rank == 0:
-            log.warning("hocket: %s: %s", name, reason)
-        return subject
-
-
 def _weakly(method):
     """Returns a call of it that keeps nothing alive: a client, which lives to the end of the
     program, must not keep a model that the program has dropped."""
@@ -227,15 +217,14 @@ class _Opening:
             link="local" if peers.is_one_host else "tcp", rank=peers.rank, config=config,
             own_knobs=[dataclasses.replace(knob, running=knob.running and is_live)
                        for knob in subject.knobs],
-            knobs=subject.running_scheduler_knobs if is_live else (),
-            explore=self._explore, can_run=subject.can_run, warn=_weakly(job.warn),
+            explore=self._explore, can_run=_NO_SCHEDULER_KNOBS, warn=_weakly(job.warn),
             say=_weakly(job.say), on_profile=_weakly(job.profile),
             accept=lambda given: accept({**usual, **given.get("job", {})}))
 
     def ask(self, is_live):
         """Rank 0: returns its client, if one is needed from now on, and what holds."""
         client = self._open(is_live)
-        values = values_of(client, self._subject)
+        values = {knob.name: client.get(f"job.{knob.name}") for knob in self._subject.knobs}
         source = ": ".join(text for text in (client.source, client.detail) if text)
         start = _Start(client.config, values, source, client.ballot_size > 0, _why_not(is_live))
         if not (os.environ.get("HOCKET_DAEMON") or os.environ.get("HOCKET_CONFIG")):
