@@ -12,16 +12,16 @@ KNOB = "bucket_cap_bytes"
 MOST_STEPS = 4000
 
 
-def train_until(done, explore=0.0, at_step=lambda step: None):
+def train_until(done, explore=0.0, at_step=lambda step: None, **options):
     """Trains until `done(job, lines)` on all ranks; returns losses, values of each step, lines."""
     lines = log_lines()
     ddp, optimizer = make()
-    job = tuning.tune(ddp, optimizer, explore=explore, name="net")
+    job = tuning.tune(ddp, optimizer, explore=explore, name="net", **options)
     losses, values = [], []
     for step in range(MOST_STEPS):
         at_step(step)
         losses.append(one_step(ddp, optimizer, step))
-        values.append(job.values[KNOB])
+        values.append(tuple(job.values.items()))
         if all_agree(done(job, lines)):
             break
     status = job.status()
@@ -29,10 +29,10 @@ def train_until(done, explore=0.0, at_step=lambda step: None):
     return losses, values, lines, status
 
 
-def explored(rank):
-    """Until rank 0 has tried three candidates."""
-    return train_until(lambda job, lines: rank > 0 or sum("trying" in line for line in lines) > 3,
-                       explore=0.5)
+def explored(rank, schedule):
+    """Until rank 0 tries the second candidate."""
+    return train_until(lambda job, lines: rank > 0 or sum("trying" in line for line in lines) > 1,
+                       explore=0.5, schedule=schedule)
 
 
 def pushed(rank):
@@ -63,12 +63,14 @@ class LiveTest(unittest.TestCase):
             self.assertEqual(losses, others)
 
     def test_candidates_are_tried_on_all_ranks_at_the_same_steps(self):
-        with daemon() as served:
-            results = run_ranks(explored, environment=served.environment)
-        self.assertEqual(results[0][1], results[1][1])
-        self.assertGreater(len(set(results[0][1])), 2)
-        self.assertIn("tuned while it trains", results[0][3])
-        self.compare([losses for losses, *_ in results])
+        for schedule in (False, True):
+            with self.subTest(schedule=schedule), daemon() as served:
+                results = run_ranks(explored, schedule, environment=served.environment)
+                self.assertEqual(results[0][1], results[1][1])
+                self.assertGreater(len(set(results[0][1])), 1)
+                self.assertIn("tuned while it trains", results[0][3])
+                self.assertEqual("crossing" in results[0][3], schedule)
+                self.compare([losses for losses, *_ in results])
 
     def test_a_push_is_taken_and_fetched_by_the_next_job(self):
         with daemon() as served:

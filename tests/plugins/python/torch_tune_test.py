@@ -2,14 +2,17 @@
 
 import copy
 import ctypes
+import gc
 import io
+import os
 import pickle
 import unittest
+import weakref
 
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
-from torch_net import STEPS, Net, batch, make, one_step, plain
+from torch_net import LAYERS, STEPS, WIDTH, Net, batch, make, one_step, plain
 from torch_ranks import log_lines, run_ranks
 
 import hocket.torch as tuning
@@ -151,21 +154,30 @@ def evaluated(rank):
     return client.times
 
 
+class Wide(torch.nn.Module):
+    """A sum of layers, whose backward pass needs no weights: they may change before it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS))
+
+    def forward(self, x):
+        return sum(layer(x) for layer in self.layers)
+
+
 def forward_ahead(rank, is_tuned):
-    """The next forward pass begins before the optimizer's step."""
-    ddp, optimizer = make()
+    """The next forward pass is done before the optimizer's step, its backward pass afterwards."""
+    ddp = DistributedDataParallel(Wide())
+    optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-2)
     job = tuned(ddp, optimizer, CHANGES)[0] if is_tuned else None
     losses = []
-    loss = ddp(batch(rank, 0)).pow(2).mean()
+    loss = ddp(batch(rank, 0)).sum()
     for step in range(STEPS):
         optimizer.zero_grad()
         loss.backward()
         losses.append(loss.item())
-        with torch.no_grad():  # of the parameters that autograd has kept
-            gradients = [p.grad.clone() for p in ddp.parameters()]
+        loss = ddp(batch(rank, step + 1)).sum()
         optimizer.step()
-        loss = ddp(batch(rank, step + 1)).pow(2).mean()
-        losses.append(sum(g.sum().item() for g in gradients))
     return losses, job.values[KNOB] if job else None
 
 
@@ -202,6 +214,19 @@ def joined(rank):
         for step in range(3, 9 - 3 * rank):
             one_step(ddp, optimizer, step)
     return job.status(), job.values[KNOB], lines
+
+
+def dropped(_):
+    """Returns whether a model that the program drops is freed, with its job."""
+    os.environ["HOCKET_STORE"] = "/nonexistent/store.db"
+    ddp, optimizer = make()
+    tuning.tune(ddp, optimizer)
+    for step in range(3):
+        one_step(ddp, optimizer, step)
+    model = weakref.ref(ddp)
+    del ddp, optimizer
+    gc.collect()
+    return model() is None
 
 
 def left(_, wrap, environment_off=False):
@@ -307,6 +332,9 @@ class TuneTest(unittest.TestCase):
                     self.assertFalse(is_wrapped)
                     self.assertEqual(clients, 0)
                 self.assertIn(reason, results[0][3][0])
+
+    def test_a_model_that_is_dropped_is_freed(self):
+        self.assertEqual(run_ranks(dropped, environment=LIVE), [True, True])
 
     def test_without_a_process_group(self):
         ddp = Net()

@@ -1,9 +1,11 @@
 """A model that is tuned while it trains: its steps, its ballots and its changes."""
 
 import atexit
+import functools
 import logging
 import os
 import time
+import weakref
 
 import torch
 
@@ -14,6 +16,12 @@ from hocket.torch.trace import TraceRecorder
 
 log = logging.getLogger("hocket")
 LONGEST_CLOSE_S = 5.0
+
+
+def _close(weak):
+    job = weak()
+    if job is not None:
+        job.close()
 
 
 class Job:
@@ -27,7 +35,7 @@ class Job:
         self.name, self._why = name, why
         self._client = self._subject = self._ballots = self._pending = None
         self._recorder = None
-        self._restore = None
+        self._restore = self._at_exit = None
         self._hooks = []
         self.is_compiled = False  # after tune(), by torch.compile(model)
         self._values, self._source, self._pid = {}, "", os.getpid()
@@ -58,7 +66,8 @@ class Job:
             self._recorder = TraceRecorder(peers.rank, peers.world_size, peers.group,
                                            lambda: client.config, client.save_traces, self.warn)
             self._watch_model(subject.module)
-        atexit.register(self.close)
+        self._at_exit = functools.partial(_close, weakref.ref(self))
+        atexit.register(self._at_exit)
 
     def warn(self, message):
         log.warning("hocket: %s: %s", self.name, message)
@@ -173,10 +182,8 @@ class Job:
             self._ballots.leave(error)
         # The others change with this step, too.
         if self._client.step_ended():
-            self._pending = self._read_values()
-
-    def _read_values(self):
-        return {name: self._client.get(f"job.{name}") for name in self._values}
+            self._pending = {knob.name: self._client.get(f"job.{knob.name}")
+                             for knob in self._subject.knobs}
 
     def _leave(self, error):
         """Ends the tuning: with ballots, on all ranks after the next one."""
@@ -220,7 +227,8 @@ class Job:
         for hook in self._hooks:
             hook.remove()
         self._hooks, self._pending = [], None
-        atexit.unregister(self.close)
+        if self._at_exit is not None:
+            atexit.unregister(self._at_exit)
 
     def status(self):
         """Returns lines for people: what is in force, where it is from, and whether it changes."""
@@ -228,7 +236,8 @@ class Job:
         lines = [f"{self.name}: " + ("tuned while it trains" if self.is_tuning
                                      else f"not tuned: {self._why}")]
         for name, value in self._values.items():
-            default = "" if value == usual[name] else f" (PyTorch's own: {usual[name]})"
+            default = ("" if value == usual.get(name, value)
+                       else f" (by default {usual[name]})")
             lines.append(f"  {name} {value}{default}")
         if self._source:
             lines.append(f"  at first from: {self._source}")

@@ -7,6 +7,7 @@ alone.
 
 import dataclasses
 import os
+import weakref
 from typing import NamedTuple
 
 import torch.distributed as dist
@@ -19,8 +20,8 @@ from hocket.torch.peers import Peers
 from hocket.torch.subject import LeftAlone
 
 EXPLORE = 0.03
+_NO_SCHEDULER_KNOBS = {"start": {}, "running": {}}
 _NO = {"off", "0", "no", "false", ""}
-_NO_OTHER_KNOBS = {"start": {}, "running": {}}
 
 
 def is_off():
@@ -91,6 +92,7 @@ class _Plan(NamedTuple):
     kind: str
     knobs: tuple
     tensors: tuple
+    crosses: bool
 
 
 class _Start(NamedTuple):
@@ -111,7 +113,7 @@ def _tune(model, optimizer, schedule, explore, name):
     _agree(peers, problem)
     subject, plan = found
     _agree(peers, None if peers.broadcast(plan) == plan else "its model differs from rank 0's")
-    if schedule and plan.kind == buckets.Buckets.__name__:
+    if plan.crosses:
         subject = Crossed(subject, optimizer)
     job = Job(name, "")
     # Without a daemon nothing changes while the job trains, nor in a study's trial.
@@ -184,7 +186,19 @@ def _look(model, peers, schedule):
     tensors = tuple((name, parameter.numel() * parameter.element_size())
                     for name, parameter in _unwrapped(model).named_parameters()
                     if parameter.requires_grad)
-    return subject, _Plan(type(subject).__name__, subject.knobs, tensors)
+    return subject, _Plan(type(subject).__name__, subject.knobs, tensors,
+                          bool(schedule) and buckets.is_ddp(module))
+
+
+def _weakly(method):
+    """Returns a call of it that keeps nothing alive: a client, which lives to the end of the
+    program, must not keep a model that the program has dropped."""
+    weak = weakref.WeakMethod(method)
+
+    def call(*arguments):
+        strong = weak()
+        return strong(*arguments) if strong is not None else None
+    return call
 
 
 class _Opening:
@@ -197,14 +211,15 @@ class _Opening:
     def _open(self, is_live, config=None):
         peers, subject, job = self._peers, self._subject, self._job
         usual = {knob.name: knob.usual for knob in subject.knobs}
+        accept = _weakly(subject.accept)
         return Client(
             job.name, self._plan.tensors, world_size=peers.world_size,
             link="local" if peers.is_one_host else "tcp", rank=peers.rank, config=config,
             own_knobs=[dataclasses.replace(knob, running=knob.running and is_live)
                        for knob in subject.knobs],
-            explore=self._explore, can_run=_NO_OTHER_KNOBS, warn=job.warn, say=job.say,
-            on_profile=job.profile,
-            accept=lambda given: subject.accept({**usual, **given.get("job", {})}))
+            explore=self._explore, can_run=_NO_SCHEDULER_KNOBS, warn=_weakly(job.warn),
+            say=_weakly(job.say), on_profile=_weakly(job.profile),
+            accept=lambda given: accept({**usual, **given.get("job", {})}))
 
     def ask(self, is_live):
         """Rank 0: returns its client, if one is needed from now on, and what holds."""

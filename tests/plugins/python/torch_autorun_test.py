@@ -1,0 +1,104 @@
+"""Programs that do not call hocket, started as `hocket torch` starts them."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import torch
+from torch_daemon import daemon
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGES = next(path for path in sys.path
+                if os.path.exists(os.path.join(path, "hocket", "torch", "__init__.py")))
+AUTORUN = os.path.join(PACKAGES, "hocket", "torch", "autorun")
+
+PROGRAM = """
+import logging, os, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s %(message)s")
+import torch, torch.distributed as dist
+dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=int(sys.argv[2]),
+                        world_size=2)
+sys.path.append(os.environ["TESTS"])
+from torch_net import make, one_step
+if sys.argv[3] == "fsdp":
+    from torch_fsdp_test import make, one_step
+pairs = [make(), make(1)] if sys.argv[3] == "ddp" else [make()]
+scheduler = torch.optim.lr_scheduler.StepLR(pairs[0][1], 3)
+for step in range(8):
+    for model, optimizer in reversed(pairs):
+        print("loss", one_step(model, optimizer, step).hex())
+    scheduler.step()
+print("tuned", sum(type(hook).__name__ == "Watch" for model, _ in pairs
+                   for hook in model._forward_pre_hooks.values()))
+dist.destroy_process_group()
+"""
+
+
+def python(*arguments, environment=None, path=(AUTORUN, PACKAGES)):
+    variables = os.environ | {"PYTHONPATH": ":".join(path), "HOCKET_TORCH": "1", "TESTS": HERE}
+    done = subprocess.run([sys.executable, *arguments], env=variables | (environment or {}),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
+    if done.returncode != 0:
+        raise RuntimeError(done.stdout + done.stderr)
+    return done.stdout
+
+
+def train(kind, environment):
+    """Returns what both ranks print."""
+    variables = os.environ | {"PYTHONPATH": f"{AUTORUN}:{PACKAGES}", "HOCKET_TORCH": "1",
+                              "TESTS": HERE} | environment
+    with tempfile.TemporaryDirectory() as folder:
+        ranks = [subprocess.Popen([sys.executable, "-c", PROGRAM, os.path.join(folder, "meeting"),
+                                   str(rank), kind], env=variables, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True) for rank in range(2)]
+        return [rank.communicate(timeout=100)[0] for rank in ranks]
+
+
+def losses(printed):
+    return [line for line in printed.splitlines() if line.startswith("loss")]
+
+
+class AutorunTest(unittest.TestCase):
+    def compare(self, kind, models):
+        with daemon() as served:
+            tuned = train(kind, served.environment)
+            plain = train(kind, served.environment | {"HOCKET_TORCH": "off"})
+        for printed, expected in zip(tuned, plain):
+            self.assertIn(f"tuned {models}\n", printed)
+            self.assertIn("tuned 0\n", expected)
+            self.assertEqual(losses(printed), losses(expected))
+            self.assertEqual(len(losses(printed)), 8 * models)
+
+    def test_models_are_tuned_from_their_first_step_on(self):
+        self.compare("ddp", 2)
+
+    @unittest.skipIf(torch.__version__.startswith("1."), "FSDP2 is newer")
+    def test_sharded_models_too(self):
+        self.compare("fsdp", 1)
+
+    def test_a_process_without_pytorch_imports_nothing_more(self):
+        printed = python("-c", "import sys; print([name for name in sys.modules"
+                               " if 'hocket' in name or name == 'torch'])")
+        self.assertEqual(printed, "[]\n")
+
+    def test_a_shadowed_sitecustomize_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "sitecustomize.py"), "w", encoding="utf-8") as file:
+                file.write("print('the shadowed one', __name__)\n")
+            for environment in ({}, {"HOCKET_TORCH": "off"}):
+                printed = python("-c", "import sitecustomize; print(sitecustomize.__file__)",
+                                 environment=environment, path=(AUTORUN, PACKAGES, folder))
+                self.assertEqual(printed, "the shadowed one sitecustomize\n"
+                                          f"{folder}/sitecustomize.py\n")
+
+    def test_pytorch_is_imported_as_without_hocket(self):
+        program = ("import torch.nn.parallel.distributed as d, torch.optim.optimizer as o;"
+                   "print(type(d.__loader__).__name__, type(o.__spec__.loader).__name__,"
+                   "      d.DistributedDataParallel.__init__.__name__)")
+        self.assertEqual(python("-c", program), "SourceFileLoader SourceFileLoader __init__\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,151 @@
+"""FSDP2's prefetching and resharding, changed while it trains, which stays the same to the bit."""
+
+import unittest
+
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+from torch_daemon import daemon
+from torch_net import STEPS, Net, all_agree, batch
+from torch_ranks import log_lines, run_ranks
+
+import hocket.torch as tuning
+from hocket.torch.prefetch import BACKWARD, FORWARD, RESHARD, Prefetch
+from hocket.torch.subject import LeftAlone
+
+USUAL = {FORWARD: 0, BACKWARD: 0, RESHARD: "on"}
+
+
+def make(seed=0, reshard_after_forward=True, own_prefetch=False):
+    model = Net(seed)
+    for layer in model.layers:
+        fully_shard(layer, reshard_after_forward=reshard_after_forward)
+    fully_shard(model)
+    if own_prefetch:
+        model.layers[0].set_modules_to_forward_prefetch([model.layers[1]])
+    return model, torch.optim.AdamW(model.parameters(), lr=1e-2)
+
+
+def one_step(model, optimizer, step):
+    optimizer.zero_grad()
+    loss = model(batch(dist.get_rank(), step)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def train(_, changes, record=False):
+    """Returns the losses, and in which order parameters were gathered in the last step."""
+    model, optimizer = make()
+    subject, losses = Prefetch(model), []
+    gathers = []
+    for step in range(STEPS):
+        if step in changes:
+            subject.apply(USUAL | changes[step])
+        if record and step == STEPS - 1:
+            watch_gathers(model, gathers)
+        losses.append(one_step(model, optimizer, step))
+    return losses, gathers
+
+
+def watch_gathers(model, gathers):
+    """Appends which layer is gathered, and which computes, in their order."""
+    from torch.distributed.fsdp._fully_shard import _fsdp_param_group as groups
+    layers = {id(layer._get_fsdp_state()._fsdp_param_group): i
+              for i, layer in enumerate(model.layers)}
+    inner = groups.FSDPParamGroup.unshard
+
+    def unshard(group, *arguments):
+        if id(group) in layers and not group.is_unsharded and group._all_gather_result is None:
+            gathers.append(("gather", layers[id(group)]))
+        return inner(group, *arguments)
+    groups.FSDPParamGroup.unshard = unshard
+    for i, layer in enumerate(model.layers):
+        layer.register_forward_hook(lambda *_, i=i: gathers.append(("forward", i)))
+
+
+def knobs(_, **options):
+    try:
+        return {knob.name: knob.usual for knob in Prefetch(make(**options)[0]).knobs}
+    except LeftAlone as reason:
+        return str(reason)
+
+
+def refused(_):
+    """Returns what is refused where there are only so many free bytes."""
+    subject = Prefetch(make()[0], available=lambda *_: 2 * 66_048)
+    return {name: subject.accept(USUAL | values) for name, values in {
+        "two more": {FORWARD: 3}, "none": {}, "all": {RESHARD: "off"}}.items()}
+
+
+def explored(rank):
+    lines, losses, values = log_lines(), [], []
+    model, optimizer = make()
+    job = tuning.tune(model, optimizer, explore=0.5)
+    for step in range(2000):
+        losses.append(one_step(model, optimizer, step))
+        values.append(job.values)
+        if all_agree(rank > 0 or sum("trying" in line for line in lines) > 1):
+            break
+    job.close()
+    return losses, values, job.status()
+
+
+def plain(_, steps):
+    model, optimizer = make()
+    return [one_step(model, optimizer, step) for step in range(steps)]
+
+
+class FsdpTest(unittest.TestCase):
+    def test_training_stays_the_same_to_the_bit(self):
+        expected = run_ranks(plain, STEPS)
+        for changes in ({0: {FORWARD: 2}}, {3: {BACKWARD: 3}, 5: {}}, {4: {RESHARD: "off"}, 7: {}},
+                        {1: {FORWARD: 3, BACKWARD: 2, RESHARD: "off"}, 6: {FORWARD: 1}}):
+            with self.subTest(changes=changes):
+                self.assertEqual([losses for losses, _ in run_ranks(train, changes)], expected)
+
+    def test_as_many_modules_are_gathered_ahead(self):
+        for ahead in (0, 1, 3):
+            with self.subTest(ahead=ahead):
+                (_, gathers), _ = run_ranks(train, {4: {FORWARD: ahead}}, True)
+                before_first = gathers[:gathers.index(("forward", 0))]
+                self.assertEqual(before_first, [("gather", i) for i in range(ahead + 1)])
+
+    def test_parameters_are_kept_after_forward(self):
+        for word, times in (("on", 2), ("off", 1)):
+            (_, gathers), _ = run_ranks(train, {4: {RESHARD: word}}, True)
+            self.assertEqual(gathers.count(("gather", 3)), times)
+
+    def test_what_the_program_has_set_is_no_knob(self):
+        self.assertEqual(run_ranks(knobs)[0], USUAL)
+        with self.subTest("kept"):
+            (found, _) = run_ranks(own_reshard)
+            self.assertEqual(found, USUAL | {RESHARD: "off"})
+        (found, _) = run_ranks(own_prefetch)
+        self.assertEqual(found, {BACKWARD: 0, RESHARD: "on"})
+
+    def test_memory_that_is_not_there_is_refused(self):
+        for reasons in run_ranks(refused):
+            self.assertIsNone(reasons["none"])
+            self.assertIsNone(reasons["two more"])
+            self.assertIn("MiB", reasons["all"])
+
+    def test_candidates_are_tried_on_all_ranks_at_the_same_steps(self):
+        with daemon() as served:
+            results = run_ranks(explored, environment=served.environment)
+        self.assertEqual(results[0][1], results[1][1])
+        self.assertGreater(len({str(values) for values in results[0][1]}), 1)
+        self.assertEqual([losses for losses, *_ in results],
+                         run_ranks(plain, len(results[0][0])))
+
+
+def own_reshard(rank):
+    return knobs(rank, reshard_after_forward=False)
+
+
+def own_prefetch(rank):
+    return knobs(rank, own_prefetch=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
