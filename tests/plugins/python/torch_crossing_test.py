@@ -304,6 +304,18 @@ def train_unused(rank):
     return train(rank, action, {"find_unused_parameters": True})
 
 
+def local_backward(program, step):
+    """Adds gradients of this rank alone to those that were summed, from some iteration on."""
+    if step < 6:
+        return plain(program, step)
+    program.optimizer.zero_grad()
+    loss, local = program.loss(), program.loss(program.model)
+    loss.backward()
+    local.backward()
+    program.step()
+    return None
+
+
 def clipping_later(program, step):
     (clipping if step > 6 else plain)(program, step)
 
@@ -436,6 +448,11 @@ class CrossingTest(unittest.TestCase):
             for _, (_, most, _, reason) in results:
                 self.assertGreater(most, 1)
                 self.assertIn("before optimizer.step", reason)
+
+    def test_local_backward(self):
+        for view in (False, True):
+            self.assert_equal_to_ddp(
+                run_ranks(train, local_backward, {"gradient_as_bucket_view": view}), False)
 
     @unittest.skipUnless(hasattr(torch, "amp") and hasattr(torch.amp, "GradScaler"),
                          "this PyTorch has no GradScaler for the CPU")
