@@ -10,7 +10,6 @@ digest of the parameters, by which runs with the same buckets are compared to th
 import argparse
 import hashlib
 import json
-import os
 import statistics
 import sys
 import time

@@ -65,7 +65,9 @@ class Program:
             [{"params": layers[:5]}, {"params": [
                 p for p in self.ddp.parameters() if all(p is not other for other in layers[:5])],
                 "lr": 0.02}])
-        self.crossing = Crossing(self.ddp, self.optimizer, settings or config()) if crossed else None
+        self.crossing = None
+        if crossed:
+            self.crossing = Crossing(self.ddp, self.optimizer, settings or config())
         self.calls = 0
 
     def see(self, *values):
@@ -302,6 +304,18 @@ def train_unused(rank):
     return train(rank, action, {"find_unused_parameters": True})
 
 
+def local_backward(program, step):
+    """Adds gradients of this rank alone to those that were summed, from some iteration on."""
+    if step < 6:
+        return plain(program, step)
+    program.optimizer.zero_grad()
+    loss, local = program.loss(), program.loss(program.model)
+    loss.backward()
+    local.backward()
+    program.step()
+    return None
+
+
 def clipping_later(program, step):
     (clipping if step > 6 else plain)(program, step)
 
@@ -395,7 +409,8 @@ class CrossingTest(unittest.TestCase):
             plain, kept_gradients, late_zero_grad, model_zero_grad, own_zero_grad, no_zero_grad,
             no_sync, rate, scheduled_rate, autocast, switched, reconfigured)}
         cases["static graph"] = plain, {"static_graph": True}
-        cases |= {f"{name}, view {view}": (plain, {"optimizer": name, "gradient_as_bucket_view": view})
+        cases |= {f"{name}, view {view}": (
+            plain, {"optimizer": name, "gradient_as_bucket_view": view})
                   for name in ("sgd", "adamw") for view in (False, True)}
         cases |= {name: (plain, {"optimizer": name}) for name in list(OPTIMIZERS)[2:]}
         cases |= {kind: (plain, {"kind": kind}) for kind in ("tied", "functional")}
@@ -412,7 +427,8 @@ class CrossingTest(unittest.TestCase):
     def test_ends_where_it_would_gain_nothing(self):
         for action, reason in ((clipping, "before optimizer.step"),
                                (second_backward, None), (two_steps, "in parts"),
-                               (closure, "before optimizer.step"), (parameters_read, "between the iterations"),
+                               (closure, "before optimizer.step"),
+                               (parameters_read, "between the iterations"),
                                (gradients_read, "between the iterations"), (evaluation, "between"),
                                (average, "between the iterations"), (checkpoint, None),
                                (whole_model_saved, "between the iterations"),
@@ -432,6 +448,11 @@ class CrossingTest(unittest.TestCase):
             for _, (_, most, _, reason) in results:
                 self.assertGreater(most, 1)
                 self.assertIn("before optimizer.step", reason)
+
+    def test_local_backward(self):
+        for view in (False, True):
+            self.assert_equal_to_ddp(
+                run_ranks(train, local_backward, {"gradient_as_bucket_view": view}), False)
 
     @unittest.skipUnless(hasattr(torch, "amp") and hasattr(torch.amp, "GradScaler"),
                          "this PyTorch has no GradScaler for the CPU")

@@ -82,7 +82,7 @@ typedef struct hocket_schedule_part {
   int64_t tensor;
   int64_t offset_bytes, bytes;
   int64_t index;    // the same for this part on every rank
-  int64_t channel;  // 0 to comm_channels - 1: parts in flight together have different ones
+  int64_t channel;  // 0 to comm_channels - 1: a lane of this rank that no other part in flight has
 } hocket_schedule_part;
 
 hocket_schedule* hocket_schedule_open(const hocket_schedule_options* options);
