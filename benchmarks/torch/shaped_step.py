@@ -1,6 +1,6 @@
 """One rank of a model that trains under DistributedDataParallel, with or without crossing.
 
-    shaped_step.py --model mlp [--cap-bytes N] [--config JSON] [--steps 30]
+    shaped_step.py --model mlp [--cap-bytes N] [--config JSON | --tune] [--steps 30]
 
 RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT are torch.distributed's; the link is that of
 GLOO_SOCKET_IFNAME. Rank 0 prints one line of JSON: the median iteration, its quartiles, and a
@@ -10,6 +10,7 @@ digest of the parameters, by which runs with the same buckets are compared to th
 import argparse
 import hashlib
 import json
+import logging
 import statistics
 import sys
 import time
@@ -117,7 +118,39 @@ def arguments():
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--skip", type=int, default=12, help="steps that are not measured")
     parser.add_argument("--alone", action="store_true", help="computation without communication")
+    parser.add_argument("--bytes-alone", action="store_true",
+                        help="an all-reduce of all gradients without computation")
+    parser.add_argument("--tune", action="store_true", help="by hocket.torch.tune()")
+    parser.add_argument("--schedule", action="store_true", help="tune(schedule=True)")
+    parser.add_argument("--explore", type=float, default=0.0)
     return parser.parse_args()
+
+
+def sum_gradients(model):
+    """Returns a step that communicates as many bytes as the model's gradients have."""
+    gradients = torch.zeros(sum(p.numel() for p in model.parameters()))
+    return lambda: dist.all_reduce(gradients)
+
+
+def train(model, optimizer, data, loss):
+    """Returns a step of the training."""
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        loss(model(data), data).backward()
+        optimizer.step()
+    return step
+
+
+def tuned(model, optimizer, given):
+    """Returns the job, and the list to which its log goes."""
+    import hocket.torch
+    lines, logger = [], logging.getLogger("hocket")
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    return hocket.torch.tune(model, optimizer, schedule=given.schedule,
+                             explore=given.explore), lines
 
 
 def main():
@@ -127,7 +160,8 @@ def main():
     rank = dist.get_rank()
     torch.manual_seed(0)
     model, data, loss = make(given.model, given.batch, torch.Generator().manual_seed(rank))
-    if not given.alone:
+    is_ddp = not given.alone and not given.bytes_alone
+    if is_ddp:
         model = DistributedDataParallel(model, bucket_cap_mb=given.cap_bytes / (1 << 20),
                                         gradient_as_bucket_view=True)
     if given.optimizer == "sgd":
@@ -138,17 +172,19 @@ def main():
     if given.config:
         from hocket.torch.crossing import Crossing
         crossing = Crossing(model, optimizer, given.config)
+    job, lines = tuned(model, optimizer, given) if given.tune else (None, [])
+    step = sum_gradients(model) if given.bytes_alone else train(model, optimizer, data, loss)
     ends = []
     for _ in range(given.steps):
-        optimizer.zero_grad(set_to_none=True)
-        loss(model(data), data).backward()
-        optimizer.step()
+        step()
         ends.append(time.perf_counter())
     if crossing:
         crossing.flush()
     times = [1e3 * (b - a) for a, b in zip(ends[given.skip:], ends[given.skip + 1:])]
-    if given.alone:
+    if not is_ddp:
         dist.barrier()
+    if job:
+        job.close()
     digest = hashlib.sha256()
     for parameter in model.parameters():
         digest.update(parameter.detach().numpy().tobytes())
@@ -156,7 +192,8 @@ def main():
     if rank == 0:
         print(json.dumps({"median_ms": round(quartiles[1], 2), "low_ms": round(quartiles[0], 2),
                           "high_ms": round(quartiles[2], 2), "digest": digest.hexdigest()[:12],
-                          "off": crossing and crossing.off_reason}), flush=True)
+                          "off": crossing and crossing.off_reason,
+                          "values": job and job.values, "log": lines}), flush=True)
     if crossing:
         crossing.close()
     dist.barrier()

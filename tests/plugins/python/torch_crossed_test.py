@@ -40,8 +40,8 @@ def explored(rank):
 
 def pushed(rank):
     """Takes three versions, each once the one before is in force."""
-    versions = [{"crossing": "off"}, {"crossing": "on", PARTITION: 131072, "order": "fifo"},
-                {CAP: 262144, "order": "negotiated"}]
+    versions = [{"crossing": "off"}, {"crossing": "on", PARTITION: 131072},
+                {CAP: 262144, PARTITION: 262144}]
     taken = []
 
     def done(job, lines, _):
