@@ -120,10 +120,36 @@ def arguments():
     parser.add_argument("--alone", action="store_true", help="computation without communication")
     parser.add_argument("--bytes-alone", action="store_true",
                         help="an all-reduce of all gradients without computation")
+    parser.add_argument("--fsdp", action="store_true", help="fully_shard in place of DDP")
     parser.add_argument("--tune", action="store_true", help="by hocket.torch.tune()")
     parser.add_argument("--schedule", action="store_true", help="tune(schedule=True)")
     parser.add_argument("--explore", type=float, default=0.0)
     return parser.parse_args()
+
+
+def sharded(model):
+    """Shards each block, or layer, and then the rest."""
+    from torch.distributed.fsdp import fully_shard
+    for part in getattr(model, "blocks", model):
+        if any(True for _ in part.parameters()):
+            fully_shard(part)
+    fully_shard(model)
+    return model
+
+
+def wrapped(model, given):
+    if given.fsdp:
+        return sharded(model)
+    return DistributedDataParallel(model, bucket_cap_mb=given.cap_bytes / (1 << 20),
+                                   gradient_as_bucket_view=True)
+
+
+def digest_of(model):
+    digest = hashlib.sha256()
+    for parameter in model.parameters():
+        local = parameter.to_local() if hasattr(parameter, "to_local") else parameter
+        digest.update(local.detach().numpy().tobytes())
+    return digest.hexdigest()[:12]
 
 
 def sum_gradients(model):
@@ -160,10 +186,9 @@ def main():
     rank = dist.get_rank()
     torch.manual_seed(0)
     model, data, loss = make(given.model, given.batch, torch.Generator().manual_seed(rank))
-    is_ddp = not given.alone and not given.bytes_alone
-    if is_ddp:
-        model = DistributedDataParallel(model, bucket_cap_mb=given.cap_bytes / (1 << 20),
-                                        gradient_as_bucket_view=True)
+    is_alone = given.alone or given.bytes_alone
+    if not is_alone:
+        model = wrapped(model, given)
     if given.optimizer == "sgd":
         optimizer = torch.optim.SGD(model.parameters(), 1e-3, momentum=0.9)
     else:
@@ -181,17 +206,15 @@ def main():
     if crossing:
         crossing.flush()
     times = [1e3 * (b - a) for a, b in zip(ends[given.skip:], ends[given.skip + 1:])]
-    if not is_ddp:
+    if is_alone:
         dist.barrier()
     if job:
         job.close()
-    digest = hashlib.sha256()
-    for parameter in model.parameters():
-        digest.update(parameter.detach().numpy().tobytes())
+    digest = digest_of(model)
     quartiles = statistics.quantiles(times, n=4)
     if rank == 0:
         print(json.dumps({"median_ms": round(quartiles[1], 2), "low_ms": round(quartiles[0], 2),
-                          "high_ms": round(quartiles[2], 2), "digest": digest.hexdigest()[:12],
+                          "high_ms": round(quartiles[2], 2), "digest": digest,
                           "off": crossing and crossing.off_reason,
                           "values": job and job.values, "log": lines}), flush=True)
     if crossing:
