@@ -35,6 +35,14 @@ TEST(KnobText, SetsEachKnob) {
   EXPECT_EQ(with("order=priority").order, CollectiveOrder::negotiated);
 }
 
+TEST(KnobText, SetsKnobsOfTheJobsOwn) {
+  EXPECT_EQ(with("job.cap_bytes=8MiB").job.at("cap_bytes"), JobValue(std::int64_t{8} << 20));
+  EXPECT_EQ(with("job.crossing=off").job.at("crossing"), JobValue("off"));
+  EXPECT_THAT(refusal("job.Cap=8"), HasSubstr("no knob is named"));
+  // A framework's name for one of the scheduler's knobs does not stand for it here.
+  EXPECT_EQ(with("job.bucket_cap_mb=8").job.at("bucket_cap_mb"), JobValue(std::int64_t{8}));
+}
+
 TEST(KnobText, NamesTheKnobAndItsRange) {
   EXPECT_THAT(refusal("streams=65"), AllOf(HasSubstr("streams"), HasSubstr("from 1 to 64")));
   EXPECT_THAT(refusal("credit_bytes=4KB"),

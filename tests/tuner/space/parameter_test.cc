@@ -20,8 +20,13 @@ TEST(Parameter, RefusesBadNames) {
     EXPECT_EQ(problem({name, IntegerRange{0, 1}, std::int64_t{0}}),
               std::string("parameter name \"") + name +
                   "\": expected letters, digits and underscores, not starting with a digit, or a "
-                  "knob of a region, as in regions.backward_layer1.partition_bytes");
+                  "knob of a region, as in regions.backward_layer1.partition_bytes, or of the "
+                  "job's own, as in job.bucket_cap_bytes");
   }
+  for (const char* name : {"job.", "job.A", "job.a.b"}) {
+    EXPECT_NE(problem({name, IntegerRange{0, 1}, std::int64_t{0}}), "") << name;
+  }
+  EXPECT_EQ(problem({"job.bucket_cap_bytes", IntegerRange{0, 1}, std::int64_t{0}}), "");
   EXPECT_EQ(problem({"regions.layer-1.attention.streams", IntegerRange{1, 2}, std::int64_t{1}}),
             "");
   EXPECT_NE(problem({"regions.a b.streams", IntegerRange{1, 2}, std::int64_t{1}}), "");
