@@ -1,8 +1,8 @@
 """All-reduces the parts of buckets in the order of a hocket.Schedule, on a thread of its own."""
 
-import functools
 import itertools
 import json
+import queue
 import threading
 
 import torch
@@ -47,7 +47,7 @@ class Communicator:
         self._first = dist.get_global_rank(groups.control, 0)
         self._error = None
         self._steps = 0
-        self._changed, self._in_flight = threading.Condition(), 0
+        self._issued = queue.SimpleQueue()  # parts in flight, with their work; None: the end
         self._schedule = Schedule(
             self._rank, dist.get_world_size(groups.control), config=config,
             broadcast=self._broadcast, broadcast_timeout_s=1800)
@@ -59,8 +59,10 @@ class Communicator:
             self._schedule.close()
             raise
         self._record_if_static()
-        self._thread = threading.Thread(target=self._communicate, daemon=True, name="hocket")
-        self._thread.start()
+        self._threads = [threading.Thread(target=call, daemon=True, name="hocket")
+                         for call in (self._communicate, self._await_parts)]
+        for thread in self._threads:
+            thread.start()
 
     def _communicate(self):
         """Starts parts in the order in which all ranks do; next() waits while enough are in flight.
@@ -73,27 +75,27 @@ class Communicator:
                 buffer = self._buffers[part.tensor]
                 size = buffer.element_size()
                 first = part.offset_bytes // size
-                with self._changed:
-                    self._in_flight += 1
                 work = dist.all_reduce(
                     buffer[first:first + part.bytes // size], async_op=True,
                     group=self._groups.channels[count % len(self._groups.channels)])
-                work.get_future().add_done_callback(functools.partial(self._finish, part))
+                self._issued.put((part, work))
         except Error:
             pass  # of another thread; who waits gets it too
         except BaseException as error:
             self._fail(error)
 
-    def _finish(self, part, future):
-        """Called on a thread of the process group."""
-        try:
-            future.value()
-            self._schedule.notify_finish(part)
-        except BaseException as error:
-            self._fail(error)
-        with self._changed:
-            self._in_flight -= 1
-            self._changed.notify_all()
+    def _await_parts(self):
+        """Waits for parts in the order in which they were started. It has a thread, which close()
+        joins: a callback on a thread of the process group could need the interpreter while that
+        ends, and would abort the program."""
+        while (issued := self._issued.get()) is not None:
+            part, work = issued
+            try:
+                work.wait()
+                self._schedule.notify_finish(part)
+            except BaseException as error:
+                self._fail(error)
+            issued = work = None  # freed here, not while the interpreter ends
 
     def _broadcast(self, memory):
         try:
@@ -179,11 +181,12 @@ class Communicator:
                 self._schedule.fail("the program ends")
         except Error:
             pass
-        self._thread.join(JOIN_S)
-        with self._changed:
-            is_idle = self._changed.wait_for(lambda: self._in_flight == 0, JOIN_S)
+        communicating, waiting = self._threads
+        communicating.join(JOIN_S)
+        self._issued.put(None)
+        waiting.join(JOIN_S)
         # An all-reduce that hangs would use the schedule later: it is left to the process.
-        if is_idle and not self._thread.is_alive():
+        if not communicating.is_alive() and not waiting.is_alive():
             self._schedule.close()
 
 
