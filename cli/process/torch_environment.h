@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// What absent settings leave as the environment has it.
+/// Options of `hocket torch`. An absent one leaves its variable as the environment has it.
 struct TorchSettings {
   std::string daemon = {}, store = {};  ///< empty: absent
   std::optional<double> explore = {};   ///< a share of the training time

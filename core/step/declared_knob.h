@@ -28,7 +28,7 @@ struct DeclaredKnob {
   /// Range of an integer, both ends included: what is allowed and what is searched. Unused for a
   /// choice.
   std::int64_t low = 0, high = 0;
-  /// Whether only the powers of two times `low` are searched, and the default.
+  /// True: a search tries the powers of two times `low`, and the default. False: all of the range.
   bool log = false;
   /// Words of a choice, 1 to 64; empty for an integer.
   std::vector<std::string> choices = {};

@@ -3,10 +3,9 @@
 import unittest
 
 import torch
-import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 from torch_daemon import daemon
-from torch_net import STEPS, Net, all_agree, batch
+from torch_net import STEPS, Net, all_agree, one_step
 from torch_ranks import log_lines, run_ranks
 
 import hocket.torch as tuning
@@ -24,14 +23,6 @@ def make(seed=0, reshard_after_forward=True, own_prefetch=False):
     if own_prefetch:
         model.layers[0].set_modules_to_forward_prefetch([model.layers[1]])
     return model, torch.optim.AdamW(model.parameters(), lr=1e-2)
-
-
-def one_step(model, optimizer, step):
-    optimizer.zero_grad()
-    loss = model(batch(dist.get_rank(), step)).pow(2).mean()
-    loss.backward()
-    optimizer.step()
-    return loss.item()
 
 
 def train(_, changes, record=False):

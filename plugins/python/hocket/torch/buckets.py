@@ -252,7 +252,7 @@ class Buckets:
         ddp = self._ddp
         ddp.reducer._set_static_graph()
         ddp.logger._set_static_graph()
-        # Where DDP remembers that this iteration has passed, by version.
+        # DDP remembers in one of these, depending on its version, that the first iteration is over.
         if hasattr(ddp, "num_iterations"):
             ddp.num_iterations = 0
         if hasattr(ddp, "_static_graph_delay_allreduce_enqueued"):

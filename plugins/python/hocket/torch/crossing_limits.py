@@ -5,6 +5,7 @@ import sys
 import torch
 
 from hocket.library import Error, library
+from hocket.torch.buckets import is_compiled
 from hocket.torch.deferred_optimizer import why_not as why_not_in_parts
 from hocket.torch.parameter_use import can_watch
 
@@ -29,13 +30,6 @@ def is_compiling():
     return bool(dynamo and dynamo.utils.counters["frames"].get("total"))
 
 
-def _is_compiled(model):
-    if any(hasattr(part, "_orig_mod") or getattr(part, "_compiled_call_impl", None) is not None
-           for part in model.modules()):
-        return True
-    return is_compiling()
-
-
 def why_not(ddp, optimizer):
     """Returns why this rank cannot cross, or None."""
     parameters = [p for p in ddp.parameters() if p.requires_grad]
@@ -53,7 +47,7 @@ def why_not(ddp, optimizer):
         return "the program has a communication hook of its own"
     if any(isinstance(part, torch.jit.ScriptModule) for part in ddp.modules()):
         return "a module is compiled by TorchScript"
-    if _is_compiled(ddp):
+    if is_compiled(ddp) or is_compiling():
         return REASONS[COMPILED]
     try:
         library()

@@ -11,7 +11,7 @@ import types
 
 import torch
 
-# Of these, a step changes each parameter by itself, and keeps no state in its groups.
+# Optimizers that update each parameter independently and keep no state in their groups.
 _KNOWN = tuple(getattr(torch.optim, name) for name in (
     "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD",
     "Rprop"))

@@ -11,7 +11,7 @@ _PARAMETER = torch.nn.Parameter
 GRADIENT = torch.Tensor.grad.__get__
 SET_GRADIENT = torch.Tensor.grad.__set__
 
-# What says nothing of the values.
+# Operations that do not read or change the values, so they need not wait.
 _DESCRIPTIONS = {getattr(torch.Tensor, name).__get__ for name in (
     "shape", "dtype", "device", "layout", "requires_grad", "is_leaf", "ndim", "is_cuda",
     "is_sparse", "grad_fn", "_backward_hooks")} | {getattr(torch.Tensor, name) for name in (

@@ -75,7 +75,8 @@ class StepTimes:
     def __init__(self, on_cuda=False, new_event=None, now=time.perf_counter):
         self._event = new_event or functools.partial(torch.cuda.Event, enable_timing=True)
         self._on_cuda, self._now = on_cuda, now
-        # Of (round, its steps if it counts, end); the first one's time has been read.
+        # Tuples (round, steps, end); steps is 0 in a round that is not measured. The first entry
+        # was reported, and is kept as the start of the next.
         self._ends = collections.deque()
         self.interrupted = False
 

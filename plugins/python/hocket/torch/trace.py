@@ -101,7 +101,7 @@ class TraceRecorder:
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
-    # Of a profiler.
+    # Recording, on the thread that trains.
 
     def _prepare(self, window):
         """Begins before the first iteration what takes long, such as opening CUPTI."""
@@ -177,7 +177,7 @@ class TraceRecorder:
     def _warn_of(self, error):
         self._warn(f"profile on rank {self._rank}: {error}")
 
-    # Of the thread.
+    # Sending and saving, on a thread of its own.
 
     def _send(self, window):
         self._recorded.put(window)

@@ -18,6 +18,7 @@
 #include "core/protocol/job_message.h"
 #include "tests/temporary_folder.h"
 #include "tests/tuner/client/fake_daemon.h"
+#include "tests/tuner/client/own_knob.h"
 #include "tests/tuner/client/parts_of.h"
 #include "tuner/client/c/hocket_client.h"
 
@@ -161,6 +162,23 @@ class HocketClientLive : public ::testing::Test {
     }
   }
 
+  /// Trains on all ranks until the daemon has all outcomes; returns the changes of each rank.
+  static std::array<Changes, kRanks> train_all(const std::array<hocket_client*, kRanks>& clients,
+                                               const PushingDaemon& daemon) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    // The last verdict takes a few more steps to reach the ranks.
+    const auto ends = [&, left = 8]() mutable {
+      if (daemon.is_done()) --left;
+      return left == 0 || std::chrono::steady_clock::now() > limit;
+    };
+    Summation ranks;
+    std::array<Changes, kRanks> changes;
+    std::thread other([&] { changes[1] = train(clients[1], 1, true, ranks, ends); });
+    changes[0] = train(clients[0], 0, false, ranks, ends);
+    other.join();
+    return changes;
+  }
+
   TemporaryFolder folder_;
   const char* const knobs_[2] = {"partition_bytes", "credit_bytes"};
   hocket_client_options options_ = {};
@@ -205,17 +223,7 @@ TEST_F(HocketClientLive, PushesAndCandidatesReachBothRanksAtOneStep) {
   hocket_client* const first = open();
   const std::array clients = {first, open(1, hocket_client_config(first))};
   EXPECT_STREQ(hocket_client_source(clients[1]), "rank 0");
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  // The last verdict takes a few more steps to reach the ranks.
-  const auto ends = [&, left = 8]() mutable {
-    if (daemon.is_done()) --left;
-    return left == 0 || std::chrono::steady_clock::now() > limit;
-  };
-  Summation ranks;
-  std::array<Changes, kRanks> changes;
-  std::thread other([&] { changes[1] = train(clients[1], 1, true, ranks, ends); });
-  changes[0] = train(clients[0], 0, false, ranks, ends);
-  other.join();
+  const auto changes = train_all(clients, daemon);
 
   EXPECT_EQ(changes[0], changes[1]);
   ASSERT_GE(changes[0].size(), 2u) << "there, there";
@@ -248,34 +256,19 @@ TEST_F(HocketClientLive, OwnKnobsArePushedTriedAndRefusedLikeOthers) {
                         ConfigMessage{5, own(3, "a"), ""}, CandidateMessage{6, without}});
   ::setenv("HOCKET_DAEMON", daemon.url().c_str(), 1);
   const char* const modes[2] = {"a", "b"};
-  const hocket_knob depth{.size = sizeof depth,
-                          .name = "depth",
-                          .unit = nullptr,
-                          .low = 0,
-                          .high = 4,
-                          .log = 0,
-                          .choices = nullptr,
-                          .choice_count = 0,
-                          .default_value = 1,
-                          .running = 1};
-  const hocket_knob mode{.size = sizeof mode,
-                         .name = "mode",
-                         .unit = nullptr,
-                         .low = 0,
-                         .high = 0,
-                         .log = 0,
-                         .choices = modes,
-                         .choice_count = 2,
-                         .default_value = 0,
-                         .running = 1};
+  const hocket_knob depth = depth_knob(true);
+  hocket_knob mode = {};
+  mode.size = sizeof mode;
+  mode.name = "mode";
+  mode.choices = modes;
+  mode.choice_count = 2;
+  mode.running = 1;
   const hocket_knob* const own_knobs[2] = {&depth, &mode};
   options_.own_knobs = own_knobs;
   options_.own_knob_count = 2;
   options_.accept = [](const char* config, char* reason, std::size_t bytes, void* context) {
     // Rank 1 has no memory for a depth of 3.
-    if (context == nullptr || std::strstr(config, R"("depth":3)") == nullptr) return 0;
-    std::snprintf(reason, bytes, "no memory for 3");
-    return 1;
+    return context == nullptr ? 0 : refuse_depth_3(config, reason, bytes, context);
   };
   hocket_client* const first = open();
   Inbox<std::string> warnings;
@@ -295,16 +288,7 @@ TEST_F(HocketClientLive, OwnKnobsArePushedTriedAndRefusedLikeOthers) {
   std::int64_t ignored = 0;
   EXPECT_EQ(hocket_client_get(first, "job.other", &ignored), -1);
 
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  const auto ends = [&, left = 8]() mutable {
-    if (daemon.is_done()) --left;
-    return left == 0 || std::chrono::steady_clock::now() > limit;
-  };
-  Summation ranks;
-  std::array<Changes, kRanks> changes;
-  std::thread other([&] { changes[1] = train(clients[1], 1, true, ranks, ends); });
-  changes[0] = train(clients[0], 0, false, ranks, ends);
-  other.join();
+  const auto changes = train_all(clients, daemon);
   EXPECT_EQ(changes[0], changes[1]);
   const auto job = daemon.jobs.wait().value();
   EXPECT_EQ(job["knobs"], (json{"partition_bytes", "credit_bytes", "job.depth", "job.mode"}));

@@ -19,6 +19,7 @@
 #include "tests/store/fixtures.h"
 #include "tests/temporary_folder.h"
 #include "tests/tuner/client/fake_daemon.h"
+#include "tests/tuner/client/own_knob.h"
 
 namespace hocket {
 namespace {
@@ -182,25 +183,12 @@ TEST_F(HocketClient, WithoutADaemonTheStoresPromotionIsUsed) {
 }
 
 TEST_F(HocketClient, OwnKnobsAreAPartOfTheKeyAndAcceptedOnesAreUsed) {
-  const hocket_knob depth{.size = sizeof depth,
-                          .name = "depth",
-                          .unit = nullptr,
-                          .low = 0,
-                          .high = 4,
-                          .log = 0,
-                          .choices = nullptr,
-                          .choice_count = 0,
-                          .default_value = 1,
-                          .running = 0};
+  const hocket_knob depth = depth_knob(false);
   const hocket_knob* const own_knobs[1] = {&depth};
   options_.own_knobs = own_knobs;
   options_.own_knob_count = 1;
   options_.can_run = R"({"start":{}})";
-  options_.accept = [](const char* config, char* reason, std::size_t bytes, void*) {
-    if (std::strstr(config, R"("depth":3)") == nullptr) return 0;
-    std::snprintf(reason, bytes, "no memory for 3");
-    return 1;
-  };
+  options_.accept = refuse_depth_3;
   const auto store = must(open_store(store_path_));
   Topology topology;
   topology.world_size = 2;
