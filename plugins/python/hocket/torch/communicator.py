@@ -10,6 +10,7 @@ import torch.distributed as dist
 
 from hocket.library import Error
 from hocket.schedule import Schedule
+from hocket.torch.kept_works import kept
 
 RECORDED_STEPS = 6
 JOIN_S = 5
@@ -75,9 +76,9 @@ class Communicator:
                 buffer = self._buffers[part.tensor]
                 size = buffer.element_size()
                 first = part.offset_bytes // size
-                work = dist.all_reduce(
+                work = kept(dist.all_reduce(
                     buffer[first:first + part.bytes // size], async_op=True,
-                    group=self._groups.channels[count % len(self._groups.channels)])
+                    group=self._groups.channels[count % len(self._groups.channels)]))
                 self._issued.put((part, work))
         except Error:
             pass  # of another thread; who waits gets it too
@@ -87,7 +88,7 @@ class Communicator:
     def _await_parts(self):
         """Waits for parts in the order in which they were started. It has a thread, which close()
         joins: a callback on a thread of the process group could need the interpreter while that
-        ends, and would abort the program."""
+        ends, which would abort the program."""
         while (issued := self._issued.get()) is not None:
             part, work = issued
             try:
@@ -99,11 +100,14 @@ class Communicator:
 
     def _broadcast(self, memory):
         try:
-            dist.broadcast(torch.frombuffer(memory, dtype=torch.uint8), self._first,
-                           group=self._groups.broadcast)
+            self._send(torch.frombuffer(memory, dtype=torch.uint8), self._groups.broadcast)
         except BaseException as error:
             self._fail(error)
             raise
+
+    def _send(self, tensor, group):
+        """Sends rank 0's tensor to all ranks."""
+        kept(dist.broadcast(tensor, self._first, group=group, async_op=True)).wait()
 
     def _fail(self, error):
         self._error = self._error or error
@@ -158,11 +162,11 @@ class Communicator:
             except Error:  # no whole step: the order stays negotiated
                 pass
         size = torch.tensor([len(text)])
-        dist.broadcast(size, self._first, group=self._groups.control)
+        self._send(size, self._groups.control)
         if size.item() == 0:
             return
         memory = torch.frombuffer(bytearray(text or bytes(size.item())), dtype=torch.uint8)
-        dist.broadcast(memory, self._first, group=self._groups.control)
+        self._send(memory, self._groups.control)
         self._schedule.reconfigure(self._config, bytes(memory.numpy().tobytes()))
 
     def record(self, steps):

@@ -26,6 +26,7 @@ from hocket.torch.crossing_limits import (
     CHANGED, COMPILED, EARLY_GRADIENT, EARLY_PARAMETER, JOIN, OPTIMIZER, REASONS, SCHEDULE,
     is_compiling, why_not)
 from hocket.torch.deferred_optimizer import DeferredOptimizer
+from hocket.torch.kept_works import kept
 from hocket.torch.parameter_use import GRADIENT, SET_GRADIENT, ParameterUse
 
 TIMEOUT = datetime.timedelta(minutes=30)  # as of DDP's own group
@@ -155,8 +156,8 @@ class Crossing:
         go = self._vote is not None and not unready
         self._ballot[0] = self._ask
         self._ballot[1] = 0 if self._communicator and self._layout.is_known() else 1
-        self._vote = dist.all_reduce(self._ballot, dist.ReduceOp.MAX, group=self._groups.control,
-                                     async_op=True)
+        self._vote = kept(dist.all_reduce(self._ballot, dist.ReduceOp.MAX,
+                                          group=self._groups.control, async_op=True))
         return go
 
     def _all_reduce(self, shown):
@@ -165,7 +166,7 @@ class Crossing:
             self._learn(shown)
         buffer = shown.buffer().mul_(self._scale_of_join() if self._ddp._join_config.enable
                                      else self._scale)
-        work = dist.all_reduce(buffer, group=self._ddp.process_group, async_op=True)
+        work = kept(dist.all_reduce(buffer, group=self._ddp.process_group, async_op=True))
         return work.get_future().then(lambda future: future.value()[0])
 
     def _learn(self, shown):

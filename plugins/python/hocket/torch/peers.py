@@ -8,6 +8,7 @@ import torch
 import torch.distributed as dist
 
 from hocket.library import Error
+from hocket.torch.kept_works import kept
 
 # A rank that is this far behind has left the others, whose own collectives would report it.
 LONGEST_WAIT = datetime.timedelta(minutes=5)
@@ -79,7 +80,7 @@ class Ballots:
             self._tensor.zero_()
         self._floats[self._leaving] = self.leaving is not None
         self._floats[self._steps] = steps
-        self._work = dist.all_reduce(self._tensor, group=self._group, async_op=True)
+        self._work = kept(dist.all_reduce(self._tensor, group=self._group, async_op=True))
         return True
 
     def _attempt(self, call):
