@@ -23,7 +23,7 @@ dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=int(sy
 sys.path.append(os.environ["TESTS"])
 from torch_net import make, one_step
 if sys.argv[3] == "fsdp":
-    from torch_fsdp_test import make, one_step
+    from torch_net import make_sharded as make
 pairs = [make(), make(1)] if sys.argv[3] == "ddp" else [make()]
 scheduler = torch.optim.lr_scheduler.StepLR(pairs[0][1], 3)
 for step in range(8):
@@ -31,7 +31,7 @@ for step in range(8):
         print("loss", one_step(model, optimizer, step).hex())
     scheduler.step()
 print("tuned", sum(type(hook).__name__ == "Watch" for model, _ in pairs
-                   for hook in model._forward_pre_hooks.values()))
+                   for part in model.modules() for hook in part._forward_pre_hooks.values()))
 dist.destroy_process_group()
 """
 
@@ -67,6 +67,7 @@ class AutorunTest(unittest.TestCase):
             plain = train(kind, served.environment | {"HOCKET_TORCH": "off"})
         for printed, expected in zip(tuned, plain):
             self.assertIn(f"tuned {models}\n", printed)
+            self.assertNotIn("left alone", printed)  # nor is a part of them tried
             self.assertIn("tuned 0\n", expected)
             self.assertEqual(losses(printed), losses(expected))
             self.assertEqual(len(losses(printed)), 8 * models)
@@ -94,10 +95,11 @@ class AutorunTest(unittest.TestCase):
                                           f"{folder}/sitecustomize.py\n")
 
     def test_pytorch_is_imported_as_without_hocket(self):
-        program = ("import torch.nn.parallel.distributed as d, torch.optim.optimizer as o;"
+        program = ("import inspect, torch.nn.parallel.distributed as d, torch.optim.optimizer as o;"
                    "print(type(d.__loader__).__name__, type(o.__spec__.loader).__name__,"
-                   "      d.DistributedDataParallel.__init__.__name__)")
-        self.assertEqual(python("-c", program), "SourceFileLoader SourceFileLoader __init__\n")
+                   "      'bucket_cap_mb' in inspect.signature(d.DistributedDataParallel).parameters,"
+                   "      'defaults' in inspect.signature(o.Optimizer).parameters)")
+        self.assertEqual(python("-c", program), "SourceFileLoader SourceFileLoader True True\n")
 
 
 if __name__ == "__main__":

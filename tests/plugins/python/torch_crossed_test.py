@@ -5,37 +5,19 @@ import unittest
 
 import torch
 from torch_daemon import daemon, hocket
-from torch_net import STEPS, all_agree, batch, make, one_step, plain
-from torch_ranks import log_lines, run_ranks
+from torch_loop import has_tried, train_until
+from torch_net import STEPS, batch, make, plain
+from torch_ranks import run_ranks
 
-import hocket.torch as tuning
-
-MOST_STEPS = 4000
 CAP, PARTITION = "bucket_cap_bytes", "partition_bytes"
 
 
-def train_until(done, explore=0.0, step_of=one_step):
-    """Trains until `done(job, lines)` on all ranks; returns losses, values of each step, lines."""
-    lines = log_lines()
-    ddp, optimizer = make()
-    job = tuning.tune(ddp, optimizer, schedule=True, explore=explore, name="net")
-    losses, values = [], []
-    for step in range(MOST_STEPS):
-        losses.append(step_of(ddp, optimizer, step))
-        values.append(job.values)
-        if all_agree(done(job, lines, step)):
-            break
-    job.close()
-    return losses, values, lines
-
-
 def started(_):
-    return train_until(lambda job, lines, step: step == STEPS)
+    return train_until(lambda job, lines, step: step == STEPS, schedule=True)
 
 
 def explored(rank):
-    return train_until(lambda job, lines, _: rank > 0 or sum("trying" in line
-                                                             for line in lines) > 5, explore=0.5)
+    return train_until(has_tried(rank, 5), explore=0.5, schedule=True)
 
 
 def pushed(rank):
@@ -52,7 +34,7 @@ def pushed(rank):
             hocket("push", "net", *(word for text in settings for word in ("--set", text)))
             hocket("pin", "net", "--version", str(len(taken)))
         return all(job.values[name] == value for name, value in versions[-1].items())
-    return train_until(done)
+    return train_until(done, schedule=True)
 
 
 def clipped_step(ddp, optimizer, step):
@@ -65,8 +47,7 @@ def clipped_step(ddp, optimizer, step):
 
 
 def clipped(rank):
-    return train_until(lambda job, lines, _: rank > 0 or sum(
-        "trying" in line for line in lines) > 2, explore=0.5, step_of=clipped_step)
+    return train_until(has_tried(rank, 2), explore=0.5, schedule=True, step_of=clipped_step)
 
 
 def plain_clipped(_, steps):

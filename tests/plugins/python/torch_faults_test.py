@@ -5,6 +5,7 @@ import os
 import signal
 import socketserver
 import threading
+import traceback
 import unittest
 
 from torch_daemon import daemon
@@ -14,24 +15,27 @@ from torch_ranks import log_lines, run_ranks
 import hocket.torch as tuning
 
 LONG_STEPS = 30
+DEFAULT = {"bucket_cap_bytes": 1 << 20}  # as much as the model has
 ON_DISK = {"HOCKET_STORE": "/nonexistent/store.db", "XDG_CACHE_HOME": "/nonexistent",
            "XDG_STATE_HOME": "/nonexistent", "HOME": "/nonexistent"}
 
 
 def train(rank, before_step=None, steps=STEPS, environment=None):
-    """Returns the losses, the job's status at last, and the log."""
+    """Returns the losses, the job's status at last, the log, and the values at last."""
     os.environ.update((environment or {}).get(rank, {}))
     lines = log_lines()
     ddp, optimizer = make()
     job = tuning.tune(ddp, optimizer, explore=0.1, name="net")
     losses = []
-    for step in range(steps):
-        if before_step:
-            before_step(rank, step, job)
-        losses.append(one_step(ddp, optimizer, step))
-    status = job.status()
-    job.close()
-    return losses, status, lines
+    try:
+        for step in range(steps):
+            if before_step:
+                before_step(rank, step, job)
+            losses.append(one_step(ddp, optimizer, step))
+        status = job.status()
+    finally:
+        job.close()
+    return losses, status, lines, job.values
 
 
 def with_killed_daemon(rank, pid):
@@ -42,14 +46,16 @@ def with_killed_daemon(rank, pid):
 
 
 def with_killed_rank(rank):
-    """Rank 1 ends at once in step 6: the job's own collective says so on rank 0."""
+    """Rank 1 ends at once in step 6: the job's own collective says so on rank 0, and nothing of
+    hocket's."""
     def kill(rank, step, _):
         if rank == 1 and step == 6:
             os._exit(9)
     try:
         train(rank, kill, LONG_STEPS)
     except RuntimeError as error:
-        return type(error).__name__
+        functions = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+        return "backward" if "backward" in functions else str(functions)
     return "nothing was reported"
 
 
@@ -118,26 +124,35 @@ class FaultsTest(unittest.TestCase):
 
     def test_a_daemon_that_is_dead(self):
         environment = {"HOCKET_DAEMON": "http://127.0.0.1:1"} | ON_DISK
-        self.compare(run_ranks(train, environment=environment))
+        results = run_ranks(train, environment=environment)
+        self.compare(results)
+        for _, status, _, values in results:
+            self.assertIn("tuned while it trains", status)
+            self.assertEqual(values, DEFAULT)
+        self.assertTrue(any("127.0.0.1:1" in line for line in results[0][2]), results[0][2])
 
     def test_a_daemon_that_lies(self):
         for name, lie in LIES.items():
             with self.subTest(name), lying_daemon(lie) as environment:
                 results = run_ranks(train, environment=environment)
                 self.compare(results)
-                self.assertIn("at first from: default", results[0][1])
+                for _, status, _, values in results:
+                    self.assertIn("at first from: default", status)
+                    self.assertEqual(values, DEFAULT)
+                self.assertTrue(any("daemon" in line for line in results[0][2]), results[0][2])
 
     def test_a_daemon_that_is_killed(self):
         with daemon() as served:
             results = run_ranks(with_killed_daemon, served.pid, environment=served.environment)
         self.compare(results)
-        self.assertIn("tuned while it trains", results[1][1])
+        for _, status, *_ in results:
+            self.assertIn("tuned while it trains", status)
 
     def test_a_rank_that_is_killed_is_reported_by_the_jobs_own_collective(self):
         with daemon() as served:
             results = run_ranks(with_killed_rank, environment=served.environment,
                                 expect_exits={1: 9})
-        self.assertEqual(results[0], "RuntimeError")
+        self.assertEqual(results[0], "backward")
 
     def test_a_rank_on_which_hocket_fails_takes_the_others_with_it(self):
         for function, reason in ((with_failing_rank, "a fault of hocket's"),
@@ -145,9 +160,9 @@ class FaultsTest(unittest.TestCase):
             with self.subTest(function.__name__), daemon() as served:
                 results = run_ranks(function, environment=served.environment)
                 self.compare(results)
-                for _, status, _ in results:
+                for _, status, *_ in results:
                     self.assertIn("not tuned", status)
-                log = [line for _, _, lines in results for line in lines]
+                log = [line for _, _, lines, _ in results for line in lines]
                 self.assertTrue(any(reason in line for line in log), log)
 
     def test_a_rank_without_the_library(self):
@@ -157,7 +172,7 @@ class FaultsTest(unittest.TestCase):
                                     {rank: {"HOCKET_CLIENT_LIBRARY": "/nonexistent/library"}},
                                     environment=served.environment)
                 self.compare(results)
-                for _, status, _ in results:
+                for _, status, *_ in results:
                     self.assertIn("cannot be opened", status)
                 self.assertEqual(sum("left alone" in line for line in results[0][2]), 1)
                 self.assertEqual(results[1][2], [])
@@ -165,7 +180,7 @@ class FaultsTest(unittest.TestCase):
     def test_a_setting_of_hockets_that_is_wrong(self):
         results = run_ranks(train, environment={"HOCKET_TORCH_EXPLORE": "much"})
         self.compare(results)
-        for _, status, _ in results:
+        for _, status, *_ in results:
             self.assertIn("not tuned", status)
 
 

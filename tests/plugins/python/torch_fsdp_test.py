@@ -2,32 +2,20 @@
 
 import unittest
 
-import torch
-from torch.distributed.fsdp import fully_shard
 from torch_daemon import daemon
-from torch_net import STEPS, Net, all_agree, one_step
-from torch_ranks import log_lines, run_ranks
+from torch_loop import has_tried, train_until
+from torch_net import STEPS, make_sharded, one_step, plain
+from torch_ranks import run_ranks
 
-import hocket.torch as tuning
 from hocket.torch.prefetch import BACKWARD, FORWARD, RESHARD, Prefetch
 from hocket.torch.subject import LeftAlone
 
 USUAL = {FORWARD: 0, BACKWARD: 0, RESHARD: "on"}
 
 
-def make(seed=0, reshard_after_forward=True, own_prefetch=False):
-    model = Net(seed)
-    for layer in model.layers:
-        fully_shard(layer, reshard_after_forward=reshard_after_forward)
-    fully_shard(model)
-    if own_prefetch:
-        model.layers[0].set_modules_to_forward_prefetch([model.layers[1]])
-    return model, torch.optim.AdamW(model.parameters(), lr=1e-2)
-
-
 def train(_, changes, record=False):
     """Returns the losses, and in which order parameters were gathered in the last step."""
-    model, optimizer = make()
+    model, optimizer = make_sharded()
     subject, losses = Prefetch(model), []
     gathers = []
     for step in range(STEPS):
@@ -55,41 +43,34 @@ def watch_gathers(model, gathers):
         layer.register_forward_hook(lambda *_, i=i: gathers.append(("forward", i)))
 
 
-def knobs(_, **options):
+def knobs(_, reshard_after_forward=True, own_prefetch=False):
+    model, _ = make_sharded(0, reshard_after_forward)
+    if own_prefetch:
+        model.layers[0].set_modules_to_forward_prefetch([model.layers[1]])
     try:
-        return {knob.name: knob.usual for knob in Prefetch(make(**options)[0]).knobs}
+        return {knob.name: knob.usual for knob in Prefetch(model).knobs}
     except LeftAlone as reason:
         return str(reason)
 
 
 def refused(_):
     """Returns what is refused where there are only so many free bytes."""
-    subject = Prefetch(make()[0], available=lambda *_: 2 * 66_048)
+    subject = Prefetch(make_sharded()[0], available=lambda *_: 2 * 66_048)
     return {name: subject.accept(USUAL | values) for name, values in {
         "two more": {FORWARD: 3}, "none": {}, "all": {RESHARD: "off"}}.items()}
 
 
 def explored(rank):
-    lines, losses, values = log_lines(), [], []
-    model, optimizer = make()
-    job = tuning.tune(model, optimizer, explore=0.5)
-    for step in range(2000):
-        losses.append(one_step(model, optimizer, step))
-        values.append(job.values)
-        if all_agree(rank > 0 or sum("trying" in line for line in lines) > 1):
-            break
-    job.close()
-    return losses, values, job.status()
+    return train_until(has_tried(rank, 1), explore=0.5, make=make_sharded)
 
 
-def plain(_, steps):
-    model, optimizer = make()
-    return [one_step(model, optimizer, step) for step in range(steps)]
+def plain_sharded(_, steps):
+    return plain(_, steps, make=make_sharded)
 
 
 class FsdpTest(unittest.TestCase):
     def test_training_stays_the_same_to_the_bit(self):
-        expected = run_ranks(plain, STEPS)
+        expected = run_ranks(plain_sharded, STEPS)
         for changes in ({0: {FORWARD: 2}}, {3: {BACKWARD: 3}, 5: {}}, {4: {RESHARD: "off"}, 7: {}},
                         {1: {FORWARD: 3, BACKWARD: 2, RESHARD: "off"}, 6: {FORWARD: 1}}):
             with self.subTest(changes=changes):
@@ -110,9 +91,9 @@ class FsdpTest(unittest.TestCase):
     def test_what_the_program_has_set_is_no_knob(self):
         self.assertEqual(run_ranks(knobs)[0], USUAL)
         with self.subTest("kept"):
-            (found, _) = run_ranks(own_reshard)
+            (found, _) = run_ranks(knobs, False)
             self.assertEqual(found, USUAL | {RESHARD: "off"})
-        (found, _) = run_ranks(own_prefetch)
+        (found, _) = run_ranks(knobs, True, True)
         self.assertEqual(found, {BACKWARD: 0, RESHARD: "on"})
 
     def test_memory_that_is_not_there_is_refused(self):
@@ -127,15 +108,7 @@ class FsdpTest(unittest.TestCase):
         self.assertEqual(results[0][1], results[1][1])
         self.assertGreater(len({str(values) for values in results[0][1]}), 1)
         self.assertEqual([losses for losses, *_ in results],
-                         run_ranks(plain, len(results[0][0])))
-
-
-def own_reshard(rank):
-    return knobs(rank, reshard_after_forward=False)
-
-
-def own_prefetch(rank):
-    return knobs(rank, own_prefetch=True)
+                         run_ranks(plain_sharded, len(results[0][0])))
 
 
 if __name__ == "__main__":

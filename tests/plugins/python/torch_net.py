@@ -24,25 +24,39 @@ def batch(rank, step):
     return torch.randn(4, WIDTH, generator=torch.Generator().manual_seed(1000 * rank + step))
 
 
+def optimizer_of(model):
+    return torch.optim.AdamW(model.parameters(), lr=1e-2)
+
+
 def make(seed=0):
     """Returns a wrapped model and its optimizer."""
     ddp = DistributedDataParallel(Net(seed))
-    return ddp, torch.optim.AdamW(ddp.parameters(), lr=1e-2)
+    return ddp, optimizer_of(ddp)
 
 
-def one_step(ddp, optimizer, step):
+def make_sharded(seed=0, reshard_after_forward=True):
+    """Returns a sharded model and its optimizer, with PyTorch 2.6 or newer."""
+    from torch.distributed.fsdp import fully_shard
+    model = Net(seed)
+    for layer in model.layers:
+        fully_shard(layer, reshard_after_forward=reshard_after_forward)
+    fully_shard(model)
+    return model, optimizer_of(model)
+
+
+def one_step(model, optimizer, step):
     """Returns the loss, by which runs are compared to the bit."""
     optimizer.zero_grad()
-    loss = ddp(batch(dist.get_rank(), step)).pow(2).mean()
+    loss = model(batch(dist.get_rank(), step)).pow(2).mean()
     loss.backward()
     optimizer.step()
     return loss.item()
 
 
-def plain(_, steps=STEPS, seed=0):
+def plain(_, steps=STEPS, seed=0, make=make):
     """Returns the losses of a run without hocket."""
-    ddp, optimizer = make(seed)
-    return [one_step(ddp, optimizer, step) for step in range(steps)]
+    model, optimizer = make(seed)
+    return [one_step(model, optimizer, step) for step in range(steps)]
 
 
 def all_agree(word):

@@ -228,7 +228,10 @@ class Buckets:
             ddp.reducer._remove_autograd_hooks()
         ddp.reducer = ddp.logger = None
         ddp.reducer = dist.Reducer(**arguments)
-        self._now, ddp.bucket_bytes_cap = cap, cap_bytes
+        self._now = cap
+        # What torch.compile splits the model by: it fails with less than a first bucket.
+        ddp.bucket_bytes_cap = (cap_bytes if is_own
+                                else max(cap_bytes, dist._DEFAULT_FIRST_BUCKET_BYTES))
         self._make_logger()
         ddp._has_rebuilt_buckets = False
         if register_hook is not None:

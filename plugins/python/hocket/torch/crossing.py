@@ -19,12 +19,12 @@ from torch.nn.modules import module as modules
 from torch.nn.parallel import DistributedDataParallel
 
 from hocket.library import Error
-from hocket.torch import process_hooks
+from hocket.torch import compiler, process_hooks
 from hocket.torch.bucket_layout import BucketLayout
 from hocket.torch.communicator import Communicator, Groups, channels
 from hocket.torch.crossing_limits import (
     CHANGED, COMPILED, EARLY_GRADIENT, EARLY_PARAMETER, JOIN, OPTIMIZER, REASONS, SCHEDULE,
-    is_compiling, why_not)
+    why_not)
 from hocket.torch.deferred_optimizer import DeferredOptimizer
 from hocket.torch.kept_works import kept
 from hocket.torch.parameter_use import GRADIENT, SET_GRADIENT, ParameterUse
@@ -55,6 +55,7 @@ class Crossing:
         self._recording = None  # parameters whose first use is looked for
         self._order = {}
         self._in_step = False
+        self._is_compiled = False  # something of this process, since the start
         self._ballot, self._vote = torch.zeros(2, dtype=torch.int32), None
         # The same on all ranks, before the first collective.
         if not isinstance(ddp, DistributedDataParallel):
@@ -119,6 +120,7 @@ class Crossing:
         return future
 
     def _begin_backward(self):
+        process_hooks.watch_compiler()
         self.flush()
         go = self._agree()
         self._crossing = (go and self._enabled and self.off_reason is None
@@ -151,7 +153,7 @@ class Crossing:
             return False
         if self._ddp._join_config.enable:
             self._ask = JOIN
-        elif is_compiling():
+        elif self._is_compiled or compiler.is_used():
             self._ask = COMPILED
         go = self._vote is not None and not unready
         self._ballot[0] = self._ask
@@ -219,6 +221,17 @@ class Crossing:
         for bucket in self._layout.buckets:
             bucket.version = bucket.gradient_version()
 
+        # Code that is compiled does not wait for parameters.
+        if self._is_compiled:
+            self.flush()
+
+    def before_compiling(self):
+        """Finishes everything before PyTorch compiles something. What is compiled then has none of
+        the hooks below, and until all ranks have ended the crossing nothing is left pending."""
+        self._is_compiled = True
+        self._end_recording()
+        self.flush()
+
     def _before_step(self):
         """Sees what was changed through references to gradients that the program has kept: too
         late, so the first iterations are not crossed."""
@@ -235,6 +248,8 @@ class Crossing:
     # The uses of what is pending.
 
     def _before_forward(self, module, _):
+        if compiler.is_tracing():
+            return
         if module is self._ddp:
             self._begin_forward()
         elif self._recording is not None:
@@ -265,14 +280,17 @@ class Crossing:
         self._use.release(parameters)
 
     def _after_forward(self, module, _, __):
-        if module is not self._ddp:
+        if compiler.is_tracing() or module is not self._ddp:
             return
-        if self._recording is not None:
-            self._use.release(self._recording)
-            self._recording = None
+        self._end_recording()
         # The next backward pass writes into the buckets.
         self.flush()
         self._in_forward = False
+
+    def _end_recording(self):
+        if self._recording is not None:
+            self._use.release(self._recording)
+            self._recording = None
 
     def _before_accumulation(self, parameter):
         if self._pending and self._bucket_of[parameter].pending:
@@ -388,9 +406,7 @@ class Crossing:
         for handle in self._handles:
             handle.remove()
         self._handles = []
-        if self._recording is not None:
-            self._use.release(self._recording)
-            self._recording = None
+        self._end_recording()
         self._close_communicator(clean)
 
     def _close_communicator(self, clean=True):

@@ -1,10 +1,9 @@
 """What crossing is wrong for, or gains nothing with."""
 
-import sys
-
 import torch
 
 from hocket.library import Error, library
+from hocket.torch import compiler
 from hocket.torch.buckets import is_compiled
 from hocket.torch.deferred_optimizer import why_not as why_not_in_parts
 from hocket.torch.parameter_use import can_watch
@@ -24,12 +23,6 @@ EARLY_GRADIENT, EARLY_PARAMETER, OPTIMIZER, COMPILED, JOIN, CHANGED, SCHEDULE = 
     1, len(REASONS))
 
 
-def is_compiling():
-    """Returns whether something of this process is compiled."""
-    dynamo = sys.modules.get("torch._dynamo")
-    return bool(dynamo and dynamo.utils.counters["frames"].get("total"))
-
-
 def why_not(ddp, optimizer):
     """Returns why this rank cannot cross, or None."""
     parameters = [p for p in ddp.parameters() if p.requires_grad]
@@ -47,7 +40,7 @@ def why_not(ddp, optimizer):
         return "the program has a communication hook of its own"
     if any(isinstance(part, torch.jit.ScriptModule) for part in ddp.modules()):
         return "a module is compiled by TorchScript"
-    if is_compiled(ddp) or is_compiling():
+    if is_compiled(ddp) or compiler.is_used():
         return REASONS[COMPILED]
     try:
         library()

@@ -11,6 +11,8 @@ import types
 
 import torch
 
+from hocket.torch import compiler
+
 # Optimizers that update each parameter independently and keep no state in their groups.
 _KNOWN = tuple(getattr(torch.optim, name) for name in (
     "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD",
@@ -64,6 +66,8 @@ class DeferredOptimizer:
 
         @functools.wraps(original)
         def method(_, *arguments, **named):
+            if compiler.is_tracing():
+                return original(*arguments, **named)
             return instead(original, *arguments, **named)
         if hasattr(original, "hooked"):
             method.hooked = original.hooked

@@ -1,4 +1,5 @@
-"""What all crossings of a process share: zero_grad of modules, and the end of the program."""
+"""What all crossings of a process share: zero_grad of modules, the compiler, and the end of the
+program."""
 
 import atexit
 import functools
@@ -6,6 +7,7 @@ import weakref
 
 import torch
 
+from hocket.torch import compiler
 from hocket.torch.deferred_optimizer import clears_to
 
 _crossings = weakref.WeakSet()
@@ -36,6 +38,8 @@ def _watch_zero_grad():
     @functools.wraps(zero_grad)
     def noted(self, *arguments, **named):
         global _clearing
+        if compiler.is_tracing():
+            return zero_grad(self, *arguments, **named)
         if _crossings:
             _clearing = clears_to(zero_grad, arguments, named)
         try:
@@ -43,6 +47,17 @@ def _watch_zero_grad():
         finally:
             _clearing = None
     torch.nn.Module.zero_grad = noted
+
+
+def _before_compiling(*_):
+    with compiler.suspended():
+        for crossing in list(_crossings):
+            crossing.before_compiling()
+
+
+def watch_compiler():
+    """Calls `crossing.before_compiling()`. To be called in every iteration."""
+    compiler.watch(_before_compiling)
 
 
 @functools.cache

@@ -1,0 +1,21 @@
+#pragma once
+
+// The tables that NCCL looks up by name in the library, each defined in a file of its own. NCCL
+// decides which threads call them.
+
+#include "plugins/nccl/interface/nccl_interface.h"
+
+namespace hocket::nccl::abi {
+
+/// The name by which NCCL's log calls the plugin, and by which it recognises itself.
+inline constexpr const char* kPluginName = "hocket";
+
+extern "C" {
+extern __attribute__((visibility("default"))) const TunerV4 ncclTunerPlugin_v4;
+extern __attribute__((visibility("default"))) const TunerV5 ncclTunerPlugin_v5;
+extern __attribute__((visibility("default"))) const TunerV6 ncclTunerPlugin_v6;
+extern __attribute__((visibility("default"))) const ProfilerV4 ncclProfiler_v4;
+extern __attribute__((visibility("default"))) const ProfilerV5 ncclProfiler_v5;
+}
+
+}  // namespace hocket::nccl::abi

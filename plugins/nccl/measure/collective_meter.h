@@ -1,0 +1,92 @@
+#pragma once
+
+// Measures the collectives of one communicator: counters always, times by the kernels' channel
+// timers within windows. Meters are never freed but taken from a pool and given back, because
+// events may arrive when the communicator is gone.
+//
+// want_channel_times(), pop() and the readers are for the communicator's background thread; the
+// events and count() for NCCL's threads. No event takes a lock, allocates or waits.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "plugins/nccl/measure/collective_counters.h"
+#include "plugins/nccl/measure/event_mask.h"
+#include "plugins/nccl/measure/event_slots.h"
+#include "plugins/nccl/measure/measured_collective.h"
+
+namespace hocket::nccl::measure {
+
+class CollectiveMeter {
+ public:
+  CollectiveMeter(int number, EventMask& mask) : slots_(number), mask_(mask) {}
+
+  /// Opens or closes the window in which collectives are timed. The channel events cost all
+  /// communicators of the process something while any window is open. Collectives that are under
+  /// way when a window closes are still finished. Does nothing where no profiler is loaded.
+  void want_channel_times(bool wanted);
+  bool wants_channel_times() const { return wanted_.load(std::memory_order_relaxed); }
+  /// Returns whether NCCL has loaded the profiler, without which no times are to be had.
+  bool has_profiler() const { return has_profiler_.load(std::memory_order_relaxed); }
+
+  /// Takes the next finished collective; false if there is none. One thread at a time.
+  bool pop(MeasuredCollective& collective) { return slots_.ring().pop(collective, epoch()); }
+
+  CallCounts counts() const { return counters_.read(); }
+  MeasuringLosses losses() const;
+
+  void count(int function, std::uint64_t bytes) { counters_.count(function, bytes); }
+
+  /// Returns the handle for a collective that starts, to be given to NCCL; null if no slot is free.
+  void* start_collective(const MeasuredCollective& announced, void* chained);
+  EventSlots& slots() { return slots_; }
+
+  /// For the owner of the pool: begins and ends the use by a communicator.
+  void open();
+  void profiler_opened();
+  /// Closes the window and makes all handles stale.
+  void profiler_closed();
+
+ private:
+  void set_window(bool wanted);
+  std::uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
+
+  EventSlots slots_;
+  CollectiveCounters counters_;
+  EventMask& mask_;
+  std::mutex window_mutex_;  // for the changes of the next two
+  std::atomic<bool> wanted_{false}, has_profiler_{false};
+  std::atomic<std::uint32_t> epoch_{0};
+  MeasuringLosses before_;  // at open()
+};
+
+/// The meters of a process. Thread-safe; at() takes no lock.
+class MeterPool {
+ public:
+  explicit MeterPool(EventMask& mask) : mask_(mask) {}
+  // Never destroyed in a process: events may come at any time. Tests do without them.
+  ~MeterPool();
+  MeterPool(const MeterPool&) = delete;
+  MeterPool& operator=(const MeterPool&) = delete;
+
+  /// Returns a meter for a communicator; null if all are taken.
+  CollectiveMeter* take();
+  void give_back(CollectiveMeter* meter);
+
+  /// Returns the meter of a handle, also if its communicator is gone; null if it never was one.
+  CollectiveMeter* at(int number) const {
+    if (number < 0 || number >= kMeters) return nullptr;
+    return meters_[static_cast<std::size_t>(number)].load(std::memory_order_acquire);
+  }
+
+ private:
+  EventMask& mask_;
+  std::array<std::atomic<CollectiveMeter*>, kMeters> meters_{};
+  std::mutex mutex_;  // for the rest, and for additions to the meters
+  std::array<bool, kMeters> is_taken_{};
+};
+
+}  // namespace hocket::nccl::measure

@@ -1,0 +1,38 @@
+#pragma once
+
+// A setting: for each class of collectives what is wanted. The ranks of a communicator agree on one
+// (plugins/nccl/agreement/) in its form as bytes:
+//
+//   "HS" version=1 u8 | entries u16 | entries times: class u16, algorithm i8, protocol i8,
+//   channels u8
+//
+// in little-endian order, by rising class, without those that are left to NCCL. Equal settings have
+// equal bytes. A plain value.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plugins/nccl/tuning/arm.h"
+#include "plugins/nccl/tuning/collective_class.h"
+
+namespace hocket::nccl {
+
+struct Setting {
+  std::array<Choice, kClasses> choices = {};
+
+  const Choice& of(const CollectiveClass& its) const {
+    return choices[static_cast<std::size_t>(its.index())];
+  }
+  Choice& of(const CollectiveClass& its) { return choices[static_cast<std::size_t>(its.index())]; }
+
+  bool operator==(const Setting&) const = default;
+};
+
+std::string encode(const Setting& setting);
+
+/// Returns nothing for bytes of another form, and for values out of range.
+std::optional<Setting> decode_setting(std::string_view bytes);
+
+}  // namespace hocket::nccl

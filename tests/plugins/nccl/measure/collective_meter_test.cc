@@ -1,0 +1,117 @@
+#include "plugins/nccl/measure/collective_meter.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+
+namespace hocket::nccl::measure {
+namespace {
+
+constexpr int kOwn = 2 | 64;
+
+class CollectiveMeterTest : public ::testing::Test {
+ protected:
+  void SetUp() override { mask.attach(&nccl); }
+
+  int nccl = 0;
+  EventMask mask;
+  std::unique_ptr<MeterPool> pool = std::make_unique<MeterPool>(mask);
+};
+
+TEST_F(CollectiveMeterTest, EveryMeterHasAWindowOfItsOwn) {
+  CollectiveMeter* a = pool->take();
+  CollectiveMeter* b = pool->take();
+  ASSERT_NE(a, b);
+  a->profiler_opened();
+  b->profiler_opened();
+  a->want_channel_times(true);
+  a->want_channel_times(true);
+  EXPECT_EQ(nccl, kOwn);
+  EXPECT_FALSE(b->wants_channel_times());
+  b->want_channel_times(true);
+  a->want_channel_times(false);
+  a->want_channel_times(false);
+  EXPECT_EQ(nccl, kOwn) << "b's window is open";
+  b->want_channel_times(false);
+  EXPECT_EQ(nccl, 0);
+}
+
+TEST_F(CollectiveMeterTest, AWindowNeedsAProfilerAndEndsWithIt) {
+  CollectiveMeter* meter = pool->take();
+  meter->want_channel_times(true);
+  EXPECT_EQ(nccl, 0);
+  EXPECT_FALSE(meter->wants_channel_times());
+  meter->profiler_opened();
+  meter->want_channel_times(true);
+  EXPECT_EQ(nccl, kOwn);
+  meter->profiler_closed();
+  EXPECT_EQ(nccl, 0);
+  meter->want_channel_times(true);
+  EXPECT_EQ(nccl, 0);
+}
+
+TEST_F(CollectiveMeterTest, CountsByClass) {
+  CollectiveMeter* meter = pool->take();
+  meter->count(4, 1024);
+  meter->count(4, 1000);
+  meter->count(4, 1025);
+  meter->count(0, 0);
+  meter->count(-1, 5);
+  meter->count(kFunctions, 5);
+  const CallCounts counts = meter->counts();
+  const auto at = [&](int function, std::uint64_t bytes) {
+    return counts[static_cast<std::size_t>(class_of(function, bytes).index())];
+  };
+  EXPECT_EQ(at(4, 1024).calls, 2U);
+  EXPECT_EQ(at(4, 1024).bytes, 2024U);
+  EXPECT_EQ(at(4, 2048).calls, 1U);
+  EXPECT_EQ(at(0, 0).calls, 1U);
+  std::uint64_t calls = 0;
+  for (const CallCount& count : counts) calls += count.calls;
+  EXPECT_EQ(calls, 4U);
+}
+
+TEST_F(CollectiveMeterTest, ANewUserSeesNothingOfTheOldOne) {
+  CollectiveMeter* meter = pool->take();
+  meter->profiler_opened();
+  meter->count(4, 1024);
+  MeasuredCollective announced;
+  announced.channels = 1;
+  void* old = meter->start_collective(announced, nullptr);
+  void* unfinished = meter->start_collective(announced, nullptr);
+  {
+    SlotUse use(meter->slots(), to_handle(old));
+    SlotUse channel(meter->slots(), to_handle(use.start_channel(0, 1000, nullptr)));
+    channel.stop_channel(2000);
+  }
+  meter->slots().count_stale();
+  meter->profiler_closed();
+  pool->give_back(meter);
+  ASSERT_EQ(pool->take(), meter);
+  EXPECT_FALSE(meter->has_profiler());
+  MeasuredCollective out;
+  EXPECT_FALSE(meter->pop(out)) << "a measurement of the communicator before";
+  EXPECT_EQ(meter->losses().stale, 0U);
+  for (const CallCount& count : meter->counts()) EXPECT_EQ(count.calls, 0U);
+  for (void* handle : {old, unfinished}) {
+    EXPECT_FALSE(static_cast<bool>(SlotUse(meter->slots(), to_handle(handle))));
+  }
+  EXPECT_EQ(meter->losses().stale, 2U);
+}
+
+TEST_F(CollectiveMeterTest, ThePoolFindsItsMetersByTheirHandles) {
+  std::set<CollectiveMeter*> taken;
+  for (int i = 0; i < 8; ++i) {
+    CollectiveMeter* meter = pool->take();
+    EXPECT_TRUE(taken.insert(meter).second);
+    void* handle = meter->start_collective({}, nullptr);
+    EXPECT_EQ(pool->at(to_handle(handle).meter), meter);
+  }
+  EXPECT_EQ(pool->at(to_handle(handle_without_slot()).meter), nullptr);
+  EXPECT_EQ(pool->at(8), nullptr);
+  EXPECT_EQ(pool->at(-1), nullptr);
+}
+
+}  // namespace
+}  // namespace hocket::nccl::measure

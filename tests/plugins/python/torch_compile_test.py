@@ -1,0 +1,187 @@
+"""Compiled models, with a backend that needs no compiler: a setting is taken before the first step,
+then they are left alone."""
+
+import unittest
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from torch_daemon import daemon, hocket
+from torch_net import STEPS, Net, one_step, optimizer_of
+from torch_program import config
+from torch_ranks import log_lines, run_ranks
+
+import hocket.torch as tuning
+from hocket.torch.buckets import KNOB, Buckets
+from hocket.torch.crossing import Crossing
+
+BACKEND = "aot_eager"
+CAP = 262144
+
+
+def whole(ddp):
+    return torch.compile(ddp, backend=BACKEND)
+
+
+def whole_in_place(ddp):
+    ddp.compile(backend=BACKEND)
+    return ddp
+
+
+def inner(ddp):
+    ddp.module = torch.compile(ddp.module, backend=BACKEND)
+    return ddp
+
+
+def inner_in_place(ddp):
+    ddp.module.compile(backend=BACKEND, fullgraph=True)  # what hocket adds must not split it
+    return ddp
+
+
+def layers_in_place(ddp):
+    for layer in ddp.module.layers:
+        layer.compile(backend=BACKEND)
+    return ddp
+
+
+WAYS = (whole, whole_in_place, inner, inner_in_place, layers_in_place)
+
+
+def wrapped(**options):
+    ddp = DistributedDataParallel(Net(), **options)
+    return ddp, optimizer_of(ddp)
+
+
+def stored(rank):
+    """Leaves a cap behind with which later jobs start."""
+    ddp, optimizer = wrapped()
+    job = tuning.tune(ddp, optimizer, name="net")
+    one_step(ddp, optimizer, 0)
+    if rank == 0:
+        hocket("push", "net", "--set", f"job.{KNOB}={CAP}")
+        hocket("pin", "net", "--version", "1")
+    job.close()
+
+
+def plain(_, way):
+    ddp, optimizer = wrapped()
+    model = way(ddp)
+    return [one_step(model, optimizer, step) for step in range(STEPS)]
+
+
+def tuned(rank, way, compiled_at, schedule=False, ranks=(0, 1)):
+    """Compiles on these ranks in this step, 0 being before tune(); returns the losses, the values
+    at first and at last, the status and the log."""
+    lines = log_lines()
+    ddp, optimizer = wrapped()
+    model = way(ddp) if compiled_at == 0 and rank in ranks else ddp
+    job = tuning.tune(model, optimizer, schedule=schedule, name="net")
+    losses, first = [], job.values
+    for step in range(STEPS):
+        if step == compiled_at and step > 0 and rank in ranks:
+            model = way(ddp)
+        losses.append(one_step(model, optimizer, step))
+    status, last = job.status(), job.values
+    job.close()
+    return losses, first, last, status, lines
+
+
+def refusal(_, way):
+    """Returns why a change is refused before and after the model is compiled."""
+    ddp, _ = wrapped()
+    subject = Buckets(ddp)
+    before = subject.accept({KNOB: CAP})
+    way(ddp)
+    return before, subject.accept({KNOB: CAP}), Buckets(ddp).knobs[0].running
+
+
+def crossed(rank, way, compiled_at, ranks):
+    """Returns the losses, how many buckets were pending at most, and why crossing has ended."""
+    ddp, optimizer = wrapped(bucket_cap_mb=0.25)
+    ddp.bucket_bytes_cap = 1 << 20  # with less, PyTorch does not compile it
+    model = way(ddp) if compiled_at == 0 and rank in ranks else ddp
+    crossing = Crossing(ddp, optimizer, config())
+    losses, most = [], 0
+    for step in range(STEPS):
+        if step == compiled_at and step > 0 and rank in ranks:
+            model = way(ddp)
+        losses.append(one_step(model, optimizer, step))
+        most = max(most, len(crossing._pending))
+    crossing.close()
+    return losses, most, crossing.off_reason
+
+
+@unittest.skipIf(torch.__version__.startswith("1."), "torch.compile is newer")
+class CompileTest(unittest.TestCase):
+    def losses(self, way, known={}):  # noqa: B006
+        if way not in known:
+            known[way] = run_ranks(plain, way)
+        return known[way]
+
+    def compare(self, results, way):
+        self.assertEqual([losses for losses, *_ in results], self.losses(way))
+
+    def test_a_stored_cap_is_taken_before_the_first_step_and_then_nothing_changes(self):
+        with daemon() as served:
+            run_ranks(stored, environment=served.environment)
+            for way in WAYS:
+                with self.subTest(way.__name__):
+                    results = run_ranks(tuned, way, 0, environment=served.environment)
+                    self.compare(results, way)
+                    for _, first, last, status, lines in results:
+                        self.assertEqual((first, last), ({KNOB: CAP}, {KNOB: CAP}))
+                        self.assertIn("only be changed before the first step", status)
+
+    def test_compiled_with_a_stored_cap_in_force(self):
+        with daemon() as served:
+            run_ranks(stored, environment=served.environment)
+            for way in WAYS:
+                with self.subTest(way.__name__):
+                    results = run_ranks(tuned, way, 4, environment=served.environment)
+                    self.compare(results, way)
+                    for _, first, last, *_ in results:
+                        self.assertEqual((first, last), ({KNOB: CAP}, {KNOB: CAP}))
+
+    def test_compiled_while_it_is_tuned(self):
+        for way in (whole, whole_in_place):
+            for ranks in ((0, 1), (1,)):
+                with self.subTest(way.__name__, ranks=ranks), daemon() as served:
+                    results = run_ranks(tuned, way, 4, False, ranks,
+                                        environment=served.environment)
+                    self.compare(results, way)
+                    for _, _, _, status, lines in results:
+                        self.assertIn("not tuned", status)
+                        self.assertEqual(sum("no longer" in line for line in lines), 1)
+                    self.assertIn("the model is compiled", results[1][3])
+
+    def test_buckets_of_parts_that_are_compiled_later_stay(self):
+        for way in (whole_in_place, inner_in_place, inner, layers_in_place):
+            with self.subTest(way.__name__):
+                for before, after, running in run_ranks(refusal, way):
+                    self.assertIsNone(before)
+                    self.assertIn("the model is compiled", after)
+                    self.assertFalse(running)
+
+    def test_crossing_ends(self):
+        cases = [(way, 6, (0, 1)) for way in WAYS] + [
+            (whole, 6, (1,)), (layers_in_place, 6, (1,)), (whole, 0, (0, 1)), (inner, 0, (1,))]
+        for way, compiled_at, ranks in cases:
+            with self.subTest(way.__name__, compiled_at=compiled_at, ranks=ranks):
+                results = run_ranks(crossed, way, compiled_at, ranks)
+                self.compare(results, way)
+                for _, most, reason in results:
+                    self.assertIn("compiled", str(reason))
+                    self.assertEqual(most > 1, compiled_at > 0)
+
+    def test_tuned_with_a_schedule(self):
+        for compiled_at in (0, 6):
+            with self.subTest(compiled_at=compiled_at), daemon() as served:
+                results = run_ranks(tuned, whole_in_place, compiled_at, True,
+                                    environment=served.environment)
+                self.compare(results, whole_in_place)
+                for *_, lines in results:
+                    self.assertTrue(any("not crossing" in line and "compiled" in line
+                                        for line in lines), lines)
+
+
+if __name__ == "__main__":
+    unittest.main()
