@@ -164,7 +164,8 @@ class Crossing:
 
     def _all_reduce(self, shown):
         """What DDP does without a hook."""
-        if self.off_reason is None and self._enabled:
+        # Under Join a rank without inputs has no backward pass, and crossing ends anyhow.
+        if self.off_reason is None and self._enabled and not self._ddp._join_config.enable:
             self._learn(shown)
         buffer = shown.buffer().mul_(self._scale_of_join() if self._ddp._join_config.enable
                                      else self._scale)

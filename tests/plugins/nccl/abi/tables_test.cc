@@ -260,6 +260,7 @@ TEST_P(TablesTest, TheTunerAloneOnlyPassesThrough) {
   const auto communicator = opened_communicators().front();
   EXPECT_EQ(communicator->identity.rank, -1);
   EXPECT_EQ(communicator->identity.ranks, 8);
+  EXPECT_EQ(communicator->identity.nodes, 2);
   EXPECT_EQ(communicator->identity.comm_id, GetParam().tuner == 4 ? 0U : 77U);
   const Table before = table;
   collective_info(tuner, &table, &channels);
