@@ -60,8 +60,7 @@ std::string_view stem_of(std::string_view path) {
 /// Returns whether the test covers the whole project rather than one folder.
 bool stands_alone(std::string_view path) {
   const std::string_view top = top_of(path);
-  return top == "style" || top == "fault" || top == "sim" ||
-         path.starts_with("plugins/nccl/host/");
+  return top == "style" || top == "fault" || top == "sim" || path.starts_with("plugins/nccl/host/");
 }
 
 }  // namespace
