@@ -32,6 +32,7 @@ TopJob job_of(const nlohmann::json& document) {
              .iteration_ns = std::max(number_member(document, "iteration_ns"), 0.0),
              .version = integer_member(document, "version"),
              .last_change = text_of(document, "last_change"),
+             .note = text_of(document, "note"),
              .connected = flag_member(document, "connected")};
   if (job.name.empty()) job.name = text_of(document, "job");
   const auto activity = document.find("activity");

@@ -24,6 +24,7 @@ struct TopJob {
   std::vector<LaneActivity> lanes = {};
   std::int64_t version = 0;      ///< 0: the job's own configuration
   std::string last_change = {};  ///< printable
+  std::string note = {};         ///< printable; what the job says of itself
   bool connected = false;
 };
 

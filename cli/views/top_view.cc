@@ -136,6 +136,18 @@ std::string trimmed(const std::string& text, std::size_t width) {
   return line;
 }
 
+/// Returns how many of the jobs, which take a line each and one for a note, fit into `room` lines,
+/// one of which says that there are more if not all do.
+std::size_t fitting_jobs(const std::vector<const TopJob*>& jobs, std::size_t room) {
+  std::size_t lines = 0, fitting = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    lines += jobs[i]->note.empty() ? 1 : 2;
+    if (lines + (i + 1 < jobs.size() ? 1 : 0) <= room) fitting = i + 1;
+    if (lines > room) break;
+  }
+  return fitting;
+}
+
 }  // namespace
 
 std::vector<std::string> top_lines(const TopShown& shown, const TopSize& size) {
@@ -146,17 +158,20 @@ std::vector<std::string> top_lines(const TopShown& shown, const TopSize& size) {
   std::ranges::stable_partition(jobs, &TopJob::connected);
   // Reserves lines for the table's headings and the last push.
   const std::size_t others = lines.size() + 2;
-  std::size_t room = jobs.size();
+  std::size_t room = 0;
   if (size.height > 0) room = size.height > others ? size.height - others : 0;
   std::size_t more = 0;
-  if (jobs.size() > room) {
-    const std::size_t fitting = room > 0 ? room - 1 : 0;
+  const std::size_t fitting = size.height > 0 ? fitting_jobs(jobs, room) : jobs.size();
+  if (jobs.size() > fitting) {
     more = jobs.size() - fitting;
     jobs.resize(fitting);
   }
   auto columns = columns_of_jobs(jobs);
   fit(columns, size.width);
-  for (std::size_t row = 0; row <= jobs.size(); ++row) lines.push_back(line_of(columns, row));
+  for (std::size_t row = 0; row <= jobs.size(); ++row) {
+    lines.push_back(line_of(columns, row));
+    if (row > 0 && !jobs[row - 1]->note.empty()) lines.push_back("  " + jobs[row - 1]->note);
+  }
   if (more > 0) lines.push_back("and " + std::to_string(more) + " more");
   lines.push_back(push_of(shown.data));
   if (size.height > 0 && lines.size() > size.height) lines.resize(size.height);

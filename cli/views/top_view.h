@@ -25,8 +25,8 @@ struct TopSize {
 };
 
 /// Returns at most `height` lines of at most `width` columns. There is one line per job, connected
-/// jobs first. If not all jobs fit, shows as many as fit and the number of the others. Columns that
-/// do not fit are dropped, the least informative first.
+/// jobs first, and one more for its note. If not all jobs fit, shows as many as fit and the number
+/// of the others. Columns that do not fit are dropped, the least informative first.
 std::vector<std::string> top_lines(const TopShown& shown, const TopSize& size);
 
 }  // namespace hocket

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/json.h"
 #include "core/base/json_reader.h"
 #include "core/step/knob.h"
 
@@ -88,6 +89,11 @@ void read_activity(JsonReader& reader, JobActivity& activity) {
   reader.array("lanes", read_one, Presence::required, kMaxReportedLanes);
 }
 
+void read_predicted_time(JsonReader& reader, PredictedTime& prediction) {
+  reader.part("config", prediction.config, read_schedule_config);
+  reader.integer("iteration_ns", prediction.iteration_ns, 1, kMaxInteger);
+}
+
 void read_job(JsonReader& reader, JobDescription& job) {
   read_id(reader, "id", job.id);
   read_text(reader, "name", job.name, kOptional);
@@ -114,6 +120,18 @@ void read_job(JsonReader& reader, JobDescription& job) {
   reader.object(
       "can_run", [&](JsonReader& fields) { read_runnable_values(fields, job.can_run); }, kOptional);
   reader.part("step", job.step, read_step_description);
+  reader.parts("predictions", job.predictions, read_predicted_time, kMaxPredictions, kOptional);
+}
+
+void read_values(JsonReader& reader, std::map<std::string, double>& values) {
+  reader.members([&](const std::string& name, const JsonValue& value) {
+    if (!is_job_knob(knob_name_of(name)))
+      value.fail({ErrorCode::invalid_argument, "a name has 1 to 64 of a-z, 0-9 and \"_\""});
+    if (values.size() == kMaxReportedValues)
+      value.fail({ErrorCode::invalid_argument,
+                  "expected at most " + std::to_string(kMaxReportedValues) + " values"});
+    values[name] = value.number();
+  });
 }
 
 void read_job_report(JsonReader& reader, JobReport& report) {
@@ -125,6 +143,9 @@ void read_job_report(JsonReader& reader, JobReport& report) {
   reader.number("explored", report.explored, 0, 1, 0);
   reader.flag("ended", report.ended, false);
   reader.part("activity", report.activity, read_activity);
+  reader.object(
+      "values", [&](JsonReader& values) { read_values(values, report.values); }, kOptional);
+  read_text(reader, "note", report.note, kOptional);
 }
 
 void read_message(JsonReader& reader, ConfigMessage& message) {
@@ -168,7 +189,20 @@ nlohmann::json to_json(const JobDescription& job) {
                              {"knobs", job.knobs}};
   if (job.can_run != RunnableValues{}) document["can_run"] = to_json(job.can_run);
   if (job.step) document["step"] = to_json(*job.step);
+  for (const PredictedTime& prediction : job.predictions) {
+    document["predictions"].push_back(
+        {{"config", to_json(prediction.config)}, {"iteration_ns", prediction.iteration_ns}});
+  }
   return document;
+}
+
+Result<std::vector<PredictedTime>> parse_predictions(std::string_view text) {
+  std::vector<PredictedTime> predictions;
+  const auto document = parse_object("{\"predictions\":" + std::string(text) + "}", "predictions");
+  HOCKET_TRY(document);
+  JsonReader reader(*document);
+  reader.parts("predictions", predictions, read_predicted_time, kMaxPredictions);
+  return reader.result(std::move(predictions));
 }
 
 Result<JobDescription> job_description_from_json(const nlohmann::json& document) {
@@ -231,6 +265,8 @@ nlohmann::json to_json(const JobReport& report) {
                              {"explored", report.explored},
                              {"ended", report.ended}};
   if (report.activity) document["activity"] = to_json(*report.activity);
+  if (!report.values.empty()) document["values"] = report.values;
+  if (!report.note.empty()) document["note"] = report.note;
   return document;
 }
 

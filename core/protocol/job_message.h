@@ -4,6 +4,7 @@
 // (docs/openapi.json). Readers refuse values out of range with an error that names the field. Pure.
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -20,6 +21,16 @@
 #include "core/trace/trace_sink.h"
 
 namespace hocket {
+
+/// What a job believes of a configuration before anything was measured.
+struct PredictedTime {
+  ScheduleConfig config;
+  std::int64_t iteration_ns = 0;  ///< above 0
+
+  bool operator==(const PredictedTime&) const = default;
+};
+
+inline constexpr std::size_t kMaxPredictions = 200;
 
 /// Description that a running job registers with.
 struct JobDescription {
@@ -42,9 +53,14 @@ struct JobDescription {
   RunnableValues can_run = {};
   /// Description of one step, for the search's model.
   std::optional<StepDescription> step = {};
+  /// For the search to begin with; at most kMaxPredictions.
+  std::vector<PredictedTime> predictions = {};
 
   bool operator==(const JobDescription&) const = default;
 };
+
+/// Parses `[{"config":{…},"iteration_ns":1200000},…]`.
+Result<std::vector<PredictedTime>> parse_predictions(std::string_view text);
 
 nlohmann::json to_json(const JobDescription& job);
 Result<JobDescription> job_description_from_json(const nlohmann::json& document);
@@ -162,12 +178,19 @@ struct JobReport {
   bool ended = false;
   /// Activity of rank 0 during `iteration_ns`; absent when the job does not measure it.
   std::optional<JobActivity> activity = {};
+  /// What the job measured itself, by names like those of declared knobs that end in their unit
+  /// ("transfer_us"): the latest values.
+  std::map<std::string, double> values = {};
+  /// A line for people on what the job does.
+  std::string note = {};
 
   bool operator==(const JobReport&) const = default;
 };
 
 /// Maximum length of each of `iteration_ns`, `current_ns` and `candidate_ns`.
 inline constexpr std::size_t kMaxReportedIterations = 10'000;
+/// Most of `values`.
+inline constexpr std::size_t kMaxReportedValues = 32;
 
 nlohmann::json to_json(const JobReport& report);
 Result<JobReport> job_report_from_json(const nlohmann::json& document);

@@ -46,6 +46,21 @@ void add_metrics(const LiveTuning::Sizes& sizes, MetricsText& metrics) {
                 static_cast<double>(sizes.waiting_outcomes));
 }
 
+/// What a job measures, by the job's name and id.
+void add_metrics(const RunningJob& job, MetricsText& metrics) {
+  const MetricsText::Labels labels = {{"name", job.description.name}, {"job", job.description.id}};
+  if (job.iteration_ns > 0) {
+    metrics.gauge("hocket_job_iteration_seconds", "Median of a job's latest iterations", labels,
+                  job.iteration_ns / 1e9);
+  }
+  for (const auto& [name, value] : job.values) {
+    MetricsText::Labels its = labels;
+    its.emplace_back("value", name);
+    metrics.gauge("hocket_job_value", "What a job measures itself; the name ends in the unit", its,
+                  value);
+  }
+}
+
 class AssembledDaemon final : public Daemon {
  public:
   AssembledDaemon(DaemonOptions options, Store& store, const Clock& clock)
@@ -80,6 +95,7 @@ class AssembledDaemon final : public Daemon {
     add_metrics(server_->counts(), text);
     add_metrics(state_.live.counts(), text);
     text.gauge("hocket_jobs", "Jobs that are running", {}, static_cast<double>(state_.jobs.size()));
+    for (const RunningJob& job : state_.jobs.list()) add_metrics(job, text);
     text.gauge("hocket_keys_set_aside", "Keys whose tuning has stopped after an error", {},
                static_cast<double>(state_.live.set_aside().size()));
     add_metrics(state_.errors, text);

@@ -1,12 +1,13 @@
 #pragma once
 
-// What the plugin does with the calls that NCCL makes, independent of the version of the interface.
-// The tables of each version call it; a communicator implements it.
+// The interface of a communicator to the plugin, independent of the version in which NCCL calls it.
+// A communicator implements it; the plugin behind the tables of all versions calls it.
 
 #include <cstdint>
 
 #include "plugins/nccl/interface/nccl_interface.h"
 #include "plugins/nccl/measure/collective_meter.h"
+#include "plugins/nccl/tuning/cost_table.h"
 
 namespace hocket::nccl {
 
@@ -22,16 +23,6 @@ struct CollectiveCall {
   bool is_registered = false;
 };
 
-/// Predicted microseconds by algorithm and protocol. A negative one is not allowed and must stay.
-/// NCCL takes the smallest of the others, the first of equal ones: before decide() writes to the
-/// table, that is the default (NCCL's, or the word of the chained tuner).
-struct CostTable {
-  float* cost_us = nullptr;
-  int algorithms = 0, protocols = 0;
-
-  float& at(int algorithm, int protocol) const { return cost_us[algorithm * protocols + protocol]; }
-};
-
 struct CommunicatorIdentity {
   std::uint64_t comm_id = 0;  ///< equal on all ranks; 0: not known
   int rank = -1;              ///< -1: not known, because the profiler is not loaded
@@ -42,9 +33,10 @@ struct CommunicatorIdentity {
 /// One per communicator, for the tuner and the profiler together.
 class CommunicatorCalls {
  public:
-  /// Chooses by writing to the table and to `*channels`, which is 0 for NCCL's default. Called by
-  /// NCCL's threads, one at a time, between open_communicator() and closed(). Must not wait. Not
-  /// called if the rank is not known.
+  /// Chooses by writing to the table and to `*channels`, which is 0 for NCCL's default. What NCCL
+  /// would take from the table before that is the default: its own choice, or the chained tuner's.
+  /// Called by NCCL's threads, one at a time, between open_communicator() and closed(). Must not
+  /// wait. Not called if the rank is not known.
   virtual void decide(const CollectiveCall& call, CostTable table, int* channels) = 0;
 
   /// The last call. The meter must not be used after it returns, and the library's code by no

@@ -106,9 +106,11 @@ void* Plugin::start_collective(void* context, const EventDescriptorV5& descripto
   void* chained = start_chained(context, descriptor, descriptor.parent);
   Communicator* communicator = communicators_.find(context);
   if (communicator == nullptr || !communicator->is_profiler_open.load(std::memory_order_acquire) ||
-      communicator->meter == nullptr || !communicator->meter->wants_channel_times()) {
+      communicator->meter == nullptr) {
     return passed_on(chained);
   }
+  communicator->meter->launched();
+  if (!communicator->meter->wants_channel_times()) return passed_on(chained);
   void* handle = communicator->meter->start_collective(
       announced(descriptor.collective, communicator->ranks), chained);
   if (handle != nullptr) return handle;

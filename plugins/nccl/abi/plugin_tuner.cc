@@ -105,7 +105,7 @@ void Plugin::call_chained_tuner(const Communicator& communicator, const Collecti
   const bool has_failed = result != kSuccess;
   if (has_failed) *channels = channels_before;
   for (std::size_t i = 0; i < count; ++i) {
-    // What NCCL does not allow stays so. Otherwise NCCL would fail where it has no such transport.
+    // NCCL forbids a combination that it has no transport for, and would fail if it took it.
     if (has_failed || before[i] < 0) table.cost_us[i] = before[i];
   }
   if (has_failed && !has_warned_of_tuner_.exchange(true)) {

@@ -1,42 +1,24 @@
-#include "plugins/nccl/abi/plugin.h"
+#include "plugins/nccl/abi/profiler_functions.h"
 #include "plugins/nccl/abi/tables.h"
 
 namespace hocket::nccl::abi {
 namespace {
 
-int init(void** context, std::uint64_t comm_id, int* event_mask, const char* comm_name, int nodes,
-         int ranks, int rank, Logger logger) {
+int init_profiler_v5(void** context, std::uint64_t comm_id, int* event_mask, const char* comm_name,
+                     int nodes, int ranks, int rank, Logger logger) {
   if (context == nullptr) return kSuccess;
   *context = process_plugin().open_profiler(
       {5, comm_id, event_mask, comm_name, nodes, ranks, rank, logger});
   return kSuccess;
 }
 
-// NCCL keeps handles in memory that it does not clear, so a handle is always written.
-int start_event(void* context, void** handle, EventDescriptorV5* descriptor) {
-  if (handle == nullptr) return kSuccess;
-  *handle = descriptor == nullptr ? nullptr : process_plugin().start_event(context, *descriptor);
-  return kSuccess;
-}
-
-int stop_event(void* handle) {
-  process_plugin().stop_event(handle);
-  return kSuccess;
-}
-
-int record_event_state(void* handle, int state, EventStateArguments* arguments) {
-  process_plugin().record_event_state(handle, state, arguments);
-  return kSuccess;
-}
-
-int finalize(void* context) {
-  process_plugin().close_profiler(context);
-  return kSuccess;
+int start_event_v5(void* context, void** handle, EventDescriptorV5* descriptor) {
+  return write_handle(context, handle, descriptor);
 }
 
 }  // namespace
 
-extern "C" const ProfilerV5 ncclProfiler_v5 = {kPluginName,        init,    start_event, stop_event,
-                                               record_event_state, finalize};
+extern "C" const ProfilerV5 ncclProfiler_v5 = {kPluginName, init_profiler_v5,   start_event_v5,
+                                               stop_event,  record_event_state, finalize_profiler};
 
 }  // namespace hocket::nccl::abi

@@ -1,10 +1,10 @@
-#include "plugins/nccl/abi/plugin.h"
 #include "plugins/nccl/abi/tables.h"
+#include "plugins/nccl/abi/tuner_functions.h"
 
 namespace hocket::nccl::abi {
 namespace {
 
-int init(std::size_t ranks, std::size_t nodes, Logger logger, void** context) {
+int init_tuner_v4(std::size_t ranks, std::size_t nodes, Logger logger, void** context) {
   TunerOpening opening;
   opening.version = 4;
   opening.ranks = ranks;
@@ -14,22 +14,9 @@ int init(std::size_t ranks, std::size_t nodes, Logger logger, void** context) {
   return kSuccess;
 }
 
-int get_coll_info(void* context, int function, std::size_t bytes, int operations,
-                  float** cost_table, int algorithms, int protocols, int is_registered,
-                  int* channels) {
-  process_plugin().collective_info(context, {function, bytes, operations, is_registered != 0},
-                                   {reinterpret_cast<float*>(cost_table), algorithms, protocols},
-                                   channels);
-  return kSuccess;
-}
-
-int destroy(void* context) {
-  process_plugin().close_tuner(context);
-  return kSuccess;
-}
-
 }  // namespace
 
-extern "C" const TunerV4 ncclTunerPlugin_v4 = {kPluginName, init, get_coll_info, destroy};
+extern "C" const TunerV4 ncclTunerPlugin_v4 = {kPluginName, init_tuner_v4, get_coll_info,
+                                               finalize_tuner};
 
 }  // namespace hocket::nccl::abi

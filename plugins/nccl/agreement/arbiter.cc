@@ -13,6 +13,14 @@ std::string rank_text(std::uint32_t rank) {
   return "rank " + std::to_string(rank);
 }
 
+/// Returns the first call at or after `call` at which the schedule may begin.
+std::uint64_t aligned(std::uint64_t call, const Schedule& schedule) {
+  if (schedule.period_calls == 0) return call;
+  if (call <= schedule.boundary_call) return schedule.boundary_call;
+  const std::uint64_t over = (call - schedule.boundary_call) % schedule.period_calls;
+  return over == 0 ? call : call + schedule.period_calls - over;
+}
+
 }  // namespace
 
 std::string_view text_of(StayReason reason) {
@@ -93,7 +101,7 @@ std::string_view Arbiter::why_not(std::int64_t now_ns) const {
 Proposed Arbiter::propose(const Schedule& schedule, std::int64_t now_ns) {
   time_.advance(now_ns);
   if (const std::string_view why = why_not(now_ns); !why.empty()) return {.why_not = why};
-  const std::uint64_t first_call = expected_count() + margin_calls_;
+  const std::uint64_t first_call = aligned(expected_count() + margin_calls_, schedule);
   Proposal proposal{.version = outcome_.version + 1, .payloads = schedule.payloads, .gates = {}};
   for (const Schedule::Entry& entry : schedule.entries) {
     if (entry.after_calls >= kNoGate - first_call) return {.why_not = "a gate's call is too large"};

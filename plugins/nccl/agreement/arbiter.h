@@ -53,6 +53,9 @@ struct Schedule {
   };
   std::vector<std::string> payloads;
   std::vector<Entry> entries;
+  /// The first gate lies a multiple of `period_calls` after `boundary_call`, so that iterations are
+  /// whole. 0: anywhere.
+  std::uint64_t period_calls = 0, boundary_call = 0;
 };
 
 /// Why a gate stayed.
@@ -70,19 +73,19 @@ enum class StayReason : std::uint8_t {
 
 std::string_view text_of(StayReason reason);
 
-/// What has become of the latest proposal. Version 0: nothing was ever proposed.
+/// Outcome of the latest proposal. Version 0: nothing was ever proposed.
 struct Outcome {
   std::uint64_t version = 0;
   bool is_pending = false;
   /// Gates that went; the gate of this number is undecided or has stayed.
   std::uint32_t gates_gone = 0;
   StayReason stayed = StayReason::none;
-  /// Whether the gate that stayed was a return gate. Then the setting before it is still in force:
+  /// True if the gate that stayed was a return gate. Then the setting before it is still in force:
   /// unless frozen, the caller proposes the one to return to as a forward gate.
   bool at_return = false;
   /// A rank that caused the gate to stay.
   std::uint32_t rank = 0;
-  /// What that rank said.
+  /// The reason that the rank gave.
   std::string detail{};
   bool has_gone_through() const {
     return version != 0 && !is_pending && gates_gone > 0 && !has_stayed();
@@ -98,7 +101,7 @@ struct Proposed {
   std::string_view why_not{};
 };
 
-/// What is known of a rank.
+/// State of a rank, as far as the arbiter knows.
 struct RankState {
   bool has_link = false;
   bool has_left = false;

@@ -10,8 +10,7 @@
 // gate says so.
 //
 //  1. `next_gate` is the first gate without an applied verdict. A gate that was passed remains
-//  until
-//     its verdict, "stay", so that later gates of the proposal are never taken for the next.
+//     until its verdict, "stay", so that later gates of the proposal are never taken for the next.
 //  2. The setting in force changes only in a call at which `is_blocked` becomes false, or within
 //     `arrive`, and always to that of the gate at which the rank stands.
 //  3. A verdict that comes before the rank arrives waits for the rank.
@@ -69,7 +68,7 @@ class Member {
   /// is known; else nothing happens. `digest` includes this call.
   void arrive(std::uint64_t call, std::uint64_t digest, std::int64_t now_ns);
 
-  /// Whether the rank must wait at its gate.
+  /// Returns true while the rank has to wait at its gate.
   bool is_blocked() const { return is_blocked_; }
 
   /// Does what time requires; to be called at least every half of `max_step_ns`.

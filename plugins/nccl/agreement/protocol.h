@@ -1,7 +1,7 @@
 #pragma once
 
-// How the ranks of a communicator agree from which call on they use a setting: the rules, what they
-// rest on, and the limits that both sides share. Constants and pure functions; any thread.
+// The protocol by which the ranks of a communicator agree on a setting and on the call from which
+// they use it: its rules and assumptions, and the limits of both sides. Constants; any thread.
 //
 // Every rank numbers its calls of the communicator from 0. A proposal has gates in ascending order
 // of calls. A rank that reaches a gate's call waits there until it knows the verdict: "go" puts the
@@ -54,8 +54,9 @@
 //  b. if a rank that has made calls of its own cannot be heard for the whole time limit of a return
 //     gate (two faults).
 //  c. if a rank has made calls of its own that equal those which follow them up to the gate, such
-//     as one more of a run of equal calls. Nothing in the calls tells the ranks apart. A caller
-//     that knows how many collectives were launched closes this by adding the number to the digest.
+//     as one more of a run of equal calls. Nothing in the calls tells the ranks apart. The
+//     communicator closes this where NCCL's profiler is loaded: it adds the number of collectives
+//     that were launched to the digest.
 
 #include <cstddef>
 #include <cstdint>

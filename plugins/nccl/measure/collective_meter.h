@@ -38,7 +38,20 @@ class CollectiveMeter {
   CallCounts counts() const { return counters_.read(); }
   MeasuringLosses losses() const;
 
-  void count(int function, std::uint64_t bytes) { counters_.count(function, bytes); }
+  void count(int function, std::uint64_t bytes) {
+    counters_.count(function, bytes);
+    calling_thread_.store(this_thread(), std::memory_order_relaxed);
+  }
+
+  /// Counts a collective that NCCL launches. Those of a replayed graph come from a thread of
+  /// CUDA's, at any time, and do not count.
+  void launched() {
+    if (calling_thread_.load(std::memory_order_relaxed) != this_thread()) return;
+    launches_.store(launches() + 1, std::memory_order_relaxed);
+  }
+  /// Returns how many collectives were launched by the thread that calls, up to now: on all ranks
+  /// equal at equal places of the program. Calls that NCCL only simulates are not launched.
+  std::uint64_t launches() const { return launches_.load(std::memory_order_relaxed); }
 
   /// Returns the handle for a collective that starts, to be given to NCCL; null if no slot is free.
   void* start_collective(const MeasuredCollective& announced, void* chained);
@@ -52,6 +65,10 @@ class CollectiveMeter {
 
  private:
   void set_window(bool wanted);
+  static const void* this_thread() {
+    static thread_local char here;
+    return &here;
+  }
   std::uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
 
   EventSlots slots_;
@@ -60,6 +77,8 @@ class CollectiveMeter {
   std::mutex window_mutex_;  // for the changes of the next two
   std::atomic<bool> wanted_{false}, has_profiler_{false};
   std::atomic<std::uint32_t> epoch_{0};
+  std::atomic<const void*> calling_thread_{nullptr};
+  std::atomic<std::uint64_t> launches_{0};
   MeasuringLosses before_;  // at open()
 };
 

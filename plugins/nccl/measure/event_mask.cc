@@ -46,7 +46,7 @@ void EventMask::try_write() {
 }
 
 void EventMask::write() {
-  const int own = windows_ > 0 ? abi::kCollectiveEvent | abi::kKernelChannelEvent : 0;
+  const int own = abi::kCollectiveEvent | (windows_ > 0 ? abi::kKernelChannelEvent : 0);
   const int chained = chained_events();
   for (const Target& target : targets_) {
     __atomic_store_n(target.mask, chained | own, __ATOMIC_RELAXED);

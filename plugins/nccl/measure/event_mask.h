@@ -2,8 +2,8 @@
 
 // The set of events that NCCL reports. NCCL has one mask per process and reads it again and again,
 // so that it can change at any time. Several communicators share it: the mask is what the chained
-// profiler wants, and the channel events while at least one window is open. Thread-safe; refresh()
-// never waits.
+// profiler wants, collectives, which are counted, and the channel events while at least one window
+// is open. Thread-safe; refresh() never waits.
 
 #include <atomic>
 #include <mutex>
@@ -16,8 +16,8 @@ class EventMask {
   /// From now on `nccl_mask` is kept up to date; to be called once for each communicator. A null
   /// mask is ignored. Each copy of NCCL in the process has a mask of its own.
   void attach(int* nccl_mask);
-  /// The last detach() of a mask leaves it without the events of windows. It is not touched after
-  /// that.
+  /// The last detach() of a mask leaves it with what the chained profiler wants. It is not touched
+  /// after that.
   void detach(int* nccl_mask);
 
   void open_window();

@@ -5,6 +5,8 @@
 
 #include "plugins/nccl/interface/nccl_interface.h"
 #include "plugins/nccl/measure/measured_collective.h"
+#include "plugins/nccl/tuning/arm.h"
+#include "plugins/nccl/tuning/collective_class.h"
 
 namespace hocket::nccl::measure {
 namespace {
@@ -13,22 +15,22 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// Compares a name of NCCL's with a word in lower case.
+/// Compares a name of NCCL's with a word in lower case, both without underscores.
 bool is_word(const char* name, std::string_view word) {
   std::size_t at = 0;
   for (; *name != '\0'; ++name) {
     if (*name == '_') continue;
+    while (at < word.size() && word[at] == '_') ++at;
     if (at == word.size() || lower(*name) != word[at]) return false;
     ++at;
   }
   return at == word.size();
 }
 
-template <std::size_t kCount>
-int number_of(const char* name, const std::string_view (&words)[kCount]) {
+int number_of(const char* name, int count, const char* (*word_of)(int)) {
   if (name == nullptr) return kUnknown;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (is_word(name, words[i])) return static_cast<int>(i);
+  for (int number = 0; number < count; ++number) {
+    if (is_word(name, word_of(number))) return number;
   }
   return kUnknown;
 }
@@ -36,20 +38,16 @@ int number_of(const char* name, const std::string_view (&words)[kCount]) {
 }  // namespace
 
 int function_of(const char* name) {
-  static constexpr std::string_view kWords[abi::kFunctions] = {"broadcast", "reduce", "allgather",
-                                                               "reducescatter", "allreduce"};
-  return number_of(name, kWords);
+  return number_of(name, kFunctions,
+                   [](int number) { return to_string(static_cast<Function>(number)); });
 }
 
 int algorithm_of(const char* name) {
-  static constexpr std::string_view kWords[abi::kAlgorithms] = {
-      "tree", "ring", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat"};
-  return number_of(name, kWords);
+  return number_of(name, abi::kAlgorithms, algorithm_word);
 }
 
 int protocol_of(const char* name) {
-  static constexpr std::string_view kWords[abi::kProtocols] = {"ll", "ll128", "simple"};
-  return number_of(name, kWords);
+  return number_of(name, abi::kProtocols, protocol_word);
 }
 
 int bytes_of_datatype(const char* name) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 namespace hocket::nccl {
+
+using abi::kAlgorithms, abi::kProtocols, abi::kRing, abi::kTree;
+
 namespace {
 
 constexpr const char* kAlgorithmWords[kAlgorithms] = {
@@ -16,7 +19,7 @@ bool takes_channels(int algorithm) {
 
 }  // namespace
 
-Choice cheapest(const Costs& costs) {
+Choice cheapest(const CostTable& costs) {
   Choice best;
   for (int algorithm = 0; algorithm < costs.algorithms; ++algorithm) {
     for (int protocol = 0; protocol < costs.protocols; ++protocol) {
@@ -30,18 +33,26 @@ Choice cheapest(const Costs& costs) {
   return best;
 }
 
-bool apply(const Choice& choice, const Costs& costs, int* channels) {
+bool apply(const Choice& choice, const CostTable& costs, int* channels) {
   if (choice.algorithm >= 0) {
     if (!costs.allows(choice.algorithm, choice.protocol)) return false;
     // NCCL takes the first of equal costs, so no other may stay 0.
     for (int i = 0; i < costs.algorithms * costs.protocols; ++i)
-      if (costs.us[i] == 0) costs.us[i] = 1;
+      if (costs.cost_us[i] == 0) costs.cost_us[i] = 1;
     costs.at(choice.algorithm, choice.protocol) = 0;
   }
   if (choice.channels > 0 && channels != nullptr &&
       takes_channels(choice.algorithm >= 0 ? choice.algorithm : cheapest(costs).algorithm))
     *channels = choice.channels;
   return true;
+}
+
+const char* algorithm_word(int algorithm) {
+  return kAlgorithmWords[algorithm];
+}
+
+const char* protocol_word(int protocol) {
+  return kProtocolWords[protocol];
 }
 
 std::string arm_word(int algorithm, int protocol) {
@@ -94,7 +105,7 @@ std::vector<std::string> arm_words(Function function, bool all) {
   return words;
 }
 
-std::vector<PredictedArm> predicted(const std::vector<std::string>& words, const Costs& costs) {
+std::vector<PredictedArm> predicted(const std::vector<std::string>& words, const CostTable& costs) {
   std::vector<PredictedArm> arms;
   for (const std::string& word : words) {
     Choice choice;

@@ -8,11 +8,15 @@
 #include <cstdint>
 #include <string>
 
+#include "plugins/nccl/interface/nccl_interface.h"
+
 namespace hocket::nccl {
 
 /// Functions by NCCL's numbers.
 enum class Function : std::uint8_t { broadcast, reduce, all_gather, reduce_scatter, all_reduce };
-inline constexpr int kFunctions = 5;
+using abi::kFunctions;
+static_assert(static_cast<int>(Function::broadcast) == abi::kBroadcast &&
+              static_cast<int>(Function::all_reduce) == abi::kAllReduce);
 
 /// Returns "all_reduce"; the word in names of classes.
 constexpr const char* to_string(Function function) {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "plugins/nccl/agreement/call_digest.h"
+
 namespace hocket::nccl {
 namespace {
 
 constexpr std::size_t kFirstSearch = 24;
 /// The calls are searched again when there are so many of their number more.
 constexpr std::size_t kGrowth = 8;
+constexpr std::size_t kJoinGrowth = 4;
 /// Of the calls before a change of the loop, as many are kept: runs of equal calls within an
 /// iteration are mostly shorter.
 constexpr std::size_t kKept = 512;
@@ -19,8 +22,15 @@ std::optional<CallIteration> PeriodFinder::add(std::uint64_t token, std::int64_t
   const std::uint64_t call = calls_++;
   std::optional<CallIteration> ended;
   if (period_ > 0 && token != recent_[recent_.size() - period_].token) lose();
-  if (period_ > 0 && call == begin_ + calls_per_iteration()) {
-    ended = CallIteration{begin_, calls_per_iteration(), began_ns_, now_ns - began_ns_};
+  if (period_ > 0 && call == begin_ + period_ * joined_) {
+    const std::int64_t iteration_ns = now_ns - began_ns_;
+    if (is_steady_) {
+      ended = CallIteration{begin_, period_ * joined_, began_ns_, iteration_ns, joined_, kind_};
+    } else {
+      const std::size_t before = joined_;
+      join(iteration_ns / static_cast<std::int64_t>(joined_), kJoinGrowth * before);
+      is_steady_ = joined_ < kJoinGrowth * before && before <= 2 * joined_;
+    }
     begin_ = call;
     began_ns_ = now_ns;
   }
@@ -47,11 +57,21 @@ void PeriodFinder::search(std::uint64_t call) {
   const std::int64_t period_ns =
       (recent_.back().ns - recent_[recent_.size() - 1 - (kRepeats - 1) * period_].ns) /
       static_cast<std::int64_t>(kRepeats - 1);
-  joined_ = static_cast<std::size_t>(
-      period_ns >= kLeastNs ? 1 : 1 + kLeastNs / std::max<std::int64_t>(period_ns, 1));
-  joined_ = std::min(joined_, std::max<std::size_t>(kMostCalls / period_, 1));
+  join(period_ns, kJoinGrowth);
+  // Periods that need not be joined are right at once.
+  is_steady_ = joined_ == 1;
+  kind_ = 0;
+  for (std::size_t i = 0; i < period_; ++i)
+    kind_ += call_digest::mix(recent_[recent_.size() - 1 - i].token);
   begin_ = call;
   began_ns_ = recent_.back().ns;
+}
+
+/// A burst makes a period look short, so the number grows step by step.
+void PeriodFinder::join(std::int64_t period_ns, std::size_t most) {
+  joined_ = static_cast<std::size_t>(
+      period_ns >= kLeastNs ? 1 : 1 + kLeastNs / std::max<std::int64_t>(period_ns, 1));
+  joined_ = std::min({joined_, most, std::max<std::size_t>(kMostCalls / period_, 1)});
 }
 
 std::size_t PeriodFinder::shortest_period() const {
@@ -80,6 +100,7 @@ void PeriodFinder::lose() {
   searched_ = 0;
   period_ = 0;
   joined_ = 1;
+  is_steady_ = false;
 }
 
 }  // namespace hocket::nccl

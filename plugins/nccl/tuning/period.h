@@ -9,7 +9,8 @@
 // again, since the loop does something else: an evaluation, a checkpoint, another model.
 //
 // Periods shorter than kLeastNs are joined. A loop whose calls are all equal shows no iterations;
-// then so many calls as last that long count as one.
+// then so many calls as last that long count as one. How many that are is known once the program
+// runs as fast as the GPU lets it, not in the bursts before; until then no iterations are returned.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,9 @@ struct CallIteration {
   std::uint64_t calls = 0;
   std::int64_t began_ns = 0;
   std::int64_t iteration_ns = 0;
+  std::uint64_t periods = 1;  ///< that were joined
+  /// Equal for iterations of the same calls, wherever the period is thought to begin.
+  std::uint64_t kind = 0;
 };
 
 class PeriodFinder {
@@ -37,7 +41,10 @@ class PeriodFinder {
   std::optional<CallIteration> add(std::uint64_t token, std::int64_t now_ns);
 
   /// Returns the calls of an iteration; 0 while none is known.
-  std::size_t calls_per_iteration() const { return period_ * joined_; }
+  std::size_t calls_per_iteration() const { return is_steady_ ? period_ * joined_ : 0; }
+  /// Returns whether the calls repeat. It may not be known yet how many periods are joined.
+  bool has_period() const { return period_ > 0; }
+  std::uint64_t kind() const { return kind_; }
   /// Returns the number of the first call of an iteration at or after `call`; requires a period.
   std::uint64_t next_boundary(std::uint64_t call) const;
 
@@ -48,6 +55,7 @@ class PeriodFinder {
   };
 
   void search(std::uint64_t call);
+  void join(std::int64_t period_ns, std::size_t most);
   void lose();
   std::size_t shortest_period() const;
 
@@ -55,7 +63,9 @@ class PeriodFinder {
   std::uint64_t calls_ = 0;
   std::size_t searched_ = 0;  // size of recent_ at the last search
   std::size_t period_ = 0;
-  std::size_t joined_ = 1;   // periods that count as one iteration
+  std::size_t joined_ = 1;  // periods that count as one iteration
+  bool is_steady_ = false;  // joined_ is right
+  std::uint64_t kind_ = 0;
   std::uint64_t begin_ = 0;  // first call of the current iteration
   std::int64_t began_ns_ = 0;
 };

@@ -5,8 +5,8 @@
 namespace hocket::nccl {
 namespace {
 
-constexpr char kVersion = 1;
-constexpr std::size_t kHeaderBytes = 5, kEntryBytes = 5;
+constexpr char kVersion = 2;
+constexpr std::size_t kHeaderBytes = 6, kEntryBytes = 5;
 
 void put_u16(std::string& bytes, int value) {
   bytes.push_back(static_cast<char>(value & 0xff));
@@ -19,15 +19,15 @@ int u16_at(std::string_view bytes, std::size_t at) {
 
 bool is_valid(const Choice& choice) {
   const bool has_algorithm = choice.algorithm >= 0;
-  return choice.algorithm >= -1 && choice.algorithm < kAlgorithms && choice.protocol >= -1 &&
-         choice.protocol < kProtocols && has_algorithm == (choice.protocol >= 0) &&
+  return choice.algorithm >= -1 && choice.algorithm < abi::kAlgorithms && choice.protocol >= -1 &&
+         choice.protocol < abi::kProtocols && has_algorithm == (choice.protocol >= 0) &&
          choice.channels <= kMostChannels && !choice.is_default();
 }
 
 }  // namespace
 
 std::string encode(const Setting& setting) {
-  std::string bytes = {'H', 'S', kVersion};
+  std::string bytes = {'H', 'S', kVersion, static_cast<char>(setting.measures_times)};
   int entries = 0;
   for (const Choice& choice : setting.choices) entries += choice.is_default() ? 0 : 1;
   put_u16(bytes, entries);
@@ -45,9 +45,11 @@ std::string encode(const Setting& setting) {
 std::optional<Setting> decode_setting(std::string_view bytes) {
   if (bytes.size() < kHeaderBytes || bytes.substr(0, 2) != "HS" || bytes[2] != kVersion)
     return std::nullopt;
-  const auto entries = static_cast<std::size_t>(u16_at(bytes, 3));
+  if (bytes[3] != 0 && bytes[3] != 1) return std::nullopt;
+  const auto entries = static_cast<std::size_t>(u16_at(bytes, 4));
   if (bytes.size() != kHeaderBytes + entries * kEntryBytes) return std::nullopt;
   Setting setting;
+  setting.measures_times = bytes[3] == 1;
   int last = -1;
   for (std::size_t at = kHeaderBytes; at < bytes.size(); at += kEntryBytes) {
     const int index = u16_at(bytes, at);

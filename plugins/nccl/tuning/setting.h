@@ -3,8 +3,8 @@
 // A setting: for each class of collectives what is wanted. The ranks of a communicator agree on one
 // (plugins/nccl/agreement/) in its form as bytes:
 //
-//   "HS" version=1 u8 | entries u16 | entries times: class u16, algorithm i8, protocol i8,
-//   channels u8
+//   "HS" version=2 u8 | measures_times u8 | entries u16 | entries times: class u16, algorithm i8,
+//   protocol i8, channels u8
 //
 // in little-endian order, by rising class, without those that are left to NCCL. Equal settings have
 // equal bytes. A plain value.
@@ -21,6 +21,8 @@ namespace hocket::nccl {
 
 struct Setting {
   std::array<Choice, kClasses> choices = {};
+  /// The ranks time their collectives while the setting is in force, all of them the same ones.
+  bool measures_times = false;
 
   const Choice& of(const CollectiveClass& its) const {
     return choices[static_cast<std::size_t>(its.index())];

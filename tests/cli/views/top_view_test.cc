@@ -54,6 +54,24 @@ TEST(TopView, AtEightyColumnsThereIsALineAJob) {
           "last push: version 12 for 0d5f2a1c.3c9e77b0 by ada@b7, released, 2026-11-21T19:…"));
 }
 
+TEST(TopView, ANoteIsALineBelowItsJob) {
+  TopShown shown = sample();
+  shown.data.jobs[0].note = "ring_simple, 8 channels";
+  const auto lines = top_lines(shown, {80, 24});
+  ASSERT_EQ(lines.size(), 6u);
+  EXPECT_EQ(lines[3], "  ring_simple, 8 channels");
+  // A job and its note stay together.
+  for (std::size_t height = 1; height < 6; ++height) {
+    const auto few = top_lines(shown, {80, height});
+    EXPECT_LE(few.size(), height);
+    const auto has = [&](const char* text) {
+      return std::ranges::any_of(few,
+                                 [&](const auto& line) { return line.find(text) != line.npos; });
+    };
+    EXPECT_EQ(has("gpt2-6x256"), has("ring_simple")) << height;
+  }
+}
+
 TEST(TopView, AtFortyColumnsTheMostTellingStay) {
   EXPECT_THAT(
       top_lines(sample(), {40, 24}),

@@ -32,6 +32,7 @@ JobDescription sample_job() {
   job.can_run.running = {{"partition_bytes", {.numbers = {4096, 8192}}}};
   job.step = StepDescription{};
   job.step->layers = {{"a", 4096, 1000, 2000}};
+  job.predictions = {{{}, 7}, {{.streams = 2}, 5}};
   return job;
 }
 
@@ -49,7 +50,9 @@ JobReport sample_report() {
                                   .lanes = {{TraceKind::compute, 0, 1},
                                             {TraceKind::compute, 1, 0.5},
                                             {TraceKind::communication, 0, 0.25},
-                                            {TraceKind::copy, 7, 0}}}};
+                                            {TraceKind::copy, 7, 0}}},
+          .values = {{"transfer_us", 12.5}, {"late_rank", -1}},
+          .note = "ring_simple, 8 channels"};
 }
 
 DaemonMessage sample_message(bool candidate) {
@@ -76,7 +79,8 @@ TEST(JobMessage, EveryMessageIsReadBackAsItWasWritten) {
 
 TEST(JobMessage, WhatAJobNeedNotSayHasItsDefault) {
   auto document = to_json(sample_job());
-  for (const char* field : {"name", "host", "version", "explore", "knobs", "can_run", "step"})
+  for (const char* field :
+       {"name", "host", "version", "explore", "knobs", "can_run", "step", "predictions"})
     document.erase(field);
   JobDescription bare{.id = sample_job().id,
                       .name = "",
@@ -172,6 +176,13 @@ TEST(JobMessage, RefusesAReportOutOfRangeAndNamesTheField) {
   const auto activity = [&](const std::function<void(json&)>& damage) {
     return said([&](json& report) { damage(report["activity"]); });
   };
+  EXPECT_THAT(said([](json& r) { r["values"]["Bad name"] = 1; }), HasSubstr("a-z, 0-9"));
+  EXPECT_THAT(said([](json& r) { r["values"]["x"] = "1"; }), HasSubstr("field \"values.x\""));
+  EXPECT_THAT(said([](json& r) {
+                for (int i = 0; i < 40; ++i) r["values"]["v" + std::to_string(i)] = i;
+              }),
+              HasSubstr("at most 32 values"));
+  EXPECT_THAT(said([](json& r) { r["note"] = 3; }), HasSubstr("field \"note\""));
   EXPECT_THAT(said([](json& r) { r["activity"] = 7; }), HasSubstr("field \"activity\""));
   EXPECT_THAT(activity([](json& a) { a["exposed_ns"] = -1; }), HasSubstr("integer from 0"));
   EXPECT_THAT(activity([](json& a) { a["lanes"] = json(std::vector<json>(257, a["lanes"][0])); }),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -63,6 +64,7 @@ void register_job(hocket_client& client, const ClientOptions& given) {
   options.job.explore = given.explore;
   options.job.knobs = client.knobs;
   options.job.can_run = given.can_run;
+  options.job.predictions = given.predictions;
   options.warn = given.warn;
   options.seed = std::hash<std::string>()(options.job.id);
   client.report.job = options.job.id;
@@ -78,6 +80,8 @@ void open_ballot(hocket_client& client, const ClientOptions& options) {
   live.tuning.explore = options.explore;
   live.tuning.say = options.say;
   live.on_profile = options.on_profile;
+  live.tuning.may_try = options.may_try;
+  live.decides_alone = options.decides_alone;
   live.declared = client.own_knobs;
   live.accept = [&client, can_run = options.can_run, accept = options.accept,
                  warn = options.warn](const ScheduleConfig& config) -> Result<void> {
@@ -223,6 +227,7 @@ Result<void> check_live(const hocket_client* client, const std::string& function
 Result<int> fill_ballot(hocket_client* client, float* ballot) {
   const std::string self = "hocket_ballot_fill";
   HOCKET_TRY(check_live(client, self));
+  if (client->live->size() == 0) return failure(misused(self, "the client decides alone"));
   if (ballot == nullptr) return failure(misused(self, "the ballot is NULL"));
   if (client->read != client->filled || client->ended != client->filled)
     return failure(misused(self, "the step before has not ended, or its ballot was not read"));
@@ -244,7 +249,8 @@ Result<int> read_ballot(hocket_client* client, const float* sum) {
 Result<int> step_ended(hocket_client* client) {
   const std::string self = "hocket_step_ended";
   HOCKET_TRY(check_live(client, self));
-  if (client->ended == client->filled)
+  const bool has_ballots = client->live->size() > 0;
+  if (has_ballots && client->ended == client->filled)
     return failure(misused(self, "the step's ballot was not filled"));
   ++client->ended;
   const auto next = client->live->step_ended();
@@ -265,6 +271,24 @@ Result<int> iteration(hocket_client* client, std::int64_t step, std::int64_t ite
   if (client->rank > 0) return 0;
   tell_study(*client, iteration_ns);
   client->live->iteration(step, iteration_ns);
+  return 0;
+}
+
+Result<int> measured(hocket_client* client, const char* name, double value, const char* text) {
+  const std::string self = "hocket_client_measured";
+  HOCKET_TRY(check_live(client, self));
+  if (name == nullptr || !is_job_knob(knob_name_of(name)))
+    return failure(misused(self, "a name has 1 to 64 of a-z, 0-9 and \"_\""));
+  if (text != nullptr) {
+    if (std::string_view(name) != "note")
+      return failure(misused(self, "text is for the name \"note\""));
+    client->live->note(text);
+    return 0;
+  }
+  if (!std::isfinite(value)) return failure(misused(self, "the value is not finite"));
+  if (!client->live->measured(name, value))
+    return failure(
+        misused(self, "there are " + std::to_string(kMaxReportedValues) + " names already"));
   return 0;
 }
 
@@ -341,6 +365,15 @@ int hocket_step_ended(hocket_client* client) {
 
 int hocket_iteration(hocket_client* client, std::int64_t step, std::int64_t iteration_ns) {
   return hocket::guarded(-1, [&] { return hocket::iteration(client, step, iteration_ns); });
+}
+
+int hocket_client_is_trying(const hocket_client* client) {
+  return client != nullptr && client->live && client->live->is_trying() ? 1 : 0;
+}
+
+int hocket_client_measured(hocket_client* client, const char* name, double value,
+                           const char* text) {
+  return hocket::guarded(-1, [&] { return hocket::measured(client, name, value, text); });
 }
 
 int hocket_client_close(hocket_client* client) {

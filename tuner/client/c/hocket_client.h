@@ -125,6 +125,22 @@ typedef struct hocket_client_options {
   // within hocket_client_open, and on all ranks from within hocket_ballot_read and
   // hocket_step_ended. One rank's refusal is enough. NULL: accepts all.
   int (*accept)(const char* config_json, char* reason, size_t reason_bytes, void* context);
+
+  // Not 0: the program brings changes to its ranks by its own means, as one that has no all-reduce
+  // of its own to spare. Only rank 0 opens a client. There are no ballots: a step is
+  // hocket_iteration and hocket_step_ended, whose change takes effect with the next step. Until the
+  // program has brought all ranks to it, it ends no steps. Members from here on are missing in a
+  // program compiled before they existed, which passes a smaller `size`.
+  int decides_alone;
+  // Asked on rank 0 before a configuration is compared with the present one: not 0 to begin now, 0
+  // to be asked again. Called from within hocket_step_ended. NULL: always now.
+  int (*may_try)(void* context);
+  // What the program believes of configurations before anything was measured, for the search to
+  // begin with: a JSON array of at most 200, for example
+  //   [{"config": {"format": "hocket-schedule", "version": 1, "job": {"arm": "ring"}},
+  //     "iteration_ns": 1200000}]
+  // NULL: nothing.
+  const char* predictions;
 } hocket_client_options;
 
 typedef struct hocket_client hocket_client;
@@ -200,6 +216,16 @@ int hocket_step_ended(hocket_client* client);
 // or -1; does nothing on other ranks.
 int hocket_iteration(hocket_client* client, int64_t step, int64_t iteration_ns);
 
+// Returns 1 while a configuration is compared with the one before it, which alternate then; else 0.
+int hocket_client_is_trying(const hocket_client* client);
+
+// Says what the program has measured itself, for `hocket top`, `hocket jobs` and the daemon's
+// metrics: a value with a name of 1 to 64 of a-z, 0-9 and "_", which ends in its unit
+// ("transfer_us"); or with the name "note" and the value 0 a line of text. The last value of a name
+// counts; at most 32 names. `text` is for a note, else NULL. For rank 0 of a program with knobs.
+// Returns 0, or -1.
+int hocket_client_measured(hocket_client* client, const char* name, double value, const char* text);
+
 // Saves what the ranks recorded after on_profile as a profile of this job in the store
 // (HOCKET_STORE, else the user's), where `hocket profile --wait` finds it. For rank 0. `files` has
 // a path for each of the `count` ranks, in their order, of a trace that `hocket profiles import`
@@ -209,6 +235,14 @@ int hocket_iteration(hocket_client* client, int64_t step, int64_t iteration_ns);
 // Returns 0, or -1.
 int hocket_client_save_traces(const hocket_client* client, const char* const* files, size_t count,
                               const char* config_json);
+
+// Where the processes of a job find each other, if they share nothing but the daemon that
+// HOCKET_DAEMON names: one publishes a text of at most 2048 bytes under a name of at most 100
+// letters, digits, "-", "_" and ".", the others find it, for an hour. Take up to two seconds.
+// Return 0, or -1, also where nothing was published yet. `text` has room for `text_bytes` bytes
+// with the final NUL.
+int hocket_meeting_publish(const char* name, const char* text);
+int hocket_meeting_find(const char* name, char* text, size_t text_bytes);
 
 // Ends the tuning, writes the report that a study waits for, and frees the client. NULL is allowed.
 // 0, or -1 when the report could not be written.

@@ -112,9 +112,9 @@ std::function<void(const std::string&)> sink_of(void (*call)(const char*, void*)
 
 /// Returns the options of a program that may have been compiled with fewer members.
 Result<hocket_client_options> with_all_members(const hocket_client_options* given) {
-  constexpr std::size_t kEarlierSizes[] = {offsetof(hocket_client_options, on_profile),
-                                           offsetof(hocket_client_options, can_run),
-                                           offsetof(hocket_client_options, own_knobs)};
+  constexpr std::size_t kEarlierSizes[] = {
+      offsetof(hocket_client_options, on_profile), offsetof(hocket_client_options, can_run),
+      offsetof(hocket_client_options, own_knobs), offsetof(hocket_client_options, decides_alone)};
   if (given == nullptr || (given->size < sizeof(hocket_client_options) &&
                            std::ranges::count(kEarlierSizes, given->size) == 0)) {
     return failure(missing("options->size must be sizeof(hocket_client_options)"));
@@ -183,6 +183,11 @@ std::function<Result<void>(const ScheduleConfig&)> accept_of(const hocket_client
   };
 }
 
+std::function<bool()> may_try_of(const hocket_client_options& given) {
+  if (given.may_try == nullptr) return {};
+  return [call = given.may_try, context = given.context] { return call(context) != 0; };
+}
+
 std::function<void(std::int64_t, std::int64_t)> on_profile_of(const hocket_client_options& given) {
   if (given.on_profile == nullptr) return {};
   return [call = given.on_profile, context = given.context](
@@ -219,8 +224,17 @@ Result<ClientOptions> read_options(const hocket_client_options* options_given) {
                         .explore = given->explore,
                         .accept = accept_of(*given),
                         .on_profile = on_profile_of(*given),
+                        .decides_alone = given->decides_alone != 0,
+                        .may_try = may_try_of(*given),
                         .warn = sink_of(given->warn, given->context),
                         .say = sink_of(given->say, given->context)};
+  if (given->predictions != nullptr) {
+    auto predictions = parse_predictions(given->predictions);
+    HOCKET_TRY(predictions);
+    options.predictions = std::move(*predictions);
+  }
+  if (options.decides_alone && options.rank > 0)
+    return failure(missing("decides_alone: only rank 0 opens a client"));
   if (options.rank == 0) {
     auto workload = read_workload(*given);
     HOCKET_TRY(workload);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/job_message.h"
 #include "core/protocol/runnable_values.h"
 #include "core/protocol/topology.h"
 #include "core/protocol/workload.h"
@@ -35,6 +36,9 @@ struct ClientOptions {
   std::function<Result<void>(const ScheduleConfig&)> accept = {};
   /// Empty when the program cannot be profiled.
   std::function<void(std::int64_t first_step, std::int64_t steps)> on_profile = {};
+  bool decides_alone = false;
+  std::vector<PredictedTime> predictions = {};
+  std::function<bool()> may_try = {};                           ///< empty: always
   std::function<void(const std::string&)> warn = {}, say = {};  ///< never empty
 };
 

@@ -18,10 +18,11 @@ LiveBallot::LiveBallot(LiveBallotOptions options, int rank, int world_size, Daem
       running_(options_.tuning.config),
       ran_{{0, 0}},
       told_(options_.tuning.config, options_.tuning.version),
-      agreement_(rank, world_size, [this](const std::string& payload) { return accept(payload); }) {
+      agreement_(rank, options_.decides_alone ? 1 : world_size,
+                 [this](const std::string& payload) { return accept(payload); }) {
   if (rank != 0 || !link) return;
   LiveControllerOptions tuning = options_.tuning;
-  tuning.can_profile = options_.on_profile != nullptr;
+  tuning.can_profile = options_.on_profile != nullptr && !options_.decides_alone;
   tuning.first_step = options_.first_step;
   tuning.payload_of = [this](const ScheduleConfig& config) { return payload_of(config); };
   controller_.emplace(std::move(tuning), agreement_);
@@ -43,10 +44,15 @@ std::optional<LiveSetting> LiveBallot::step_ended() {
   std::optional<ProfileOrder> profile;
   {
     const std::lock_guard lock(mutex_);
-    HOCKET_CHECK(agreement_.ballots() >= steps_ - kStepsAhead, "a step has no ballot");
-    due = agreement_.due(steps_);
-    profile = agreement_.profile();
-    if (controller_) tune();
+    if (options_.decides_alone) {
+      if (controller_) tune();
+      due = decide_alone();
+    } else {
+      HOCKET_CHECK(agreement_.ballots() >= steps_ - kStepsAhead, "a step has no ballot");
+      due = agreement_.due(steps_);
+      profile = agreement_.profile();
+      if (controller_) tune();
+    }
   }
   if (profile != told_profile_) {
     told_profile_ = profile;
@@ -60,6 +66,30 @@ std::optional<LiveSetting> LiveBallot::step_ended() {
   HOCKET_CHECK(setting, "a payload was accepted that cannot be read");
   running_ = setting->config;
   return std::move(*setting);
+}
+
+/// Holds as many ballots as a selection needs to take effect (switch_agreement.h), so that one made
+/// before them does so now.
+std::optional<SwitchAgreement::Configuration> LiveBallot::decide_alone() {
+  constexpr int kBallotsToEffect = 3;
+  std::vector<float> ballot(agreement_.slots());
+  std::optional<SwitchAgreement::Configuration> last;
+  for (int i = 0; i < kBallotsToEffect; ++i) {
+    agreement_.contribute(ballot);
+    agreement_.tally(ballot);
+    if (auto due = agreement_.due(++ballots_)) last = std::move(due);
+  }
+  return last;
+}
+
+bool LiveBallot::measured(const std::string& name, double value) {
+  const std::lock_guard lock(mutex_);
+  return !controller_ || controller_->measured(name, value);
+}
+
+void LiveBallot::note(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (controller_) controller_->note(text);
 }
 
 void LiveBallot::tune() {

@@ -68,6 +68,9 @@ struct LiveBallotOptions {
   /// order, from step_ended(), before the first of these steps begins. Steps count from 0 at the
   /// ballot's first step, as in a scheduler. If empty on rank 0, requests for profiles are ignored.
   std::function<void(std::int64_t first_step, std::int64_t steps)> on_profile = {};
+  /// The caller brings changes to the other ranks itself. There are no ballots to sum, and a change
+  /// takes effect with the next step. Requires rank 0; on_profile is not called.
+  bool decides_alone = false;
 };
 
 class LiveBallot {
@@ -80,8 +83,8 @@ class LiveBallot {
   LiveBallot(LiveBallotOptions options, int rank, int world_size, DaemonLink* link,
              const Clock& clock);
 
-  /// Returns the number of floats in a ballot; equal on all ranks.
-  std::size_t size() const { return agreement_.slots(); }
+  /// Returns the number of floats in a ballot; equal on all ranks. 0 if there are no ballots.
+  std::size_t size() const { return options_.decides_alone ? 0 : agreement_.slots(); }
   /// Writes this rank's contribution to the next ballot: size() floats.
   void fill(std::span<float> ballot) const;
   /// Reads the ballot summed over the ranks.
@@ -107,19 +110,26 @@ class LiveBallot {
   /// cost.
   const ScheduleConfig& config() const { return controller_ ? controller_->config() : running_; }
   double explored() const { return controller_ ? controller_->explored() : 0; }
+  bool is_trying() const { return controller_ && controller_->is_trying(); }
+  /// Rank 0: adds what the job has measured itself to the next reports. Returns false if there are
+  /// too many names.
+  bool measured(const std::string& name, double value);
+  void note(const std::string& text);
 
  private:
   static Result<LiveSetting> parse(const std::string& payload);
   Result<void> accept(const std::string& payload) const;
   Result<std::string> payload_of(const ScheduleConfig& config) const;
   void tune();
+  std::optional<SwitchAgreement::Configuration> decide_alone();
   void send_report();
 
   const LiveBallotOptions options_;
   DaemonLink* const link_;
   const Clock& clock_;
   ScheduleConfig running_;
-  std::int64_t steps_ = 0;  // number of ended steps
+  std::int64_t steps_ = 0;    // number of ended steps
+  std::int64_t ballots_ = 0;  // of decide_alone()
   /// First step of each configuration that ran, with the configuration's id.
   std::deque<std::pair<std::int64_t, int>> ran_;
   // Configuration and version last passed to the link.

@@ -223,6 +223,8 @@ bool LiveController::is_warm() const {
 
 void LiveController::start_next(std::int64_t now_ns) {
   if (!is_warm() && !(push_ && push_->at_once)) return;
+  const bool is_measured = !(push_ && push_->at_once);
+  if ((push_ || candidate_) && is_measured && options_.may_try && !options_.may_try()) return;
   if (push_) return start(*std::exchange(push_, std::nullopt), now_ns);
   if (!candidate_ || profiles_.is_busy()) return;
   // A decision made since the candidate arrived may exclude it.
@@ -328,7 +330,9 @@ std::optional<JobReport> LiveController::take_report() {
                    std::exchange(outcomes_, {}),
                    explored(),
                    is_last,
-                   unreported_activity_.take()};
+                   unreported_activity_.take(),
+                   values_,
+                   note_};
 }
 
 std::string LiveController::summary() const {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -51,6 +52,8 @@ struct LiveControllerOptions {
   /// Returns the payload that the agreement carries for a configuration, or the reason why the job
   /// cannot run with it.
   std::function<Result<std::string>(const ScheduleConfig&)> payload_of = {};
+  /// Asked before an attempt that is measured; false: later. Empty: always.
+  std::function<bool()> may_try = {};
   /// Called with one line for the user at each change.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
@@ -79,6 +82,15 @@ class LiveController {
   /// The current configuration; differs from the running one while a candidate is measured.
   const ScheduleConfig& config() const { return current_.config; }
   std::int64_t version() const { return current_.version; }
+  /// Returns whether there is an attempt, from the agreement on it to its verdict.
+  bool is_trying() const { return attempt_.has_value(); }
+  /// Set what reports say of the job beside its iterations, see JobReport. False: too many names.
+  bool measured(const std::string& name, double value) {
+    if (values_.size() == kMaxReportedValues && !values_.contains(name)) return false;
+    values_[name] = value;
+    return true;
+  }
+  void note(const std::string& text) { note_ = text; }
   /// Returns the share of the training time that exploration has cost.
   double explored() const { return budget_.spent(); }
 
@@ -160,6 +172,8 @@ class LiveController {
   std::vector<std::int64_t> unreported_ns_;
   ActivitySum unreported_activity_;
   std::vector<ChangeOutcome> outcomes_;
+  std::map<std::string, double> values_;
+  std::string note_;
   bool ends_ = false;
   bool finished_ = false;  ///< the job has ended and the last report was not taken yet
 };

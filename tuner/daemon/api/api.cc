@@ -56,6 +56,10 @@ Result<Reply> dispatch(const Call& call) {
       return profile_job(call);
     case Operation::report:
       return report(call);
+    case Operation::put_meeting:
+      return put_meeting(call);
+    case Operation::get_meeting:
+      return get_meeting(call);
     case Operation::list_studies:
       return list_studies(call);
     case Operation::create_study:

@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "store/open.h"
 #include "store/store.h"
+#include "tuner/daemon/api/meeting_board.h"
 #include "tuner/daemon/api/refusals.h"
 #include "tuner/daemon/api/routes.h"
 #include "tuner/daemon/api/study_service.h"
@@ -32,6 +33,7 @@ struct ApiParts {
   JobRegistry& jobs;
   LiveTuning& live;
   StudyService& studies;
+  MeetingBoard& meetings;
   const Clock& clock;
   const Tokens& tokens;
   std::string description = {};  ///< the text of docs/openapi.json

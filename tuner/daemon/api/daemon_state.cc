@@ -27,6 +27,7 @@ DaemonState::DaemonState(Store& store, const Clock& clock, DaemonStateOptions op
            .jobs = jobs,
            .live = live,
            .studies = studies,
+           .meetings = meetings,
            .clock = clock,
            .tokens = tokens,
            .description = std::move(options.description),

@@ -10,6 +10,7 @@
 #include "store/open.h"
 #include "store/store.h"
 #include "tuner/daemon/api/api.h"
+#include "tuner/daemon/api/meeting_board.h"
 #include "tuner/daemon/api/study_service.h"
 #include "tuner/daemon/api/tokens.h"
 #include "tuner/daemon/http/feed.h"
@@ -50,6 +51,7 @@ struct DaemonState {
   SearchAtOnce at_once;
   LiveTuning live;
   StudyService studies;
+  MeetingBoard meetings;
   Api api;
 };
 

@@ -24,6 +24,8 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/jobs", Operation::enter_job, Role::report},
     Route{"POST", "/v1/jobs/{job}/profile", Operation::profile_job, Role::admin},
     Route{"POST", "/v1/reports", Operation::report, Role::report},
+    Route{"PUT", "/v1/meetings/{meeting}", Operation::put_meeting, Role::report},
+    Route{"GET", "/v1/meetings/{meeting}", Operation::get_meeting, Role::report},
     Route{"GET", "/v1/studies", Operation::list_studies, Role::read},
     Route{"POST", "/v1/studies", Operation::create_study, Role::report},
     Route{"GET", "/v1/studies/{study}", Operation::get_study, Role::read},

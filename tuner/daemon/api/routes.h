@@ -30,6 +30,8 @@ enum class Operation {
   enter_job,
   profile_job,
   report,
+  put_meeting,
+  get_meeting,
   list_studies,
   create_study,
   get_study,

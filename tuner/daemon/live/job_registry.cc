@@ -80,6 +80,8 @@ bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
     job.activity.reset();
   }
   if (report.activity) job.activity = report.activity;
+  if (!report.values.empty()) job.values = report.values;
+  if (!report.note.empty()) job.note = report.note;
   latest_ns.insert(latest_ns.end(), report.iteration_ns.begin(), report.iteration_ns.end());
   while (latest_ns.size() > kLatest) latest_ns.pop_front();
   if (!latest_ns.empty()) job.iteration_ns = median({latest_ns.begin(), latest_ns.end()});

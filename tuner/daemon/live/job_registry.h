@@ -28,10 +28,12 @@ struct RunningJob {
   std::int64_t seen_at_ns = 0;
   std::int64_t version = 0;  ///< version it runs with
   std::int64_t step = 0;
-  double explored = 0;                       ///< share of its training time spent on exploration
-  double iteration_ns = 0;                   ///< median of the latest iterations; 0 if none yet
-  std::string last_change = {};              ///< the job's last reported change, for the user
-  std::optional<JobActivity> activity = {};  ///< from the latest report that includes it
+  double explored = 0;                        ///< share of its training time spent on exploration
+  double iteration_ns = 0;                    ///< median of the latest iterations; 0 if none yet
+  std::string last_change = {};               ///< the job's last reported change, for the user
+  std::optional<JobActivity> activity = {};   ///< from the latest report that includes it
+  std::map<std::string, double> values = {};  ///< as last reported, at most kMaxReportedValues
+  std::string note = {};
 };
 
 /// A job without a stream is removed after this time without a report.

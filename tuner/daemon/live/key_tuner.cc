@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/statistics.h"
+#include "tuner/archive/donor_source.h"
 #include "tuner/archive/neighbour.h"
 #include "tuner/archive/told_trial.h"
 #include "tuner/daemon/live/job_fit.h"
@@ -176,6 +177,11 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
   HOCKET_TRY(studies);
   definition->seed = static_cast<std::int64_t>(studies->size()) + 1;
   definition->method = parts_.method;
+  const auto donor = nearest_donor(parts_.store, *definition,
+                                   {job.description.topology, job.description.workload});
+  HOCKET_TRY(donor);
+  definition->donor =
+      *donor ? std::optional((*donor)->donor) : predicted_donor(job.description, definition->space);
   const auto neighbour = find_neighbour(parts_.store, key_);
   HOCKET_TRY(neighbour);
   auto session = live_session(*definition, {}, std::nullopt);

@@ -40,6 +40,8 @@ void join(JobReport& report, JobReport later, std::size_t most_iterations) {
   report.explored = later.explored;
   report.ended = report.ended || later.ended;
   if (later.activity) report.activity = std::move(later.activity);
+  for (auto& [name, value] : later.values) report.values[name] = value;
+  if (!later.note.empty()) report.note = std::move(later.note);
   if (!later.outcomes.empty()) report.iteration_ns.clear();
   append(report.iteration_ns, later.iteration_ns);
   append(report.outcomes, later.outcomes);

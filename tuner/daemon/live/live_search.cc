@@ -86,6 +86,22 @@ Domain within(Domain domain, const Knob& knob, const KnobValues& values) {
   return domain;
 }
 
+/// Returns the default with each of the job's own knobs of two words set to the other one, in turn.
+std::vector<Params> with_switches_turned(const Space& space) {
+  std::vector<Params> turned;
+  for (const Parameter& parameter : space.parameters()) {
+    const auto* choices = std::get_if<Choices>(&parameter.domain);
+    if (choices == nullptr || choices->names.size() != 2 || !is_job_knob(parameter.name)) continue;
+    for (const std::string& word : choices->names) {
+      if (ParameterValue(word) == parameter.default_value) continue;
+      Params params = space.defaults();
+      params[parameter.name] = word;
+      turned.push_back(std::move(params));
+    }
+  }
+  return turned;
+}
+
 bool has_choice(const Knob& knob, const KnobValues& values) {
   if (!knob.choices.empty()) return values.words.empty() || values.words.size() > 1;
   if (!values.numbers.empty()) return values.numbers.size() > 1;
@@ -136,6 +152,19 @@ Result<StudyDefinition> live_definition(const JobDescription& job) {
   return definition;
 }
 
+std::optional<Donor> predicted_donor(const JobDescription& job, const Space& space) {
+  Donor donor{.study = "what the job predicts"};
+  for (const PredictedTime& prediction : job.predictions) {
+    const auto params =
+        params_of(with_declared_defaults(prediction.config, job.workload.knobs), space);
+    if (!params || !space.admit(*params)) continue;
+    donor.evaluations.push_back(
+        {.params = *params, .value = static_cast<double>(prediction.iteration_ns)});
+  }
+  if (donor.evaluations.empty()) return std::nullopt;
+  return donor;
+}
+
 Result<StudySession> live_session(const StudyDefinition& definition,
                                   std::span<const TrialRow> trials,
                                   std::optional<std::int64_t> offered) {
@@ -147,7 +176,9 @@ Result<StudySession> live_session(const StudyDefinition& definition,
     trial->is_given = row.worker.empty();
     past.push_back(std::move(*trial));
   }
-  return StudySession::make(session_options(definition), past);
+  auto session = StudySession::make(session_options(definition), past);
+  if (session) session->prefer(with_switches_turned(definition.space));
+  return session;
 }
 
 }  // namespace hocket

@@ -30,10 +30,15 @@ std::vector<std::string> searched_knobs(const JobDescription& job);
 /// does not exist.
 Result<StudyDefinition> live_definition(const JobDescription& job);
 
+/// Returns what the job predicts, as a donor for a search of `space`; nothing if it predicts
+/// nothing.
+std::optional<Donor> predicted_donor(const JobDescription& job, const Space& space);
+
 /// Returns the session of a live study that has been through `trials`: those that have ended, and
 /// `offered`, which still runs. A trial without a worker measured what the job had, unasked. Trials
 /// that cannot be read or are outside the space are passed over, since another version may have
-/// written them.
+/// written them. Before anything else, each of the job's own knobs that has two words is tried with
+/// the other one, since such a knob switches something on or off.
 Result<StudySession> live_session(const StudyDefinition& definition,
                                   std::span<const TrialRow> trials,
                                   std::optional<std::int64_t> offered);

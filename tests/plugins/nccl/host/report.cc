@@ -21,7 +21,10 @@ double median(std::vector<double> values) {
 
 Json medians(const double* values, std::uint64_t count) {
   const auto of = [&](std::uint64_t begin) { return median({values + begin, values + count}); };
+  double sum = 0;
+  for (std::uint64_t i = 0; i < count; ++i) sum += values[i];
   return {{"all", of(0)},
+          {"mean", count == 0 ? 0 : sum / static_cast<double>(count)},
           {"first_half", median({values, values + (count + 1) / 2})},
           {"last_tenth", of(count - (count + 9) / 10)}};
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include <memory>
 #include <set>
 
@@ -9,6 +11,7 @@ namespace hocket::nccl::measure {
 namespace {
 
 constexpr int kOwn = 2 | 64;
+constexpr int kCounted = 2;
 
 class CollectiveMeterTest : public ::testing::Test {
  protected:
@@ -34,21 +37,35 @@ TEST_F(CollectiveMeterTest, EveryMeterHasAWindowOfItsOwn) {
   a->want_channel_times(false);
   EXPECT_EQ(nccl, kOwn) << "b's window is open";
   b->want_channel_times(false);
-  EXPECT_EQ(nccl, 0);
+  EXPECT_EQ(nccl, kCounted);
 }
 
 TEST_F(CollectiveMeterTest, AWindowNeedsAProfilerAndEndsWithIt) {
   CollectiveMeter* meter = pool->take();
   meter->want_channel_times(true);
-  EXPECT_EQ(nccl, 0);
+  EXPECT_EQ(nccl, kCounted);
   EXPECT_FALSE(meter->wants_channel_times());
   meter->profiler_opened();
   meter->want_channel_times(true);
   EXPECT_EQ(nccl, kOwn);
   meter->profiler_closed();
-  EXPECT_EQ(nccl, 0);
+  EXPECT_EQ(nccl, kCounted);
   meter->want_channel_times(true);
-  EXPECT_EQ(nccl, 0);
+  EXPECT_EQ(nccl, kCounted);
+}
+
+TEST_F(CollectiveMeterTest, CountsWhatTheCallingThreadLaunches) {
+  CollectiveMeter* meter = pool->take();
+  meter->launched();
+  EXPECT_EQ(meter->launches(), 0u) << "nothing was called";
+  meter->count(4, 1024);
+  meter->launched();
+  meter->launched();
+  // As a graph that is replayed.
+  std::thread([&] { meter->launched(); }).join();
+  EXPECT_EQ(meter->launches(), 2u);
+  pool->give_back(meter);
+  EXPECT_EQ(pool->take()->launches(), 0u);
 }
 
 TEST_F(CollectiveMeterTest, CountsByClass) {

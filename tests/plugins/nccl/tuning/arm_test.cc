@@ -8,12 +8,14 @@
 namespace hocket::nccl {
 namespace {
 
+using abi::kAlgorithms, abi::kProtocols, abi::kRing, abi::kTree;
+
 /// A table of costs as NCCL gives it.
 struct Table {
   std::array<float, kAlgorithms * kProtocols> us;
 
   explicit Table(float all) { us.fill(all); }
-  Costs costs() { return {us.data(), kAlgorithms, kProtocols}; }
+  CostTable costs() { return {us.data(), kAlgorithms, kProtocols}; }
 };
 
 Choice choice_of(const char* word, int channels = 0) {

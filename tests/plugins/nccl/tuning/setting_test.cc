@@ -7,8 +7,11 @@
 namespace hocket::nccl {
 namespace {
 
+using abi::kAlgorithms, abi::kProtocols;
+
 Setting random_setting(std::mt19937& random) {
   Setting setting;
+  setting.measures_times = random() % 2 == 0;
   for (Choice& choice : setting.choices) {
     if (random() % 8 != 0) continue;
     choice.channels = static_cast<std::uint8_t>(random() % (kMostChannels + 1));
@@ -30,7 +33,7 @@ TEST(Setting, IsReadBack) {
     EXPECT_TRUE(*read == setting);
     EXPECT_EQ(encode(*read), encode(setting));
   }
-  EXPECT_EQ(encode(Setting()).size(), 5u);
+  EXPECT_EQ(encode(Setting()).size(), 6u);
 }
 
 TEST(Setting, DamagedBytesAreRefusedOrMeanASetting) {

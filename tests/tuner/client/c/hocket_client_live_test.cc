@@ -310,6 +310,73 @@ TEST_F(HocketClientLive, OwnKnobsArePushedTriedAndRefusedLikeOthers) {
   }
 }
 
+TEST_F(HocketClientLive, AProgramThatDecidesAloneChangesWithTheNextStep) {
+  PushingDaemon daemon(
+      {ConfigMessage{3, parts_of(kFast), ""}, CandidateMessage{5, parts_of(kFaster)}});
+  ::setenv("HOCKET_DAEMON", daemon.url().c_str(), 1);
+  struct Asked {
+    int times = 0;
+    bool may = false;
+  } asked;
+  options_.world_size = 16;
+  options_.decides_alone = 1;
+  options_.context = &asked;
+  options_.may_try = [](void* context) {
+    ++static_cast<Asked*>(context)->times;
+    return static_cast<Asked*>(context)->may ? 1 : 0;
+  };
+  options_.predictions =
+      R"([{"config":{"format":"hocket-schedule","version":1,"streams":2},"iteration_ns":5}])";
+  hocket_client* const client = open();
+  EXPECT_EQ(hocket_ballot_size(client), 0u);
+  float ballot = 0;
+  EXPECT_EQ(hocket_ballot_fill(client, &ballot), -1);
+  EXPECT_EQ(hocket_client_measured(client, "transfer_us", 12.5, nullptr), 0);
+  EXPECT_EQ(hocket_client_measured(client, "note", 0, "ring"), 0);
+  EXPECT_EQ(hocket_client_measured(client, "Bad name", 1, nullptr), -1);
+  EXPECT_EQ(hocket_client_measured(client, "x", 1, "a text"), -1);
+  for (int i = 1; i < static_cast<int>(kMaxReportedValues); ++i)
+    EXPECT_EQ(hocket_client_measured(client, ("v" + std::to_string(i)).c_str(), i, nullptr), 0);
+  EXPECT_EQ(hocket_client_measured(client, "one_more", 1, nullptr), -1);
+
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  std::int64_t step = 0;
+  bool was_trying = false;
+  while (!daemon.is_done() && std::chrono::steady_clock::now() < limit) {
+    const auto partition = partition_of(client);
+    const std::int64_t usual_ns = partition == kFaster ? 600'000
+                                  : partition == kFast ? 800'000
+                                                       : 1'000'000;
+    EXPECT_EQ(hocket_iteration(client, step, usual_ns + step * 7919 % 13 * 1000), 0);
+    const bool changed = hocket_step_ended(client) == 1;
+    EXPECT_EQ(changed, partition_of(client) != partition);
+    ++step;
+    if (asked.times > 20) asked.may = true;
+    EXPECT_TRUE(asked.may || hocket_client_is_trying(client) == 0);
+    was_trying = was_trying || hocket_client_is_trying(client) == 1;
+  }
+  EXPECT_TRUE(was_trying);
+  EXPECT_EQ(partition_of(client), kFaster);
+  const auto job = daemon.jobs.wait().value();
+  EXPECT_EQ(job["topology"]["world_size"], 16);
+  EXPECT_EQ(job["predictions"][0]["iteration_ns"], 5);
+  EXPECT_EQ(daemon.outcomes.wait().value()["status"], "applied");
+  EXPECT_EQ(hocket_client_close(client), 0);
+}
+
+TEST_F(HocketClientLive, OnlyRankZeroDecidesAloneAndPredictionsMustBeReadable) {
+  hocket_client_options options = options_;
+  options.decides_alone = 1;
+  options.rank = 1;
+  options.config_json = R"({"format":"hocket-schedule","version":1})";
+  EXPECT_EQ(hocket_client_open(&options), nullptr);
+  EXPECT_THAT(hocket_error(), HasSubstr("only rank 0"));
+  options.rank = 0;
+  options.predictions = R"([{"iteration_ns":0}])";
+  EXPECT_EQ(hocket_client_open(&options), nullptr);
+  EXPECT_THAT(hocket_error(), HasSubstr("predictions[0]"));
+}
+
 TEST_F(HocketClientLive, WithoutADaemonNothingChangesAndRank0AloneReports) {
   ::setenv("HOCKET_REPORT", folder_.file("report").c_str(), 1);
   ::setenv("HOCKET_ITERATIONS", folder_.file("iterations").c_str(), 1);

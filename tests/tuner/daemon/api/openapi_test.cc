@@ -19,12 +19,33 @@ const nlohmann::json& description() {
 
 /// Returns the operation's name, such as "get_config".
 std::string name_of(Operation operation) {
-  static const char* const kNames[] = {
-      "health",           "ready",         "metrics",      "description",  "resolve",
-      "list_configs",     "get_config",    "push_config",  "pin_config",   "freeze_config",
-      "roll_back_config", "list_versions", "watch",        "list_jobs",    "enter_job",
-      "profile_job",      "report",        "list_studies", "create_study", "get_study",
-      "list_trials",      "ask",           "tell",         "renew",        "audit"};
+  static const char* const kNames[] = {"health",
+                                       "ready",
+                                       "metrics",
+                                       "description",
+                                       "resolve",
+                                       "list_configs",
+                                       "get_config",
+                                       "push_config",
+                                       "pin_config",
+                                       "freeze_config",
+                                       "roll_back_config",
+                                       "list_versions",
+                                       "watch",
+                                       "list_jobs",
+                                       "enter_job",
+                                       "profile_job",
+                                       "report",
+                                       "put_meeting",
+                                       "get_meeting",
+                                       "list_studies",
+                                       "create_study",
+                                       "get_study",
+                                       "list_trials",
+                                       "ask",
+                                       "tell",
+                                       "renew",
+                                       "audit"};
   return kNames[static_cast<std::size_t>(operation)];
 }
 
@@ -182,8 +203,17 @@ TEST(OpenApi, AnswersAreAsDescribed) {
   EXPECT_EQ(api.ask(Operation::list_jobs, "/v1/jobs")["jobs"].size(), 1u);
   const JobActivity activity{.exposed_ns = 1, .lanes = {{TraceKind::compute, 0, 0.5}}};
   api.ask(Operation::report, "/v1/reports",
-          to_json(JobReport{.job = "a", .iteration_ns = {1}, .activity = activity}));
-  EXPECT_EQ(api.ask(Operation::list_jobs, "/v1/jobs")["jobs"][0]["activity"], to_json(activity));
+          to_json(JobReport{.job = "a",
+                            .iteration_ns = {1},
+                            .activity = activity,
+                            .values = {{"transfer_us", 3.5}},
+                            .note = "ring"}));
+  const auto job = api.ask(Operation::list_jobs, "/v1/jobs")["jobs"][0];
+  EXPECT_EQ(job["activity"], to_json(activity));
+  EXPECT_EQ(job["values"], (nlohmann::json{{"transfer_us", 3.5}}));
+  EXPECT_EQ(job["note"], "ring");
+  api.ask(Operation::put_meeting, "/v1/meetings/nccl-1", {{"text", "here"}});
+  EXPECT_EQ(api.ask(Operation::get_meeting, "/v1/meetings/nccl-1")["text"], "here");
   api.ask(Operation::profile_job, "/v1/jobs/a/profile", {{"iterations", 7}});
   const auto study = api.ask(Operation::create_study, "/v1/studies",
                              {{"definition", sample_definition()}, {"command", {"train"}}});

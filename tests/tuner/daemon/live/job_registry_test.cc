@@ -37,6 +37,16 @@ TEST(JobRegistry, BoundsTheBytesOfDescriptions) {
   must(jobs.enter(job("c"), 1, 100));
 }
 
+TEST(JobRegistry, KeepsWhatAJobMeasuredItself) {
+  JobRegistry jobs;
+  must(jobs.enter(job("a"), 1));
+  EXPECT_TRUE(jobs.report({.job = "a", .values = {{"transfer_us", 3}}, .note = "ring"}, 2));
+  EXPECT_TRUE(jobs.report({.job = "a"}, 3));
+  const RunningJob known = jobs.list().at(0);
+  EXPECT_EQ(known.values.at("transfer_us"), 3);
+  EXPECT_EQ(known.note, "ring");
+}
+
 TEST(JobRegistry, BoundsTheKeysOfJobs) {
   JobRegistry jobs(StateLimits{.job_keys = 1});
   must(jobs.enter(job("a"), 1));

@@ -107,6 +107,45 @@ TEST(LiveSearch, KnobsThatTheJobDeclaresAreSearchedOverTheirRange) {
   EXPECT_EQ(code_of(live_definition(job)), ErrorCode::invalid_argument);
 }
 
+TEST(LiveSearch, ASwitchOfTheJobsOwnIsTurnedBeforeAnythingElse) {
+  auto job = job_with({"job.depth", "job.crossing", "job.mode"});
+  job.workload.knobs = {{.name = "depth", .low = 0, .high = 3, .default_value = std::int64_t{1}},
+                        {.name = "crossing", .choices = {"off", "on"}, .default_value = "on"},
+                        {.name = "mode", .choices = {"a", "b", "c"}, .default_value = "a"}};
+  const auto definition = must(live_definition(job));
+  auto session = must(live_session(definition, {}, std::nullopt));
+  TrialOutcome outcome;
+  outcome.state = TrialState::complete;
+  outcome.value = 5;
+  must(session.tell(definition.space.defaults(), outcome));
+  Params turned = definition.space.defaults();
+  turned["job.crossing"] = "off";
+  const auto next = session.ask();
+  EXPECT_EQ(next.kind, AskKind::preferred);
+  EXPECT_EQ(next.params, turned);
+  EXPECT_NE(session.ask().kind, AskKind::preferred);
+}
+
+TEST(LiveSearch, WhatAJobPredictsIsADonor) {
+  auto job = job_with({"job.arm"});
+  job.workload.knobs = {{.name = "arm", .choices = {"a", "b", "c"}, .default_value = "a"}};
+  const auto definition = must(live_definition(job));
+  EXPECT_FALSE(predicted_donor(job, definition.space));
+  const auto with_arm = [](const char* arm) {
+    ScheduleConfig config;
+    config.job = {{"arm", arm}};
+    return config;
+  };
+  // One that the job does not have is passed over.
+  job.predictions = {{with_arm("b"), 30}, {with_arm("z"), 10}, {ScheduleConfig{}, 20}};
+  const auto donor = predicted_donor(job, definition.space);
+  ASSERT_TRUE(donor);
+  ASSERT_EQ(donor->evaluations.size(), 2u);
+  EXPECT_EQ(donor->evaluations[0].params.at("job.arm"), ParameterValue(std::string("b")));
+  EXPECT_EQ(donor->evaluations[0].value, 30);
+  EXPECT_EQ(donor->evaluations[1].params.at("job.arm"), ParameterValue(std::string("a")));
+}
+
 TEST(LiveSearch, AJobThatRunsWithWhatItCannotChangeToIsSearchedFromThere) {
   auto job = job_with({"order"});
   job.config.order = CollectiveOrder::static_order;

@@ -55,6 +55,8 @@ Result<Reply> list_jobs(const Call& call);
 Result<Reply> enter_job(const Call& call);
 Result<Reply> profile_job(const Call& call);
 Result<Reply> report(const Call& call);
+Result<Reply> put_meeting(const Call& call);
+Result<Reply> get_meeting(const Call& call);
 Result<Reply> list_studies(const Call& call);
 Result<Reply> create_study(const Call& call);
 Result<Reply> get_study(const Call& call);

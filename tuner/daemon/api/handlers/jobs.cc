@@ -152,6 +152,8 @@ Result<Reply> list_jobs(const Call& call) {
                     {"silent_ns", now_ns - job.seen_at_ns},
                     {"last_change", job.last_change}});
     if (job.activity) list.back()["activity"] = to_json(*job.activity);
+    if (!job.values.empty()) list.back()["values"] = job.values;
+    if (!job.note.empty()) list.back()["note"] = job.note;
     const auto stopped = set_aside.find(to_string(job.key));
     if (stopped != set_aside.end()) list.back()["tuning_stopped"] = stopped->second;
   }

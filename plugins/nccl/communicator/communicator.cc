@@ -1,0 +1,180 @@
+#include "plugins/nccl/communicator/communicator.h"
+
+#include <pthread.h>
+#include <chrono>
+#include <csignal>
+#include <utility>
+#include <vector>
+
+#include "plugins/nccl/agreement/call_digest.h"
+#include "plugins/nccl/measure/collective_statistics.h"
+
+namespace hocket::nccl {
+namespace {
+
+constexpr std::chrono::milliseconds kControlInterval{50};
+
+/// What all ranks must be able to use: a setting of this version of the plugin.
+std::string objection(const Proposal& proposal) {
+  for (const std::string& payload : proposal.payloads) {
+    if (!payload.empty() && !decode_setting(payload))
+      return "the setting is of another version of the plugin";
+  }
+  return "";
+}
+
+/// Returns the collectives that were timed since the last call; "" if there are none.
+std::string timed_collectives(measure::CollectiveMeter& meter, int rank) {
+  measure::RankCollectives result{.rank = rank, .collectives = {}};
+  measure::MeasuredCollective collective;
+  while (result.collectives.size() < measure::kMaxEncoded && meter.pop(collective))
+    result.collectives.push_back(collective);
+  return result.collectives.empty() ? "" : measure::encode(result);
+}
+
+RankAgreementOptions agreement_options(const CommunicatorIdentity& identity,
+                                       measure::CollectiveMeter* meter, std::int64_t (*now_ns)()) {
+  RankAgreementOptions options;
+  options.member.rank = static_cast<std::uint32_t>(identity.rank);
+  options.member.ranks = static_cast<std::uint32_t>(identity.ranks);
+  options.member.comm_id = identity.comm_id;
+  options.member.objection = objection;
+  options.now_ns = now_ns;
+  if (meter != nullptr) {
+    options.next_statistics = [meter, rank = identity.rank] {
+      return timed_collectives(*meter, rank);
+    };
+  }
+  return options;
+}
+
+ControlOptions control_options(const CommunicatorIdentity& identity, const PluginOptions& options,
+                               bool has_profiler,
+                               const std::function<void(const std::string&)>& say) {
+  return {.ranks = identity.ranks,
+          .nodes = identity.nodes,
+          .explore = options.explore,
+          .is_reproducible = options.is_reproducible,
+          .all_arms = options.all_arms,
+          .has_profiler = has_profiler,
+          .say = say};
+}
+
+}  // namespace
+
+/// Rank 0's control with its thread. NCCL's thread tells it of calls through the log and the board.
+class Communicator::ControlThread : private Ranks {
+ public:
+  ControlThread(const ControlOptions& options, std::unique_ptr<JobClients> clients,
+                RankAgreement& agreement, std::int64_t (*now_ns)())
+      : agreement_(agreement), now_ns_(now_ns), clients_(std::move(clients)) {
+    control_.emplace(options, static_cast<Ranks&>(*this), tables_, *clients_);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  ~ControlThread() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void add(const LoggedCall& call) { log_.add(call); }
+  TableBoard& tables() { return tables_; }
+
+ private:
+  void run() {
+    pthread_setname_np(pthread_self(), "hocket-tuner");
+    std::unique_lock lock(mutex_);
+    while (!ends_) {
+      changed_.wait_for(lock, kControlInterval, [this] { return ends_; });
+      lock.unlock();
+      LoggedCall call;
+      while (log_.take(call)) control_->add_call(call);
+      control_->advance(now_ns_());
+      lock.lock();
+    }
+    // Its jobs end on their thread.
+    control_.reset();
+  }
+
+  Proposed propose(const Schedule& schedule) override { return agreement_.propose(schedule); }
+  Outcome outcome() override { return agreement_.outcome(); }
+  std::string frozen() override { return agreement_.arbiter_frozen(); }
+  std::vector<Arbiter::RankStatistics> take_statistics() override {
+    return agreement_.take_statistics();
+  }
+
+  RankAgreement& agreement_;
+  std::int64_t (*const now_ns_)();
+  CallLog log_;
+  TableBoard tables_;
+  std::unique_ptr<JobClients> clients_;
+  std::optional<Control> control_;  // for the thread
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+Communicator::Communicator(const CommunicatorIdentity& identity, const PluginOptions& options,
+                           measure::CollectiveMeter* meter, CommunicatorParts parts)
+    : rendezvous_(std::move(parts.rendezvous)),
+      meter_(meter),
+      now_ns_(parts.now_ns),
+      digest_(call_digest::kEmpty),
+      agreement_(agreement_options(identity, meter, parts.now_ns), std::move(parts.links)) {
+  if (identity.rank != 0) return;
+  const bool has_profiler = meter != nullptr && meter->has_profiler();
+  control_ =
+      std::make_unique<ControlThread>(control_options(identity, options, has_profiler, parts.say),
+                                      std::move(parts.clients), agreement_, parts.now_ns);
+}
+
+Communicator::~Communicator() = default;
+
+void Communicator::decide(const CollectiveCall& call, CostTable table, int* channels) {
+  digest_ = call_digest::add(digest_, static_cast<std::uint32_t>(call.function), call.bytes,
+                             static_cast<std::uint32_t>(call.operations));
+  const std::uint64_t number = agreement_.count();
+  // Calls that only some ranks simulate may look like those which follow; what was launched does
+  // not (agreement/protocol.h).
+  const std::uint64_t launches = meter_ == nullptr ? 0 : meter_->launches();
+  if (const SettingInForce* changed = agreement_.begin_call(digest_ ^ call_digest::mix(launches)))
+    take_over(*changed);
+  const bool is_known = call.function >= 0 && call.function < kFunctions;
+  const CollectiveClass of = is_known ? class_of(call.function, call.bytes) : CollectiveClass{};
+  if (control_ != nullptr) {
+    const std::uint64_t token =
+        call_digest::add(0, static_cast<std::uint32_t>(call.function), call.bytes,
+                         static_cast<std::uint32_t>(call.operations));
+    control_->add({.call = number,
+                   .token = token,
+                   .ns = now_ns_(),
+                   .class_index = is_known ? of.index() : -1});
+    if (is_known) control_->tables().offer(of.index(), call.bytes, table);
+  }
+  if (!is_known) return;
+  const Choice& choice = setting_.of(of);
+  if (!choice.is_default()) apply(choice, table, channels);
+}
+
+void Communicator::take_over(const SettingInForce& in_force) {
+  setting_ = decode_setting(in_force.payload).value_or(Setting());
+  if (meter_ != nullptr) meter_->want_channel_times(setting_.measures_times);
+}
+
+void Communicator::closed() {
+  agreement_.close();
+  control_.reset();
+  delete this;
+}
+
+}  // namespace hocket::nccl

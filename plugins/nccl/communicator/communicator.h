@@ -1,0 +1,64 @@
+#pragma once
+
+// A communicator: counts NCCL's calls, applies the setting that the ranks have agreed on, measures
+// while that setting says so, and on rank 0 has the control beside it.
+//
+// decide() takes no lock, allocates nothing and waits nowhere but at gates (agreement/protocol.h).
+// Threads: the agreement's (communicator/rank_agreement.h) and on rank 0 the control's. Both end in
+// closed().
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "plugins/nccl/abi/plugin_calls.h"
+#include "plugins/nccl/communicator/plugin_options.h"
+#include "plugins/nccl/communicator/rank_agreement.h"
+#include "plugins/nccl/control/call_log.h"
+#include "plugins/nccl/control/control.h"
+#include "plugins/nccl/control/job_client.h"
+#include "plugins/nccl/control/table_board.h"
+#include "plugins/nccl/transport/rendezvous.h"
+
+namespace hocket::nccl {
+
+/// What a communicator is made with, so that tests can give other links and jobs.
+struct CommunicatorParts {
+  std::unique_ptr<Rendezvous> rendezvous =
+      nullptr;  ///< that the links use, if there are several hosts
+  std::unique_ptr<Links> links = nullptr;
+  std::unique_ptr<JobClients> clients = nullptr;  ///< on rank 0
+  std::int64_t (*now_ns)() = nullptr;
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+};
+
+class Communicator final : public CommunicatorCalls {
+ public:
+  Communicator(const CommunicatorIdentity& identity, const PluginOptions& options,
+               measure::CollectiveMeter* meter, CommunicatorParts parts);
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  void decide(const CollectiveCall& call, CostTable table, int* channels) override;
+  /// Deletes the communicator.
+  void closed() override;
+
+ private:
+  class ControlThread;
+
+  ~Communicator();
+  void take_over(const SettingInForce& in_force);
+
+  const std::unique_ptr<Rendezvous> rendezvous_;
+  measure::CollectiveMeter* const meter_;
+  std::int64_t (*const now_ns_)();
+  std::uint64_t digest_;
+  Setting setting_;  // in force, for the thread of the calls
+  RankAgreement agreement_;
+  std::unique_ptr<ControlThread> control_;  // on rank 0
+};
+
+}  // namespace hocket::nccl

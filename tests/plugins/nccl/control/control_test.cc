@@ -1,0 +1,358 @@
+#include "plugins/nccl/control/control.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/plugins/nccl/control/fake_job_clients.h"
+
+namespace hocket::nccl {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr Choice kRingSimple{abi::kRing, abi::kSimple, 0};
+constexpr Choice kTreeSimple{abi::kTree, abi::kSimple, 0};
+constexpr std::int64_t kMs = 1'000'000;
+
+/// Ranks that go through every gate as soon as its call is made.
+class FakeRanks final : public Ranks {
+ public:
+  Proposed propose(const Schedule& schedule) override {
+    schedules.push_back(schedule);
+    if (refuses) return {.why_not = "a rank has no link"};
+    std::uint64_t first = calls + 3;
+    if (schedule.period_calls > 0) {
+      while ((first - schedule.boundary_call) % schedule.period_calls != 0) ++first;
+    }
+    gates.clear();
+    for (const auto& entry : schedule.entries) gates.push_back(first + entry.after_calls);
+    current = {.version = current.version + 1, .is_pending = true};
+    return {.version = current.version, .first_call = first};
+  }
+  Outcome outcome() override { return current; }
+  std::string frozen() override { return reason; }
+  std::vector<Arbiter::RankStatistics> take_statistics() override {
+    return std::exchange(statistics, {});
+  }
+
+  void called(std::uint64_t call) {
+    calls = call + 1;
+    if (!current.is_pending || call != gates[current.gates_gone]) return;
+    if (stays != StayReason::none) {
+      current.is_pending = false;
+      current.stayed = stays;
+      return;
+    }
+    ++current.gates_gone;
+    current.is_pending = current.gates_gone < gates.size();
+  }
+
+  std::vector<Schedule> schedules;
+  std::vector<std::uint64_t> gates;
+  Outcome current;
+  std::uint64_t calls = 0;
+  std::string reason;
+  bool refuses = false;
+  StayReason stays = StayReason::none;
+  std::vector<Arbiter::RankStatistics> statistics;
+};
+
+struct Call {
+  int function = abi::kAllReduce;
+  std::uint64_t bytes = 0;
+};
+
+class ControlTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kMiB = 1 << 20;
+
+  ControlTest() {
+    options_.ranks = 2;
+    options_.nodes = 1;
+    options_.say = [this](const std::string& line) { said_.push_back(line); };
+  }
+
+  void start() { control_.emplace(options_, ranks_, tables_, clients_); }
+
+  /// Makes one iteration of calls that takes `iteration_ns`, and lets the control act after each.
+  void iterate(const std::vector<Call>& calls, std::int64_t iteration_ns = 100 * kMs) {
+    if (!control_) start();
+    for (const Call& call : calls) {
+      now_ns_ += iteration_ns / static_cast<std::int64_t>(calls.size());
+      const CollectiveClass of = class_of(call.function, call.bytes);
+      offer(of, call.bytes);
+      ranks_.called(calls_);
+      control_->add_call({.call = calls_++,
+                          .token = call.bytes * 8 + static_cast<std::uint64_t>(call.function),
+                          .ns = now_ns_,
+                          .class_index = of.index()});
+      control_->advance(now_ns_);
+    }
+  }
+  void iterate(int iterations, const std::vector<Call>& calls,
+               std::int64_t iteration_ns = 100 * kMs) {
+    for (int i = 0; i < iterations; ++i) iterate(calls, iteration_ns);
+  }
+
+  /// NCCL's table: Ring/Simple is predicted best, Tree/LL forbidden.
+  void offer(const CollectiveClass& of, std::uint64_t bytes) {
+    std::array<float, 21> costs;
+    costs.fill(-1);
+    const CostTable table{costs.data(), abi::kAlgorithms, abi::kProtocols};
+    const auto us = static_cast<float>(bytes) / 1e4f;
+    table.at(abi::kRing, abi::kSimple) = us;
+    table.at(abi::kRing, abi::kLl) = 3 * us;
+    table.at(abi::kTree, abi::kSimple) = 2 * us;
+    tables_.offer(of.index(), bytes, table);
+  }
+
+  FakeJob& job(const std::string& name) { return *clients_.jobs.at(name); }
+  Choice in_force(const std::string& name) {
+    return control_->in_force().of(job(name).description.of);
+  }
+
+  ControlOptions options_;
+  FakeRanks ranks_;
+  TableBoard tables_;
+  FakeJobClients clients_;
+  std::optional<Control> control_;
+  std::vector<std::string> said_;
+  std::uint64_t calls_ = 0;
+  std::int64_t now_ns_ = 1;
+};
+
+TEST_F(ControlTest, OpensJobsForTheClassesThatMatter) {
+  iterate(20, {{.bytes = 16 * kMiB}, {.bytes = 8 * kMiB}, {.bytes = 64}});
+  EXPECT_THAT(clients_.jobs, SizeIs(2));
+  EXPECT_TRUE(clients_.jobs.contains("all_reduce 16MiB"));
+  EXPECT_TRUE(clients_.jobs.contains("all_reduce 8MiB"));
+  EXPECT_DOUBLE_EQ(job("all_reduce 16MiB").description.explore, 0.015);
+}
+
+TEST_F(ControlTest, AJobIsToldWhatNcclAllowsAndPredicts) {
+  iterate(20, {{.bytes = 16 * kMiB}, {.bytes = 16 * kMiB}, {.bytes = 64}});
+  const ClassJob& description = job("all_reduce 16MiB").description;
+  EXPECT_THAT(description.arms, Not(IsEmpty()));
+  EXPECT_THAT(description.allowed, ElementsAre("default", "ring_simple", "tree_simple", "ring_ll"));
+  EXPECT_THAT(description.tried, ElementsAre("default", "tree_simple", "ring_ll"));
+  // Two collectives of 1.68 ms in an iteration of 100 ms.
+  ASSERT_THAT(description.predicted, SizeIs(3));
+  EXPECT_EQ(description.predicted[0].arm, "default");
+  EXPECT_NEAR(static_cast<double>(description.predicted[0].iteration_ns), 100e6, 1e5);
+  EXPECT_NEAR(static_cast<double>(description.predicted[1].iteration_ns), 103.36e6, 1e5);
+}
+
+TEST_F(ControlTest, ReproducibleLeavesReductionsAlone) {
+  options_.is_reproducible = true;
+  iterate(20, {{.function = abi::kAllGather, .bytes = 16 * kMiB}, {.bytes = 8 * kMiB}});
+  EXPECT_THAT(clients_.jobs, SizeIs(1));
+  EXPECT_TRUE(clients_.jobs.contains("all_gather 16MiB"));
+}
+
+TEST_F(ControlTest, WhatAJobStartsWithIsProposedForGood) {
+  clients_.starts["all_reduce 16MiB"] = kTreeSimple;
+  iterate(30, {{.bytes = 16 * kMiB}, {.bytes = 64}});
+  ASSERT_THAT(ranks_.schedules, SizeIs(1));
+  EXPECT_THAT(ranks_.schedules[0].entries, SizeIs(1));
+  EXPECT_EQ(in_force("all_reduce 16MiB"), kTreeSimple);
+}
+
+TEST_F(ControlTest, IterationsCountOnlyWithWhatTheJobWants) {
+  clients_.starts["all_reduce 16MiB"] = kTreeSimple;
+  ranks_.refuses = true;
+  iterate(30, {{.bytes = 16 * kMiB}, {.bytes = 64}});
+  EXPECT_THAT(job("all_reduce 16MiB").iterations_ns, IsEmpty());
+  ranks_.refuses = false;
+  iterate(30, {{.bytes = 16 * kMiB}, {.bytes = 64}});
+  EXPECT_THAT(job("all_reduce 16MiB").iterations_ns, Each(100 * kMs));
+  EXPECT_THAT(job("all_reduce 16MiB").iterations_ns, Not(IsEmpty()));
+}
+
+TEST_F(ControlTest, ATryIsProposedWithItsEndAndInGrowingBlocks) {
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  iterate(20, calls);
+  FakeJob& tries = job("all_reduce 16MiB");
+  tries.is_trying = true;
+  tries.choice = kTreeSimple;
+  iterate(60, calls);
+  ASSERT_GE(ranks_.schedules.size(), 3u);
+  std::uint64_t before = 0;
+  for (const Schedule& schedule : ranks_.schedules) {
+    ASSERT_THAT(schedule.entries, SizeIs(2));
+    EXPECT_TRUE(schedule.entries[1].is_return);
+    EXPECT_EQ(decode_setting(schedule.payloads[1])->of(tries.description.of), Choice());
+    const std::uint64_t block = schedule.entries[1].after_calls / calls.size();
+    EXPECT_EQ(block,
+              before == 0 ? Control::kFirstTried : std::min(2 * before, Control::kMostTried));
+    before = block;
+  }
+}
+
+TEST_F(ControlTest, WhatIsKeptIsProposedForGood) {
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  iterate(20, calls);
+  FakeJob& tries = job("all_reduce 16MiB");
+  tries.is_trying = true;
+  tries.choice = kTreeSimple;
+  iterate(10, calls);
+  tries.is_trying = false;
+  iterate(40, calls);
+  EXPECT_THAT(ranks_.schedules.back().entries, SizeIs(1));
+  EXPECT_EQ(in_force("all_reduce 16MiB"), kTreeSimple);
+}
+
+TEST_F(ControlTest, OneJobTriesAtATimeAndAloneIsToldOfIterations) {
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 8 * kMiB}};
+  iterate(20, calls);
+  FakeJob& first = job("all_reduce 16MiB");
+  FakeJob& second = job("all_reduce 8MiB");
+  EXPECT_TRUE(second.description.may_try());
+  first.is_trying = true;
+  EXPECT_FALSE(second.description.may_try());
+  const std::size_t before = first.iterations_ns.size(),
+                    before_second = second.iterations_ns.size();
+  iterate(5, calls);
+  EXPECT_EQ(first.iterations_ns.size(), before + 5);
+  EXPECT_EQ(second.iterations_ns.size(), before_second);
+}
+
+TEST_F(ControlTest, AfterAKeptChoiceTheNextTryWaitsForItsBaseline) {
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 8 * kMiB}};
+  iterate(20, calls);
+  FakeJob& first = job("all_reduce 16MiB");
+  first.is_trying = true;
+  first.choice = kTreeSimple;
+  iterate(20, calls);
+  // The verdict comes with an iteration.
+  first.after_iteration = [](FakeJob& own) { own.is_trying = false; };
+  iterate(10, calls);
+  EXPECT_FALSE(job("all_reduce 8MiB").description.may_try());
+  iterate(2 * Control::kIterationsBefore, calls);
+  EXPECT_TRUE(job("all_reduce 8MiB").description.may_try());
+}
+
+TEST_F(ControlTest, IterationsAtAndJustAfterAGateDoNotCount) {
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  iterate(20, calls, 30 * kMs);
+  FakeJob& tries = job("all_reduce 16MiB");
+  std::vector<bool> with_tree;
+  tries.after_iteration = [&](FakeJob& own) {
+    with_tree.push_back(in_force("all_reduce 16MiB") == kTreeSimple);
+    EXPECT_EQ(own.choice, in_force("all_reduce 16MiB"));
+  };
+  tries.is_trying = true;
+  tries.choice = kTreeSimple;
+  iterate(8, calls, 30 * kMs);
+  // Of the first block of four, the first two begin within kDrainNs after the gate, and the last
+  // one ends at the gate of the return.
+  EXPECT_THAT(with_tree, ElementsAre(true));
+}
+
+TEST_F(ControlTest, ACommunicatorThatIsFrozenIsLeftAndThatIsSaidOnce) {
+  clients_.starts["all_reduce 16MiB"] = kTreeSimple;
+  ranks_.reason = "rank 1 has made other calls than other ranks";
+  iterate(40, {{.bytes = 16 * kMiB}, {.bytes = 64}});
+  EXPECT_THAT(ranks_.schedules, IsEmpty());
+  int times = 0;
+  for (const std::string& line : said_)
+    times += line.find("rank 1 has made other calls") != line.npos;
+  EXPECT_EQ(times, 1);
+  EXPECT_FALSE(job("all_reduce 16MiB").description.may_try());
+}
+
+TEST_F(ControlTest, AProposalThatStaysIsMadeAgainLater) {
+  clients_.starts["all_reduce 16MiB"] = kTreeSimple;
+  ranks_.stays = StayReason::timed_out;
+  iterate(40, {{.bytes = 16 * kMiB}, {.bytes = 64}});
+  EXPECT_EQ(in_force("all_reduce 16MiB"), Choice());
+  EXPECT_THAT(said_, ::testing::Contains(HasSubstr("did not arrive in time")));
+  const std::size_t before = ranks_.schedules.size();
+  EXPECT_LE(before, 5u);
+  ranks_.stays = StayReason::none;
+  iterate(20, {{.bytes = 16 * kMiB}, {.bytes = 64}});
+  EXPECT_GT(ranks_.schedules.size(), before);
+  EXPECT_EQ(in_force("all_reduce 16MiB"), kTreeSimple);
+}
+
+TEST_F(ControlTest, AnotherLoopDoesNotCountAndHasItsOwnJobsInTheEnd) {
+  const std::vector<Call> training = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  const std::vector<Call> other = {{.bytes = 4 * kMiB}, {.bytes = 32}};
+  iterate(30, training);
+  const std::size_t counted = job("all_reduce 16MiB").iterations_ns.size();
+  // It takes about as many calls as there were to be sure of another period.
+  iterate(Control::kOfOtherKind, other, 40 * kMs);
+  EXPECT_EQ(job("all_reduce 16MiB").iterations_ns.size(), counted);
+  EXPECT_TRUE(job("all_reduce 16MiB").is_open);
+  iterate(4 * Control::kOfOtherKind, other, 40 * kMs);
+  EXPECT_FALSE(job("all_reduce 16MiB").is_open);
+  EXPECT_TRUE(job("all_reduce 4MiB").is_open);
+}
+
+TEST_F(ControlTest, WithoutALibraryNothingIsProposed) {
+  clients_.refuses = true;
+  iterate(60, {{.bytes = 16 * kMiB}, {.bytes = 64}});
+  EXPECT_THAT(ranks_.schedules, IsEmpty());
+  EXPECT_FALSE(control_->has_jobs());
+}
+
+/// Times that rank `rank` sends of collectives `first` to `first` + 3.
+Arbiter::RankStatistics sent(int rank, std::uint64_t first, std::int64_t time_ns,
+                             std::uint64_t bytes) {
+  measure::RankCollectives collectives{.rank = rank, .collectives = {}};
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    collectives.collectives.push_back({.sequence = first + i,
+                                       .bytes = bytes,
+                                       .time_ns = time_ns,
+                                       .function = abi::kAllReduce,
+                                       .algorithm = abi::kRing,
+                                       .protocol = abi::kSimple,
+                                       .channels = 8,
+                                       .timed_channels = 8});
+  }
+  return {.rank = static_cast<std::uint32_t>(rank), .bytes = measure::encode(collectives)};
+}
+
+TEST_F(ControlTest, CollectivesAreMeasuredForAWhileAndTold) {
+  options_.has_profiler = true;
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  iterate(70, calls);
+  ASSERT_THAT(ranks_.schedules, SizeIs(1));
+  EXPECT_TRUE(decode_setting(ranks_.schedules[0].payloads[0])->measures_times);
+  EXPECT_FALSE(decode_setting(ranks_.schedules[0].payloads[1])->measures_times);
+  EXPECT_TRUE(ranks_.schedules[0].entries[1].is_return);
+  for (int rank = 0; rank < 2; ++rank)
+    ranks_.statistics.push_back(sent(rank, 100, (2 - rank) * kMs, 16 * kMiB));
+  iterate(60, calls);
+  ASSERT_THAT(job("all_reduce 16MiB").measurements, SizeIs(1));
+  const ClassMeasurement& measured = job("all_reduce 16MiB").measurements[0];
+  EXPECT_EQ(measured.transfer_us, 1000);
+  EXPECT_EQ(measured.waiting_us, 1000);
+  EXPECT_EQ(measured.ran, "ring_simple, 8 channels");
+  EXPECT_EQ(measured.calls_per_iteration, 1u);
+}
+
+TEST_F(ControlTest, WithoutRepeatingCallsCollectivesAreJudged) {
+  options_.has_profiler = true;
+  start();
+  std::uint64_t size = 9 * kMiB;
+  const auto run = [&](int calls) {
+    // All of one class, but no two sizes alike.
+    for (int i = 0; i < calls; ++i) iterate({{.bytes = ++size}}, kMs);
+  };
+  run(2100);
+  ASSERT_TRUE(clients_.jobs.contains("all_reduce 16MiB"));
+  run(1000);
+  EXPECT_TRUE(control_->in_force().measures_times);
+  for (int rank = 0; rank < 2; ++rank)
+    ranks_.statistics.push_back(sent(rank, 100, (2 - rank) * kMs, size));
+  run(1);
+  EXPECT_THAT(job("all_reduce 16MiB").iterations_ns, ElementsAre(4 * kMs));
+}
+
+}  // namespace
+}  // namespace hocket::nccl
