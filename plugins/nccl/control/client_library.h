@@ -20,6 +20,7 @@ struct ClientLibrary {
   decltype(&hocket_client_get) get = nullptr;
   decltype(&hocket_client_is_trying) is_trying = nullptr;
   decltype(&hocket_client_measured) measured = nullptr;
+  decltype(&hocket_client_save_traces) save_traces = nullptr;
   decltype(&hocket_iteration) iteration = nullptr;
   decltype(&hocket_step_ended) step_ended = nullptr;
   decltype(&hocket_client_close) close = nullptr;

@@ -49,10 +49,4 @@ std::vector<TimedCollective> CollectiveTimes::take() {
   return result;
 }
 
-measure::MergedStatistics CollectiveTimes::take_statistics() {
-  auto result = measure::merge(kept_, ranks_);
-  kept_.clear();
-  return result;
-}
-
 }  // namespace hocket::nccl

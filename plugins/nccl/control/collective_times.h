@@ -31,8 +31,9 @@ class CollectiveTimes {
   void add(std::uint32_t rank, std::string_view bytes);
   /// Returns the collectives that have become known since the last call, by function and number.
   std::vector<TimedCollective> take();
-  /// Returns the statistics of what was added since the last call, and forgets it.
-  measure::MergedStatistics take_statistics();
+  /// Returns all that was added since the last call, at most kMostKept of each rank, and forgets
+  /// it.
+  std::vector<measure::RankCollectives> take_all() { return std::exchange(kept_, {}); }
 
  private:
   struct Partial {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugins/nccl/control/collective_trace.h"
+
 namespace hocket::nccl {
 namespace {
 
@@ -282,18 +284,26 @@ void Control::propose_block(const Setting& tried, std::int64_t now_ns) {
 }
 
 void Control::propose_measuring(std::int64_t now_ns) {
-  if (!options_.has_profiler || judges_collectives_ || now_ns < measure_at_ns_ ||
-      trying() != nullptr || finder_.calls_per_iteration() == 0) {
+  if (!options_.has_profiler || judges_collectives_ || trying() != nullptr ||
+      finder_.calls_per_iteration() == 0 || tell_at_ns_ != 0) {
     return;
   }
+  if (wanted_iterations_ == 0) wanted_iterations_ = take_profile_request();
+  const std::int64_t profiled = wanted_iterations_;
+  if (now_ns < measure_at_ns_ && profiled == 0) return;
   measure_at_ns_ = now_ns + kMeasureEveryNs;
   Setting timed = settled_;
   timed.measures_times = true;
   const std::int64_t all_ns = std::max<std::int64_t>(iteration_ns_ * periods_, 1);
-  const std::int64_t iterations = std::clamp<std::int64_t>(kMeasureNs / all_ns, 2, 50);
+  const std::int64_t iterations =
+      profiled > 0 ? std::min((profiled + periods_ - 1) / periods_, kMostProfiled)
+                   : std::clamp<std::int64_t>(kMeasureNs / all_ns, 2, 50);
   offer({timed, settled_}, static_cast<std::uint64_t>(iterations) * finder_.calls_per_iteration(),
         now_ns);
-  if (pending_) tell_at_ns_ = now_ns + 2 * kMeasureNs + 2 * iterations * all_ns;
+  if (!pending_) return;
+  wanted_iterations_ = 0;
+  profiled_iterations_ = profiled > 0 ? iterations * periods_ : 0;
+  tell_at_ns_ = now_ns + 2 * kMeasureNs + 2 * iterations * all_ns;
 }
 
 void Control::offer(std::vector<Setting> settings, std::uint64_t return_after_calls,
@@ -319,11 +329,31 @@ void Control::offer(std::vector<Setting> settings, std::uint64_t return_after_ca
   pending_ = std::move(pending);
 }
 
+std::int64_t Control::take_profile_request() {
+  for (Job& job : jobs_) {
+    const std::int64_t iterations = job.client->take_profile_request();
+    if (iterations == 0) continue;
+    profiled_class_ = job.of;
+    return iterations;
+  }
+  return 0;
+}
+
+void Control::save_profile(const std::vector<measure::RankCollectives>& collectives) {
+  const std::int64_t iterations = std::exchange(profiled_iterations_, 0);
+  if (iterations == 0) return;
+  const auto traces = traces_of(collectives, options_.ranks, iterations);
+  for (Job& job : jobs_)
+    if (job.of == profiled_class_) job.client->save_profile(traces);
+}
+
 void Control::tell_measured(std::int64_t now_ns) {
   if (judges_collectives_ && tell_at_ns_ == 0) tell_at_ns_ = now_ns + kMeasureEveryNs;
   if (tell_at_ns_ == 0 || now_ns < tell_at_ns_) return;
   tell_at_ns_ = 0;
-  const measure::MergedStatistics merged = times_.take_statistics();
+  const std::vector<measure::RankCollectives> all = times_.take_all();
+  save_profile(all);
+  const measure::MergedStatistics merged = measure::merge(all, options_.ranks);
   if (merged.late) {
     options_.say("rank " + std::to_string(merged.late->rank) + " comes late: it was the last in " +
                  std::to_string(merged.late->last_in) + " of " +

@@ -75,6 +75,7 @@ class Control {
   static constexpr std::uint64_t kCallsWithoutPeriod = 2000;
   static constexpr std::int64_t kMeasureEveryNs = 60'000'000'000, kMeasureNs = 1'000'000'000;
   static constexpr std::size_t kCollectivesPerStep = 4;
+  static constexpr std::int64_t kMostProfiled = 200;  ///< iterations, of those measured together
   static constexpr std::int64_t kRetryNs = 1'000'000'000;
 
   /// All must outlive the control.
@@ -131,6 +132,8 @@ class Control {
   void offer(std::vector<Setting> settings, std::uint64_t return_after_calls, std::int64_t now_ns);
   std::uint64_t calls_per_step() const;
   void tell_measured(std::int64_t now_ns);
+  std::int64_t take_profile_request();
+  void save_profile(const std::vector<measure::RankCollectives>& collectives);
 
   const ControlOptions options_;
   Ranks& ranks_;
@@ -168,6 +171,10 @@ class Control {
   // The collectives' times:
   CollectiveTimes times_;
   std::int64_t measure_at_ns_ = 0, tell_at_ns_ = 0;
+  /// Iterations that are measured for a profile, which the class's job has asked for; 0: none.
+  std::int64_t profiled_iterations_ = 0;
+  std::int64_t wanted_iterations_ = 0;  ///< of a profile that has not begun
+  CollectiveClass profiled_class_;
 };
 
 }  // namespace hocket::nccl

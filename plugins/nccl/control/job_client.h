@@ -58,6 +58,11 @@ class JobClient {
   /// another one.
   virtual void iteration_ended(std::int64_t iteration_ns) = 0;
   virtual void measured(const ClassMeasurement& measurement) = 0;
+  /// Returns the number of iterations that somebody wants a profile of, once; 0: of none.
+  virtual std::int64_t take_profile_request() = 0;
+  /// Saves a profile: the text of a trace for each rank, "" for a rank without one. May take
+  /// seconds.
+  virtual void save_profile(const std::vector<std::string>& traces) = 0;
 };
 
 class JobClients {

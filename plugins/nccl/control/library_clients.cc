@@ -1,6 +1,9 @@
 #include "plugins/nccl/control/library_clients.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -47,6 +50,25 @@ std::string predictions_json(const std::vector<PredictedIteration>& predicted) {
             each.arm + R"("}},"iteration_ns":)" + std::to_string(each.iteration_ns) + "}";
   }
   return "[" + text + "]";
+}
+
+/// Returns the path of a new file with the text; "" if it cannot be written.
+std::string write_file(const std::string& text) {
+  const char* folder = std::getenv("TMPDIR");
+  std::string path = folder == nullptr || *folder == '\0' ? "/tmp" : folder;
+  path += "/hocket-nccl-trace-XXXXXX";
+  const int fd = ::mkostemp(path.data(), O_CLOEXEC);
+  if (fd < 0) return "";
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = ::write(fd, text.data() + written, text.size() - written);
+    if (count <= 0) break;
+    written += static_cast<std::size_t>(count);
+  }
+  ::close(fd);
+  if (written == text.size()) return path;
+  ::unlink(path.c_str());
+  return "";
 }
 
 class LibraryClient final : public JobClient {
@@ -103,6 +125,9 @@ class LibraryClient final : public JobClient {
       auto* client = static_cast<LibraryClient*>(self);
       client->say_(client->name_ + ": " + line);
     };
+    given.on_profile = [](std::int64_t, std::int64_t steps, void* self) {
+      static_cast<LibraryClient*>(self)->profiled_iterations_ = steps;
+    };
     given.context = this;
     client_ = library_.open(&given);
     if (client_ == nullptr) {
@@ -143,6 +168,20 @@ class LibraryClient final : public JobClient {
     say_(name_ + ": ran as " + note);
   }
 
+  std::int64_t take_profile_request() override { return std::exchange(profiled_iterations_, 0); }
+
+  void save_profile(const std::vector<std::string>& traces) override {
+    std::vector<std::string> paths;
+    std::vector<const char*> files;
+    for (const std::string& trace : traces) paths.push_back(trace.empty() ? "" : write_file(trace));
+    for (const std::string& path : paths) files.push_back(path.empty() ? nullptr : path.c_str());
+    const bool is_saved = library_.save_traces(client_, files.data(), files.size(), nullptr) == 0;
+    say_(name_ + (is_saved ? ": a profile was saved"
+                           : std::string(": a profile could not be saved: ") + library_.error()));
+    for (const std::string& path : paths)
+      if (!path.empty()) ::unlink(path.c_str());
+  }
+
  private:
   void read_choice() {
     std::int64_t arm = 0, channels = 0;
@@ -161,6 +200,7 @@ class LibraryClient final : public JobClient {
   hocket_client* client_ = nullptr;
   Choice choice_;
   std::int64_t step_ = 0;
+  std::int64_t profiled_iterations_ = 0;
 };
 
 }  // namespace

@@ -9,9 +9,9 @@
 namespace hocket::nccl::measure {
 namespace {
 
-constexpr char kMagic[] = {'H', 'M', 1};
+constexpr char kMagic[] = {'H', 'M', 2};
 constexpr std::size_t kHeaderBytes = sizeof(kMagic) + 4 + 2;
-constexpr std::size_t kEntryBytes = 3 * 8 + 5;
+constexpr std::size_t kEntryBytes = 4 * 8 + 5;
 constexpr int kMostAnnounced = kChannels;
 
 template <class Integer>
@@ -48,6 +48,7 @@ bool is_valid(const MeasuredCollective& collective) {
   return is_number(collective.function, kFunctions) &&
          is_number(collective.algorithm, abi::kAlgorithms) &&
          is_number(collective.protocol, abi::kProtocols) && collective.time_ns >= 0 &&
+         collective.start_ns >= 0 &&
          static_cast<std::uint64_t>(collective.time_ns) <= EventSlots::kMaxTime_ns &&
          collective.channels <= kMostAnnounced && collective.timed_channels <= collective.channels;
 }
@@ -64,6 +65,7 @@ std::string encode(const RankCollectives& its) {
     append(bytes, collective.sequence);
     append(bytes, collective.bytes);
     append(bytes, static_cast<std::uint64_t>(collective.time_ns));
+    append(bytes, static_cast<std::uint64_t>(collective.start_ns));
     append(bytes, static_cast<std::int8_t>(collective.function));
     append(bytes, static_cast<std::int8_t>(collective.algorithm));
     append(bytes, static_cast<std::int8_t>(collective.protocol));
@@ -90,6 +92,7 @@ std::optional<RankCollectives> decode_collectives(std::string_view bytes) {
     collective.sequence = reader.read<std::uint64_t>();
     collective.bytes = reader.read<std::uint64_t>();
     collective.time_ns = static_cast<std::int64_t>(reader.read<std::uint64_t>());
+    collective.start_ns = static_cast<std::int64_t>(reader.read<std::uint64_t>());
     collective.function = reader.read<std::int8_t>();
     collective.algorithm = reader.read<std::int8_t>();
     collective.protocol = reader.read<std::int8_t>();

@@ -83,12 +83,12 @@ struct MergedStatistics {
 MergedStatistics merge(const std::vector<RankCollectives>& all, int ranks);
 
 /// At most that many fit into one message.
-inline constexpr std::size_t kMaxEncoded = 512;
+inline constexpr std::size_t kMaxEncoded = 400;
 
 /// Returns the bytes of a rank's collectives, of the last kMaxEncoded if there are more:
 ///
-///   "HM" version=1 u8 | rank u32 | count u16 | count times: sequence u64, bytes u64, time_ns u64,
-///   function i8, algorithm i8, protocol i8, channels u8, timed_channels u8
+///   "HM" version=2 u8 | rank u32 | count u16 | count times: sequence u64, bytes u64, time_ns u64,
+///   start_ns u64, function i8, algorithm i8, protocol i8, channels u8, timed_channels u8
 ///
 /// in little-endian order. Requires values in the ranges that decoding allows.
 std::string encode(const RankCollectives& collectives);

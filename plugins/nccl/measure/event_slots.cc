@@ -100,6 +100,7 @@ void EventSlots::publish(Slot& slot) {
     return;
   }
   collective.time_ns = static_cast<std::int64_t>(stop_ns - start_ns);
+  collective.start_ns = static_cast<std::int64_t>(start_ns & INT64_MAX);
   const int stopped = std::popcount(slot.stopped.load(kRelaxed));
   collective.timed_channels = std::min(stopped, collective.channels);
   ring_.push(collective, slot.epoch);

@@ -16,6 +16,8 @@ struct MeasuredCollective {
   std::uint64_t bytes = 0;
   /// From the first channel's start to the last one's stop; at least 0.
   std::int64_t time_ns = 0;
+  /// The first channel's start, by the global timer of the rank's GPU; at least 0.
+  std::int64_t start_ns = 0;
   /// NCCL's numbers, or kUnknown.
   int function = kUnknown, algorithm = kUnknown, protocol = kUnknown;
   /// Channels that NCCL announced and those that were timed. If fewer were timed, the time may be

@@ -54,6 +54,8 @@ std::optional<LiveSetting> LiveBallot::step_ended() {
       if (controller_) tune();
     }
   }
+  if (const auto wanted = std::exchange(wanted_profile_, std::nullopt))
+    options_.on_profile(steps_, wanted->iterations);
   if (profile != told_profile_) {
     told_profile_ = profile;
     if (options_.on_profile) options_.on_profile(profile->first_step, profile->steps);
@@ -99,7 +101,12 @@ void LiveBallot::tune() {
         received.config = with_declared_defaults(std::move(received.config), options_.declared);
     };
     std::visit(complete, *message);
-    controller_->receive(*message);
+    const auto* const profile = std::get_if<ProfileMessage>(&*message);
+    if (profile != nullptr && options_.decides_alone && options_.on_profile) {
+      wanted_profile_ = *profile;
+    } else {
+      controller_->receive(*message);
+    }
   }
   controller_->advance(clock_.now_ns());
 }

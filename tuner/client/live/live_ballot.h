@@ -69,7 +69,8 @@ struct LiveBallotOptions {
   /// ballot's first step, as in a scheduler. If empty on rank 0, requests for profiles are ignored.
   std::function<void(std::int64_t first_step, std::int64_t steps)> on_profile = {};
   /// The caller brings changes to the other ranks itself. There are no ballots to sum, and a change
-  /// takes effect with the next step. Requires rank 0; on_profile is not called.
+  /// takes effect with the next step. Requires rank 0. It is asked for a profile as soon as one is
+  /// wanted, whatever is being tried.
   bool decides_alone = false;
 };
 
@@ -136,6 +137,7 @@ class LiveBallot {
   std::pair<ScheduleConfig, std::int64_t> told_;
   // Order last passed to on_profile.
   std::optional<ProfileOrder> told_profile_;
+  std::optional<ProfileMessage> wanted_profile_;  // of one that decides alone
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:

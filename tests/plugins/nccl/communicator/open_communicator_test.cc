@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/step/schedule_config.h"
+#include "store/open.h"
 #include "tests/fault/child.h"
 #include "tests/fault/daemon_process.h"
 #include "tests/temporary_folder.h"
@@ -219,6 +220,22 @@ TEST_F(NcclPlugin, WhatIsMeasuredIsShownAndALateRankNamed) {
   EXPECT_THAT(metrics, HasSubstr("value=\"transfer_us\""));
   EXPECT_EQ(end(*ranks), kFine) << text_of("err");
   EXPECT_TRUE(says("rank 1 comes late"));
+}
+
+TEST_F(NcclPlugin, AProfileThatIsAskedForIsStored) {
+  start_daemon();
+  auto ranks = start({"--workload", workload(kOneSize), "--iterations", "6000"},
+                     {{"HOCKET_NCCL_EXPLORE", "0"}, {"HOCKET_STORE", folder_.file("store.db")}});
+  ASSERT_TRUE(eventually([&] { return !jobs().empty(); })) << text_of("err");
+  ASSERT_TRUE(client_->ask("POST", "/v1/jobs/" + jobs()[0]["job"].get<std::string>() + "/profile",
+                           {{"iterations", 20}}));
+  EXPECT_TRUE(eventually([&] { return says("a profile was saved"); })) << text_of("err");
+  EXPECT_EQ(end(*ranks), kFine) << text_of("err");
+  auto store = open_store(folder_.file("store.db"));
+  ASSERT_TRUE(store);
+  const auto profiles = (*store)->profiles();
+  ASSERT_TRUE(profiles);
+  EXPECT_EQ(profiles->size(), 1u);
 }
 
 TEST_F(NcclPlugin, ReproducibleLeavesReductionsAlone) {

@@ -49,16 +49,21 @@ TEST(CollectiveTimes, BytesOfAnotherFormOrRankAreIgnored) {
   times.add(0, "HM?");
   times.add(0, measure::encode({1, {collective(7, 50)}}));
   EXPECT_TRUE(times.take().empty());
-  EXPECT_TRUE(times.take_statistics().classes.empty());
+  EXPECT_TRUE(times.take_all().empty());
 }
 
-TEST(CollectiveTimes, StatisticsAreOfWhatCameSince) {
+TEST(CollectiveTimes, AllIsWhatCameSince) {
   CollectiveTimes times(2);
-  for (int rank = 0; rank < 2; ++rank) add(times, rank, {collective(7, 10 + rank)});
-  const auto merged = times.take_statistics();
-  ASSERT_EQ(merged.classes.size(), 1u);
-  EXPECT_EQ(merged.classes[0].median_ns, 10);
-  EXPECT_TRUE(times.take_statistics().classes.empty());
+  for (int rank = 0; rank < 2; ++rank) {
+    add(times, rank, {collective(7, 10 + rank)});
+    add(times, rank, {collective(8, 20 + rank)});
+  }
+  const auto all = times.take_all();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[1].rank, 1);
+  ASSERT_EQ(all[1].collectives.size(), 2u);
+  EXPECT_EQ(all[1].collectives[1].time_ns, 21);
+  EXPECT_TRUE(times.take_all().empty());
 }
 
 }  // namespace

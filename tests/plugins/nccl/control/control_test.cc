@@ -336,6 +336,22 @@ TEST_F(ControlTest, CollectivesAreMeasuredForAWhileAndTold) {
   EXPECT_EQ(measured.calls_per_iteration, 1u);
 }
 
+TEST_F(ControlTest, AProfileIsMeasuredWhenItIsWantedAndSaved) {
+  options_.has_profiler = true;
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  iterate(20, calls);
+  job("all_reduce 16MiB").wanted_profile = 5;
+  iterate(3, calls);
+  ASSERT_THAT(ranks_.schedules, SizeIs(1));
+  EXPECT_TRUE(decode_setting(ranks_.schedules[0].payloads[0])->measures_times);
+  EXPECT_EQ(ranks_.schedules[0].entries[1].after_calls, 5 * calls.size());
+  for (int rank = 0; rank < 2; ++rank)
+    ranks_.statistics.push_back(sent(rank, 100, (2 - rank) * kMs, 16 * kMiB));
+  iterate(40, calls);
+  ASSERT_THAT(job("all_reduce 16MiB").profiles, SizeIs(1));
+  EXPECT_THAT(job("all_reduce 16MiB").profiles[0], Each(HasSubstr("all_reduce 16MiB")));
+}
+
 TEST_F(ControlTest, WithoutRepeatingCallsCollectivesAreJudged) {
   options_.has_profiler = true;
   start();

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/nccl/control/job_client.h"
@@ -20,6 +21,8 @@ struct FakeJob {
   bool is_open = true;
   std::vector<std::int64_t> iterations_ns = {};
   std::vector<ClassMeasurement> measurements = {};
+  std::int64_t wanted_profile = 0;
+  std::vector<std::vector<std::string>> profiles = {};
   /// Called after each iteration, to change what the job wants.
   std::function<void(FakeJob&)> after_iteration = [](FakeJob&) {};
 };
@@ -55,6 +58,10 @@ class FakeJobClients final : public JobClients {
     }
     void measured(const ClassMeasurement& measurement) override {
       job_->measurements.push_back(measurement);
+    }
+    std::int64_t take_profile_request() override { return std::exchange(job_->wanted_profile, 0); }
+    void save_profile(const std::vector<std::string>& traces) override {
+      job_->profiles.push_back(traces);
     }
 
    private:

@@ -310,18 +310,19 @@ TEST(EncodedCollectives, AreRefusedInEveryOtherForm) {
     return decode_collectives(bad);
   };
   EXPECT_FALSE(with(0, 'h').has_value());
-  EXPECT_FALSE(with(2, 2).has_value()) << "version";
+  EXPECT_FALSE(with(2, 1).has_value()) << "version";
   EXPECT_FALSE(with(6, '\x80').has_value()) << "rank";
   EXPECT_FALSE(with(7, 2).has_value()) << "count";
   const std::size_t entry = 9;
   EXPECT_FALSE(with(entry + 23, '\xff').has_value()) << "negative time";
   EXPECT_FALSE(with(entry + 22, 1).has_value()) << "time of days";
-  EXPECT_FALSE(with(entry + 24, 5).has_value()) << "function";
-  EXPECT_FALSE(with(entry + 24, -2).has_value()) << "function";
-  EXPECT_FALSE(with(entry + 25, 7).has_value()) << "algorithm";
-  EXPECT_FALSE(with(entry + 26, 3).has_value()) << "protocol";
-  EXPECT_FALSE(with(entry + 27, 65).has_value()) << "channels";
-  EXPECT_FALSE(with(entry + 28, 3).has_value()) << "more timed than there are";
+  EXPECT_FALSE(with(entry + 31, '\xff').has_value()) << "negative start";
+  EXPECT_FALSE(with(entry + 32, 5).has_value()) << "function";
+  EXPECT_FALSE(with(entry + 32, -2).has_value()) << "function";
+  EXPECT_FALSE(with(entry + 33, 7).has_value()) << "algorithm";
+  EXPECT_FALSE(with(entry + 34, 3).has_value()) << "protocol";
+  EXPECT_FALSE(with(entry + 35, 65).has_value()) << "channels";
+  EXPECT_FALSE(with(entry + 36, 3).has_value()) << "more timed than there are";
 }
 
 TEST(EncodedCollectives, DamageIsRefusedOrHarmless) {
