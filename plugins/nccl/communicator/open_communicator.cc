@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -68,23 +69,12 @@ std::string model_of_gpu() {
   return model;
 }
 
-}  // namespace
-
-CommunicatorCalls* open_communicator(const CommunicatorIdentity& identity, Logger logger,
+CommunicatorCalls* make_communicator(const CommunicatorIdentity& identity,
+                                     const PluginOptions& options, Logger logger,
                                      measure::CollectiveMeter* meter) {
-  const PluginOptions options = read_options(environment_of);
   const auto say = [logger](const std::string& line) {
     abi::log_line(logger, abi::kLogInfo, "hocket: %s", line.c_str());
   };
-  if (options.is_off || identity.ranks < 2) return nullptr;
-  if (identity.rank < 0 || identity.comm_id == 0) {
-    abi::log_line(logger, abi::kLogWarning,
-                  "hocket: NCCL is left alone: set NCCL_PROFILER_PLUGIN=hocket as well as "
-                  "NCCL_TUNER_PLUGIN=hocket, since the tuner alone does not know its rank");
-    return nullptr;
-  }
-  if (!options.problem.empty() && identity.rank == 0)
-    abi::log_line(logger, abi::kLogWarning, "hocket: %s", options.problem.c_str());
   CommunicatorParts parts;
   if (identity.nodes > 1) parts.rendezvous = std::make_unique<DaemonRendezvous>(say);
   parts.links = std::make_unique<SocketLinks>(
@@ -99,6 +89,29 @@ CommunicatorCalls* open_communicator(const CommunicatorIdentity& identity, Logge
         .nccl_version = version_of_nccl(logger), .accelerator = model_of_gpu(), .say = say});
   }
   return new Communicator(identity, options, meter, std::move(parts));
+}
+
+}  // namespace
+
+CommunicatorCalls* open_communicator(const CommunicatorIdentity& identity, Logger logger,
+                                     measure::CollectiveMeter* meter) {
+  const PluginOptions options = read_options(environment_of);
+  if (options.is_off || identity.ranks < 2) return nullptr;
+  if (identity.rank < 0 || identity.comm_id == 0) {
+    abi::log_line(logger, abi::kLogWarning,
+                  "hocket: NCCL is left alone: set NCCL_PROFILER_PLUGIN=hocket as well as "
+                  "NCCL_TUNER_PLUGIN=hocket, since the tuner alone does not know its rank");
+    return nullptr;
+  }
+  if (!options.problem.empty() && identity.rank == 0)
+    abi::log_line(logger, abi::kLogWarning, "hocket: %s", options.problem.c_str());
+  // An exception must not reach NCCL, which knows none.
+  try {
+    return make_communicator(identity, options, logger, meter);
+  } catch (const std::exception& error) {
+    abi::log_line(logger, abi::kLogWarning, "hocket: NCCL is left alone: %s", error.what());
+    return nullptr;
+  }
 }
 
 }  // namespace hocket::nccl

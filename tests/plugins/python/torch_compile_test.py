@@ -82,7 +82,7 @@ def tuned(rank, way, compiled_at, schedule=False, ranks=(0, 1)):
         losses.append(one_step(model, optimizer, step))
     status, last = job.status(), job.values
     job.close()
-    return losses, first, last, status, lines
+    return losses, first, last, status, list(lines)
 
 
 def refusal(_, way):
@@ -110,73 +110,87 @@ def crossed(rank, way, compiled_at, ranks):
     return losses, most, crossing.off_reason
 
 
+def each(rank, function, cases):
+    results = []
+    for case in cases:
+        torch._dynamo.reset()
+        results.append(function(rank, *case))
+    return results
+
+
+def run_cases(function, cases, **options):
+    """Runs all cases in the same two processes, since starting them and loading the compiler takes
+    most of the time. Returns the results of both ranks for each case."""
+    return zip(*run_ranks(each, function, cases, **options), strict=True)
+
+
 @unittest.skipIf(torch.__version__.startswith("1."), "torch.compile is newer")
 class CompileTest(unittest.TestCase):
-    def losses(self, way, known={}):  # noqa: B006
-        if way not in known:
-            known[way] = run_ranks(plain, way)
-        return known[way]
+    def compare(self, results, way, known={}):  # noqa: B006
+        if not known:
+            for its, result in zip(WAYS, run_cases(plain, [(way,) for way in WAYS]), strict=True):
+                known[its] = list(result)
+        self.assertEqual([losses for losses, *_ in results], known[way])
 
-    def compare(self, results, way):
-        self.assertEqual([losses for losses, *_ in results], self.losses(way))
-
-    def test_a_stored_cap_is_taken_before_the_first_step_and_then_nothing_changes(self):
+    def test_a_stored_cap_is_taken_and_then_nothing_changes(self):
         with daemon() as served:
             run_ranks(stored, environment=served.environment)
-            for way in WAYS:
-                with self.subTest(way.__name__):
-                    results = run_ranks(tuned, way, 0, environment=served.environment)
+            cases = [(way, compiled_at) for way in WAYS for compiled_at in (0, 4)]
+            for (way, compiled_at), results in zip(
+                    cases, run_cases(tuned, cases, environment=served.environment), strict=True):
+                with self.subTest(way.__name__, compiled_at=compiled_at):
                     self.compare(results, way)
-                    for _, first, last, status, lines in results:
+                    for _, first, last, status, _ in results:
                         self.assertEqual((first, last), ({KNOB: CAP}, {KNOB: CAP}))
-                        self.assertIn("only be changed before the first step", status)
-
-    def test_compiled_with_a_stored_cap_in_force(self):
-        with daemon() as served:
-            run_ranks(stored, environment=served.environment)
-            for way in WAYS:
-                with self.subTest(way.__name__):
-                    results = run_ranks(tuned, way, 4, environment=served.environment)
-                    self.compare(results, way)
-                    for _, first, last, *_ in results:
-                        self.assertEqual((first, last), ({KNOB: CAP}, {KNOB: CAP}))
+                        if compiled_at == 0:
+                            self.assertIn("only be changed before the first step", status)
 
     def test_compiled_while_it_is_tuned(self):
-        for way in (whole, whole_in_place):
-            for ranks in ((0, 1), (1,)):
-                with self.subTest(way.__name__, ranks=ranks), daemon() as served:
-                    results = run_ranks(tuned, way, 4, False, ranks,
-                                        environment=served.environment)
-                    self.compare(results, way)
-                    for _, _, _, status, lines in results:
-                        self.assertIn("not tuned", status)
-                        self.assertEqual(sum("no longer" in line for line in lines), 1)
-                    self.assertIn("the model is compiled", results[1][3])
+        cases = [(way, 4, False, ranks) for way in (whole, whole_in_place)
+                 for ranks in ((0, 1), (1,))]
+        with daemon() as served:
+            all_results = list(run_cases(tuned, cases, environment=served.environment))
+        for (way, _, _, ranks), results in zip(cases, all_results, strict=True):
+            with self.subTest(way.__name__, ranks=ranks):
+                self.compare(results, way)
+                for _, _, _, status, lines in results:
+                    self.assertIn("not tuned", status)
+                    self.assertEqual(sum("no longer" in line for line in lines), 1)
+                self.assertIn("the model is compiled", results[1][3])
 
     def test_buckets_of_parts_that_are_compiled_later_stay(self):
-        for way in (whole_in_place, inner_in_place, inner, layers_in_place):
+        ways = (whole_in_place, inner_in_place, inner, layers_in_place)
+        for way, results in zip(ways, run_cases(refusal, [(way,) for way in ways]), strict=True):
             with self.subTest(way.__name__):
-                for before, after, running in run_ranks(refusal, way):
+                for before, after, running in results:
                     self.assertIsNone(before)
                     self.assertIn("the model is compiled", after)
                     self.assertFalse(running)
 
+    def compare_crossed(self, case, results):
+        way, compiled_at, ranks = case
+        with self.subTest(way.__name__, compiled_at=compiled_at, ranks=ranks):
+            self.compare(results, way)
+            for _, most, reason in results:
+                self.assertIn("compiled", str(reason))
+                self.assertEqual(most > 1, compiled_at > 0)
+
+    def test_crossing_does_not_begin(self):
+        cases = [(way, 0, (0, 1)) for way in WAYS] + [(inner, 0, (1,))]
+        for case, results in zip(cases, run_cases(crossed, cases), strict=True):
+            self.compare_crossed(case, results)
+
     def test_crossing_ends(self):
-        cases = [(way, 6, (0, 1)) for way in WAYS] + [
-            (whole, 6, (1,)), (layers_in_place, 6, (1,)), (whole, 0, (0, 1)), (inner, 0, (1,))]
-        for way, compiled_at, ranks in cases:
-            with self.subTest(way.__name__, compiled_at=compiled_at, ranks=ranks):
-                results = run_ranks(crossed, way, compiled_at, ranks)
-                self.compare(results, way)
-                for _, most, reason in results:
-                    self.assertIn("compiled", str(reason))
-                    self.assertEqual(most > 1, compiled_at > 0)
+        # A process in which something was compiled does not cross again.
+        for case in ((whole, 6, (0, 1)), (layers_in_place, 6, (0, 1)), (inner_in_place, 6, (1,))):
+            self.compare_crossed(case, run_ranks(crossed, *case))
 
     def test_tuned_with_a_schedule(self):
-        for compiled_at in (0, 6):
-            with self.subTest(compiled_at=compiled_at), daemon() as served:
-                results = run_ranks(tuned, whole_in_place, compiled_at, True,
-                                    environment=served.environment)
+        cases = [(whole_in_place, compiled_at, True) for compiled_at in (0, 6)]
+        with daemon() as served:
+            all_results = list(run_cases(tuned, cases, environment=served.environment))
+        for (_, compiled_at, _), results in zip(cases, all_results, strict=True):
+            with self.subTest(compiled_at=compiled_at):
                 self.compare(results, whole_in_place)
                 for *_, lines in results:
                     self.assertTrue(any("not crossing" in line and "compiled" in line

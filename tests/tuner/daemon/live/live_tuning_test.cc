@@ -12,6 +12,30 @@
 namespace hocket {
 namespace {
 
+TEST_F(LiveTuningTest, ASearchBeginsWithTheNearestStudyOrElseWithWhatTheJobPredicts) {
+  const auto add = [&](JobDescription job) {
+    const ConfigKey key{fingerprint(job.topology), fingerprint(job.workload)};
+    jobs_.push_back(std::make_unique<SimulatedJob>(std::move(job), time_of, jobs_.size() + 1));
+    jobs_.back()->connect(*daemon_, to_string(key));
+  };
+  JobDescription first = sample_job("a", 0.1);
+  first.predictions = {{with_parts(1 << 19), 10'000'000}, {with_parts(1 << 23), 20'000'000}};
+  add(first);
+  for (int i = 0; i < 100 && (studies().empty() || studies()[0].state == StudyState::running); ++i)
+    run();
+  ASSERT_EQ(studies().size(), 1u);
+  EXPECT_EQ(studies()[0].definition["donor"]["study"], "what the job predicts");
+  EXPECT_EQ(studies()[0].definition["donor"]["evaluations"].size(), 2u);
+
+  JobDescription second = first;
+  second.id = "b";
+  for (TensorSpec& tensor : second.workload.tensors) tensor.bytes *= 2;
+  add(second);
+  for (int i = 0; i < 20 && studies().size() < 2; ++i) run();
+  ASSERT_EQ(studies().size(), 2u);
+  EXPECT_EQ(studies()[1].definition["donor"]["study"], studies()[0].name);
+}
+
 TEST_F(LiveTuningTest, AJobEndsNearTheBestAndOthersGetWhatItKept) {
   auto& explorer = add_job("a");
   auto& other = add_job("b", 0);
