@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -137,6 +138,20 @@ TEST_F(ArbiterTest, AProposalGoesToEveryoneWithTheMarginAfterTheLargestCount) {
   const Proposal expected{1, window_.payloads, {{148, 0, false}, {158, 1, true}}};
   EXPECT_TRUE(actions[0].message == Message(expected));
   EXPECT_EQ(arbiter_.why_not(now_ns_), "a proposal is undecided");
+}
+
+TEST_F(ArbiterTest, AScheduleWithAPeriodBeginsWithAnIteration) {
+  // The earliest is call 108.
+  for (const auto& [boundary, period, first] :
+       std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>{
+           {100, 7, 114}, {101, 7, 108}, {108, 7, 108}, {120, 7, 120}, {0, 1, 108}}) {
+    Schedule schedule = window_;
+    schedule.boundary_call = boundary;
+    schedule.period_calls = period;
+    const Proposed proposed = arbiter_.propose(schedule, now_ns_);
+    EXPECT_EQ(proposed.first_call, first) << boundary;
+    arbiter_.withdraw(now_ns_);
+  }
 }
 
 TEST_F(ArbiterTest, TheRateOfTheCallsMovesTheFirstGate) {

@@ -140,6 +140,13 @@ TEST(PluginOptions, WhatCannotBeReadIsNamedAndLeavesTheDefault) {
     EXPECT_NE(options.problem.find(name), std::string::npos) << options.problem;
 }
 
+TEST(PluginOptions, AShareIsFromZeroToAHalf) {
+  EXPECT_EQ(read_options([](const char* name) -> const char* {
+              return std::string_view(name) == "HOCKET_NCCL_EXPLORE" ? "0.9" : nullptr;
+            }).explore,
+            0.03);
+}
+
 TEST(CallLog, KeepsOrderAndLosesWhatDoesNotFit) {
   auto log = std::make_unique<CallLog>();
   for (std::uint64_t i = 0; i < CallLog::kCapacity + 5; ++i) log->add({.call = i});
