@@ -100,7 +100,8 @@ CommunicatorCalls* open_communicator(const CommunicatorIdentity& identity, Logge
   if (identity.rank < 0 || identity.comm_id == 0) {
     abi::log_line(logger, abi::kLogWarning,
                   "hocket: NCCL is left alone: set NCCL_PROFILER_PLUGIN=hocket as well as "
-                  "NCCL_TUNER_PLUGIN=hocket, since the tuner alone does not know its rank");
+                  "NCCL_TUNER_PLUGIN=hocket, since the tuner alone does not know its rank; "
+                  "libnccl-profiler-hocket.so must be a link to libnccl-tuner-hocket.so, no copy");
     return nullptr;
   }
   if (!options.problem.empty() && identity.rank == 0)
