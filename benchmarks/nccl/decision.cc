@@ -1,6 +1,6 @@
-// What a decision of the NCCL plugin costs NCCL's thread, an event for each collective that is
-// counted, and the plugin's threads while nothing is called: the plugin as NCCL loads it, rank 0 of
-// two with its control, and a rank 1.
+// The cost of a decision of the NCCL plugin to NCCL's thread, of the event by which a collective is
+// counted, and of the plugin's threads while nothing is called: the plugin as NCCL loads it, rank 0
+// of two with its control, and a rank 1.
 //
 //   nccl_decision_benchmark LIBRARY [calls]
 //
@@ -19,42 +19,16 @@
 #include <thread>
 #include <vector>
 
+#include "benchmarks/nccl/call_timing.h"
 #include "plugins/nccl/interface/nccl_interface.h"
 
 namespace hocket::nccl::abi {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double since_ns(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
-
-double clock_ns() {
-  std::vector<double> costs;
-  for (int i = 0; i < 10'000; ++i) costs.push_back(since_ns(Clock::now()));
-  std::nth_element(costs.begin(), costs.begin() + 5000, costs.end());
-  return costs[5000];
-}
-
 template <class Call>
 void report(const std::string& name, int calls, const Call& call) {
-  for (int i = 0; i < calls / 10; ++i) call(i);
-  const auto begin = Clock::now();
-  for (int i = 0; i < calls; ++i) call(i);
-  const double mean_ns = since_ns(begin) / calls;
-  const double overhead_ns = clock_ns();
-  std::vector<double> singles;
-  singles.reserve(static_cast<std::size_t>(calls));
-  for (int i = 0; i < calls; ++i) {
-    const auto start = Clock::now();
-    call(i);
-    singles.push_back(std::max(0.0, since_ns(start) - overhead_ns));
-  }
-  std::sort(singles.begin(), singles.end());
-  const auto permille = [&](std::size_t of) { return singles[singles.size() * of / 1000]; };
-  std::printf("%-28s mean %6.1f ns, p50 %6.1f ns, p99 %6.1f ns, p99.9 %7.1f ns\n", name.c_str(),
-              mean_ns, permille(500), permille(990), permille(999));
+  report_mean(name, calls, call);
+  report_singles(name, calls, call, [](int) {});
 }
 
 double processor_ns() {

@@ -22,7 +22,7 @@
 
 namespace hocket {
 
-/// What a job believes of a configuration before anything was measured.
+/// The iteration time that a job expects of a configuration before anything was measured.
 struct PredictedTime {
   ScheduleConfig config;
   std::int64_t iteration_ns = 0;  ///< above 0
@@ -178,8 +178,8 @@ struct JobReport {
   bool ended = false;
   /// Activity of rank 0 during `iteration_ns`; absent when the job does not measure it.
   std::optional<JobActivity> activity = {};
-  /// What the job measured itself, by names like those of declared knobs that end in their unit
-  /// ("transfer_us"): the latest values.
+  /// The latest values that the job measured itself. Names are like those of declared knobs and end
+  /// in the unit ("transfer_us").
   std::map<std::string, double> values = {};
   /// A line for people on what the job does.
   std::string note = {};

@@ -83,7 +83,7 @@ void Plugin::collective_info(void* context, const CollectiveCall& call, const Co
   if (channels == nullptr) channels = &ignored;
   mask_.refresh();
   if (communicator->has_chained_tuner) call_chained_tuner(*communicator, call, table, channels);
-  if (communicator->meter != nullptr) communicator->meter->count(call.function, call.bytes);
+  if (communicator->meter != nullptr) communicator->meter->called();
   if (communicator->calls != nullptr && communicator->knows_rank) {
     communicator->calls->decide(call, table, channels);
   }

@@ -6,7 +6,7 @@
 
 namespace hocket::nccl::abi {
 
-/// Of versions 5 and newer.
+/// The init of versions 5 and newer; version 4 has other arguments.
 template <int kVersion>
 int init_tuner(void** context, std::uint64_t comm_id, std::size_t ranks, std::size_t nodes,
                Logger logger, NvLinkInfo* nv_link, TunerConstants* constants) {

@@ -2,11 +2,11 @@
 
 #include <pthread.h>
 #include <chrono>
-#include <csignal>
 #include <utility>
 #include <vector>
 
 #include "plugins/nccl/agreement/call_digest.h"
+#include "plugins/nccl/communicator/quiet_thread.h"
 #include "plugins/nccl/measure/collective_statistics.h"
 
 namespace hocket::nccl {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kControlInterval{50};
 
-/// What all ranks must be able to use: a setting of this version of the plugin.
+/// Refuses a proposal whose settings this version of the plugin cannot read.
 std::string objection(const Proposal& proposal) {
   for (const std::string& payload : proposal.payloads) {
     if (!payload.empty() && !decode_setting(payload))
@@ -69,11 +69,7 @@ class Communicator::ControlThread : private Ranks {
                 RankAgreement& agreement, std::int64_t (*now_ns)())
       : agreement_(agreement), now_ns_(now_ns), clients_(std::move(clients)) {
     control_.emplace(options, static_cast<Ranks&>(*this), tables_, *clients_);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    thread_ = start_quietly("hocket-tuner", [this] { run(); });
   }
 
   ~ControlThread() {
@@ -90,7 +86,6 @@ class Communicator::ControlThread : private Ranks {
 
  private:
   void run() {
-    pthread_setname_np(pthread_self(), "hocket-tuner");
     std::unique_lock lock(mutex_);
     while (!ends_) {
       changed_.wait_for(lock, kControlInterval, [this] { return ends_; });
@@ -159,7 +154,7 @@ void Communicator::decide(const CollectiveCall& call, CostTable table, int* chan
                    .token = token,
                    .ns = now_ns_(),
                    .class_index = is_known ? of.index() : -1});
-    if (is_known) control_->tables().offer(of.index(), call.bytes, table);
+    if (is_known) control_->tables().offer(of.index(), table);
   }
   if (!is_known) return;
   const Choice& choice = setting_.of(of);

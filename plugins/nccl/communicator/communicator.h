@@ -25,7 +25,7 @@
 
 namespace hocket::nccl {
 
-/// What a communicator is made with, so that tests can give other links and jobs.
+/// The links, jobs and clock of a communicator; tests give it their own.
 struct CommunicatorParts {
   std::unique_ptr<Rendezvous> rendezvous =
       nullptr;  ///< that the links use, if there are several hosts

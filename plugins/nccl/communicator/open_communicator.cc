@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <exception>
 #include <memory>
 #include <string>
@@ -14,15 +13,10 @@
 #include "plugins/nccl/control/daemon_rendezvous.h"
 #include "plugins/nccl/control/library_clients.h"
 #include "plugins/nccl/transport/socket_links.h"
+#include "plugins/nccl/transport/steady_time.h"
 
 namespace hocket::nccl {
 namespace {
-
-std::int64_t steady_ns() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 const char* environment_of(const char* name) {
   return std::getenv(name);

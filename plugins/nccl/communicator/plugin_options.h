@@ -1,6 +1,7 @@
 #pragma once
 
-// What the user has set in the environment (docs/NCCL.md). Read once for a communicator.
+// The plugin's options, from environment variables (docs/NCCL.md). Each communicator reads them
+// once.
 
 #include <string>
 
@@ -11,7 +12,7 @@ struct PluginOptions {
   bool is_reproducible = false;
   bool all_arms = false;
   double explore = 0.03;
-  /// What could not be read, for the log; "" if everything could.
+  /// The variables that could not be read, and why, for the log; "" if all could.
   std::string problem;
 };
 

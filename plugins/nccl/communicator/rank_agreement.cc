@@ -1,22 +1,13 @@
 #include "plugins/nccl/communicator/rank_agreement.h"
 
 #include <pthread.h>
-#include <csignal>
+#include <algorithm>
 #include <utility>
+
+#include "plugins/nccl/communicator/quiet_thread.h"
 
 namespace hocket::nccl {
 namespace {
-
-/// Starts a thread that gets none of the program's signals.
-template <class Run>
-std::thread start_quietly(Run run) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(run));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
 
 ArbiterOptions arbiter_options(const MemberOptions& member) {
   ArbiterOptions options;
@@ -34,7 +25,7 @@ RankAgreement::RankAgreement(RankAgreementOptions options, std::unique_ptr<Links
     member_.link_up(0, options_.now_ns());
     route();
   }
-  thread_ = start_quietly([this] { run(); });
+  thread_ = start_quietly("hocket-nccl", [this] { run(); });
 }
 
 RankAgreement::~RankAgreement() {
@@ -119,7 +110,6 @@ std::vector<Arbiter::RankStatistics> RankAgreement::take_statistics() {
 }
 
 void RankAgreement::run() {
-  pthread_setname_np(pthread_self(), "hocket-nccl");
   bool ends = false;
   while (!ends) {
     send_statistics();

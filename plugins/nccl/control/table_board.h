@@ -19,7 +19,6 @@ namespace hocket::nccl {
 /// what is beyond them is left out.
 struct KeptTable {
   std::array<float, static_cast<std::size_t>(abi::kAlgorithms)* abi::kProtocols> cost_us = {};
-  std::uint64_t bytes = 0;  ///< size of the collective
 
   CostTable view() { return {cost_us.data(), abi::kAlgorithms, abi::kProtocols}; }
 };
@@ -27,11 +26,11 @@ struct KeptTable {
 class TableBoard {
  public:
   /// Keeps the table if it was asked for. Never waits.
-  void offer(int class_index, std::uint64_t bytes, const CostTable& table) {
+  void offer(int class_index, const CostTable& table) {
     Place& place = places_[static_cast<std::size_t>(class_index)];
     if (place.state.load(std::memory_order_relaxed) != State::asked) [[likely]]
       return;
-    keep(place.table, bytes, table);
+    keep(place.table, table);
     place.state.store(State::there, std::memory_order_release);
   }
 
@@ -55,8 +54,7 @@ class TableBoard {
     KeptTable table;
   };
 
-  static void keep(KeptTable& kept, std::uint64_t bytes, const CostTable& table) {
-    kept.bytes = bytes;
+  static void keep(KeptTable& kept, const CostTable& table) {
     for (int algorithm = 0; algorithm < abi::kAlgorithms; ++algorithm) {
       for (int protocol = 0; protocol < abi::kProtocols; ++protocol) {
         const bool is_there = algorithm < table.algorithms && protocol < table.protocols;

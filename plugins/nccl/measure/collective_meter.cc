@@ -32,7 +32,6 @@ MeasuringLosses CollectiveMeter::losses() const {
 
 void CollectiveMeter::open() {
   epoch_.fetch_add(1, std::memory_order_relaxed);
-  counters_.reset();
   calling_thread_.store(nullptr, std::memory_order_relaxed);
   launches_.store(0, std::memory_order_relaxed);
   before_ = slots_.losses();

@@ -1,11 +1,11 @@
 #pragma once
 
-// Measures the collectives of one communicator: counters always, times by the kernels' channel
-// timers within windows. Meters are never freed but taken from a pool and given back, because
-// events may arrive when the communicator is gone.
+// Measures the collectives of one communicator: counts launches always, times by the kernels'
+// channel timers within windows. Meters are never freed but taken from a pool and given back,
+// because events may arrive when the communicator is gone.
 //
 // want_channel_times(), pop() and the readers are for the communicator's background thread; the
-// events and count() for NCCL's threads. No event takes a lock, allocates or waits.
+// events and called() for NCCL's threads. No event takes a lock, allocates or waits.
 
 #include <array>
 #include <atomic>
@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <mutex>
 
-#include "plugins/nccl/measure/collective_counters.h"
 #include "plugins/nccl/measure/event_mask.h"
 #include "plugins/nccl/measure/event_slots.h"
 #include "plugins/nccl/measure/measured_collective.h"
@@ -35,13 +34,10 @@ class CollectiveMeter {
   /// Takes the next finished collective; false if there is none. One thread at a time.
   bool pop(MeasuredCollective& collective) { return slots_.ring().pop(collective, epoch()); }
 
-  CallCounts counts() const { return counters_.read(); }
   MeasuringLosses losses() const;
 
-  void count(int function, std::uint64_t bytes) {
-    counters_.count(function, bytes);
-    calling_thread_.store(this_thread(), std::memory_order_relaxed);
-  }
+  /// Notes that this thread makes NCCL's calls of the communicator.
+  void called() { calling_thread_.store(this_thread(), std::memory_order_relaxed); }
 
   /// Counts a collective that NCCL launches. Those of a replayed graph come from a thread of
   /// CUDA's, at any time, and do not count.
@@ -72,7 +68,6 @@ class CollectiveMeter {
   std::uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
 
   EventSlots slots_;
-  CollectiveCounters counters_;
   EventMask& mask_;
   std::mutex window_mutex_;  // for the changes of the next two
   std::atomic<bool> wanted_{false}, has_profiler_{false};

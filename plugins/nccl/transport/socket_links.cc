@@ -10,7 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <ctime>
+
+#include "plugins/nccl/transport/steady_time.h"
 
 namespace hocket::nccl {
 namespace {
@@ -18,12 +19,6 @@ namespace {
 constexpr std::int64_t kPublishRetryNs = 2'000'000'000;
 constexpr int kFlushMs = 200;
 constexpr std::ptrdiff_t kMostStrangers = 256;
-
-std::int64_t now_ns() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 int open_socket(int family) {
   return ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -131,7 +126,7 @@ void SocketLinks::publish(std::int64_t now) {
 }
 
 std::vector<LinkEvent> SocketLinks::wait(std::int64_t timeout_ns) {
-  const std::int64_t now = now_ns();
+  const std::int64_t now = steady_ns();
   if (is_root()) {
     publish(now);
   } else {
@@ -335,8 +330,8 @@ void SocketLinks::ask(std::uint32_t rank, const Message& message) {
 }
 
 void SocketLinks::close() {
-  const std::int64_t end_ns = now_ns() + std::int64_t{kFlushMs} * 1'000'000;
-  while (now_ns() < end_ns) {
+  const std::int64_t end_ns = steady_ns() + std::int64_t{kFlushMs} * 1'000'000;
+  while (steady_ns() < end_ns) {
     std::vector<pollfd> polled;
     for (const auto& end : ends_) {
       end->connection.flush();

@@ -10,11 +10,8 @@
 // Questions between ranks > 0 use sockets of their own, within a host only: a rank that has lost
 // rank 0 asks those beside it.
 
-#include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

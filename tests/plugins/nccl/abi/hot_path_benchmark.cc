@@ -12,47 +12,13 @@
 #include <cstdlib>
 #include <vector>
 
+#include "benchmarks/nccl/call_timing.h"
 #include "plugins/nccl/abi/tables.h"
 #include "plugins/nccl/measure/collective_meter.h"
 #include "tests/plugins/nccl/abi/fake_communicator.h"
 
 namespace hocket::nccl::abi {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double since_ns(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
-
-double clock_ns() {
-  std::vector<double> costs;
-  for (int i = 0; i < 10'000; ++i) costs.push_back(since_ns(Clock::now()));
-  std::nth_element(costs.begin(), costs.begin() + 5000, costs.end());
-  return costs[5000];
-}
-
-/// `between` runs after each single call, untimed.
-template <class Call, class Between>
-void report(const char* name, int calls, const Call& call, const Between& between) {
-  const double overhead_ns = clock_ns();
-  std::vector<double> singles;
-  singles.reserve(static_cast<std::size_t>(calls));
-  for (int i = 0; i < calls; ++i) {
-    const auto start = Clock::now();
-    call(i);
-    singles.push_back(std::max(0.0, since_ns(start) - overhead_ns));
-    between(i);
-  }
-  std::sort(singles.begin(), singles.end());
-  const auto percentile = [&](int percent) {
-    return singles[singles.size() * static_cast<std::size_t>(percent) / 100];
-  };
-  double sum_ns = 0;
-  for (const double single : singles) sum_ns += single;
-  std::printf("%-34s mean %6.1f ns, p50 %6.1f ns, p99 %6.1f ns (clock %.1f ns)\n", name,
-              sum_ns / calls, percentile(50), percentile(99), overhead_ns);
-}
 
 void run(int calls) {
   setenv("HOCKET_NCCL_TUNER_CHAIN", "none", 1);
@@ -62,7 +28,7 @@ void run(int calls) {
   ncclProfiler_v5.init(&profiler, 1, &mask, "world", 1, 8, 0, nullptr);
   ncclTunerPlugin_v5.init(&tuner, 1, 8, 1, nullptr, nullptr, nullptr);
   FakeCommunicator& communicator = *opened_communicators().front();
-  communicator.calls.reserve(static_cast<std::size_t>(calls) * 2);
+  communicator.calls.reserve(static_cast<std::size_t>(calls) * 3);
   float costs[kAlgorithms * kProtocols] = {};
   int channels = 0;
   const auto info = [&](int i) {
@@ -72,11 +38,9 @@ void run(int calls) {
                                      &channels);
   };
   const auto nothing = [](int) {};
-  const auto start = Clock::now();
-  for (int i = 0; i < calls; ++i) info(i);
-  std::printf("%-34s mean %6.1f ns\n", "getCollInfo, in a loop", since_ns(start) / calls);
+  report_mean("getCollInfo", calls, info);
   communicator.calls.clear();
-  report("getCollInfo", calls, info, nothing);
+  report_singles("getCollInfo", calls, info, nothing);
 
   communicator.meter->want_channel_times(true);
   EventDescriptorV5 collective = {};
@@ -109,21 +73,21 @@ void run(int calls) {
     }
   };
   const auto stop_collective = [&](int) { ncclProfiler_v5.stop_event(collective_handle); };
-  report("collective: start", calls, start_collective, [&](int i) {
+  report_singles("collective: start", calls, start_collective, [&](int i) {
     stop_collective(i);
     start_channel(i);
     stop_channel(i);
     drain(i);
   });
   start_collective(0);
-  report("channel: start", calls, start_channel, [&](int i) {
+  report_singles("channel: start", calls, start_channel, [&](int i) {
     stop_channel(i);
     stop_collective(i);
     drain(i);
     start_collective(i);
   });
   start_channel(0);
-  report("channel: time and stop", calls, stop_channel, [&](int i) {
+  report_singles("channel: time and stop", calls, stop_channel, [&](int i) {
     stop_collective(i);
     drain(i);
     start_collective(i);

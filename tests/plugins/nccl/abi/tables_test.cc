@@ -195,8 +195,6 @@ TEST_P(TablesTest, OneCommunicatorServesProfilerAndTuner) {
   EXPECT_EQ(table[kNvlsTree][kSimple], 0.0F);
   EXPECT_EQ(table[kNvlsTree][kLl128], 2.0F);
   EXPECT_EQ(channels, 12);
-  const auto counts = communicator->meter->counts();
-  EXPECT_EQ(counts[static_cast<std::size_t>(class_of(kAllReduce, 4096).index())].calls, 1U);
   close_tuner(tuner);
   EXPECT_EQ(communicator->times_closed, 0);
   close_profiler(profiler);
@@ -421,7 +419,7 @@ TEST_P(TablesTest, SlotsAreUsedAgain) {
 TEST_P(TablesTest, LaunchesAreCountedOutsideOfWindows) {
   void* profiler = open_profiler();
   measure::CollectiveMeter* meter = opened_communicators().front()->meter;
-  meter->count(kAllReduce, 1);
+  meter->called();
   EXPECT_EQ(start_collective(profiler, 1, 1), nullptr);
   EXPECT_EQ(meter->launches(), 1u);
   close_profiler(profiler);

@@ -164,15 +164,14 @@ TEST(CallLog, KeepsOrderAndLosesWhatDoesNotFit) {
 TEST(TableBoard, KeepsTheFirstTableThatWasAskedFor) {
   auto board = std::make_unique<TableBoard>();
   Table table;
-  board->offer(7, 100, table.view());
+  board->offer(7, table.view());
   EXPECT_FALSE(board->find(7));
   board->ask(7);
   EXPECT_FALSE(board->find(7));
-  board->offer(7, 100, table.view());
+  board->offer(7, table.view());
   table.view().at(abi::kRing, abi::kSimple) = 5;
-  board->offer(7, 200, table.view());
+  board->offer(7, table.view());
   ASSERT_TRUE(board->find(7));
-  EXPECT_EQ(board->find(7)->bytes, 100u);
   EXPECT_EQ(board->find(7)->view().at(abi::kRing, abi::kSimple), 100);
   EXPECT_FALSE(board->find(7)->view().allows(abi::kNvls, abi::kSimple));
 }

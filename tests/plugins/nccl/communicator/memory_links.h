@@ -3,7 +3,6 @@
 // Links in memory between ranks that are threads of one process, which the test can cut.
 // Thread-safe.
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -12,12 +11,9 @@
 #include <vector>
 
 #include "plugins/nccl/transport/links.h"
+#include "plugins/nccl/transport/steady_time.h"
 
 namespace hocket::nccl {
-
-inline std::int64_t steady_ns() {
-  return std::chrono::steady_clock::now().time_since_epoch().count();
-}
 
 class MemoryNetwork {
  public:

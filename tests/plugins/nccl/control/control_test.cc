@@ -108,7 +108,7 @@ class ControlTest : public ::testing::Test {
     table.at(abi::kRing, abi::kSimple) = us;
     table.at(abi::kRing, abi::kLl) = 3 * us;
     table.at(abi::kTree, abi::kSimple) = 2 * us;
-    tables_.offer(of.index(), bytes, table);
+    tables_.offer(of.index(), table);
   }
 
   FakeJob& job(const std::string& name) { return *clients_.jobs.at(name); }

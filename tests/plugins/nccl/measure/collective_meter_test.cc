@@ -58,7 +58,7 @@ TEST_F(CollectiveMeterTest, CountsWhatTheCallingThreadLaunches) {
   CollectiveMeter* meter = pool->take();
   meter->launched();
   EXPECT_EQ(meter->launches(), 0u) << "nothing was called";
-  meter->count(4, 1024);
+  meter->called();
   meter->launched();
   meter->launched();
   // As a graph that is replayed.
@@ -68,31 +68,10 @@ TEST_F(CollectiveMeterTest, CountsWhatTheCallingThreadLaunches) {
   EXPECT_EQ(pool->take()->launches(), 0u);
 }
 
-TEST_F(CollectiveMeterTest, CountsByClass) {
-  CollectiveMeter* meter = pool->take();
-  meter->count(4, 1024);
-  meter->count(4, 1000);
-  meter->count(4, 1025);
-  meter->count(0, 0);
-  meter->count(-1, 5);
-  meter->count(kFunctions, 5);
-  const CallCounts counts = meter->counts();
-  const auto at = [&](int function, std::uint64_t bytes) {
-    return counts[static_cast<std::size_t>(class_of(function, bytes).index())];
-  };
-  EXPECT_EQ(at(4, 1024).calls, 2U);
-  EXPECT_EQ(at(4, 1024).bytes, 2024U);
-  EXPECT_EQ(at(4, 2048).calls, 1U);
-  EXPECT_EQ(at(0, 0).calls, 1U);
-  std::uint64_t calls = 0;
-  for (const CallCount& count : counts) calls += count.calls;
-  EXPECT_EQ(calls, 4U);
-}
-
 TEST_F(CollectiveMeterTest, ANewUserSeesNothingOfTheOldOne) {
   CollectiveMeter* meter = pool->take();
   meter->profiler_opened();
-  meter->count(4, 1024);
+  meter->called();
   MeasuredCollective announced;
   announced.channels = 1;
   void* old = meter->start_collective(announced, nullptr);
@@ -110,7 +89,6 @@ TEST_F(CollectiveMeterTest, ANewUserSeesNothingOfTheOldOne) {
   MeasuredCollective out;
   EXPECT_FALSE(meter->pop(out)) << "a measurement of the communicator before";
   EXPECT_EQ(meter->losses().stale, 0U);
-  for (const CallCount& count : meter->counts()) EXPECT_EQ(count.calls, 0U);
   for (void* handle : {old, unfinished}) {
     EXPECT_FALSE(static_cast<bool>(SlotUse(meter->slots(), to_handle(handle))));
   }
