@@ -112,6 +112,7 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_tape(program, action);
   add_topology(program, action);
   add_serve(program, action);
+  add_web(program, action);
   add_jobs(program, action);
   add_configs(program, action);
   add_watch(program, action);

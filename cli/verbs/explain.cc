@@ -9,6 +9,7 @@
 
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/config_source.h"
+#include "cli/inputs/explanation_source.h"
 #include "cli/inputs/step_source.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
@@ -18,6 +19,7 @@
 #include "core/base/json.h"
 #include "core/step/hidden_knob.h"
 #include "profiler/archive/export_profile.h"
+#include "tuner/archive/explanation/explanation_json.h"
 
 namespace hocket {
 namespace {

@@ -1,25 +1,30 @@
 // hocket plot: draws what a search learned.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <system_error>
-#include <tuple>
+#include <utility>
 
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/explanation_source.h"
+#include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
-#include "tuner/explain/svg_plot.h"
+#include "core/base/printable_text.h"
+#include "tuner/archive/explanation/study_plots.h"
 
 namespace hocket {
 namespace {
 
+constexpr std::size_t kContourQuoteBytes = 60;
+
 struct PlotOptions {
   ExplanationSource source;
-  std::string folder;
+  std::string folder, contour;
   bool json = false;
 };
 
@@ -27,34 +32,40 @@ struct Plot {
   std::string name, document;
 };
 
-/// `objective` is the text of the objective, and `label` what it is called: the same where it has
-/// no name.
-PlotLabels labels_of(const Explained& explained, const std::string& objective,
-                     const std::string& label, Direction direction, const Unit& unit) {
-  const std::string kind = unit == Unit::nanoseconds ? "time" : "value";
-  const bool is_max = direction == Direction::maximise;
-  const bool has_name = !objective.ends_with(label);
-  return {explained.title,
-          (has_name ? label : kind + " (" + label + ")") + (is_max ? ", higher is better" : ""),
-          [unit](double value) { return value_text(value, unit); }, direction};
+Result<PlotChoice> plot_choice(const std::string& contour) {
+  if (contour.empty()) return PlotChoice{};
+  const auto comma = contour.find(',');
+  PlotChoice choice{contour.substr(0, comma), ""};
+  if (comma != std::string::npos) choice.y = contour.substr(comma + 1);
+  if (choice.x.empty() || choice.y.empty()) {
+    return invalid("--contour: expected two parameters, X,Y, found \"" +
+                   printable(contour, kContourQuoteBytes) + "\"");
+  }
+  return choice;
 }
 
-std::vector<Plot> plots_of(const Explained& explained) {
-  const PlotLabels labels = labels_of(explained, explained.objective, explained.label,
-                                      explained.direction, explained.unit);
-  const auto& [space, trials] = std::tie(explained.space, explained.trials);
-  const Explanation& explanation = explained.explanation;
-  std::vector<Plot> plots = {{"convergence.svg", convergence_svg(trials, labels)},
-                             {"slices.svg", slices_svg(space, trials, explanation, labels)},
-                             {"contour.svg", contour_svg(space, trials, explanation, labels)},
-                             {"parallel.svg", parallel_svg(space, trials, labels)}};
-  if (!explained.others.empty()) {
-    const Objective& other = explained.others.front();
-    const PlotLabels up =
-        labels_of(explained, to_text(other), label_of(other), other.direction, unit_of(other));
-    plots.push_back({"front.svg", front_svg(trials, labels, up)});
+Result<std::vector<Plot>> plots_of(const Explained& explained, const PlotChoice& choice) {
+  std::vector<Plot> plots;
+  for (const std::string& name : study_plots(explained)) {
+    auto document = study_plot(explained, name, choice);
+    HOCKET_TRY(document);
+    plots.push_back({name + ".svg", std::move(*document)});
   }
   return plots;
+}
+
+/// Returns why there is no file of a kind that there is of most studies, a note for each; an error
+/// for a contour that `contour` asks for.
+Result<std::vector<std::string>> lacking(const Explained& explained, const std::string& contour) {
+  const auto names = study_plots(explained);
+  std::vector<std::string> notes;
+  for (const std::string name : {"contour", "calibration"}) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    Error why = study_plot(explained, name).error();
+    if (name == "contour" && !contour.empty()) return failure(why.in("--contour"));
+    notes.push_back(std::move(why.message));
+  }
+  return notes;
 }
 
 tl::unexpected<Error> cannot_write(const std::filesystem::path& path, const std::string& why) {
@@ -110,17 +121,24 @@ Result<int> plot_verb(const PlotOptions& options, Context& context) {
   if (options.folder.empty()) {
     return failure(ErrorCode::invalid_argument, "-o: expected the name of a folder");
   }
+  const auto choice = plot_choice(options.contour);
+  HOCKET_TRY(choice);
   const auto explained = explain_source(options.source, "plot");
   HOCKET_TRY(explained);
-  const auto plots = plots_of(*explained);
+  const auto notes = lacking(*explained, options.contour);
+  HOCKET_TRY(notes);
+  const auto plots = plots_of(*explained, *choice);
+  HOCKET_TRY(plots);
   const std::filesystem::path folder(options.folder);
-  HOCKET_TRY(write_plots(folder, plots));
+  HOCKET_TRY(write_plots(folder, *plots));
+  for (const auto& note : *notes) context.err << "note: " << note << '\n';
   if (options.json) {
     auto written = nlohmann::json::array();
-    for (const Plot& plot : plots) written.push_back((folder / plot.name).string());
+    for (const Plot& plot : *plots) written.push_back((folder / plot.name).string());
     context.out << json_text({{"written", std::move(written)}}) << '\n';
   } else {
-    for (const Plot& plot : plots) context.out << "wrote " << (folder / plot.name).string() << '\n';
+    for (const Plot& plot : *plots)
+      context.out << "wrote " << (folder / plot.name).string() << '\n';
   }
   return kDone;
 }
@@ -133,12 +151,17 @@ void add_plot(CLI::App& program, Action& action) {
   add_source(*verb, options->source);
   verb->add_option("-o,--output", options->folder, "the folder to write to; it is made")
       ->required();
+  verb->add_option("--contour", options->contour,
+                   "the two parameters of contour.svg, X,Y; the most important ones if not given");
   verb->add_flag("--json", options->json, "print what was written as JSON");
   verb->footer(
-      "Writes convergence.svg, slices.svg, contour.svg and parallel.svg, which show the first\n"
-      "objective, and front.svg, with the second one, where there are several.\n"
+      "Writes convergence.svg, slices.svg, contour.svg, parallel.svg, importance.svg and\n"
+      "calibration.svg (predicted against measured), which show the first objective, and\n"
+      "front.svg, with the second one, where there are several. A contour takes two parameters,\n"
+      "the calibration 3 to 60 completed trials; a note says which is not there.\n"
       "Examples:\n"
       "  hocket plot gpt2-1 -o plots\n"
+      "  hocket plot gpt2-1 --contour credit_bytes,order -o plots\n"
       "  hocket plot --table sweep.csv --objective-column iteration_ns -o plots\n");
   verb->callback(
       [options, &action] { action = [options](Context& c) { return plot_verb(*options, c); }; });

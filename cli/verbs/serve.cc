@@ -1,4 +1,4 @@
-// hocket serve: the daemon.
+// hocket serve: the daemon. hocket web: the page of a store, without a daemon.
 
 #include <sys/resource.h>
 
@@ -28,7 +28,7 @@ struct ServeOptions {
   std::string listen = "127.0.0.1:7077";
   std::string store, token_file, certificate, key, body_limit = "1MiB", log_level = "info";
   std::vector<std::string> names;
-  bool insecure = false, json_log = false, no_tokens = false;
+  bool insecure = false, json_log = false, no_tokens = false, open = false;
   double rate_limit = 0;
   std::int64_t connections = 16'384;
 };
@@ -155,13 +155,50 @@ Result<int> serve(const ServeOptions& options, Context& context) {
   // Installed before the address is printed, because its reader may send a signal immediately.
   (*daemon)->server().stop_on_signals();
   const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
-  context.out << (tls ? "https://" : "http://") << host << ":" << (*daemon)->server().port()
-              << std::endl;
+  const std::uint16_t port = (*daemon)->server().port();
+  const std::string url = (tls ? "https://" : "http://") + host + ":" + std::to_string(port);
+  context.out << url << std::endl;
+  if (options.open) {
+    // Tokens of a file are their owners', who enter them.
+    const auto token = has_own_token ? open_own_token(own_token_folder(), port)
+                                     : Result<std::string>(std::string());
+    HOCKET_TRY(token);
+    context.out << page_address(url, *token) << std::endl;
+  }
   (*daemon)->run();
   if (is_any_port && has_own_token) {
     // Nobody finds the daemon on this port again.
     std::remove(daemon_token_path(own_token_folder(), (*daemon)->server().port()).c_str());
   }
+  return kDone;
+}
+
+struct WebOptions {
+  std::string store;
+  std::uint16_t port = 0;
+  bool no_token = false;
+};
+
+Result<int> serve_page(const WebOptions& options, Context& context) {
+  HOCKET_TRY(no_command(context.command, "web"));
+  const auto store = open_for_reading(options.store);
+  HOCKET_TRY(store);
+  DaemonOptions daemon{.log = Log({.level = LogLevel::warning}), .is_daemon = false};
+  daemon.server.port = options.port;
+  std::string token;
+  if (!options.no_token) {
+    auto made = random_token();
+    HOCKET_TRY(made);
+    token = std::move(*made);
+    daemon.tokens = Tokens::of_owner(token);
+  }
+  const SteadyClock clock;
+  const auto page = Daemon::create(std::move(daemon), **store, clock);
+  HOCKET_TRY(page);
+  (*page)->server().stop_on_signals();
+  context.out << page_address("http://127.0.0.1:" + std::to_string((*page)->server().port()), token)
+              << std::endl;
+  (*page)->run();
   return kDone;
 }
 
@@ -196,12 +233,30 @@ void add_serve(CLI::App& program, Action& action) {
       ->check(CLI::Range(1, 1'000'000));
   verb->add_option("--log-level", options->log_level, "debug, info, warning or error")
       ->capture_default_str();
+  verb->add_flag("--open", options->open,
+                 "print a second line: the address of the page, with the daemon's own token");
   verb->add_flag("--json-log", options->json_log, "log one JSON object a line");
   verb->footer(
       "Prints its address, then serves until it gets SIGINT or SIGTERM.\n"
       "Example:\n  hocket serve --store /var/lib/hocket/hocket.db\n");
   verb->callback(
       [options, &action] { action = [options](Context& c) { return serve(*options, c); }; });
+}
+
+void add_web(CLI::App& program, Action& action) {
+  auto options = std::make_shared<WebOptions>();
+  auto* verb = program.add_subcommand("web", "show what is stored on a web page");
+  verb->add_option("--store", options->store, "the store's file");
+  verb->add_option("--port", options->port, "of 127.0.0.1; 0: any that is free")
+      ->capture_default_str();
+  verb->add_flag("--no-token", options->no_token,
+                 "let every user and program of this host read the store");
+  verb->footer(
+      "Prints the address of the page, then serves it until it gets SIGINT or SIGTERM. Nothing in\n"
+      "the store is changed. A daemon (`hocket serve`) serves the same page, with its jobs.\n"
+      "Example:\n  hocket web --store /var/lib/hocket/hocket.db\n");
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return serve_page(*options, c); }; });
 }
 
 }  // namespace hocket

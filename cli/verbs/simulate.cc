@@ -19,7 +19,6 @@
 #include "cli/views/simulation_view.h"
 #include "core/base/json.h"
 #include "core/sim/simulator.h"
-#include "core/step/hidden_knob.h"
 #include "profiler/archive/export_profile.h"
 
 namespace hocket {
@@ -154,39 +153,17 @@ Result<Question> make_question(const SimulateOptions& options, std::ostream& err
                   std::move(*baseline)};
 }
 
-std::int64_t largest_collective_bytes(const StepDescription& step) {
-  std::int64_t bytes = 0;
-  for (const StepLayer& layer : step.layers) bytes = std::max(bytes, layer.parameter_bytes);
-  for (const StepTask& task : step.tasks) bytes = std::max(bytes, task.bytes);
-  return bytes;
-}
-
-std::vector<HiddenKnob> hidden_in(const Subject& subject, const Prediction& prediction) {
-  return hidden_knobs(prediction.config,
-                      {.largest_collective_bytes = largest_collective_bytes(subject.step),
-                       .parts = prediction.simulation.parts});
-}
-
-/// Returns why a prediction is unreliable, if it is.
-std::vector<std::string> doubts_on(const Subject& subject, const ScheduleConfig& config) {
-  std::vector<std::string> doubts;
-  if (config.step_issue != StepIssue::tasks) {
-    doubts.emplace_back(
-        "step_issue has no effect on a prediction: the simulator issues every step task by task");
-  }
-  if (!subject.job) return doubts;
-  if (auto doubt = extrapolation(subject.job->profile.calibration, config))
-    doubts.push_back(std::move(*doubt));
-  return doubts;
+const MeasuredJob* job_of(const Subject& subject) {
+  return subject.job ? &*subject.job : nullptr;
 }
 
 /// Returns the prediction as JSON with what to know of it.
 nlohmann::json with_notes(nlohmann::json document, const Question& question,
                           const Prediction& prediction) {
   auto notes = question.present.notes;
-  for (const HiddenKnob& hidden : hidden_in(question.subject, prediction))
+  for (const HiddenKnob& hidden : hidden_in(question.subject.step, prediction))
     notes.push_back(hidden.text);
-  for (auto& doubt : doubts_on(question.subject, prediction.config))
+  for (auto& doubt : doubts_on(job_of(question.subject), prediction.config))
     notes.push_back(std::move(doubt));
   document["notes"] = std::move(notes);
   if (question.subject.job)
@@ -202,7 +179,7 @@ void print_what_to_know(const Question& question, std::span<const Prediction* co
   std::vector<std::pair<HiddenKnob, int>> all_hidden;
   std::vector<std::string> doubts;
   for (const Prediction* const prediction : predictions) {
-    for (HiddenKnob& hidden : hidden_in(question.subject, *prediction)) {
+    for (HiddenKnob& hidden : hidden_in(question.subject.step, *prediction)) {
       const auto same = std::ranges::find_if(all_hidden, [&](const auto& other) {
         return other.first.knob == hidden.knob && other.first.by == hidden.by;
       });
@@ -212,7 +189,7 @@ void print_what_to_know(const Question& question, std::span<const Prediction* co
         ++same->second;
       }
     }
-    for (auto& doubt : doubts_on(question.subject, prediction->config))
+    for (auto& doubt : doubts_on(job_of(question.subject), prediction->config))
       if (std::ranges::find(doubts, doubt) == doubts.end()) doubts.push_back(std::move(doubt));
   }
   for (const auto& [hidden, rows] : all_hidden) {

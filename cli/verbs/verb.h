@@ -51,6 +51,7 @@ void add_plot(CLI::App& program, Action& action);
 void add_tape(CLI::App& program, Action& action);
 void add_topology(CLI::App& program, Action& action);
 void add_serve(CLI::App& program, Action& action);
+void add_web(CLI::App& program, Action& action);
 void add_jobs(CLI::App& program, Action& action);
 void add_configs(CLI::App& program, Action& action);
 void add_watch(CLI::App& program, Action& action);

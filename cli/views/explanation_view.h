@@ -1,16 +1,12 @@
 #pragma once
 
-// Formats an explanation of a search as JSON and as text. Thread-safe.
+// Prints an explanation of a search as text. Thread-safe.
 
 #include <iosfwd>
-#include <nlohmann/json_fwd.hpp>
 
-#include "cli/inputs/explanation_source.h"
+#include "tuner/archive/explanation/explained_study.h"
 
 namespace hocket {
-
-/// Returns the document described in docs/formats/explanation.md.
-nlohmann::json to_json(const Explained& explained);
 
 void print_explanation(std::ostream& out, const Explained& explained);
 

@@ -77,11 +77,6 @@ std::size_t best_row(std::span<const SweepRow> rows) {
   return static_cast<std::size_t>(best - rows.begin());
 }
 
-double speedup(const Prediction& prediction, const Baseline& baseline) {
-  const auto ns = std::max<std::int64_t>(prediction.simulation.iteration_ns, 1);
-  return static_cast<double>(baseline.iteration_ns) / static_cast<double>(ns);
-}
-
 std::string speedup_text(const Prediction& prediction, const Baseline& baseline) {
   char ratio[32];
   std::snprintf(ratio, sizeof ratio, "%.3f", speedup(prediction, baseline));
@@ -95,28 +90,6 @@ std::string against_text(const Baseline& baseline) {
 }
 
 }  // namespace
-
-nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction,
-                               const Baseline& baseline) {
-  const Simulation& s = prediction.simulation;
-  return {{"iteration_ns", s.iteration_ns},
-          {"exposed_ns", s.exposed_ns},
-          {"compute_ns", s.compute_ns},
-          {"communication_ns", s.communication_ns},
-          {"bound_ns", s.bound_ns},
-          {"efficiency", s.efficiency},
-          {"parts", s.parts},
-          {"events", s.events},
-          {"ranks", step.ranks},
-          {"simulated_ranks", s.simulated_ranks},
-          {"iterations_ns", s.iterations_ns},
-          {"config", to_json(prediction.config)},
-          {"speedup", speedup(prediction, baseline)},
-          {"baseline",
-           {{"name", baseline.name},
-            {"iteration_ns", baseline.iteration_ns},
-            {"config", to_json(baseline.config)}}}};
-}
 
 void print_prediction(std::ostream& out, const StepDescription& step, const Prediction& prediction,
                       const Baseline& baseline) {

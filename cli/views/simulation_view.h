@@ -1,6 +1,6 @@
 #pragma once
 
-// Formats predictions of a simulation as JSON and as text. Thread-safe.
+// Formats predictions of a simulation as text, and those of a sweep as JSON. Thread-safe.
 
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
@@ -9,30 +9,10 @@
 #include <vector>
 
 #include "cli/inputs/knob_text.h"
-#include "core/sim/simulator.h"
-#include "core/step/schedule_config.h"
 #include "core/step/step_description.h"
+#include "profiler/archive/prediction.h"
 
 namespace hocket {
-
-/// Prediction of a step under one configuration.
-struct Prediction {
-  ScheduleConfig config;
-  Simulation simulation;
-};
-
-/// What the speed-up of a prediction is against: the same step under another configuration.
-struct Baseline {
-  std::string name;  ///< such as "DDP's defaults"
-  ScheduleConfig config;
-  std::int64_t iteration_ns = 0;
-};
-
-/// Returns `{"iteration_ns":…,"exposed_ns":…,"compute_ns":…,"communication_ns":…,"bound_ns":…,
-/// "efficiency":…,"parts":…,"events":…,"ranks":…,"simulated_ranks":…,"iterations_ns":[…],
-/// "config":{…},"speedup":…,"baseline":{"name":…,"iteration_ns":…,"config":{…}}}`.
-nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction,
-                               const Baseline& baseline);
 
 /// Prints a line for each figure; that of the speed-up only under another configuration than the
 /// baseline's.

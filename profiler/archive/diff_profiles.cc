@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "core/base/rank_sum.h"
@@ -93,6 +94,32 @@ std::vector<RankTrace> traces_of(const ProfileRow& row, std::vector<std::string>
   return std::move(loaded->traces);
 }
 
+/// Orders "block2" before "block10".
+struct NaturalOrder {
+  static bool is_digit(char c) { return '0' <= c && c <= '9'; }
+
+  bool operator()(std::string_view a, std::string_view b) const {
+    while (!a.empty() && !b.empty()) {
+      if (!is_digit(a.front()) || !is_digit(b.front())) {
+        if (a.front() != b.front()) return a.front() < b.front();
+        a.remove_prefix(1);
+        b.remove_prefix(1);
+        continue;
+      }
+      const auto take = [](std::string_view& text) {
+        const auto end = std::ranges::find_if_not(text, is_digit);
+        const std::string_view digits(text.begin(), end);
+        text.remove_prefix(digits.size());
+        return digits;
+      };
+      const auto x = take(a), y = take(b);
+      if (x.size() != y.size()) return x.size() < y.size();
+      if (x != y) return x < y;
+    }
+    return a.size() < b.size();
+  }
+};
+
 nlohmann::json figures_json(const TaskFigures& figures) {
   return {{"records", figures.records},
           {"median_ns", figures.median_ns},
@@ -154,6 +181,36 @@ std::vector<TaskDifference> diff_tasks(std::span<const RankTrace> before,
   return differences;
 }
 
+std::string_view layer_of(std::string_view task) {
+  const auto end = task.find('.');
+  if (end == std::string_view::npos || end == 0) return {};
+  const std::string_view layer = task.substr(0, end);
+  const bool is_word = std::ranges::all_of(layer, [](char c) {
+    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || NaturalOrder::is_digit(c) ||
+           c == '_' || c == '-' || c == ' ';
+  });
+  if (!is_word) return {};
+  const std::string_view rest = task.substr(end + 1);
+  const std::string_view number = rest.substr(0, rest.find('.'));
+  const bool is_numbered = !number.empty() && std::ranges::all_of(number, NaturalOrder::is_digit);
+  return is_numbered ? task.substr(0, end + 1 + number.size()) : layer;
+}
+
+std::vector<LayerDifference> diff_layers(std::span<const TaskDifference> tasks) {
+  std::map<std::string, LayerDifference, NaturalOrder> all;
+  for (const TaskDifference& task : tasks) {
+    if (task.kind != TraceKind::compute) continue;
+    const std::string layer(layer_of(task.name));
+    LayerDifference& difference = all[layer];
+    difference.layer = layer;
+    difference.before_ns += task.before.per_iteration_ns;
+    difference.after_ns += task.after.per_iteration_ns;
+  }
+  std::vector<LayerDifference> differences;
+  for (auto& [layer, difference] : all) differences.push_back(std::move(difference));
+  return differences;
+}
+
 Result<ProfileDifference> diff_profiles(Store& store, const ProfileRow& before,
                                         const ProfileRow& after) {
   const auto iterations_before = store.profile_iterations(before.id);
@@ -168,11 +225,13 @@ Result<ProfileDifference> diff_profiles(Store& store, const ProfileRow& before,
                                .after = after.name,
                                .times = diff_iterations(*iterations_before, *iterations_after),
                                .metrics = diff_metrics(*metrics_before, *metrics_after),
+                               .layers = {},
                                .tasks = {}};
   const auto traces_before = traces_of(before, difference.notes);
   const auto traces_after = traces_of(after, difference.notes);
   if (!traces_before.empty() && !traces_after.empty()) {
     difference.tasks = diff_tasks(traces_before, traces_after);
+    difference.layers = diff_layers(difference.tasks);
   } else {
     difference.notes.push_back("tasks are not compared: a profile has no trace");
   }
@@ -180,7 +239,9 @@ Result<ProfileDifference> diff_profiles(Store& store, const ProfileRow& before,
 }
 
 nlohmann::json to_json(const ProfileDifference& difference) {
-  auto times = nlohmann::json::array(), metrics = times, tasks = times;
+  auto times = nlohmann::json::array(), metrics = times, tasks = times, layers = times;
+  for (const auto& [layer, before_ns, after_ns] : difference.layers)
+    layers.push_back({{"layer", layer}, {"before_ns", before_ns}, {"after_ns", after_ns}});
   for (const auto& time : difference.times) times.push_back(time_json(time));
   for (const auto& metric : difference.metrics) metrics.push_back(metric_json(metric));
   for (const auto& task : difference.tasks) {
@@ -192,7 +253,8 @@ nlohmann::json to_json(const ProfileDifference& difference) {
   }
   return {{"before", difference.before}, {"after", difference.after},
           {"times", std::move(times)},   {"metrics", std::move(metrics)},
-          {"tasks", std::move(tasks)},   {"notes", difference.notes}};
+          {"tasks", std::move(tasks)},   {"layers", std::move(layers)},
+          {"notes", difference.notes}};
 }
 
 }  // namespace hocket

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -51,10 +52,19 @@ struct TaskDifference {
   double change_ns() const { return after.per_iteration_ns - before.per_iteration_ns; }
 };
 
+/// Time of a layer's computations in an iteration on one rank.
+struct LayerDifference {
+  std::string layer;  ///< empty: of the tasks whose names tell none
+  double before_ns = 0, after_ns = 0;
+
+  bool operator==(const LayerDifference&) const = default;
+};
+
 struct ProfileDifference {
   std::string before, after;          ///< profile names
   std::vector<TimeDifference> times;  ///< empty if a profile has no iterations
   std::vector<MetricDifference> metrics;
+  std::vector<LayerDifference> layers;  ///< in the order of their names
   std::vector<TaskDifference> tasks;    ///< sorted by the change per iteration, largest first
   std::vector<std::string> notes = {};  ///< messages for people
 };
@@ -67,6 +77,14 @@ Result<ProfileDifference> diff_profiles(Store& store, const ProfileRow& before,
 
 std::vector<TimeDifference> diff_iterations(std::span<const ProfileIteration> before,
                                             std::span<const ProfileIteration> after);
+
+/// Returns the layer that a task's name tells: what is before the first ".", if that is a word of
+/// letters, digits, "_", "-" and blanks, with the number after the point if there is one
+/// ("block.2.mlp.dw" is of "block.2"); empty otherwise, as for most kernels.
+std::string_view layer_of(std::string_view task);
+
+/// Sums the computations among `tasks` by layer. Numbers in names are ordered as numbers.
+std::vector<LayerDifference> diff_layers(std::span<const TaskDifference> tasks);
 
 /// Compares tasks by their records inside the windows of iterations.
 std::vector<TaskDifference> diff_tasks(std::span<const RankTrace> before,

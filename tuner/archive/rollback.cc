@@ -10,87 +10,74 @@
 namespace hocket {
 namespace {
 
-std::string with_note(std::string text, const std::string& note) {
-  return note.empty() ? text : text + ": " + note;
-}
-
-Result<PromotionRow> release(Store& store, const KeyRow& key, nlohmann::json config,
-                             const std::string& actor, std::string note) {
-  return store.promote({.topology_id = key.topology_id,
-                        .workload_id = key.workload_id,
-                        .config = std::move(config),
-                        .origin = PromotionOrigin::rollback,
-                        .stage = PromotionStage::released,
-                        .actor = actor,
-                        .note = std::move(note)});
-}
-
-Result<PromotionRow> to_previous(Store& store, const KeyRow& key, const std::string& actor,
-                                 const std::string& note) {
-  auto last = store.current_promotion(key.key.topology, key.key.workload);
+Result<void> plan_previous(Store& store, RollbackPlan& plan) {
+  const ConfigKey& key = plan.key.key;
+  auto last = store.current_promotion(key.topology, key.workload);
   HOCKET_TRY(last);
-  auto staged = store.staged_promotion(key.key.topology, key.key.workload);
+  auto staged = store.staged_promotion(key.topology, key.workload);
   HOCKET_TRY(staged);
   // An older staged version was already replaced.
   if (*staged && (!*last || (*staged)->id > (*last)->id)) last = std::move(staged);
   if (!*last) {
-    return failure(ErrorCode::not_found,
-                   "key " + to_string(key.key) + " has no version to roll back");
+    return failure(ErrorCode::not_found, "key " + to_string(key) + " has no version to roll back");
   }
   if ((*last)->stage == PromotionStage::released && is_default(**last)) {
     return failure(ErrorCode::not_found,
-                   "key " + to_string(key.key) + " is at its default already, by version " +
+                   "key " + to_string(key) + " is at its default already, by version " +
                        std::to_string((*last)->id) +
                        "; `hocket versions` lists its versions, and a rollback to a number brings "
                        "one back");
   }
-  HOCKET_TRY(store.set_stage((*last)->id, PromotionStage::withdrawn, actor, note));
-  auto previous = store.current_promotion(key.key.topology, key.key.workload);
-  HOCKET_TRY(previous);
-  // An earlier rollback may have brought this configuration back.
-  while (*previous && (*previous)->config == (*last)->config) {
-    HOCKET_TRY(store.set_stage((*previous)->id, PromotionStage::withdrawn, actor, note));
-    previous = store.current_promotion(key.key.topology, key.key.workload);
-    HOCKET_TRY(previous);
+  plan.withdrawn.push_back((*last)->id);
+  plan.config = nlohmann::json::object();
+  plan.reason = "from version " + std::to_string((*last)->id);
+  const auto rows = store.promotions({.key = key});
+  HOCKET_TRY(rows);
+  for (auto row = rows->rbegin(); row != rows->rend(); ++row) {
+    if (row->stage != PromotionStage::released || row->id == (*last)->id) continue;
+    if (row->config != (*last)->config) {
+      plan.config = row->config;
+      break;
+    }
+    // An earlier rollback has brought this configuration back.
+    plan.withdrawn.push_back(row->id);
   }
-  return release(store, key, *previous ? (*previous)->config : nlohmann::json::object(), actor,
-                 with_note("from version " + std::to_string((*last)->id), note));
+  return {};
 }
 
-Result<PromotionRow> to_default(Store& store, const KeyRow& key, const std::string& actor,
-                                const std::string& note) {
-  auto current = store.current_promotion(key.key.topology, key.key.workload);
+Result<void> plan_default(Store& store, RollbackPlan& plan) {
+  const ConfigKey& key = plan.key.key;
+  auto current = store.current_promotion(key.topology, key.workload);
   HOCKET_TRY(current);
-  const auto staged = store.staged_promotion(key.key.topology, key.key.workload);
+  const auto staged = store.staged_promotion(key.topology, key.workload);
   HOCKET_TRY(staged);
   if (!*current && !*staged) {
     return failure(ErrorCode::not_found,
-                   "key " + to_string(key.key) + " has no version to go back from");
+                   "key " + to_string(key) + " has no version to go back from");
   }
-  if (*staged) {
-    HOCKET_TRY(store.set_stage((*staged)->id, PromotionStage::withdrawn, actor, note));
-  }
-  if (*current && is_default(**current)) return std::move(**current);
-  return release(store, key, nlohmann::json::object(), actor, with_note("to the default", note));
+  if (*staged) plan.withdrawn.push_back((*staged)->id);
+  plan.config = nlohmann::json::object();
+  plan.reason = "to the default";
+  if (*current && is_default(**current)) plan.is_there = std::move(**current);
+  return {};
 }
 
-Result<PromotionRow> to_version(Store& store, const KeyRow& key, std::int64_t version,
-                                const std::string& actor, const std::string& note) {
-  const auto rows = store.promotions({.key = key.key});
+Result<void> plan_version(Store& store, std::int64_t version, RollbackPlan& plan) {
+  const ConfigKey& key = plan.key.key;
+  const auto rows = store.promotions({.key = key});
   HOCKET_TRY(rows);
   const auto wanted = std::ranges::find(*rows, version, &PromotionRow::id);
   if (wanted == rows->end()) {
-    return failure(ErrorCode::not_found, "key " + to_string(key.key) + " has no version " +
+    return failure(ErrorCode::not_found, "key " + to_string(key) + " has no version " +
                                              std::to_string(version) +
                                              "; `hocket versions` lists those that it has");
   }
-  const auto staged = store.staged_promotion(key.key.topology, key.key.workload);
+  const auto staged = store.staged_promotion(key.topology, key.workload);
   HOCKET_TRY(staged);
-  if (*staged && (*staged)->id != version) {
-    HOCKET_TRY(store.set_stage((*staged)->id, PromotionStage::withdrawn, actor, note));
-  }
-  return release(store, key, wanted->config, actor,
-                 with_note("to version " + std::to_string(version), note));
+  if (*staged && (*staged)->id != version) plan.withdrawn.push_back((*staged)->id);
+  plan.config = wanted->config;
+  plan.reason = "to version " + std::to_string(version);
+  return {};
 }
 
 }  // namespace
@@ -128,14 +115,35 @@ Result<KeyRow> find_key_row(Store& store, const ConfigKey& key) {
   return row;
 }
 
+Result<RollbackPlan> plan_rollback(Store& store, const ConfigKey& key,
+                                   const RollbackTarget& target) {
+  auto row = find_key_row(store, key);
+  HOCKET_TRY(row);
+  RollbackPlan plan{.key = std::move(*row)};
+  const auto* version = std::get_if<NumberedVersion>(&target);
+  const auto planned = version != nullptr ? plan_version(store, *version, plan)
+                       : std::holds_alternative<NoConfiguration>(target)
+                           ? plan_default(store, plan)
+                           : plan_previous(store, plan);
+  HOCKET_TRY(planned);
+  return plan;
+}
+
 Result<PromotionRow> roll_back(Store& store, const ConfigKey& key, const RollbackTarget& target,
                                const std::string& actor, const std::string& note) {
-  const auto row = find_key_row(store, key);
-  HOCKET_TRY(row);
-  if (const auto* version = std::get_if<NumberedVersion>(&target))
-    return to_version(store, *row, *version, actor, note);
-  return std::holds_alternative<NoConfiguration>(target) ? to_default(store, *row, actor, note)
-                                                         : to_previous(store, *row, actor, note);
+  auto plan = plan_rollback(store, key, target);
+  HOCKET_TRY(plan);
+  for (const std::int64_t version : plan->withdrawn) {
+    HOCKET_TRY(store.set_stage(version, PromotionStage::withdrawn, actor, note));
+  }
+  if (plan->is_there) return std::move(*plan->is_there);
+  return store.promote({.topology_id = plan->key.topology_id,
+                        .workload_id = plan->key.workload_id,
+                        .config = std::move(plan->config),
+                        .origin = PromotionOrigin::rollback,
+                        .stage = PromotionStage::released,
+                        .actor = actor,
+                        .note = note.empty() ? plan->reason : plan->reason + ": " + note});
 }
 
 }  // namespace hocket

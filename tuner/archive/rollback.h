@@ -4,8 +4,11 @@
 // as the store is.
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
@@ -30,6 +33,20 @@ bool is_default(const PromotionRow& version);
 
 /// Returns the ids of a key's topology and workload; not_found for a key that no job has named.
 Result<KeyRow> find_key_row(Store& store, const ConfigKey& key);
+
+/// What a rollback changes.
+struct RollbackPlan {
+  KeyRow key = {};
+  std::vector<std::int64_t> withdrawn = {};  ///< versions that it takes back
+  nlohmann::json config = {};                ///< of the version that it then releases
+  std::string reason = {};
+  /// The current version, if that is what the rollback is for; then none is released.
+  std::optional<PromotionRow> is_there = {};
+};
+
+/// Returns what roll_back() would do, and changes nothing. Errors as of roll_back().
+Result<RollbackPlan> plan_rollback(Store& store, const ConfigKey& key,
+                                   const RollbackTarget& target);
 
 /// Makes `target` the key's current version, as a new version, because numbers only rise. Going
 /// back to the previous one withdraws the newest of the staged and released versions; where there

@@ -69,6 +69,7 @@ class AssembledDaemon final : public Daemon {
                 .description = kOpenApi,
                 .metrics = [this] { return metrics(); },
                 .log = options.log,
+                .is_daemon = options.is_daemon,
                 .searches = &searches_}) {}
 
   Result<void> listen(ServerOptions options, Log log) {
@@ -85,7 +86,8 @@ class AssembledDaemon final : public Daemon {
   Server& server() override { return *server_; }
 
   void run() override {
-    state_.live.start();
+    if (state_.is_daemon) state_.live.start();
+    state_.changes.start();
     server_->run();
   }
 

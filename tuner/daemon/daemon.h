@@ -22,6 +22,8 @@ struct DaemonOptions {
   /// Makes the tokens once the port is known, if set; then `tokens` is not used.
   std::function<Result<Tokens>(std::uint16_t port)> make_tokens = {};
   Log log = {};
+  /// False: shows the store and changes nothing in it; no job is served.
+  bool is_daemon = true;
 };
 
 class Daemon {

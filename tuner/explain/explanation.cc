@@ -7,19 +7,19 @@
 #include <random>
 #include <utility>
 
-#include "core/base/check.h"
 #include "core/base/statistics.h"
+#include "tuner/explain/fitted_model.h"
+#include "tuner/explain/surface.h"
 #include "tuner/space/sobol_sequence.h"
 #include "tuner/surrogate/feasibility.h"
+#include "tuner/surrogate/gaussian_surrogate.h"
 
 namespace hocket {
 namespace {
 
 /// Pairs of points for the importance, and the number examined if constraints exclude some.
 constexpr std::size_t kPairs = 512, kMostLookedAt = 16 * kPairs;
-constexpr std::size_t kBelievedAtOnce = 1024;
-/// Points of a slice, and of each side of a surface.
-constexpr std::size_t kSlicePoints = 41, kSurfacePoints = 25;
+constexpr std::size_t kSlicePoints = 41;
 /// Standard deviations within which 90 % of a normal distribution lies.
 constexpr double kWithin90 = 1.6449;
 
@@ -56,10 +56,7 @@ class Explainer {
 
   void keep_some();
   bool all_equal() const;
-  double on_scale(double modelled) const {
-    return finite(relative_ ? std::exp(modelled) : modelled);
-  }
-  Belief believe(const std::vector<UnitPoint>& points);
+  void fit();
   Pairs pairs() const;
   double rejected(const std::vector<UnitPoint>& points) const;
   Means means_of(const Pairs& pairs);
@@ -67,9 +64,7 @@ class Explainer {
   void add_importances(Explanation& explanation);
   LeaveOneOut calibrate() const;
   Recommendation recommend();
-  std::vector<ParameterValue> values_along(std::size_t dimension, std::size_t most) const;
   Slice slice(std::size_t dimension, const Params& centre);
-  std::optional<Surface> surface(const Explanation& explanation);
 
   const Space& space_;
   const ExplanationOptions& options_;
@@ -77,7 +72,8 @@ class Explainer {
   std::vector<Modelled> modelled_;
   std::size_t completed_ = 0, failed_ = 0;
   bool relative_ = true;
-  std::unique_ptr<Surrogate> surrogate_;
+  std::string basis_;
+  std::shared_ptr<const FittedModel> model_;
 };
 
 Result<void> Explainer::read(std::span<const SearchTrial> trials) {
@@ -135,16 +131,13 @@ bool Explainer::all_equal() const {
                              [&](const Modelled& m) { return m.value == modelled_[0].value; });
 }
 
-Belief Explainer::believe(const std::vector<UnitPoint>& points) {
-  const auto size = static_cast<Eigen::Index>(points.size());
-  Belief all{Eigen::VectorXd(size), Eigen::VectorXd(size)};
-  for (std::size_t first = 0; first < points.size(); first += kBelievedAtOnce) {
-    const std::size_t count = std::min(kBelievedAtOnce, points.size() - first);
-    const Belief some = surrogate_->believe(std::span(points).subspan(first, count));
-    all.mean.segment(static_cast<Eigen::Index>(first), some.mean.size()) = some.mean;
-    all.deviation.segment(static_cast<Eigen::Index>(first), some.mean.size()) = some.deviation;
-  }
-  return all;
+void Explainer::fit() {
+  std::vector<Observation> told;
+  for (const Modelled& trial : modelled_) told.push_back(trial.observation);
+  auto surrogate = options_.make_surrogate();
+  surrogate->fit(told, {});
+  basis_ = surrogate->basis();
+  model_ = std::make_shared<FittedModel>(std::move(surrogate), relative_);
 }
 
 Explainer::Pairs Explainer::pairs() const {
@@ -183,7 +176,7 @@ ParameterImportance Explainer::importance(std::size_t dimension, const Pairs& pa
     rows.push_back(static_cast<Eigen::Index>(i));
   }
   if (moved.empty() || !(means.variance > 0)) return importance;
-  const Eigen::VectorXd mean = (believe(moved).mean.array() - means.centre) / means.scale;
+  const Eigen::VectorXd mean = (model_->believe(moved).mean.array() - means.centre) / means.scale;
   const double count = static_cast<double>(rows.size());
   const double from_a = (mean - means.a(rows)).squaredNorm() / count;
   const double from_b = (mean - means.b(rows)).squaredNorm() / count;
@@ -193,7 +186,7 @@ ParameterImportance Explainer::importance(std::size_t dimension, const Pairs& pa
 }
 
 Explainer::Means Explainer::means_of(const Pairs& pairs) {
-  Means means{believe(pairs.a).mean, believe(pairs.b).mean};
+  Means means{model_->believe(pairs.a).mean, model_->believe(pairs.b).mean};
   if (pairs.a.empty() || all_equal()) return means;
   means.centre = means.a.mean();
   // Scaling keeps squares of huge values finite and those of tiny values above 0.
@@ -241,8 +234,9 @@ LeaveOneOut Explainer::calibrate() const {
     // A measurement scatters around the believed mean of its point.
     const double within =
         kWithin90 * std::hypot(belief.deviation[0], surrogate->noise(), observation.standard_error);
-    calibration.trials.push_back(
-        {number, value, on_scale(mean), on_scale(mean - within), on_scale(mean + within)});
+    calibration.trials.push_back({number, value, model_->on_scale(mean),
+                                  model_->on_scale(mean - within),
+                                  model_->on_scale(mean + within)});
     if (std::abs(observation.value - mean) <= within) calibration.coverage += 1;
     measured.push_back(value);
     expected.push_back(mean);
@@ -256,100 +250,46 @@ Recommendation Explainer::recommend() {
   if (options_.recommendation) return *options_.recommendation;
   std::vector<UnitPoint> points;
   for (const Modelled& trial : modelled_) points.push_back(trial.observation.point);
-  const Belief belief = believe(points);
+  const Belief belief = model_->believe(points);
   Eigen::Index best = 0;
   (cost(1, options_.direction) * belief.mean + kCaution * belief.deviation).minCoeff(&best);
   Recommendation recommendation{space_.decode(points[static_cast<std::size_t>(best)]),
-                                on_scale(belief.mean[best]), belief.deviation[best],
+                                model_->on_scale(belief.mean[best]), belief.deviation[best],
                                 "of the completed settings, the lowest mean plus deviation"};
   if (relative_)
     recommendation.deviation = finite(recommendation.deviation * recommendation.expected);
   return recommendation;
 }
 
-std::vector<ParameterValue> Explainer::values_along(std::size_t dimension, std::size_t most) const {
-  const Domain& domain = space_.parameters()[dimension].domain;
-  std::vector<ParameterValue> values;
-  if (size(domain) <= most) {
-    for (std::uint64_t i = 0; i < size(domain); ++i) values.push_back(value_at(domain, i));
-    return values;
-  }
-  for (std::size_t i = 0; i < most; ++i) {
-    const double unit = static_cast<double>(i) / static_cast<double>(most - 1);
-    ParameterValue value = decode(domain, unit);
-    if (values.empty() || values.back() != value) values.push_back(std::move(value));
-  }
-  return values;
-}
-
 Slice Explainer::slice(std::size_t dimension, const Params& centre) {
   const Parameter& parameter = space_.parameters()[dimension];
   Slice slice{parameter.name, {}};
   std::vector<UnitPoint> points;
-  for (auto& value : values_along(dimension, kSlicePoints)) {
+  for (auto& value : values_along(parameter.domain, kSlicePoints)) {
     Params params = centre;
     params[parameter.name] = value;
     if (!space_.allows(params)) continue;
     points.push_back(space_.encode(params));
     slice.points.push_back({std::move(value)});
   }
-  const Belief belief = believe(points);
+  const Belief belief = model_->believe(points);
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
     const double mean = belief.mean[row], deviation = belief.deviation[row];
     auto& point = slice.points[i];
-    point.expected = on_scale(mean);
-    point.low = on_scale(mean - deviation);
-    point.high = on_scale(mean + deviation);
+    point.expected = model_->on_scale(mean);
+    point.low = model_->on_scale(mean - deviation);
+    point.high = model_->on_scale(mean + deviation);
     point.completes = feasibility_.probability(points[i]);
   }
   return slice;
 }
 
-std::optional<Surface> Explainer::surface(const Explanation& explanation) {
-  std::vector<std::size_t> wide;
-  for (const auto& importance : explanation.importances) {
-    const auto it = std::ranges::find(space_.parameters(), importance.name, &Parameter::name);
-    if (size(it->domain) < 2 || wide.size() == 2) continue;
-    wide.push_back(static_cast<std::size_t>(it - space_.parameters().begin()));
-  }
-  if (wide.size() < 2) return std::nullopt;
-  Surface surface{space_.parameters()[wide[0]].name,
-                  space_.parameters()[wide[1]].name,
-                  values_along(wide[0], kSurfacePoints),
-                  values_along(wide[1], kSurfacePoints),
-                  {}};
-  std::vector<UnitPoint> points;
-  for (const auto& y : surface.ys) {
-    auto& row = surface.expected.emplace_back();
-    for (const auto& x : surface.xs) {
-      Params params = explanation.recommendation.params;
-      params[surface.x] = x;
-      params[surface.y] = y;
-      row.emplace_back();
-      if (!space_.allows(params)) continue;
-      row.back() = 0;
-      points.push_back(space_.encode(params));
-    }
-  }
-  const Belief belief = believe(points);
-  Eigen::Index next = 0;
-  for (auto& row : surface.expected) {
-    for (auto& cell : row) {
-      if (cell) cell = on_scale(belief.mean[next++]);
-    }
-  }
-  return surface;
-}
-
 Explanation Explainer::explain() {
-  std::vector<Observation> told;
-  for (const Modelled& trial : modelled_) told.push_back(trial.observation);
-  surrogate_ = options_.make_surrogate();
-  surrogate_->fit(told, {});
-
+  fit();
   Explanation explanation;
-  explanation.basis = surrogate_->basis();
+  explanation.basis = basis_;
+  explanation.model = model_;
   explanation.completed = completed_;
   explanation.failed = failed_;
   explanation.modelled = modelled_.size();
@@ -362,7 +302,9 @@ Explanation Explainer::explain() {
   for (std::size_t k = 0; k < space_.parameters().size(); ++k) {
     explanation.slices.push_back(slice(k, explanation.recommendation.params));
   }
-  explanation.surface = surface(explanation);
+  const auto varying = varying_parameters(space_, explanation);
+  if (varying.size() >= 2)
+    explanation.surface = surface_over(space_, explanation, varying[0], varying[1]).value();
   return explanation;
 }
 
@@ -370,8 +312,10 @@ Explanation Explainer::explain() {
 
 Result<Explanation> explain(const Space& space, std::span<const SearchTrial> trials,
                             const ExplanationOptions& options) {
-  HOCKET_CHECK(options.make_surrogate != nullptr, "an explanation needs a surrogate");
   ExplanationOptions checked = options;
+  if (!checked.make_surrogate) {
+    checked.make_surrogate = [&] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
+  }
   if (checked.recommendation) {
     auto params = space.admit(checked.recommendation->params);
     if (!params) return failure(params.error().in("the recommendation"));

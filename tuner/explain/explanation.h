@@ -4,11 +4,12 @@
 // believes along each parameter, and which part of the space failures rule out. Uses no store and
 // no clock; equal input and equal seed give equal output. Thread-safe.
 //
-// The model is a surrogate of the caller's choice, fitted to the completed trials, on logarithms if
-// all values are positive. Importance is measured on the model's mean over points that fill the
-// space: the variance-based indices of Saltelli et al., Comput. Phys. Commun. 2010, by Jansen's
-// estimators (table 2, b and f). They equal the functional ANOVA of Hutter et al., ICML 2014, with
-// a different surrogate.
+// The model is fitted to the completed trials, on logarithms if all values are positive. It is a
+// Gaussian process unless the caller chooses another, even where the search simulates: its beliefs
+// are alike for all points, while the simulator settles for bounds away from the best. Importance
+// is measured on the model's mean over points that fill the space: the variance-based indices of
+// Saltelli et al., Comput. Phys. Commun. 2010, by Jansen's estimators (table 2, b and f). They
+// equal the functional ANOVA of Hutter et al., ICML 2014, with a different surrogate.
 
 #include <cstdint>
 #include <functional>
@@ -65,13 +66,15 @@ struct Slice {
   std::vector<BelievedPoint> points;
 };
 
-/// Beliefs over the two most important parameters, with the others at the recommendation.
+/// Beliefs over two parameters, with the others at the recommendation.
 struct Surface {
   std::string x, y;
   std::vector<ParameterValue> xs, ys;
   /// One row for each of `ys`; nothing at points that constraints exclude.
   std::vector<std::vector<std::optional<double>>> expected;
 };
+
+class FittedModel;
 
 struct Explanation {
   std::string basis;  ///< the surrogate's basis(), for people
@@ -85,14 +88,18 @@ struct Explanation {
   /// Present only for kFewestCalibrated to kMostCalibrated completed trials.
   std::optional<LeaveOneOut> calibration;
   Recommendation recommendation;
-  std::vector<Slice> slices;       ///< in the order of the space
-  std::optional<Surface> surface;  ///< only if two parameters have more than one value
-  double rejected = 0;             ///< share of the space that failures rule out
+  std::vector<Slice> slices;  ///< in the order of the space
+  /// Over the two most important parameters; only if two have more than one value.
+  std::optional<Surface> surface;
+  double rejected = 0;  ///< share of the space that failures rule out
+  /// What surface_over() asks (tuner/explain/surface.h); never null after explain().
+  std::shared_ptr<const FittedModel> model;
 };
 
 struct ExplanationOptions {
-  /// Returns an unfitted surrogate on every call.
-  std::function<std::unique_ptr<Surrogate>()> make_surrogate;
+  /// Returns an unfitted surrogate on every call; if absent, a Gaussian process of the values as
+  /// they are (tuner/surrogate/gaussian_surrogate.h).
+  std::function<std::unique_ptr<Surrogate>()> make_surrogate = {};
   std::uint64_t seed = 0;
   /// Whether the values, which are as measured, are minimised.
   Direction direction = Direction::minimise;

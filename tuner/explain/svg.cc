@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/check.h"
 #include "core/base/printable_text.h"
 
 namespace hocket {
@@ -31,6 +32,16 @@ std::string attribute(const char* name, std::string_view value) {
 
 std::string attribute(const char* name, double value) {
   return std::string(" ") + name + "=\"" + number(value) + "\"";
+}
+
+std::string trial_attribute(std::optional<std::int64_t> trial) {
+  return trial ? " data-trial=\"" + std::to_string(*trial) + "\"" : "";
+}
+
+/// Returns the end of an element that has nothing in it but its tooltip.
+std::string end_with(std::string_view hint, const char* element) {
+  if (hint.empty()) return "/>\n";
+  return "><title>" + xml_escaped(hint) + "</title></" + element + ">\n";
 }
 
 std::string points_attribute(std::span<const SvgPoint> points) {
@@ -103,22 +114,22 @@ Svg::Svg(double width, double height, std::string_view title) : width_(width), h
           attribute("viewBox", "0 0 " + number(width) + " " + number(height)) +
           " font-family=\"sans-serif\" fill=\"#222222\">\n<title>" + xml_escaped(title) +
           "</title>\n";
-  rectangle({0, 0}, width, height, "#ffffff");
+  body_ += "<rect class=\"background\"" + attribute("x", 0.0) + attribute("y", 0.0) +
+           attribute("width", width) + attribute("height", height) + " fill=\"#ffffff\"/>\n";
 }
 
 void Svg::rectangle(SvgPoint corner, double width, double height, std::string_view fill,
                     std::string_view hint) {
   body_ += "<rect" + attribute("x", corner.x) + attribute("y", corner.y) +
            attribute("width", std::max(0.0, width)) + attribute("height", std::max(0.0, height)) +
-           attribute("fill", fill);
-  body_ += hint.empty() ? "/>\n" : "><title>" + xml_escaped(hint) + "</title></rect>\n";
+           attribute("fill", fill) + end_with(hint, "rect");
 }
 
-void Svg::circle(SvgPoint centre, double radius, std::string_view fill, std::string_view hint) {
+void Svg::circle(SvgPoint centre, double radius, std::string_view fill, std::string_view hint,
+                 std::optional<std::int64_t> trial) {
   body_ += "<circle" + attribute("cx", centre.x) + attribute("cy", centre.y) +
-           attribute("r", radius) + attribute("fill", fill) + ">";
-  if (!hint.empty()) body_ += "<title>" + xml_escaped(hint) + "</title>";
-  body_ += "</circle>\n";
+           attribute("r", radius) + attribute("fill", fill) + trial_attribute(trial) +
+           end_with(hint, "circle");
 }
 
 void Svg::line(SvgPoint from, SvgPoint to, std::string_view colour, double width) {
@@ -128,10 +139,10 @@ void Svg::line(SvgPoint from, SvgPoint to, std::string_view colour, double width
 }
 
 void Svg::polyline(std::span<const SvgPoint> points, std::string_view colour, double width,
-                   double opacity) {
+                   double opacity, std::string_view hint, std::optional<std::int64_t> trial) {
   body_ += "<polyline" + points_attribute(points) + attribute("stroke", colour) +
            attribute("stroke-width", width) + attribute("stroke-opacity", opacity) +
-           " fill=\"none\"/>\n";
+           " fill=\"none\"" + trial_attribute(trial) + end_with(hint, "polyline");
 }
 
 void Svg::polygon(std::span<const SvgPoint> points, std::string_view fill, double opacity) {
@@ -151,6 +162,22 @@ void Svg::text_upwards(SvgPoint at, std::string_view text) {
       attribute("transform", "translate(" + number(at.x) + " " + number(at.y) + ") rotate(-90)") +
       " text-anchor=\"middle\" font-size=\"12\">" +
       content_of(text, 12, room(at.y, height_, SvgAnchor::middle)) + "</text>\n";
+}
+
+void Svg::begin_axis(std::string_view parameter) {
+  ++open_axes_;
+  body_ += "<g class=\"axis\"" + attribute("data-parameter", parameter) + ">\n";
+}
+
+void Svg::end_axis() {
+  HOCKET_CHECK(open_axes_ > 0, "no axis has begun");
+  --open_axes_;
+  body_ += "</g>\n";
+}
+
+std::string Svg::finish() const {
+  HOCKET_CHECK(open_axes_ == 0, "an axis has not ended");
+  return body_ + "</svg>\n";
 }
 
 std::string svg_colour(double share) {

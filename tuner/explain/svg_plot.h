@@ -1,7 +1,9 @@
 #pragma once
 
-// The plots of a search as SVG documents. Pure functions; thread-safe. Values that are not finite
-// count as failed; settings outside the space are omitted.
+// The plots of the trials of a search as SVG documents; tuner/explain/belief_plots.h has those of
+// what the model believes. A mark of a trial carries its number (tuner/explain/svg.h). Pure
+// functions; thread-safe. Values that are not finite count as failed; settings outside the space
+// are omitted.
 
 #include <functional>
 #include <span>
@@ -26,16 +28,6 @@ std::string convergence_svg(std::span<const SearchTrial> trials, const PlotLabel
 /// a line through the Pareto front.
 std::string front_svg(std::span<const SearchTrial> trials, const PlotLabels& x,
                       const PlotLabels& y);
-
-/// Plots the belief along each parameter, with the others at the recommendation, and all
-/// measurements.
-std::string slices_svg(const Space& space, std::span<const SearchTrial> trials,
-                       const Explanation& explanation, const PlotLabels& labels);
-
-/// Plots the belief over the two most important parameters, with the trials; states that there is
-/// only one parameter if so.
-std::string contour_svg(const Space& space, std::span<const SearchTrial> trials,
-                        const Explanation& explanation, const PlotLabels& labels);
 
 /// Plots parallel coordinates: one axis per parameter, one line per trial.
 std::string parallel_svg(const Space& space, std::span<const SearchTrial> trials,

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -13,12 +12,8 @@
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
+#include "tests/tuner/archive/kept_study.h"
 #include "tests/tuner/explain/well_formed.h"
-#include "tests/tuner/study/function_runner.h"
-#include "tuner/archive/open_study.h"
-#include "tuner/archive/study_job.h"
-#include "tuner/archive/study_record.h"
-#include "tuner/space/parameter_syntax.h"
 
 namespace hocket {
 namespace {
@@ -37,41 +32,7 @@ class Explain : public ::testing::Test {
     return ask_hocket(arguments);
   }
 
-  /// Stores a study whose trials are computed by `function`.
-  void keep(const std::string& name, int trials, const std::vector<std::string>& parameters,
-            const FunctionRunner::Function& function, SearchMethod method = SearchMethod::model,
-            const std::vector<std::string>& objectives = {"wall"}) const {
-    const auto parsed_objectives = parse_objectives(objectives).value();
-    std::vector<Parameter> parsed;
-    for (const auto& text : parameters) parsed.push_back(parse_parameter(text).value());
-    const auto store = open_store(store_).value();
-    const StudyDefinition definition{
-        .space = Space::make(std::move(parsed)).value(),
-        .objective = parsed_objectives.front(),
-        .other_objectives = {parsed_objectives.begin() + 1, parsed_objectives.end()},
-        .method = method,
-        .trials = trials,
-        .working_directory = "/"};
-    const auto open =
-        start_study(*store, {definition, {"job"}, name, {.name = "work"}, {}}).value();
-    StudyRecord record(*store, open.study, topology_of(*store, open.study).value(), false);
-    FunctionRunner runner(function);
-    const auto options = study_options(definition);
-    const auto result = run_study(options, {}, runner, record, {});
-    ASSERT_TRUE(result) << result.error().message;
-    ASSERT_TRUE(record.finish(*result));
-  }
-
-  /// A parabola in X; Y has no effect, and trials with a large X fail.
-  void keep_parabola(int trials = 14) const {
-    keep("parabola", trials, {"X=int:1..40", "Y=choice:a,b"}, [](const Params& params) {
-      const auto x = static_cast<double>(std::get<std::int64_t>(params.at("X")));
-      if (x <= 35) return Result<TrialOutcome>(complete_trial({1e6 * (100 + std::pow(x - 12, 2))}));
-      TrialOutcome failed;
-      failed.message = "out of <memory>";
-      return Result<TrialOutcome>(std::move(failed));
-    });
-  }
+  void keep(const StudyToKeep& study) const { keep_study(*open_store(store_).value(), study); }
 
   /// Larger windows are better; the search simulates.
   void keep_knobs(const std::string& name, SearchMethod method = SearchMethod::model,
@@ -85,8 +46,12 @@ class Explain : public ::testing::Test {
       }
       return outcome;
     };
-    keep(name, 5, {"credit_bytes=levels:1M,4M,16M,64M", "order=choice:fifo,static"}, function,
-         method, objectives);
+    keep({name,
+          5,
+          {"credit_bytes=levels:1M,4M,16M,64M", "order=choice:fifo,static"},
+          function,
+          method,
+          objectives});
   }
 
   TemporaryFolder folder_;
@@ -94,7 +59,7 @@ class Explain : public ::testing::Test {
 };
 
 TEST_F(Explain, AStudyAsJson) {
-  keep_parabola();
+  keep(parabola());
   const auto answer = ask({"explain", "parabola", "--json"});
   ASSERT_EQ(answer.status, kDone) << answer.err;
   const auto document = answer.json();
@@ -127,7 +92,7 @@ TEST_F(Explain, AStudyAsJson) {
 }
 
 TEST_F(Explain, AStudyAsText) {
-  keep_parabola();
+  keep(parabola());
   const auto answer = ask({"explain", "parabola"});
   ASSERT_EQ(answer.status, kDone) << answer.err;
   EXPECT_EQ(answer.err, "");
@@ -154,7 +119,7 @@ TEST_F(Explain, WhatTheSimulatorLearned) {
                     HasSubstr("noise between trials")));
 
   keep_knobs("random", SearchMethod::random);
-  keep_parabola();
+  keep(parabola());
   keep_knobs("memory", SearchMethod::model, {"memory"});
   keep_knobs("several", SearchMethod::model, {"wall", "memory"});
   for (const std::string study : {"random", "parabola", "memory", "several"}) {
@@ -177,7 +142,7 @@ TEST_F(Explain, TheFirstOfSeveralObjectives) {
 
   const auto plots = ask({"plot", "several", "-o", folder_.file("plots"), "--json"});
   ASSERT_EQ(plots.status, kDone) << plots.err;
-  ASSERT_EQ(plots.json().at("written").size(), 5U);
+  ASSERT_EQ(plots.json().at("written").size(), 7U);
   const auto front = read_file(plots.json().at("written").back().get<std::string>());
   ASSERT_TRUE(front);
   EXPECT_EQ(xml_complaint(*front), "");
@@ -215,7 +180,7 @@ TEST_F(Explain, ATable) {
       {"plot", "--table", path, "--objective-column", "iteration_ns", "-o", target, "--json"});
   ASSERT_EQ(plots.status, kDone) << plots.err;
   const auto written = plots.json();
-  ASSERT_EQ(written.at("written").size(), 4U);
+  ASSERT_EQ(written.at("written").size(), 6U);
   for (const std::string name : written.at("written")) {
     const auto drawing = read_file(name);
     ASSERT_TRUE(drawing);
@@ -225,15 +190,17 @@ TEST_F(Explain, ATable) {
 }
 
 TEST_F(Explain, PlotsAreWrittenWhole) {
-  keep_parabola();
+  keep(parabola());
   const auto target = folder_.file("deep/plots");
   const auto answer = ask({"plot", "parabola", "-o", target});
   ASSERT_EQ(answer.status, kDone) << answer.err;
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(target))
     names.push_back(entry.path().filename());
-  EXPECT_THAT(names, ::testing::UnorderedElementsAre("convergence.svg", "slices.svg", "contour.svg",
-                                                     "parallel.svg"));
+  EXPECT_THAT(names,
+              ::testing::UnorderedElementsAre("convergence.svg", "slices.svg", "contour.svg",
+                                              "parallel.svg", "importance.svg", "calibration.svg"));
+  EXPECT_EQ(answer.err, "");
   for (const auto& name : names) {
     EXPECT_THAT(answer.out, HasSubstr("wrote " + target + "/" + name + "\n"));
     const auto document = read_file(target + "/" + name);
@@ -243,11 +210,46 @@ TEST_F(Explain, PlotsAreWrittenWhole) {
   }
   // Overwrites existing files.
   const auto again = ask({"plot", "parabola", "-o", target, "--json"});
-  EXPECT_EQ(again.json().at("written").size(), 4U);
+  EXPECT_EQ(again.json().at("written").size(), 6U);
+}
+
+TEST_F(Explain, AContourOfTheParametersAskedFor) {
+  keep(parabola());
+  const auto contour_of = [&](const std::string& folder, const std::vector<std::string>& choice) {
+    std::vector<std::string> arguments = {"plot", "parabola", "-o", folder_.file(folder)};
+    arguments.insert(arguments.end(), choice.begin(), choice.end());
+    const auto answer = ask(arguments);
+    EXPECT_EQ(answer.status, kDone) << answer.err;
+    return read_file(folder_.file(folder) + "/contour.svg").value();
+  };
+  const auto first = contour_of("first", {});
+  EXPECT_EQ(contour_of("same", {"--contour", "X,Y"}), first);
+  EXPECT_NE(contour_of("transposed", {"--contour", "Y,X"}), first);
+  for (const auto& [choice, named] : std::vector<std::pair<std::string, std::string>>{
+           {"X,Q", "there are X, Y"}, {"X,X", "X twice"}, {"X", "X,Y"}, {",X", "X,Y"}}) {
+    const auto answer = ask({"plot", "parabola", "-o", folder_.file("none"), "--contour", choice});
+    EXPECT_EQ(answer.status, kBadInput);
+    EXPECT_THAT(answer.err, HasSubstr(named));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("none")));
+}
+
+TEST_F(Explain, ANoteSaysWhichPlotIsNotThere) {
+  keep({"short", 2, {"X=int:1..40"}, [](const Params& params) {
+          return complete_trial({static_cast<double>(std::get<std::int64_t>(params.at("X")))});
+        }});
+  const auto answer = ask({"plot", "short", "-o", folder_.file("plots")});
+  ASSERT_EQ(answer.status, kDone);
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("note: no plot \"contour\": "),
+                                HasSubstr("note: no plot \"calibration\": ")));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.file("plots")), {}), 4);
+  const auto asked = ask({"plot", "short", "-o", folder_.file("none"), "--contour", "X,Y"});
+  EXPECT_EQ(asked.status, kBadInput);
+  EXPECT_THAT(asked.err, HasSubstr("--contour: no plot"));
 }
 
 TEST_F(Explain, PlotsThatCannotBeWrittenLeaveNothing) {
-  keep_parabola();
+  keep(parabola());
   const std::string file = folder_.write("file", "");
   const auto under_a_file = ask({"plot", "parabola", "-o", file + "/plots"});
   EXPECT_EQ(under_a_file.status, kFailed);
@@ -264,8 +266,8 @@ TEST_F(Explain, PlotsThatCannotBeWrittenLeaveNothing) {
 }
 
 TEST_F(Explain, SaysWhatItCannotExplain) {
-  keep_parabola(1);
-  keep("broken", 4, {"X=int:1..40"}, [](const Params&) { return TrialOutcome{}; });
+  keep(parabola(1));
+  keep({"broken", 4, {"X=int:1..40"}, [](const Params&) { return TrialOutcome{}; }});
   const std::string one = folder_.write("one.csv", "a,value\n1,4\n2,oom\n");
   const std::string text = folder_.write("text.csv", "a\n1\n");
   struct Misuse {
@@ -298,8 +300,9 @@ TEST_F(Explain, SaysWhatItCannotExplain) {
 }
 
 TEST_F(Explain, EqualValuesShowNoEffect) {
-  keep("flat", 6, {"X=int:1..40", "Y=float:0..1"},
-       [](const Params&) { return complete_trial({5}); });
+  keep({"flat", 6, {"X=int:1..40", "Y=float:0..1"}, [](const Params&) {
+          return complete_trial({5});
+        }});
   const auto answer = ask({"explain", "flat"});
   ASSERT_EQ(answer.status, kDone) << answer.err;
   EXPECT_THAT(answer.out, HasSubstr("no parameter shows an effect"));

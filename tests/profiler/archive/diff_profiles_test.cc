@@ -141,5 +141,31 @@ TEST(DiffProfiles, WithoutTracesTheRestIsCompared) {
   EXPECT_THAT(difference.notes.back(), HasSubstr("tasks are not compared"));
 }
 
+TEST(LayerOf, IsTheWordBeforeTheFirstPoint) {
+  EXPECT_EQ(layer_of("block2.mlp.dw"), "block2");
+  EXPECT_EQ(layer_of("layer 3.forward"), "layer 3");
+  EXPECT_EQ(layer_of("block.12.mlp.dw"), "block.12");
+  EXPECT_EQ(layer_of("block.12"), "block.12");
+  EXPECT_EQ(layer_of("block.1x.mlp"), "block");
+  for (const char* none : {"", "step", ".dw", "void at::native::f<4>(x.y)", "ampere_sgemm"})
+    EXPECT_EQ(layer_of(none), "") << none;
+}
+
+TEST(DiffLayers, SumsComputationsInTheOrderOfTheirNumbers) {
+  const auto task = [](TraceKind kind, const char* name, double before_ns, double after_ns) {
+    TaskDifference difference{.kind = kind, .name = name};
+    difference.before.per_iteration_ns = before_ns;
+    difference.after.per_iteration_ns = after_ns;
+    return difference;
+  };
+  const std::vector<TaskDifference> tasks = {
+      task(TraceKind::compute, "block10.dx", 1, 2), task(TraceKind::compute, "block2.dx", 3, 4),
+      task(TraceKind::compute, "block2.dw", 5, 0), task(TraceKind::communication, "block2.w", 7, 7),
+      task(TraceKind::compute, "kernel", 9, 9)};
+  EXPECT_THAT(diff_layers(tasks),
+              ::testing::ElementsAre(LayerDifference{"", 9, 9}, LayerDifference{"block2", 8, 4},
+                                     LayerDifference{"block10", 1, 2}));
+}
+
 }  // namespace
 }  // namespace hocket

@@ -105,5 +105,26 @@ TEST(RollbackTarget, IsParsed) {
     EXPECT_FALSE(parse_rollback_target(text)) << text;
 }
 
+TEST_F(RollbackTest, APlanIsWhatTheRollbackThenDoes) {
+  push(1);
+  push(2);
+  push(2);
+  push(3, PromotionStage::staged);
+  const RollbackTarget targets[] = {PreviousVersion{}, PreviousVersion{}, NumberedVersion{2},
+                                    PreviousVersion{}, NoConfiguration{}};
+  for (const RollbackTarget& target : targets) {
+    const auto entries = store_->audit({})->size();
+    const auto plan = must(plan_rollback(*store_, key_, target));
+    EXPECT_EQ(store_->audit({})->size(), entries);
+    const auto row = must(back(target));
+    EXPECT_EQ(current(), plan.config);
+    EXPECT_TRUE(row.note.starts_with(plan.reason)) << row.note;
+    for (const std::int64_t version : plan.withdrawn)
+      EXPECT_EQ(stage_of(version), PromotionStage::withdrawn) << version;
+  }
+  EXPECT_TRUE(must(plan_rollback(*store_, key_, NoConfiguration{})).is_there);
+  EXPECT_EQ(code_of(plan_rollback(*store_, key_, PreviousVersion{})), ErrorCode::not_found);
+}
+
 }  // namespace
 }  // namespace hocket

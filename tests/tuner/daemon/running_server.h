@@ -40,7 +40,9 @@ class FunctionService final : public Service {
   std::function<bool(const Request&)> is_long = [](const Request&) { return false; };
 
   std::optional<Reply> answer_at_once(const Request& request) override { return at_once(request); }
-  bool computes(const Request& request) const override { return is_long(request); }
+  Labour labour_of(const Request& request) const override {
+    return is_long(request) ? Labour::search : Labour::brief;
+  }
   Reply handle(const Request& request, bool is_last) override { return later(request, is_last); }
   std::function<void()> at_close = [] {};
   void stream_closed(const std::string& subscriber) override {

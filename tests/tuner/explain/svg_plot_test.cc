@@ -6,36 +6,17 @@
 #include <cmath>
 #include <sstream>
 
+#include "tests/tuner/explain/small_search.h"
 #include "tests/tuner/explain/svg_extent.h"
 #include "tests/tuner/explain/well_formed.h"
 #include "tests/tuner/random_space.h"
 #include "tuner/explain/svg.h"
-#include "tuner/surrogate/gaussian_surrogate.h"
 
 namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-Explanation explanation_of(const Space& space, const std::vector<SearchTrial>& trials) {
-  const auto make = [&] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
-  auto explanation = explain(space, trials, {.make_surrogate = make});
-  EXPECT_TRUE(explanation) << explanation.error().message;
-  return *explanation;
-}
-
-std::vector<std::string> plots(const Space& space, const std::vector<SearchTrial>& trials,
-                               const Explanation& explanation, const PlotLabels& labels) {
-  return {convergence_svg(trials, labels), slices_svg(space, trials, explanation, labels),
-          contour_svg(space, trials, explanation, labels), parallel_svg(space, trials, labels)};
-}
-
-std::size_t count(const std::string& text, const std::string& piece) {
-  std::size_t found = 0;
-  for (auto at = text.find(piece); at != text.npos; at = text.find(piece, at + 1)) ++found;
-  return found;
-}
 
 TEST(SvgPlot, TheBestOfWhatIsMaximisedIsTheHighest) {
   const Space space = Space::make({{"x", IntegerRange{1, 9}, std::int64_t{1}}}).value();
@@ -66,105 +47,95 @@ TEST(SvgPlot, TheBestOfWhatIsMaximisedIsTheHighest) {
 }
 
 TEST(SvgPlot, IsWellFormedAndWithoutNanWhateverWasMeasured) {
-  const double numbers[] = {0, -1, 1e308, -1e308, 1e-308, 1, 2, 3.5};
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto made = random_constrained_space(random);
     if (!made) continue;
     const bool is_wild = pick(random, 0, 1) == 0;
-    std::vector<SearchTrial> trials;
-    for (auto n = pick(random, 2, 9); n > 0; --n) {
-      SearchTrial trial;
-      trial.number = n;
-      trial.evaluation.params = made->defaults();
-      UnitPoint unit;
-      for (std::size_t k = 0; k < made->parameters().size(); ++k)
-        unit.push_back(random_unit(random));
-      if (const auto point = made->snap_allowed(unit))
-        trial.evaluation.params = made->decode(*point);
-      trial.evaluation.value = is_wild ? numbers[pick(random, 0, 7)] : 1 + random_unit(random);
-      if (n > 2 && pick(random, 0, 4) == 0) trial.evaluation.value.reset();
-      trials.push_back(std::move(trial));
-    }
-    const auto explanation = explanation_of(*made, trials);
+    auto trials = random_trials(*made, is_wild, random);
     if (is_wild) {
       trials[0].evaluation.value = NAN;
       trials[1].evaluation.params = {{"elsewhere", 1.5}};
     }
+    const PlotLabels labels{"<&\"'>\x01", mutated("value", random)};
     for (const auto& document :
-         plots(*made, trials, explanation, {"<&\"'>\x01", mutated("value", random)})) {
+         {convergence_svg(trials, labels), parallel_svg(*made, trials, labels)}) {
       ASSERT_EQ(xml_complaint(document), "");
       ASSERT_THAT(document, Not(HasSubstr("nan")));
       ASSERT_THAT(document, Not(HasSubstr("inf")));
     }
   }
+  EXPECT_EQ(xml_complaint(convergence_svg({}, {"title", "objective"})), "");
 }
 
-class SmallPlot : public ::testing::Test {
- protected:
-  SmallPlot() {
-    for (std::int64_t i = 1; i <= 6; ++i) {
-      SearchTrial trial;
-      trial.number = i;
-      trial.evaluation.params = {{"size_bytes", i << 20}, {"kind", std::string(i % 2 ? "a" : "b")}};
-      if (i != 3) trial.evaluation.value = 10.0 + static_cast<double>(i);
-      trials_.push_back(std::move(trial));
+TEST(SvgPlot, EveryTrialOfTheSpaceHasOneMark) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto made = random_constrained_space(random);
+    if (!made) continue;
+    auto trials = random_trials(*made, pick(random, 0, 1) == 0, random);
+    for (auto& trial : trials) trial.evaluation.others = {random_unit(random)};
+    trials.back().evaluation.params = {{"elsewhere", 1.5}};
+    const PlotLabels labels{"title", "objective"};
+    const auto convergence = convergence_svg(trials, labels);
+    const auto parallel = parallel_svg(*made, trials, labels);
+    const auto front = front_svg(trials, labels, labels);
+    for (const auto& trial : trials) {
+      const bool is_inside = trial.number != trials.back().number;
+      ASSERT_EQ(marks(convergence, trial.number), 1U);
+      ASSERT_EQ(marks(parallel, trial.number), is_inside ? 1U : 0U);
+      ASSERT_EQ(marks(front, trial.number), trial.evaluation.value ? 1U : 0U);
+    }
+    for (const auto& parameter : made->parameters())
+      ASSERT_EQ(count(parallel, "<g class=\"axis\" data-parameter=\"" + parameter.name + "\">"),
+                1U);
+    for (const auto& document : {convergence, parallel, front}) {
+      ASSERT_EQ(count(document, "class=\"background\""), 1U);
+      // A page's policy forbids these.
+      ASSERT_THAT(document, Not(HasSubstr("style=")));
+      ASSERT_THAT(document, Not(HasSubstr("<script")));
     }
   }
-
-  const Space space_ =
-      Space::make({{"size_bytes", IntegerRange{1 << 20, 8 << 20, true}, std::int64_t{1 << 20}},
-                   {"kind", Choices{{"a", "b"}}, std::string("a")}})
-          .value();
-  std::vector<SearchTrial> trials_;
-  const PlotLabels labels_{"study x", "time", [](double value) { return to_text(value) + " ms"; }};
-};
+}
 
 TEST_F(SmallPlot, ShowsEveryTrialOnce) {
-  const auto explanation = explanation_of(space_, trials_);
   const auto convergence = convergence_svg(trials_, labels_);
+  const auto parallel = parallel_svg(space_, trials_, labels_);
   for (int i = 1; i <= 6; ++i) {
     const std::string hint = "trial " + std::to_string(i) + ": ";
     EXPECT_EQ(count(convergence, hint), 1U);
-    EXPECT_EQ(count(contour_svg(space_, trials_, explanation, labels_), hint), 1U);
-    // One panel per parameter, without failed trials.
-    EXPECT_EQ(count(slices_svg(space_, trials_, explanation, labels_), hint), i == 3 ? 0U : 2U);
+    EXPECT_EQ(count(parallel, hint), 1U);
   }
   EXPECT_THAT(convergence, HasSubstr("trial 3: failed"));
   EXPECT_THAT(convergence, HasSubstr("trial 1: 11 ms"));
-  EXPECT_EQ(count(parallel_svg(space_, trials_, labels_), "<polyline"), 6U);
+  EXPECT_EQ(count(parallel, "<polyline"), 6U);
 }
 
 TEST_F(SmallPlot, NamesAxesWithUnits) {
-  const auto explanation = explanation_of(space_, trials_);
-  for (const auto& document : plots(space_, trials_, explanation, labels_)) {
+  const auto parallel = parallel_svg(space_, trials_, labels_);
+  for (const auto& document : {convergence_svg(trials_, labels_), parallel}) {
     EXPECT_THAT(document, HasSubstr("study x"));
     EXPECT_THAT(document, HasSubstr("time"));
     EXPECT_THAT(document, HasSubstr(" ms</text>"));
   }
-  for (const auto& document : {slices_svg(space_, trials_, explanation, labels_),
-                               contour_svg(space_, trials_, explanation, labels_),
-                               parallel_svg(space_, trials_, labels_)}) {
-    EXPECT_THAT(document, HasSubstr(">size_bytes</text>"));
-    EXPECT_THAT(document, HasSubstr(">8 MiB</text>"));
-    EXPECT_THAT(document, HasSubstr(">b</text>"));
-  }
+  for (const char* text : {">size_bytes</text>", ">8 MiB</text>", ">b</text>"})
+    EXPECT_THAT(parallel, HasSubstr(text));
 }
 
 // The objective's name as `hocket tune` makes it of a pattern, and values with long units.
 TEST_F(SmallPlot, TheBarOfColoursAndEveryTextAreInsideTheDrawing) {
-  const auto explanation = explanation_of(space_, trials_);
   const std::string name = "value (regex:step_ms=([0-9.]+) of the last iteration)";
   for (const std::string unit : {"", " ms", " tokens in a second"}) {
     const PlotLabels labels{"study with-a-long-name-of-its-own-" + std::string(60, 'x'), name,
                             [&](double value) { return to_text(value / 7) + unit; }};
-    for (const auto& document : plots(space_, trials_, explanation, labels)) {
+    for (const auto& document :
+         {convergence_svg(trials_, labels), parallel_svg(space_, trials_, labels)}) {
       EXPECT_EQ(outside_of_view(document), "");
       EXPECT_EQ(xml_complaint(document), "");
     }
   }
-  EXPECT_THAT(contour_svg(space_, trials_, explanation, {"s", name}), HasSubstr(">" + name + "<"));
 }
 
 TEST_F(SmallPlot, AFrontShowsTwoObjectivesAndALineThroughTheBest) {
@@ -212,17 +183,6 @@ TEST_F(SmallPlot, TheBestSoFarNeverRises) {
     ++seen;
   }
   EXPECT_GE(seen, 6);
-}
-
-TEST_F(SmallPlot, SaysWhenThereIsNoContour) {
-  const Space line = Space::make({{"x", RealRange{0, 1, false}, 0.5}}).value();
-  std::vector<SearchTrial> trials(2);
-  trials[0].evaluation = {{{"x", 0.5}}, 1.0};
-  trials[1].evaluation = {{{"x", 0.75}}, 2.0};
-  const auto document = contour_svg(line, trials, explanation_of(line, trials), labels_);
-  EXPECT_EQ(xml_complaint(document), "");
-  EXPECT_THAT(document, HasSubstr("takes two parameters"));
-  EXPECT_EQ(xml_complaint(convergence_svg({}, labels_)), "");
 }
 
 }  // namespace

@@ -69,6 +69,32 @@ TEST(Svg, WritesNumbersWithoutZerosAtTheirEnd) {
                                       "a &lt; b</title></rect>"));
 }
 
+TEST(Svg, SaysWhatIsTheBackgroundAMarkOfATrialAndAnAxis) {
+  Svg svg(100, 50, "title");
+  svg.circle({1, 2}, 3, "#123456", "a hint", 7);
+  svg.circle({1, 2}, 3, "#123456");
+  const std::vector<SvgPoint> points = {{1, 2}, {3, 4}};
+  svg.begin_axis("a<b\"");
+  svg.polyline(points, "#123456", 2, 1, {}, -8);
+  svg.end_axis();
+  const std::string document = svg.finish();
+  EXPECT_EQ(xml_complaint(document), "");
+  EXPECT_THAT(document, HasSubstr("<rect class=\"background\" x=\"0\" y=\"0\" width=\"100\" "
+                                  "height=\"50\" fill=\"#ffffff\"/>"));
+  EXPECT_THAT(document,
+              HasSubstr("fill=\"#123456\" data-trial=\"7\"><title>a hint</title></circle>"));
+  EXPECT_THAT(document, HasSubstr("r=\"3\" fill=\"#123456\"/>"));
+  EXPECT_THAT(document, HasSubstr("<g class=\"axis\" data-parameter=\"a&lt;b&quot;\">\n<polyline"));
+  EXPECT_THAT(document, HasSubstr("fill=\"none\" data-trial=\"-8\"/>\n</g>\n"));
+}
+
+TEST(Svg, AnAxisEndsOnceItHasBegun) {
+  Svg svg(100, 50, "title");
+  EXPECT_DEATH(svg.end_axis(), "no axis has begun");
+  svg.begin_axis("x");
+  EXPECT_DEATH(static_cast<void>(svg.finish()), "has not ended");
+}
+
 TEST(Svg, IsWellFormedWhateverIsDrawn) {
   const double numbers[] = {0, -1, 1e300, -1e300, NAN, INFINITY, -INFINITY, 12.345};
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -80,9 +106,13 @@ TEST(Svg, IsWellFormedWhateverIsDrawn) {
     Svg svg(640, 480, text());
     svg.rectangle(point(), number(), number(), text(), text());
     svg.circle(point(), number(), text(), text());
+    svg.begin_axis(text());
+    svg.circle(point(), number(), text(), {}, pick(random, INT64_MIN, INT64_MAX));
+    svg.end_axis();
     svg.line(point(), point(), text(), number());
     const std::vector<SvgPoint> points(static_cast<std::size_t>(pick(random, 0, 99)), point());
     svg.polyline(points, text(), number(), number());
+    svg.polyline(points, text(), number(), number(), text(), pick(random, 0, 99));
     svg.polygon(points, text(), number());
     svg.text(point(), text(), SvgAnchor::end, number());
     svg.text_upwards(point(), text());

@@ -20,6 +20,17 @@ Response text_response(std::string text, std::string content_type) {
 
 Result<Reply> dispatch(const Call& call) {
   switch (call.route.route->operation) {
+    case Operation::page:
+      return page(call);
+    case Operation::asset:
+    case Operation::nested_asset:
+      return page_asset(call);
+    case Operation::who:
+      return who(call);
+    case Operation::changes:
+      return changes(call);
+    case Operation::knobs:
+      return knobs(call);
     case Operation::health:
       return json_response({{"status", "ok"}});
     case Operation::ready: {
@@ -44,6 +55,8 @@ Result<Reply> dispatch(const Call& call) {
       return freeze_config(call);
     case Operation::roll_back_config:
       return roll_back_config(call);
+    case Operation::preview_config:
+      return preview_config(call);
     case Operation::list_versions:
       return list_versions(call);
     case Operation::watch:
@@ -74,6 +87,30 @@ Result<Reply> dispatch(const Call& call) {
       return tell(call);
     case Operation::renew:
       return renew(call);
+    case Operation::explain_study:
+      return explain_study(call);
+    case Operation::plot_study:
+      return plot_study(call);
+    case Operation::list_profiles:
+      return list_profiles(call);
+    case Operation::get_profile:
+      return get_profile(call);
+    case Operation::diff_profile:
+      return diff_profile(call);
+    case Operation::get_trace:
+      return get_trace(call);
+    case Operation::get_timeline:
+      return get_timeline(call);
+    case Operation::get_tile:
+      return get_tile(call);
+    case Operation::get_record:
+      return get_record(call);
+    case Operation::get_range:
+      return get_range(call);
+    case Operation::find_record:
+      return find_record(call);
+    case Operation::simulate:
+      return simulate_step(call);
     case Operation::audit:
       return audit(call);
   }
@@ -124,6 +161,7 @@ Api::Api(ApiParts parts)
 std::optional<Reply> Api::answer_at_once(const Request& request) {
   const std::string_view target = request.target;
   if (request.method != "GET") return std::nullopt;
+  if (target == "/" || target.starts_with("/page/")) return handle(request, false);
   // handle() refuses: the audit may have to wait for the disk.
   const Role needed = target == "/healthz" ? Role::anyone : Role::read;
   if (!may(parts_.tokens.identify(request.authorization), needed)) return std::nullopt;
@@ -144,8 +182,14 @@ std::optional<Reply> Api::answer_at_once(const Request& request) {
   return response;
 }
 
-bool Api::computes(const Request& request) const {
-  return std::string_view(request.target).starts_with("/v1/studies/");
+Labour Api::labour_of(const Request& request) const {
+  const std::string_view target = request.target;
+  const std::string_view path = target.substr(0, target.find('?'));
+  if (path.starts_with("/v1/profiles") || path == "/v1/simulate" ||
+      path.ends_with("/explanation") || path.find("/plots/") != std::string_view::npos) {
+    return Labour::browse;
+  }
+  return path.starts_with("/v1/studies/") ? Labour::search : Labour::brief;
 }
 
 Reply Api::handle(const Request& request, bool is_last) {
@@ -165,15 +209,21 @@ Reply Api::handle(const Request& request, bool is_last) {
   if (!may(who, route.route->role)) {
     const Reason reason = reason_for(who, request.authorization, route.route->role);
     const auto key = route.parameters.find("key");
-    refusals_.note({.token_name = who ? std::string_view(who->name) : std::string_view(),
-                    .reason = reason.name,
-                    .peer = request.peer,
-                    .method = request.method,
-                    .target = request.target,
-                    .key = key != route.parameters.end() && parse_config_key(key->second)
-                               ? std::string_view(key->second)
-                               : std::string_view()});
+    if (parts_.is_daemon)
+      refusals_.note({.token_name = who ? std::string_view(who->name) : std::string_view(),
+                      .reason = reason.name,
+                      .peer = request.peer,
+                      .method = request.method,
+                      .target = request.target,
+                      .key = key != route.parameters.end() && parse_config_key(key->second)
+                                 ? std::string_view(key->second)
+                                 : std::string_view()});
     return reason.response;
+  }
+  if (!parts_.is_daemon && route.route->role > Role::read) {
+    return error_response(403, "forbidden",
+                          "`hocket web` shows what is stored and changes nothing; `hocket serve` "
+                          "serves jobs");
   }
   auto reply = dispatch({parts_, request, *target, route, *who, is_last});
   if (reply) return std::move(*reply);

@@ -11,6 +11,8 @@
 #include "core/base/clock.h"
 #include "store/open.h"
 #include "store/store.h"
+#include "tuner/daemon/api/browser.h"
+#include "tuner/daemon/api/changes.h"
 #include "tuner/daemon/api/meeting_board.h"
 #include "tuner/daemon/api/refusals.h"
 #include "tuner/daemon/api/routes.h"
@@ -34,12 +36,16 @@ struct ApiParts {
   LiveTuning& live;
   StudyService& studies;
   MeetingBoard& meetings;
+  Browser& browser;
+  Changes& changes;
   const Clock& clock;
   const Tokens& tokens;
   std::string description = {};  ///< the text of docs/openapi.json
   /// Returns the body of /metrics.
   std::function<std::string()> metrics = [] { return std::string(); };
   Log log = {};
+  /// False for a store that is only shown: then nothing runs and nothing can be changed.
+  bool is_daemon = true;
 };
 
 /// Upper limit of `?wait=`.
@@ -50,7 +56,7 @@ class Api final : public Service {
   explicit Api(ApiParts parts);
 
   std::optional<Reply> answer_at_once(const Request& request) override;
-  bool computes(const Request& request) const override;
+  Labour labour_of(const Request& request) const override;
   Reply handle(const Request& request, bool is_last) override;
   void stream_closed(const std::string& subscriber) override;
 

@@ -2,10 +2,13 @@
 
 #include <utility>
 
+#include "web/assets.h"
+
 namespace hocket {
 
 DaemonState::DaemonState(Store& store, const Clock& clock, DaemonStateOptions options)
-    : tokens(std::move(options.tokens)),
+    : is_daemon(options.is_daemon),
+      tokens(std::move(options.tokens)),
       errors(options.log),
       board(store, feed, options.limits),
       jobs(options.limits),
@@ -21,6 +24,8 @@ DaemonState::DaemonState(Store& store, const Clock& clock, DaemonStateOptions op
             .limits = options.limits,
             .method = options.method}),
       studies(store, options.now_unix_ns, options.limits),
+      browser(store),
+      changes(store, feed, jobs, web_version()),
       api({.store = store,
            .feed = feed,
            .board = board,
@@ -28,10 +33,13 @@ DaemonState::DaemonState(Store& store, const Clock& clock, DaemonStateOptions op
            .live = live,
            .studies = studies,
            .meetings = meetings,
+           .browser = browser,
+           .changes = changes,
            .clock = clock,
            .tokens = tokens,
            .description = std::move(options.description),
            .metrics = std::move(options.metrics),
-           .log = options.log}) {}
+           .log = options.log,
+           .is_daemon = options.is_daemon}) {}
 
 }  // namespace hocket

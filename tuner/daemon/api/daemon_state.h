@@ -35,6 +35,8 @@ struct DaemonStateOptions {
   SearchMethod method = SearchMethod::model;  ///< of new searches by live tuning
   /// What live tuning uses instead of the store, if set.
   Store* tuning_store = nullptr;
+  /// False for a store that is only shown.
+  bool is_daemon = true;
   /// Where live tuning asks its searches; on its own thread, if not set.
   SearchRunner* searches = nullptr;
 };
@@ -43,6 +45,7 @@ struct DaemonState {
   /// Requires that `store` and `clock` outlive this object.
   DaemonState(Store& store, const Clock& clock, DaemonStateOptions options = {});
 
+  const bool is_daemon;
   Tokens tokens;  ///< replaced before the first request, if at all
   const InternalErrors errors;
   Feed feed;
@@ -52,6 +55,8 @@ struct DaemonState {
   LiveTuning live;
   StudyService studies;
   MeetingBoard meetings;
+  Browser browser;
+  Changes changes;
   Api api;
 };
 

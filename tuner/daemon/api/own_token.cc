@@ -10,9 +10,7 @@
 #include "core/protocol/daemon_token.h"
 
 namespace hocket {
-namespace {
 
-/// Returns 256 random bits as hexadecimal digits.
 Result<std::string> random_token() {
   std::array<unsigned char, 32> bytes = {};
   // Up to 256 bytes come whole, once the kernel's generator is ready.
@@ -28,7 +26,9 @@ Result<std::string> random_token() {
   return digits;
 }
 
-}  // namespace
+std::string page_address(const std::string& url, const std::string& token) {
+  return token.empty() ? url + "/" : url + "/#token=" + token;
+}
 
 Result<std::string> open_own_token(const std::string& state_folder, std::uint16_t port) {
   const std::string path = daemon_token_path(state_folder, port);

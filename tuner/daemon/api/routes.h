@@ -13,6 +13,12 @@
 namespace hocket {
 
 enum class Operation {
+  page,
+  asset,
+  nested_asset,
+  who,
+  changes,
+  knobs,
   health,
   ready,
   metrics,
@@ -24,6 +30,7 @@ enum class Operation {
   pin_config,
   freeze_config,
   roll_back_config,
+  preview_config,
   list_versions,
   watch,
   list_jobs,
@@ -39,6 +46,18 @@ enum class Operation {
   ask,
   tell,
   renew,
+  explain_study,
+  plot_study,
+  list_profiles,
+  get_profile,
+  diff_profile,
+  get_trace,
+  get_timeline,
+  get_tile,
+  get_record,
+  get_range,
+  find_record,
+  simulate,
   audit,
 };
 

@@ -131,6 +131,7 @@ void write_head(const Response& response, AfterResponse after, std::string_view 
     write_field(head, "ETag", response.etag);
     write_field(head, "Cache-Control", "no-cache");
   }
+  for (const auto& [name, value] : response.fields) write_field(head, name, value);
   write_field(head, "Allow", response.allow);
   if (response.status == 401) write_field(head, "WWW-Authenticate", "Bearer");
   if (response.retry_after_seconds) {

@@ -123,7 +123,7 @@ std::optional<Response> refuse_origin(const RequestHead& head, const ServedAs& s
         403, "a web page of the origin " + shown(head.origin) + " may not use this daemon");
   }
   const std::string_view site = head.fetch_site;
-  if (!site.empty() && site != "same-origin" && site != "none") {
+  if (!site.empty() && site != "same-origin" && site != "none" && !head.opens_page) {
     return error_response(403, "a web page of another origin may not use this daemon");
   }
   if ((head.has_body || !head.content_type.empty()) && !is_json(head.content_type)) {

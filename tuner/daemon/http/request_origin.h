@@ -38,7 +38,9 @@ class HostNames {
 
 /// Fields of a request's head, empty when absent.
 struct RequestHead {
-  std::string_view host = {}, origin = {}, fetch_site = {}, content_type = {};
+  std::string_view host = {}, origin = {}, fetch_site = {};
+  bool opens_page = false;  ///< a browser shows the answer, the page without data, in its window
+  std::string_view content_type = {};
   bool has_body = false;
 };
 
@@ -53,7 +55,7 @@ struct ServedAs {
 /// - 421 unless Host names the address at which the connection arrived, "localhost" or a loopback
 ///   address if that address is one, or one of `names`; with any port, because ports are forwarded;
 /// - 403 if Origin is not such a host with the daemon's port or Host's, or if Sec-Fetch-Site says
-///   that a page of another origin sent it;
+///   that a page of another origin sent it, unless by a link to the page;
 /// - 415 if it has a body or a Content-Type, and the latter is not application/json.
 std::optional<Response> refuse_origin(const RequestHead& head, const ServedAs& served,
                                       const HostNames& names);

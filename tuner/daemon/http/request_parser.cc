@@ -64,12 +64,20 @@ std::string_view view(beast::string_view text) {
   return {text.data(), text.size()};
 }
 
+/// Returns whether somebody opens the page, from whatever site the link was on.
+bool opens_page(const Parser::value_type& message) {
+  const std::string_view path = view(message.target().substr(0, message.target().find('?')));
+  return message.method() == http::verb::get && path == "/" &&
+         message["Sec-Fetch-Mode"] == "navigate" && message["Sec-Fetch-Dest"] == "document";
+}
+
 /// Returns views into the parser's message.
 RequestHead head_of(const Parser& parser) {
   const Parser::value_type& message = parser.get();
   return {.host = view(message[http::field::host]),
           .origin = view(message[http::field::origin]),
           .fetch_site = view(message[kFetchSite]),
+          .opens_page = opens_page(message),
           .content_type = view(message[http::field::content_type]),
           .has_body = parser.chunked() || parser.content_length().value_or(0) > 0};
 }
@@ -178,6 +186,7 @@ ParsedRequest RequestParser::take() {
   request.authorization = text(message[http::field::authorization]);
   request.if_none_match = joined(message, http::field::if_none_match);
   request.last_event_id = text(message["Last-Event-ID"]);
+  request.accept_encoding = joined(message, http::field::accept_encoding);
   request.body = std::move(message.body());
   parts_->begin();
   return parsed;

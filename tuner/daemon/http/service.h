@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -23,6 +25,7 @@ struct Request {
   std::string authorization = {};  ///< the fields of these names, empty when absent
   std::string if_none_match = {};
   std::string last_event_id = {};
+  std::string accept_encoding = {};
   std::string body = {};
   std::string peer = {};  ///< the client's address, for logs
 };
@@ -33,6 +36,8 @@ struct Response {
   std::string etag = {};   ///< including quotes; empty: none
   std::string allow = {};  ///< for status 405
   std::optional<int> retry_after_seconds = {};
+  /// Further fields, with constant names.
+  std::vector<std::pair<std::string_view, std::string>> fields = {};
   /// Shared, so that a response to many clients is stored once; null: empty.
   std::shared_ptr<const std::string> body = {};
 };
@@ -62,6 +67,14 @@ struct EventStream {
 
 using Reply = std::variant<Response, Await, EventStream>;
 
+/// How long a request may take to handle. Each kind has threads of its own, so that none waits for
+/// another.
+enum class Labour {
+  brief,   ///< a few calls of the store
+  search,  ///< a worker waits for the next setting of a search
+  browse,  ///< a person waits for something computed from what is stored
+};
+
 class Service {
  public:
   virtual ~Service() = default;
@@ -70,9 +83,8 @@ class Service {
   /// EventStream; otherwise nothing, and handle() is called. Called on the server's I/O thread.
   virtual std::optional<Reply> answer_at_once(const Request& request) = 0;
 
-  /// Returns whether handle() may compute for a long time. Such requests have threads of their own,
-  /// so that others do not wait for them. Called on the server's I/O thread.
-  virtual bool computes(const Request& request) const = 0;
+  /// Returns which threads handle() runs on. Called on the server's I/O thread.
+  virtual Labour labour_of(const Request& request) const = 0;
 
   /// Handles a request; may block on the disk. `is_last` is true after an Await timed out; the
   /// reply must then be a final one. Thread-safe, also with answer_at_once().

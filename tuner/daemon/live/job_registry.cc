@@ -17,6 +17,32 @@ std::string change_text(const ChangeOutcome& outcome) {
   return outcome.message.empty() ? text : text + ": " + outcome.message;
 }
 
+std::optional<double> median_of(const std::vector<std::int64_t>& times_ns) {
+  if (times_ns.empty()) return std::nullopt;
+  return median({times_ns.begin(), times_ns.end()});
+}
+
+JobChange change_of(const ChangeOutcome& outcome, std::int64_t now_ns) {
+  return {.at_ns = now_ns,
+          .version = outcome.version,
+          .trial = outcome.trial,
+          .status = outcome.status,
+          .message = outcome.message.substr(0, kJobChangeTextBytes),
+          .current_ns = median_of(outcome.current_ns),
+          .candidate_ns = median_of(outcome.candidate_ns)};
+}
+
+/// Appends `times_ns` and keeps the last `most` of all.
+template <class Times>
+void append_latest(Times& latest_ns, const std::vector<std::int64_t>& times_ns, std::size_t most) {
+  const std::size_t taken = std::min(times_ns.size(), most);
+  latest_ns.insert(latest_ns.end(), times_ns.end() - static_cast<std::ptrdiff_t>(taken),
+                   times_ns.end());
+  if (latest_ns.size() > most) {
+    latest_ns.erase(latest_ns.begin(), latest_ns.end() - static_cast<std::ptrdiff_t>(most));
+  }
+}
+
 }  // namespace
 
 Result<void> JobRegistry::check_room(const JobDescription& description, const std::string& key,
@@ -49,6 +75,7 @@ Result<RunningJob> JobRegistry::enter(const JobDescription& description, std::in
   }
   bytes_ = bytes_ - place->second.bytes + bytes;
   place->second.bytes = bytes;
+  ++revision_;
   job.description = description;
   job.key = key;
   by_key_[key_text][job.number] = &job;
@@ -69,10 +96,16 @@ bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
   if (found == jobs_.end()) return false;
   RunningJob& job = found->second.job;
   std::deque<std::int64_t>& latest_ns = found->second.latest_ns;
+  ++revision_;
   job.seen_at_ns = now_ns;
   job.version = report.version;
   job.step = std::max(job.step, report.step);
   job.explored = report.explored;
+  for (const ChangeOutcome& outcome : report.outcomes) {
+    job.changes.push_back(change_of(outcome, now_ns));
+    if (job.changes.size() > kJobChanges) job.changes.erase(job.changes.begin());
+  }
+  append_latest(job.history_ns, report.iteration_ns, kJobHistory);
   if (!report.outcomes.empty()) {
     job.last_change = change_text(report.outcomes.back());
     // Earlier measurements may belong to another configuration.
@@ -82,8 +115,7 @@ bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
   if (report.activity) job.activity = report.activity;
   if (!report.values.empty()) job.values = report.values;
   if (!report.note.empty()) job.note = report.note;
-  latest_ns.insert(latest_ns.end(), report.iteration_ns.begin(), report.iteration_ns.end());
-  while (latest_ns.size() > kLatest) latest_ns.pop_front();
+  append_latest(latest_ns, report.iteration_ns, kLatest);
   if (!latest_ns.empty()) job.iteration_ns = median({latest_ns.begin(), latest_ns.end()});
   return true;
 }
@@ -99,6 +131,7 @@ void JobRegistry::runs_with(const std::string& id, const ScheduleConfig& config,
   std::lock_guard lock(mutex_);
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return;
+  ++revision_;
   found->second.job.description.config = config;
   found->second.job.description.version = version;
 }
@@ -108,6 +141,7 @@ bool JobRegistry::stream_opened(const std::string& id, std::int64_t now_ns) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return false;
   ++found->second.job.streams;
+  ++revision_;
   found->second.job.seen_at_ns = now_ns;
   return true;
 }
@@ -117,6 +151,7 @@ bool JobRegistry::stream_closed(const std::string& id, std::int64_t now_ns) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return false;
   --found->second.job.streams;
+  ++revision_;
   found->second.job.seen_at_ns = now_ns;
   return true;
 }
@@ -129,6 +164,7 @@ void JobRegistry::remove(const std::string& id) {
 }
 
 JobRegistry::Entries::iterator JobRegistry::erase(Entries::iterator at) {
+  ++revision_;
   forget_key_of(at->second.job);
   bytes_ -= at->second.bytes;
   return jobs_.erase(at);
@@ -147,6 +183,11 @@ std::vector<RunningJob> JobRegistry::remove_silent(std::int64_t now_ns) {
     at = erase(at);
   }
   return gone;
+}
+
+std::uint64_t JobRegistry::revision() const {
+  std::lock_guard lock(mutex_);
+  return revision_;
 }
 
 std::size_t JobRegistry::size() const {

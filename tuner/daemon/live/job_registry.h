@@ -19,6 +19,15 @@
 
 namespace hocket {
 
+/// A job's answer to a version or a candidate.
+struct JobChange {
+  std::int64_t at_ns = 0;
+  std::optional<std::int64_t> version = {}, trial = {};  ///< one of the two
+  ChangeStatus status = ChangeStatus::applied;
+  std::string message = {};                                  ///< at most kJobChangeTextBytes
+  std::optional<double> current_ns = {}, candidate_ns = {};  ///< medians, if it was measured
+};
+
 /// A running job.
 struct RunningJob {
   JobDescription description;
@@ -31,10 +40,14 @@ struct RunningJob {
   double explored = 0;                        ///< share of its training time spent on exploration
   double iteration_ns = 0;                    ///< median of the latest iterations; 0 if none yet
   std::string last_change = {};               ///< the job's last reported change, for the user
+  std::vector<JobChange> changes = {};        ///< the latest kJobChanges, oldest first
+  std::vector<std::int64_t> history_ns = {};  ///< the latest kJobHistory iterations, oldest first
   std::optional<JobActivity> activity = {};   ///< from the latest report that includes it
   std::map<std::string, double> values = {};  ///< as last reported, at most kMaxReportedValues
   std::string note = {};
 };
+
+inline constexpr std::size_t kJobChanges = 10, kJobHistory = 64, kJobChangeTextBytes = 200;
 
 /// A job without a stream is removed after this time without a report.
 inline constexpr std::int64_t kJobSilenceNs = 90'000'000'000;
@@ -64,6 +77,8 @@ class JobRegistry {
   /// Removes the jobs that are gone (see kJobSilenceNs) and returns them.
   std::vector<RunningJob> remove_silent(std::int64_t now_ns);
 
+  /// Returns a number that differs from an earlier call's if a job has changed since.
+  std::uint64_t revision() const;
   std::size_t size() const;
   std::optional<RunningJob> find(const std::string& id) const;
   /// Returns all jobs in the order of arrival.
@@ -96,7 +111,7 @@ class JobRegistry {
   Entries jobs_;
   /// Indexed by the key's text, then by number; points into jobs_.
   std::map<std::string, std::map<std::uint64_t, const RunningJob*>> by_key_;
-  std::uint64_t arrivals_ = 0;
+  std::uint64_t arrivals_ = 0, revision_ = 0;
   std::size_t bytes_ = 0;  ///< of all descriptions
 };
 

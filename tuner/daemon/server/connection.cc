@@ -275,16 +275,17 @@ IoTask<Reply> Connection::handle(const Request& request) {
 
 IoTask<Reply> Connection::ask_worker(const Request& request, bool is_last) {
   const asio::use_awaitable_t<IoExecutor> token;
-  const bool computes = state_.service.computes(request);
-  const auto initiate = [this, &request, is_last, computes](auto handler) {
-    auto work = [this, &request, is_last, computes, handler = std::move(handler)]() mutable {
-      auto reply = contained<Reply>(state_, computes ? Where::ask : Where::handler, request,
+  const Labour labour = state_.service.labour_of(request);
+  const auto initiate = [this, &request, is_last, labour](auto handler) {
+    auto work = [this, &request, is_last, labour, handler = std::move(handler)]() mutable {
+      const Where where = labour == Labour::search ? Where::ask : Where::handler;
+      auto reply = contained<Reply>(state_, where, request,
                                     [&] { return state_.service.handle(request, is_last); });
       asio::post(state_.io, [handler = std::move(handler), reply = std::move(reply)]() mutable {
         handler(std::move(reply));
       });
     };
-    asio::post(computes ? state_.computing : state_.workers, std::move(work));
+    asio::post(state_.threads_for(labour), std::move(work));
   };
   return asio::async_initiate<const asio::use_awaitable_t<IoExecutor>, void(Reply)>(initiate,
                                                                                     token);

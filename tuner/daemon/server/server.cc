@@ -99,7 +99,8 @@ class AsioServer final : public Server {
     feed_.listen({});
     relay->end();
     state_.workers.join();
-    state_.computing.join();
+    state_.searching.join();
+    state_.browsing.join();
     state_.log.write(LogLevel::info, "stopped");
   }
 

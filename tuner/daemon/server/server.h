@@ -1,8 +1,8 @@
 #pragma once
 
 // HTTP/1.1 server for a Service: listens, parses within limits, answers, and keeps event streams.
-// One I/O thread, which is the thread that calls run(), a few workers for Service::handle(), and a
-// few more for requests that compute for long (Service::computes).
+// One I/O thread, which is the thread that calls run(), and a few for Service::handle(), of each
+// kind of labour its own.
 // HEAD reaches the Service as GET; the server omits the body.
 
 #include <cstdint>
@@ -41,7 +41,8 @@ struct ServerOptions {
   /// `port`. The server owns them.
   std::vector<int> listeners = {};
   int worker_threads = 2;
-  int compute_threads = 2;  ///< for requests that compute for long
+  int search_threads = 2;  ///< for Labour::search
+  int browse_threads = 2;  ///< for Labour::browse
   ServerLimits limits = {};
   std::int64_t ping_interval_ns = 15'000'000'000;  ///< interval of comment lines in streams
   /// Time from stop() until every connection is closed.

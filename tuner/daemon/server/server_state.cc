@@ -49,7 +49,8 @@ ServerState::ServerState(ServerOptions server_options, Service& server_service, 
       log(std::move(server_log)),
       errors(std::move(internal_errors)),
       workers(static_cast<std::size_t>(std::max(1, options.worker_threads))),
-      computing(static_cast<std::size_t>(std::max(1, options.compute_threads))),
+      searching(static_cast<std::size_t>(std::max(1, options.search_threads))),
+      browsing(static_cast<std::size_t>(std::max(1, options.browse_threads))),
       topics(feed) {
   const ServerLimits& limits = options.limits;
   if (limits.requests_per_second > 0) {
@@ -59,6 +60,18 @@ ServerState::ServerState(ServerOptions server_options, Service& server_service, 
 
 std::int64_t ServerState::wait_ns(const asio::ip::address& client) {
   return rate_limit_ ? rate_limit_->wait_ns(client_number(client), now_ns()) : 0;
+}
+
+asio::thread_pool& ServerState::threads_for(Labour labour) {
+  switch (labour) {
+    case Labour::search:
+      return searching;
+    case Labour::browse:
+      return browsing;
+    case Labour::brief:
+      break;
+  }
+  return workers;
 }
 
 const std::string& ServerState::date() {

@@ -47,6 +47,8 @@ struct ServerState {
   /// Returns how long a request of the client has to wait; 0 if it is allowed.
   std::int64_t wait_ns(const asio::ip::address& client);
 
+  asio::thread_pool& threads_for(Labour labour);
+
   /// Returns the current time as an HTTP date.
   const std::string& date();
 
@@ -56,7 +58,7 @@ struct ServerState {
   const InternalErrors errors;
   Counters counters;
   asio::io_context io{1};
-  asio::thread_pool workers, computing;
+  asio::thread_pool workers, searching, browsing;
   /// Receives what clients send on streams, which nobody reads.
   std::array<char, 512> discarded = {};
   Topics topics;

@@ -141,7 +141,7 @@ TEST_F(ApiTest, ARefusalIsNotAnsweredWhereTheDiskMustNotBeWaitedFor) {
 }
 
 TEST_F(ApiTest, RefusesWrongPathsAndMethods) {
-  for (const char* path : {"/", "/v1", "/v1/nothing", "/v1/configs/a/b/c", "/healthz/x"}) {
+  for (const char* path : {"/pages", "/v1", "/v1/nothing", "/v1/configs/a/b/c", "/healthz/x"}) {
     expect_error(404, "GET", path);
   }
   const auto refused = daemon_.call("DELETE", config_);
@@ -163,8 +163,8 @@ TEST_F(ApiTest, RefusesWrongFieldsOfEveryBody) {
       "{\"a\":\"\xff\"}",
       "{\"a\":" + std::string(100, '[') + std::string(100, ']') + "}"};
   for (const char* post :
-       {"/v1/resolve", "/v1/jobs", "/v1/reports", "/v1/studies", "/v1/studies/s/ask",
-        "/v1/studies/s/tell", "/v1/studies/s/renew", "/v1/jobs/a/profile"}) {
+       {"/v1/resolve", "/v1/jobs", "/v1/reports", "/v1/simulate", "/v1/studies",
+        "/v1/studies/s/ask", "/v1/studies/s/tell", "/v1/studies/s/renew", "/v1/jobs/a/profile"}) {
     for (const auto& body : wrong_types) expect_error(400, "POST", post, body);
   }
   for (const auto& body : std::vector<nlohmann::json>{nlohmann::json::object(),
@@ -321,8 +321,12 @@ TEST_F(ApiTest, HealthMetricsAndWatchesNeedNoWorker) {
   for (const char* target : {"/readyz", "/v1/jobs", "/v1/studies/s"}) {
     EXPECT_FALSE(daemon_.api.answer_at_once({.method = "GET", .target = target})) << target;
   }
-  EXPECT_TRUE(daemon_.api.computes({.method = "POST", .target = "/v1/studies/s/ask"}));
-  EXPECT_FALSE(daemon_.api.computes({.method = "POST", .target = "/v1/reports"}));
+  const auto labour_of = [&](const char* target) {
+    return daemon_.api.labour_of({.method = "POST", .target = target});
+  };
+  EXPECT_EQ(labour_of("/v1/studies/s/ask"), Labour::search);
+  EXPECT_EQ(labour_of("/v1/simulate"), Labour::browse);
+  EXPECT_EQ(labour_of("/v1/reports"), Labour::brief);
 }
 
 TEST_F(ApiTest, WhatIsFullSaysWhenToTryAgain) {

@@ -6,8 +6,10 @@
 #include <map>
 #include <set>
 
+#include "tests/profiler/archive/profiled_job.h"
 #include "tests/tuner/daemon/assembled.h"
 #include "tuner/study/study_definition.h"
+#include "web/assets.h"
 
 namespace hocket {
 namespace {
@@ -19,7 +21,13 @@ const nlohmann::json& description() {
 
 /// Returns the operation's name, such as "get_config".
 std::string name_of(Operation operation) {
-  static const char* const kNames[] = {"health",
+  static const char* const kNames[] = {"page",
+                                       "asset",
+                                       "nested_asset",
+                                       "who",
+                                       "changes",
+                                       "knobs",
+                                       "health",
                                        "ready",
                                        "metrics",
                                        "description",
@@ -30,6 +38,7 @@ std::string name_of(Operation operation) {
                                        "pin_config",
                                        "freeze_config",
                                        "roll_back_config",
+                                       "preview_config",
                                        "list_versions",
                                        "watch",
                                        "list_jobs",
@@ -45,6 +54,18 @@ std::string name_of(Operation operation) {
                                        "ask",
                                        "tell",
                                        "renew",
+                                       "explain_study",
+                                       "plot_study",
+                                       "list_profiles",
+                                       "get_profile",
+                                       "diff_profile",
+                                       "get_trace",
+                                       "get_timeline",
+                                       "get_tile",
+                                       "get_record",
+                                       "get_range",
+                                       "find_record",
+                                       "simulate",
                                        "audit"};
   return kNames[static_cast<std::size_t>(operation)];
 }
@@ -156,15 +177,19 @@ class Described {
       return {};
     }
     const auto& content = responses[status]["content"];
-    if (!content.contains("application/json")) return {};
+    if (!content.contains("application/json")) {
+      EXPECT_TRUE(content.contains(answer.content_type.substr(0, answer.content_type.find(';'))))
+          << target << " answers " << answer.content_type;
+      return {};
+    }
     const auto document = nlohmann::json::parse(*answer.body);
     check(document, content["application/json"]["schema"], name_of(operation));
     return document;
   }
 
   SetClock clock;
-  std::unique_ptr<Store> store = open_store_in_memory([this] { return clock.now; });
-  Assembled daemon{*store, clock};
+  ProfiledJob profiled;
+  Assembled daemon{*profiled.store, clock};
   std::set<std::string> seen;
 };
 
@@ -174,6 +199,30 @@ nlohmann::json sample_definition() {
                              .objective = must(parse_objective("report"))};
   definition.working_directory = "/";
   return to_json(definition);
+}
+
+void ask_for_the_page(Described& api) {
+  const std::string version(web_version());
+  api.ask(Operation::page, "/");
+  api.ask(Operation::asset, "/page/" + version + "/app.js");
+  api.ask(Operation::nested_asset, "/page/" + version + "/views/jobs.js");
+  api.ask(Operation::who, "/v1/whoami");
+  EXPECT_FALSE(api.ask(Operation::knobs, "/v1/knobs")["knobs"].empty());
+}
+
+void ask_for_profiles(Described& api) {
+  const std::string name = api.profiled.add().name, path = "/v1/profiles/" + name;
+  EXPECT_EQ(api.ask(Operation::list_profiles, "/v1/profiles")["profiles"].size(), 1u);
+  api.ask(Operation::get_profile, path);
+  api.ask(Operation::diff_profile, path + "/diff/" + name);
+  api.ask(Operation::get_trace, path + "/trace");
+  api.ask(Operation::get_timeline, path + "/timeline");
+  api.ask(Operation::get_tile, path + "/timeline/tile?level=0&index=0");
+  const auto found = api.ask(Operation::find_record, path + "/timeline/find?kind=communication");
+  api.ask(Operation::get_record,
+          path + "/timeline/record?lane=" + found["found"]["lane"].dump() + "&record=0");
+  api.ask(Operation::get_range, path + "/timeline/range?begin_ns=0&end_ns=1000000");
+  api.ask(Operation::simulate, "/v1/simulate", {{"profile", name}});
 }
 
 TEST(OpenApi, AnswersAreAsDescribed) {
@@ -225,13 +274,23 @@ TEST(OpenApi, AnswersAreAsDescribed) {
            {"status", "complete"},
            {"measurements", {{"objective", {1.0, 2.0}}}}});
   EXPECT_TRUE(api.ask(Operation::get_study, path).contains("recommended"));
-  api.ask(Operation::ask, path + "/ask");
+  const auto second = api.ask(Operation::ask, path + "/ask");
   EXPECT_EQ(api.ask(Operation::list_trials, path + "/trials")["trials"].size(), 2u);
   api.ask(Operation::list_studies, "/v1/studies");
   EXPECT_FALSE(api.ask(Operation::audit, "/v1/audit")["entries"].empty());
+  api.ask(Operation::preview_config, key + "/preview", {{"action", "freeze"}});
+  api.ask(Operation::tell, path + "/tell",
+          {{"trial", second["trial"]},
+           {"status", "complete"},
+           {"measurements", {{"objective", {3.0}}}}});
+  EXPECT_FALSE(api.ask(Operation::explain_study, path + "/explanation")["plots"].empty());
+  api.ask(Operation::plot_study, path + "/plots/convergence");
+  ask_for_the_page(api);
+  ask_for_profiles(api);
   for (const Route& route : routes()) {
     const auto name = name_of(route.operation);
-    EXPECT_TRUE(name == "watch" || api.seen.contains(name)) << name << " was not asked";
+    EXPECT_TRUE(name == "watch" || name == "changes" || api.seen.contains(name))
+        << name << " was not asked";
   }
 }
 

@@ -36,7 +36,9 @@ TEST(Http, AHeadSaysAllThatTheResponseDoes) {
 TEST(Http, AValueCannotBeginAFieldOfItsOwn) {
   Response response;
   response.etag = "\"a\r\nSet-Cookie: b\"";
+  response.fields.emplace_back("Content-Disposition", "a\r\nSet-Cookie: c");
   EXPECT_THAT(head_of(response), Not(HasSubstr("\nSet-Cookie")));
+  EXPECT_THAT(head_of(response), HasSubstr("Content-Disposition: aSet-Cookie: c\r\n"));
 }
 
 TEST(Http, AnErrorIsJsonWhateverItSays) {

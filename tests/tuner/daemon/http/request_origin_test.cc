@@ -163,5 +163,18 @@ TEST(HostNames, AreNamesAndAddressesWithoutPorts) {
   EXPECT_FALSE(HostNames::parse({std::string(254, 'a')}));
 }
 
+TEST(RequestOrigin, ALinkOnAnotherSiteMayOpenThePage) {
+  RequestHead head{.host = "127.0.0.1:7077", .fetch_site = "cross-site"};
+  EXPECT_EQ(refused(head), 403);
+  head.opens_page = true;
+  EXPECT_EQ(refused(head), 0);
+  // What a page of another origin sends by itself names that origin.
+  head.origin = "http://evil.example";
+  EXPECT_EQ(refused(head), 403);
+  head.origin = {};
+  head.host = "evil.example";
+  EXPECT_EQ(refused(head), 421);
+}
+
 }  // namespace
 }  // namespace hocket

@@ -55,6 +55,31 @@ TEST(RequestParser, WhatComesOutDoesNotDependOnHowItIsCut) {
   }
 }
 
+/// Returns whether a request of that begin and these fields opens the page.
+bool opens_page(const std::string& begin, const std::string& fields) {
+  bool opens = false;
+  RequestParser parser(1000, 500, [&](const RequestHead& head) {
+    opens = head.opens_page;
+    return std::nullopt;
+  });
+  const std::string text = begin + " HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
+  std::ranges::copy(text, parser.space().begin());
+  parser.received(text.size());
+  EXPECT_EQ(parser.next(), State::complete);
+  return opens;
+}
+
+TEST(RequestParser, SeesThatSomebodyOpensThePage) {
+  const std::string link = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n";
+  EXPECT_TRUE(opens_page("GET /", link));
+  EXPECT_TRUE(opens_page("GET /?a=b", link));
+  EXPECT_FALSE(opens_page("GET /v1/jobs", link));
+  EXPECT_FALSE(opens_page("POST /", link));
+  EXPECT_FALSE(opens_page("GET /", "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: iframe\r\n"));
+  EXPECT_FALSE(opens_page("GET /", "Sec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: document\r\n"));
+  EXPECT_FALSE(opens_page("GET /", ""));
+}
+
 TEST(RequestParser, HoldsItsLimits) {
   const auto post = [](std::size_t header_bytes, std::size_t body_bytes) {
     const std::string begin =

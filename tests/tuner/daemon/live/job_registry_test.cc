@@ -57,5 +57,57 @@ TEST(JobRegistry, BoundsTheKeysOfJobs) {
   must(jobs.enter(job("c", 4), 1));
 }
 
+TEST(JobRegistry, KeepsTheLatestIterationsAndChanges) {
+  JobRegistry jobs;
+  must(jobs.enter(job("a"), 1));
+  std::int64_t next = 0;
+  for (int report = 1; report <= 30; ++report) {
+    JobReport values{.job = "a"};
+    for (int i = 0; i < report % 7; ++i) values.iteration_ns.push_back(++next);
+    ChangeOutcome outcome{.trial = report};
+    outcome.message = std::string(1000, 'x');
+    outcome.current_ns = {3, 1, 2};
+    values.outcomes = {outcome};
+    EXPECT_TRUE(jobs.report(values, report));
+  }
+  const RunningJob known = jobs.list().at(0);
+  ASSERT_EQ(known.history_ns.size(), kJobHistory);
+  EXPECT_EQ(known.history_ns.front(), next - std::ssize(known.history_ns) + 1);
+  EXPECT_EQ(known.history_ns.back(), next);
+  ASSERT_EQ(known.changes.size(), kJobChanges);
+  EXPECT_EQ(known.changes.front().trial, 30 - std::ssize(known.changes) + 1);
+  EXPECT_EQ(known.changes.back().trial, 30);
+  EXPECT_EQ(known.changes.back().at_ns, 30);
+  EXPECT_EQ(known.changes.back().message.size(), kJobChangeTextBytes);
+  EXPECT_EQ(known.changes.back().current_ns, 2);
+  EXPECT_EQ(known.changes.back().candidate_ns, std::nullopt);
+
+  JobReport many{.job = "a"};
+  many.iteration_ns.assign(1000, 5);
+  EXPECT_TRUE(jobs.report(many, 31));
+  EXPECT_EQ(jobs.list().at(0).history_ns, std::vector<std::int64_t>(kJobHistory, 5));
+}
+
+TEST(JobRegistry, ItsRevisionRisesWithEachChange) {
+  JobRegistry jobs;
+  auto last = jobs.revision();
+  const auto rises = [&] { return std::exchange(last, jobs.revision()) < jobs.revision(); };
+  must(jobs.enter(job("a"), 1));
+  EXPECT_TRUE(rises());
+  EXPECT_FALSE(rises());
+  EXPECT_TRUE(jobs.report({.job = "a"}, 2));
+  EXPECT_TRUE(rises());
+  EXPECT_FALSE(jobs.report({.job = "b"}, 2));
+  EXPECT_FALSE(rises());
+  EXPECT_TRUE(jobs.stream_opened("a", 2));
+  EXPECT_TRUE(rises());
+  EXPECT_TRUE(jobs.stream_closed("a", 2));
+  EXPECT_TRUE(rises());
+  jobs.runs_with("a", {}, 3);
+  EXPECT_TRUE(rises());
+  jobs.remove("a");
+  EXPECT_TRUE(rises());
+}
+
 }  // namespace
 }  // namespace hocket

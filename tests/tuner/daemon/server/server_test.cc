@@ -326,7 +326,7 @@ TEST(Server, AServiceThatThrowsAnythingWhenAStreamEndsGoesOn) {
 TEST(Server, RequestsThatComputeForLongDoNotDelayOthers) {
   ServerOptions options;
   options.worker_threads = 1;
-  options.compute_threads = 1;
+  options.search_threads = 1;
   RunningServer server(options);
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();

@@ -31,7 +31,11 @@ struct Call {
   Result<ConfigKey> key() const;
   /// Returns who asks, for the audit: "ada@10.0.0.3", the token's name and the client's address.
   std::string actor() const;
-  const std::string& study() const { return route.parameters.find("study")->second; }
+  /// Returns the value of a parameter that the route has.
+  const std::string& parameter(std::string_view name) const {
+    return route.parameters.find(name)->second;
+  }
+  const std::string& study() const { return parameter("study"); }
 };
 
 Response json_response(const nlohmann::json& document, int status = 200);
@@ -42,6 +46,11 @@ Response error_response(const Error& error);
 /// Returns whether the field If-None-Match contains `etag`.
 bool has_etag(std::string_view if_none_match, std::string_view etag);
 
+Result<Reply> page(const Call& call);
+Result<Reply> page_asset(const Call& call);
+Result<Reply> who(const Call& call);
+Result<Reply> changes(const Call& call);
+Result<Reply> knobs(const Call& call);
 Result<Reply> resolve(const Call& call);
 Result<Reply> list_configs(const Call& call);
 Result<Reply> get_config(const Call& call);
@@ -49,6 +58,7 @@ Result<Reply> push_config(const Call& call);
 Result<Reply> pin_config(const Call& call);
 Result<Reply> freeze_config(const Call& call);
 Result<Reply> roll_back_config(const Call& call);
+Result<Reply> preview_config(const Call& call);
 Result<Reply> list_versions(const Call& call);
 Result<Reply> watch(const Call& call);
 Result<Reply> list_jobs(const Call& call);
@@ -64,6 +74,18 @@ Result<Reply> list_trials(const Call& call);
 Result<Reply> ask(const Call& call);
 Result<Reply> tell(const Call& call);
 Result<Reply> renew(const Call& call);
+Result<Reply> explain_study(const Call& call);
+Result<Reply> plot_study(const Call& call);
+Result<Reply> list_profiles(const Call& call);
+Result<Reply> get_profile(const Call& call);
+Result<Reply> diff_profile(const Call& call);
+Result<Reply> get_trace(const Call& call);
+Result<Reply> get_timeline(const Call& call);
+Result<Reply> get_tile(const Call& call);
+Result<Reply> get_record(const Call& call);
+Result<Reply> get_range(const Call& call);
+Result<Reply> find_record(const Call& call);
+Result<Reply> simulate_step(const Call& call);
 Result<Reply> audit(const Call& call);
 
 }  // namespace hocket

@@ -8,7 +8,7 @@
 #include "tuner/archive/rollback.h"
 #include "tuner/archive/version_json.h"
 #include "tuner/daemon/api/handlers/call.h"
-#include "tuner/daemon/live/job_fit.h"
+#include "tuner/daemon/api/handlers/key_jobs.h"
 
 namespace hocket {
 namespace {
@@ -50,34 +50,6 @@ Result<ConfigBoard::EntryPtr> entry_for(const Call& call, const ConfigKey& key,
   HOCKET_TRY(version);
   if (!*version) return ConfigBoard::EntryPtr();
   return call.parts.board.entry_of(key, (*version)->row);
-}
-
-/// Checks the values of the job's own knobs against what the key's workload declares.
-Result<void> check_own_knobs(Store& store, const ConfigKey& key, const ScheduleConfig& config) {
-  const auto rows = store.workloads(key.workload);
-  HOCKET_TRY(rows);
-  const auto row = std::ranges::find(*rows, key.workload, &WorkloadRow::fingerprint);
-  if (row == rows->end()) return {};
-  const auto workload = workload_from_json(row->document);
-  HOCKET_TRY(workload);
-  return check_declared(config, workload->knobs);
-}
-
-/// Returns why no running job of the key can change to the configuration; nothing if one can, or if
-/// none runs. What becomes of the version is for live tuning to decide.
-std::optional<std::string> why_no_job_can_change(const Call& call, const ConfigKey& key,
-                                                 const ScheduleConfig& config) {
-  std::optional<std::string> reason;
-  call.parts.jobs.for_each(key, [&](const RunningJob& job) {
-    const JobFit fit = fit_of(job.description, config);
-    if (fit.fit == Fit::now) {
-      reason.reset();
-    } else {
-      reason = "job " + job.description.id + ": " + fit.reason;
-    }
-    return reason.has_value();
-  });
-  return reason;
 }
 
 }  // namespace
@@ -192,8 +164,8 @@ Result<Reply> push_config(const Call& call) {
   HOCKET_TRY(row);
   nlohmann::json answer = {
       {"key", to_string(*key)}, {"version", row->id}, {"stage", to_string(row->stage)}};
-  if (const auto reason = why_no_job_can_change(call, *key, config))
-    answer["no_job_can_change"] = *reason;
+  const KeyJobs jobs = jobs_of(call, *key, config);
+  if (jobs.running > 0 && jobs.can_change == 0) answer["no_job_can_change"] = jobs.reason;
   look_soon(call, *key);
   return json_response(answer);
 }

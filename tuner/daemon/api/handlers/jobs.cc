@@ -55,6 +55,43 @@ Result<RunningJob> find_job(const std::vector<RunningJob>& jobs, const std::stri
                      (list.empty() ? std::string("none is running") : "there are " + list));
 }
 
+nlohmann::json changes_json(const RunningJob& job, std::int64_t now_ns) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const JobChange& change : job.changes) {
+    nlohmann::json item = {{"ago_ns", now_ns - change.at_ns},
+                           {"status", to_string(change.status)},
+                           {"message", change.message}};
+    if (change.version) item["version"] = *change.version;
+    if (change.trial) item["trial"] = *change.trial;
+    if (change.current_ns) item["current_ns"] = *change.current_ns;
+    if (change.candidate_ns) item["candidate_ns"] = *change.candidate_ns;
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+bool has_answered(const RunningJob& job, const char* kind, std::int64_t number) {
+  const auto member = kind == std::string_view("trial") ? &JobChange::trial : &JobChange::version;
+  return std::ranges::any_of(job.changes,
+                             [&](const JobChange& change) { return change.*member == number; });
+}
+
+/// Returns the candidate or version that the job was sent last and has not answered; null if there
+/// is none.
+nlohmann::json trying(const Feed& feed, const RunningJob& job) {
+  const auto find = [&](const std::string& topic, const char* kind) -> nlohmann::json {
+    const auto newest = feed.position(topic).newest;
+    if (!newest) return nullptr;
+    const auto message = nlohmann::json::parse(newest->data, nullptr, false);
+    const auto number = message.is_object() ? message.value(kind, std::int64_t{0}) : 0;
+    if (number <= 0 || has_answered(job, kind, number)) return nullptr;
+    if (kind == std::string_view("version") && number <= job.version) return nullptr;
+    return {{kind, number}, {"config", message.value("config", nlohmann::json::object())}};
+  };
+  auto candidate = find(job_candidate_topic(job.description.id), "trial");
+  return candidate.is_null() ? find(job_config_topic(job.description.id), "version") : candidate;
+}
+
 /// Removes the request and older ones from the store. Otherwise a job that also polls the store
 /// would serve the request twice, and later serve older requests made there.
 Result<void> take_requests(Store& store, const ProfileRequestRow& request) {
@@ -150,7 +187,10 @@ Result<Reply> list_jobs(const Call& call) {
                     {"explored", job.explored},
                     {"connected", job.streams > 0},
                     {"silent_ns", now_ns - job.seen_at_ns},
-                    {"last_change", job.last_change}});
+                    {"last_change", job.last_change},
+                    {"latest_ns", job.history_ns},
+                    {"trying", trying(call.parts.feed, job)},
+                    {"changes", changes_json(job, now_ns)}});
     if (job.activity) list.back()["activity"] = to_json(*job.activity);
     if (!job.values.empty()) list.back()["values"] = job.values;
     if (!job.note.empty()) list.back()["note"] = job.note;

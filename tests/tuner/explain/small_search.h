@@ -1,0 +1,75 @@
+#pragma once
+
+// Searches to plot: a small one, random ones, and their explanations.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/tuner/random_space.h"
+#include "tuner/explain/explanation.h"
+#include "tuner/explain/svg_plot.h"
+
+namespace hocket {
+
+inline Explanation explanation_of(const Space& space, const std::vector<SearchTrial>& trials) {
+  auto explanation = explain(space, trials, {});
+  EXPECT_TRUE(explanation) << explanation.error().message;
+  return *explanation;
+}
+
+/// Returns how often `piece` is in `text`.
+inline std::size_t count(const std::string& text, const std::string& piece) {
+  std::size_t found = 0;
+  for (auto at = text.find(piece); at != text.npos; at = text.find(piece, at + 1)) ++found;
+  return found;
+}
+
+/// Returns how many marks a trial has in a drawing.
+inline std::size_t marks(const std::string& document, std::int64_t trial) {
+  return count(document, " data-trial=\"" + std::to_string(trial) + "\"");
+}
+
+/// Returns trials at random settings of `space`, numbered from 1, of which the first two complete;
+/// with huge, tiny and negative values if `is_wild`.
+inline std::vector<SearchTrial> random_trials(const Space& space, bool is_wild, Random& random) {
+  const double numbers[] = {0, -1, 1e308, -1e308, 1e-308, 1, 2, 3.5};
+  std::vector<SearchTrial> trials;
+  for (auto left = pick(random, 2, 9); left > 0; --left) {
+    SearchTrial trial;
+    trial.number = std::ssize(trials) + 1;
+    trial.evaluation.params = space.defaults();
+    UnitPoint unit;
+    for (std::size_t k = 0; k < space.parameters().size(); ++k) unit.push_back(random_unit(random));
+    if (const auto point = space.snap_allowed(unit)) trial.evaluation.params = space.decode(*point);
+    trial.evaluation.value = is_wild ? numbers[pick(random, 0, 7)] : 1 + random_unit(random);
+    if (trial.number > 2 && pick(random, 0, 4) == 0) trial.evaluation.value.reset();
+    trials.push_back(std::move(trial));
+  }
+  return trials;
+}
+
+/// Six trials of two parameters; the third one failed.
+class SmallPlot : public ::testing::Test {
+ protected:
+  SmallPlot() {
+    for (std::int64_t i = 1; i <= 6; ++i) {
+      SearchTrial trial;
+      trial.number = i;
+      trial.evaluation.params = {{"size_bytes", i << 20}, {"kind", std::string(i % 2 ? "a" : "b")}};
+      if (i != 3) trial.evaluation.value = 10.0 + static_cast<double>(i);
+      trials_.push_back(std::move(trial));
+    }
+  }
+
+  const Space space_ =
+      Space::make({{"size_bytes", IntegerRange{1 << 20, 8 << 20, true}, std::int64_t{1 << 20}},
+                   {"kind", Choices{{"a", "b"}}, std::string("a")}})
+          .value();
+  std::vector<SearchTrial> trials_;
+  const PlotLabels labels_{"study x", "time", [](double value) { return to_text(value) + " ms"; }};
+};
+
+}  // namespace hocket
