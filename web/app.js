@@ -1,7 +1,7 @@
 // The shell: connects the header, the address and its view. Views are loaded when first needed.
 
 import { may, pageVersion, setToken, token, who } from "./api.js";
-import { h, replace, setState } from "./dom.js";
+import { addStyle, h, replace, setState } from "./dom.js";
 import { nameElement } from "./elements.js";
 import { zoneText } from "./format.js";
 import { live, reloadFor } from "./live.js";
@@ -127,7 +127,8 @@ async function route() {
                       h("a", { href: "#/jobs" }, "Go to the jobs"))), "No such page");
     return;
   }
-  // The view arrives while the daemon is asked; show() says so if it cannot be loaded.
+  // The view and its style arrive while the daemon is asked; show() says so if they do not.
+  if (["jobs", "configs"].includes(name)) addStyle(new URL("./jobs.css", import.meta.url));
   import(`./views/${name}.js`).catch(() => {});
   try {
     whoami = await who();
