@@ -175,7 +175,7 @@ Result<int> serve(const ServeOptions& options, Context& context) {
 
 struct WebOptions {
   std::string store;
-  std::uint16_t port = 0;
+  int port = 0;
   bool no_token = false;
 };
 
@@ -184,7 +184,7 @@ Result<int> serve_page(const WebOptions& options, Context& context) {
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
   DaemonOptions daemon{.log = Log({.level = LogLevel::warning}), .is_daemon = false};
-  daemon.server.port = options.port;
+  daemon.server.port = static_cast<std::uint16_t>(options.port);
   std::string token;
   if (!options.no_token) {
     auto made = random_token();
@@ -248,7 +248,8 @@ void add_web(CLI::App& program, Action& action) {
   auto* verb = program.add_subcommand("web", "show what is stored on a web page");
   verb->add_option("--store", options->store, "the store's file");
   verb->add_option("--port", options->port, "of 127.0.0.1; 0: any that is free")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::Range(0, 65'535));
   verb->add_flag("--no-token", options->no_token,
                  "let every user and program of this host read the store");
   verb->footer(
