@@ -23,7 +23,7 @@ struct Prediction {
   Simulation simulation;
 };
 
-/// What the speed-up of a prediction is against: the same step under another configuration.
+/// The same step under another configuration, which speed-ups are relative to.
 struct Baseline {
   std::string name;  ///< such as "DDP's defaults"
   ScheduleConfig config;

@@ -30,7 +30,7 @@ struct LaneRecord {
   std::optional<CollectiveKind> collective = {};
 };
 
-/// What a run of consecutive records has in common.
+/// Summary of a run of consecutive records.
 struct RunSummary {
   std::int64_t busy_ns = 0;
   std::uint32_t name = 0;  ///< kSeveralNames if the records have several

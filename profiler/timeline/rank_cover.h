@@ -1,7 +1,7 @@
 #pragma once
 
-// How long a rank computes, communicates and copies in any range of time, in O(log n). Const
-// functions may be called by any thread.
+// Times for which a rank computes, communicates and copies within any range of time, in O(log n).
+// Const functions may be called by any thread.
 
 #include <cstddef>
 #include <cstdint>

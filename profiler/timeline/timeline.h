@@ -112,8 +112,8 @@ struct RangeFigures {
   std::vector<NameFigures> top;
 };
 
-/// What to look for: records of `kind` (any if absent) whose name contains `text`, whatever the
-/// case of ASCII letters. An empty text is in every name. Matches are ordered by begin, then by
+/// A search for records of `kind` (any kind if absent) whose name contains `text`, ignoring the
+/// case of ASCII letters. The empty text matches every name. Matches are ordered by begin, then by
 /// place.
 struct TimelineSearch {
   std::string text = {};

@@ -32,7 +32,7 @@ NameSet names_with(const std::vector<std::string>& names, std::string_view text)
   return with;
 }
 
-/// Where a search begins: at a record or, without one, before all that begin at `begin_ns`.
+/// Start of a search: a record or, without one, the time `begin_ns`.
 struct SearchOrigin {
   std::int64_t begin_ns = 0;
   std::optional<RecordPlace> place;
@@ -57,7 +57,7 @@ class MatchFinder {
   void look_after(std::uint32_t lane) {
     const LaneRecords& records = state_.lane_records[lane];
     for (std::size_t i = records_until(records, lane, origin_, true); i < records.size(); ++i) {
-      // Of matches that begin at once, the one of the lower lane comes first.
+      // Matches that begin at the same time are ordered by lane, and lanes rise.
       if (found_ && records.begin_ns(i) >= begin_ns_) return;
       if (matches(records, i)) return keep(lane, i);
     }

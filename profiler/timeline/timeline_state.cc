@@ -234,7 +234,7 @@ class TimelineAssembly {
   Interner names_;
   std::vector<SequencedPart> parts_;
   std::int64_t left_out_ = 0, without_lane_ = 0;
-  /// Of the trace that is being added, by its names; kSeveralNames if not yet used.
+  /// Numbers of the names of the trace that is being added; kSeveralNames for a name not yet used.
   std::vector<std::uint32_t> name_numbers_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a timeline consists of, and how it is made. Any thread may read it once it is made.
+// The data of a timeline, and its construction. Any thread may read it once it is built.
 
 #include <cstddef>
 #include <cstdint>

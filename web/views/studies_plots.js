@@ -173,10 +173,10 @@ function changeText(before, after) {
   return (change > 0 ? "+" : "") + percentText(change);
 }
 
-export class PredictedTab extends PlotTab {
-  constructor(study) {
-    super(study, "calibration", "Each trial, predicted by the model that was fitted to all " +
-      "others. Nine in ten measurements should lie within their interval.");
+/// A plot above a table of the same figures; subclasses fill `list` in addTable().
+export class TabledPlotTab extends PlotTab {
+  constructor(study, name, text) {
+    super(study, name, text);
     this.list = h("div", { class: "part" });
     this.element.append(this.list);
   }
@@ -184,6 +184,13 @@ export class PredictedTab extends PlotTab {
   update() {
     super.update();
     this.addTable();
+  }
+}
+
+export class PredictedTab extends TabledPlotTab {
+  constructor(study) {
+    super(study, "calibration", "Each trial, predicted by the model that was fitted to all " +
+      "others. Nine in ten measurements should lie within their interval.");
   }
 
   async addTable() {

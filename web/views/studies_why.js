@@ -6,22 +6,15 @@ import { facts, longText } from "../elements.js";
 import { countText, percentText, valueText } from "../format.js";
 import { loading } from "../states.js";
 import { table } from "../table.js";
-import { PlotTab, troubleOf } from "./studies_plots.js";
+import { TabledPlotTab, troubleOf } from "./studies_plots.js";
 import { paramsText, settingText } from "./studies_data.js";
 import { bar, stateNode } from "./parts.js";
 import { longColumn, trialHref } from "./studies_trials.js";
 
-export class ImportanceTab extends PlotTab {
+export class ImportanceTab extends TabledPlotTab {
   constructor(study) {
     super(study, "importance", "How much of the model's variation over the space is due to each " +
       "parameter: alone, and together with others.");
-    this.list = h("div", { class: "part" });
-    this.element.append(this.list);
-  }
-
-  update() {
-    super.update();
-    this.addTable();
   }
 
   async addTable() {

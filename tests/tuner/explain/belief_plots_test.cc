@@ -35,28 +35,19 @@ std::vector<std::string> plots(const Space& space, const std::vector<SearchTrial
 }
 
 TEST(BeliefPlots, AreWellFormedAndWithoutNanWhateverWasMeasured) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(seed);
-    Random random(seed);
-    const auto made = random_constrained_space(random);
-    if (!made) continue;
-    const bool is_wild = pick(random, 0, 1) == 0;
-    auto trials = random_trials(*made, is_wild, random);
-    auto explanation = explanation_of(*made, trials);
-    if (is_wild) {
-      trials[0].evaluation.value = NAN;
-      trials[1].evaluation.params = {{"elsewhere", 1.5}};
-    }
+  for_random_searches([](const Space& space, std::vector<SearchTrial> trials,
+                         const PlotLabels& labels, Random& random, bool is_wild) {
+    auto explanation = explanation_of(space, trials);
+    if (is_wild) spoil(trials);
     for (auto& importance : explanation.importances) importance.name = mutated("a<b", random);
-    for (const auto& document :
-         plots(*made, trials, explanation, {"<&\"'>\x01", mutated("value", random)})) {
+    for (const auto& document : plots(space, trials, explanation, labels)) {
       ASSERT_EQ(xml_complaint(document), "");
       ASSERT_THAT(document, Not(HasSubstr("nan")));
       ASSERT_THAT(document, Not(HasSubstr("inf")));
       ASSERT_THAT(document, Not(HasSubstr("style=")));
       ASSERT_EQ(count(document, "class=\"background\""), 1U);
     }
-  }
+  });
 }
 
 TEST(BeliefPlots, EveryTrialOfTheSpaceHasOneMark) {

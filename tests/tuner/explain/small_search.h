@@ -72,4 +72,25 @@ class SmallPlot : public ::testing::Test {
   const PlotLabels labels_{"study x", "time", [](double value) { return to_text(value) + " ms"; }};
 };
 
+/// Calls `visit(space, trials, labels, random, is_wild)` for random searches, of which half are
+/// wild; the labels contain what is special in XML.
+template <class Visit>
+void for_random_searches(Visit visit) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto made = random_constrained_space(random);
+    if (!made) continue;
+    const bool is_wild = pick(random, 0, 1) == 0;
+    const auto trials = random_trials(*made, is_wild, random);
+    visit(*made, trials, PlotLabels{"<&\"'>\x01", mutated("value", random)}, random, is_wild);
+  }
+}
+
+/// Spoils trials after they were explained: one has no finite value, one is of another space.
+inline void spoil(std::vector<SearchTrial>& trials) {
+  trials[0].evaluation.value = NAN;
+  trials[1].evaluation.params = {{"elsewhere", 1.5}};
+}
+
 }  // namespace hocket

@@ -47,25 +47,16 @@ TEST(SvgPlot, TheBestOfWhatIsMaximisedIsTheHighest) {
 }
 
 TEST(SvgPlot, IsWellFormedAndWithoutNanWhateverWasMeasured) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(seed);
-    Random random(seed);
-    const auto made = random_constrained_space(random);
-    if (!made) continue;
-    const bool is_wild = pick(random, 0, 1) == 0;
-    auto trials = random_trials(*made, is_wild, random);
-    if (is_wild) {
-      trials[0].evaluation.value = NAN;
-      trials[1].evaluation.params = {{"elsewhere", 1.5}};
-    }
-    const PlotLabels labels{"<&\"'>\x01", mutated("value", random)};
+  for_random_searches([](const Space& space, std::vector<SearchTrial> trials,
+                         const PlotLabels& labels, Random&, bool is_wild) {
+    if (is_wild) spoil(trials);
     for (const auto& document :
-         {convergence_svg(trials, labels), parallel_svg(*made, trials, labels)}) {
+         {convergence_svg(trials, labels), parallel_svg(space, trials, labels)}) {
       ASSERT_EQ(xml_complaint(document), "");
       ASSERT_THAT(document, Not(HasSubstr("nan")));
       ASSERT_THAT(document, Not(HasSubstr("inf")));
     }
-  }
+  });
   EXPECT_EQ(xml_complaint(convergence_svg({}, {"title", "objective"})), "");
 }
 
