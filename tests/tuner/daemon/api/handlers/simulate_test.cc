@@ -67,6 +67,7 @@ TEST_F(SimulateApiTest, OtherRanksAndLinksArePredicted) {
   EXPECT_EQ(fast["ranks"], 4);
   EXPECT_EQ(fast["ranks_per_host"], 2);
   EXPECT_GT(slow["iteration_ns"], fast["iteration_ns"]);
+  EXPECT_EQ(simulate_with({{"step", to_json(small_step())}, {"ranks", 8}})["ranks"], 8);
   const auto slower_devices = simulate_with({{"profile", name}, {"compute_scale", 3}});
   EXPECT_GT(slower_devices["compute_ns"], simulate_with({{"profile", name}})["compute_ns"]);
 }
@@ -81,7 +82,8 @@ TEST_F(SimulateApiTest, WhatCannotBeSimulatedIsRefused) {
   EXPECT_THAT(refusal({{"profile", name}, {"host_link", "fast"}}), HasSubstr("link"));
   EXPECT_THAT(refusal({{"step", {{"layers", 3}}}}), HasSubstr("step"));
   auto large = small_step();
-  large.layers[0].parameter_bytes = std::int64_t{1} << 40;
+  large.layers[0].parameter_bytes = std::int64_t{1} << 34;
+  EXPECT_EQ(simulate_with({{"step", to_json(large)}})["baseline"]["name"], "hocket's defaults");
   EXPECT_THAT(refusal({{"step", to_json(large)}, {"config", {{"partition_bytes", 4096}}}}),
               HasSubstr("too long"));
   EXPECT_EQ(status("POST", "/v1/simulate", R"({"profile":"other"})"), 404);
