@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "cli/output/value_text.h"
-#include "cli/verbs/profile_verbs.h"
+#include "cli/verbs/profiles/profile_verbs.h"
 
 namespace hocket {
 

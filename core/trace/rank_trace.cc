@@ -7,14 +7,16 @@ namespace hocket {
 bool is_plausible(const TraceRecord& record) {
   return record.begin_ns >= 0 && record.end_ns >= record.begin_ns && record.lane >= 0 &&
          record.bytes >= 0 && record.submitted_ns >= 0 && record.ready_ns >= 0 &&
-         record.step >= kNoStep && record.task >= kNoTask && record.sequence >= kNoSequence;
+         record.step >= kNoStep && record.task >= kNoTask && record.sequence >= kNoSequence &&
+         record.group >= kAllRanks;
 }
 
 void put_in_order(RankTrace& trace) {
   const std::size_t names = trace.names.size();
+  const std::int64_t groups = std::ssize(trace.groups);
   trace.quarantined +=
-      static_cast<std::int64_t>(std::erase_if(trace.records, [names](const TraceRecord& record) {
-        return !is_plausible(record) || record.name >= names;
+      static_cast<std::int64_t>(std::erase_if(trace.records, [names, groups](const TraceRecord& record) {
+        return !is_plausible(record) || record.name >= names || record.group >= groups;
       }));
   const auto by_begin = [](const TraceRecord& a, const TraceRecord& b) {
     return a.begin_ns < b.begin_ns;

@@ -15,6 +15,7 @@ namespace hocket {
 
 inline constexpr std::int64_t kNoStep = -1;
 inline constexpr std::int64_t kNoTask = -1;
+inline constexpr std::int32_t kAllRanks = -1;
 
 /// One interval of work. Times are from the rank's clock; an unknown time is 0.
 struct TraceRecord {
@@ -24,18 +25,30 @@ struct TraceRecord {
   /// Stream (compute, copy), channel (communication) or host thread (range, call), from 0.
   std::int32_t lane = 0;
   std::uint32_t name = 0;  ///< index into RankTrace::names
+  /// Ranks that a communication is between: index into RankTrace::groups, or kAllRanks, also where
+  /// nothing says which ranks they are.
+  std::int32_t group = kAllRanks;
   std::int64_t begin_ns = 0, end_ns = 0;
   std::int64_t step = kNoStep;
   /// Index of the task in the step, in order of submission.
   std::int64_t task = kNoTask;
   /// Bytes of communication and copies.
   std::int64_t bytes = 0;
-  /// Same meaning as TraceEvent::sequence.
+  /// Number of a communication: the same on all ranks of its group for the same part, and unique in
+  /// a trace within the group.
   std::int64_t sequence = kNoSequence;
   /// Times at which the host submitted the work, and at which all its dependencies were done.
   std::int64_t submitted_ns = 0, ready_ns = 0;
 
   bool operator==(const TraceRecord&) const = default;
+};
+
+/// Ranks that communicate with one another.
+struct TraceGroup {
+  std::string name;                  ///< the same in the traces of all members
+  std::vector<std::int64_t> ranks;  ///< ascending; empty if the trace does not say
+
+  bool operator==(const TraceGroup&) const = default;
 };
 
 /// The rank's clock and the host's realtime clock, read at the same moment.
@@ -60,6 +73,7 @@ struct RankTrace {
   std::string host;
   std::string source;  ///< "host", "simulator", "cupti", "kineto", "nsight"
   std::vector<std::string> names;
+  std::vector<TraceGroup> groups;
   /// Sorted by begin_ns.
   std::vector<TraceRecord> records;
   /// Both fields increase; the last entry only ends the iteration before it.
@@ -74,11 +88,11 @@ struct RankTrace {
 };
 
 /// Returns whether a record is plausible: end_ns is not before begin_ns, and nothing is negative
-/// except kNoStep, kNoTask and kNoSequence.
+/// except kNoStep, kNoTask, kNoSequence and kAllRanks.
 bool is_plausible(const TraceRecord& record);
 
-/// Sorts the records by begin_ns. Removes records that are implausible or whose name is not in
-/// `names`, and adds their number to `quarantined`.
+/// Sorts the records by begin_ns. Removes records that are implausible, whose name is not in `names`
+/// or whose group is not in `groups`, and adds their number to `quarantined`.
 void put_in_order(RankTrace& trace);
 
 }  // namespace hocket

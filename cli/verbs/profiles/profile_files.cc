@@ -10,7 +10,7 @@
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
-#include "cli/verbs/profile_verbs.h"
+#include "cli/verbs/profiles/profile_verbs.h"
 #include "cli/views/profile_view.h"
 #include "profiler/archive/calibrate_profile.h"
 #include "profiler/archive/export_profile.h"

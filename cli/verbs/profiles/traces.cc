@@ -8,7 +8,7 @@
 
 #include "cli/inputs/command_line.h"
 #include "cli/output/value_text.h"
-#include "cli/verbs/profile_verbs.h"
+#include "cli/verbs/profiles/profile_verbs.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/lane_drawing.h"
 #include "cli/views/profile_view.h"
