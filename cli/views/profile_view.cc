@@ -14,8 +14,10 @@
 #include "cli/output/value_text.h"
 #include "core/base/printable_text.h"
 #include "core/base/statistics.h"
+#include "core/step/step_description.h"
 #include "profiler/archive/load_profile.h"
 #include "profiler/formats/category.h"
+#include "profiler/metrics/profile_quality.h"
 
 namespace hocket {
 namespace {
@@ -76,6 +78,16 @@ std::string overhead_text(const nlohmann::json& overhead) {
   return percent_text(number("share")) + " ± " + percent_text(number("share_margin")) +
          " (an iteration takes " + time(number("profiled_ns")) + " profiled, " +
          time(number("plain_ns")) + " not)";
+}
+
+/// Returns "good", or what makes the profile a worse base for predictions.
+std::string quality_text(const nlohmann::json& document) {
+  const StepQuality quality = step_quality_from_json(document);
+  if (quality.reason.empty()) return "good";
+  char factor[32];
+  std::snprintf(factor, sizeof factor, "%.1f", quality.uncertainty);
+  return std::string(quality.uncertainty >= kPoorUncertainty ? "poor" : "fair") +
+         ", predictions from it are " + factor + " times as uncertain: " + quality.reason;
 }
 
 /// Returns for example "kept, 2 notes".
@@ -224,6 +236,8 @@ void print_profile(std::ostream& out, const ProfileSummary& profile) {
   table.add({"iteration", time(profile.iteration_ns)});
   table.add({"structure", profile.tasks == 0 ? "unknown: nothing can be predicted"
                                              : std::to_string(profile.tasks) + " tasks a step"});
+  const auto quality = row.detail.find("quality");
+  if (quality != row.detail.end()) table.add({"quality", quality_text(*quality)});
   const auto overhead = row.detail.find("overhead");
   if (overhead != row.detail.end() && overhead->is_object()) {
     table.add({"overhead", overhead_text(*overhead)});

@@ -281,6 +281,7 @@ Result<void> check_costs(const StepDescription& step) {
           [&](Checker& checker) { step::visit_link(checker, step.cluster->network_link); });
   }
   check("jitter", [&](Checker& checker) { step::visit_jitter(checker, step.jitter); });
+  check("quality", [&](Checker& checker) { step::visit_quality(checker, step.quality); });
   return ok;
 }
 

@@ -95,6 +95,15 @@ struct Jitter {
   bool operator==(const Jitter&) const = default;
 };
 
+/// Judgement of the measurement that a description comes from.
+struct StepQuality {
+  /// Factor on the error that figures of a good measurement have; 1: the measurement is good.
+  double uncertainty = 1;
+  std::string reason;  ///< why it is not good, for people; empty if it is
+
+  bool operator==(const StepQuality&) const = default;
+};
+
 struct StepDescription {
   /// Name, for people; optional.
   std::string name;
@@ -130,6 +139,7 @@ struct StepDescription {
   /// Factor on the compute times of each rank; empty: 1 for all ranks.
   std::vector<double> rank_compute_scale;
   Jitter jitter;
+  StepQuality quality;
 
   bool operator==(const StepDescription&) const = default;
 };
@@ -153,6 +163,10 @@ void read_step_description(JsonReader& reader, StepDescription& step);
 
 /// Returns the JSON form, without fields that have their default.
 nlohmann::json to_json(const StepDescription& step);
+
+nlohmann::json to_json(const StepQuality& quality);
+/// Reads the form that to_json() writes; a good measurement if it is not of that form.
+StepQuality step_quality_from_json(const nlohmann::json& document);
 
 /// Refuses values that the type allows and the format does not. invalid_argument names the field.
 Result<void> validate(const StepDescription& step);

@@ -188,6 +188,9 @@ void read_step(JsonReader& reader, StepDescription& step) {
   read_cluster(reader, step.cluster);
   reader.object(
       "jitter", [&](JsonReader& jitter) { step::visit_jitter(jitter, step.jitter); }, kOptional);
+  reader.object(
+      "quality", [&](JsonReader& quality) { step::visit_quality(quality, step.quality); },
+      kOptional);
   const auto read_scale = [&](const JsonValue& scale) {
     step.rank_compute_scale.push_back(scale.number(0, step::kMaxRankComputeScale));
   };
@@ -296,6 +299,7 @@ void write_costs(Writer& writer, const StepDescription& step) {
     step::visit_jitter(jitter, step.jitter);
     writer.value("jitter", jitter.take());
   }
+  if (step.quality != StepQuality{}) writer.value("quality", to_json(step.quality));
   if (!step.rank_compute_scale.empty()) writer.value("rank_compute_scale", step.rank_compute_scale);
 }
 
@@ -319,6 +323,19 @@ void read_step_description(JsonReader& reader, StepDescription& step) {
                         "field \"collective\" is missing; what is communicated needs it or "
                         "\"links\""});
   }
+}
+
+json to_json(const StepQuality& quality) {
+  Writer writer;
+  step::visit_quality(writer, quality);
+  return writer.take();
+}
+
+StepQuality step_quality_from_json(const json& document) {
+  const auto read = [](JsonReader& reader, StepQuality& quality) {
+    step::visit_quality(reader, quality);
+  };
+  return read_json<StepQuality>(document, read, "quality").value_or(StepQuality{});
 }
 
 json to_json(const StepDescription& step) {

@@ -118,6 +118,12 @@ void visit_jitter(Visitor& visitor, T& jitter) {
   visitor.integer("seed", jitter.seed, 0, kMaxSeed, 1);
 }
 
+template <class Visitor, class T>
+void visit_quality(Visitor& visitor, T& quality) {
+  visitor.number("uncertainty", quality.uncertainty, 1, 100, 1);
+  visitor.text("reason", quality.reason, "");
+}
+
 /// Visits the top-level fields that hold a single value.
 template <class Visitor, class T>
 void visit_step(Visitor& visitor, T& step) {

@@ -97,6 +97,9 @@ Result<CalibratedProfile> calibrate_profile(const LoadedProfile& profile) {
   CalibratedProfile calibrated{.calibration = std::move(*calibration),
                                .config = traced_config(profile.traces.front()),
                                .notes = profile.notes};
+  const auto quality = profile.row.detail.find("quality");
+  if (quality != profile.row.detail.end())
+    calibrated.calibration.step.quality = step_quality_from_json(*quality);
   calibrated.notes.insert(calibrated.notes.end(), calibrated.calibration.notes.begin(),
                           calibrated.calibration.notes.end());
   if (profile.row.config.empty()) {

@@ -10,8 +10,6 @@
 #include "core/protocol/topology.h"
 #include "core/protocol/workload.h"
 #include "core/step/schedule_config.h"
-#include "core/trace/rank_trace.h"
-#include "profiler/calibration/step_structure.h"
 #include "store/store.h"
 
 namespace hocket {
@@ -48,11 +46,5 @@ struct JobTraces {
 /// an error if there is no trace, or the profile cannot be saved.
 Result<ProfileRow> import_job_traces(Store& store, const std::string& store_path,
                                      const JobTraces& job);
-
-/// Returns the structure that all of `traces` share, by infer_structure(), and sets their records'
-/// tasks. Ranks whose work differs from the lowest rank's get unknown tasks, and `notes` says why.
-/// If the inference fails, all tasks are unknown and the result is empty.
-StepStructure infer_common_structure(std::vector<RankTrace>& traces,
-                                     std::vector<std::string>& notes);
 
 }  // namespace hocket

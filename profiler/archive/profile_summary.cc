@@ -79,6 +79,7 @@ nlohmann::json to_json(const ProfileSummary& summary) {
           {"exposed_share", or_null(summary.exposed_share)},
           {"trace_bytes", summary.trace_bytes},
           {"overhead", row.detail.value("overhead", nlohmann::json())},
+          {"quality", row.detail.value("quality", nlohmann::json())},
           {"notes", notes_of(row)},
           {"ranks", std::move(ranks)}};
 }

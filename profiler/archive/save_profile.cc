@@ -14,6 +14,7 @@
 #include "profiler/archive/calibrate_profile.h"
 #include "profiler/calibration/calibration.h"
 #include "profiler/metrics/metrics.h"
+#include "profiler/metrics/profile_quality.h"
 #include "store/trace_file.h"
 
 namespace hocket {
@@ -127,7 +128,10 @@ class Saving {
     }
     if (rows.iterations.empty()) note("no iteration is whole, so nothing is measured");
     add_metrics(rows, job, bound_ns(traces, fits));
-    rows.detail = {{"notes", profile_.notes}};
+    const StepQuality quality = judge(traces, job);
+    if (quality.uncertainty >= kPoorUncertainty)
+      note("predictions from it may be far off: " + quality.reason);
+    rows.detail = {{"notes", profile_.notes}, {"quality", to_json(quality)}};
     if (const auto& overhead = profile_.overhead) {
       rows.detail["overhead"] = {
           {"profiled_ns", overhead->profiled_ns}, {"plain_ns", overhead->plain_ns},
@@ -163,6 +167,26 @@ class Saving {
         note("metric " + metric.name + " is left out: it is no finite number");
       }
     }
+  }
+
+  StepQuality judge(const std::vector<RankTrace>& traces, const JobMetrics& job) const {
+    std::vector<double> iterations;
+    std::int64_t kept = 0, lost = 0;
+    if (!job.ranks.empty()) {
+      const auto reference = reference_index(traces);
+      for (const IterationMetrics& it : job.ranks[reference].iterations)
+        iterations.push_back(static_cast<double>(it.wall_ns));
+      kept = std::ssize(traces[reference].records);
+      lost = traces[reference].dropped + traces[reference].quarantined;
+    }
+    ProfileConditions conditions = conditions_of(iterations);
+    if (lost > 0)
+      conditions.lost_share = static_cast<double>(lost) / static_cast<double>(lost + kept);
+    if (profile_.host) {
+      conditions.waiting_share = profile_.host->waiting;
+      conditions.others_share = profile_.host->others;
+    }
+    return judge_profile(conditions);
   }
 
   /// Returns T* if the step is known.

@@ -7,17 +7,16 @@
 #include <utility>
 
 #include "core/base/intervals.h"
+#include "core/base/percent_text.h"
 #include "core/base/statistics.h"
 #include "core/sim/collective_cost.h"
+#include "profiler/calibration/contention.h"
 #include "profiler/calibration/step_profile.h"
 #include "profiler/metrics/metrics.h"
 
 namespace hocket {
 namespace {
 
-/// Share of a task's time beside communication from which the task counts as overlapped; the same
-/// share without communication counts it as alone.
-constexpr double kMostly = 0.8;
 /// Thresholds below which compute times count as exact and ranks as equally fast.
 constexpr double kLeastScatter = 0.005, kLeastRankScale = 0.01;
 
@@ -188,27 +187,6 @@ double numbers_median(std::vector<double> values, double otherwise) {
   return values.empty() ? otherwise : median(std::move(values));
 }
 
-/// Returns by how much communication slows computation, from tasks that ran both beside it and
-/// alone; nothing if there is no such task.
-std::optional<double> slowdown_of(const std::vector<ProfiledStep>& steps) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < steps.front().tasks.size(); ++i) {
-    std::vector<double> beside, alone;
-    for (const ProfiledStep& step : steps) {
-      const ProfiledTask& task = step.tasks[i];
-      if (task.is_collective || task.duration_ns == 0) continue;
-      const auto duration = static_cast<double>(task.duration_ns);
-      const double share = static_cast<double>(task.beside_ns) / duration;
-      if (share >= kMostly) beside.push_back(duration);
-      if (share <= 1 - kMostly) alone.push_back(duration);
-    }
-    if (beside.size() < 2 || alone.size() < 2) continue;
-    ratios.push_back(median(beside) / median(alone) - 1);
-  }
-  if (ratios.empty()) return std::nullopt;
-  return std::max(median(std::move(ratios)), 0.0);
-}
-
 /// Scales durations down to their values without communication beside them.
 void take_slowdown_out(const std::vector<ProfiledStep>& steps, double slowdown,
                        StepDescription& description) {
@@ -349,14 +327,20 @@ Result<void> check(std::span<const RankTrace> traces, std::span<const ClockFit> 
 void fit_compute(const std::vector<ProfiledStep>& steps, Calibration& calibration) {
   StepDescription& step = calibration.step;
   if (step.compute_slowdown == 0) {
-    const auto slowdown = slowdown_of(steps);
-    if (slowdown && *slowdown > 0) {
-      step.compute_slowdown = *slowdown;
-      take_slowdown_out(steps, *slowdown, step);
-    } else if (!slowdown) {
+    const auto contention = estimate_contention(steps);
+    if (contention && contention->slowdown > 0) {
+      step.compute_slowdown = contention->slowdown;
+      take_slowdown_out(steps, contention->slowdown, step);
+    }
+    if (!contention) {
       calibration.notes.push_back(
-          "no task ran both beside communication and alone: the slow-down of computation beside "
-          "communication is part of its times");
+          "no computation ran both beside communication and alone: the slow-down of computation "
+          "beside communication is part of its times");
+    } else if (contention->is_between_tasks) {
+      calibration.notes.push_back(
+          "the slow-down of computation beside communication, " + percent(contention->slowdown) +
+          ", is from tasks of the same name, because no task ran both beside communication and "
+          "alone");
     }
   }
   const double scatter = scatter_of(steps);

@@ -6,8 +6,8 @@
 // alpha and beta, is fitted to transfer times with Theil and Sen's robust line, as in
 // describe_step(). Where clocks can be compared, a transfer counts from the last rank's arrival;
 // otherwise it is the duration on the rank. Parts that shared the link count with their share of
-// it. gamma, the slow-down of computation beside communication, comes from tasks that ran beside a
-// part in some steps and alone in others.
+// it. gamma, the slow-down of computation beside communication, is that of
+// profiler/calibration/contention.h.
 
 #include <cstdint>
 #include <optional>

@@ -76,6 +76,8 @@ class Assembly {
     make_records(result);
     result.structure = make_structure();
     result.overhead = overhead();
+    if (log_.host_at_start && log_.host_at_end)
+      result.host = shares_between(*log_.host_at_start, *log_.host_at_end);
     return result;
   }
 

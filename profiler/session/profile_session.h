@@ -43,6 +43,7 @@
 #include "core/trace/trace_sink.h"
 #include "profiler/calibration/step_structure.h"
 #include "profiler/session/device_recorder.h"
+#include "profiler/session/host_use.h"
 
 namespace hocket {
 
@@ -55,6 +56,8 @@ struct ProfileSessionOptions {
   std::size_t capacity = 1 << 20;
   /// The host's realtime clock; the system's clock if empty.
   std::function<std::int64_t()> realtime_ns = {};
+  /// Reads how the process and its host use the processors; read_host_use() if empty.
+  std::function<std::optional<HostUse>()> host_use = {};
   /// Optional recorder of the device, active while the session records; its records are added to
   /// the result of take(). Must outlive the session.
   DeviceRecorder* device = nullptr;
@@ -86,6 +89,7 @@ struct ProfileResult {
   StepStructure structure;
   std::optional<ProfileOverhead> overhead;  ///< present with interleave
   std::vector<NumberedTask> tasks;          ///< tasks of the records, as far as known
+  std::optional<HostShares> host;           ///< from start() to the span's end, where known
   std::vector<std::string> notes = {};      ///< remarks for people
 };
 

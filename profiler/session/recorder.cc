@@ -62,6 +62,7 @@ Result<void> ProfileSession::Recorder::start(const ProfileSpan& span) {
   first_kept_step_ = span.first_step - 1;
   keeping_ = true;
   sample_clocks(*log_);
+  log_->host_at_start = host_use();
   if (options_.device) options_.device->resume();
   hand_out(log_.get());
   span_.first_step = span.first_step;
@@ -86,11 +87,16 @@ void ProfileSession::Recorder::stop() {
   if (!log_ || is_done()) return;
   hand_out(nullptr);
   sample_clocks(*log_);
-  end_span();
+  end_span(*log_);
 }
 
-void ProfileSession::Recorder::end_span() {
+std::optional<HostUse> ProfileSession::Recorder::host_use() const {
+  return options_.host_use ? options_.host_use() : read_host_use();
+}
+
+void ProfileSession::Recorder::end_span(SpanLog& log) {
   stop_keeping();
+  log.host_at_end = host_use();
   on_ = false;
   done_.store(true, std::memory_order_release);
 }
@@ -168,7 +174,7 @@ void ProfileSession::Recorder::step_shows(SpanLog& log, std::int64_t step) {
   if (is_over) {
     if (step > latest) keep_block(log, std::nullopt);
     sample_clocks(log);
-    return end_span();
+    return end_span(log);
   }
   keep_block(log, log.steps.kept_block(step));
 }

@@ -54,7 +54,8 @@ class ProfileSession::Recorder {
   void keep(SpanLog& log, EventPool::Cursor& cursor, const TraceEvent& event);
   void submit(SpanLog& log, const SubmittedTask& task, std::int64_t now_ns);
   void sample_clocks(SpanLog& log);
-  void end_span();
+  void end_span(SpanLog& log);
+  std::optional<HostUse> host_use() const;
   void stop_keeping();
   /// Gives all lanes and the plan's calls `log`, which may be null.
   void hand_out(SpanLog* log);

@@ -92,6 +92,7 @@ struct SpanLog {
   std::vector<BlockLog> blocks;
 
   std::vector<ClockSample> clock_samples;
+  std::optional<HostUse> host_at_start, host_at_end;
 };
 
 /// Assembles the profile of `log`.

@@ -36,6 +36,7 @@ class RandomStepDescription {
       for (int i = 0; i < step_.ranks; ++i) step_.rank_compute_scale.push_back(0.1 + number(9));
     if (below(2))
       step_.jitter = {JitterKind(below(5)), number(1), static_cast<std::uint64_t>(below(1 << 30))};
+    if (below(2)) step_.quality = {1 + number(50), "busy"};
     const auto count = 1 + below(20);
     const bool simple = below(2);
     for (int i = 0; i < count; ++i) simple ? add_layer() : add_task(i);

@@ -115,6 +115,7 @@ Result<ProfileRow> save_all(Target& target, const std::string& store_path, Profi
                         .topology_id = *topology_id,
                         .workload_id = *workload_id,
                         .overhead = own.overhead,
+                        .host = own.host,
                         .notes = std::move(own.notes)};
   const auto rounds_of = [&](std::int64_t rank) {
     const auto at = static_cast<std::size_t>(rank);

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -14,6 +16,8 @@
 #include "core/sim/simulator.h"
 #include "examples/gpt2/job/step_recorder.h"
 #include "profiler/calibration/step_profile.h"
+#include "profiler/metrics/profile_quality.h"
+#include "profiler/session/host_use.h"
 
 namespace hocket {
 namespace {
@@ -69,6 +73,25 @@ std::vector<std::int64_t> collective_bytes(const StepDescription& step) {
     if (task.collective) bytes.push_back(task.bytes);
   }
   return bytes;
+}
+
+/// Judges the profile by the computation times of its steps and by how the host was used.
+StepQuality quality_of(std::span<const ProfiledStep> profiled,
+                       const std::optional<HostShares>& host) {
+  std::vector<double> compute_ns;
+  for (const ProfiledStep& step : profiled) {
+    std::int64_t sum = 0;
+    for (const ProfiledTask& task : step.tasks) sum += task.duration_ns;
+    compute_ns.push_back(static_cast<double>(sum));
+  }
+  ProfileConditions conditions = conditions_of(compute_ns);
+  // The steps are of several kinds in turn, which is no drift.
+  conditions.drift = 0;
+  if (host) {
+    conditions.waiting_share = host->waiting;
+    conditions.others_share = host->others;
+  }
+  return judge_profile(conditions);
 }
 
 /// Runs `phase` and appends its steps to `profiled`, except the first, from which a scheduler that
@@ -164,6 +187,7 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
     kinds.push_back({false, grouped, profiled_in_groups});
     kinds.push_back({false, small_grouped, profiled_in_groups});
   }
+  const auto use_before = read_host_use();
   std::int64_t step = 0;
   for (std::int64_t i = 0; i < std::ssize(kinds); ++i) {
     const std::int64_t end_step = steps * (i + 1) / std::ssize(kinds);
@@ -171,7 +195,10 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
     HOCKET_TRY(run_profiled(training, phase, kinds[i].profiled));
     step = end_step;
   }
+  const auto use_after = read_host_use();
   auto description = describe(training, profiled);
+  if (description && use_before && use_after)
+    description->quality = quality_of(profiled, shares_between(*use_before, *use_after));
   if (description && has_groups)
     description = with_group_costs(std::move(*description), profiled_in_groups);
   if (!description || !divides) return description;
