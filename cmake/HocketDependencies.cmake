@@ -9,6 +9,7 @@ find_package(SQLite3 REQUIRED)
 if(NOT TARGET SQLite3::SQLite3)  # the name since CMake 4.3
   add_library(SQLite3::SQLite3 ALIAS SQLite::SQLite3)
 endif()
+find_package(LibArchive 3.6 REQUIRED)
 find_package(Protobuf 3.21 REQUIRED)
 # By Boost's own package: CMake 3.30 and newer have no module for it.
 find_package(Boost 1.74 REQUIRED CONFIG)

@@ -1,6 +1,7 @@
 #include "store/profile_folder.h"
 
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <system_error>
 
@@ -13,11 +14,33 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTracePrefix = "rank-";
 constexpr std::string_view kTraceSuffix = ".sqlite";
+constexpr std::size_t kMostNameBytes = 100;  // as rules::check_name() has it
 
 /// Returns whether this is a trace file, or a file that SQLite leaves beside one if its writer is
 /// killed.
 bool is_trace_file(const std::string& name) {
   return name.starts_with(kTracePrefix) && name.find(kTraceSuffix) != std::string::npos;
+}
+
+/// Creates the folder of the first of name_of(0), name_of(1), … that no profile has.
+Result<ProfileFolder> create_first_free(const std::vector<ProfileRow>& rows,
+                                        const std::string& store_path,
+                                        const std::function<std::string(std::int64_t)>& name_of) {
+  const auto profiles = profiles_folder(store_path);
+  HOCKET_TRY(profiles);
+  std::set<std::string> taken;
+  for (const ProfileRow& row : rows) taken.insert(row.name);
+  std::error_code error;
+  fs::create_directories(*profiles, error);
+  for (std::int64_t attempt = 0; !error; ++attempt) {
+    const std::string name = name_of(attempt);
+    if (taken.contains(name)) continue;
+    const fs::path path = fs::path(*profiles) / name;
+    // Returns false if the folder exists, also if another process created it.
+    if (fs::create_directory(path, error)) return ProfileFolder{name, path};
+  }
+  return failure(ErrorCode::unavailable,
+                 "cannot make a folder for a profile in " + *profiles + ": " + error.message());
 }
 
 }  // namespace
@@ -32,24 +55,28 @@ Result<std::string> profiles_folder(const std::string& store_path) {
 
 Result<ProfileFolder> create_profile_folder(Store& store, const std::string& store_path,
                                             std::string_view workload_name) {
-  const auto profiles = profiles_folder(store_path);
-  HOCKET_TRY(profiles);
   const auto rows = store.profiles();
   HOCKET_TRY(rows);
-  std::set<std::string> taken;
-  for (const ProfileRow& row : *rows) taken.insert(row.name);
-  std::error_code error;
-  fs::create_directories(*profiles, error);
   const std::string stem = rules::name_stem({}, workload_name, "profile");
-  for (std::int64_t number = std::ssize(*rows) + 1; !error; ++number) {
-    const std::string name = stem + "-" + std::to_string(number);
-    if (taken.contains(name)) continue;
-    const fs::path path = fs::path(*profiles) / name;
-    // Returns false if the folder exists, also if another process created it.
-    if (fs::create_directory(path, error)) return ProfileFolder{name, path};
-  }
-  return failure(ErrorCode::unavailable,
-                 "cannot make a folder for a profile in " + *profiles + ": " + error.message());
+  const auto first = std::ssize(*rows) + 1;
+  return create_first_free(*rows, store_path, [&](std::int64_t attempt) {
+    return stem + "-" + std::to_string(first + attempt);
+  });
+}
+
+Result<ProfileFolder> create_named_profile_folder(Store& store, const std::string& store_path,
+                                                  std::string_view name) {
+  std::string stem(name);
+  if (!rules::check_name("profile", name)) stem = rules::name_stem({}, name, "");
+  if (!rules::check_name("profile", stem))
+    return failure(rules::check_name("profile", name).error());
+  const auto rows = store.profiles();
+  HOCKET_TRY(rows);
+  return create_first_free(*rows, store_path, [&](std::int64_t attempt) {
+    if (attempt == 0) return stem;
+    const std::string number = "-" + std::to_string(attempt + 1);
+    return stem.substr(0, kMostNameBytes - number.size()) + number;
+  });
 }
 
 std::string trace_file_path(const std::string& folder, std::int64_t rank) {

@@ -25,6 +25,12 @@ Result<std::string> profiles_folder(const std::string& store_path);
 Result<ProfileFolder> create_profile_folder(Store& store, const std::string& store_path,
                                             std::string_view workload_name);
 
+/// Creates the folder of a new profile that is called `name`, or NAME-2, NAME-3, … if that is
+/// taken. What a name cannot have becomes "-". Returns invalid_argument if nothing is left of the
+/// name, unavailable if the folder cannot be created.
+Result<ProfileFolder> create_named_profile_folder(Store& store, const std::string& store_path,
+                                                  std::string_view name);
+
 /// Returns the path of `rank`'s trace file in a profile's folder.
 std::string trace_file_path(const std::string& folder, std::int64_t rank);
 

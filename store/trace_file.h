@@ -75,9 +75,10 @@ Result<std::unique_ptr<TraceFileReader>> open_trace_file(const std::string& path
 /// process that used a device: kernels, copies and fills, NVTX ranges, runtime calls. The export
 /// has no ranks, so processes are numbered in the order of their ids. A kernel with an NCCL name is
 /// communication. Steps are the NVTX ranges whose name is `step_range`, without a number at its end
-/// and the blanks before it; if `step_range` is empty, the name of the ranges that repeat most
-/// evenly. Data missing in the export is missing in the trace. A table with unexpected columns is
-/// invalid_argument that names them.
+/// and the blanks before it; if `step_range` is empty, "ProfilerStep#", else the name of the ranges
+/// that repeat most evenly, else the names of kernels, where they repeat. Data missing in the
+/// export is missing in the trace. A table with unexpected columns is invalid_argument that names
+/// them.
 Result<std::vector<RankTrace>> read_nsight_export(const std::string& path,
                                                   std::string_view step_range = {});
 

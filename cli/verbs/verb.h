@@ -67,5 +67,6 @@ void add_profiles(CLI::App& program, Action& action);
 void add_traces(CLI::App& program, Action& action);
 void add_doctor(CLI::App& program, Action& action);
 void add_prune(CLI::App& program, Action& action);
+void add_stragglers(CLI::App& program, Action& action);
 
 }  // namespace hocket

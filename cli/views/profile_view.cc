@@ -126,6 +126,20 @@ TextCells headings(const std::map<std::int64_t, ByName>& ranks) {
   return {"figure", "job", "lowest rank's", "median", "largest"};
 }
 
+/// Points to the verb that says more where a rank's computation takes longer than the others'.
+void print_slow_rank(std::ostream& out, const std::string& profile, const ByName& job,
+                     const std::map<std::int64_t, ByName>& ranks) {
+  constexpr double kWorthSaying = 0.02;  // of an iteration
+  const auto longer = job.find("slowest_rank_ns"), which = job.find("slowest_rank");
+  if (longer == job.end() || which == job.end() || ranks.empty()) return;
+  const auto& first = ranks.begin()->second;
+  const auto iteration = first.find("iteration_ns");
+  if (iteration == first.end() || longer->second < kWorthSaying * iteration->second) return;
+  out << "rank " << std::llround(which->second) << " computes " << time(longer->second)
+      << " longer than the median rank; `hocket stragglers " << profile
+      << "` says whether the others wait for it\n";
+}
+
 void print_times(std::ostream& out, const ProfileDifference& difference) {
   if (difference.times.empty()) {
     out << "no iterations to compare\n";
@@ -178,6 +192,69 @@ void print_task_changes(std::ostream& out, const ProfileDifference& difference, 
   table.print(out);
   if (difference.tasks.size() > most) {
     out << difference.tasks.size() - most << " further tasks changed less; --json has them all\n";
+  }
+}
+
+/// Returns for example "1.2 ms → 0.9 ms", "1.2 ms" if both are equal, "-" if neither is known.
+std::string before_after(const std::string& before, const std::string& after) {
+  return before == after ? before : before + " → " + after;
+}
+
+void print_layer_changes(std::ostream& out, const ProfileDifference& difference, std::size_t most) {
+  std::vector<const LayerDifference*> layers;
+  for (const LayerDifference& each : difference.layers)
+    if (!each.layer.empty()) layers.push_back(&each);
+  if (layers.empty() || most == 0) return;
+  const std::size_t shown = std::min(most, layers.size());
+  Table table({"layer, computation", difference.before, difference.after, "of an iteration"});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const LayerDifference& each = *layers[i];
+    table.add({printable(each.layer, kProfileViewNameLimitBytes), time(each.before_ns),
+               time(each.after_ns), signed_time(each.after_ns - each.before_ns)});
+  }
+  out << '\n';
+  table.print(out);
+  if (layers.size() > shown)
+    out << layers.size() - shown << " further layers; --json has them all\n";
+}
+
+TextCells collective_cells(const CollectiveDifference& each) {
+  const auto times = [&](std::optional<double> CollectiveFigure::*figure) {
+    return before_after(time(each.before.*figure), time(each.after.*figure));
+  };
+  const auto bandwidth = [](const CollectiveFigure& figure) {
+    return figure.bus_bandwidth ? figure_text("bus_bandwidth", *figure.bus_bandwidth) : "-";
+  };
+  const auto count = [](const CollectiveFigure& figure) {
+    return value_text(figure.per_iteration, Unit::none);
+  };
+  std::string name = printable(each.name, kProfileViewNameLimitBytes);
+  if (each.name_after != each.name)
+    name = before_after(name, printable(each.name_after, kProfileViewNameLimitBytes));
+  if (!each.group.empty()) name += " of " + printable(each.group, kProfileViewNameLimitBytes);
+  return {name,
+          each.kind ? std::string(to_string(*each.kind)) : "-",
+          each.bytes ? bytes_text(*each.bytes) : "various",
+          before_after(count(each.before), count(each.after)),
+          before_after(time(each.before.exposed_ns), time(each.after.exposed_ns)),
+          times(&CollectiveFigure::transfer_ns),
+          times(&CollectiveFigure::wait_ns),
+          times(&CollectiveFigure::arrival_skew_ns),
+          before_after(bandwidth(each.before), bandwidth(each.after))};
+}
+
+void print_collective_changes(std::ostream& out, const ProfileDifference& difference,
+                              std::size_t most) {
+  if (difference.collectives.empty() || most == 0) return;
+  const std::size_t shown = std::min(most, difference.collectives.size());
+  Table table({"collective", "kind", "bytes", "an iteration", "exposed", "transfer", "wait", "skew",
+               "bus bandwidth"});
+  for (std::size_t i = 0; i < shown; ++i) table.add(collective_cells(difference.collectives[i]));
+  out << '\n';
+  table.print(out);
+  if (difference.collectives.size() > shown) {
+    out << difference.collectives.size() - shown
+        << " further collectives changed less; --json has them all\n";
   }
 }
 
@@ -280,6 +357,7 @@ void print_figures(std::ostream& out, const ProfileFigures& figures) {
     table.add(std::move(cells));
   }
   table.print(out);
+  print_slow_rank(out, figures.profile, job, ranks);
   print_notes(out, figures.notes);
 }
 
@@ -287,6 +365,8 @@ void print_difference(std::ostream& out, const ProfileDifference& difference,
                       std::size_t most_tasks) {
   print_times(out, difference);
   print_metric_changes(out, difference);
+  print_layer_changes(out, difference, most_tasks);
+  print_collective_changes(out, difference, most_tasks);
   print_task_changes(out, difference, most_tasks);
   print_notes(out, difference.notes);
 }

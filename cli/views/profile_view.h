@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "profiler/archive/diff_profiles.h"
 #include "profiler/archive/profile_summary.h"
 #include "profiler/archive/prune.h"
+#include "profiler/archive/report/diff_profiles.h"
 
 namespace hocket {
 
@@ -23,7 +23,7 @@ void print_profile(std::ostream& out, const ProfileSummary& profile);
 /// highest values instead.
 void print_figures(std::ostream& out, const ProfileFigures& figures);
 
-/// Prints at most `most_tasks` of the changed tasks.
+/// Prints at most `most_tasks` of the layers, of the collectives and of the tasks.
 void print_difference(std::ostream& out, const ProfileDifference& difference,
                       std::size_t most_tasks);
 

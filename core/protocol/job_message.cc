@@ -134,6 +134,16 @@ void read_values(JsonReader& reader, std::map<std::string, double>& values) {
   });
 }
 
+/// `ranks`: of all so far.
+void read_counted(const JsonValue& value, std::vector<CountedSteps>& all, std::size_t& ranks) {
+  value.object([&](JsonReader& fields) { read_counted_steps(fields, all.emplace_back()); });
+  ranks += all.back().ranks.size();
+  if (ranks > kMaxReportedCounters)
+    value.fail({ErrorCode::invalid_argument, "expected counters of at most " +
+                                                 std::to_string(kMaxReportedCounters) +
+                                                 " ranks in all steps together"});
+}
+
 void read_job_report(JsonReader& reader, JobReport& report) {
   read_id(reader, "job", report.job);
   reader.integer("version", report.version, 0, kMaxInteger);
@@ -146,6 +156,10 @@ void read_job_report(JsonReader& reader, JobReport& report) {
   reader.object(
       "values", [&](JsonReader& values) { read_values(values, report.values); }, kOptional);
   read_text(reader, "note", report.note, kOptional);
+  std::size_t ranks = 0;
+  reader.array(
+      "counted", [&](const JsonValue& value) { read_counted(value, report.counted, ranks); },
+      kOptional, kMaxReportedCounters);
 }
 
 void read_message(JsonReader& reader, ConfigMessage& message) {
@@ -267,6 +281,8 @@ nlohmann::json to_json(const JobReport& report) {
   if (report.activity) document["activity"] = to_json(*report.activity);
   if (!report.values.empty()) document["values"] = report.values;
   if (!report.note.empty()) document["note"] = report.note;
+  for (const CountedSteps& counted : report.counted)
+    document["counted"].push_back(to_json(counted));
   return document;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/rank_counters.h"
 #include "core/protocol/runnable_values.h"
 #include "core/protocol/topology.h"
 #include "core/protocol/workload.h"
@@ -183,6 +184,9 @@ struct JobReport {
   std::map<std::string, double> values = {};
   /// A line for people on what the job does.
   std::string note = {};
+  /// What the ranks counted since the last report, in order, whatever configuration they had; of at
+  /// most kMaxReportedCounters ranks together. Empty when the job does not count.
+  std::vector<CountedSteps> counted = {};
 
   bool operator==(const JobReport&) const = default;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
-// Recognises communication by the names in a trace: NCCL kernels, and operations of PyTorch's c10d
+// Recognises communication by the names in a trace: kernels of NCCL, RCCL, MSCCL and oneCCL,
+// kernels that frameworks run over mapped memory of other devices, and operations of PyTorch's c10d
 // and its backends. Pure.
 
 #include <optional>
@@ -12,7 +13,7 @@ namespace hocket {
 
 /// Layer that a communication's name comes from. One operation may appear in all three.
 enum class CommunicationSource {
-  /// An NCCL or RCCL kernel: the transfer itself.
+  /// A kernel: the transfer itself.
   kernel,
   /// An operation of a c10d backend ("gloo:all_reduce"), from its start to its end.
   backend,

@@ -14,8 +14,8 @@ bool is_plausible(const TraceRecord& record) {
 void put_in_order(RankTrace& trace) {
   const std::size_t names = trace.names.size();
   const std::int64_t groups = std::ssize(trace.groups);
-  trace.quarantined +=
-      static_cast<std::int64_t>(std::erase_if(trace.records, [names, groups](const TraceRecord& record) {
+  trace.quarantined += static_cast<std::int64_t>(
+      std::erase_if(trace.records, [names, groups](const TraceRecord& record) {
         return !is_plausible(record) || record.name >= names || record.group >= groups;
       }));
   const auto by_begin = [](const TraceRecord& a, const TraceRecord& b) {

@@ -45,7 +45,7 @@ struct TraceRecord {
 
 /// Ranks that communicate with one another.
 struct TraceGroup {
-  std::string name;                  ///< the same in the traces of all members
+  std::string name;                 ///< the same in the traces of all members
   std::vector<std::int64_t> ranks;  ///< ascending; empty if the trace does not say
 
   bool operator==(const TraceGroup&) const = default;
@@ -91,8 +91,8 @@ struct RankTrace {
 /// except kNoStep, kNoTask, kNoSequence and kAllRanks.
 bool is_plausible(const TraceRecord& record);
 
-/// Sorts the records by begin_ns. Removes records that are implausible, whose name is not in `names`
-/// or whose group is not in `groups`, and adds their number to `quarantined`.
+/// Sorts the records by begin_ns. Removes records that are implausible, whose name is not in
+/// `names` or whose group is not in `groups`, and adds their number to `quarantined`.
 void put_in_order(RankTrace& trace);
 
 }  // namespace hocket

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <tuple>
 
 namespace hocket {
@@ -127,6 +128,54 @@ std::int64_t step_at(const std::vector<StepStart>& starts, std::int64_t at_ns) {
   return std::prev(after)->step;
 }
 
+/// Numbers the collectives `of_group`, which are sorted by step, by the recording's own numbers.
+/// Parts of one operation share its number and are told apart by their order. Returns false, and
+/// changes nothing, if one has no number, or the numbers do not tell most of them apart.
+bool keep_own_numbers(std::vector<TraceRecord>& records, std::span<const std::size_t> of_group) {
+  constexpr std::int64_t kPartsPerNumber = 1024;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / kPartsPerNumber;
+  std::unordered_map<std::int64_t, std::int64_t> parts;
+  for (const std::size_t i : of_group) {
+    const std::int64_t number = records[i].sequence;
+    if (number < 0 || number >= kMost || ++parts[number] > kPartsPerNumber) return false;
+  }
+  if (2 * parts.size() < of_group.size()) return false;
+  std::vector<std::size_t> by_time(of_group.begin(), of_group.end());
+  std::ranges::sort(by_time);
+  parts.clear();
+  for (const std::size_t i : by_time) {
+    const std::int64_t number = records[i].sequence;
+    records[i].sequence = number * kPartsPerNumber + parts[number]++;
+  }
+  return true;
+}
+
+/// Numbers the collectives `of_group`, which are sorted by step, by step and place in it.
+void number_by_step(std::vector<TraceRecord>& records, std::span<const std::size_t> of_group,
+                    bool has_steps) {
+  const auto place_after = [&](std::int64_t place, std::size_t k) {
+    return k > 0 && records[of_group[k - 1]].step == records[of_group[k]].step ? place + 1 : 0;
+  };
+  bool by_step = has_steps;
+  std::int64_t place = 0;
+  for (std::size_t k = 0; k < of_group.size() && by_step; ++k) {
+    place = place_after(place, k);
+    by_step = place < kPartsPerStep &&
+              records[of_group[k]].step < std::numeric_limits<std::int64_t>::max() / kPartsPerStep;
+  }
+  place = 0;
+  for (std::size_t k = 0; k < of_group.size(); ++k) {
+    TraceRecord& record = records[of_group[k]];
+    place = place_after(place, k);
+    if (!by_step) {
+      record.sequence = static_cast<std::int64_t>(k);
+    } else {
+      // Before the first step and after the last one ranks may have recorded different intervals.
+      record.sequence = record.step == kNoStep ? kNoSequence : record.step * kPartsPerStep + place;
+    }
+  }
+}
+
 }  // namespace
 
 std::uint32_t Interner::number(std::string_view text) {
@@ -191,9 +240,19 @@ std::int32_t TraceBuilder::lane(TraceKind kind, std::string_view place) {
   return at->second;
 }
 
-void TraceBuilder::add(const TraceRecord& record, std::string_view group) {
+std::int32_t TraceBuilder::group(std::string_view name, std::vector<std::int64_t> ranks) {
+  std::ranges::sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  if (name.empty() && ranks.empty()) return kAllRanks;
+  const auto [at, is_new] = group_numbers_.try_emplace({std::string(name), ranks},
+                                                       static_cast<std::int32_t>(groups_.size()));
+  if (is_new) groups_.push_back({std::string(name), std::move(ranks)});
+  return at->second;
+}
+
+void TraceBuilder::add(const TraceRecord& record, std::string_view order) {
   records_.push_back(record);
-  record_groups_.push_back(groups_.number(group));
+  record_orders_.push_back(orders_.number(order));
 }
 
 void TraceBuilder::finish(RankTrace& trace, std::vector<StepRange> steps) {
@@ -209,7 +268,7 @@ void TraceBuilder::finish(RankTrace& trace, std::vector<StepRange> steps) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return records_[a].begin_ns < records_[b].begin_ns;
   });
-  std::vector<std::uint32_t> groups;
+  std::vector<std::uint32_t> orders;
   trace.records.clear();
   for (const std::size_t i : order) {
     TraceRecord record = records_[i];
@@ -218,44 +277,39 @@ void TraceBuilder::finish(RankTrace& trace, std::vector<StepRange> steps) {
                             record.submitted_ns != 0 ? record.submitted_ns : record.begin_ns);
     }
     trace.records.push_back(record);
-    groups.push_back(record_groups_[i]);
+    orders.push_back(record_orders_[i]);
   }
-  number_collectives(trace.records, groups);
+  trace.groups = groups_;
+  number_collectives(trace.records, orders);
   trace.names = names_.texts();
 }
 
 void TraceBuilder::number_collectives(std::vector<TraceRecord>& records,
-                                      const std::vector<std::uint32_t>& groups) {
+                                      const std::vector<std::uint32_t>& orders) const {
   std::vector<std::size_t> order;
-  bool by_step = true;
+  bool has_steps = false;
   for (std::size_t i = 0; i < records.size(); ++i) {
-    if (records[i].kind != TraceKind::communication || !records[i].collective) continue;
+    if (records[i].kind != TraceKind::communication || !records[i].collective) {
+      records[i].sequence = kNoSequence;
+      continue;
+    }
     order.push_back(i);
-    by_step = by_step && records[i].step < std::numeric_limits<std::int64_t>::max() / kPartsPerStep;
+    has_steps = has_steps || records[i].step != kNoStep;
   }
-  // Sorts groups by name: their numbers depend on the order in which a rank sees them.
+  // Sorts orders by name: their numbers depend on the order in which a rank sees them.
   const auto key = [&](std::size_t i) {
-    return std::pair<std::int64_t, std::string_view>(records[i].step, groups_.text(groups[i]));
+    return std::tuple<std::int32_t, std::int64_t, std::string_view>(
+        records[i].group, records[i].step, orders_.text(orders[i]));
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
-  const bool has_steps = std::any_of(order.begin(), order.end(),
-                                     [&](std::size_t i) { return records[i].step != kNoStep; });
-  std::int64_t place = 0;
-  for (std::size_t k = 0; k < order.size() && by_step && has_steps; ++k) {
-    place = k > 0 && records[order[k - 1]].step == records[order[k]].step ? place + 1 : 0;
-    by_step = place < kPartsPerStep;
-  }
-  place = 0;
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    TraceRecord& record = records[order[k]];
-    if (!has_steps || !by_step) {
-      record.sequence = static_cast<std::int64_t>(k);
-      continue;
-    }
-    place = k > 0 && records[order[k - 1]].step == record.step ? place + 1 : 0;
-    // Before the first step and after the last one ranks may have recorded different intervals.
-    if (record.step != kNoStep) record.sequence = record.step * kPartsPerStep + place;
+  for (auto first = order.begin(); first != order.end();) {
+    const auto last = std::find_if(first, order.end(), [&](std::size_t i) {
+      return records[i].group != records[*first].group;
+    });
+    const std::span<std::size_t> of_group(first, last);
+    if (!keep_own_numbers(records, of_group)) number_by_step(records, of_group, has_steps);
+    first = last;
   }
 }
 

@@ -65,26 +65,35 @@ class TraceBuilder {
   /// computation and copies are numbered together, and so are the host threads of ranges and calls.
   std::int32_t lane(TraceKind kind, std::string_view place);
 
-  /// Adds a record. `group` separates communication whose relative order differs between ranks.
-  void add(const TraceRecord& record, std::string_view group = {});
+  /// Returns the number of a group of ranks, for TraceRecord::group: kAllRanks if neither its name
+  /// nor its ranks are known.
+  std::int32_t group(std::string_view name, std::vector<std::int64_t> ranks);
+
+  /// Adds a record. `order` separates communication of one group whose relative order differs
+  /// between ranks. The sequence of a collective is the recording's own number of it within its
+  /// group, or kNoSequence.
+  void add(const TraceRecord& record, std::string_view order = {});
 
   /// Fills `trace` except its header fields. Counts implausible records as quarantined. A record
   /// belongs to the step in which it was submitted or, if that time is unknown, in which it begins.
   ///
-  /// A collective's sequence is derived from its step and its index in the step, so that ranks
+  /// A collective's sequence is derived from the recording's own number if all of its group have
+  /// one, else from its step and its index among those of its group in the step, so that ranks
   /// whose traces begin at different steps agree; if that is impossible it is counted over the
   /// trace.
   void finish(RankTrace& trace, std::vector<StepRange> steps);
 
  private:
   void number_collectives(std::vector<TraceRecord>& records,
-                          const std::vector<std::uint32_t>& groups);
+                          const std::vector<std::uint32_t>& orders) const;
 
-  Interner names_, groups_;
+  Interner names_, orders_;
+  std::vector<TraceGroup> groups_;
+  std::map<std::pair<std::string, std::vector<std::int64_t>>, std::int32_t> group_numbers_;
   std::map<std::pair<int, std::string>, std::int32_t, std::less<>> lanes_;
   std::map<int, std::int32_t> lane_counts_;
   std::vector<TraceRecord> records_;
-  std::vector<std::uint32_t> record_groups_;
+  std::vector<std::uint32_t> record_orders_;
 };
 
 }  // namespace hocket

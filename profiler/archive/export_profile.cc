@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <system_error>
+#include <utility>
 
 #include "profiler/formats/chrome_trace.h"
 #include "profiler/formats/perfetto.h"
@@ -59,17 +60,25 @@ Result<ExportFormat> parse_export_format(std::string_view text) {
                  "expected perfetto or chrome, found \"" + std::string(text) + "\"");
 }
 
-Result<void> export_profile(const LoadedProfile& profile, ExportFormat format, std::ostream& out) {
+Result<std::vector<std::string>> export_profile(const LoadedProfile& profile, ExportFormat format,
+                                                std::ostream& out) {
   if (format == ExportFormat::perfetto) return write_perfetto(out, profile.traces, profile.fits);
   ChromeTraceWriter writer(out);
   for (const RankTrace& trace : profile.traces) writer.write(trace);
-  return writer.finish();
+  HOCKET_TRY(writer.finish());
+  return std::vector<std::string>();
 }
 
-Result<void> export_profile_to(const LoadedProfile& profile, ExportFormat format,
-                               const std::string& path) {
-  return replace_file(path,
-                      [&](std::ostream& out) { return export_profile(profile, format, out); });
+Result<std::vector<std::string>> export_profile_to(const LoadedProfile& profile,
+                                                   ExportFormat format, const std::string& path) {
+  std::vector<std::string> notes;
+  HOCKET_TRY(replace_file(path, [&](std::ostream& out) -> Result<void> {
+    auto written = export_profile(profile, format, out);
+    HOCKET_TRY(written);
+    notes = std::move(*written);
+    return {};
+  }));
+  return notes;
 }
 
 Result<void> write_whole_file(const std::string& path, std::string_view text) {

@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "profiler/archive/load_profile.h"
@@ -19,13 +20,16 @@ enum class ExportFormat {
 /// Parses "perfetto" or "chrome".
 Result<ExportFormat> parse_export_format(std::string_view text);
 
-/// Writes the timeline; returns unavailable if `out` fails.
-Result<void> export_profile(const LoadedProfile& profile, ExportFormat format, std::ostream& out);
+/// Writes the timeline. Returns messages for people about what it lacks; unavailable if `out`
+/// fails.
+Result<std::vector<std::string>> export_profile(const LoadedProfile& profile, ExportFormat format,
+                                                std::ostream& out);
 
 /// Writes the file `path` completely or not at all: an existing file stays until the new one is
-/// complete. Returns unavailable, with the system's reason, if it cannot be written.
-Result<void> export_profile_to(const LoadedProfile& profile, ExportFormat format,
-                               const std::string& path);
+/// complete. Returns what export_profile() returns; unavailable, with the system's reason, if the
+/// file cannot be written.
+Result<std::vector<std::string>> export_profile_to(const LoadedProfile& profile,
+                                                   ExportFormat format, const std::string& path);
 
 /// Writes `text` to `path` in the same way.
 Result<void> write_whole_file(const std::string& path, std::string_view text);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/statistics.h"
+#include "profiler/archive/rank_ranges.h"
 #include "profiler/formats/category.h"
 
 namespace hocket {
@@ -40,7 +41,16 @@ class Opener {
     std::ranges::sort(rows, {}, &ProfileRank::rank);
     std::vector<OpenRank> opened;
     for (const ProfileRank* row : rows) {
-      if (auto rank = open_rank(*row)) opened.push_back(std::move(*rank));
+      if (row->trace_path.empty()) {
+        missing_.push_back(row->rank);
+      } else if (auto rank = open_rank(*row)) {
+        opened.push_back(std::move(*rank));
+      }
+    }
+    if (!missing_.empty()) {
+      notes_.push_back(ranks_text(missing_) + (missing_.size() == 1
+                                                   ? " is left out: its trace is missing"
+                                                   : " are left out: their traces are missing"));
     }
     return opened;
   }
@@ -51,7 +61,6 @@ class Opener {
       notes_.push_back(rank_text(row.rank) + " is left out: " + why);
       return std::nullopt;
     };
-    if (row.trace_path.empty()) return leave_out("its trace is missing");
     auto reader = open_trace_file(row.trace_path);
     if (!reader) return leave_out(reader.error().message);
     auto summary = (*reader)->summary();
@@ -77,6 +86,7 @@ class Opener {
   }
 
   std::vector<std::string>& notes_;
+  std::vector<std::int64_t> missing_;  ///< ranks without a trace
 };
 
 std::optional<TraceWindow> own_window(const OpenRank& rank, std::int64_t step) {

@@ -12,6 +12,7 @@
 #include "core/sim/simulator.h"
 #include "core/step/schedule_config.h"
 #include "profiler/archive/calibrate_profile.h"
+#include "profiler/archive/rank_ranges.h"
 #include "profiler/calibration/calibration.h"
 #include "profiler/metrics/metrics.h"
 #include "profiler/metrics/profile_quality.h"
@@ -26,20 +27,6 @@ Result<void> write_trace(const RankTrace& trace, const std::string& path) {
   auto written = (*file)->append(trace);
   if (written) written = (*file)->finish();
   return written;
-}
-
-/// Returns the numbers in order, neighbours as ranges: "1, 3 to 5".
-std::string ranges_text(std::vector<std::int64_t> numbers) {
-  std::ranges::sort(numbers);
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] <= numbers[last] + 1) ++last;
-    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
-    if (numbers[last] != numbers[i]) text += " to " + std::to_string(numbers[last]);
-    i = last + 1;
-  }
-  return text;
 }
 
 std::string name_of(std::int64_t rank) {
@@ -66,7 +53,7 @@ class Saving {
   }
 
  private:
-  void note(std::string text) { profile_.notes.push_back(std::move(text)); }
+  void note(std::string text) { notes_.push_back(std::move(text)); }
 
   /// Adds one note for each reason, however many ranks it has.
   void note_missing() {
@@ -75,8 +62,7 @@ class Saving {
       ranks_by_reason[missing.reason].push_back(missing.rank);
     }
     for (const auto& [reason, ranks] : ranks_by_reason) {
-      note((ranks.size() == 1 ? "rank " : "ranks ") + ranges_text(ranks) +
-           (ranks.size() == 1 ? " has" : " have") + " no trace: " + reason);
+      note(ranks_text(ranks) + (ranks.size() == 1 ? " has" : " have") + " no trace: " + reason);
     }
   }
 
@@ -114,6 +100,7 @@ class Saving {
     rows.config = profile_.config;
     if (!profile_.structure.tasks.empty()) rows.structure = to_json(profile_.structure);
     for (std::size_t i = 0; i < traces.size(); ++i) add_rank(rows, traces[i], i, fits[i]);
+    note_lost(traces);
     for (const MissingRank& missing : profile_.missing) {
       ProfileRank rank;
       rank.rank = missing.rank;
@@ -131,7 +118,9 @@ class Saving {
     const StepQuality quality = judge(traces, job);
     if (quality.uncertainty >= kPoorUncertainty)
       note("predictions from it may be far off: " + quality.reason);
-    rows.detail = {{"notes", profile_.notes}, {"quality", to_json(quality)}};
+    // What withholds figures is said before what the files lacked.
+    notes_.insert(notes_.end(), profile_.notes.begin(), profile_.notes.end());
+    rows.detail = {{"notes", notes_}, {"quality", to_json(quality)}};
     if (const auto& overhead = profile_.overhead) {
       rows.detail["overhead"] = {
           {"profiled_ns", overhead->profiled_ns}, {"plain_ns", overhead->plain_ns},
@@ -149,13 +138,25 @@ class Saving {
                           .dropped = trace.dropped,
                           .quarantined = trace.quarantined,
                           .clock_fit = to_json(fit)});
-    if (trace.dropped > 0) {
-      note(name_of(trace.rank) + " lost " + std::to_string(trace.dropped) +
+  }
+
+  /// Adds one note of the records that ranks lost and one of those that cannot be true.
+  void note_lost(const std::vector<RankTrace>& traces) {
+    std::vector<std::int64_t> losing, wrong;
+    std::int64_t dropped = 0, quarantined = 0;
+    for (const RankTrace& trace : traces) {
+      if (trace.dropped > 0) losing.push_back(trace.rank);
+      if (trace.quarantined > 0) wrong.push_back(trace.rank);
+      dropped += trace.dropped;
+      quarantined += trace.quarantined;
+    }
+    if (dropped > 0) {
+      note(ranks_text(losing) + " lost " + std::to_string(dropped) +
            " records to a full buffer; the iterations that miss some are left out");
     }
-    if (trace.quarantined > 0) {
-      note(name_of(trace.rank) + " has " + std::to_string(trace.quarantined) +
-           " records that cannot be true, which are left out");
+    if (quarantined > 0) {
+      note(ranks_text(wrong) + (wrong.size() == 1 ? " has " : " have ") +
+           std::to_string(quarantined) + " records that cannot be true, which are left out");
     }
   }
 
@@ -212,6 +213,7 @@ class Saving {
 
   ProfileToSave profile_;
   std::vector<std::string> written_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace

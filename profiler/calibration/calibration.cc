@@ -26,15 +26,31 @@ std::size_t reference_of(std::span<const RankTrace> traces) {
   return static_cast<std::size_t>(lowest - traces.begin());
 }
 
-/// Returns transfer times by sequence number; empty where ranks cannot be compared.
-std::map<std::int64_t, double> transfers_of(std::span<const RankTrace> traces,
-                                            std::span<const ClockFit> fits) {
-  std::map<std::int64_t, double> transfers;
-  if (traces.size() < 2) return transfers;
-  for (const auto& collective : measure_job(traces, fits).collectives) {
-    if (collective.transfer_ns > 0) transfers[collective.sequence] = collective.transfer_ns;
+/// Transfer times of one rank's collectives, by the name of their group and their sequence.
+using Transfers = std::map<std::pair<std::string, std::int64_t>, double>;
+
+/// Returns the collectives of all ranks; none where ranks cannot be compared.
+std::vector<CollectiveMetrics> collectives_of(std::span<const RankTrace> traces,
+                                              std::span<const ClockFit> fits) {
+  if (traces.size() < 2) return {};
+  return measure_job(traces, fits).collectives;
+}
+
+Transfers transfers_of(const std::vector<CollectiveMetrics>& collectives, std::int64_t rank) {
+  Transfers transfers;
+  for (const CollectiveMetrics& collective : collectives) {
+    const bool takes_part = std::ranges::any_of(
+        collective.arrivals, [&](const Arrival& arrival) { return arrival.rank == rank; });
+    if (takes_part && collective.transfer_ns > 0)
+      transfers[{collective.group, collective.sequence}] = collective.transfer_ns;
   }
   return transfers;
+}
+
+/// Returns the name of a record's group, as CollectiveMetrics has it.
+std::string group_name(const RankTrace& trace, const TraceRecord& record) {
+  return record.group == kAllRanks ? ""
+                                   : trace.groups.at(static_cast<std::size_t>(record.group)).name;
 }
 
 /// The number of parts that share the link, as a function of time.
@@ -84,8 +100,7 @@ class LinkUse {
 /// Collects the whole steps of one rank in the form that describe_step() reads.
 class WholeSteps {
  public:
-  WholeSteps(const StepStructure& structure, const RankTrace& trace,
-             const std::map<std::int64_t, double>& transfers)
+  WholeSteps(const StepStructure& structure, const RankTrace& trace, const Transfers& transfers)
       : structure_(structure), trace_(trace), transfers_(transfers), link_(trace) {
     std::vector<Interval> parts;
     for (const TraceRecord& record : trace.records) {
@@ -146,7 +161,7 @@ class WholeSteps {
       return;
     }
     step.traced_bytes[index] += record.bytes;
-    const auto transfer = transfers_.find(record.sequence);
+    const auto transfer = transfers_.find({group_name(trace_, record), record.sequence});
     const std::int64_t wall_ns = record.end_ns - record.begin_ns;
     double share = 1;  // the part's average share of the link
     if (wall_ns > 0) {
@@ -178,7 +193,7 @@ class WholeSteps {
 
   const StepStructure& structure_;
   const RankTrace& trace_;
-  const std::map<std::int64_t, double>& transfers_;
+  const Transfers& transfers_;
   const LinkUse link_;
   std::vector<Interval> communication_;
 };
@@ -279,10 +294,11 @@ void fit_links(std::span<const RankTrace> traces, Calibration& calibration) {
 
 void fit_ranks(const StepStructure& structure, std::span<const RankTrace> traces,
                const std::vector<ProfiledStep>& reference,
-               const std::map<std::int64_t, double>& transfers, Calibration& calibration) {
+               const std::vector<CollectiveMetrics>& collectives, Calibration& calibration) {
   std::vector<double> scales(static_cast<std::size_t>(calibration.step.ranks), 1);
   double furthest = 0;
   for (const RankTrace& trace : traces) {
+    const Transfers transfers = transfers_of(collectives, trace.rank);
     const auto steps = WholeSteps(structure, trace, transfers).find();
     if (!steps || steps->empty()) {
       calibration.notes.push_back("rank " + std::to_string(trace.rank) +
@@ -353,7 +369,8 @@ Result<Calibration> calibrate(const StepStructure& structure, std::span<const Ra
                               std::span<const ClockFit> fits) {
   HOCKET_TRY(check(traces, fits));
   const RankTrace& reference = traces[reference_of(traces)];
-  const auto transfers = transfers_of(traces, fits);
+  const auto collectives = collectives_of(traces, fits);
+  const Transfers transfers = transfers_of(collectives, reference.rank);
   const auto steps = WholeSteps(structure, reference, transfers).find();
   HOCKET_TRY(steps);
   auto description = describe_step(*steps);
@@ -363,8 +380,17 @@ Result<Calibration> calibrate(const StepStructure& structure, std::span<const Ra
   calibration.step.ranks = reference.ranks;
   calibration.step.channel_split = 0;
   calibration.step.source = "profile of " + std::to_string(calibration.steps) + " steps";
-  for (std::size_t i = 0; i < structure.tasks.size(); ++i)
+  std::int64_t unknown = 0;
+  for (std::size_t i = 0; i < structure.tasks.size(); ++i) {
     calibration.step.tasks[i].collective = structure.tasks[i].collective;
+    unknown += structure.tasks[i].collective && structure.tasks[i].bytes == 0;
+  }
+  if (unknown > 0) {
+    calibration.notes.push_back(
+        "the traces do not say the bytes of " + std::to_string(unknown) +
+        " collectives: they take the time that was measured, whatever divides or joins them; "
+        "record shapes to have their bytes");
+  }
   std::vector<double> walls;
   for (const auto& iteration : measure_rank(reference).iterations)
     walls.push_back(static_cast<double>(iteration.wall_ns));
@@ -372,7 +398,7 @@ Result<Calibration> calibrate(const StepStructure& structure, std::span<const Ra
   fit_compute(*steps, calibration);
   find_part_sizes(*steps, calibration);
   fit_links(traces, calibration);
-  fit_ranks(structure, traces, *steps, transfers, calibration);
+  fit_ranks(structure, traces, *steps, collectives, calibration);
   if (auto ok = validate(calibration.step); !ok) return failure(ok.error().in("profile"));
   return calibration;
 }

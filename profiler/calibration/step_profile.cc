@@ -189,6 +189,8 @@ PartCost fit_part_cost(const std::vector<const ProfiledStep*>& steps, Collective
   for (const SizedParts& size : sizes)
     intercepts.push_back({size.duration_ns - cost.beta_ns_per_byte * size.bytes, size.parts});
   cost.alpha_ns = weighted_median(intercepts);
+  // Of parts of unknown size only the time is known.
+  if (sizes.size() == 1 && sizes.front().bytes == 0) return {cost.alpha_ns, 0, 0};
   if (sizes.size() < 2 || cost.alpha_ns < 0) {
     std::vector<Weighted> ratios;
     for (const SizedParts& size : sizes) {
@@ -223,7 +225,9 @@ StepDescription structure_of(const ProfiledStep& step) {
   for (const ProfiledTask& task : step.tasks) {
     description.tasks.push_back({names.next(task.name),
                                  task.is_collective ? std::optional(task.kind) : std::nullopt, 0,
-                                 task.bytes, task.priority, task.accesses});
+                                 // Of a collective of unknown size only the time counts.
+                                 task.is_collective ? std::max<std::int64_t>(task.bytes, 1) : 0,
+                                 task.priority, task.accesses});
     for (const Access& access : task.accesses) data = std::max(data, access.data.index + 1);
   }
   for (std::uint32_t i = 0; i < data; ++i) description.data.push_back("d" + std::to_string(i));

@@ -42,11 +42,13 @@ nlohmann::json to_json(const StepStructure& structure);
 /// Reads that format; invalid_argument names the field.
 Result<StepStructure> step_structure_from_json(const nlohmann::json& document);
 
-/// Infers the structure of a trace that has none. Tasks are the step's records in the order in
-/// which they begin, each compute lane a chain. A collective depends on the last compute record
-/// that ended before it began, and the first compute record that begins after its end depends on
-/// it. Sets TraceRecord::task. Returns invalid_argument if the steps of the trace differ too much
-/// to be one step repeated.
-Result<StepStructure> infer_structure(RankTrace& trace);
+/// Infers the structure of a trace that has none: what most of its steps have in common, lane by
+/// lane, without the work that only some of them do. Tasks are in the order in which they begin in
+/// a typical step, each compute lane a chain. A collective depends on the last compute record that
+/// ended before it began, and the first compute record that begins after its end depends on it.
+/// Sets TraceRecord::task; records beside the structure have none. `outside`, if not null, becomes
+/// their share of the time of the work. Returns invalid_argument if that share is too large in a
+/// typical step.
+Result<StepStructure> infer_structure(RankTrace& trace, double* outside = nullptr);
 
 }  // namespace hocket

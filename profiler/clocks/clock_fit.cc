@@ -11,19 +11,15 @@
 #include "core/base/check.h"
 #include "core/base/intervals.h"
 #include "core/base/json_reader.h"
-#include "core/trace/sequenced_records.h"
+#include "core/trace/paired_collectives.h"
+#include "profiler/clocks/common_ends.h"
 #include "profiler/clocks/offset_bounds.h"
 #include "profiler/clocks/robust_line.h"
 
 namespace hocket {
 namespace {
 
-/// Largest drift between two clocks that NTP steers (RFC 5905, MAXFREQ).
-constexpr double kMostDrift = 500e-6;
 constexpr Range kDrifts{-kMostDrift, kMostDrift};
-
-/// Smallest number of ends whose distances are evidence: any two lie on a line.
-constexpr std::int64_t kFewEnds = 4;
 
 /// Typical difference of two hosts' realtime clocks under NTP, and of two clocks of one host when
 /// they are read one after the other.
@@ -36,20 +32,16 @@ constexpr std::int64_t kDriftSpanNs = 1'000'000'000;
 constexpr std::array<std::string_view, 6> kMethods{"none",        "own",  "exchange",
                                                    "collectives", "both", "realtime"};
 
-/// Returns a − b, saturated: times from files may be any numbers.
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  if (!__builtin_sub_overflow(a, b, &result)) return result;
-  return a < b ? std::numeric_limits<std::int64_t>::min()
-               : std::numeric_limits<std::int64_t>::max();
-}
-
 /// Shifts times since 1970 to points near zero, since a double does not hold them exactly.
 struct Frame {
   std::int64_t time_ns = 0, offset_ns = 0;
 
-  double x(std::int64_t time) const { return static_cast<double>(difference(time, time_ns)); }
-  double y(std::int64_t offset) const { return static_cast<double>(difference(offset, offset_ns)); }
+  double x(std::int64_t time) const {
+    return static_cast<double>(saturated_difference(time, time_ns));
+  }
+  double y(std::int64_t offset) const {
+    return static_cast<double>(saturated_difference(offset, offset_ns));
+  }
   ClockFit fit(const Line& line) const {
     ClockFit fit;
     fit.reference_ns = time_ns;
@@ -59,50 +51,60 @@ struct Frame {
   }
 };
 
-/// Observations that relate one rank's clock to the reference's: ends of common collectives, and
-/// rounds.
-struct Evidence {
-  struct Pair {
-    Interval own, reference;
-  };
-  std::vector<Pair> ends, rounds;
+/// A round of the exchange on a rank and on the reference.
+struct RoundPair {
+  Interval own, reference;
 };
 
-bool ends_everywhere_at_once(const TraceRecord& record) {
-  return record.collective == CollectiveKind::all_reduce ||
-         record.collective == CollectiveKind::all_gather ||
-         record.collective == CollectiveKind::reduce_scatter;
-}
-
-/// Returns the bounds on the offset from one collective. A collective that needs all ranks ends on
-/// no rank before it has begun on every rank. So the offset is at most `high` when the rank begins
-/// and at least `low` when it ends.
-Range offsets_of(const Evidence::Pair& pair, const Frame& frame) {
-  return {frame.y(pair.reference.begin_ns - pair.own.end_ns),
-          frame.y(pair.reference.end_ns - pair.own.begin_ns)};
+/// Returns the bounds on the offset from one round. A round ends on no rank before it has begun on
+/// every rank. So the offset is at most `high` when the rank begins and at least `low` when it
+/// ends.
+Range offsets_of(const RoundPair& pair, const Frame& frame) {
+  return {frame.y(saturated_difference(pair.reference.begin_ns, pair.own.end_ns)),
+          frame.y(saturated_difference(pair.reference.end_ns, pair.own.begin_ns))};
 }
 
 std::int64_t middle_ns(const Interval& interval) {
   return interval.begin_ns + (interval.end_ns - interval.begin_ns) / 2;
 }
 
-Frame frame_of(const Evidence& evidence) {
-  const auto& pairs = evidence.ends.empty() ? evidence.rounds : evidence.ends;
-  std::int64_t first_ns = pairs.front().own.end_ns, last_ns = first_ns;
-  for (const auto& pair : pairs) {
+Frame frame_of(const std::vector<RoundPair>& rounds) {
+  std::int64_t first_ns = rounds.front().own.end_ns, last_ns = first_ns;
+  for (const RoundPair& pair : rounds) {
     first_ns = std::min(first_ns, pair.own.end_ns);
     last_ns = std::max(last_ns, pair.own.end_ns);
   }
   return {middle_ns({first_ns, last_ns}),
-          pairs.front().reference.end_ns - pairs.front().own.end_ns};
+          saturated_difference(rounds.front().reference.end_ns, rounds.front().own.end_ns)};
 }
 
-OffsetBounds bounds_of(const Evidence& evidence, const Frame& frame) {
+OffsetBounds bounds_of(const std::vector<RoundPair>& rounds, const Frame& frame) {
   OffsetBounds bounds;
-  for (const auto& pair : evidence.rounds) {
+  for (const RoundPair& pair : rounds) {
     bounds.add({frame.x(pair.own.begin_ns), frame.x(pair.own.end_ns)}, offsets_of(pair, frame));
   }
   return bounds;
+}
+
+/// Returns the largest error in `span` of a line within the bounds, whose drift is in `drifts`.
+double largest_error(const Line& line, const OffsetBounds& bounds, Range drifts, Range span) {
+  double error_ns = 0;
+  for (const double x : {span.low, 0.0, span.high}) {
+    const Range possible = bounds.offsets(drifts, x);
+    error_ns = std::max({error_ns, possible.high - line.at(x), line.at(x) - possible.low});
+  }
+  return error_ns;
+}
+
+/// Returns the time of a trace's records in a frame.
+Range span_of(const RankTrace& trace, const Frame& frame) {
+  Range span;
+  for (const TraceRecord& record : trace.records) {
+    if (!is_plausible(record)) continue;
+    span.low = std::min(span.low, frame.x(record.begin_ns));
+    span.high = std::max(span.high, frame.x(record.end_ns));
+  }
+  return span;
 }
 
 /// Fits the middle of the range that the bounds leave. The residual holds over all of the trace,
@@ -118,11 +120,7 @@ ClockFit fit_bounds(const OffsetBounds& bounds, const Frame& frame, Range span) 
     fit.residual_ns = (bounds.least_width() - left.width()) / 2;
     return fit;
   }
-  for (const double x : {span.low, 0.0, span.high}) {
-    const Range possible = bounds.offsets(*drifts, x);
-    fit.residual_ns =
-        std::max({fit.residual_ns, possible.high - line.at(x), line.at(x) - possible.low});
-  }
+  fit.residual_ns = largest_error(line, bounds, *drifts, span);
   return fit;
 }
 
@@ -140,57 +138,39 @@ std::optional<Line> kept_within(const OffsetBounds& bounds, const std::vector<Po
   return kept;
 }
 
-double least_bound_ns(const Evidence& evidence, const Frame& frame) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const auto& pair : evidence.ends) least = std::min(least, offsets_of(pair, frame).width());
-  return least / 2;
-}
-
-ClockFit fit_ends(const Evidence& evidence, const OffsetBounds& bounds, const Frame& frame) {
-  std::vector<Point> points;
-  double last = 0;
-  for (const auto& pair : evidence.ends) {
-    points.push_back({frame.x(pair.own.end_ns), frame.y(pair.reference.end_ns - pair.own.end_ns)});
-    last = std::max(last, std::abs(points.back().x));
-  }
-  Line line = robust_line(points, kMostDrift);
-  const double distance = median_distance(points, line);
-  const bool are_few = std::ssize(points) < kFewEnds;
-  const double drift_error = are_few || last == 0 ? kMostDrift : distance / last;
-  std::string method = "collectives";
-  double contradiction = 0;
-  if (!bounds.empty()) {
-    if (const auto kept = kept_within(bounds, points, line, drift_error)) {
-      line = *kept;
-      method = "both";
-    } else {
-      contradiction = -bounds.offsets(bounds.best_drift(kDrifts)).width() / 2;
-    }
-  }
-  ClockFit fit = frame.fit(line);
-  fit.method = method;
-  fit.residual_ns = std::max({median_distance(points, line), contradiction,
-                              are_few ? least_bound_ns(evidence, frame) : 0.0});
-  return fit;
-}
-
-ClockFit fit_evidence(const Evidence& evidence, const RankTrace& trace) {
-  const Frame frame = frame_of(evidence);
-  const OffsetBounds bounds = bounds_of(evidence, frame);
+/// Fits the ends of collectives, kept within the bounds of the exchange.
+ClockFit fit_ends(const EndsFit& ends, const std::vector<RoundPair>& rounds,
+                  const RankTrace& trace) {
+  const Frame frame{ends.time_ns, ends.offset_ns};
+  const OffsetBounds bounds = bounds_of(rounds, frame);
+  Line line = ends.line;
   ClockFit fit;
-  if (evidence.ends.empty()) {
-    Range span;
-    for (const TraceRecord& record : trace.records) {
-      if (!is_plausible(record)) continue;
-      span.low = std::min(span.low, frame.x(record.begin_ns));
-      span.high = std::max(span.high, frame.x(record.end_ns));
+  fit.method = "collectives";
+  fit.residual_ns = ends.error_ns;
+  if (!bounds.empty()) {
+    if (const auto kept = kept_within(bounds, ends.points, line, ends.slope_error)) {
+      line = *kept;
+      fit.method = "both";
+      if (const auto drifts = bounds.drifts(kDrifts)) {
+        fit.residual_ns =
+            std::min(fit.residual_ns, largest_error(line, bounds, *drifts, span_of(trace, frame)));
+      }
+      fit.residual_ns = std::max(fit.residual_ns, median_distance(ends.points, line));
+    } else {
+      fit.residual_ns =
+          std::max(fit.residual_ns, -bounds.offsets(bounds.best_drift(kDrifts)).width() / 2);
     }
-    fit = fit_bounds(bounds, frame, span);
-  } else {
-    fit = fit_ends(evidence, bounds, frame);
   }
-  fit.samples = std::ssize(evidence.ends) + std::ssize(evidence.rounds);
+  const ClockFit placed = frame.fit(line);
+  fit.reference_ns = placed.reference_ns;
+  fit.offset_ns = placed.offset_ns;
+  fit.drift = placed.drift;
   return fit;
+}
+
+ClockFit fit_rounds(const std::vector<RoundPair>& rounds, const RankTrace& trace) {
+  const Frame frame = frame_of(rounds);
+  return fit_bounds(bounds_of(rounds, frame), frame, span_of(trace, frame));
 }
 
 /// The line from a rank's clock to the realtime clock of its host.
@@ -232,9 +212,9 @@ ClockFit fit_realtime(const RankTrace& own, const RankTrace& reference) {
   fit.method = "realtime";
   fit.samples = from->samples + to->samples;
   const bool is_one_host = !own.host.empty() && own.host == reference.host;
-  const double disagreement =
-      std::abs(static_cast<double>(difference(from->frame.offset_ns, to->frame.offset_ns)) +
-               from->line.at_0 - to->line.at_0);
+  const double disagreement = std::abs(
+      static_cast<double>(saturated_difference(from->frame.offset_ns, to->frame.offset_ns)) +
+      from->line.at_0 - to->line.at_0);
   if (is_one_host && own.source == reference.source && disagreement <= kSharedClockNs) {
     fit.residual_ns = disagreement;
     return fit;
@@ -259,26 +239,19 @@ std::vector<ClockRound> rounds_of(const RankTrace& trace,
   return rounds[static_cast<std::size_t>(trace.rank)];
 }
 
-Evidence evidence_of(const RankTrace& own, const RankTrace& reference,
-                     const RecordList& reference_records,
-                     std::span<const std::vector<ClockRound>> rounds) {
-  Evidence evidence;
-  const RecordList records = sequenced_records(own);
-  for_each_pair(records, reference_records, [&](std::size_t i, std::size_t j) {
-    const TraceRecord &a = *records[i], &b = *reference_records[j];
-    if (a.collective == b.collective && ends_everywhere_at_once(a))
-      evidence.ends.push_back({{a.begin_ns, a.end_ns}, {b.begin_ns, b.end_ns}});
-  });
+/// Returns the usable rounds that both ranks have.
+std::vector<RoundPair> common_rounds(const RankTrace& own, const RankTrace& reference,
+                                     std::span<const std::vector<ClockRound>> rounds) {
+  std::vector<RoundPair> pairs;
   const auto is_usable = [](const ClockRound& round) {
     return 0 <= round.begin_ns && round.begin_ns <= round.end_ns;
   };
   const auto mine = rounds_of(own, rounds), theirs = rounds_of(reference, rounds);
   for (std::size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i) {
     if (!is_usable(mine[i]) || !is_usable(theirs[i])) continue;
-    evidence.rounds.push_back(
-        {{mine[i].begin_ns, mine[i].end_ns}, {theirs[i].begin_ns, theirs[i].end_ns}});
+    pairs.push_back({{mine[i].begin_ns, mine[i].end_ns}, {theirs[i].begin_ns, theirs[i].end_ns}});
   }
-  return evidence;
+  return pairs;
 }
 
 void read_fit(JsonReader& reader, ClockFit& fit) {
@@ -321,16 +294,21 @@ std::vector<ClockFit> fit_clocks(std::span<const RankTrace> traces,
   std::vector<ClockFit> fits(traces.size());
   if (traces.empty()) return fits;
   const std::size_t reference = reference_index(traces);
-  const RecordList records = sequenced_records(traces[reference]);
+  const auto ends = fit_common_ends(traces, PairedCollectives(traces), reference);
   for (std::size_t i = 0; i < traces.size(); ++i) {
     if (i == reference) {
       fits[i].method = "own";
       continue;
     }
-    const Evidence evidence = evidence_of(traces[i], traces[reference], records, rounds);
-    const bool is_none = evidence.ends.empty() && evidence.rounds.empty();
-    fits[i] =
-        is_none ? fit_realtime(traces[i], traces[reference]) : fit_evidence(evidence, traces[i]);
+    const auto common = common_rounds(traces[i], traces[reference], rounds);
+    if (ends[i].samples > 0) {
+      fits[i] = fit_ends(ends[i], common, traces[i]);
+    } else {
+      fits[i] = common.empty() ? fit_realtime(traces[i], traces[reference])
+                               : fit_rounds(common, traces[i]);
+    }
+    if (ends[i].samples > 0 || !common.empty())
+      fits[i].samples = ends[i].samples + std::ssize(common);
   }
   return fits;
 }

@@ -1,14 +1,13 @@
 #pragma once
 
-// Relates every rank's clock to rank 0's by an offset and a drift. Both are fitted from a message
-// exchange and refined on the end times of collectives, which end on all ranks at about the same
-// time. Pure, except exchange_clocks().
+// Relates every rank's clock to rank 0's by an offset and a drift, from the end times of
+// collectives, which end on all members of their group at about the same time
+// (profiler/clocks/common_ends.h), and from a message exchange. Pure, except exchange_clocks().
 //
 // A collective that needs all ranks ends on no rank before it has begun on every rank. So each
-// round of an exchange bounds the offset from both sides, and the fit goes through the middle of
-// the tightest rounds (as NTP chooses its samples: Mills, RFC 5905, section 10). The refinement is
-// a straight line through the differences of end times (Theil and Sen: Sen, JASA 1968), kept within
-// those bounds.
+// round of an exchange bounds the offset from both sides. The line through the ends is kept within
+// those bounds; without ends, it goes through the middle of the tightest rounds (as NTP chooses its
+// samples: Mills, RFC 5905, section 10).
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -29,9 +28,9 @@ struct ClockFit {
   std::int64_t reference_ns = 0;
   double offset_ns = 0;
   double drift = 0;
-  /// Median distance to the observations. For a fit from bounds alone: the largest error of the
-  /// offset that they allow anywhere in the trace. For "realtime": the typical difference of such
-  /// clocks.
+  /// Bound on the error of the offset anywhere in the trace. From ends: one that holds in 99 of 100
+  /// cases. From an exchange alone: the largest error that its bounds allow. For "realtime": the
+  /// typical difference of such clocks.
   double residual_ns = 0;
   std::int64_t samples = 0;  ///< number of rounds and collectives, or of clock readings
   /// One of "none", "own" (rank 0), "exchange", "collectives", "both", "realtime".

@@ -36,7 +36,15 @@ constexpr std::array kIntegers{
     IntegerField{"correlation", &ChromeArguments::correlation},
     IntegerField{"In msg nelems", &ChromeArguments::elements_in},
     IntegerField{"Out msg nelems", &ChromeArguments::elements_out},
+    IntegerField{"External id", &ChromeArguments::external_id},
+    IntegerField{"external id", &ChromeArguments::external_id},
+    IntegerField{"Seq", &ChromeArguments::group_sequence},
+    IntegerField{"Group size", &ChromeArguments::group_size},
+    IntegerField{"Process Group ID", &ChromeArguments::group_id},
 };
+
+/// Bounds the list of groups in a file's head.
+constexpr std::size_t kMostGroups = 1 << 16;
 
 constexpr std::array kTexts{
     TextField{"collective", &ChromeArguments::collective},
@@ -46,6 +54,9 @@ constexpr std::array kTexts{
     TextField{"Collective name", &ChromeArguments::collective_name},
     TextField{"dtype", &ChromeArguments::element_type},
     TextField{"Process Group Name", &ChromeArguments::group},
+    TextField{"Process Group Ranks", &ChromeArguments::group_ranks},
+    TextField{"group", &ChromeArguments::group},
+    TextField{"group_ranks", &ChromeArguments::group_ranks},
 };
 
 template <class Fields>
@@ -106,6 +117,9 @@ class EventReader {
     event,
     arguments,
     distributed,
+    groups,
+    group,
+    group_ranks,
     input_shapes,
     first_shape,
     input_types
@@ -129,6 +143,7 @@ class EventReader {
       return true;
     }
     if (*place == Place::event) event_ = {};
+    if (*place == Place::group) head_.groups.emplace_back();
     if (*place == Place::first_shape) event_.arguments.input_elements = 1;
     places_.push_back(*place);
     return true;
@@ -166,6 +181,15 @@ class EventReader {
         if (!is_object && !event_.arguments.input_elements) return Place::first_shape;
         break;
       case Place::distributed:
+        if (!is_object && key_ == "pg_config") return Place::groups;
+        break;
+      case Place::groups:
+        if (is_object && head_.groups.size() < kMostGroups) return Place::group;
+        break;
+      case Place::group:
+        if (!is_object && key_ == "ranks") return Place::group_ranks;
+        break;
+      case Place::group_ranks:
       case Place::first_shape:
       case Place::input_types:
         break;
@@ -198,6 +222,14 @@ class EventReader {
       case Place::first_shape:
         take_dimension(integer_of(text).value_or(0));
         break;
+      case Place::group:
+        if (key_ == "pg_name") head_.groups.back().name = text;
+        break;
+      case Place::group_ranks:
+        // A value that is no rank makes the list useless.
+        head_.groups.back().ranks.push_back(integer_of(text).value_or(-1));
+        break;
+      case Place::groups:
       case Place::events:
       case Place::input_shapes:
       case Place::input_types:
@@ -216,6 +248,8 @@ class EventReader {
     if (skipped_ > 0 || places_.empty()) return true;
     const Place place = places_.back();
     if (place == Place::root && key_ == "host_name") head_.host = text;
+    if (place == Place::group && key_ == "pg_name") head_.groups.back().name = text;
+    if (place == Place::group_ranks) head_.groups.back().ranks.push_back(-1);
     if (place == Place::input_types && !event_.arguments.input_type)
       event_.arguments.input_type = text;
     if (place == Place::event) {

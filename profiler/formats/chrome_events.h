@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 
@@ -23,7 +24,10 @@ struct ChromeArguments {
 
   std::optional<std::int64_t> stream, device, correlation;
   std::optional<std::int64_t> elements_in, elements_out;
-  std::string name, collective_name, element_type, group;
+  /// Of communication: the number of the operation that Kineto joins events by, the operation's
+  /// number within its group, and the group.
+  std::optional<std::int64_t> external_id, group_sequence, group_size, group_id;
+  std::string name, collective_name, element_type, group, group_ranks;
   /// Elements and type of an operation's first input, where its shapes were recorded.
   std::optional<std::int64_t> input_elements;
   std::optional<std::string> input_type;
@@ -35,11 +39,18 @@ struct ChromeEvent {
   ChromeArguments arguments;
 };
 
+/// A group of ranks that the head of a file lists.
+struct ChromeGroup {
+  std::string name;
+  std::vector<std::int64_t> ranks;
+};
+
 /// The fields beside the events.
 struct ChromeHead {
   std::optional<std::int64_t> rank, world_size;
   std::optional<std::int64_t> base_ns;  ///< realtime of the events' time 0
   std::string host;
+  std::vector<ChromeGroup> groups;
   bool is_kineto = false;
   /// The document ends in the middle; the events before that point were read.
   bool is_cut_off = false;

@@ -7,7 +7,6 @@
 
 #include "profiler/formats/category.h"
 #include "profiler/formats/chrome_events.h"
-#include "profiler/formats/import_notes.h"
 #include "profiler/formats/kineto_events.h"
 #include "profiler/formats/own_events.h"
 
@@ -52,9 +51,10 @@ class Importer {
       import.traces.push_back(kineto_.finish(known, options.step_range, notes_));
     }
     if (head.is_cut_off) {
-      notes_.add("the file ends in the middle; it was read as far as it goes");
+      notes_.add("the file ends in the middle; it was read as far as it goes", NoteWeight::partial);
     }
     import.notes = notes_.texts();
+    import.details = std::move(notes_);
     return import;
   }
 

@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/trace/rank_trace.h"
+#include "profiler/formats/import_notes.h"
 
 namespace hocket {
 
@@ -28,6 +29,7 @@ struct ChromeImport {
   std::vector<RankTrace> traces;
   /// Messages for people: what was left out and why.
   std::vector<std::string> notes;
+  ImportNotes details;  ///< the same, to be joined with those of other files
 };
 
 /// Reads a trace. Kernels, copies and fills are recognised by their category. NCCL's kernels, and

@@ -121,6 +121,13 @@ void ChromeTraceWriter::write_record(const RankTrace& trace, const TraceRecord& 
   if (record.collective) {
     text_.append(",\"collective\":\"").append(to_string(*record.collective)).append("\"");
   }
+  if (record.group != kAllRanks) {
+    const TraceGroup& group = trace.groups[static_cast<std::size_t>(record.group)];
+    text_ += ",\"group\":" + quoted(std::string_view(group.name));
+    // As text, like PyTorch's "Process Group Ranks".
+    if (!group.ranks.empty())
+      text_ += ",\"group_ranks\":\"" + nlohmann::json(group.ranks).dump() + "\"";
+  }
   text_ += "}}";
   if (text_.size() >= kChunkBytes) write_text();
 }
@@ -161,7 +168,9 @@ void ChromeTraceWriter::write(const RankTrace& trace) {
   HOCKET_CHECK(!is_finished_, "nothing is recorded after the end");
   write_head(trace);
   for (const TraceRecord& record : trace.records) {
-    HOCKET_CHECK(is_plausible(record) && record.name < trace.names.size(), "a trace in order");
+    HOCKET_CHECK(is_plausible(record) && record.name < trace.names.size() &&
+                     record.group < std::ssize(trace.groups),
+                 "a trace in order");
     write_record(trace, record);
   }
 }

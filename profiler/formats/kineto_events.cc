@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "core/trace/collective_name.h"
+#include "core/trace/repetition.h"
+#include "profiler/formats/group_ranks.h"
 
 namespace hocket {
 namespace {
@@ -60,6 +62,10 @@ std::int64_t message_bytes(const ChromeEvent& event) {
   const auto name = communication_name(event.name);
   if (!name || name->collective != CollectiveKind::all_reduce) return 0;
   return bytes_of(*arguments.input_elements, *arguments.input_type);
+}
+
+bool is_negative(std::int64_t number) {
+  return number < 0;
 }
 
 std::string lower(std::string_view text) {
@@ -124,6 +130,10 @@ KinetoEvents::Role KinetoEvents::role_of(const ChromeEvent& event) {
       {"cuda_runtime", Role::call},
       {"cuda_driver", Role::call},
       {"hip_runtime", Role::call},
+      {"xpu_runtime", Role::call},
+      {"mtia_runtime", Role::call},
+      {"privateuse1_runtime", Role::call},
+      {"mtia_ccp_events", Role::kernel},
       {"runtime", Role::call},
       // These repeat other events or describe no work.
       {"gpu_user_annotation", Role::left_out},
@@ -165,7 +175,11 @@ void KinetoEvents::take_record(const ChromeEvent& event, std::optional<std::int6
   seen.record.collective = spelled_collective(arguments.collective_name);
   seen.record.bytes = message_bytes(event);
   seen.correlation = arguments.correlation.value_or(0);
-  seen.group = groups_.number(arguments.group);
+  seen.external_id = arguments.external_id.value_or(0);
+  if (auto details = details_of(event)) {
+    seen.details = static_cast<std::uint32_t>(details_.size());
+    details_.push_back(std::move(*details));
+  }
   const bool is_device = role == Role::kernel || role == Role::copy;
   if (is_device && arguments.stream) {
     const std::int64_t device = arguments.device.value_or(0);
@@ -178,6 +192,80 @@ void KinetoEvents::take_record(const ChromeEvent& event, std::optional<std::int6
     launches_.try_emplace(seen.correlation, *event.begin_ns);
   }
   seen_.push_back(seen);
+}
+
+std::optional<KinetoEvents::Details> KinetoEvents::details_of(const ChromeEvent& event) {
+  const ChromeArguments& arguments = event.arguments;
+  if (arguments.collective_name.empty() && arguments.group.empty() &&
+      arguments.group_ranks.empty() && !arguments.group_id && !arguments.group_sequence) {
+    return std::nullopt;
+  }
+  Details details;
+  details.collective = spelled_collective(arguments.collective_name);
+  details.bytes = message_bytes(event);
+  details.sequence = std::max(arguments.group_sequence.value_or(kNoSequence), kNoSequence);
+  details.group = arguments.group;
+  // An older version numbers groups instead of naming them.
+  if (details.group.empty() && arguments.group_id)
+    details.group = std::to_string(*arguments.group_id);
+  details.ranks = ranks_in(arguments.group_ranks);
+  const std::int64_t size = arguments.group_size.value_or(0);
+  if (size > 0 && std::ssize(details.ranks) != size) details.ranks.clear();
+  return details;
+}
+
+void KinetoEvents::join_details() {
+  std::unordered_map<std::int64_t, std::uint32_t> by_id;
+  std::vector<const Seen*> calls;  // by begin
+  for (const Seen& seen : seen_) {
+    if (seen.details == kNoDetails || seen.role == Role::kernel) continue;
+    if (seen.external_id != 0) by_id.try_emplace(seen.external_id, seen.details);
+    calls.push_back(&seen);
+  }
+  if (calls.empty()) return;
+  const auto begin_ns = [](const Seen* seen) { return seen->record.begin_ns; };
+  std::ranges::stable_sort(calls, {}, begin_ns);
+  for (Seen& seen : seen_) {
+    if (seen.record.kind != TraceKind::communication || seen.details != kNoDetails) continue;
+    const bool is_kernel = seen.role == Role::kernel;
+    const auto id = is_kernel ? by_id.find(seen.external_id) : by_id.end();
+    if (id != by_id.end() && seen.external_id != 0) {
+      seen.details = id->second;
+      continue;
+    }
+    if (!is_kernel) {
+      // A dispatcher's call contains the call that says more.
+      const auto inner = std::ranges::lower_bound(calls, seen.record.begin_ns, {}, begin_ns);
+      if (inner != calls.end() && (*inner)->place == seen.place &&
+          (*inner)->record.end_ns <= seen.record.end_ns) {
+        seen.details = (*inner)->details;
+        continue;
+      }
+    }
+    // The launch, or an operation of a backend, lies in the call.
+    auto at_ns = is_kernel ? begin_of(launches_, seen.correlation) : seen.record.begin_ns;
+    if (!at_ns) continue;
+    const auto after = std::ranges::upper_bound(calls, *at_ns, {}, begin_ns);
+    if (after != calls.begin() && (*std::prev(after))->record.end_ns >= *at_ns)
+      seen.details = (*std::prev(after))->details;
+  }
+}
+
+void KinetoEvents::describe(const Seen& seen, const ChromeHead& head, TraceRecord& record) {
+  if (record.kind != TraceKind::communication || seen.details == kNoDetails) return;
+  const Details& details = details_[seen.details];
+  if (details.collective) record.collective = details.collective;
+  if (record.bytes == 0) record.bytes = details.bytes;
+  record.sequence = details.sequence;
+  std::vector<std::int64_t> ranks = details.ranks;
+  if (ranks.empty()) {
+    const auto listed = std::ranges::find_if(head.groups, [&](const ChromeGroup& group) {
+      return !details.group.empty() && group.name == details.group;
+    });
+    if (listed != head.groups.end() && !std::ranges::any_of(listed->ranks, is_negative))
+      ranks = listed->ranks;
+  }
+  record.group = builder_.group(details.group, std::move(ranks));
 }
 
 void KinetoEvents::take_flow(const ChromeEvent& event) {
@@ -286,6 +374,15 @@ std::vector<StepRange> KinetoEvents::steps(std::string_view step_range, ImportNo
   const std::string_view prefix = step_range.empty() ? "ProfilerStep#" : step_range;
   auto steps = named_steps(builder_.records(), builder_.names(), prefix);
   if (steps.empty() && step_range.empty()) steps = steps_of_records(builder_.records());
+  if (steps.empty() && step_range.empty()) {
+    steps = repeated_work(builder_.records());
+    if (!steps.empty()) {
+      notes.add("no range marks the steps: they are taken from the repetition of names, " +
+                    std::to_string(steps.size() - 1) + " times",
+                NoteWeight::informs);
+      return steps;
+    }
+  }
   if (steps.empty()) {
     notes.add("no steps were found: no range is called \"" + std::string(prefix) +
               "\" and a number; name the range that marks a step");
@@ -296,6 +393,7 @@ std::vector<StepRange> KinetoEvents::steps(std::string_view step_range, ImportNo
 RankTrace KinetoEvents::finish(const ChromeHead& head, std::string_view step_range,
                                ImportNotes& notes) {
   classify();
+  join_details();
   // Lanes are numbered in the order of their first use.
   std::stable_sort(seen_.begin(), seen_.end(), [](const Seen& a, const Seen& b) {
     return a.record.begin_ns < b.record.begin_ns;
@@ -309,7 +407,8 @@ RankTrace KinetoEvents::finish(const ChromeHead& head, std::string_view step_ran
       record.submitted_ns = std::max<std::int64_t>(launch.value_or(0), 0);
     }
     record.lane = builder_.lane(record.kind, places_.text(seen.place));
-    builder_.add(record, groups_.text(seen.group));
+    describe(seen, head, record);
+    builder_.add(record);
   }
   seen_.clear();
   RankTrace trace;
@@ -318,7 +417,10 @@ RankTrace KinetoEvents::finish(const ChromeHead& head, std::string_view step_ran
   if (trace.ranks == trace.rank && trace.rank < std::numeric_limits<std::int64_t>::max()) {
     ++trace.ranks;
   }
-  if (!head.rank) notes.add("the file does not say which rank it is of: it is taken for rank 0");
+  if (!head.rank) {
+    notes.add("the file does not say which rank it is of: it is taken for rank 0",
+              NoteWeight::informs);
+  }
   trace.host = head.host;
   trace.source = head.is_kineto || has_kineto_category_ ? "kineto" : "chrome";
   trace.quarantined = quarantined_;

@@ -35,8 +35,21 @@ class KinetoEvents {
   struct Seen {
     TraceRecord record;
     Role role = Role::range;
-    std::uint32_t place = 0, group = 0;
-    std::int64_t correlation = 0;  ///< 0: none
+    std::uint32_t place = 0;
+    std::uint32_t details = kNoDetails;  ///< index in details_
+    std::int64_t correlation = 0;        ///< 0: none
+    std::int64_t external_id = 0;        ///< 0: none
+  };
+
+  static constexpr std::uint32_t kNoDetails = ~std::uint32_t{0};
+
+  /// What an event says of a collective beside its times.
+  struct Details {
+    std::optional<CollectiveKind> collective;
+    std::int64_t bytes = 0;
+    std::int64_t sequence = kNoSequence;
+    std::string group;
+    std::vector<std::int64_t> ranks;
   };
 
   /// Communication found by the events' names; indices are those of seen_.
@@ -50,12 +63,18 @@ class KinetoEvents {
   /// Marks the candidates that lie in no other candidate on the same thread.
   std::vector<bool> outermost(const std::vector<bool>& candidates) const;
   Communication find_communication() const;
+  static std::optional<Details> details_of(const ChromeEvent& event);
+  /// Gives communication without details those of the "record_param_comms" that belongs to it.
+  void join_details();
+  /// Sets the group, and what else its details say, of a communication.
+  void describe(const Seen& seen, const ChromeHead& head, TraceRecord& record);
   /// Decides the kind of each host and device event.
   void classify();
   std::vector<StepRange> steps(std::string_view step_range, ImportNotes& notes) const;
 
   TraceBuilder builder_;
-  Interner places_, groups_;
+  Interner places_;
+  std::vector<Details> details_;
   std::vector<Seen> seen_;
   std::unordered_map<std::int64_t, std::int64_t> launches_, flows_;  ///< begin by correlation
   std::int64_t quarantined_ = 0;

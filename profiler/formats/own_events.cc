@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/trace/collective_name.h"
+#include "profiler/formats/group_ranks.h"
 
 namespace hocket {
 namespace {
@@ -70,6 +71,12 @@ void OwnEvents::take_record(const ChromeEvent& event, TraceKind kind,
   record.sequence = arguments.sequence.value_or(kNoSequence);
   record.submitted_ns = arguments.submitted_ns.value_or(0);
   record.ready_ns = arguments.ready_ns.value_or(0);
+  if (auto ranks = ranks_in(arguments.group_ranks); !ranks.empty() || !arguments.group.empty()) {
+    const auto next = static_cast<std::int32_t>(process->trace.groups.size());
+    const auto [at, is_new] = process->groups.try_emplace({arguments.group, ranks}, next);
+    if (is_new) process->trace.groups.push_back({arguments.group, std::move(ranks)});
+    record.group = at->second;
+  }
   const std::int64_t lane = arguments.lane.value_or(0);
   const bool is_lane = lane >= 0 && lane <= std::numeric_limits<std::int32_t>::max();
   record.lane = is_lane ? static_cast<std::int32_t>(lane) : -1;

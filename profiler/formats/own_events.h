@@ -34,6 +34,7 @@ class OwnEvents {
   struct Process {
     RankTrace trace;
     Interner names;
+    std::map<std::pair<std::string, std::vector<std::int64_t>>, std::int32_t> groups;
     bool knows_ranks = false;
     /// Records whose event had no lane, and their threads.
     std::vector<std::pair<std::size_t, std::uint32_t>> without_lane;

@@ -20,7 +20,10 @@
 
 #include "core/base/check.h"
 #include "profiler/formats/category.h"
+#include "profiler/formats/collective_flows.h"
+#include "profiler/formats/file_clock.h"
 #include "profiler/formats/lane_tracks.h"
+#include "profiler/metrics/exposed_slices.h"
 
 namespace hocket {
 namespace {
@@ -29,12 +32,27 @@ using google::protobuf::io::CodedOutputStream;
 using perfetto::TracePacket;
 using perfetto::TrackEvent;
 
-constexpr std::string_view kStepCategory = "step";
+/// Categories of slices that are no records, numbered after those of records.
+constexpr std::string_view kStepCategory = "step", kExposedCategory = "exposed";
+constexpr std::uint64_t kStepCategoryIid = kCategories.size() + 1;
+constexpr std::uint64_t kExposedCategoryIid = kCategories.size() + 2;
 
 /// Annotations of a slice, in the order of their numbers; 0 is unused.
-enum Annotation : std::uint64_t { kStep = 1, kTask, kBytes, kSequence, kCollective };
-constexpr std::array<std::string_view, 5> kAnnotations{"step", "task", "bytes", "sequence",
-                                                       "collective"};
+enum Annotation : std::uint64_t {
+  kStep = 1,
+  kTask,
+  kBytes,
+  kSequence,
+  kCollective,
+  kGroup,
+  kLate,
+  kWait,
+  kWaitedFor,
+  kClockError,
+};
+constexpr std::array<std::string_view, 10> kAnnotations{
+    "step",  "task",    "bytes",   "sequence",        "collective",
+    "group", "late_ns", "wait_ns", "waited_for_rank", "clock_error_ns"};
 
 /// Replaces bytes that are not UTF-8, which Perfetto rejects.
 std::string valid_utf8(std::string_view text) {
@@ -74,53 +92,24 @@ class PacketStream {
   std::string text_, packet_;
 };
 
-/// Maps a rank's clock to the times of the file.
-class FileClock {
- public:
-  FileClock(const ClockFit& fit, std::int64_t shift_ns) : fit_(fit), shift_ns_(shift_ns) {}
-
-  /// Returns a time between minus half of the largest number and the largest.
-  static std::int64_t on_reference(const ClockFit& fit, std::int64_t clock_ns) {
-    // Exact if there is nothing to convert: a double does not hold every time.
-    if (fit.offset_ns == 0 && fit.drift == 0) return clock_ns;
-    constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
-    const double since = static_cast<double>(clock_ns) - static_cast<double>(fit.reference_ns);
-    constexpr double kFarthest = 9e18;
-    const double moved = std::clamp(fit.offset_ns + fit.drift * since, -kFarthest, kFarthest);
-    std::int64_t result = 0;
-    if (__builtin_add_overflow(clock_ns, std::llround(moved), &result)) {
-      result = moved < 0 ? -kLargest : kLargest;
-    }
-    return std::max(result, -(kLargest / 2));
-  }
-
-  std::uint64_t operator()(std::int64_t clock_ns) const {
-    return static_cast<std::uint64_t>(on_reference(fit_, clock_ns)) +
-           static_cast<std::uint64_t>(shift_ns_);
-  }
-
- private:
-  const ClockFit& fit_;
-  std::int64_t shift_ns_;
-};
-
 /// Writes one trace: a process and its tracks, in a packet sequence of its own. Slices begin and
 /// end in the order of time, an end before a begin at the same time.
 class ProcessWriter {
  public:
   ProcessWriter(PacketStream& out, const RankTrace& trace, std::size_t index, FileClock clock,
-                bool has_flows)
+                const CollectiveFlows& flows)
       : out_(out),
         trace_(trace),
         index_(index),
         clock_(clock),
-        has_flows_(has_flows),
+        flows_(flows),
         name_is_known_(trace.names.size()) {}
 
   void write() {
     write_process();
     write_steps();
-    for (const TraceRecord& record : trace_.records) write_record(record);
+    write_exposed();
+    for (std::size_t i = 0; i < trace_.records.size(); ++i) write_record(i);
     end_until(std::numeric_limits<std::uint64_t>::max());
   }
 
@@ -135,9 +124,10 @@ class ProcessWriter {
     LaneTracks tracks;
     std::vector<std::uint64_t> uuids;
   };
-  /// The end of an open slice, its number in the order of begins, and its track.
+  /// The end of an open slice, its number in the order of begins, its track, and the arrow that
+  /// ends there.
   struct End {
-    std::uint64_t end_ns = 0, number = 0, track = 0;
+    std::uint64_t end_ns = 0, number = 0, track = 0, arrow = 0;
 
     /// The innermost slice, which began last, ends first.
     bool operator<(const End& other) const {
@@ -165,6 +155,7 @@ class ProcessWriter {
     std::string name = "rank " + std::to_string(trace_.rank);
     if (!trace_.host.empty()) name += " on " + valid_utf8(trace_.host);
     track.mutable_process()->set_process_name(name);
+    track.mutable_process()->set_legacy_sort_index(static_cast<std::int32_t>(index_ + 1));
     auto& names = *first.mutable_interned_data();
     for (std::size_t i = 0; i < kAnnotations.size(); ++i) {
       auto& annotation = *names.add_debug_annotation_names();
@@ -176,9 +167,12 @@ class ProcessWriter {
       category.set_iid(category_iid(kind));
       category.set_name(std::string(text));
     }
-    auto& category = *names.add_event_categories();
-    category.set_iid(kCategories.size() + 1);
-    category.set_name(std::string(kStepCategory));
+    for (const auto& [iid, text] : {std::pair(kStepCategoryIid, kStepCategory),
+                                    std::pair(kExposedCategoryIid, kExposedCategory)}) {
+      auto& category = *names.add_event_categories();
+      category.set_iid(iid);
+      category.set_name(std::string(text));
+    }
     out_.write(first);
   }
 
@@ -239,8 +233,34 @@ class ProcessWriter {
     told.set_name(valid_utf8(trace_.names[name]));
   }
 
-  void write_record(const TraceRecord& record) {
-    HOCKET_CHECK(is_plausible(record) && record.name < trace_.names.size(), "a trace in order");
+  static void annotate(TrackEvent& event, Annotation name, const std::string& value) {
+    auto& annotation = *event.add_debug_annotations();
+    annotation.set_name_iid(name);
+    annotation.set_string_value(valid_utf8(value));
+  }
+
+  void annotate(TrackEvent& slice, const TraceRecord& record) const {
+    if (record.step != kNoStep) annotate(slice, kStep, record.step);
+    if (record.task != kNoTask) annotate(slice, kTask, record.task);
+    if (record.bytes != 0) annotate(slice, kBytes, record.bytes);
+    if (record.sequence != kNoSequence) annotate(slice, kSequence, record.sequence);
+    if (record.collective) annotate(slice, kCollective, std::string(to_string(*record.collective)));
+    if (record.group == kAllRanks) return;
+    annotate(slice, kGroup, trace_.groups[static_cast<std::size_t>(record.group)].name);
+  }
+
+  static void annotate(TrackEvent& slice, const PartFlows& part) {
+    if (part.late_ns) annotate(slice, kLate, *part.late_ns);
+    if (part.wait_ns) annotate(slice, kWait, *part.wait_ns);
+    if (part.waited_for) annotate(slice, kWaitedFor, *part.waited_for);
+    if (part.clock_error_ns) annotate(slice, kClockError, *part.clock_error_ns);
+  }
+
+  void write_record(std::size_t index) {
+    const TraceRecord& record = trace_.records[index];
+    HOCKET_CHECK(is_plausible(record) && record.name < trace_.names.size() &&
+                     record.group < std::ssize(trace_.groups),
+                 "a trace in order");
     const std::uint64_t begin_ns = clock_(record.begin_ns);
     end_until(begin_ns);
     const std::uint64_t track = track_of(record);
@@ -248,27 +268,37 @@ class ProcessWriter {
     auto& slice = *begin.mutable_track_event();
     slice.add_category_iids(category_iid(record.kind));
     set_name(begin, record.name);
-    if (record.step != kNoStep) annotate(slice, kStep, record.step);
-    if (record.task != kNoTask) annotate(slice, kTask, record.task);
-    if (record.bytes != 0) annotate(slice, kBytes, record.bytes);
-    if (record.sequence != kNoSequence) {
-      annotate(slice, kSequence, record.sequence);
-      // Draws arrows between the ranks' parts of one collective.
-      if (has_flows_) slice.add_flow_ids(static_cast<std::uint64_t>(record.sequence) + 1);
-    }
-    if (record.collective) {
-      auto& annotation = *slice.add_debug_annotations();
-      annotation.set_name_iid(kCollective);
-      annotation.set_string_value(std::string(to_string(*record.collective)));
-    }
+    annotate(slice, record);
+    const PartFlows part = flows_.of(index_, index);
+    annotate(slice, part);
+    for (std::uint64_t i = 0; i < part.outgoing; ++i) slice.add_flow_ids(part.first_outgoing + i);
     out_.write(begin);
-    ends_.push({std::max(clock_(record.end_ns), begin_ns), ++slices_, track});
+    ends_.push({std::max(clock_(record.end_ns), begin_ns), ++slices_, track, part.incoming});
   }
 
   void end_until(std::uint64_t at_ns) {
     while (!ends_.empty() && ends_.top().end_ns <= at_ns) {
-      out_.write(event(ends_.top().end_ns, ends_.top().track, TrackEvent::TYPE_SLICE_END));
+      const End& top = ends_.top();
+      TracePacket end = event(top.end_ns, top.track, TrackEvent::TYPE_SLICE_END);
+      // At the end, since a viewer takes the earlier place of a number for the arrow's begin.
+      if (top.arrow != 0) end.mutable_track_event()->add_terminating_flow_ids(top.arrow);
+      out_.write(end);
       ends_.pop();
+    }
+  }
+
+  /// Writes a track with the communication that no computation hides, named by its cause.
+  void write_exposed() {
+    const std::vector<ExposedSlice> slices = exposed_slices(trace_);
+    if (slices.empty()) return;
+    const std::uint64_t track = add_track("exposed communication", 1);
+    for (const auto& [interval, index] : slices) {
+      TracePacket begin = event(clock_(interval.begin_ns), track, TrackEvent::TYPE_SLICE_BEGIN);
+      begin.mutable_track_event()->add_category_iids(kExposedCategoryIid);
+      set_name(begin, trace_.records[index].name);
+      annotate(*begin.mutable_track_event(), trace_.records[index]);
+      out_.write(begin);
+      out_.write(event(clock_(interval.end_ns), track, TrackEvent::TYPE_SLICE_END));
     }
   }
 
@@ -279,7 +309,7 @@ class ProcessWriter {
     for (std::size_t i = 0; i + 1 < trace_.step_starts.size(); ++i) {
       const StepStart& start = trace_.step_starts[i];
       TracePacket begin = event(clock_(start.begin_ns), track, TrackEvent::TYPE_SLICE_BEGIN);
-      begin.mutable_track_event()->add_category_iids(kCategories.size() + 1);
+      begin.mutable_track_event()->add_category_iids(kStepCategoryIid);
       const std::uint64_t iid = trace_.names.size() + 1 + i;
       begin.mutable_track_event()->set_name_iid(iid);
       auto& name = *begin.mutable_interned_data()->add_event_names();
@@ -296,39 +326,28 @@ class ProcessWriter {
   const RankTrace& trace_;
   const std::size_t index_;
   const FileClock clock_;
-  const bool has_flows_;
+  const CollectiveFlows& flows_;
   std::vector<bool> name_is_known_;
   std::map<LaneKey, Lane> lanes_;
   std::priority_queue<End> ends_;  ///< ends of the open slices
   std::uint64_t tracks_ = 0, slices_ = 0;
 };
 
-/// Returns the shift that makes all times at least 0.
-std::int64_t shift_of(std::span<const RankTrace> traces, std::span<const ClockFit> fits) {
-  std::int64_t least = 0;
-  for (std::size_t i = 0; i < traces.size(); ++i) {
-    const auto see = [&](std::int64_t ns) {
-      least = std::min(least, FileClock::on_reference(fits[i], ns));
-    };
-    if (!traces[i].records.empty()) see(traces[i].records.front().begin_ns);
-    if (!traces[i].step_starts.empty()) see(traces[i].step_starts.front().begin_ns);
-  }
-  return -least;
-}
-
 }  // namespace
 
-Result<void> write_perfetto(std::ostream& out, std::span<const RankTrace> traces,
-                            std::span<const ClockFit> fits) {
+Result<std::vector<std::string>> write_perfetto(std::ostream& out,
+                                                std::span<const RankTrace> traces,
+                                                std::span<const ClockFit> fits) {
   HOCKET_CHECK(traces.size() == fits.size(), "each trace has a fit of its clock");
+  const CollectiveFlows flows(traces, fits);
   const std::int64_t shift_ns = shift_of(traces, fits);
   PacketStream packets(out);
   for (std::size_t i = 0; i < traces.size(); ++i) {
-    ProcessWriter(packets, traces[i], i, FileClock(fits[i], shift_ns), traces.size() > 1).write();
+    ProcessWriter(packets, traces[i], i, FileClock(fits[i], shift_ns), flows).write();
   }
   packets.flush();
   if (!out.flush()) return failure(ErrorCode::unavailable, "the trace could not be written");
-  return {};
+  return flows.notes();
 }
 
 }  // namespace hocket

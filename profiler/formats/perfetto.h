@@ -2,11 +2,14 @@
 
 // Writes traces in Perfetto's own format, https://perfetto.dev/docs/reference/trace-packet-proto: a
 // process for each rank; a track for each stream, channel and host thread, and further tracks for
-// overlapping records of a lane. Names are interned. Times are on rank 0's clock. Any thread may
-// call it; not concurrently on one stream.
+// overlapping records of a lane; a track of exposed communication; and arrows between the parts of
+// a collective. Names are interned. Times are on rank 0's clock. Any thread may call it; not
+// concurrently on one stream.
 
 #include <iosfwd>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/trace/rank_trace.h"
@@ -14,8 +17,10 @@
 
 namespace hocket {
 
-/// Writes the traces; `fits` are in the same order. Returns unavailable if `out` fails.
-Result<void> write_perfetto(std::ostream& out, std::span<const RankTrace> traces,
-                            std::span<const ClockFit> fits);
+/// Writes the traces; `fits` are in the same order. Returns messages for people about what the
+/// picture lacks; unavailable if `out` fails. Requires traces in order.
+Result<std::vector<std::string>> write_perfetto(std::ostream& out,
+                                                std::span<const RankTrace> traces,
+                                                std::span<const ClockFit> fits);
 
 }  // namespace hocket

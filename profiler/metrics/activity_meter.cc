@@ -18,9 +18,9 @@ bool is_of_lane(TraceKind kind) {
 
 /// Returns the activity of one window of `wall_ns`; `intervals` are by lane and lie within the
 /// window.
-JobActivity activity_within(const std::map<Place, std::vector<Interval>>& intervals,
-                            std::int64_t wall_ns) {
-  JobActivity activity;
+IterationActivity activity_within(const std::map<Place, std::vector<Interval>>& intervals,
+                                  std::int64_t wall_ns) {
+  IterationActivity activity;
   std::vector<Interval> compute, communication;
   for (const auto& [place, of_lane] : intervals) {
     if (place.first == TraceKind::compute)
@@ -33,8 +33,9 @@ JobActivity activity_within(const std::map<Place, std::vector<Interval>>& interv
         {place.first, place.second, wall_ns > 0 ? busy_ns / static_cast<double>(wall_ns) : 0});
   }
   const auto moving = union_of(std::move(communication));
-  activity.exposed_ns =
-      length_ns(moving) - length_ns(intersection_of(moving, union_of(std::move(compute))));
+  const auto computing = union_of(std::move(compute));
+  activity.computed_ns = length_ns(computing);
+  activity.exposed_ns = length_ns(moving) - length_ns(intersection_of(moving, computing));
   return activity;
 }
 
@@ -42,7 +43,7 @@ JobActivity activity_within(const std::map<Place, std::vector<Interval>>& interv
 
 void ActivityMeter::record(const TraceEvent& event) {
   const std::lock_guard lock(mutex_);
-  const auto [start, is_new] = step_starts_ns_.emplace(event.step, event.begin_ns);
+  const auto [start, is_new] = step_starts_ns_.try_emplace(event.step, event.begin_ns);
   if (!is_new) start->second = std::min(start->second, event.begin_ns);
   if (step_starts_ns_.size() > capacity_) step_starts_ns_.erase(step_starts_ns_.begin());
   if (event.task == kWholeStep) {
@@ -60,7 +61,7 @@ void ActivityMeter::forget_oldest() {
   events_.pop_front();
 }
 
-std::optional<JobActivity> ActivityMeter::take(std::int64_t step) {
+std::optional<IterationActivity> ActivityMeter::take(std::int64_t step) {
   const std::lock_guard lock(mutex_);
   const auto start = step_starts_ns_.find(step), next = step_starts_ns_.find(step + 1);
   if (start == step_starts_ns_.end() || next == step_starts_ns_.end()) return std::nullopt;

@@ -18,6 +18,12 @@
 
 namespace hocket {
 
+/// The activity of one iteration.
+struct IterationActivity : JobActivity {
+  /// Time in which at least one task computed.
+  std::int64_t computed_ns = 0;
+};
+
 class ActivityMeter final : public TraceSink {
  public:
   /// Keeps at most `capacity` events and drops the oldest first.
@@ -29,7 +35,7 @@ class ActivityMeter final : public TraceSink {
   /// begins. Requires that steps are asked for in increasing order, once all events of the step and
   /// of the next one are recorded. Returns nothing if the step's window is unknown, an event in
   /// it was dropped, or tasks that may have run in it were not timed (TraceDetail::steps).
-  std::optional<JobActivity> take(std::int64_t step);
+  std::optional<IterationActivity> take(std::int64_t step);
 
  private:
   struct Busy {

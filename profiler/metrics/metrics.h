@@ -85,16 +85,33 @@ struct RankMetrics {
 /// Measures the iterations of `trace`, without those whose step is below `first_step`.
 RankMetrics measure_rank(const RankTrace& trace, std::int64_t first_step = 0);
 
-/// One part of a collective over all ranks. Times are on rank 0's clock; step, bytes, kind and name
-/// are those that rank 0 recorded.
+/// When a rank took part in a collective, on rank 0's clock.
+struct Arrival {
+  std::int64_t rank = 0;
+  double late_ns = 0;  ///< begin after the first rank's begin
+  double wait_ns = 0;  ///< from its begin to the last rank's begin
+  double end_ns = 0;   ///< end after the last rank's begin; negative where clocks are not exact
+
+  bool operator==(const Arrival&) const = default;
+};
+
+/// One part of a collective over all ranks of its group. Times are on rank 0's clock; step, bytes,
+/// kind and name are those that the lowest member recorded.
 struct CollectiveMetrics {
   std::int64_t sequence = 0, step = kNoStep, bytes = 0;
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::string name;
+  std::string group;              ///< name of its group; empty: all ranks
+  std::vector<Arrival> arrivals;  ///< by rank
+  /// Bound on the error of a difference between two of its ranks, from their clocks: the sum of the
+  /// two largest residuals. A smaller difference is none.
+  double clock_error_ns = 0;
   /// Time from the first rank's begin to the last one's.
   double arrival_skew_ns = 0;
   /// Mean over ranks of the wait for the last rank to arrive.
   double wait_ns = 0;
+  /// Clocks are known well enough for the times of transfers; without, the rest is 0.
+  bool knows_transfer = true;
   /// Time from the last rank's begin to the median end; at least 0.
   double transfer_ns = 0;
   /// Bytes a second: bytes / transfer, and that times the kind's factor (busbw), which makes it
@@ -111,9 +128,10 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks);
 
 struct JobMetrics {
   std::vector<RankMetrics> ranks;  ///< in the order of the traces
-  /// Collectives of a known kind that all ranks have and rank 0 began in a window, by sequence;
-  /// without step starts, all common ones. Empty, with the reason in `withheld`, if a rank's trace
-  /// is missing or the clocks cannot be compared well enough.
+  /// Collectives of a known kind that all ranks of their group have and that began in a window of
+  /// rank 0, by group and sequence; without step starts, all common ones. Those of groups of which
+  /// a rank's trace is missing are left out. Empty, with the reason in `withheld`, if none is left
+  /// or the clocks cannot be compared well enough.
   std::vector<CollectiveMetrics> collectives;
   std::vector<std::string> withheld;
   /// Difference between the slowest rank's median compute time in an iteration and the median
@@ -129,8 +147,10 @@ struct JobMetrics {
 };
 
 /// Measures a job from its ranks' traces and their fits, in the same order. A residual above a
-/// tenth of the median transfer withholds comparisons between ranks. The lowest rank replaces rank
-/// 0 if rank 0's trace is missing.
+/// tenth of the median transfer withholds transfers, one that is also above a tenth of the median
+/// arrival skew all comparisons between ranks. Collectives that end on a rank before they begin on
+/// another are not of the same work, and are left out; if they are many, so is all. The lowest rank
+/// replaces rank 0 if rank 0's trace is missing.
 JobMetrics measure_job(std::span<const RankTrace> traces, std::span<const ClockFit> fits,
                        std::int64_t first_step = 0);
 

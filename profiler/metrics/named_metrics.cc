@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +10,10 @@
 
 namespace hocket {
 namespace {
+
+/// Groups of ranks that figures are given for; of more, as where each pair of ranks has its own,
+/// the kinds' figures tell enough.
+constexpr std::size_t kMostNamedGroups = 8;
 
 struct TimeFigure {
   std::string_view name;
@@ -98,26 +103,39 @@ void add_launches(const RankMetrics& rank, Names& names) {
   add("launch_all", rank.launch->all);
 }
 
-void add_collectives(const JobMetrics& job, CollectiveKind kind, Names& names) {
-  std::vector<const CollectiveMetrics*> of_kind;
-  for (const CollectiveMetrics& collective : job.collectives) {
-    if (collective.kind == kind) of_kind.push_back(&collective);
-  }
-  if (of_kind.empty()) return;
-  const std::string prefix = std::string(to_string(kind)) + ".";
+using Collectives = std::vector<const CollectiveMetrics*>;
+
+void add_collectives(const Collectives& collectives, const std::string& prefix, Names& names) {
   const auto add = [&](const char* name, double CollectiveMetrics::*value, bool only_positive) {
     std::vector<double> values;
-    for (const CollectiveMetrics* collective : of_kind) {
+    for (const CollectiveMetrics* collective : collectives) {
       if (!only_positive || collective->*value > 0) values.push_back(collective->*value);
     }
     names.add_median(prefix + name, std::move(values));
   };
-  names.add(prefix + "count", static_cast<double>(of_kind.size()));
+  names.add(prefix + "count", static_cast<double>(collectives.size()));
   add("arrival_skew_ns", &CollectiveMetrics::arrival_skew_ns, false);
   add("wait_ns", &CollectiveMetrics::wait_ns, false);
+  if (!collectives.front()->knows_transfer) return;
   add("transfer_ns", &CollectiveMetrics::transfer_ns, false);
   add("algorithm_bandwidth", &CollectiveMetrics::algorithm_bandwidth, true);
   add("bus_bandwidth", &CollectiveMetrics::bus_bandwidth, true);
+}
+
+void add_collectives(const JobMetrics& job, CollectiveKind kind, Names& names) {
+  Collectives of_kind;
+  std::map<std::string, Collectives> of_group;
+  for (const CollectiveMetrics& collective : job.collectives) {
+    if (collective.kind != kind) continue;
+    of_kind.push_back(&collective);
+    of_group[collective.group].push_back(&collective);
+  }
+  if (of_kind.empty()) return;
+  const std::string prefix(to_string(kind));
+  add_collectives(of_kind, prefix + ".", names);
+  if (of_group.size() < 2 || of_group.size() > kMostNamedGroups) return;
+  for (const auto& [group, collectives] : of_group)
+    add_collectives(collectives, prefix + "@" + (group.empty() ? "all" : group) + ".", names);
 }
 
 /// Returns the rank whose iteration represents the job's: the lowest that has one.

@@ -10,6 +10,7 @@
 
 #include "core/base/intervals.h"
 #include "core/base/statistics.h"
+#include "profiler/session/communication_groups.h"
 #include "profiler/session/span_log.h"
 
 namespace hocket {
@@ -57,7 +58,11 @@ struct KeptEvent {
 class Assembly {
  public:
   Assembly(const SpanLog& log, const ProfileSessionOptions& options)
-      : log_(log), options_(options), index_(log.submissions), ready_ns_(log.submissions.size()) {}
+      : log_(log),
+        options_(options),
+        index_(log.submissions),
+        groups_(communication_groups(options.rank, {options.ranks, options.ranks_per_host})),
+        ready_ns_(log.submissions.size()) {}
 
   ProfileResult run() {
     join();
@@ -73,7 +78,10 @@ class Assembly {
     trace.step_starts = starts_;
     trace.clock_samples = log_.clock_samples;
     trace.dropped = log_.dropped;
+    trace.groups = groups_;
     make_records(result);
+    const auto is_of_group = [](const TraceRecord& record) { return record.group != kAllRanks; };
+    if (std::ranges::none_of(trace.records, is_of_group)) trace.groups.clear();
     result.structure = make_structure();
     result.overhead = overhead();
     if (log_.host_at_start && log_.host_at_end)
@@ -218,9 +226,11 @@ class Assembly {
                          .step = event.step,
                          .bytes = event.bytes,
                          .sequence = event.sequence};
-      // Metrics and clock fits treat a record's collective as one among all ranks.
-      if (event.kind == TraceKind::communication && event.group == CollectiveGroup::world)
+      if (event.kind == TraceKind::communication &&
+          (event.group == CollectiveGroup::world || !groups_.empty())) {
         record.collective = event.collective;
+        record.group = group_number(event.group);
+      }
       if (kept.submission != kUnknown) {
         record.submitted_ns = log_.submissions[kept.submission].submitted_ns;
         record.ready_ns = ready_ns_[kept.submission];
@@ -306,6 +316,7 @@ class Assembly {
   const SpanLog& log_;
   const ProfileSessionOptions& options_;
   const SubmissionIndex index_;
+  const std::vector<TraceGroup> groups_;
   std::vector<std::int64_t> ready_ns_;                     // by submission; 0: unknown
   std::vector<KeptEvent> events_;                          // by begin
   std::map<std::int64_t, std::size_t> first_submissions_;  // by step

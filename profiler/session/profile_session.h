@@ -50,6 +50,9 @@ namespace hocket {
 struct ProfileSessionOptions {
   const Clock& clock;
   std::int64_t rank = 0, ranks = 1;
+  /// Divides `ranks`; tells which ranks are in the groups `inside` and `between`. 0: unknown; then
+  /// the kind of their collectives is left out, since it is not known who took part.
+  std::int64_t ranks_per_host = 0;
   std::string host = {};
   std::string source = "host";  ///< as in RankTrace
   /// Maximum records kept in a span; further ones are dropped and counted.

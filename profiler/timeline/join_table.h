@@ -14,6 +14,7 @@ namespace hocket {
 
 /// A part of a collective, by the trace that it is in.
 struct SequencedPart {
+  std::size_t group = 0;  ///< index in JobGroups::groups
   std::int64_t sequence = 0;
   std::size_t trace = 0;
   std::int64_t begin_ns = 0;
@@ -23,8 +24,8 @@ struct SequencedPart {
 class JoinTable {
  public:
   JoinTable() = default;
-  /// Numbers the collectives from 1, by sequence. As in core/trace/sequenced_records.h, only the
-  /// first of a trace's parts with one sequence counts.
+  /// Numbers the collectives from 1, by group and sequence. As in core/trace/paired_collectives.h,
+  /// only the first of a trace's parts with one sequence counts.
   explicit JoinTable(std::vector<SequencedPart> parts);
 
   /// Number of collectives.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/printable_text.h"
+#include "core/trace/paired_collectives.h"
 #include "core/trace/trace_builder.h"
 #include "profiler/formats/lane_tracks.h"
 #include "profiler/metrics/iteration_windows.h"
@@ -46,7 +47,10 @@ std::optional<std::int64_t> unless(std::int64_t unknown, std::int64_t value) {
 class TimelineAssembly {
  public:
   TimelineAssembly(std::span<const RankTrace> traces, std::span<const ClockFit> fits)
-      : traces_(traces), axis_(traces, fits), state_(std::make_unique<TimelineState>()) {}
+      : traces_(traces),
+        axis_(traces, fits),
+        groups_(groups_of(traces)),
+        state_(std::make_unique<TimelineState>()) {}
 
   std::unique_ptr<const TimelineState> run() {
     std::vector<std::size_t> order(traces_.size());
@@ -156,7 +160,8 @@ class TimelineAssembly {
     record.collective = from.collective;
     LaneRecords& records = state_->lane_records[lane];
     if (from.kind == TraceKind::communication && from.collective && record.sequence) {
-      parts_.push_back({from.sequence,
+      parts_.push_back({groups_.of(trace, from),
+                        from.sequence,
                         state_->ranks.size(),
                         timed.begin_ns,
                         {lane, static_cast<std::uint32_t>(records.size())}});
@@ -229,6 +234,7 @@ class TimelineAssembly {
 
   std::span<const RankTrace> traces_;
   const TimelineAxis axis_;
+  const JobGroups groups_;
   std::vector<StepWindow> windows_;
   std::unique_ptr<TimelineState> state_;
   Interner names_;

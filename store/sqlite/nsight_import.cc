@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "core/trace/collective_name.h"
+#include "core/trace/repetition.h"
 #include "core/trace/trace_builder.h"
 #include "store/sqlite/connection.h"
 #include "store/trace_file.h"
@@ -318,17 +319,25 @@ class NsightExport {
     return samples;
   }
 
+  static std::vector<StepRange> marked_steps(const TraceBuilder& builder, std::string_view range) {
+    if (!range.empty()) return named_steps(builder.records(), builder.names(), range);
+    // PyTorch marks its steps so, also for NVTX.
+    auto steps = named_steps(builder.records(), builder.names(), "ProfilerStep#");
+    if (steps.size() < 2) steps = repeated_steps(builder.records(), builder.names());
+    return steps;
+  }
+
   Result<std::vector<RankTrace>> finish(std::string_view step_range) {
     const auto name = host();
     HOCKET_TRY(name);
     const auto samples = clock_samples();
     HOCKET_TRY(samples);
-    const bool any_device = std::any_of(processes_.begin(), processes_.end(),
-                                        [](const auto& p) { return p.second->has_device; });
+    const auto devices = std::count_if(processes_.begin(), processes_.end(),
+                                       [](const auto& p) { return p.second->has_device; });
     std::vector<RankTrace> traces;
     for (auto& [id, process] : processes_) {
       // Skips processes without device activity, such as launchers, if others have some.
-      if (any_device && !process->has_device) continue;
+      if (devices > 0 && !process->has_device) continue;
       RankTrace trace;
       trace.rank = static_cast<std::int64_t>(traces.size());
       trace.host = *name;
@@ -336,8 +345,12 @@ class NsightExport {
       trace.clock_samples = *samples;
       trace.quarantined = process->quarantined;
       const TraceBuilder& builder = process->builder;
-      auto steps = step_range.empty() ? repeated_steps(builder.records(), builder.names())
-                                      : named_steps(builder.records(), builder.names(), step_range);
+      auto steps = marked_steps(builder, step_range);
+      // A version without the threads of ranges does not say whose they are.
+      const auto nobody = processes_.find(0);
+      if (steps.empty() && nobody != processes_.end() && devices == 1)
+        steps = marked_steps(nobody->second->builder, step_range);
+      if (steps.empty() && step_range.empty()) steps = repeated_work(builder.records());
       process->builder.finish(trace, std::move(steps));
       traces.push_back(std::move(trace));
     }

@@ -11,6 +11,8 @@ namespace {
 
 constexpr unsigned kHasCollective = 1U << 3, kHasBytes = 1U << 4, kHasSequence = 1U << 5,
                    kHasSubmitted = 1U << 6, kHasReady = 1U << 7, kKindMask = 7;
+/// In place of a record's first byte: a group follows.
+constexpr unsigned kGroupMark = 7;
 constexpr auto kLastKind = static_cast<unsigned>(TraceKind::call);
 
 // Differences wrap, so that any value in a file is defined behaviour; checks follow.
@@ -88,7 +90,14 @@ class Unpacker {
 /// invalid.
 bool unpack(Unpacker& in, const TraceRecord& last, std::int64_t last_sequence,
             TraceRecord& record) {
-  const unsigned head = in.byte();
+  unsigned head = in.byte();
+  record.group = last.group;
+  while (head == kGroupMark) {
+    const std::uint64_t group = in.number();
+    if (group > std::numeric_limits<std::int32_t>::max()) return false;
+    record.group = static_cast<std::int32_t>(group) - 1;
+    head = in.byte();
+  }
   if ((head & kKindMask) > kLastKind) return false;
   record.kind = static_cast<TraceKind>(head & kKindMask);
   if ((head & kHasCollective) != 0) {
@@ -124,7 +133,11 @@ TraceRecord RecordPacker::first_record() {
   return record;
 }
 
-void RecordPacker::add(const TraceRecord& record, std::uint32_t name) {
+void RecordPacker::add(const TraceRecord& record, std::uint32_t name, std::int32_t group) {
+  if (group != last_.group) {
+    bytes_ += static_cast<char>(kGroupMark);
+    put(bytes_, static_cast<std::uint64_t>(std::int64_t{group} + 1));
+  }
   const auto bit = [](bool is_there, unsigned mask) { return is_there ? mask : 0U; };
   const unsigned head =
       static_cast<unsigned>(record.kind) | bit(record.collective.has_value(), kHasCollective) |
@@ -148,6 +161,7 @@ void RecordPacker::add(const TraceRecord& record, std::uint32_t name) {
   }
   if (record.ready_ns != 0) put(bytes_, zigzag(difference(record.begin_ns, record.ready_ns)));
   last_ = record;
+  last_.group = group;
   if (record.sequence == kNoSequence) last_.sequence = last_sequence;
 }
 

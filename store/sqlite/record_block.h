@@ -17,6 +17,9 @@
 //   step, task - those of the record before (0), zigzagged
 //   [bytes]  [sequence - the last one (0), zigzagged]
 //   [begin_ns - submitted_ns, zigzagged]  [begin_ns - ready_ns, zigzagged]
+//
+// A byte 7 in place of a record, and a number: the records from here on are of the group with this
+// number minus 1, that is at first and at 0 of kAllRanks.
 
 #include <cstdint>
 #include <span>
@@ -36,8 +39,8 @@ inline constexpr std::size_t kChecksumBytes = 8;
 /// begin_ns.
 class RecordPacker {
  public:
-  /// Adds a record. `name` is stored in place of `record.name`.
-  void add(const TraceRecord& record, std::uint32_t name);
+  /// Adds a record. `name` and `group` are stored in place of the record's.
+  void add(const TraceRecord& record, std::uint32_t name, std::int32_t group);
 
   /// Returns the block of the records added since the last call and starts a new one.
   std::string take();

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -51,6 +52,7 @@ class TraceReader final : public TraceFileReader {
  private:
   Result<void> load_head();
   Result<void> load_names();
+  Result<void> load_groups();
   Result<void> load_blocks();
   /// Calls `row` for each row of `sql`; in a cut-off file, for the rows before the first missing
   /// page.
@@ -59,7 +61,8 @@ class TraceReader final : public TraceFileReader {
   /// Appends the block's records that overlap the window.
   Result<void> read_block(const Block& block, const TraceWindow& window,
                           std::vector<TraceRecord>& records);
-  /// Fills in the names that `trace`'s records use, in the order of their use.
+  /// Fills in the names that `trace`'s records use, in the order of their use, and checks their
+  /// groups.
   Result<void> resolve_names(RankTrace& trace);
 
   Error damaged(const std::string& why) const { return damaged_trace(db_.path(), why); }
@@ -123,6 +126,28 @@ Result<void> TraceReader::load_names() {
   return ok;
 }
 
+Result<void> TraceReader::load_groups() {
+  const auto version = db_.integer("PRAGMA user_version");
+  HOCKET_TRY(version);
+  if (*version == kTraceVersionWithoutGroups) return {};
+  bool is_odd = false;
+  auto ok =
+      each_row("SELECT id, name, ranks FROM HOCKET_GROUPS ORDER BY id", [&](const Query& row) {
+        is_odd = row.integer(0) != std::ssize(head_.groups);
+        if (is_odd) return false;
+        TraceGroup& group = head_.groups.emplace_back(TraceGroup{row.text(1), {}});
+        const auto ranks = nlohmann::json::parse(row.text(2), nullptr, false);
+        is_odd = !ranks.is_array();
+        for (const auto& rank : ranks) {
+          is_odd = is_odd || !rank.is_number_integer();
+          if (!is_odd) group.ranks.push_back(rank.get<std::int64_t>());
+        }
+        return !is_odd;
+      });
+  if (ok && is_odd && !is_cut_) return failure(damaged("a group in HOCKET_GROUPS is none"));
+  return ok;
+}
+
 Result<void> TraceReader::load_blocks() {
   std::optional<std::string> odd;
   auto ok = each_row(
@@ -163,6 +188,7 @@ Result<void> TraceReader::load() {
   HOCKET_TRY(transaction);
   if (auto ok = load_head(); !ok) return ok;
   if (auto ok = load_names(); !ok) return ok;
+  if (auto ok = load_groups(); !ok) return ok;
   if (auto ok = load_blocks(); !ok) return ok;
   auto ok = each_row("SELECT step, start FROM HOCKET_STEPS ORDER BY rowid", [&](const Query& row) {
     head_.step_starts.push_back({row.integer(0), row.integer(1)});
@@ -208,6 +234,10 @@ Result<void> TraceReader::resolve_names(RankTrace& trace) {
   for (TraceRecord& record : trace.records) {
     const bool is_known = record.name < names_.size();
     if (!is_known && !is_cut_) return failure(damaged("a record's name is missing in StringIds"));
+    if (record.group >= std::ssize(trace.groups)) {
+      if (!is_cut_) return failure(damaged("a record's group is missing in HOCKET_GROUPS"));
+      record.group = kAllRanks;
+    }
     record.name =
         is_known ? use(place[record.name], names_[record.name]) : use(unknown, kUnknownName);
   }
@@ -250,10 +280,11 @@ Result<TraceFileKind> kind_of(Connection& db) {
   const auto version = db.integer("PRAGMA user_version");
   HOCKET_TRY(version);
   if (*application == kTraceApplicationId) {
-    if (*version == kTraceVersion) return TraceFileKind::hocket;
+    if (*version == kTraceVersion || *version == kTraceVersionWithoutGroups)
+      return TraceFileKind::hocket;
     return failure(ErrorCode::invalid_argument,
                    "trace file " + db.path() + " has version " +
-                       std::to_string(version->value_or(0)) + ", this hocket knows version " +
+                       std::to_string(version->value_or(0)) + ", this hocket knows versions 1 to " +
                        std::to_string(kTraceVersion) + "; use the hocket that wrote it");
   }
   const auto tables = db.integer(

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <system_error>
@@ -44,24 +46,29 @@ class TraceWriter final : public TraceFileWriter {
  private:
   /// Totals of the committed transactions.
   struct Totals {
-    std::int64_t names = 0, dropped = 0, quarantined = 0;
+    std::int64_t names = 0, groups = 0, dropped = 0, quarantined = 0;
   };
 
   Result<void> write(const RankTrace& part, Totals& totals);
   Result<void> write_records(const RankTrace& part, const std::vector<std::uint32_t>& order,
-                             const std::vector<std::int64_t>& names);
+                             const std::vector<std::int64_t>& names,
+                             const std::vector<std::int32_t>& groups);
   Result<void> write_row(const TraceRecord& record, std::int64_t name, const std::string& text);
+  /// `record` has the file's number of its group.
   Result<void> write_kernel(const TraceRecord& record, std::int64_t name);
   Result<void> write_block(RecordPacker& packer, std::int64_t records, std::int64_t begin_ns,
                            std::int64_t end_ns);
   /// Returns the ids of the part's names; inserts new ones.
   Result<std::vector<std::int64_t>> name_ids(const RankTrace& part, Totals& totals);
+  /// Returns the ids of the part's groups; inserts new ones.
+  Result<std::vector<std::int32_t>> group_ids(const RankTrace& part, Totals& totals);
   Result<void> set(const char* key, std::int64_t value);
 
   std::optional<Connection> db_;  // empty after finish()
   std::int64_t rank_;
   Totals totals_;
   std::unordered_map<std::string, std::int64_t> names_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> groups_;
 };
 
 Result<void> TraceWriter::set(const char* key, std::int64_t value) {
@@ -83,6 +90,20 @@ Result<std::vector<std::int64_t>> TraceWriter::name_ids(const RankTrace& part, T
   return ids;
 }
 
+Result<std::vector<std::int32_t>> TraceWriter::group_ids(const RankTrace& part, Totals& totals) {
+  std::vector<std::int32_t> ids;
+  for (const TraceGroup& group : part.groups) {
+    const std::string ranks = nlohmann::json(group.ranks).dump();
+    const auto [known, is_new] = groups_.try_emplace({group.name, ranks}, totals.groups);
+    ids.push_back(static_cast<std::int32_t>(known->second));
+    if (!is_new) continue;
+    ++totals.groups;
+    HOCKET_TRY(db_->execute("INSERT INTO HOCKET_GROUPS (id, name, ranks) VALUES (?1, ?2, ?3)",
+                            known->second, group.name, ranks));
+  }
+  return ids;
+}
+
 Result<void> TraceWriter::write_kernel(const TraceRecord& record, std::int64_t name) {
   const bool is_communication = record.kind == TraceKind::communication;
   const std::int64_t stream = record.lane + (is_communication ? kFirstChannelStream : 0);
@@ -91,13 +112,13 @@ Result<void> TraceWriter::write_kernel(const TraceRecord& record, std::int64_t n
   return db_->execute(
       "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, globalPid, "
       "demangledName, shortName, hocketKind, hocketCollective, hocketStep, hocketTask, "
-      "hocketBytes, hocketSequence, hocketSubmitted, hocketReady) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+      "hocketBytes, hocketSequence, hocketSubmitted, hocketReady, hocketGroup) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
       record.begin_ns, record.end_ns, rank_, stream, rank_ << kThreadBits, name,
       std::string_view(is_communication ? "communication" : "compute"), collective,
       unless(record.step, kNoStep), unless(record.task, kNoTask), unless(record.bytes, 0),
       unless(record.sequence, kNoSequence), unless(record.submitted_ns, 0),
-      unless(record.ready_ns, 0));
+      unless(record.ready_ns, 0), unless(record.group, kAllRanks));
 }
 
 Result<void> TraceWriter::write_row(const TraceRecord& record, std::int64_t name,
@@ -141,14 +162,16 @@ Result<void> TraceWriter::write_block(RecordPacker& packer, std::int64_t records
 
 Result<void> TraceWriter::write_records(const RankTrace& part,
                                         const std::vector<std::uint32_t>& order,
-                                        const std::vector<std::int64_t>& names) {
+                                        const std::vector<std::int64_t>& names,
+                                        const std::vector<std::int32_t>& groups) {
   RecordPacker packer;
   std::int64_t in_block = 0, begin_ns = 0, end_ns = 0;
   for (const std::uint32_t i : order) {
-    const TraceRecord& record = part.records[i];
+    TraceRecord record = part.records[i];
     const std::int64_t name = names[record.name];
+    if (record.group != kAllRanks) record.group = groups[static_cast<std::size_t>(record.group)];
     if (auto ok = write_row(record, name, part.names[record.name]); !ok) return ok;
-    packer.add(record, static_cast<std::uint32_t>(name));
+    packer.add(record, static_cast<std::uint32_t>(name), record.group);
     if (in_block == 0) begin_ns = end_ns = record.begin_ns;
     end_ns = std::max(end_ns, record.end_ns);
     if (++in_block < kRecordsPerBlock) continue;
@@ -164,7 +187,8 @@ std::vector<std::uint32_t> order_of(const RankTrace& part) {
   order.reserve(part.records.size());
   for (std::size_t i = 0; i < part.records.size(); ++i) {
     const TraceRecord& record = part.records[i];
-    if (is_plausible(record) && record.name < part.names.size()) {
+    if (is_plausible(record) && record.name < part.names.size() &&
+        record.group < std::ssize(part.groups)) {
       order.push_back(static_cast<std::uint32_t>(i));
     }
   }
@@ -178,8 +202,10 @@ Result<void> TraceWriter::write(const RankTrace& part, Totals& totals) {
   HOCKET_TRY(transaction);
   const auto names = name_ids(part, totals);
   HOCKET_TRY(names);
+  const auto groups = group_ids(part, totals);
+  HOCKET_TRY(groups);
   const std::vector<std::uint32_t> order = order_of(part);
-  if (auto ok = write_records(part, order, *names); !ok) return ok;
+  if (auto ok = write_records(part, order, *names, *groups); !ok) return ok;
   for (const StepStart& step : part.step_starts) {
     auto ok = db_->execute("INSERT INTO HOCKET_STEPS (step, start) VALUES (?1, ?2)", step.step,
                            step.begin_ns);
@@ -207,8 +233,9 @@ Result<void> TraceWriter::append(const RankTrace& part) {
   if (ok) {
     totals_ = totals;
   } else {
-    // The rollback also removed the new names.
+    // The rollback also removed the new names and groups.
     std::erase_if(names_, [&](const auto& entry) { return entry.second >= totals_.names; });
+    std::erase_if(groups_, [&](const auto& entry) { return entry.second >= totals_.groups; });
   }
   return ok;
 }

@@ -18,7 +18,8 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (
   streamId INTEGER, correlationId INTEGER, globalPid INTEGER,
   demangledName INTEGER REFERENCES StringIds (id), shortName INTEGER REFERENCES StringIds (id),
   hocketKind TEXT NOT NULL, hocketCollective TEXT, hocketStep INTEGER, hocketTask INTEGER,
-  hocketBytes INTEGER, hocketSequence INTEGER, hocketSubmitted INTEGER, hocketReady INTEGER
+  hocketBytes INTEGER, hocketGroup INTEGER REFERENCES HOCKET_GROUPS (id), hocketSequence INTEGER,
+  hocketSubmitted INTEGER, hocketReady INTEGER
 );
 
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (
@@ -38,6 +39,8 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (
   correlationId INTEGER, nameId INTEGER NOT NULL REFERENCES StringIds (id), hocketStep INTEGER,
   hocketTask INTEGER
 );
+
+CREATE TABLE HOCKET_GROUPS (id INTEGER PRIMARY KEY, name TEXT NOT NULL, ranks TEXT NOT NULL);
 
 CREATE TABLE HOCKET_STEPS (step INTEGER NOT NULL, start INTEGER NOT NULL);
 

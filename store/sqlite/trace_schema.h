@@ -14,7 +14,9 @@ namespace hocket::sqlite {
 
 /// PRAGMA application_id of a trace file: "hctr".
 inline constexpr std::int64_t kTraceApplicationId = 0x68637472;
-inline constexpr std::int64_t kTraceVersion = 1;
+inline constexpr std::int64_t kTraceVersion = 2;
+/// Version without HOCKET_GROUPS: all its records are of kAllRanks.
+inline constexpr std::int64_t kTraceVersionWithoutGroups = 1;
 
 inline constexpr int kTraceBusyTimeoutMs = 5000;
 

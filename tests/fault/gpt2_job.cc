@@ -12,21 +12,27 @@ Gpt2Job::Gpt2Job(const TemporaryFolder& folder, const Gpt2JobOptions& options)
     : folder_(folder.file("job")) {
   std::filesystem::remove_all(folder_);
   for (const char* name : {"/meet", "/cache"}) std::filesystem::create_directories(folder_ + name);
-  ChildOptions child;
-  child.argv = {HOCKET_BIN "/gpt2", "--layers", "2", "--json"};
+  ChildOptions common;
+  common.argv = {HOCKET_BIN "/gpt2", "--layers", "2", "--json"};
   if (options.watch) {
-    child.argv.insert(child.argv.end(), {"--watch", "--explore", options.explore});
+    common.argv.insert(common.argv.end(), {"--watch", "--explore", options.explore});
   }
-  if (options.record) child.argv.insert(child.argv.end(), {"--record", folder_ + "/tape"});
-  child.argv.insert(child.argv.end(), options.arguments.begin(), options.arguments.end());
-  child.environment = {{"HOCKET_DAEMON", options.daemon},
-                       {"HOCKET_STORE", "/nonexistent/hocket.db"},
-                       {"HOCKET_ITERATIONS", folder_ + "/iterations"},
-                       {"HOCKET_RENDEZVOUS", "file:" + folder_ + "/meet"},
-                       {"XDG_CACHE_HOME", folder_ + "/cache"},
-                       {"OPENBLAS_NUM_THREADS", "1"},
-                       {"WORLD_SIZE", std::to_string(options.ranks)}};
+  if (options.record) common.argv.insert(common.argv.end(), {"--record", folder_ + "/tape"});
+  common.argv.insert(common.argv.end(), options.arguments.begin(), options.arguments.end());
+  common.environment = {
+      {"HOCKET_DAEMON", options.daemon},
+      {"HOCKET_STORE", options.store.empty() ? "/nonexistent/hocket.db" : options.store},
+      {"HOCKET_ITERATIONS", folder_ + "/iterations"},
+      {"HOCKET_RENDEZVOUS",
+       options.rendezvous.empty() ? "file:" + folder_ + "/meet" : options.rendezvous},
+      {"XDG_CACHE_HOME", folder_ + "/cache"},
+      {"OPENBLAS_NUM_THREADS", "1"},
+      {"WORLD_SIZE", std::to_string(options.ranks)}};
   for (int rank = 0; rank < options.ranks; ++rank) {
+    ChildOptions child = common;
+    if (const auto place = static_cast<std::size_t>(rank); place < options.launchers.size())
+      child.argv.insert(child.argv.begin(), options.launchers[place].begin(),
+                        options.launchers[place].end());
     child.environment["RANK"] = child.environment["LOCAL_RANK"] = std::to_string(rank);
     child.out_path = file("out", rank);
     child.err_path = file("err", rank);

@@ -19,6 +19,10 @@ struct Gpt2JobOptions {
   std::string explore = "20%";
   bool record = false;
   std::vector<std::string> arguments = {};  ///< arguments of gpt2
+  /// By rank, a command that runs the one that follows it; empty: none.
+  std::vector<std::vector<std::string>> launchers = {};
+  std::string rendezvous = {};  ///< empty: a folder of the job
+  std::string store = {};       ///< its store, for profiles; empty: none
 };
 
 /// Runs one process per rank, as `hocket run` does.

@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                       [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; }))
     return 0;
   hocket::sqlite::RecordPacker packer;
-  for (const auto& record : records) packer.add(record, record.name);
+  for (const auto& record : records) packer.add(record, record.name, record.group);
   std::vector<hocket::TraceRecord> again;
   HOCKET_CHECK(hocket::sqlite::unpack_records(packer.take(), count, again).has_value(),
                "what was packed is read");

@@ -45,8 +45,15 @@ inline RankTrace random_trace(std::mt19937_64& random, std::size_t most) {
   for (std::uint64_t i = random() % 5 + 1; i > 0; --i) {
     trace.names.push_back("name" + std::to_string(random() % 9));
   }
+  const std::int64_t groups = static_cast<std::int64_t>(random() % 4);
+  for (std::int64_t i = 0; i < groups; ++i) {
+    // Groups of one name differ in their ranks.
+    trace.groups.push_back({i < 2 ? "tp" : "", {i, i + 3, 100 + i}});
+  }
+  if (random() % 2 == 0) trace.groups.push_back({"pp", {}});
   for (std::uint64_t i = random() % (most + 1); i > 0; --i) {
-    trace.records.push_back(random_record(random, trace.names.size()));
+    TraceRecord& record = trace.records.emplace_back(random_record(random, trace.names.size()));
+    record.group = static_cast<std::int32_t>(random() % (trace.groups.size() + 1)) - 1;
   }
   for (std::uint64_t i = random() % 4; i > 0; --i) {
     trace.step_starts.push_back({static_cast<std::int64_t>(random() % 9), 5});

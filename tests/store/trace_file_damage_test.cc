@@ -163,8 +163,8 @@ TEST(TraceFileDamage, AFileThatBreaksOffIsReadAsFarAsItGoes) {
     }
     EXPECT_FALSE(must((*reader)->summary()).is_finished);
     const std::int64_t found = expect_beginning(**reader);
-    EXPECT_LT(found, 30'000);
-    // Blocks lie behind the rows, so at least the last block is missing, and few others.
+    EXPECT_LE(found, 30'000);
+    // Blocks lie behind the rows, so few blocks are missing, and mostly the last one.
     const auto share = static_cast<double>(size) / static_cast<double>(whole.size());
     EXPECT_GE(static_cast<double>(found), (share - 0.1) * 30'000);
     most = std::max(most, found);
@@ -204,11 +204,13 @@ TEST(TraceFileDamage, WhatCannotBeInATraceIsReported) {
   const std::string path = folder.file("t.sqlite"), copy = folder.file("copy.sqlite");
   write_parts(path, 2);
   for (const Case& each :
-       {Case{"PRAGMA user_version = 2", "has version 2, this hocket knows version 1"},
+       {Case{"PRAGMA user_version = 3", "has version 3, this hocket knows versions 1 to 2"},
         Case{"DROP TABLE HOCKET_BLOCKS", "HOCKET_BLOCKS"},
         Case{"DELETE FROM META_DATA_CAPTURE WHERE name = 'HOCKET_RANK'", "HOCKET_RANK is missing"},
         Case{"UPDATE META_DATA_CAPTURE SET value = '3x' WHERE name = 'HOCKET_RANKS'",
              "HOCKET_RANKS is missing"},
+        Case{"INSERT INTO HOCKET_GROUPS (id, name, ranks) VALUES (900, 'x', '[]')", "group"},
+        Case{"INSERT INTO HOCKET_GROUPS (id, name, ranks) VALUES (-1, 'x', '[]')", "group"},
         Case{"DELETE FROM StringIds WHERE id = 0", "a name is missing"},
         Case{"DELETE FROM StringIds WHERE id = 2", "name is missing"},
         Case{"UPDATE HOCKET_BLOCKS SET records = records + 1 WHERE id = 2", "block 2"},

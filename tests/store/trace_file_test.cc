@@ -24,13 +24,22 @@ void write(const std::string& path, const std::vector<RankTrace>& parts) {
 RankTrace joined(const std::vector<RankTrace>& parts, const TraceWindow& window = {}) {
   RankTrace all = parts.front();
   all.names.clear();
+  all.groups.clear();
   all.records.clear();
   all.step_starts.clear();
   all.clock_samples.clear();
   all.dropped = all.quarantined = 0;
   for (RankTrace part : parts) {
     put_in_order(part);
+    std::vector<std::int32_t> groups;
+    for (const TraceGroup& group : part.groups) {
+      const auto known = std::ranges::find(all.groups, group);
+      groups.push_back(static_cast<std::int32_t>(known - all.groups.begin()));
+      if (known == all.groups.end()) all.groups.push_back(group);
+    }
     for (TraceRecord record : part.records) {
+      if (record.group != kAllRanks)
+        record.group = groups.at(static_cast<std::size_t>(record.group));
       all.names.push_back(part.names[record.name]);
       record.name = static_cast<std::uint32_t>(all.names.size() - 1);
       all.records.push_back(record);

@@ -34,8 +34,8 @@ struct Doubt {
   double expected, of_profile, of_nominal, difference;
 };
 
-// A profile's times are a few percent off, its link constants some tens of percent, and effects
-// that it has not seen, such as several channels, are open.
+// The times of a good profile are a few percent off, its link constants some tens of percent, and
+// effects that it has not seen, such as several channels, are open.
 constexpr std::array<Doubt, kNominalConstants> kDoubts{{{0, 0.05, 0.5, 0.01},
                                                         {0, 0.3, 0.5, 0.02},
                                                         {0, 0.5, 1.2, 0.05},
@@ -131,6 +131,7 @@ std::optional<StepModel> StepModel::make(const Space& space, std::optional<StepD
   model.nominal_ = !step;
   model.step_ = step ? std::move(*step) : nominal_step();
   model.step_.jitter = {};
+  const double uncertainty = model.nominal_ ? 1 : std::max(1.0, model.step_.quality.uncertainty);
   const Eigen::Index constants = model.nominal_ ? kNominalConstants : kConstants;
   model.expected_.resize(constants);
   model.deviation_.resize(constants);
@@ -138,12 +139,22 @@ std::optional<StepModel> StepModel::make(const Space& space, std::optional<StepD
   for (Eigen::Index i = 0; i < constants; ++i) {
     const Doubt& doubt = kDoubts[static_cast<std::size_t>(i)];
     model.expected_[i] = doubt.expected;
-    model.deviation_[i] = model.nominal_ ? doubt.of_nominal : doubt.of_profile;
+    // The worst profile still says no less than none.
+    model.deviation_[i] = model.nominal_
+                              ? doubt.of_nominal
+                              : std::min(doubt.of_profile * uncertainty, doubt.of_nominal);
     model.difference_[i] = doubt.difference * (model.nominal_ ? 2 : 1);
   }
   // A description states channel_split, but is rarely based on several channels.
   if (!model.nominal_) model.expected_[kSplit] = std::clamp(model.step_.channel_split, 0.1, 0.8);
   return model;
+}
+
+void StepModel::widen(double factor) {
+  for (Eigen::Index i = 0; i < deviation_.size(); ++i) {
+    const double most = kDoubts[static_cast<std::size_t>(i)].of_nominal;
+    deviation_[i] = std::max(deviation_[i], std::min(deviation_[i] * factor, most));
+  }
 }
 
 bool StepModel::knows_all(const Space& space) {

@@ -1,7 +1,8 @@
 #pragma once
 
 // The simulator as a function of a search space: the iteration time of a step under given knobs,
-// with the constants that no profile knows exactly as open parameters. Immutable; thread-safe.
+// with the constants that no profile knows exactly as open parameters. Const functions are
+// thread-safe.
 //
 // The step comes from a profile; without one it is a nominal step whose proportions are open as
 // well. The nominal step assumes only that gradients are cut, sent within a credit window and
@@ -26,16 +27,22 @@ class StepModel {
   using Constants = Eigen::VectorXd;
 
   /// Creates the model. Returns nothing if no parameter of `space` is a knob that the simulator
-  /// knows, or if the step does not communicate. `step` must validate.
+  /// knows, or if the step does not communicate. `step` must validate; the uncertainty of its
+  /// quality widens the deviations of the constants, up to those of the nominal step.
   static std::optional<StepModel> make(const Space& space, std::optional<StepDescription> step);
 
   bool is_nominal() const { return nominal_; }
+  /// Says why the profile of a described step is not a good one; empty if it is, and of a nominal
+  /// step.
+  const std::string& doubt() const { return step_.quality.reason; }
   /// Returns whether the simulator knows every parameter of `space`.
   static bool knows_all(const Space& space);
   /// Return the means and standard deviations of the constants before any measurement; the
   /// constants are independent of each other.
   const Constants& expected() const { return expected_; }
   const Constants& deviation() const { return deviation_; }
+  /// Multiplies the deviations by `factor`, at least 1, up to those of the nominal step.
+  void widen(double factor);
   /// Returns the step widths for finite differences: small, but larger than the simulator's own
   /// jumps.
   const Constants& difference() const { return difference_; }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/percent_text.h"
 #include "tuner/surrogate/matern_kernel.h"
 
 namespace hocket {
@@ -46,6 +47,9 @@ constexpr double kSlack = 0.05, kSlackMemory = 16;
 constexpr std::size_t kAveragedPoints = 64;
 constexpr int kDrawPairs = 4;
 
+/// Difference between the default's logarithms of time, predicted and measured, that a good profile
+/// may have; from which on a profile is doubted; and from which on it is one of units.
+constexpr double kGoodPrediction = 0.12, kDoubtedPrediction = 0.2, kOtherUnit = 3;
 /// Difference from the simulated logarithm of time beyond which a value has another unit.
 constexpr double kSameUnit = 0.7;
 
@@ -87,8 +91,16 @@ StepSurrogate::StepSurrogate(const Space& space, StepModel model)
 }
 
 std::string StepSurrogate::basis() const {
-  return model_.is_nominal() ? "the simulator, calibrated on what was measured"
-                             : "the simulated step, calibrated on what was measured";
+  if (model_.is_nominal()) return "the simulator, calibrated on what was measured";
+  std::string doubt = model_.doubt();
+  if (prediction_error_ != 0) {
+    doubt += (doubt.empty() ? "it predicts the default " : ", it predicts the default ") +
+             percent(std::abs(std::expm1(-prediction_error_))) +
+             (prediction_error_ > 0 ? " too short" : " too long");
+  }
+  if (doubt.empty()) return "the simulated step, calibrated on what was measured";
+  return "the simulated step, whose profile is doubted (" + doubt +
+         "), calibrated on what was measured";
 }
 
 StepCalibration StepSurrogate::calibration() const {
@@ -178,6 +190,13 @@ Eigen::VectorXd StepSurrogate::measured() const {
 
 void StepSurrogate::anchor() {
   const double difference = observations_.front().value - predict_observed(constants_)[0];
+  const double distance = std::abs(difference);
+  if (!model_.is_nominal() && distance > kDoubtedPrediction && distance < kOtherUnit) {
+    // Whatever made the profile wrong about the default makes its constants uncertain.
+    model_.widen(distance / kGoodPrediction);
+    deviation_.head(deviation_.size() - 1) = model_.deviation();
+    prediction_error_ = difference;
+  }
   if (model_.is_nominal() || std::abs(difference) > kSameUnit) offset_ = difference;
 }
 

@@ -112,15 +112,17 @@ class StepSurrogate final : public Surrogate {
   void average_over_posterior(const std::vector<Simulated*>& points, Belief& belief) const;
 
   const Space& space_;
-  const StepModel model_;
+  StepModel model_;
   std::vector<bool> categorical_;
   const UnitPoint default_point_;
-  Eigen::VectorXd expected_, deviation_;  ///< priors of constants_
+  Eigen::VectorXd expected_, deviation_;  ///< priors of constants_; wider once a profile was wrong
 
   std::vector<Observation> observations_;  ///< told, then pending
   std::vector<ScheduleConfig> configs_;    ///< one per observation
   std::size_t told_ = 0;
-  double offset_ = 0;           ///< a
+  double offset_ = 0;  ///< a
+  /// Measured less predicted logarithm of the default, if the profile is worse than a good one.
+  double prediction_error_ = 0;
   Eigen::VectorXd constants_;   ///< θ, then b
   Eigen::MatrixXd covariance_;  ///< covariance of constants_
   Eigen::VectorXd values_;      ///< predictions of the told observations at constants_

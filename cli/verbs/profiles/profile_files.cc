@@ -1,4 +1,4 @@
-// hocket profiles export, import, rm, prune: the verbs that read, write or remove files.
+// hocket profiles export, rm, prune: the verbs that write or remove files.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,7 +14,6 @@
 #include "cli/views/profile_view.h"
 #include "profiler/archive/calibrate_profile.h"
 #include "profiler/archive/export_profile.h"
-#include "profiler/archive/import_profile.h"
 #include "profiler/archive/load_profile.h"
 #include "profiler/archive/prune.h"
 #include "store/open.h"
@@ -64,10 +63,14 @@ Result<int> export_verb(const ExportOptions& options, Context& context) {
   } else {
     print_notes(context.err, profile->notes);
     if (path == "-") {
-      auto ok = export_profile(*profile, *format, context.out);
-      return ok ? Result<int>(kDone) : failure(ok.error());
+      const auto notes = export_profile(*profile, *format, context.out);
+      HOCKET_TRY(notes);
+      print_notes(context.err, *notes);
+      return kDone;
     }
-    HOCKET_TRY(export_profile_to(*profile, *format, path));
+    const auto notes = export_profile_to(*profile, *format, path);
+    HOCKET_TRY(notes);
+    print_notes(context.err, *notes);
   }
   if (options.json) {
     context.out << json_text({{"profile", row->name}, {"file", path}}) << '\n';
@@ -99,58 +102,6 @@ void add_export(CLI::App& profiles, Action& action) {
       "  hocket profiles export gpt2-3 --step -o gpt2.step.json\n");
   verb->callback(
       [options, &action] { action = [options](Context& c) { return export_verb(*options, c); }; });
-}
-
-struct ImportOptions {
-  ImportRequest request;
-  std::string store;
-  bool json = false;
-};
-
-Result<int> import_verb(const ImportOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "profiles"));
-  const auto path = store_path(options.store);
-  HOCKET_TRY(path);
-  const auto store = open_for_writing(options.store);
-  HOCKET_TRY(store);
-  ImportRequest request = options.request;
-  if (!request.with.empty()) {
-    const auto with = find_profile(**store, request.with);
-    HOCKET_TRY(with);
-    request.with = with->name;
-  }
-  const auto row = import_profile(**store, *path, request);
-  HOCKET_TRY(row);
-  const auto summary = summarize_profile(**store, *row);
-  HOCKET_TRY(summary);
-  if (options.json) {
-    context.out << json_text(to_json(*summary)) << '\n';
-  } else {
-    print_profile(context.out, *summary);
-  }
-  return kDone;
-}
-
-void add_import(CLI::App& profiles, Action& action) {
-  auto options = std::make_shared<ImportOptions>();
-  auto* verb = profiles.add_subcommand("import", "make a profile of traces from elsewhere");
-  verb->add_option("FILE", options->request.paths,
-                   "a Chrome trace of PyTorch's profiler or of hocket, an SQLite export of Nsight "
-                   "Systems, or a trace file of hocket; one for each rank")
-      ->required();
-  verb->add_option("--name", options->request.name, "what the profile's name begins with");
-  verb->add_option("--step-range", options->request.step_range,
-                   "the ranges that mark steps, but for a number at their end");
-  verb->add_option("--with", options->request.with,
-                   "a profile to take along: the files are of its other ranks");
-  verb->add_option("--store", options->store, "the store's file");
-  verb->add_flag("--json", options->json, "print JSON");
-  verb->footer(
-      "Examples:\n  hocket profiles import rank0.json rank1.json --name resnet\n"
-      "  hocket profiles import report.sqlite --step-range iteration\n"
-      "  hocket profiles import b8/rank-1.sqlite --with gpt2-3\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return import_verb(*options, c); }; });
 }
 
 /// Options of the verbs that remove profiles.
@@ -308,7 +259,7 @@ void add_rule_prune(CLI::App& profiles, Action& action) {
 
 void add_profile_files(CLI::App& profiles, Action& action) {
   add_export(profiles, action);
-  add_import(profiles, action);
+  add_profile_import(profiles, action);
   add_remove(profiles, action);
   add_rule_prune(profiles, action);
 }

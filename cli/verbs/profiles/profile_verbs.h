@@ -25,5 +25,6 @@ Result<ProfileRow> find_named_profile(Store& store, const std::string& name);
 
 /// Adds the verbs that read, write or remove files: export, import, rm, prune.
 void add_profile_files(CLI::App& profiles, Action& action);
+void add_profile_import(CLI::App& profiles, Action& action);
 
 }  // namespace hocket

@@ -189,6 +189,7 @@ JobProfile::JobProfile(Collective& collective, const Clock& clock, const Say& wa
       session_({.clock = clock,
                 .rank = collective.rank(),
                 .ranks = collective.world_size(),
+                .ranks_per_host = collective.ranks_per_host(),
                 .host = host_name(),
                 .device = device}) {
   both_.session = &session_;

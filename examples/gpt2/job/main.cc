@@ -284,10 +284,10 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
       if (const auto ns = iteration_ns(step - 1)) log->add(*ns);
     };
     live.iteration_ns = iteration_ns;
-    live.activity = [&](std::int64_t step) { return trace.meter.take(step - phase.first_step); };
-    trace.measures_activity = is_live(options);
   }
   if (is_live(options)) {
+    live.activity = [&](std::int64_t step) { return trace.meter.take(step - phase.first_step); };
+    trace.measures_activity = true;
     phase.options.static_order = with_ballot(std::move(phase.options.static_order),
                                              training.collective.world_size(), config);
     live.done = [&](const LiveJob& job) {

@@ -49,13 +49,17 @@ class SerialSubmitter final : public Submitter {
   SchedulerSubmitter submitter_;
 };
 
-/// Reports the iteration time of the step before `step`; both have finished.
+/// Reports the iteration time of the step before `step`, and what this rank counted in it; both
+/// steps have finished.
 void report_iteration(const Phase& phase, std::int64_t step, LiveJob& live) {
-  if (!phase.live->iteration_ns || step == phase.first_step) return;
-  const auto ns = phase.live->iteration_ns(step - 1);
-  if (!ns) return;
-  live.iteration(step - 1, *ns,
-                 phase.live->activity ? phase.live->activity(step - 1) : std::nullopt);
+  if (step == phase.first_step) return;
+  const auto activity = phase.live->activity ? phase.live->activity(step - 1) : std::nullopt;
+  if (activity) {
+    live.counted(step - 1,
+                 {.waited_ns = activity->exposed_ns, .computed_ns = activity->computed_ns});
+  }
+  const auto ns = phase.live->iteration_ns ? phase.live->iteration_ns(step - 1) : std::nullopt;
+  if (ns) live.iteration(step - 1, *ns, activity);
 }
 
 /// Captures a step if the phase's steps are to be launched; otherwise returns null.

@@ -16,6 +16,7 @@
 #include "core/scheduler/scheduler.h"
 #include "core/step/schedule_config.h"
 #include "examples/gpt2/model/model.h"
+#include "profiler/metrics/activity_meter.h"
 #include "profiler/session/device_recorder.h"
 #include "tuner/client/live/live_job.h"
 
@@ -40,8 +41,8 @@ struct LivePhase {
   DaemonLink* link = nullptr;  ///< rank 0's; null on other ranks
   /// On rank 0: returns the iteration time of a finished step, if it is known and counts.
   std::function<std::optional<std::int64_t>(std::int64_t step)> iteration_ns = {};
-  /// On rank 0: returns the activity in such a step; empty: it is not measured.
-  std::function<std::optional<JobActivity>(std::int64_t step)> activity = {};
+  /// On every rank: returns the activity in a finished step; empty: it is not measured.
+  std::function<std::optional<IterationActivity>(std::int64_t step)> activity = {};
   /// Called on every rank before each step, counted from 0 in the phase: returns whether the
   /// training pauses there. All ranks must return the same value. Empty: never.
   std::function<bool(std::int64_t step)> pauses = {};

@@ -175,6 +175,7 @@ class Client:
         self._read = function("hocket_ballot_read", c_int, c_void_p, address)
         self._step_ended = function("hocket_step_ended", c_int, c_void_p)
         self._iteration = function("hocket_iteration", c_int, c_void_p, c_int64, c_int64)
+        self._counted = function("hocket_step_counted", c_int, c_void_p, c_int64, c_int64, c_int64)
 
     def __enter__(self):
         return self
@@ -245,6 +246,11 @@ class Client:
 
     def iteration(self, step, iteration_s):
         if self._iteration(self._open(), step, round(iteration_s * 1e9)) < 0:
+            raise_error()
+
+    def counted(self, step, waited_s, computed_s):
+        """Says on any rank what it counted in a step, for `hocket stragglers`."""
+        if self._counted(self._open(), step, round(waited_s * 1e9), round(computed_s * 1e9)) < 0:
             raise_error()
 
     def report(self, iterations_s):

@@ -65,6 +65,27 @@ TEST_F(OperatorTest, AnErrorListsKeysAsTheyAreToBeNamed) {
   EXPECT_EQ(ask({"push", name, "--set", "streams=2"}).status, 0);
 }
 
+TEST_F(OperatorTest, TheRankThatAJobWaitsForIsNamed) {
+  add_job("job-1", "gpt2");
+  EXPECT_THAT(ask({"stragglers", "--job", "job-1"}).out, HasSubstr("counted nothing yet"));
+  JobReport report{.job = "job-1"};
+  for (std::int64_t step = 0; step < 60; ++step) {
+    report.iteration_ns.push_back(100'000'000);
+    report.counted.push_back({.step = step,
+                              .ranks = {{.waited_ns = 50'000'000, .computed_ns = 50'000'000},
+                                        {.waited_ns = 20'000'000, .computed_ns = 80'000'000}}});
+  }
+  post("/v1/reports", to_json(report));
+  const auto named = ask({"stragglers", "--job", "train"});
+  EXPECT_EQ(named.status, 0) << named.err;
+  EXPECT_THAT(named.out,
+              HasSubstr("rank 1 is late in most steps; the others wait for it 30.00 ms"));
+  EXPECT_THAT(named.out, HasSubstr("its computation takes longer"));
+  EXPECT_THAT(named.out, Not(HasSubstr("rank 0 is late")));
+  EXPECT_THAT(ask({"stragglers", "--job", "job-1", "--json"}).out, HasSubstr("late_ranks"));
+  EXPECT_THAT(ask({"stragglers", "--job", "job-2"}).err, HasSubstr("there are job-1"));
+}
+
 TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
   const auto key = add_job("job-1", "gpt2");
   EXPECT_THAT(ask({"jobs"}).out, HasSubstr("job-1"));

@@ -52,7 +52,9 @@ JobReport sample_report() {
                                             {TraceKind::communication, 0, 0.25},
                                             {TraceKind::copy, 7, 0}}},
           .values = {{"transfer_us", 12.5}, {"late_rank", -1}},
-          .note = "ring_simple, 8 channels"};
+          .note = "ring_simple, 8 channels",
+          .counted = {{.step = 399, .steps = 1, .ranks = {{.waited_ns = 3}, {.waited_ns = 4}}},
+                      {.step = 400, .steps = 1, .ranks = {{}, {.computed_ns = 4}}}}};
 }
 
 DaemonMessage sample_message(bool candidate) {

@@ -27,6 +27,31 @@ TEST(CollectiveName, KnowsTheKernelsOfAllVersionsOfNccl) {
       {"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", std::nullopt},
       {"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", std::nullopt},
       {"ncclDevKernel_Reduce_Sum_f32_RING_LL(void*)", std::nullopt},
+      {"ncclSymkDevKernel_AllGather_LLMC(ncclSymkDevWorkArgs4K)", Kind::all_gather},
+      {"ncclDevFunc_SendRecv", std::nullopt},
+      {"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)", std::nullopt},
+  };
+  for (const auto& [name, kind] : kernels) {
+    const auto found = communication_name(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(*found, (CommunicationName{Source::kernel, kind})) << name;
+  }
+}
+
+TEST(CollectiveName, KnowsTheKernelsOfOtherLibrariesAndFrameworks) {
+  const std::vector<std::pair<std::string, std::optional<Kind>>> kernels = {
+      {"void rcclGenericKernel<1, false>(ncclDevKernelArgsStorage<4096ul>)", std::nullopt},
+      {"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", std::nullopt},
+      {"mscclKernel_Sum_float_Simple_LL(ncclDevComm*, mscclAlgo*)", std::nullopt},
+      {"oneccl_allreduce_small_sycl", Kind::all_reduce},
+      {"void c10d::symmetric_memory::(anonymous namespace)::two_shot_all_reduce_kernel<float>(f)",
+       Kind::all_reduce},
+      {"void multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)", Kind::all_reduce},
+      {"one_shot_all_reduce_kernel", Kind::all_reduce},
+      {"void vllm::cross_device_reduce_1stage<__half, 8>(vllm::RankData*)", Kind::all_reduce},
+      {"void sglang::cross_device_reduce_2stage<float, 2>(sglang::RankData*)", Kind::all_reduce},
+      {"void tensorrt_llm::kernels::oneShotAllReduceKernel<__half, 8>(AllReduceParams)",
+       Kind::all_reduce},
   };
   for (const auto& [name, kind] : kernels) {
     const auto found = communication_name(name);
@@ -43,6 +68,13 @@ TEST(CollectiveName, KnowsTheOperationsOfC10dAndOfItsBackends) {
       {"nccl:all_to_all", {Source::backend, Kind::all_to_all}},
       {"gloo:broadcast", {Source::backend, Kind::broadcast}},
       {"gloo:send", {Source::backend, std::nullopt}},
+      {"nccl:recv", {Source::backend, std::nullopt}},
+      {"nccl:coalesced", {Source::backend, std::nullopt}},
+      {"nccl:_broadcast_oop", {Source::backend, Kind::broadcast}},
+      {"hccl:allgather", {Source::backend, Kind::all_gather}},
+      {"c10d::send", {Source::dispatch, std::nullopt}},
+      {"c10d::recv_", {Source::dispatch, std::nullopt}},
+      {"symm_mem::one_shot_all_reduce", {Source::dispatch, Kind::all_reduce}},
       {"c10d::allreduce_", {Source::dispatch, Kind::all_reduce}},
       {"c10d::_allgather_base_", {Source::dispatch, Kind::all_gather}},
       {"c10d::alltoall_base_", {Source::dispatch, Kind::all_to_all}},
@@ -61,7 +93,8 @@ TEST(CollectiveName, TakesNothingElseForCommunication) {
        {"", "aten::add", "gloo::something", "gloo", "volta_sgemm_128x64_nn", "nccl",
         "void reduce_kernel<512, 1, ReduceOp>(ReduceOp)", "my_nccl_helper_Kernel",
         "torch.distributed.ddp.reducer::copy_bucket_to_grad", "_Z", "_Z12",
-        "void at::native::f(ncclKernel_AllReduce)", "cudaLaunchKernel"}) {
+        "void at::native::reduce_kernel<512, 1>(all_reduce)", "my_all_reduce_kernels_setup",
+        "one_shot_all_reduce", "void at::native::f(ncclKernel_AllReduce)", "cudaLaunchKernel"}) {
     EXPECT_FALSE(communication_name(name)) << name;
   }
 }

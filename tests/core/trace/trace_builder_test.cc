@@ -206,6 +206,43 @@ TEST(TraceBuilder, NumbersCollectivesAlikeOnRanksThatBeginAtOtherSteps) {
   }
 }
 
+TEST(TraceBuilder, NumbersCollectivesWithinTheirGroup) {
+  TraceBuilder builder;
+  builder.names().number("all-reduce");
+  const std::int32_t row = builder.group("tp", {1, 0, 1}), column = builder.group("tp", {0, 2});
+  EXPECT_EQ(builder.group("", {}), kAllRanks);
+  EXPECT_EQ(builder.group("tp", {0, 1}), row);
+  for (std::int64_t i = 0; i < 6; ++i) {
+    TraceRecord record = all_reduce(100 * i, 100 * i + 50);
+    record.group = i % 2 == 0 ? row : column;
+    if (record.group == column) record.sequence = 40 + i;  // the recording's own number
+    builder.add(record);
+  }
+  RankTrace trace;
+  builder.finish(trace, {});
+  EXPECT_EQ(trace.groups, (std::vector<TraceGroup>{{"tp", {0, 1}}, {"tp", {0, 2}}}));
+  for (std::int64_t i = 0; i < 6; ++i) {
+    const TraceRecord& record = trace.records[static_cast<std::size_t>(i)];
+    EXPECT_EQ(record.group, i % 2 == 0 ? row : column);
+    EXPECT_EQ(record.sequence, i % 2 == 0 ? i / 2 : (40 + i) * 1024);
+  }
+}
+
+TEST(TraceBuilder, TellsPartsOfOneNumberApart) {
+  TraceBuilder builder;
+  builder.names().number("all-reduce");
+  for (const std::int64_t number : {7, 7, 8}) {
+    TraceRecord record = all_reduce(10 * std::ssize(builder.records()), 1000);
+    record.sequence = number;
+    builder.add(record);
+  }
+  RankTrace trace;
+  builder.finish(trace, {});
+  EXPECT_EQ(trace.records[0].sequence, 7 * 1024);
+  EXPECT_EQ(trace.records[1].sequence, 7 * 1024 + 1);
+  EXPECT_EQ(trace.records[2].sequence, 8 * 1024);
+}
+
 TEST(TraceBuilder, CountsCollectivesWhereThereAreNoSteps) {
   TraceBuilder builder;
   builder.names().number("all-reduce");

@@ -37,6 +37,33 @@ TEST(InferCommonStructure, TasksMeanTheSameOnAllRanks) {
   }
 }
 
+TEST(InferCommonStructure, WhatARankLacksIsNoPartOfTheStep) {
+  StepDescription step = small_step();
+  while (step.layers.size() < 12) step.layers.push_back(step.layers.front());
+  std::vector<RankTrace> traces;
+  for (auto& made : ProfiledJob::traces(step)) traces.push_back(made.trace);
+  std::vector<std::string> notes;
+  const auto all = infer_common_structure(traces, notes);
+  const auto lacks = [](const TraceRecord& record) { return record.task == 3; };
+  EXPECT_FALSE(all.tasks.at(3).collective);
+  std::erase_if(traces[1].records, lacks);
+  const auto shared = infer_common_structure(traces, notes);
+  EXPECT_THAT(notes, IsEmpty());
+  ASSERT_EQ(shared.tasks.size(), all.tasks.size() - 1);
+  std::size_t accesses = 0, all_accesses = 0;
+  for (const StructureTask& task : shared.tasks) accesses += task.accesses.size();
+  for (const StructureTask& task : all.tasks) all_accesses += task.accesses.size();
+  // Its place in the chain goes with it, and nothing else.
+  EXPECT_EQ(accesses, all_accesses - 1);
+  for (const RankTrace& trace : traces) {
+    for (const TraceRecord& record : trace.records) {
+      if (record.task == kNoTask) continue;
+      EXPECT_EQ(shared.tasks.at(static_cast<std::size_t>(record.task)).name,
+                trace.names[record.name]);
+    }
+  }
+}
+
 TEST(InferCommonStructure, ARankThatDoesOtherWorkIsLeftOutOfPredictions) {
   std::vector<RankTrace> traces;
   for (auto& made : ProfiledJob::traces()) traces.push_back(made.trace);

@@ -98,7 +98,7 @@ TEST(LoadProfile, WhatIsMissingIsANoteAndTheRestIsThere) {
               ElementsAre("rank 0 is left out: its trace is missing"));
   row.ranks[1].trace_path.clear();
   EXPECT_THAT(message_of(load_profile(row)),
-              AllOf(HasSubstr("no trace can be read"), HasSubstr("rank 0 is left out")));
+              AllOf(HasSubstr("no trace can be read"), HasSubstr("ranks 0 to 1 are left out")));
 }
 
 TEST(LoadProfile, AFileThatIsCutOffIsReadAsFarAsItGoesOrIsANote) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "profiler/calibration/calibration.h"
@@ -84,6 +85,45 @@ TEST(InferStructure, FindsBetweenWhichTasksACollectiveStands) {
         }
       }
     }
+  }
+}
+
+/// Returns the iteration that is predicted from the structure of `trace`, relative to the measured
+/// one.
+double predicted_ratio(RankTrace& trace, double* outside = nullptr) {
+  const auto structure = infer_structure(trace, outside);
+  EXPECT_TRUE(structure) << structure.error().message;
+  const ClockFit fit;
+  const auto calibration = calibrate(*structure, {&trace, 1}, {&fit, 1});
+  EXPECT_TRUE(calibration) << calibration.error().message;
+  const auto predicted = simulate(calibration->step, whole_collectives());
+  EXPECT_TRUE(predicted);
+  return static_cast<double>(predicted->iteration_ns) / calibration->measured_iteration_ns;
+}
+
+TEST(InferStructure, WhatMostStepsShareIsTheStep) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    RankTrace trace = foreign_trace(random_layers(seed), whole_collectives());
+    trace.names.push_back("sometimes");
+    // Each step does some short work of its own, and its communication is on any lane.
+    std::vector<TraceRecord> extra;
+    for (TraceRecord& record : trace.records) {
+      if (record.kind == TraceKind::communication) {
+        record.lane = static_cast<std::int32_t>(random() % 3);
+      } else if (random() % 10 == 0) {
+        extra.push_back(record);
+        extra.back().name = static_cast<std::uint32_t>(trace.names.size() - 1);
+        extra.back().end_ns = record.begin_ns + 10;
+        record.begin_ns = std::min(record.begin_ns + 10, record.end_ns);
+      }
+    }
+    trace.records.insert(trace.records.end(), extra.begin(), extra.end());
+    put_in_order(trace);
+    double outside = 0;
+    EXPECT_NEAR(predicted_ratio(trace, &outside), 1, 0.05);
+    EXPECT_LT(outside, 0.01);
   }
 }
 

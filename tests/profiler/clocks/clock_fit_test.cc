@@ -66,7 +66,7 @@ TEST(ClockFit, AnExchangeAtBothEndsKnowsTheDrift) {
 }
 
 TEST(ClockFit, EndsOfCollectivesRefineAnExchange) {
-  int within = 0, all = 0;
+  int within = 0, refined = 0, all = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     SimulatedClocks clocks(seed, kRanks);
@@ -76,15 +76,16 @@ TEST(ClockFit, EndsOfCollectivesRefineAnExchange) {
     for (std::size_t rank = 1; rank < kRanks; ++rank) {
       EXPECT_EQ(fits[rank].method, "both");
       EXPECT_EQ(fits[rank].samples, 120);
-      EXPECT_LT(fits[rank].residual_ns, 4e3) << "twice the noise";
-      EXPECT_LT(fits[rank].residual_ns, coarse[rank].residual_ns);
+      EXPECT_LT(fits[rank].residual_ns, 6e3) << "three times the noise";
+      refined += fits[rank].residual_ns < coarse[rank].residual_ns;
       const double error_ns = clocks.error_ns(fits[rank], rank, clocks.read(rank, 1.5e9));
       EXPECT_LE(error_ns, coarse[rank].residual_ns + 1e9 * std::abs(coarse[rank].drift) + 2e5);
       within += error_ns <= fits[rank].residual_ns;
       ++all;
     }
   }
-  EXPECT_GE(within, all * 95 / 100);
+  EXPECT_GE(within, all * 99 / 100);
+  EXPECT_GE(refined, all * 95 / 100) << "the exchange's own error is that at one moment";
 }
 
 TEST(ClockFit, CollectivesAloneAreEnough) {
@@ -109,7 +110,7 @@ TEST(ClockFit, ASlowRankInATenthOfTheEndsHardlyMovesIt) {
     for (const double true_ns : {1e9, 1.5e9, 2e9}) {
       EXPECT_LE(clocks.error_ns(fits[2], 2, clocks.read(2, true_ns)), 2e3) << "the noise";
     }
-    EXPECT_LT(fits[2].residual_ns, 4e3);
+    EXPECT_LT(fits[2].residual_ns, 5e3);
   }
 }
 

@@ -187,6 +187,7 @@ class Decoder {
       if (field.number == 10) slice.name = name_of(sequence, 2, field.value);
       if (field.number == 11) uuid = field.value;
       if (field.number == 47) slice.flows.push_back(field.value);
+      if (field.number == 48) slice.terminating.push_back(field.value);
     }
     const auto track = tracks_.find(uuid);
     if (track == tracks_.end()) return problem_("an event on a track that was not told");
@@ -202,6 +203,7 @@ class Decoder {
     } else if (type == 2) {
       if (open.empty()) return problem_("an end without a begin");
       slices[open.back()].end_ns = timestamp;
+      slices[open.back()].terminating = slice.terminating;
       open.pop_back();
     } else {
       problem_("an event of another type");

@@ -18,8 +18,9 @@ struct DecodedSlice {
   std::string name, category;
   std::map<std::string, std::int64_t> integers;
   std::map<std::string, std::string> texts;
-  std::vector<std::uint64_t> flows;
-  std::size_t depth = 0;  ///< number of open slices on its track
+  std::vector<std::uint64_t> flows;        ///< arrows that begin here
+  std::vector<std::uint64_t> terminating;  ///< arrows that end here, told with the slice's end
+  std::size_t depth = 0;                   ///< number of open slices on its track
 };
 
 struct DecodedTrack {

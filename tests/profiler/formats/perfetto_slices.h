@@ -47,7 +47,7 @@ inline ComparedSlice compared(const RankTrace& trace, const TraceRecord& record)
 inline std::multiset<ComparedSlice> slices_of(const DecodedTracks& tracks) {
   std::multiset<ComparedSlice> found;
   for (const auto& [uuid, track] : tracks) {
-    if (track.name == "steps") continue;
+    if (track.name == "steps" || track.name == "exposed communication") continue;
     const std::string lane = track.name.substr(0, track.name.find(" ("));
     for (const DecodedSlice& slice : track.slices) {
       const auto integer = [&](const char* name, std::int64_t otherwise) {

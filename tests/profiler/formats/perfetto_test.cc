@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 #include <sstream>
 
+#include "core/base/intervals.h"
 #include "tests/profiler/formats/perfetto_decoder.h"
 #include "tests/profiler/formats/perfetto_slices.h"
 #include "tests/profiler/formats/random_trace.h"
@@ -90,31 +92,112 @@ TEST(Perfetto, NestedRangesShareATrack) {
   EXPECT_EQ(tracks, 1);
 }
 
-TEST(Perfetto, ShowsStepsAndJoinsThePartsOfOneCollective) {
-  std::vector<RankTrace> traces(2);
-  for (std::size_t rank = 0; rank < 2; ++rank) {
-    traces[rank].rank = static_cast<std::int64_t>(rank);
-    traces[rank].names = {"gradient"};
-    TraceRecord record;
-    record.kind = TraceKind::communication;
-    record.collective = CollectiveKind::all_reduce;
-    record.begin_ns = 20 + traces[rank].rank;
-    record.end_ns = 40;
-    record.sequence = 6;
-    traces[rank].records = {record};
-    traces[rank].step_starts = {{3, 10}, {4, 50}, {5, 70}};
+/// A part of an all-reduce of the ranks of `group`.
+TraceRecord part(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t sequence,
+                 std::int32_t group = kAllRanks) {
+  TraceRecord record;
+  record.kind = TraceKind::communication;
+  record.collective = CollectiveKind::all_reduce;
+  record.begin_ns = begin_ns;
+  record.end_ns = end_ns;
+  record.sequence = sequence;
+  record.group = group;
+  return record;
+}
+
+std::vector<ClockFit> known_clocks(std::size_t ranks) {
+  std::vector<ClockFit> fits(ranks);
+  for (ClockFit& fit : fits) fit.method = "exchange";
+  if (!fits.empty()) fits[0].method = "own";
+  return fits;
+}
+
+/// The slices with records of communication, by process.
+std::map<std::string, std::vector<DecodedSlice>> parts_of(const DecodedTracks& tracks) {
+  std::map<std::string, std::vector<DecodedSlice>> parts;
+  for (const auto& [uuid, track] : tracks) {
+    if (!track.name.starts_with("communication ")) continue;
+    auto& of_process = parts[tracks.at(track.parent).process];
+    of_process.insert(of_process.end(), track.slices.begin(), track.slices.end());
   }
-  std::multiset<std::uint64_t> flows;
+  return parts;
+}
+
+TEST(Perfetto, ShowsStepsAndArrowsFromTheRankThatArrivedLast) {
+  std::vector<RankTrace> traces(3);
+  for (std::int64_t rank = 0; rank < 3; ++rank) {
+    RankTrace& trace = traces[static_cast<std::size_t>(rank)];
+    trace.rank = rank;
+    trace.ranks = 3;
+    trace.names = {"gradient"};
+    trace.records = {part(rank == 1 ? 30 : 20 + rank, 40, 6)};
+    trace.step_starts = {{3, 10}, {4, 50}, {5, 70}};
+  }
+  const DecodedTracks tracks = decoded(perfetto_of(traces, known_clocks(3)));
   std::multiset<std::string> steps;
-  for (const auto& [uuid, track] : decoded(perfetto_of(traces))) {
-    for (const DecodedSlice& slice : track.slices) {
-      flows.insert(slice.flows.begin(), slice.flows.end());
-      if (track.name == "steps") steps.insert(slice.name);
-    }
+  for (const auto& [uuid, track] : tracks) {
+    if (track.name != "steps") continue;
+    for (const DecodedSlice& slice : track.slices) steps.insert(slice.name);
   }
-  EXPECT_EQ(flows.size(), 2U);
-  EXPECT_EQ(flows.count(*flows.begin()), 2U) << "one number on both ranks";
-  EXPECT_EQ(steps, (std::multiset<std::string>{"step 3", "step 3", "step 4", "step 4"}));
+  EXPECT_EQ(steps, (std::multiset<std::string>{"step 3", "step 3", "step 3", "step 4", "step 4",
+                                               "step 4"}));
+  auto parts = parts_of(tracks);
+  const DecodedSlice early = parts["rank 0"].at(0), last = parts["rank 1"].at(0),
+                     other = parts["rank 2"].at(0);
+  EXPECT_EQ(last.flows.size(), 2U);
+  EXPECT_TRUE(last.terminating.empty());
+  EXPECT_TRUE(early.flows.empty());
+  ASSERT_EQ(early.terminating.size(), 1U);
+  ASSERT_EQ(other.terminating.size(), 1U);
+  EXPECT_NE(early.terminating, other.terminating);
+  EXPECT_EQ(std::set(last.flows.begin(), last.flows.end()),
+            (std::set{early.terminating[0], other.terminating[0]}));
+  using Integers = std::map<std::string, std::int64_t>;
+  EXPECT_EQ(early.integers, (Integers{{"sequence", 6},
+                                      {"late_ns", 0},
+                                      {"wait_ns", 10},
+                                      {"waited_for_rank", 1},
+                                      {"clock_error_ns", 0}}));
+  EXPECT_EQ(last.integers.at("late_ns"), 10);
+  EXPECT_EQ(last.integers.at("wait_ns"), 0);
+  EXPECT_EQ(other.integers.at("wait_ns"), 8);
+}
+
+TEST(Perfetto, MarksExposedCommunicationAsTheMetricsCountIt) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const RankTrace trace = random_trace(0, 1, random);
+    const auto intervals = [&](TraceKind kind) {
+      std::vector<Interval> found;
+      for (const TraceRecord& record : trace.records)
+        if (record.kind == kind) found.push_back({record.begin_ns, record.end_ns});
+      return union_of(std::move(found));
+    };
+    const auto busy = intervals(TraceKind::communication), compute = intervals(TraceKind::compute);
+    std::vector<Interval> marked;
+    for (const auto& [uuid, track] : decoded(perfetto_of({trace}))) {
+      if (track.name != "exposed communication") continue;
+      for (const DecodedSlice& slice : track.slices) {
+        EXPECT_EQ(slice.category, "exposed");
+        EXPECT_EQ(slice.depth, 0U);
+        EXPECT_GT(slice.end_ns, slice.begin_ns);
+        marked.push_back(
+            {static_cast<std::int64_t>(slice.begin_ns), static_cast<std::int64_t>(slice.end_ns)});
+        const bool is_caused = std::ranges::any_of(trace.records, [&](const TraceRecord& record) {
+          return record.kind == TraceKind::communication &&
+                 trace.names[record.name] == slice.name &&
+                 record.begin_ns <= marked.back().begin_ns && marked.back().end_ns <= record.end_ns;
+        });
+        EXPECT_TRUE(is_caused) << slice.name;
+      }
+    }
+    std::int64_t marked_ns = 0;
+    for (const Interval& interval : marked) marked_ns += interval.end_ns - interval.begin_ns;
+    EXPECT_EQ(marked_ns, length_ns(union_of(marked))) << "slices are disjoint";
+    EXPECT_EQ(marked_ns, length_ns(busy) - length_ns(intersection_of(busy, compute)));
+    EXPECT_EQ(length_ns(intersection_of(union_of(marked), compute)), 0);
+  }
 }
 
 TEST(Perfetto, PutsAllRanksOnTheReferencesClock) {

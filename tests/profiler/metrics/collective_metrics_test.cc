@@ -186,6 +186,60 @@ TEST(CollectiveMetrics, AResidualAboveATenthOfTheTransferWithholdsThem) {
   EXPECT_THAT(job.measure().collectives, IsEmpty());
 }
 
+TEST(CollectiveMetrics, EveryRanksArrivalIsKept) {
+  Job job;
+  job.fits[1].residual_ns = 4;
+  job.fits[2].residual_ns = 7;
+  const CollectiveMetrics collective = job.measure().collectives.front();
+  // The ranks arrive at 500, 530 and 560 and end at 760, 770 and 780.
+  EXPECT_EQ(collective.arrivals,
+            (std::vector<Arrival>{{0, 0, 60, 200}, {1, 30, 30, 210}, {2, 60, 0, 220}}));
+  EXPECT_EQ(collective.clock_error_ns, 11);
+}
+
+TEST(CollectiveMetrics, OneMessageTellsOfAllUncertainClocks) {
+  Job job;
+  job.fits[1].residual_ns = 1000;
+  job.fits[2].residual_ns = 3000;
+  EXPECT_THAT(job.measure().withheld,
+              ElementsAre("collectives: rank 2's clock is known to 3000 ns, more than a tenth of "
+                          "the median transfer of 210 ns, and so are 1 others"));
+}
+
+/// Makes the parts of rank 2 in the first `count` of `steps` begin after the others have ended.
+Job with_impossible_parts(int steps, int count) {
+  Job job(steps + 1);
+  for (TraceRecord& record : job.traces[2].records) {
+    if (record.kind != TraceKind::communication || record.sequence >= count) continue;
+    record.begin_ns += 50'000;
+    record.end_ns += 50'000;
+  }
+  put_in_order(job.traces[2]);
+  return job;
+}
+
+TEST(CollectiveMetrics, WhatEndsBeforeItBeginsElsewhereIsNotOneCollective) {
+  const JobMetrics few = with_impossible_parts(20, 2).measure();
+  EXPECT_EQ(few.collectives.size(), 18U);
+  EXPECT_THAT(few.withheld,
+              ElementsAre("collectives: 2 of 20 end on a rank before they begin on another and are "
+                          "left out",
+                          HasSubstr("headroom_ns: 2 of 20")));
+  Job many = with_impossible_parts(20, 3);
+  EXPECT_THAT(many.measure().collectives, IsEmpty());
+  EXPECT_THAT(many.measure().withheld,
+              ElementsAre("collectives: 3 of 20 end on a rank before they begin on another; the "
+                          "traces do not tell groups of ranks apart, or a clock jumps"));
+  many.fits[2].residual_ns = 1e6;
+  EXPECT_THAT(many.measure().withheld, ElementsAre(HasSubstr("3 of 20 end on a rank before")))
+      << "the reason is not the clock alone";
+  for (RankTrace& trace : many.traces)
+    for (TraceRecord& record : trace.records)
+      if (record.collective) record.collective = CollectiveKind::broadcast;
+  many.fits[2].residual_ns = 0;
+  EXPECT_EQ(many.measure().collectives.size(), 20U) << "its root needs no other rank";
+}
+
 TEST(CollectiveMetrics, SaysWhatIsMissing) {
   Job job;
   job.traces.pop_back();
@@ -271,7 +325,7 @@ TEST(CollectiveMetrics, AgreeWithASearch) {
       fits[rank] = {0, offsets[rank], 0, 0, 1, rank == 0 ? "own" : "collectives"};
       for (std::int64_t sequence = 0; sequence < 30; ++sequence) {
         if (below(10) == 0) continue;
-        const std::int64_t begin_ns = 1000 + below(2000);
+        const std::int64_t begin_ns = 1000 + below(1000);
         traces[rank].records.push_back(part(sequence, begin_ns, begin_ns + below(2000)));
         traces[rank].records.back().bytes = 100 * sequence;
       }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <map>
+#include <set>
+#include <string>
 
 #include "profiler/metrics/metrics.h"
 
@@ -52,6 +54,31 @@ JobMetrics some_job() {
   job.slowest_rank_ns = 12;
   job.headroom_ns = 70;
   return job;
+}
+
+/// Returns the names that the figures of a job with a collective in each of `groups` groups have.
+std::set<std::string> names_with_groups(int groups) {
+  JobMetrics job;
+  for (int i = 0; i < groups; ++i) {
+    CollectiveMetrics collective = some_job().collectives.front();
+    collective.group = i == 0 ? "" : "row " + std::to_string(i);
+    collective.arrival_skew_ns = 10 * (i + 1);
+    job.collectives.push_back(std::move(collective));
+  }
+  std::set<std::string> names;
+  for (const NamedMetric& metric : named_metrics(job)) names.insert(metric.name);
+  return names;
+}
+
+TEST(NamedMetrics, SeveralGroupsHaveFiguresOfTheirOwn) {
+  EXPECT_EQ(names_with_groups(1).count("all_reduce@all.count"), 0U) << "it is the kind's";
+  for (const int groups : {2, 8}) {
+    const auto names = names_with_groups(groups);
+    EXPECT_EQ(names.count("all_reduce.count"), 1U);
+    EXPECT_EQ(names.count("all_reduce@all.transfer_ns"), 1U);
+    EXPECT_EQ(names.count("all_reduce@row 1.arrival_skew_ns"), 1U);
+  }
+  EXPECT_EQ(names_with_groups(9), names_with_groups(1)) << "so many say nothing";
 }
 
 TEST(NamedMetrics, AreMediansAndMeans) {

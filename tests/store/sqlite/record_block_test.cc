@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string pack(const std::vector<TraceRecord>& records, RecordPacker& packer) {
-  for (const TraceRecord& record : records) packer.add(record, record.name);
+  for (const TraceRecord& record : records) packer.add(record, record.name, record.group);
   return packer.take();
 }
 
@@ -52,7 +52,7 @@ TEST(RecordBlock, TheSizeOfATypicalRecordIsThatOfAFewNumbers) {
     record.end_ns = record.begin_ns + 900;
     record.step = 7;
     record.task = i;
-    packer.add(record, 3);
+    packer.add(record, 3, record.group);
   }
   EXPECT_LT(packer.take().size(), 100u * 10);
 }

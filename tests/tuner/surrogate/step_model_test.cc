@@ -110,6 +110,26 @@ TEST(StepModel, ADescriptionSaysHowChannelsShare) {
   EXPECT_LT(time(), split - 0.5) << "a part alone has about the whole link";
 }
 
+TEST(StepModel, TheWorseAProfileTheLessItIsTrustedButNoLessThanNone) {
+  std::mt19937_64 random(9);
+  const auto nominal = StepModel::make(knobs(), std::nullopt).value();
+  StepDescription step = random_step(random);
+  StepModel::Constants before = StepModel::make(knobs(), step)->deviation();
+  const Eigen::Index n = before.size();
+  for (const double uncertainty : {1.0, 1.5, 3.0, 10.0, 100.0}) {
+    SCOPED_TRACE(uncertainty);
+    step.quality = {uncertainty, "its threads waited"};
+    const StepModel::Constants there = StepModel::make(knobs(), step)->deviation();
+    EXPECT_TRUE((there.array() >= before.array()).all());
+    EXPECT_TRUE((there.array() <= nominal.deviation().head(n).array()).all());
+    if (uncertainty == 1.5) {
+      EXPECT_GT(there[0], before[0]) << "of the computation";
+    }
+    before = there;
+  }
+  EXPECT_EQ(before, nominal.deviation().head(n).eval());
+}
+
 TEST(StepModel, TheBoundIsNeverAboveTheTime) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);

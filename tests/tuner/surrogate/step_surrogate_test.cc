@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "core/sim/simulator.h"
 #include "tests/tuner/described_chain.h"
@@ -107,6 +109,29 @@ TEST(StepSurrogate, DoubtsADescriptionOfAnotherStep) {
   Eigen::Index best = 0;
   belief.mean.minCoeff(&best);
   EXPECT_LT(points[static_cast<std::size_t>(best)][2], 0.5);
+}
+
+TEST(StepSurrogate, AProfileThatIsWrongAboutTheDefaultIsTrustedLess) {
+  const Space space = schedule_space();
+  const auto calibrated = [&](const StepDescription& described) {
+    StepSurrogate surrogate(space, StepModel::make(space, described).value());
+    const UnitPoint first = space.encode(space.defaults());
+    surrogate.fit(std::vector<Observation>{{first, log_time(chain(), space, first), 0}}, {});
+    return std::pair(surrogate.calibration().constants, surrogate.basis());
+  };
+  StepDescription busy = chain();
+  for (StepLayer& layer : busy.layers) {
+    layer.forward_ns *= 4;
+    layer.backward_ns *= 4;
+  }
+  const auto [good, good_basis] = calibrated(chain());
+  const auto [bad, bad_basis] = calibrated(busy);
+  for (std::size_t i = 0; i + 1 < good.size(); ++i)
+    EXPECT_GE(bad[i].expected_deviation, good[i].expected_deviation) << good[i].name;
+  EXPECT_GT(bad[0].expected_deviation, 2 * good[0].expected_deviation);
+  EXPECT_EQ(good_basis, "the simulated step, calibrated on what was measured");
+  EXPECT_NE(bad_basis.find("whose profile is doubted (it predicts the default"), bad_basis.npos);
+  EXPECT_NE(bad_basis.find("too long"), bad_basis.npos);
 }
 
 TEST(StepSurrogate, WhatItLearnsDoesNotDependOnWhenItIsAsked) {

@@ -274,6 +274,23 @@ Result<int> iteration(hocket_client* client, std::int64_t step, std::int64_t ite
   return 0;
 }
 
+Result<int> step_counted(hocket_client* client, std::int64_t step, std::int64_t waited_ns,
+                         std::int64_t computed_ns) {
+  const std::string self = "hocket_step_counted";
+  HOCKET_TRY(check_live(client, self));
+  for (const std::int64_t ns : {waited_ns, computed_ns}) {
+    if (ns < kNotCounted || ns > kMaxNs)
+      return failure(misused(self, "a time is neither 0 or above nor -1"));
+  }
+  if (step <= client->last_counted || step > client->ended)
+    return failure(misused(self, "step " + std::to_string(step) + " is not one from " +
+                                     std::to_string(client->last_counted + 1) + " to " +
+                                     std::to_string(client->ended)));
+  client->last_counted = step;
+  client->live->counted(step, {.waited_ns = waited_ns, .computed_ns = computed_ns});
+  return 0;
+}
+
 Result<int> measured(hocket_client* client, const char* name, double value, const char* text) {
   const std::string self = "hocket_client_measured";
   HOCKET_TRY(check_live(client, self));
@@ -365,6 +382,12 @@ int hocket_step_ended(hocket_client* client) {
 
 int hocket_iteration(hocket_client* client, std::int64_t step, std::int64_t iteration_ns) {
   return hocket::guarded(-1, [&] { return hocket::iteration(client, step, iteration_ns); });
+}
+
+int hocket_step_counted(hocket_client* client, std::int64_t step, std::int64_t waited_ns,
+                        std::int64_t computed_ns) {
+  return hocket::guarded(
+      -1, [&] { return hocket::step_counted(client, step, waited_ns, computed_ns); });
 }
 
 int hocket_client_is_trying(const hocket_client* client) {

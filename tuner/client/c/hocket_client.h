@@ -201,7 +201,8 @@ int hocket_client_report(hocket_client* client, const int64_t* iteration_ns, siz
 // it as late as just before it fills the next ballot, with one hocket_step_ended in between. A call
 // in any other order is an error and does nothing.
 
-// Returns the number of floats in a ballot: about 140, plus one for each rank. The values are whole
+// Returns the number of floats in a ballot: about 140, plus one for each rank and four for each of
+// the first 64. The values are whole
 // numbers below 2^24 and their sum must be exact: 32 bits, without compression. Returns 0 without
 // `knobs`.
 size_t hocket_ballot_size(const hocket_client* client);
@@ -216,6 +217,14 @@ int hocket_step_ended(hocket_client* client);
 // becomes known. The times are sent to the same places as those of hocket_client_report. Returns 0,
 // or -1; does nothing on other ranks.
 int hocket_iteration(hocket_client* client, int64_t step, int64_t iteration_ns);
+
+// Says on every rank what the rank counted in step `step`, in order and at most two steps late: the
+// time in which it waited in communication and computed nothing, and the time in which it computed,
+// each at least 0, or -1 if it is not known. The library adds the process's processor time and how
+// long its TCP connections were sending, and brings all ranks' counters to rank 0 in the ballots,
+// for `hocket stragglers --job`. Does nothing in a client that decides alone. Returns 0, or -1.
+int hocket_step_counted(hocket_client* client, int64_t step, int64_t waited_ns,
+                        int64_t computed_ns);
 
 // Returns 1 while a configuration is compared with the one before it, which alternate then; else 0.
 int hocket_client_is_trying(const hocket_client* client);

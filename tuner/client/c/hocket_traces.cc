@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/step/schedule_config.h"
-#include "profiler/archive/import_profile.h"
+#include "profiler/archive/import/import_job_traces.h"
 #include "store/open.h"
 #include "tuner/client/c/call_guard.h"
 #include "tuner/client/c/hocket_client.h"

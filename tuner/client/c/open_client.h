@@ -34,4 +34,5 @@ struct hocket_client {
   std::int64_t filled = 0, read = 0;  ///< ballots
   std::int64_t ended = 0;             ///< steps
   std::int64_t last_measured = -1;    ///< step
+  std::int64_t last_counted = -1;
 };

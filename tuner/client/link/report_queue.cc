@@ -27,6 +27,7 @@ void merge(JobReport& earlier, JobReport later) {
   if (later.activity) earlier.activity = std::move(later.activity);
   for (const auto& [name, value] : later.values) earlier.values[name] = value;
   if (!later.note.empty()) earlier.note = std::move(later.note);
+  append_counted(earlier.counted, std::move(later.counted));
   std::ranges::copy(later.iteration_ns, std::back_inserter(earlier.iteration_ns));
   std::ranges::move(later.outcomes, std::back_inserter(earlier.outcomes));
 }

@@ -9,6 +9,12 @@
 #include "core/base/json_reader.h"
 
 namespace hocket {
+namespace {
+
+/// Steps whose use of the process is kept; a step is counted sooner.
+constexpr std::size_t kProcessSteps = 16;
+
+}  // namespace
 
 LiveBallot::LiveBallot(LiveBallotOptions options, int rank, int world_size, DaemonLink* link,
                        const Clock& clock)
@@ -19,7 +25,8 @@ LiveBallot::LiveBallot(LiveBallotOptions options, int rank, int world_size, Daem
       ran_{{0, 0}},
       told_(options_.tuning.config, options_.tuning.version),
       agreement_(rank, options_.decides_alone ? 1 : world_size,
-                 [this](const std::string& payload) { return accept(payload); }) {
+                 [this](const std::string& payload) { return accept(payload); }),
+      counters_(rank, options_.decides_alone ? 1 : world_size) {
   if (rank != 0 || !link) return;
   LiveControllerOptions tuning = options_.tuning;
   tuning.can_profile = options_.on_profile != nullptr && !options_.decides_alone;
@@ -28,17 +35,41 @@ LiveBallot::LiveBallot(LiveBallotOptions options, int rank, int world_size, Daem
   controller_.emplace(std::move(tuning), agreement_);
 }
 
-void LiveBallot::fill(std::span<float> ballot) const {
+void LiveBallot::fill(std::span<float> ballot) {
   const std::lock_guard lock(mutex_);
-  agreement_.contribute(ballot);
+  agreement_.contribute(ballot.first(agreement_.slots()));
+  counters_.contribute(ballot.subspan(agreement_.slots()));
 }
 
 void LiveBallot::read(std::span<const float> sum) {
   const std::lock_guard lock(mutex_);
-  agreement_.tally(sum);
+  agreement_.tally(sum.first(agreement_.slots()));
+  auto counted = counters_.tally(sum.subspan(agreement_.slots()));
+  if (!counted || !controller_) return;
+  counted->step += options_.first_step;
+  controller_->counted(std::move(*counted));
+}
+
+void LiveBallot::counted(std::int64_t step, RankCounters counters) {
+  if (counters_.slots() == 0) return;
+  process_.start();
+  const std::int64_t local = step - options_.first_step;
+  const auto use =
+      std::ranges::find(process_use_, local, &std::pair<std::int64_t, ProcessUse>::first);
+  if (use != process_use_.end()) {
+    counters.processor_ns = use->second.processor_ns;
+    counters.sending_ns = use->second.sending_ns;
+  }
+  const std::lock_guard lock(mutex_);
+  counters_.add(local, counters);
 }
 
 std::optional<LiveSetting> LiveBallot::step_ended() {
+  if (counters_.slots() > 0) {
+    if (const auto use = process_.step_ended(clock_.now_ns()))
+      process_use_.emplace_back(steps_, *use);
+    if (process_use_.size() > kProcessSteps) process_use_.pop_front();
+  }
   ++steps_;
   std::optional<SwitchAgreement::Configuration> due;
   std::optional<ProfileOrder> profile;

@@ -10,6 +10,7 @@
 //     … the step, with an all-reduce (sum) of `floats` …
 //     live.read(floats);                     // after it
 //     live.iteration(step, wall_ns);         // rank 0
+//     live.counted(step, counters);          // every rank, if it counts
 //     if (auto next = live.step_ended()) …   // from the next step on: next->config
 //   }
 //   live.finish();
@@ -35,7 +36,9 @@
 #include "core/step/declared_knob.h"
 #include "core/step/schedule_config.h"
 #include "tuner/client/link/daemon_link.h"
+#include "tuner/client/live/counter_exchange.h"
 #include "tuner/client/live/live_controller.h"
+#include "tuner/client/live/process_meter.h"
 #include "tuner/client/live/switch_agreement.h"
 
 namespace hocket {
@@ -85,9 +88,14 @@ class LiveBallot {
              const Clock& clock);
 
   /// Returns the number of floats in a ballot; equal on all ranks. 0 if there are no ballots.
-  std::size_t size() const { return options_.decides_alone ? 0 : agreement_.slots(); }
+  std::size_t size() const {
+    return options_.decides_alone ? 0 : agreement_.slots() + counters_.slots();
+  }
+  static std::size_t size_for(int world_size) {
+    return SwitchAgreement::slots_for(world_size) + CounterExchange::slots_for(world_size);
+  }
   /// Writes this rank's contribution to the next ballot: size() floats.
-  void fill(std::span<float> ballot) const;
+  void fill(std::span<float> ballot);
   /// Reads the ballot summed over the ranks.
   void read(std::span<const float> sum);
 
@@ -101,6 +109,12 @@ class LiveBallot {
   /// it.
   void iteration(std::int64_t step, std::int64_t wall_ns,
                  const std::optional<JobActivity>& activity = {});
+
+  /// Keeps what this rank counted in a step, for rank 0's reports, which say it of all ranks
+  /// (tuner/client/live/counter_exchange.h). Steps are as in iteration(); one that is known more
+  /// than two steps late is lost. What the kernel counts (ProcessUse) is added here. Does nothing
+  /// without ballots.
+  void counted(std::int64_t step, RankCounters counters);
 
   /// Sends the last report. Call when the job ends, after all ballots have been read.
   void finish();
@@ -138,10 +152,14 @@ class LiveBallot {
   // Order last passed to on_profile.
   std::optional<ProfileOrder> told_profile_;
   std::optional<ProfileMessage> wanted_profile_;  // of one that decides alone
+  ProcessMeter process_;
+  /// Of the latest steps.
+  std::deque<std::pair<std::int64_t, ProcessUse>> process_use_;
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   SwitchAgreement agreement_;
+  CounterExchange counters_;
   std::optional<LiveController> controller_;  // only on rank 0 with a link
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -134,6 +135,13 @@ void LiveController::iteration(std::int64_t step, int id, std::int64_t iteration
   if (!attempt_ || !attempt_->window) return;
   if (id == attempt_->id) attempt_->window->add(Side::candidate, iteration_ns, under_way);
   if (id == current_.id) attempt_->window->add(Side::current, iteration_ns, under_way);
+}
+
+void LiveController::counted(CountedSteps counted) {
+  counted_ranks_ += counted.ranks.size();
+  counted_.push_back(std::move(counted));
+  for (; counted_ranks_ > kMaxReportedCounters; counted_.pop_front())
+    counted_ranks_ -= counted_.front().ranks.size();
 }
 
 void LiveController::count_cost(int id, std::int64_t iteration_ns, bool settled) {
@@ -323,6 +331,10 @@ std::optional<JobReport> LiveController::take_report() {
   if (!is_last && outcomes_.empty() && unreported_ns_.size() < options_.report_iterations) {
     return std::nullopt;
   }
+  std::vector<CountedSteps> counted(std::move_iterator(counted_.begin()),
+                                    std::move_iterator(counted_.end()));
+  counted_.clear();
+  counted_ranks_ = 0;
   return JobReport{options_.job,
                    current_.version,
                    step_,
@@ -332,7 +344,8 @@ std::optional<JobReport> LiveController::take_report() {
                    is_last,
                    unreported_activity_.take(),
                    values_,
-                   note_};
+                   note_,
+                   std::move(counted)};
 }
 
 std::string LiveController::summary() const {

@@ -91,6 +91,8 @@ class LiveController {
     return true;
   }
   void note(const std::string& text) { note_ = text; }
+  /// Adds what the ranks counted to the next report, which says the latest of it.
+  void counted(CountedSteps counted);
   /// Returns the share of the training time that exploration has cost.
   double explored() const { return budget_.spent(); }
 
@@ -174,6 +176,8 @@ class LiveController {
   std::vector<ChangeOutcome> outcomes_;
   std::map<std::string, double> values_;
   std::string note_;
+  std::deque<CountedSteps> counted_;
+  std::size_t counted_ranks_ = 0;  ///< of all of counted_ together
   bool ends_ = false;
   bool finished_ = false;  ///< the job has ended and the last report was not taken yet
 };

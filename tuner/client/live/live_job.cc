@@ -51,7 +51,7 @@ std::vector<std::uint32_t> with_ballot(std::vector<std::uint32_t> order, int wor
                                        const ScheduleConfig& config) {
   if (order.empty()) return order;
   const std::uint32_t ballot = *std::ranges::max_element(order) + 1;
-  const auto bytes = SwitchAgreement::slots_for(world_size) * sizeof(float);
+  const auto bytes = LiveBallot::size_for(world_size) * sizeof(float);
   const auto parts = part_count(static_cast<std::int64_t>(bytes), config.partition_bytes);
   order.insert(order.end(), static_cast<std::size_t>(parts), ballot);
   return order;

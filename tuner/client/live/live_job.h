@@ -9,6 +9,7 @@
 //     live.submit(last_gradient);
 //     if (auto ok = scheduler.end_step(); !ok) …
 //     live.iteration(measured_step, wall_ns);   // rank 0
+//     live.counted(measured_step, counters);    // every rank, if it counts
 //     if (auto ok = live.step_submitted(); !ok) …
 //   }
 //   scheduler.synchronize();
@@ -58,6 +59,9 @@ class LiveJob {
                  const std::optional<JobActivity>& activity = {}) {
     ballot_.iteration(step, wall_ns, activity);
   }
+
+  /// Keeps what this rank counted in a step, see LiveBallot::counted().
+  void counted(std::int64_t step, const RankCounters& counters) { ballot_.counted(step, counters); }
 
   /// Sends the last report. Call when the job ends, after all submitted work is done.
   void finish() { ballot_.finish(); }

@@ -67,6 +67,8 @@ Result<Reply> dispatch(const Call& call) {
       return enter_job(call);
     case Operation::profile_job:
       return profile_job(call);
+    case Operation::job_stragglers:
+      return job_stragglers(call);
     case Operation::report:
       return report(call);
     case Operation::put_meeting:
@@ -186,7 +188,8 @@ Labour Api::labour_of(const Request& request) const {
   const std::string_view target = request.target;
   const std::string_view path = target.substr(0, target.find('?'));
   if (path.starts_with("/v1/profiles") || path == "/v1/simulate" ||
-      path.ends_with("/explanation") || path.find("/plots/") != std::string_view::npos) {
+      path.ends_with("/explanation") || path.ends_with("/stragglers") ||
+      path.find("/plots/") != std::string_view::npos) {
     return Labour::browse;
   }
   return path.starts_with("/v1/studies/") ? Labour::search : Labour::brief;

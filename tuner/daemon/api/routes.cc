@@ -30,6 +30,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/v1/jobs", Operation::list_jobs, Role::read},
     Route{"POST", "/v1/jobs", Operation::enter_job, Role::report},
     Route{"POST", "/v1/jobs/{job}/profile", Operation::profile_job, Role::admin},
+    Route{"GET", "/v1/jobs/{job}/stragglers", Operation::job_stragglers, Role::read},
     Route{"POST", "/v1/reports", Operation::report, Role::report},
     Route{"PUT", "/v1/meetings/{meeting}", Operation::put_meeting, Role::report},
     Route{"GET", "/v1/meetings/{meeting}", Operation::get_meeting, Role::report},

@@ -36,6 +36,7 @@ enum class Operation {
   list_jobs,
   enter_job,
   profile_job,
+  job_stragglers,
   report,
   put_meeting,
   get_meeting,

@@ -115,9 +115,34 @@ bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
   if (report.activity) job.activity = report.activity;
   if (!report.values.empty()) job.values = report.values;
   if (!report.note.empty()) job.note = report.note;
+  keep_counted(found->second, report.counted);
   append_latest(latest_ns, report.iteration_ns, kLatest);
   if (!latest_ns.empty()) job.iteration_ns = median({latest_ns.begin(), latest_ns.end()});
   return true;
+}
+
+void JobRegistry::keep_counted(Entry& entry, const std::vector<CountedSteps>& latest) {
+  for (const CountedSteps& counted : latest) {
+    entry.counted.push_back(counted);
+    entry.counters += counted.ranks.size();
+    counters_ += counted.ranks.size();
+  }
+  while (!entry.counted.empty() &&
+         (entry.counted.size() > kJobCountedSteps || entry.counters > kJobCounters ||
+          counters_ > limits_.job_counters)) {
+    const std::size_t ranks = entry.counted.front().ranks.size();
+    entry.counted.pop_front();
+    entry.counters -= ranks;
+    counters_ -= ranks;
+  }
+}
+
+std::vector<CountedSteps> JobRegistry::counted(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return {};
+  const auto& counted = found->second.counted;
+  return {counted.begin(), counted.end()};
 }
 
 bool JobRegistry::can_change_to(const std::string& id, const ScheduleConfig& config) const {
@@ -167,6 +192,7 @@ JobRegistry::Entries::iterator JobRegistry::erase(Entries::iterator at) {
   ++revision_;
   forget_key_of(at->second.job);
   bytes_ -= at->second.bytes;
+  counters_ -= at->second.counters;
   return jobs_.erase(at);
 }
 

@@ -47,6 +47,9 @@ struct RunningJob {
   std::string note = {};
 };
 
+/// The latest counted steps that are kept of a job, and the ranks in all of them together.
+inline constexpr std::size_t kJobCountedSteps = 256, kJobCounters = 32'768;
+
 inline constexpr std::size_t kJobChanges = 10, kJobHistory = 64, kJobChangeTextBytes = 200;
 
 /// A job without a stream is removed after this time without a report.
@@ -81,6 +84,10 @@ class JobRegistry {
   std::uint64_t revision() const;
   std::size_t size() const;
   std::optional<RunningJob> find(const std::string& id) const;
+  /// Returns what a job's ranks counted in its latest steps, oldest first: at most kJobCountedSteps
+  /// and kJobCounters, fewer when the jobs together reach StateLimits::job_counters. Empty for an
+  /// unknown job.
+  std::vector<CountedSteps> counted(const std::string& id) const;
   /// Returns all jobs in the order of arrival.
   std::vector<RunningJob> list() const;
   /// Returns whether the job can change to `config` while it runs (tuner/daemon/live/job_fit.h);
@@ -95,6 +102,8 @@ class JobRegistry {
     RunningJob job;
     std::deque<std::int64_t> latest_ns;
     std::size_t bytes = 0;
+    std::deque<CountedSteps> counted;
+    std::size_t counters = 0;  ///< ranks in all of `counted` together
   };
   using Entries = std::map<std::string, Entry>;
 
@@ -103,6 +112,7 @@ class JobRegistry {
   /// Removes a job and returns the next one.
   Entries::iterator erase(Entries::iterator at);
   void forget_key_of(const RunningJob& job);
+  void keep_counted(Entry& entry, const std::vector<CountedSteps>& latest);
 
   const StateLimits limits_;
   mutable std::mutex mutex_;
@@ -112,7 +122,8 @@ class JobRegistry {
   /// Indexed by the key's text, then by number; points into jobs_.
   std::map<std::string, std::map<std::uint64_t, const RunningJob*>> by_key_;
   std::uint64_t arrivals_ = 0, revision_ = 0;
-  std::size_t bytes_ = 0;  ///< of all descriptions
+  std::size_t bytes_ = 0;     ///< of all descriptions
+  std::size_t counters_ = 0;  ///< of all jobs
 };
 
 }  // namespace hocket

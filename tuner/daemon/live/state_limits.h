@@ -16,6 +16,8 @@ struct StateLimits {
   std::size_t jobs = 100'000;
   /// Bytes of their descriptions as JSON; a step description may take most of a request.
   std::size_t job_bytes = 256 << 20;
+  /// Counters of ranks that all jobs together keep: 64 MiB.
+  std::size_t job_counters = 2 << 20;
   /// Keys of running jobs.
   std::size_t job_keys = 16'384;
 

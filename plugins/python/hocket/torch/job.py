@@ -10,12 +10,15 @@ import weakref
 import torch
 
 from hocket.torch.cadence import Cadence
+from hocket.torch.counters import Counters
 from hocket.torch.peers import Ballots
 from hocket.torch.steps import StepTimes, Watch, after_each_step
 from hocket.torch.trace import TraceRecorder
 
 log = logging.getLogger("hocket")
 LONGEST_CLOSE_S = 5.0
+# Rounds, on all ranks the same ones: asking DDP for its times takes about as long as a ballot.
+COUNTED_EVERY = 2
 
 
 def _close(weak):
@@ -63,6 +66,7 @@ class Job:
         self._restore = after_each_step(optimizer, self._step_ended)
         if start.is_live:
             self._ballots = Ballots(client, peers.group)
+            self._counters = Counters(subject.module)
             self._recorder = TraceRecorder(peers.rank, peers.world_size, peers.group,
                                            lambda: client.config, client.save_traces, self.warn)
             self._watch_model(subject.module)
@@ -174,14 +178,19 @@ class Job:
 
     def _take_step(self, number, steps, began):
         try:
+            counted = self._counters.last() if number % COUNTED_EVERY == 0 else None
             times = self._times.ended(number, steps)
             for measured, seconds in times:
                 self._client.iteration(measured, seconds)
                 self._cadence.add(time.perf_counter() - began, seconds)
         except Exception as error:
             self._ballots.leave(error)
+            counted = None
         # The others change with this step, too.
-        if self._client.step_ended():
+        changes = self._client.step_ended()
+        if counted is not None:
+            self._client.counted(number, *counted)
+        if changes:
             self._pending = {knob.name: self._client.get(f"job.{knob.name}")
                              for knob in self._subject.knobs}
 

@@ -153,12 +153,29 @@ TEST_F(Profiles, ImportShowsWhatItMade) {
   EXPECT_EQ(first.json()["iterations"], 7);
   const auto again = profiles({"import", path, "--name", "mine"});
   ASSERT_EQ(again.status, kDone) << again.err;
-  EXPECT_THAT(again.out, ContainsRegex("profile +mine-"));
+  EXPECT_THAT(again.out, ContainsRegex("profile +mine-2"));
+  EXPECT_THAT(again.err, HasSubstr("the profile is called mine-2"));
+  EXPECT_EQ(first.json()["profile"], "mine");
   const auto wrong = profiles({"import", file("none.json")});
   EXPECT_EQ(wrong.status, kBadInput);
   EXPECT_THAT(wrong.err, HasSubstr("none.json"));
   const auto trace = row_.ranks[0].trace_path;
   EXPECT_THAT(profiles({"import", trace, "--with", name_}).err, HasSubstr("rank 0, and so is"));
+}
+
+TEST_F(Profiles, ReportNeedsNoStoreAndMakesNone) {
+  const auto path = file("trace.json"), store = file("no/such/store.db");
+  ASSERT_EQ(profiles({"export", name_, "--format", "chrome", "-o", path}).status, kDone);
+  const auto page = ask_hocket({"profiles", "import", path, "--report", "--store", store});
+  ASSERT_EQ(page.status, kDone) << page.err;
+  for (const char* said : {"2 ranks", "iterations  7", "exposed", "all_reduce", "what to try"})
+    EXPECT_THAT(page.out, HasSubstr(said));
+  EXPECT_FALSE(std::filesystem::exists(file("no")));
+  const auto json = ask_hocket({"profiles", "import", path, "--report", "--json"});
+  ASSERT_EQ(json.status, kDone) << json.err;
+  EXPECT_EQ(json.json()["ranks"].size(), 2U);
+  EXPECT_EQ(ask_hocket({"profiles", "import", path, "--report", "--name", "x"}).status, kBadInput);
+  EXPECT_EQ(must(job_.store->profiles()).size(), 1U);
 }
 
 TEST_F(Profiles, RmRemovesTheNamedOnesWithTheirTraces) {

@@ -417,6 +417,10 @@ TEST_F(HocketClientLive, CallsInAnotherOrderAreErrors) {
   refuses(hocket_iteration(client, 2, 5), "step 2 is not one from 0 to 1");
   refuses(hocket_iteration(client, 0, 0), "not positive");
   EXPECT_EQ(hocket_iteration(client, 0, 5), 0);
+  refuses(hocket_step_counted(client, 2, 5, 5), "step 2 is not one from 0 to 1");
+  refuses(hocket_step_counted(client, 0, -2, 5), "neither 0 or above nor -1");
+  EXPECT_EQ(hocket_step_counted(client, 0, 5, -1), 0);
+  refuses(hocket_step_counted(client, 0, 5, 5), "step 0 is not one from 1 to 1");
   refuses(hocket_iteration(client, 0, 5), "step 0 is not one from 1 to 1");
   const std::int64_t time_ns = 5;
   refuses(hocket_client_report(client, &time_ns, 1), "hocket_iteration instead");

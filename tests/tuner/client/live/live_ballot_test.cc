@@ -48,6 +48,7 @@ class TurnJob {
     }
   }
 
+  bool counts = false;  ///< whether the ranks count
   LocalDaemonLink link;
   std::vector<std::unique_ptr<LiveBallot>> ranks;
   /// Changes by rank: step before which it changed, and new partition size.
@@ -64,6 +65,11 @@ class TurnJob {
       live.read(total);
     }
     const bool is_fast = live.running().partition_bytes < parts_of(4 << 20).partition_bytes;
+    if (counts)
+      live.counted(
+          first_step_ + step_,
+          {.waited_ns = (1 + 10 * std::ssize(ranks) - static_cast<std::int64_t>(rank)) * 1'000'000,
+           .computed_ns = 1000 * step_});
     live.iteration(first_step_ + step_, (is_fast ? 800'000 : 1'000'000) + step_ * 7919 % 13 * 1000);
     if (const auto next = live.step_ended()) {
       EXPECT_EQ(next->config, live.running());
@@ -124,6 +130,36 @@ TEST(LiveBallot, EveryRankIsToldOnceOfTheSameStepsToProfile) {
     EXPECT_THAT(lines, HasSubstr("profiling steps " + std::to_string(1000 + first) + " to " +
                                  std::to_string(1004 + first) + " (request 3)"));
   }
+}
+
+TEST(LiveBallot, Rank0ReportsWhatAllRanksCounted) {
+  TurnJob job({false, true, false}, {.first_step = 100});
+  job.counts = true;
+  job.run(50);
+  job.ranks[0]->finish();
+  std::int64_t expected = 100, processor_ns = 0;
+  for (const JobReport& report : job.link.reports()) {
+    for (const CountedSteps& counted : report.counted) {
+      EXPECT_EQ(counted.step, expected++);
+      EXPECT_EQ(counted.steps, 1);
+      ASSERT_EQ(counted.ranks.size(), 3u);
+      for (int rank = 0; rank < 3; ++rank) {
+        const RankCounters& counters = counted.ranks[static_cast<std::size_t>(rank)];
+        EXPECT_EQ(counters.waited_ns, (31 - rank) * 1'000'000);
+        EXPECT_EQ(counters.computed_ns, 1000 * (counted.step - 100));
+        processor_ns = std::max(processor_ns, counters.processor_ns);
+      }
+    }
+  }
+  EXPECT_EQ(expected, 100 + 50 - CounterExchange::kLag);
+  EXPECT_GE(processor_ns, 0) << "of the process that the ranks are in";
+}
+
+TEST(LiveBallot, AJobThatDoesNotCountReportsNoCounters) {
+  TurnJob job({false, true});
+  job.run(50);
+  job.ranks[0]->finish();
+  for (const JobReport& report : job.link.reports()) EXPECT_TRUE(report.counted.empty());
 }
 
 TEST(LiveBallot, WhatRank0RefusesIsRejectedWithItsReason) {

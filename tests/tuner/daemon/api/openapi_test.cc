@@ -44,6 +44,7 @@ std::string name_of(Operation operation) {
                                        "list_jobs",
                                        "enter_job",
                                        "profile_job",
+                                       "job_stragglers",
                                        "report",
                                        "put_meeting",
                                        "get_meeting",
@@ -225,6 +226,24 @@ void ask_for_profiles(Described& api) {
   api.ask(Operation::simulate, "/v1/simulate", {{"profile", name}});
 }
 
+void ask_for_stragglers(Described& api) {
+  const std::string path = "/v1/jobs/a/stragglers";
+  EXPECT_EQ(api.ask(Operation::job_stragglers, path)["verdict"], "too_few");
+  JobReport report{.job = "a"};
+  for (std::int64_t step = 0; step < 40; ++step) {
+    report.counted.push_back({.step = step, .ranks = {{500, 400, 400, 0}, {200, 700, 700, 0}}});
+    report.iteration_ns.push_back(1000);
+  }
+  api.ask(Operation::report, "/v1/reports", to_json(report));
+  const auto found = api.ask(Operation::job_stragglers, path);
+  EXPECT_EQ(found["verdict"], "late_ranks");
+  EXPECT_EQ(found["ranks"][0]["pattern"], "none");
+  EXPECT_EQ(found["ranks"][1]["pattern"], "persistent");
+  EXPECT_EQ(found["ranks"][1]["cause"], "computation");
+  EXPECT_EQ(found["first_step"], 0);
+  EXPECT_EQ(found["last_step"], 39);
+}
+
 TEST(OpenApi, AnswersAreAsDescribed) {
   Described api;
   const nlohmann::json who = {{"topology", to_json(sample_topology())},
@@ -264,6 +283,7 @@ TEST(OpenApi, AnswersAreAsDescribed) {
   api.ask(Operation::put_meeting, "/v1/meetings/nccl-1", {{"text", "here"}});
   EXPECT_EQ(api.ask(Operation::get_meeting, "/v1/meetings/nccl-1")["text"], "here");
   api.ask(Operation::profile_job, "/v1/jobs/a/profile", {{"iterations", 7}});
+  ask_for_stragglers(api);
   const auto study = api.ask(Operation::create_study, "/v1/studies",
                              {{"definition", sample_definition()}, {"command", {"train"}}});
   const std::string path = "/v1/studies/" + study["study"].get<std::string>();

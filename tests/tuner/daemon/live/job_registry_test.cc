@@ -47,6 +47,26 @@ TEST(JobRegistry, KeepsWhatAJobMeasuredItself) {
   EXPECT_EQ(known.note, "ring");
 }
 
+TEST(JobRegistry, KeepsTheLatestOfWhatRanksCounted) {
+  JobRegistry jobs(StateLimits{.job_counters = 1000});
+  must(jobs.enter(job("a"), 1));
+  must(jobs.enter(job("b"), 1));
+  const auto counted = [](std::int64_t step, std::size_t ranks) {
+    return CountedSteps{.step = step, .ranks = std::vector<RankCounters>(ranks)};
+  };
+  for (std::int64_t step = 0; step < 300; ++step)
+    EXPECT_TRUE(jobs.report({.job = "a", .counted = {counted(step, 2)}}, 2));
+  EXPECT_EQ(jobs.counted("a").size(), kJobCountedSteps);
+  EXPECT_EQ(jobs.counted("a").back().step, 299);
+  EXPECT_TRUE(jobs.report({.job = "b", .counted = {counted(1, 300), counted(2, 400)}}, 2));
+  ASSERT_EQ(jobs.counted("b").size(), 1u) << "jobs together keep no more";
+  EXPECT_EQ(jobs.counted("b")[0].step, 2);
+  jobs.remove("a");
+  EXPECT_TRUE(jobs.report({.job = "b", .counted = {counted(3, 500)}}, 2));
+  EXPECT_EQ(jobs.counted("b").size(), 2u) << "the job that is gone has left room";
+  EXPECT_TRUE(jobs.counted("c").empty());
+}
+
 TEST(JobRegistry, BoundsTheKeysOfJobs) {
   JobRegistry jobs(StateLimits{.job_keys = 1});
   must(jobs.enter(job("a"), 1));

@@ -64,6 +64,7 @@ Result<Reply> watch(const Call& call);
 Result<Reply> list_jobs(const Call& call);
 Result<Reply> enter_job(const Call& call);
 Result<Reply> profile_job(const Call& call);
+Result<Reply> job_stragglers(const Call& call);
 Result<Reply> report(const Call& call);
 Result<Reply> put_meeting(const Call& call);
 Result<Reply> get_meeting(const Call& call);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_reader.h"
+#include "profiler/metrics/counted_stragglers.h"
 #include "tuner/daemon/api/handlers/call.h"
 
 namespace hocket {
@@ -229,6 +230,18 @@ Result<Reply> profile_job(const Call& call) {
                         {"connected", job->streams > 0}});
 }
 
+Result<Reply> job_stragglers(const Call& call) {
+  const auto job = find_job(call.parts.jobs.list(), call.parameter("job"));
+  HOCKET_TRY(job);
+  const auto counted = call.parts.jobs.counted(job->description.id);
+  auto document = counted_stragglers_json(counted, job->iteration_ns);
+  document["job"] = job->description.id;
+  document["name"] = job->description.name;
+  document["first_step"] = counted.empty() ? 0 : counted.front().step - counted.front().steps + 1;
+  document["last_step"] = counted.empty() ? 0 : counted.back().step;
+  return json_response(document);
+}
+
 Result<Reply> report(const Call& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
@@ -238,6 +251,7 @@ Result<Reply> report(const Call& call) {
     return failure(ErrorCode::not_found,
                    "job " + report->job + " is not known; POST its description to /v1/jobs");
   }
+  report->counted.clear();  // the registry has it, and live tuning does not use it
   HOCKET_TRY(call.parts.live.reported(std::move(*report)));
   return json_response(nlohmann::json::object());
 }

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "profiler/archive/diff_profiles.h"
 #include "profiler/archive/export_profile.h"
 #include "profiler/archive/profile_summary.h"
+#include "profiler/archive/report/diff_profiles.h"
 #include "profiler/timeline/timeline_json.h"
 #include "tuner/daemon/api/handlers/call.h"
 

@@ -1,4 +1,4 @@
-#include "profiler/archive/import_profile.h"
+#include "profiler/archive/import/import_profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 #include "profiler/archive/predict.h"
 #include "profiler/formats/chrome_trace.h"
 #include "tests/profiler/archive/profiled_job.h"
+#include "tests/profiler/formats/packed_stream_writer.h"
 #include "tests/store/sqlite/nsight_export.h"
 
 namespace hocket {
@@ -62,7 +63,7 @@ class ImportProfile : public ::testing::Test {
 TEST_F(ImportProfile, ATimelineBecomesAProfileThatPredicts) {
   const auto path = chrome_file("both.json", {made_[0].trace, made_[1].trace});
   const auto row = must(import({.paths = {path}, .name = "mine"}));
-  EXPECT_THAT(row.name, ::testing::StartsWith("mine-"));
+  EXPECT_EQ(row.name, "mine");
   std::filesystem::remove(path);
   const auto loaded = must(load_profile(row));
   ASSERT_EQ(loaded.traces.size(), 2U);
@@ -110,9 +111,28 @@ TEST_F(ImportProfile, TheSameFileTwiceMakesTwoProfiles) {
   const auto path = chrome_file("trace.json", {made_[0].trace, made_[1].trace});
   const auto first = must(import({.paths = {path}, .name = "twice"}));
   const auto second = must(import({.paths = {path}, .name = "twice"}));
-  EXPECT_NE(first.name, second.name);
+  EXPECT_EQ(first.name, "twice");
+  EXPECT_EQ(second.name, "twice-2");
+  EXPECT_EQ(must(import({.paths = {path}, .name = "3 times"})).name, "3-times");
+  EXPECT_THAT(message_of(import({.paths = {path}, .name = "33"})), HasSubstr("not only digits"));
   EXPECT_EQ(must(load_profile(first)).traces, must(load_profile(second)).traces);
-  EXPECT_EQ(must(job_.store->profiles()).size(), 2U);
+  EXPECT_EQ(must(job_.store->profiles()).size(), 3U);
+}
+
+TEST_F(ImportProfile, APackedFileIsTheSameProfile) {
+  const auto path = chrome_file("plain.json", {made_[0].trace, made_[1].trace});
+  const auto plain = must(import({.paths = {path}}));
+  EXPECT_THAT(plain.name, ::testing::StartsWith("plain-")) << "the file's name";
+  const auto gz = job_.folder.file("packed.json.gz"), tar = job_.folder.file("both.tar.zst");
+  write_bytes(gz, packed(read_bytes(path), "gzip"));
+  const auto a = trace_file("a.sqlite", made_[0].trace), b = trace_file("b.sqlite", made_[1].trace);
+  write_bytes(
+      tar, archived({{"a.sqlite", read_bytes(a)}, {"b.sqlite", read_bytes(b)}}, "gnutar", "zstd"));
+  const auto traces = must(load_profile(plain)).traces;
+  EXPECT_EQ(must(load_profile(must(import({.paths = {gz}})))).traces, traces);
+  EXPECT_EQ(must(load_profile(must(import({.paths = {tar}})))).traces.size(), 2U);
+  write_bytes(gz, packed(read_bytes(path), "gzip").substr(0, 30));
+  EXPECT_THAT(message_of(import({.paths = {gz}})), HasSubstr("packed.json.gz: it cannot be"));
 }
 
 TEST_F(ImportProfile, FilesThatDoNotSayWhoseTheyAreAreNumbered) {
@@ -173,11 +193,11 @@ TEST_F(ImportProfile, RefusesWhatIsNoJobAndMakesNothing) {
       {{a, a}, "given twice"},
       {{}, "at least one file"},
       {{job_.folder.file("none")}, "No such file"},
-      {{job_.folder.path().string()}, "folder"},
+      {{job_.folder.path().string()}, "rank 0, and so is"},
       {{job_.folder.file("text")}, "text"},
       {{job_.folder.file("empty")}, "empty: the file is empty; the other ranks can be imported"},
       {{"/dev/null"}, "/dev/null: the file is empty"},
-      {{job_.folder.file("half.gz")}, "gunzip"},
+      {{job_.folder.file("half.gz")}, "expected JSON trace events"},
       {{job_.folder.file("sqlite")}, "sqlite"},
       {{job_.path}, "store.db"},
       {{a, job_.folder.file("text")}, "text"},

@@ -1,4 +1,4 @@
-#include "profiler/archive/diff_profiles.h"
+#include "profiler/archive/report/diff_profiles.h"
 
 #include <algorithm>
 #include <array>
@@ -83,15 +83,15 @@ std::vector<MetricDifference> diff_metrics(std::span<const ProfileMetric> before
   return differences;
 }
 
-/// Returns the traces of one of the two profiles; none, with a note, if they cannot be read.
-std::vector<RankTrace> traces_of(const ProfileRow& row, std::vector<std::string>& notes) {
+/// Loads one of the two profiles; without traces, with a note, if they cannot be read.
+LoadedProfile loaded_of(const ProfileRow& row, std::vector<std::string>& notes) {
   auto loaded = load_profile(row);
   if (!loaded) {
     notes.push_back(loaded.error().message);
     return {};
   }
   for (const std::string& note : loaded->notes) notes.push_back(row.name + ": " + note);
-  return std::move(loaded->traces);
+  return std::move(*loaded);
 }
 
 /// Orders "block2" before "block10".
@@ -226,12 +226,15 @@ Result<ProfileDifference> diff_profiles(Store& store, const ProfileRow& before,
                                .times = diff_iterations(*iterations_before, *iterations_after),
                                .metrics = diff_metrics(*metrics_before, *metrics_after),
                                .layers = {},
-                               .tasks = {}};
-  const auto traces_before = traces_of(before, difference.notes);
-  const auto traces_after = traces_of(after, difference.notes);
-  if (!traces_before.empty() && !traces_after.empty()) {
-    difference.tasks = diff_tasks(traces_before, traces_after);
+                               .tasks = {},
+                               .collectives = {}};
+  const LoadedProfile loaded_before = loaded_of(before, difference.notes);
+  const LoadedProfile loaded_after = loaded_of(after, difference.notes);
+  if (!loaded_before.traces.empty() && !loaded_after.traces.empty()) {
+    difference.tasks = diff_tasks(loaded_before.traces, loaded_after.traces);
     difference.layers = diff_layers(difference.tasks);
+    difference.collectives = diff_collectives({loaded_before.traces, loaded_before.fits},
+                                              {loaded_after.traces, loaded_after.fits});
   } else {
     difference.notes.push_back("tasks are not compared: a profile has no trace");
   }
@@ -239,7 +242,8 @@ Result<ProfileDifference> diff_profiles(Store& store, const ProfileRow& before,
 }
 
 nlohmann::json to_json(const ProfileDifference& difference) {
-  auto times = nlohmann::json::array(), metrics = times, tasks = times, layers = times;
+  auto times = nlohmann::json::array(), metrics = times, tasks = times, layers = times,
+       collectives = times;
   for (const auto& [layer, before_ns, after_ns] : difference.layers)
     layers.push_back({{"layer", layer}, {"before_ns", before_ns}, {"after_ns", after_ns}});
   for (const auto& time : difference.times) times.push_back(time_json(time));
@@ -251,9 +255,15 @@ nlohmann::json to_json(const ProfileDifference& difference) {
                      {"after", figures_json(task.after)},
                      {"change_ns", task.change_ns()}});
   }
-  return {{"before", difference.before}, {"after", difference.after},
-          {"times", std::move(times)},   {"metrics", std::move(metrics)},
-          {"tasks", std::move(tasks)},   {"layers", std::move(layers)},
+  for (const CollectiveDifference& each : difference.collectives)
+    collectives.push_back(to_json(each));
+  return {{"before", difference.before},
+          {"after", difference.after},
+          {"times", std::move(times)},
+          {"metrics", std::move(metrics)},
+          {"tasks", std::move(tasks)},
+          {"layers", std::move(layers)},
+          {"collectives", std::move(collectives)},
           {"notes", difference.notes}};
 }
 

@@ -1,4 +1,4 @@
-#include "profiler/archive/diff_profiles.h"
+#include "profiler/archive/report/diff_profiles.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,6 +13,7 @@
 
 #include "core/base/result.h"
 #include "core/trace/rank_trace.h"
+#include "profiler/archive/report/diff_collectives.h"
 #include "store/store.h"
 
 namespace hocket {
@@ -66,12 +67,14 @@ struct ProfileDifference {
   std::vector<MetricDifference> metrics;
   std::vector<LayerDifference> layers;  ///< in the order of their names
   std::vector<TaskDifference> tasks;    ///< sorted by the change per iteration, largest first
-  std::vector<std::string> notes = {};  ///< messages for people
+  std::vector<CollectiveDifference> collectives;  ///< sorted by the change of exposed time
+  std::vector<std::string> notes = {};            ///< messages for people
 };
 
 nlohmann::json to_json(const ProfileDifference& difference);
 
-/// Compares two profiles. Without readable traces, tasks are left out, with a note.
+/// Compares two profiles. Without readable traces, tasks and collectives are left out,
+/// with a note.
 Result<ProfileDifference> diff_profiles(Store& store, const ProfileRow& before,
                                         const ProfileRow& after);
 

@@ -1,0 +1,155 @@
+#include "core/trace/repetition.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace hocket {
+namespace {
+
+/// A name, or two neighbours' names.
+using Pair = std::uint64_t;
+using Places = std::vector<std::size_t>;
+
+constexpr std::size_t kLeastPeriods = 3;
+
+constexpr std::uint64_t kNoName = ~std::uint32_t{0};
+
+/// Requires an item before `i`.
+Pair pair_at(const std::vector<RepeatedItem>& items, std::size_t i) {
+  return std::uint64_t{items[i - 1].name} << 32 | items[i].name;
+}
+
+/// Returns a number of the run of `length` items that ends with item `i`.
+std::uint64_t run_at(const std::vector<RepeatedItem>& items, std::size_t i, std::size_t length) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (std::size_t k = i < length ? 0 : i - length + 1; k <= i; ++k)
+    hash = (hash ^ (items[k].name + 1)) * 0x100000001b3;
+  return hash;
+}
+
+std::size_t middle_of(std::vector<std::size_t> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+Places distances_of(const Places& places) {
+  Places distances;
+  for (std::size_t k = 1; k < places.size(); ++k) distances.push_back(places[k] - places[k - 1]);
+  return distances;
+}
+
+/// Returns whether most distances between `places` are alike and cover the whole range.
+bool is_regular(const Places& places) {
+  if (places.size() < kLeastPeriods) return false;
+  const Places distances = distances_of(places);
+  const auto middle = static_cast<double>(middle_of(distances));
+  std::size_t alike = 0;
+  for (const std::size_t distance : distances) {
+    const double ratio = static_cast<double>(distance) / middle;
+    alike += ratio > 0.75 && ratio < 1.25;
+  }
+  const double covered = middle * static_cast<double>(distances.size()) /
+                         static_cast<double>(places.back() - places.front());
+  return 10 * alike >= 7 * distances.size() && covered > 0.8 && covered < 1.25;
+}
+
+/// Returns the runs that end between places `first` and `last`, sorted.
+std::vector<std::uint64_t> runs_between(const std::vector<RepeatedItem>& items, std::size_t first,
+                                        std::size_t last, std::size_t length) {
+  std::vector<std::uint64_t> runs;
+  for (std::size_t i = first; i < last; ++i) runs.push_back(run_at(items, i, length));
+  std::ranges::sort(runs);
+  return runs;
+}
+
+/// Returns whether at least half of the periods have most of their work in common with the next.
+bool are_alike(const std::vector<RepeatedItem>& items, const Places& starts) {
+  // A run is a part of a period, so that work of some periods alone breaks few runs.
+  const std::size_t length = std::clamp<std::size_t>(middle_of(distances_of(starts)) / 4, 2, 8);
+  std::vector<std::size_t> shares;
+  std::vector<std::uint64_t> last = runs_between(items, starts[0], starts[1], length), common;
+  for (std::size_t k = 2; k < starts.size(); ++k) {
+    std::vector<std::uint64_t> next = runs_between(items, starts[k - 1], starts[k], length);
+    common.clear();
+    std::ranges::set_intersection(last, next, std::back_inserter(common));
+    shares.push_back(100 * common.size() / std::max(last.size(), next.size()));
+    last = std::move(next);
+  }
+  constexpr std::size_t kLeastPercent = 70;
+  return middle_of(std::move(shares)) >= kLeastPercent;
+}
+
+/// Returns the median of the times before the items at `places` in which nothing runs.
+std::int64_t gap_before(const std::vector<RepeatedItem>& items, const Places& places) {
+  std::vector<std::int64_t> gaps;
+  for (const std::size_t i : places) {
+    if (i > 0) gaps.push_back(items[i].begin_ns - items[i - 1].end_ns);
+  }
+  if (gaps.empty()) return 0;
+  const auto middle = gaps.begin() + std::ssize(gaps) / 2;
+  std::ranges::nth_element(gaps, middle);
+  return *middle;
+}
+
+bool has_two_names(std::span<const RepeatedItem> items) {
+  return std::ranges::any_of(items, [&](const auto& item) { return item.name != items[0].name; });
+}
+
+}  // namespace
+
+std::vector<std::size_t> period_starts(const std::vector<RepeatedItem>& items) {
+  std::unordered_map<Pair, Places> places;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) places[pair_at(items, i)].push_back(i);
+    places[kNoName << 32 | items[i].name].push_back(i);
+  }
+  std::vector<const Places*> marks;
+  std::map<std::size_t, std::size_t> votes;  // items of marks, by number of periods
+  for (const auto& [pair, of_pair] : places) {
+    if (!is_regular(of_pair)) continue;
+    marks.push_back(&of_pair);
+    votes[of_pair.size()] += of_pair.size();
+  }
+  if (votes.empty()) return {};
+  // Of as many votes the finer periods count: every other step may have work of its own.
+  const auto most = std::ranges::max_element(
+      votes, {}, [](const auto& v) { return std::pair(v.second, v.first); });
+  std::erase_if(marks, [&](const Places* mark) { return mark->size() != most->first; });
+  const Places* best = *std::ranges::max_element(marks, {}, [&](const Places* mark) {
+    return std::tuple(gap_before(items, *mark), ~mark->front(), *mark);
+  });
+  const auto period = std::span(items).subspan((*best)[0], (*best)[1] - (*best)[0]);
+  if (!has_two_names(period) || !are_alike(items, *best)) return {};
+  return *best;
+}
+
+std::vector<StepRange> repeated_work(const std::vector<TraceRecord>& records) {
+  std::map<std::int32_t, double> busy_ns;
+  for (const TraceRecord& record : records) {
+    if (record.kind == TraceKind::compute && is_plausible(record))
+      busy_ns[record.lane] += static_cast<double>(record.end_ns - record.begin_ns);
+  }
+  const auto busiest =
+      std::ranges::max_element(busy_ns, {}, [](const auto& lane) { return lane.second; });
+  if (busiest == busy_ns.end()) return {};
+  std::vector<RepeatedItem> items;
+  for (const TraceRecord& record : records) {
+    if (record.kind == TraceKind::compute && record.lane == busiest->first && is_plausible(record))
+      items.push_back({record.name, record.begin_ns, record.end_ns});
+  }
+  std::ranges::stable_sort(items, {}, &RepeatedItem::begin_ns);
+  std::vector<StepRange> steps;
+  for (const std::size_t start : period_starts(items)) {
+    const std::int64_t begin_ns = items[start].begin_ns;
+    steps.push_back({static_cast<std::int64_t>(steps.size()), begin_ns, begin_ns});
+  }
+  return steps;
+}
+
+}  // namespace hocket

@@ -1,0 +1,27 @@
+#pragma once
+
+// Derives from the traces of a job's ranks what each of them did in each step, and who came when to
+// each collective: the input of profiler/metrics/stragglers.h. Pure.
+
+#include <span>
+
+#include "core/trace/rank_trace.h"
+#include "profiler/clocks/clock_fit.h"
+#include "profiler/metrics/stragglers.h"
+
+namespace hocket {
+
+/// How arrivals at a collective are compared.
+enum class ArrivalClock {
+  common,  ///< by the begins, on rank 0's clock
+  /// By how long the collective took on each rank's own clock: its members leave it together, so
+  /// the one that was in it the shortest came last. Broadcasts are left out.
+  own
+};
+
+/// Requires one fit for each trace. Only steps of which every trace has the window count. Ranks
+/// without a trace are taken to be never late.
+StragglerInput straggler_input(std::span<const RankTrace> traces, std::span<const ClockFit> fits,
+                               ArrivalClock clock);
+
+}  // namespace hocket

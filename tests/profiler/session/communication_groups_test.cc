@@ -1,0 +1,95 @@
+#include "profiler/session/communication_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/sim/simulator.h"
+#include "core/trace/paired_collectives.h"
+#include "profiler/session/profile_session.h"
+#include "tests/profiler/session/session_fixtures.h"
+
+namespace hocket {
+namespace {
+
+TEST(CommunicationGroups, AreTheRanksOfTheHostAndThoseAtTheSamePlace) {
+  const auto groups = communication_groups(3, {6, 2});
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0], (TraceGroup{"host 1", {2, 3}}));
+  EXPECT_EQ(groups[1], (TraceGroup{"place 1", {1, 3, 5}}));
+  EXPECT_EQ(group_number(CollectiveGroup::inside), 0);
+  EXPECT_EQ(group_number(CollectiveGroup::between), 1);
+  EXPECT_EQ(group_number(CollectiveGroup::world), kAllRanks);
+}
+
+TEST(CommunicationGroups, AreNoneWithoutAGrid) {
+  EXPECT_TRUE(communication_groups(0, {4, 0}).empty());
+  EXPECT_TRUE(communication_groups(0, {4, 3}).empty());
+  EXPECT_TRUE(communication_groups(4, {4, 2}).empty());
+  EXPECT_TRUE(communication_groups(-1, {4, 2}).empty());
+}
+
+/// Takes a profile of a rank whose second step has a part of each group.
+RankTrace profiled(std::int64_t rank, std::int64_t ranks_per_host) {
+  SimulationClock clock;
+  ProfileSession session({.clock = clock,
+                          .rank = rank,
+                          .ranks = 4,
+                          .ranks_per_host = ranks_per_host,
+                          .host = "host",
+                          .realtime_ns = [] { return std::int64_t{1}; }});
+  EXPECT_TRUE(session.start({.first_step = 0, .steps = 2}));
+  for (std::int64_t step = 0; step < 8; ++step) {
+    TraceEvent event;
+    event.name = "work";
+    event.step = step;
+    event.begin_ns = 1000 * step;
+    event.end_ns = event.begin_ns + 100;
+    session.record(event);
+    event.kind = TraceKind::communication;
+    for (const CollectiveGroup group : kCollectiveGroups) {
+      event.begin_ns = event.end_ns;
+      event.end_ns += 50;
+      event.group = group;
+      event.collective = CollectiveKind::reduce_scatter;
+      event.sequence = 3 * step + static_cast<std::int64_t>(group);
+      session.record(event);
+    }
+  }
+  session.stop();
+  auto profile = session.take();
+  EXPECT_TRUE(profile);
+  return profile ? profile->trace : RankTrace{};
+}
+
+TEST(CommunicationGroups, PartsOfAProfileArePairedWithinTheirGroups) {
+  std::vector<RankTrace> traces;
+  for (std::int64_t rank = 0; rank < 4; ++rank) traces.push_back(profiled(rank, 2));
+  const PairedCollectives paired(traces);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < paired.size(); ++i) {
+    EXPECT_TRUE(paired.is_complete(i));
+    names.push_back(paired.groups()[paired[i].group].name);
+  }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"", "host 0", "host 1", "place 0", "place 1"}));
+}
+
+TEST(CommunicationGroups, WithoutAGridOnlyPartsOfAllRanksAreKnown) {
+  const RankTrace trace = profiled(1, 0);
+  EXPECT_TRUE(trace.groups.empty());
+  const auto known = std::ranges::count_if(
+      trace.records, [](const TraceRecord& record) { return record.collective.has_value(); });
+  const auto communication = std::ranges::count_if(trace.records, [](const TraceRecord& record) {
+    return record.kind == TraceKind::communication;
+  });
+  EXPECT_GT(known, 0);
+  EXPECT_EQ(communication, 3 * known);
+}
+
+}  // namespace
+}  // namespace hocket
