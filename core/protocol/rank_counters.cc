@@ -51,9 +51,11 @@ void read_counted_steps(JsonReader& reader, CountedSteps& counted) {
   counted.ranks.assign(std::min(ranks, kMaxCountedRanks), {});
   for (const auto& [name, member] : kCounters) {
     std::size_t rank = 0;
+    // Named anew, because a lambda of C++20 may not capture a structured binding in every compiler.
+    const auto counter_of = member;
     const auto read_one = [&](const JsonValue& value) {
       const std::int64_t counter = value.integer(kNotCounted, kMaxCounter);
-      if (rank < counted.ranks.size()) counted.ranks[rank].*member = counter;
+      if (rank < counted.ranks.size()) counted.ranks[rank].*counter_of = counter;
       ++rank;
     };
     reader.array(name, read_one, kOptional, ranks);

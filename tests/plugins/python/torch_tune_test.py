@@ -54,6 +54,9 @@ class FakeClient:
         assert list(floats) == [size, size * self.is_read], list(floats)
         self.is_read += 1
 
+    def counted(self, step, waited, computed):
+        pass
+
     def iteration(self, step, seconds):
         assert seconds > 0 and step <= self.steps
         self.times.append(step)
