@@ -184,7 +184,7 @@ struct JobReport {
   std::map<std::string, double> values = {};
   /// A line for people on what the job does.
   std::string note = {};
-  /// What the ranks counted since the last report, in order, whatever configuration they had; of at
+  /// The ranks' counters since the last report, in order, whatever configuration they had; of at
   /// most kMaxReportedCounters ranks together. Empty when the job does not count.
   std::vector<CountedSteps> counted = {};
 

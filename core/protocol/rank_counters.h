@@ -1,6 +1,6 @@
 #pragma once
 
-// What the ranks of a running job count in each iteration, each on its own clock. In a synchronous
+// Counters of a running job's ranks for each iteration, each on its own clock. In a synchronous
 // collective the rank that comes last waits least, so ranks compare without a common clock. Values
 // with one JSON form each (docs/openapi.json). Pure.
 
@@ -12,7 +12,7 @@
 
 namespace hocket {
 
-/// Of a rank that does not measure it.
+/// Value of a counter that a rank does not measure.
 inline constexpr std::int64_t kNotCounted = -1;
 
 /// One rank's counters of an iteration, or their means over several; each 0 or above, or

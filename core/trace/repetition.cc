@@ -117,7 +117,7 @@ std::vector<std::size_t> period_starts(const std::vector<RepeatedItem>& items) {
     votes[of_pair.size()] += of_pair.size();
   }
   if (votes.empty()) return {};
-  // Of as many votes the finer periods count: every other step may have work of its own.
+  // Prefers the shorter of periods with equal votes, since every other step may have extra work.
   const auto most = std::ranges::max_element(
       votes, {}, [](const auto& v) { return std::pair(v.second, v.first); });
   std::erase_if(marks, [&](const Places* mark) { return mark->size() != most->first; });

@@ -100,7 +100,7 @@ std::string name_of_traces(const std::vector<std::string>& paths) {
     const auto end = std::ranges::mismatch(common, name).in1;
     common = is_first ? name : std::string(common.begin(), end);
   }
-  // Of several, a number at the end is a beginning of the ranks' numbers.
+  // A number at the end of what several files' names share is a part of the ranks' numbers.
   if (paths.size() > 1) common.resize(common.find_last_not_of("0123456789") + 1);
   const std::string part = telling_part(common);
   constexpr std::size_t kFewestLetters = 3;

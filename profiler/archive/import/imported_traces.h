@@ -19,7 +19,7 @@ struct ImportedTrace {
   RankTrace trace;
 };
 
-/// What is to be said of a file, and the ranks that it has, in order, once settle_ranks() knows.
+/// Notes about a file, and its ranks in order. settle_ranks() fills in the ranks.
 struct FileNotes {
   std::string path;
   ImportNotes notes;

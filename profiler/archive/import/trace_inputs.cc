@@ -127,7 +127,7 @@ class InputReader {
   std::vector<std::string> take_notes() { return std::move(notes_); }
 
  private:
-  /// Whether a file was taken; false if its first bytes are no trace's.
+  /// Returns whether the file was taken; it is not if it does not begin like a trace.
   using Taken = Result<bool>;
 
   bool is_new(const std::string& canonical) { return seen_.insert(canonical).second; }

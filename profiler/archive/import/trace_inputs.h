@@ -23,7 +23,7 @@ struct TraceInput {
   std::string database = {};     ///< path of an SQLite file
 };
 
-/// How far the reading of a path is.
+/// Progress of reading a path.
 struct ReadingProgress {
   std::string path;
   std::int64_t bytes = 0;
