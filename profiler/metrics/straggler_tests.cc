@@ -44,16 +44,20 @@ double uniform_sum_tail(std::int64_t draws, std::int64_t n, std::int64_t sum) {
   return std::min(std::accumulate(probability.begin(), head, 0.0), 1.0);
 }
 
-double binomial_tail(std::int64_t trials, std::int64_t hits, double p) {
-  if (hits <= 0) return 1;
-  const auto n = static_cast<double>(trials);
-  double tail = 0;
-  for (std::int64_t k = hits; k <= trials; ++k) {
-    const auto i = static_cast<double>(k);
-    const double choose = std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1);
-    tail += std::exp(choose + i * std::log(p) + (n - i) * std::log1p(-p));
+std::vector<double> drawn_sum_tails(std::span<const std::int64_t> weights, double p) {
+  const auto all = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+  std::vector<double> tails(static_cast<std::size_t>(all) + 1);
+  tails[0] = 1;
+  std::size_t most = 0;
+  for (const std::int64_t weight : weights) {
+    const auto by = static_cast<std::size_t>(weight);
+    if (by == 0) continue;
+    most += by;
+    for (std::size_t sum = most + 1; sum-- > 0;)
+      tails[sum] = (1 - p) * tails[sum] + (sum >= by ? p * tails[sum - by] : 0);
   }
-  return std::min(tail, 1.0);
+  for (std::size_t sum = most; sum-- > 0;) tails[sum] += tails[sum + 1];
+  return tails;
 }
 
 double trend_chance(std::span<const double> values) {

@@ -13,9 +13,11 @@ namespace hocket {
 /// with a correction for continuity. Requires draws ≥ 0 and n ≥ 1.
 double uniform_sum_tail(std::int64_t draws, std::int64_t n, std::int64_t sum);
 
-/// Returns the probability that of `trials` independent trials with success probability `p`, at
-/// least `hits` succeed; exact. Requires 0 < p < 1.
-double binomial_tail(std::int64_t trials, std::int64_t hits, double p);
+/// Returns for each sum from 0 to that of all `weights` the probability that those drawn sum to at
+/// least it, if each is drawn with probability `p` independently of the others: the distribution of
+/// a randomization test (Fisher, The Design of Experiments, 1935, section 21). Exact, in time
+/// weights · sum. Requires weights ≥ 0 and 0 < p < 1.
+std::vector<double> drawn_sum_tails(std::span<const std::int64_t> weights, double p);
 
 /// Returns the probability that values without a trend have a rank correlation with their order as
 /// far from 0 as that of `values` (Mann, Econometrica 1945), by the normal approximation.

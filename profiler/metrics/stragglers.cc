@@ -18,8 +18,12 @@ constexpr std::size_t kMostTrendSteps = 300;
 constexpr double kExplainedShare = 0.4;
 /// Share of all lateness that the bursts of one rank must be.
 constexpr double kOwnShare = 0.6;
-/// How many times later than usual the latest rank is in a burst.
+/// How many times later than in a quiet step the latest rank is in a burst, and the quantile of its
+/// lateness that is a quiet step's; bursts may take up half of the steps.
 constexpr double kOutstanding = 2;
+constexpr double kQuietQuantile = 0.25;
+/// What the lateness of all episodes is scaled to for the randomization test.
+constexpr double kEpisodeWeights = 1000;
 /// Lateness below the bound that errors of the clocks explain.
 constexpr double kResiduals = 2;
 /// Episodes from which an even distance between them is told, and how even it must be.
@@ -69,6 +73,7 @@ constexpr auto kNobody = static_cast<std::size_t>(-1);
 /// A run of steps in which the same rank is the latest, and late.
 struct Episode {
   std::size_t rank = 0, first = 0;  // first: index of a step
+  double most_ns = 0;               // lateness of its latest step
 };
 
 class Finding {
@@ -144,20 +149,37 @@ class Finding {
                             early ? later_[rank] : less_late_[rank]);
   }
 
-  /// A burst stands out: of the usual step, whoever is latest is only half as late.
+  /// A burst stands out: in a quiet step, whoever is latest is only half as late.
   void find_episodes() {
     std::vector<double> most;
     for (const auto& late : lateness_) most.push_back(*std::ranges::max_element(late));
-    burst_ns_ = std::max(found_.least_ns, kOutstanding * median(std::move(most)));
+    burst_ns_ = std::max(found_.least_ns, kOutstanding * quantile(std::move(most), kQuietQuantile));
     std::size_t before = kNobody;
     for (std::size_t step = 0; step < lateness_.size(); ++step) {
       const auto latest = std::ranges::max_element(lateness_[step]);
       const bool is_late = *latest >= burst_ns_;
       const auto rank =
           is_late ? static_cast<std::size_t>(latest - lateness_[step].begin()) : kNobody;
-      if (is_late && rank != before) episodes_.push_back({rank, step});
+      if (is_late && rank != before) episodes_.push_back({rank, step, *latest});
+      if (is_late) episodes_.back().most_ns = std::max(episodes_.back().most_ns, *latest);
       before = rank;
     }
+  }
+
+  /// Returns for each rank the probability that its episodes are as late in sum, or later, if each
+  /// episode could be any rank's.
+  std::vector<double> episode_chances() const {
+    double all_ns = 0;
+    for (const Episode& episode : episodes_) all_ns += episode.most_ns;
+    std::vector<std::int64_t> weights, own(ranks_, 0);
+    for (const Episode& episode : episodes_) {
+      weights.push_back(std::llround(episode.most_ns / all_ns * kEpisodeWeights));
+      own[episode.rank] += weights.back();
+    }
+    const auto tails = drawn_sum_tails(weights, 1 / static_cast<double>(ranks_));
+    std::vector<double> chances;
+    for (const std::int64_t sum : own) chances.push_back(tails[static_cast<std::size_t>(sum)]);
+    return chances;
   }
 
   std::vector<std::size_t> episodes_of(std::size_t rank) const {
@@ -170,12 +192,12 @@ class Finding {
 
   void judge_ranks() {
     // Three hypotheses for each rank: late in most steps, with a trend, in bursts.
+    const auto in_bursts = episode_chances();
     std::vector<double> chances;
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
       chances.push_back(order_chance(rank, false));
       chances.push_back(trend_chance(thinned(rank)));
-      chances.push_back(binomial_tail(std::ssize(episodes_), std::ssize(episodes_of(rank)),
-                                      1 / static_cast<double>(ranks_)));
+      chances.push_back(in_bursts[rank]);
     }
     chances = holm_corrected(chances);
     for (std::size_t rank = 0; rank < ranks_; ++rank) judge(rank, &chances[3 * rank]);

@@ -21,11 +21,18 @@ TEST(StragglerTests, ManyDrawsAreCloseToTheNormalDistribution) {
   EXPECT_NEAR(uniform_sum_tail(1000, 2, 500), 0.5126, 0.001);
 }
 
-TEST(StragglerTests, BinomialTailsAddUp) {
-  EXPECT_NEAR(binomial_tail(4, 3, 0.5), 5.0 / 16, 1e-12);
-  EXPECT_NEAR(binomial_tail(10, 10, 0.25), std::pow(0.25, 10), 1e-12);
-  EXPECT_DOUBLE_EQ(binomial_tail(10, 0, 0.25), 1);
-  EXPECT_DOUBLE_EQ(binomial_tail(10, 11, 0.25), 0);
+TEST(StragglerTests, SumsOfDrawnWeightsHaveTheirExactTail) {
+  // Of the 16 sets of the numbers to 4, {4, 3, 2}, {4, 3, 1} and all of them sum to 8 or more.
+  const auto even = drawn_sum_tails(std::vector<std::int64_t>{3, 1, 4, 2}, 0.5);
+  ASSERT_EQ(even.size(), 11u);
+  EXPECT_DOUBLE_EQ(even[0], 1);
+  EXPECT_DOUBLE_EQ(even[8], 3.0 / 16);
+  EXPECT_DOUBLE_EQ(even[10], 1.0 / 16);
+  const auto rare = drawn_sum_tails(std::vector<std::int64_t>{0, 3, 1, 4, 2}, 0.25);
+  EXPECT_NEAR(rare[9], std::pow(0.25, 3) * 0.75 + std::pow(0.25, 4), 1e-15);
+  const auto many = drawn_sum_tails(std::vector<std::int64_t>(40, 5), 0.25);
+  EXPECT_NEAR(many.back() / std::pow(0.25, 40), 1, 1e-9);
+  EXPECT_EQ(drawn_sum_tails({}, 0.5), std::vector<double>{1});
 }
 
 TEST(StragglerTests, TrendsAreFound) {

@@ -212,6 +212,33 @@ TEST(Stragglers, WhereNothingIsPlantedNobodyIsBlamed) {
   }
 }
 
+TEST(Stragglers, BurstsInHalfOfTheStepsAreNamed) {
+  // A job on a busy machine of which one rank is stopped for some steps, again and again.
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::mt19937_64 random(seed);
+    std::exponential_distribution<double> noise(1);
+    StragglerInput input;
+    input.ranks = {0, 1};
+    input.iteration_ns = 38e6;
+    bool is_stopped = false;
+    for (int step = 0; step < 160; ++step) {
+      if (step % 3 == 0) is_stopped = random() % 2 == 0;
+      RankStep first{.blocked_ns = 1e6, .compute_ns = 15e6}, second = first;
+      (random() % 2 == 0 ? first : second).blocked_ns += 0.8e6 * noise(random);
+      if (random() % 10 == 0) second.blocked_ns += 4e6 * noise(random);
+      if (is_stopped) {
+        first.blocked_ns += 30e6;
+        second.compute_ns += 30e6;
+      }
+      input.steps.push_back({.step = step, .ranks = {first, second}});
+    }
+    const auto found = find_stragglers(input);
+    EXPECT_EQ(found.verdict, StragglerVerdict::late_ranks) << "seed " << seed << text_of(found);
+    EXPECT_EQ(found.ranks[0].pattern, StragglerPattern::none) << "seed " << seed << text_of(found);
+    EXPECT_EQ(found.ranks[1].cause, StragglerCause::computation) << seed << text_of(found);
+  }
+}
+
 TEST(Stragglers, RanksThatAreLateInTurnsAlternate) {
   std::mt19937_64 random(1);
   PlantedJob job;
