@@ -16,10 +16,11 @@ namespace {
 
 class ProfiledStragglers : public ::testing::Test {
  protected:
+  /// A job that mostly computes: what a stop prolongs is where most of the step's time goes.
   Gpt2JobOptions profiled() {
     return {.ranks = 2,
-            .arguments = {"--d-model", "64", "--sequence", "32", "--batch", "2", "--steps", "140",
-                          "--profile-at", "10", "--profile-iterations", "100"},
+            .arguments = {"--d-model", "128", "--sequence", "64", "--batch", "4", "--steps", "85",
+                          "--profile-at", "10", "--profile-iterations", "60"},
             .store = store_};
   }
 
