@@ -41,7 +41,7 @@ struct Checkpoint {
   double within_2_percent = 0;  ///< share of the seeds
 };
 
-inline constexpr std::size_t kCheckpoints[] = {5, 8, 10, 15, 20, 30};
+inline constexpr std::size_t kCheckpoints[] = {5, 8, 10, 15, 20, 30, 60};
 
 /// Returns the regret of the search's recommendation after each number of trials in kCheckpoints up
 /// to `trials`, over `seeds` searches. The seeds depend on the problem's name, so no two problems

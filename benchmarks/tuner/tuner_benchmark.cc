@@ -1,5 +1,5 @@
 // Compares the search methods on recorded sweeps: the true regret of their recommendations after 5,
-// 8, 10, 15, 20 and 30 trials.
+// 8, 10, 15, 20, 30 and 60 trials.
 //
 //   bin/tuner_benchmark [TABLE.csv …] [--functions] [--methods model,tpe,random] [--seeds 24]
 //       [--trials 30] [--objective-column NAME] [--default a=1,b=2] [--json]
