@@ -8,11 +8,13 @@
 // The truth of TABLE.csv is TABLE.truth.csv beside it, if it exists, and otherwise the mean of the
 // measurements. If there is a step description TABLE.step.json beside it, the method model runs a
 // second time, as model+step, with that description as its prior; the method model+step alone runs
-// only so. Each cell is the mean over the
-// seeds of truth / least truth − 1 in percent, its standard error, and the share of the seeds
-// within 2 % of the least. --ask-times measures the time of an ask after 40 and 400 trials.
+// only so. Each cell is the mean over the seeds of truth / least truth − 1 in percent, its standard
+// error, and the share of the seeds within 2 % of the least. Of several tables the means follow.
+// --ask-times measures the time of an ask after 40 and 400 trials.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -83,20 +85,58 @@ void print_heading(const Options& options) {
 
 void print_line(const Line& line) {
   std::printf("%-16s %-11s", line.problem.c_str(), line.method.c_str());
-  for (const auto& [trials, mean, error, close] : line.checkpoints) {
-    std::printf("  %6.2f ± %-5.2f %3.0f %%   ", 100 * mean, 100 * error, 100 * close);
+  for (const Checkpoint& at : line.checkpoints) {
+    std::printf("  %6.2f ± %-5.2f %3.0f %%   ", 100 * at.mean_regret, 100 * at.standard_error,
+                100 * at.within_2_percent);
   }
   std::printf("\n");
   std::fflush(stdout);
 }
 
+/// Returns a line for each method, in order of their first ones, of its means over the tables; the
+/// geometric mean is the one of all searches.
+std::vector<Line> overall(const std::vector<Line>& lines) {
+  std::vector<Line> all;
+  for (const Line& line : lines) {
+    auto found = std::ranges::find(all, line.method, &Line::method);
+    if (found == all.end()) {
+      found = all.insert(found, {"all", line.method, {}});
+      for (const Checkpoint& at : line.checkpoints)
+        found->checkpoints.push_back({.trials = at.trials});
+    }
+    const auto tables = static_cast<double>(std::ranges::count(lines, line.method, &Line::method));
+    for (std::size_t i = 0; i < found->checkpoints.size(); ++i) {
+      found->checkpoints[i].mean_regret += line.checkpoints[i].mean_regret / tables;
+      found->checkpoints[i].geometric_mean +=
+          std::log1p(line.checkpoints[i].geometric_mean) / tables;
+      found->checkpoints[i].within_2_percent += line.checkpoints[i].within_2_percent / tables;
+    }
+  }
+  for (Line& line : all)
+    for (Checkpoint& at : line.checkpoints) at.geometric_mean = std::expm1(at.geometric_mean);
+  return all;
+}
+
+void print_overall(const std::vector<Line>& lines) {
+  std::printf("\nall tables: the mean, the geometric mean, the share within 2 %%\n");
+  for (const Line& line : overall(lines)) {
+    std::printf("%-16s %-11s", line.problem.c_str(), line.method.c_str());
+    for (const Checkpoint& at : line.checkpoints) {
+      std::printf("  %6.2f  %6.2f %3.0f %%  ", 100 * at.mean_regret, 100 * at.geometric_mean,
+                  100 * at.within_2_percent);
+    }
+    std::printf("\n");
+  }
+}
+
 nlohmann::json line_json(const Line& line) {
   auto checkpoints = nlohmann::json::array();
-  for (const auto& [trials, mean, error, close] : line.checkpoints) {
-    checkpoints.push_back({{"trials", trials},
-                           {"mean_regret", mean},
-                           {"standard_error", error},
-                           {"within_2_percent", close}});
+  for (const Checkpoint& at : line.checkpoints) {
+    checkpoints.push_back({{"trials", at.trials},
+                           {"mean_regret", at.mean_regret},
+                           {"standard_error", at.standard_error},
+                           {"geometric_mean", at.geometric_mean},
+                           {"within_2_percent", at.within_2_percent}});
   }
   return {{"table", line.problem}, {"method", line.method}, {"regret", std::move(checkpoints)}};
 }
@@ -113,7 +153,7 @@ Result<SearchOptions> search_options(const std::string& name) {
   return SearchOptions{.method = *method};
 }
 
-Result<void> compare(const Options& options, const Problem& problem, nlohmann::json& lines) {
+Result<void> compare(const Options& options, const Problem& problem, std::vector<Line>& lines) {
   for (const auto& name : options.methods) {
     auto search = search_options(name);
     HOCKET_TRY(search);
@@ -123,13 +163,9 @@ Result<void> compare(const Options& options, const Problem& problem, nlohmann::j
       if (with_step) search->step = problem.step;
       auto checkpoints = measure(problem, *search, options.seeds, options.trials);
       HOCKET_TRY(checkpoints);
-      const Line line{problem.name, with_step ? std::string(kWithStep) : name,
-                      std::move(*checkpoints)};
-      if (options.json) {
-        lines.push_back(line_json(line));
-      } else {
-        print_line(line);
-      }
+      lines.push_back(
+          {problem.name, with_step ? std::string(kWithStep) : name, std::move(*checkpoints)});
+      if (!options.json) print_line(lines.back());
     }
   }
   return {};
@@ -163,12 +199,18 @@ Result<void> run(const Options& options) {
   if (problems.empty()) {
     return failure(ErrorCode::invalid_argument, "name a table, or give --functions or --ask-times");
   }
-  auto lines = nlohmann::json::array();
+  std::vector<Line> lines;
   if (!options.json) print_heading(options);
   for (const Problem& problem : problems) {
     if (auto ok = compare(options, problem, lines); !ok) return ok;
   }
-  if (options.json) std::printf("%s\n", lines.dump().c_str());
+  if (options.json) {
+    auto document = nlohmann::json::array();
+    for (const Line& line : lines) document.push_back(line_json(line));
+    std::printf("%s\n", document.dump().c_str());
+  } else if (problems.size() > 1) {
+    print_overall(lines);
+  }
   return {};
 }
 

@@ -5,13 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "tuner/surrogate/step_mixture.h"
+
 namespace hocket {
 
 std::optional<StepCalibration> calibrate_step(const Space& space,
                                               std::optional<StepDescription> step,
                                               std::span<const SearchTrial> trials) {
-  auto model = StepModel::make(space, std::move(step));
-  if (!model) return std::nullopt;
+  auto models = StepModel::make_possible(space, std::move(step));
+  if (models.empty()) return std::nullopt;
   std::vector<Observation> told;
   for (const SearchTrial& trial : trials) {
     const Evaluation& evaluation = trial.evaluation;
@@ -22,7 +24,7 @@ std::optional<StepCalibration> calibrate_step(const Space& space,
                     std::min(1.0, evaluation.standard_error / value)});
   }
   if (told.empty()) return std::nullopt;
-  StepSurrogate surrogate(space, std::move(*model));
+  StepMixture surrogate(space, std::move(models));
   surrogate.fit(told, {});
   return surrogate.calibration();
 }

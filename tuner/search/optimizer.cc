@@ -11,7 +11,7 @@
 #include "core/base/statistics.h"
 #include "tuner/search/transfer.h"
 #include "tuner/surrogate/gaussian_surrogate.h"
-#include "tuner/surrogate/step_surrogate.h"
+#include "tuner/surrogate/step_mixture.h"
 
 namespace hocket {
 namespace {
@@ -32,8 +32,8 @@ constexpr std::size_t kFewestFillers = 2;
 
 /// Returns null if the simulator knows no parameter of the space.
 std::unique_ptr<Surrogate> make_simulator(const Space& space, std::optional<StepDescription> step) {
-  if (auto model = StepModel::make(space, std::move(step)))
-    return std::make_unique<StepSurrogate>(space, std::move(*model));
+  auto models = StepModel::make_possible(space, std::move(step));
+  if (!models.empty()) return std::make_unique<StepMixture>(space, std::move(models));
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/collective/collective_parts.h"
@@ -62,22 +63,33 @@ constexpr std::array<StepModel::Meaning, kNominalConstants> kMeanings{
 constexpr double kSlowdownBytes = 64 << 20;
 /// Least slow-down: a profile that reports none may have missed a small one.
 constexpr double kLeastSlowdown = 0.002;
-constexpr int kNominalLayers = 16;
 /// The first iteration has no predecessor; from the second on they are alike, except in unusual
 /// steps.
 constexpr std::int64_t kIterations = 2;
 
+/// What the open constants cannot adjust smoothly: the sizes of layers decide how many parts a
+/// partition makes, and an overhead ten times as large is too far for Gauss-Newton steps.
+struct NominalShape {
+  int layers;
+  double overhead_ns;  ///< of a part; its latency is five times as long
+};
+
+constexpr std::array<NominalShape, 4> kNominalShapes{{{16, 2e5}, {3, 2e5}, {48, 2e5}, {16, 2e6}}};
+/// Of a described step against the nominal ones, once there is a reason to doubt its profile. Made
+/// from generated profiles of busy machines (docs/BENCHMARKS_SEARCH.md), where 0.5 is worse early.
+constexpr double kProbabilityIfDoubted = 0.1;
+
 /// Returns a step of one second with 60 % computation and 192 MiB that take 55 % on the link.
-StepDescription nominal_step() {
+StepDescription nominal_step(const NominalShape& shape) {
   constexpr double second_ns = 1e9, bytes = 192 << 20;
+  const int layers = shape.layers;
   StepDescription step;
-  for (int i = 0; i < kNominalLayers; ++i) {
-    step.layers.push_back({"layer " + std::to_string(i),
-                           static_cast<std::int64_t>(bytes / kNominalLayers),
-                           static_cast<std::int64_t>(0.2 * second_ns / kNominalLayers),
-                           static_cast<std::int64_t>(0.4 * second_ns / kNominalLayers)});
+  for (int i = 0; i < layers; ++i) {
+    step.layers.push_back({"layer " + std::to_string(i), static_cast<std::int64_t>(bytes / layers),
+                           static_cast<std::int64_t>(0.2 * second_ns / layers),
+                           static_cast<std::int64_t>(0.4 * second_ns / layers)});
   }
-  step.collective = {2e-4 * second_ns, 0.55 * second_ns / bytes, 1e-3 * second_ns};
+  step.collective = {shape.overhead_ns, 0.55 * second_ns / bytes, 5 * shape.overhead_ns};
   step.compute_slowdown = 0.02;
   return step;
 }
@@ -113,6 +125,11 @@ std::int64_t integer(const ParameterValue& value, std::int64_t otherwise) {
   return number ? *number : otherwise;
 }
 
+bool knows_some(const Space& space) {
+  return std::ranges::any_of(space.parameters(),
+                             [](const Parameter& p) { return is_known(p.name); });
+}
+
 /// Returns whether the step has communication, which knobs other than the number of streams affect.
 bool communicates(const StepDescription& step) {
   return std::ranges::any_of(step.layers,
@@ -124,30 +141,45 @@ bool communicates(const StepDescription& step) {
 }  // namespace
 
 std::optional<StepModel> StepModel::make(const Space& space, std::optional<StepDescription> step) {
-  const bool knows_some =
-      std::ranges::any_of(space.parameters(), [](const Parameter& p) { return is_known(p.name); });
-  if (!knows_some || (step && !communicates(*step))) return std::nullopt;
-  StepModel model;
-  model.nominal_ = !step;
-  model.step_ = step ? std::move(*step) : nominal_step();
-  model.step_.jitter = {};
-  const double uncertainty = model.nominal_ ? 1 : std::max(1.0, model.step_.quality.uncertainty);
-  const Eigen::Index constants = model.nominal_ ? kNominalConstants : kConstants;
-  model.expected_.resize(constants);
-  model.deviation_.resize(constants);
-  model.difference_.resize(constants);
+  if (!knows_some(space) || (step && !communicates(*step))) return std::nullopt;
+  if (step) return StepModel(std::move(*step), false);
+  return StepModel(nominal_step(kNominalShapes.front()), true);
+}
+
+std::vector<PossibleStep> StepModel::make_possible(const Space& space,
+                                                   std::optional<StepDescription> step) {
+  std::vector<PossibleStep> steps;
+  const double nominal = step ? 1 - kProbabilityIfDoubted : 1;
+  if (step) {
+    auto model = make(space, std::move(step));
+    if (!model) return steps;
+    steps.push_back({std::move(*model), kProbabilityIfDoubted});
+  } else if (!knows_some(space)) {
+    return steps;
+  }
+  for (const NominalShape& shape : kNominalShapes)
+    steps.push_back({StepModel(nominal_step(shape), true), nominal / kNominalShapes.size()});
+  return steps;
+}
+
+StepModel::StepModel(StepDescription step, bool nominal)
+    : step_(std::move(step)), nominal_(nominal) {
+  step_.jitter = {};
+  const double uncertainty = nominal_ ? 1 : std::max(1.0, step_.quality.uncertainty);
+  const Eigen::Index constants = nominal_ ? kNominalConstants : kConstants;
+  expected_.resize(constants);
+  deviation_.resize(constants);
+  difference_.resize(constants);
   for (Eigen::Index i = 0; i < constants; ++i) {
     const Doubt& doubt = kDoubts[static_cast<std::size_t>(i)];
-    model.expected_[i] = doubt.expected;
+    expected_[i] = doubt.expected;
     // The worst profile still says no less than none.
-    model.deviation_[i] = model.nominal_
-                              ? doubt.of_nominal
-                              : std::min(doubt.of_profile * uncertainty, doubt.of_nominal);
-    model.difference_[i] = doubt.difference * (model.nominal_ ? 2 : 1);
+    deviation_[i] =
+        nominal_ ? doubt.of_nominal : std::min(doubt.of_profile * uncertainty, doubt.of_nominal);
+    difference_[i] = doubt.difference * (nominal_ ? 2 : 1);
   }
   // A description states channel_split, but is rarely based on several channels.
-  if (!model.nominal_) model.expected_[kSplit] = std::clamp(model.step_.channel_split, 0.1, 0.8);
-  return model;
+  if (!nominal_) expected_[kSplit] = std::clamp(step_.channel_split, 0.1, 0.8);
 }
 
 void StepModel::widen(double factor) {

@@ -4,8 +4,8 @@
 // with the constants that no profile knows exactly as open parameters. Const functions are
 // thread-safe.
 //
-// The step comes from a profile; without one it is a nominal step whose proportions are open as
-// well. The nominal step assumes only that gradients are cut, sent within a credit window and
+// The step comes from a profile; without one there are several nominal steps, whose proportions are
+// open as well. A nominal step assumes only that gradients are cut, sent within a credit window and
 // awaited by the next forward pass. Its times are in units of the measured default.
 
 #include <Eigen/Core>
@@ -21,6 +21,8 @@
 
 namespace hocket {
 
+struct PossibleStep;
+
 class StepModel {
  public:
   /// One value per open constant, each on a scale on which its uncertainty is about normal.
@@ -30,6 +32,11 @@ class StepModel {
   /// knows, or if the step does not communicate. `step` must validate; the uncertainty of its
   /// quality widens the deviations of the constants, up to those of the nominal step.
   static std::optional<StepModel> make(const Space& space, std::optional<StepDescription> step);
+  /// Returns the models that a search takes to be possible: that of `step`, if it is given, and the
+  /// nominal steps, which differ in what the open constants cannot adjust smoothly. The first is
+  /// that of make(); empty where make() returns nothing.
+  static std::vector<PossibleStep> make_possible(const Space& space,
+                                                 std::optional<StepDescription> step);
 
   bool is_nominal() const { return nominal_; }
   /// Says why the profile of a described step is not a good one; empty if it is, and of a nominal
@@ -79,13 +86,19 @@ class StepModel {
   Step with(const Constants& constants) const;
 
  private:
-  StepModel() = default;
+  StepModel(StepDescription step, bool nominal);
 
   StepDescription step_with(const Constants& constants) const;
 
   StepDescription step_;
   bool nominal_ = false;
   Constants expected_, deviation_, difference_;
+};
+
+struct PossibleStep {
+  StepModel model;
+  /// Before any measurement, among those that are considered.
+  double probability = 1;
 };
 
 }  // namespace hocket

@@ -333,6 +333,9 @@ void StepSurrogate::calibrate() {
   const Eigen::MatrixXd slope = jacobian();
   covariance_ = precision_with(slope).llt().solve(
       Eigen::MatrixXd::Identity(constants_.size(), constants_.size()));
+  log_evidence_ = log_likelihood(
+      residual + slope * (constants_ - expected_),
+      slope * deviation_.cwiseAbs2().asDiagonal() * slope.transpose() + covariance_of_rest(hyper_));
 }
 
 Eigen::MatrixXd StepSurrogate::precision_with(const Eigen::MatrixXd& slope) const {

@@ -51,8 +51,16 @@ class StepSurrogate final : public Surrogate {
   Belief believe(std::span<const UnitPoint> points) override;
   double noise() const override { return hyper_.noise; }
   std::string basis() const override;
+  /// Returns whether other steps are to be considered: the step is a nominal one, its profile is
+  /// not a good one, or it predicts the first measurement badly. Requires fit().
+  bool is_doubted() const {
+    return model_.is_nominal() || prediction_error_ != 0 || !model_.doubt().empty();
+  }
   /// Requires fit().
   StepCalibration calibration() const;
+  /// Returns the logarithm of the probability of the measurements under the model, linearised, up
+  /// to a constant that is the same for every model of the same measurements. Requires fit().
+  double log_evidence() const { return log_evidence_; }
 
  private:
   struct Hyperparameters {
@@ -134,6 +142,7 @@ class StepSurrogate final : public Surrogate {
   Eigen::VectorXd dual_;              ///< inverse of rest_ times the residuals of the simulator
   std::map<UnitPoint, Simulated> cache_;
   int fits_ = 0;
+  double log_evidence_ = 0;
 };
 
 }  // namespace hocket

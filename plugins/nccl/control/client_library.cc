@@ -61,6 +61,7 @@ const ClientLibrary* load_client_library(const std::function<void(const std::str
                         find(library, "hocket_client_is_trying", functions->is_trying) &&
                         find(library, "hocket_client_measured", functions->measured) &&
                         find(library, "hocket_client_save_traces", functions->save_traces) &&
+                        find(library, "hocket_ranks_counted", functions->ranks_counted) &&
                         find(library, "hocket_iteration", functions->iteration) &&
                         find(library, "hocket_step_ended", functions->step_ended) &&
                         find(library, "hocket_client_close", functions->close) &&

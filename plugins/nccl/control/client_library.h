@@ -21,6 +21,7 @@ struct ClientLibrary {
   decltype(&hocket_client_is_trying) is_trying = nullptr;
   decltype(&hocket_client_measured) measured = nullptr;
   decltype(&hocket_client_save_traces) save_traces = nullptr;
+  decltype(&hocket_ranks_counted) ranks_counted = nullptr;
   decltype(&hocket_iteration) iteration = nullptr;
   decltype(&hocket_step_ended) step_ended = nullptr;
   decltype(&hocket_client_close) close = nullptr;

@@ -360,6 +360,11 @@ void Control::tell_measured(std::int64_t now_ns) {
                  std::to_string(merged.late->collectives) + " collectives, and the others waited " +
                  std::to_string(merged.late->median_waiting_ns / 1000) + " us for it");
   }
+  if (!judges_collectives_) {
+    const auto waited_ns =
+        measure::waiting_of(all, options_.ranks, std::max<std::int64_t>(iteration_ns_, 1));
+    for (Job& job : jobs_) job.client->waited(waited_ns);
+  }
   for (Job& job : jobs_) {
     for (const measure::ClassStatistics& each : merged.classes) {
       if (each.of != job.of || each.count == 0) continue;

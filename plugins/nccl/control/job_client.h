@@ -58,6 +58,9 @@ class JobClient {
   /// another one.
   virtual void iteration_ended(std::int64_t iteration_ns) = 0;
   virtual void measured(const ClassMeasurement& measurement) = 0;
+  /// The times in which the ranks waited for others in their collectives of all classes, by
+  /// iteration and rank.
+  virtual void waited(const std::vector<std::vector<std::int64_t>>& waited_ns) = 0;
   /// Returns the number of iterations that somebody wants a profile of, once; 0: of none.
   virtual std::int64_t take_profile_request() = 0;
   /// Saves a profile: the text of a trace for each rank, "" for a rank without one. May take

@@ -168,6 +168,12 @@ class LibraryClient final : public JobClient {
     say_(name_ + ": ran as " + note);
   }
 
+  void waited(const std::vector<std::vector<std::int64_t>>& waited_ns) override {
+    counted_ = std::max(counted_, step_ - static_cast<std::int64_t>(waited_ns.size()));
+    for (const auto& of_ranks : waited_ns)
+      library_.ranks_counted(client_, counted_++, of_ranks.data(), of_ranks.size());
+  }
+
   std::int64_t take_profile_request() override { return std::exchange(profiled_iterations_, 0); }
 
   void save_profile(const std::vector<std::string>& traces) override {
@@ -200,6 +206,7 @@ class LibraryClient final : public JobClient {
   hocket_client* client_ = nullptr;
   Choice choice_;
   std::int64_t step_ = 0;
+  std::int64_t counted_ = 0;  ///< the first step whose ranks have not been counted
   std::int64_t profiled_iterations_ = 0;
 };
 

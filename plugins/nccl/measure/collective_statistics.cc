@@ -118,12 +118,15 @@ std::optional<LateRank> late_rank(Lateness& lateness) {
   return std::nullopt;
 }
 
+/// Returns the rank that came last, with its time.
+std::map<int, std::int64_t>::const_iterator shortest(const std::map<int, std::int64_t>& times_ns) {
+  return std::min_element(times_ns.begin(), times_ns.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
 /// Adds the times of one collective that is known of all ranks.
 void add_times(const OnRanks& on_ranks, ClassSamples& samples, Lateness& lateness) {
-  const auto last =
-      std::min_element(on_ranks.times_ns.begin(), on_ranks.times_ns.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  const auto [last_rank, transfer_ns] = *last;
+  const auto [last_rank, transfer_ns] = *shortest(on_ranks.times_ns);
   samples.times_ns.push_back(transfer_ns);
   std::size_t equal = 0;
   std::vector<std::int64_t> waiting_ns;
@@ -173,6 +176,24 @@ MergedStatistics merge(const std::vector<RankCollectives>& all, int ranks) {
   merged.classes = summary_of(classes);
   if (ranks > 1) merged.late = late_rank(lateness);
   return merged;
+}
+
+std::vector<std::vector<std::int64_t>> waiting_of(const std::vector<RankCollectives>& all,
+                                                  int ranks, std::int64_t iteration_ns) {
+  if (ranks < 2) return {};
+  std::map<std::int64_t, std::vector<std::int64_t>> by_iteration;
+  for (const auto& [key, on_ranks] : joined(all)) {
+    const auto& times_ns = on_ranks.times_ns;
+    if (on_ranks.is_contradictory || times_ns.size() != static_cast<std::size_t>(ranks)) continue;
+    const auto transfer_ns = shortest(times_ns)->second;
+    auto& waited_ns = by_iteration[on_ranks.first.start_ns / iteration_ns];
+    waited_ns.resize(times_ns.size());
+    std::size_t place = 0;
+    for (const auto& [rank, time_ns] : times_ns) waited_ns[place++] += time_ns - transfer_ns;
+  }
+  std::vector<std::vector<std::int64_t>> waited;
+  for (auto& [iteration, waited_ns] : by_iteration) waited.push_back(std::move(waited_ns));
+  return waited;
 }
 
 }  // namespace hocket::nccl::measure

@@ -82,6 +82,13 @@ struct MergedStatistics {
 /// the transfer. Otherwise times that differ by noise alone would always name somebody.
 MergedStatistics merge(const std::vector<RankCollectives>& all, int ranks);
 
+/// Returns the times in which the ranks waited for others, by iteration and rank. An iteration is
+/// `iteration_ns`, above 0, of the timer of the first rank in `all`, in which collectives began
+/// that are known of all `ranks`: records may be lost, and calls do not count collectives. Nothing
+/// of fewer than two ranks.
+std::vector<std::vector<std::int64_t>> waiting_of(const std::vector<RankCollectives>& all,
+                                                  int ranks, std::int64_t iteration_ns);
+
 /// At most that many fit into one message.
 inline constexpr std::size_t kMaxEncoded = 400;
 

@@ -125,6 +125,7 @@ Result<hocket_client*> open(const hocket_client_options* given) {
   HOCKET_TRY(options);
   auto client = std::make_unique<hocket_client>();
   client->rank = options->rank;
+  client->world_size = options->topology.world_size;
   client->knobs = options->knobs;
   client->own_knobs = options->own_knobs;
   if (options->rank > 0) {
@@ -291,6 +292,29 @@ Result<int> step_counted(hocket_client* client, std::int64_t step, std::int64_t 
   return 0;
 }
 
+Result<int> ranks_counted(hocket_client* client, std::int64_t step,
+                          std::span<const std::int64_t> waited_ns) {
+  const std::string self = "hocket_ranks_counted";
+  HOCKET_TRY(check_live(client, self));
+  if (!client->live->decides_alone())
+    return failure(misused(self, "the client does not decide alone: use hocket_step_counted"));
+  const auto ranks = static_cast<std::size_t>(client->world_size);
+  if (waited_ns.size() != ranks)
+    return failure(misused(self, std::to_string(waited_ns.size()) + " ranks, but the job has " +
+                                     std::to_string(ranks)));
+  CountedSteps counted{.step = step};
+  for (const std::int64_t ns : waited_ns) {
+    if (ns < 0 || ns > kMaxNs) return failure(misused(self, "a time is negative or too long"));
+    counted.ranks.push_back({.waited_ns = ns});
+  }
+  if (step <= client->last_counted || step > kMaxNs)
+    return failure(misused(self, "step " + std::to_string(step) + " is not one from " +
+                                     std::to_string(client->last_counted + 1) + " on"));
+  client->last_counted = step;
+  if (ranks <= kMaxCountedRanks) client->live->ranks_counted(std::move(counted));
+  return 0;
+}
+
 Result<int> measured(hocket_client* client, const char* name, double value, const char* text) {
   const std::string self = "hocket_client_measured";
   HOCKET_TRY(check_live(client, self));
@@ -392,6 +416,12 @@ int hocket_step_counted(hocket_client* client, std::int64_t step, std::int64_t w
 
 int hocket_client_is_trying(const hocket_client* client) {
   return client != nullptr && client->live && client->live->is_trying() ? 1 : 0;
+}
+
+int hocket_ranks_counted(hocket_client* client, std::int64_t step, const std::int64_t* waited_ns,
+                         std::size_t ranks) {
+  return hocket::guarded(
+      -1, [&] { return hocket::ranks_counted(client, step, std::span(waited_ns, ranks)); });
 }
 
 int hocket_client_measured(hocket_client* client, const char* name, double value,

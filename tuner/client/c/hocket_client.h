@@ -226,6 +226,12 @@ int hocket_iteration(hocket_client* client, int64_t step, int64_t iteration_ns);
 int hocket_step_counted(hocket_client* client, int64_t step, int64_t waited_ns,
                         int64_t computed_ns);
 
+// Says in a client that decides alone what all ranks counted in step `step`, in order: by rank the
+// time in which it waited in communication for the others, at least 0. `ranks` is the world size;
+// jobs of more than 1024 ranks are not counted. For `hocket stragglers --job`. Returns 0, or -1.
+int hocket_ranks_counted(hocket_client* client, int64_t step, const int64_t* waited_ns,
+                         size_t ranks);
+
 // Returns 1 while a configuration is compared with the one before it, which alternate then; else 0.
 int hocket_client_is_trying(const hocket_client* client);
 

@@ -18,6 +18,7 @@
 
 struct hocket_client {
   int rank = 0;
+  int world_size = 1;
   hocket::FetchedConfig fetched;
   std::string config_json;  ///< of the next step
   // The members below are used on rank 0 only.

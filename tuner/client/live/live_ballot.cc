@@ -64,6 +64,11 @@ void LiveBallot::counted(std::int64_t step, RankCounters counters) {
   counters_.add(local, counters);
 }
 
+void LiveBallot::ranks_counted(CountedSteps counted) {
+  const std::lock_guard lock(mutex_);
+  if (controller_) controller_->counted(std::move(counted));
+}
+
 std::optional<LiveSetting> LiveBallot::step_ended() {
   if (counters_.slots() > 0) {
     if (const auto use = process_.step_ended(clock_.now_ns()))

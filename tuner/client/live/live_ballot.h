@@ -115,6 +115,8 @@ class LiveBallot {
   /// than two steps late is lost. What the kernel counts (ProcessUse) is added here. Does nothing
   /// without ballots.
   void counted(std::int64_t step, RankCounters counters);
+  /// Adds what all ranks counted to the next report, without ballots on rank 0.
+  void ranks_counted(CountedSteps counted);
 
   /// Sends the last report. Call when the job ends, after all ballots have been read.
   void finish();
@@ -125,6 +127,7 @@ class LiveBallot {
   /// cost.
   const ScheduleConfig& config() const { return controller_ ? controller_->config() : running_; }
   double explored() const { return controller_ ? controller_->explored() : 0; }
+  bool decides_alone() const { return options_.decides_alone; }
   bool is_trying() const { return controller_ && controller_->is_trying(); }
   /// Rank 0: adds what the job has measured itself to the next reports. Returns false if there are
   /// too many names.

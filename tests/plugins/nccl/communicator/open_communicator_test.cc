@@ -221,6 +221,15 @@ TEST_F(NcclPlugin, WhatIsMeasuredIsShownAndALateRankNamed) {
   const auto metrics = client_->send("GET", "/metrics").value().body;
   EXPECT_THAT(metrics, HasSubstr("hocket_job_value{name=\"nccl all_reduce 4MiB\""));
   EXPECT_THAT(metrics, HasSubstr("value=\"transfer_us\""));
+  // What the ranks counted follows with the next report.
+  const std::string path = "/v1/jobs/" + job["job"].get<std::string>() + "/stragglers";
+  Json found;
+  EXPECT_TRUE(eventually([&] {
+    auto answer = client_->ask("GET", path);
+    if (answer) found = std::move(*answer);
+    return found.value("verdict", "") == "late_ranks";
+  })) << found.dump(1);
+  EXPECT_EQ(found["ranks"][1]["pattern"], "persistent") << found.dump(1);
   EXPECT_EQ(end(*ranks), kFine) << text_of("err");
   EXPECT_TRUE(says("rank 1 comes late"));
 }

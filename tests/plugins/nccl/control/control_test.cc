@@ -301,14 +301,15 @@ TEST_F(ControlTest, WithoutALibraryNothingIsProposed) {
   EXPECT_FALSE(control_->has_jobs());
 }
 
-/// Times that rank `rank` sends of collectives `first` to `first` + 3.
+/// Times that rank `rank` sends of `count` collectives from number `first` on.
 Arbiter::RankStatistics sent(int rank, std::uint64_t first, std::int64_t time_ns,
-                             std::uint64_t bytes) {
+                             std::uint64_t bytes, std::uint64_t count = 4) {
   measure::RankCollectives collectives{.rank = rank, .collectives = {}};
-  for (std::uint64_t i = 0; i < 4; ++i) {
+  for (std::uint64_t i = 0; i < count; ++i) {
     collectives.collectives.push_back({.sequence = first + i,
                                        .bytes = bytes,
                                        .time_ns = time_ns,
+                                       .start_ns = static_cast<std::int64_t>(50 * i) * kMs,
                                        .function = abi::kAllReduce,
                                        .algorithm = abi::kRing,
                                        .protocol = abi::kSimple,
@@ -323,13 +324,16 @@ TEST_F(ControlTest, CollectivesAreMeasuredForAWhileAndTold) {
   const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
   iterate(70, calls);
   ASSERT_THAT(ranks_.schedules, SizeIs(1));
+  EXPECT_EQ(ranks_.schedules[0].entries[1].after_calls, 10 * calls.size());
   EXPECT_TRUE(decode_setting(ranks_.schedules[0].payloads[0])->measures_times);
   EXPECT_FALSE(decode_setting(ranks_.schedules[0].payloads[1])->measures_times);
   EXPECT_TRUE(ranks_.schedules[0].entries[1].is_return);
   for (int rank = 0; rank < 2; ++rank)
-    ranks_.statistics.push_back(sent(rank, 100, (2 - rank) * kMs, 16 * kMiB));
+    ranks_.statistics.push_back(sent(rank, 100, (2 - rank) * kMs, 16 * kMiB, 20));
   iterate(60, calls);
   ASSERT_THAT(job("all_reduce 16MiB").measurements, SizeIs(1));
+  EXPECT_THAT(job("all_reduce 16MiB").waited_ns, SizeIs(10));
+  EXPECT_THAT(job("all_reduce 16MiB").waited_ns, Each(ElementsAre(2 * kMs, 0)));
   const ClassMeasurement& measured = job("all_reduce 16MiB").measurements[0];
   EXPECT_EQ(measured.transfer_us, 1000);
   EXPECT_EQ(measured.waiting_us, 1000);

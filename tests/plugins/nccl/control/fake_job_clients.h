@@ -21,6 +21,7 @@ struct FakeJob {
   bool is_open = true;
   std::vector<std::int64_t> iterations_ns = {};
   std::vector<ClassMeasurement> measurements = {};
+  std::vector<std::vector<std::int64_t>> waited_ns = {};
   std::int64_t wanted_profile = 0;
   std::vector<std::vector<std::string>> profiles = {};
   /// Called after each iteration, to change what the job wants.
@@ -58,6 +59,9 @@ class FakeJobClients final : public JobClients {
     }
     void measured(const ClassMeasurement& measurement) override {
       job_->measurements.push_back(measurement);
+    }
+    void waited(const std::vector<std::vector<std::int64_t>>& waited_ns) override {
+      job_->waited_ns = waited_ns;
     }
     std::int64_t take_profile_request() override { return std::exchange(job_->wanted_profile, 0); }
     void save_profile(const std::vector<std::string>& traces) override {

@@ -236,6 +236,49 @@ TEST(MergedStatistics, NameNobodyWhereARankIsMissingOrAlone) {
   EXPECT_TRUE(merge({}, 4).classes.empty());
 }
 
+TEST(WaitingOf, AnIterationIsTheSumOfItsCollectives) {
+  for (std::uint64_t seed = 0; seed < rounds(100); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const int ranks = 2 + static_cast<int>(below(random, 5));
+    const int iterations = 1 + static_cast<int>(below(random, 10));
+    const int each = 1 + static_cast<int>(below(random, 6));
+    Arrivals its = run(random, ranks, iterations * each,
+                       [&](int, int) { return static_cast<std::int64_t>(below(random, 10'000)); });
+    for (auto& of_rank : its.ranks)
+      for (std::size_t i = 0; i < of_rank.collectives.size(); ++i)
+        of_rank.collectives[i].start_ns =
+            static_cast<std::int64_t>(1000 * (i / static_cast<std::size_t>(each)) + 99 + i % 6);
+    // What a rank does not know is left out on all.
+    const bool has_more = below(random, 2) == 0;
+    if (has_more) {
+      its.ranks[0].collectives.push_back(its.ranks[0].collectives.back());
+      its.ranks[0].collectives.back().sequence += 1000;
+    }
+    const auto waited = waiting_of(its.ranks, ranks, 1000);
+    ASSERT_EQ(waited.size(), static_cast<std::size_t>(iterations));
+    for (int i = 0; i < iterations; ++i) {
+      std::vector<std::int64_t> expected(static_cast<std::size_t>(ranks));
+      for (int k = 0; k < each; ++k) {
+        const auto& entries_ns = its.entries_ns[static_cast<std::size_t>(i * each + k)];
+        const auto last_ns = *std::max_element(entries_ns.begin(), entries_ns.end());
+        for (std::size_t rank = 0; rank < expected.size(); ++rank)
+          expected[rank] += last_ns - entries_ns[rank];
+      }
+      EXPECT_EQ(waited[static_cast<std::size_t>(i)], expected);
+    }
+  }
+}
+
+TEST(WaitingOf, IsNothingWithoutTheCollectivesOfAllRanks) {
+  Random random(1);
+  const Arrivals its = run(random, 3, 10, [](int, int) { return 0; });
+  EXPECT_FALSE(waiting_of(its.ranks, 3, 10).empty());
+  EXPECT_TRUE(waiting_of(its.ranks, 4, 10).empty());
+  EXPECT_TRUE(waiting_of({its.ranks[0]}, 1, 10).empty());
+  EXPECT_TRUE(waiting_of({}, 3, 10).empty());
+}
+
 TEST(MergedStatistics, DoNotUseContradictions) {
   Random random(3);
   Arrivals its = run(random, 3, 10, [](int, int rank) { return rank * 100; });

@@ -57,7 +57,7 @@ class PushingDaemon {
   std::string url() const { return daemon_.url(); }
   bool is_done() const { return outcomes_of_all_; }
 
-  Inbox<json> jobs, outcomes;
+  Inbox<json> jobs, outcomes, counted;
 
  private:
   void serve(FakeDaemon::Peer& peer) {
@@ -85,6 +85,7 @@ class PushingDaemon {
       return http_answer(200, json{{"key", uuid + "." + uuid}}.dump());
     }
     EXPECT_TRUE(job_report_from_json(body));
+    for (const auto& each : body.value("counted", json::array())) counted.add(each);
     for (const auto& outcome : body["outcomes"]) {
       outcomes.add(outcome);
       decided_.add(1);
@@ -338,6 +339,15 @@ TEST_F(HocketClientLive, AProgramThatDecidesAloneChangesWithTheNextStep) {
   for (int i = 1; i < static_cast<int>(kMaxReportedValues); ++i)
     EXPECT_EQ(hocket_client_measured(client, ("v" + std::to_string(i)).c_str(), i, nullptr), 0);
   EXPECT_EQ(hocket_client_measured(client, "one_more", 1, nullptr), -1);
+  std::array<std::int64_t, 16> waited_ns = {};
+  waited_ns[3] = 70'000;
+  EXPECT_EQ(hocket_ranks_counted(client, 4, waited_ns.data(), waited_ns.size()), 0);
+  EXPECT_EQ(hocket_ranks_counted(client, 4, waited_ns.data(), waited_ns.size()), -1);
+  EXPECT_THAT(hocket_error(), HasSubstr("step 4 is not one from 5 on"));
+  EXPECT_EQ(hocket_ranks_counted(client, 5, waited_ns.data(), 2), -1);
+  EXPECT_THAT(hocket_error(), HasSubstr("2 ranks, but the job has 16"));
+  waited_ns[3] = -1;
+  EXPECT_EQ(hocket_ranks_counted(client, 5, waited_ns.data(), waited_ns.size()), -1);
 
   const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   std::int64_t step = 0;
@@ -361,6 +371,9 @@ TEST_F(HocketClientLive, AProgramThatDecidesAloneChangesWithTheNextStep) {
   EXPECT_EQ(job["topology"]["world_size"], 16);
   EXPECT_EQ(job["predictions"][0]["iteration_ns"], 5);
   EXPECT_EQ(daemon.outcomes.wait().value()["status"], "applied");
+  const auto counted = daemon.counted.wait().value();
+  EXPECT_EQ(counted["step"], 4);
+  EXPECT_EQ(counted["waited_ns"][3], 70'000) << counted;
   EXPECT_EQ(hocket_client_close(client), 0);
 }
 
@@ -418,6 +431,8 @@ TEST_F(HocketClientLive, CallsInAnotherOrderAreErrors) {
   refuses(hocket_iteration(client, 0, 0), "not positive");
   EXPECT_EQ(hocket_iteration(client, 0, 5), 0);
   refuses(hocket_step_counted(client, 2, 5, 5), "step 2 is not one from 0 to 1");
+  const std::int64_t waited_ns = 5;
+  refuses(hocket_ranks_counted(client, 0, &waited_ns, 1), "does not decide alone");
   refuses(hocket_step_counted(client, 0, -2, 5), "neither 0 or above nor -1");
   EXPECT_EQ(hocket_step_counted(client, 0, 5, -1), 0);
   refuses(hocket_step_counted(client, 0, 5, 5), "step 0 is not one from 1 to 1");

@@ -405,6 +405,7 @@ TEST(HocketClientAbi, TheLibraryShowsWhatTheHeadersDeclareAndNothingElse) {
                            "hocket_iteration",
                            "hocket_meeting_find",
                            "hocket_meeting_publish",
+                           "hocket_ranks_counted",
                            "hocket_step_counted",
                            "hocket_step_ended",
                            "hocket_schedule_add",
