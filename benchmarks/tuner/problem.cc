@@ -73,11 +73,9 @@ Result<std::vector<Checkpoint>> measure(const Problem& problem, SearchOptions op
     const auto n = static_cast<double>(seeds);
     const auto close = std::count_if(regrets[k].begin(), regrets[k].end(),
                                      [](double regret) { return regret <= kClose; });
-    std::vector<double> logarithms;
-    for (const double regret : regrets[k]) logarithms.push_back(std::log1p(regret));
     checkpoints.push_back({counts[k], mean(regrets[k]),
                            standard_deviation(regrets[k]) / std::sqrt(n),
-                           std::expm1(mean(logarithms)), static_cast<double>(close) / n});
+                           static_cast<double>(close) / n});
   }
   return checkpoints;
 }

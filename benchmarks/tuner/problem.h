@@ -38,7 +38,6 @@ struct Checkpoint {
   std::size_t trials = 0;
   double mean_regret = 0;
   double standard_error = 0;    ///< of mean_regret, over the seeds
-  double geometric_mean = 0;    ///< of 1 + regret, less 1
   double within_2_percent = 0;  ///< share of the seeds
 };
 

@@ -26,6 +26,7 @@
 #include "benchmarks/tuner/functions.h"
 #include "benchmarks/tuner/problem.h"
 #include "core/base/json.h"
+#include "core/base/statistics.h"
 
 namespace hocket {
 namespace {
@@ -93,37 +94,31 @@ void print_line(const Line& line) {
   std::fflush(stdout);
 }
 
-/// Returns a line for each method, in order of their first ones, of its means over the tables; the
-/// geometric mean is the one of all searches.
-std::vector<Line> overall(const std::vector<Line>& lines) {
-  std::vector<Line> all;
-  for (const Line& line : lines) {
-    auto found = std::ranges::find(all, line.method, &Line::method);
-    if (found == all.end()) {
-      found = all.insert(found, {"all", line.method, {}});
-      for (const Checkpoint& at : line.checkpoints)
-        found->checkpoints.push_back({.trials = at.trials});
-    }
-    const auto tables = static_cast<double>(std::ranges::count(lines, line.method, &Line::method));
-    for (std::size_t i = 0; i < found->checkpoints.size(); ++i) {
-      found->checkpoints[i].mean_regret += line.checkpoints[i].mean_regret / tables;
-      found->checkpoints[i].geometric_mean +=
-          std::log1p(line.checkpoints[i].geometric_mean) / tables;
-      found->checkpoints[i].within_2_percent += line.checkpoints[i].within_2_percent / tables;
-    }
-  }
-  for (Line& line : all)
-    for (Checkpoint& at : line.checkpoints) at.geometric_mean = std::expm1(at.geometric_mean);
-  return all;
-}
+/// Below, a regret counts as this much in a geometric mean.
+constexpr double kLeastRegret = 1e-4;
 
+/// Prints for each method the means of its tables' mean regrets, and the share of close searches.
 void print_overall(const std::vector<Line>& lines) {
   std::printf("\nall tables: the mean, the geometric mean, the share within 2 %%\n");
-  for (const Line& line : overall(lines)) {
-    std::printf("%-16s %-11s", line.problem.c_str(), line.method.c_str());
-    for (const Checkpoint& at : line.checkpoints) {
-      std::printf("  %6.2f  %6.2f %3.0f %%  ", 100 * at.mean_regret, 100 * at.geometric_mean,
-                  100 * at.within_2_percent);
+  std::vector<std::string> methods;
+  for (const Line& line : lines)
+    if (!std::ranges::count(methods, line.method)) methods.push_back(line.method);
+  for (const std::string& method : methods) {
+    std::vector<std::vector<double>> regrets, logarithms, shares;
+    for (const Line& line : lines) {
+      if (line.method != method) continue;
+      for (auto* each : {&regrets, &logarithms, &shares}) each->resize(line.checkpoints.size());
+      for (std::size_t i = 0; i < line.checkpoints.size(); ++i) {
+        const Checkpoint& at = line.checkpoints[i];
+        regrets[i].push_back(at.mean_regret);
+        logarithms[i].push_back(std::log(std::max(at.mean_regret, kLeastRegret)));
+        shares[i].push_back(at.within_2_percent);
+      }
+    }
+    std::printf("%-16s %-11s", "all", method.c_str());
+    for (std::size_t i = 0; i < regrets.size(); ++i) {
+      std::printf("  %6.2f  %6.2f %3.0f %%  ", 100 * mean(regrets[i]),
+                  100 * std::exp(mean(logarithms[i])), 100 * mean(shares[i]));
     }
     std::printf("\n");
   }
@@ -135,7 +130,6 @@ nlohmann::json line_json(const Line& line) {
     checkpoints.push_back({{"trials", at.trials},
                            {"mean_regret", at.mean_regret},
                            {"standard_error", at.standard_error},
-                           {"geometric_mean", at.geometric_mean},
                            {"within_2_percent", at.within_2_percent}});
   }
   return {{"table", line.problem}, {"method", line.method}, {"regret", std::move(checkpoints)}};

@@ -1,6 +1,8 @@
 #include "tuner/surrogate/step_mixture.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/base/check.h"
@@ -8,8 +10,14 @@
 namespace hocket {
 namespace {
 
-/// Steps of less weight are left out, since each costs as many simulations as the likeliest.
+/// Steps of less weight are not asked, since each costs as many simulations as the likeliest.
 constexpr double kLeastWeight = 0.02;
+/// Steps of less weight are left out for good, once there are so many measurements (Occam's window;
+/// Madigan & Raftery, J. Am. Stat. Assoc. 1994).
+constexpr double kHopelessWeight = 1e-3;
+constexpr std::size_t kEnoughMeasurements = 6;
+
+constexpr double kLeftOut = -std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -31,8 +39,17 @@ const StepSurrogate& StepMixture::likeliest() const {
 }
 
 void StepMixture::fit(std::span<const Observation> told, std::span<const Observation> pending) {
+  // One measurement at a time, so that what is left out depends only on their sequence.
+  for (; told_ < told.size(); ++told_) weigh(told.first(told_ + 1), {});
+  weigh(told, pending);
+  weights_ = (weights_.array() < kLeastWeight).select(0, weights_);
+  weights_ /= weights_.sum();
+}
+
+void StepMixture::weigh(std::span<const Observation> told, std::span<const Observation> pending) {
   weights_ = expected_;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (expected_[static_cast<Eigen::Index>(i)] == kLeftOut) continue;
     steps_[i].fit(told, pending);
     weights_[static_cast<Eigen::Index>(i)] += steps_[i].log_evidence();
     if (i == 0 && !steps_[i].is_doubted()) {
@@ -42,8 +59,8 @@ void StepMixture::fit(std::span<const Observation> told, std::span<const Observa
   }
   weights_ = (weights_.array() - weights_.maxCoeff()).exp();
   weights_ /= weights_.sum();
-  weights_ = (weights_.array() < kLeastWeight).select(0, weights_);
-  weights_ /= weights_.sum();
+  if (told.size() >= kEnoughMeasurements)
+    expected_ = (weights_.array() < kHopelessWeight).select(kLeftOut, expected_);
 }
 
 Belief StepMixture::believe(std::span<const UnitPoint> points) {
@@ -53,7 +70,9 @@ Belief StepMixture::believe(std::span<const UnitPoint> points) {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const double weight = weights_[static_cast<Eigen::Index>(i)];
     if (weight == 0) continue;
-    mixed.mean += weight * beliefs.emplace_back(weight, steps_[i].believe(points)).second.mean;
+    const int draw_pairs = std::max(1, static_cast<int>(weight * StepSurrogate::kDrawPairs));
+    beliefs.emplace_back(weight, steps_[i].believe(points, draw_pairs));
+    mixed.mean += weight * beliefs.back().second.mean;
   }
   for (const auto& [weight, belief] : beliefs) {
     mixed.deviation +=

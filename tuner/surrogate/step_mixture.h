@@ -29,10 +29,14 @@ class StepMixture final : public Surrogate {
 
  private:
   const StepSurrogate& likeliest() const;
+  /// Fits the steps that are not left out, and weighs them.
+  void weigh(std::span<const Observation> told, std::span<const Observation> pending);
 
   std::vector<StepSurrogate> steps_;
-  Eigen::VectorXd expected_;  ///< logarithms of the probabilities before measurements
+  /// Logarithms of the probabilities before measurements; of a step that is left out, of 0.
+  Eigen::VectorXd expected_;
   Eigen::VectorXd weights_;
+  std::size_t told_ = 0;  ///< measurements that were weighed
 };
 
 }  // namespace hocket

@@ -43,9 +43,8 @@ constexpr double kLeastTrust = 1e-3;
 /// Initial error assumed for times from earlier constants, and the number of points over which it
 /// is averaged.
 constexpr double kSlack = 0.05, kSlackMemory = 16;
-/// Number of points that are averaged over the posterior, and of pairs of posterior draws.
+/// Number of points that are averaged over the posterior.
 constexpr std::size_t kAveragedPoints = 64;
-constexpr int kDrawPairs = 4;
 
 /// Difference between the default's logarithms of time, predicted and measured, that a good profile
 /// may have; from which on a profile is doubted; and from which on it is one of units.
@@ -395,7 +394,7 @@ void StepSurrogate::simulate_best(const Simulator& by,
   }
 }
 
-Belief StepSurrogate::believe(std::span<const UnitPoint> points) {
+Belief StepSurrogate::believe(std::span<const UnitPoint> points, int draw_pairs) {
   HOCKET_CHECK(fits_ > 0, "fit first");
   std::vector<Simulated*> simulated;
   for (const UnitPoint& point : points) {
@@ -421,11 +420,11 @@ Belief StepSurrogate::believe(std::span<const UnitPoint> points) {
   const Eigen::MatrixXd whitened = rest_.matrixL().solve(cross);
   belief.deviation =
       (variance - whitened.colwise().squaredNorm().transpose().array()).max(variance * 1e-4).sqrt();
-  average_over_posterior(simulated, belief);
+  average_over_posterior(simulated, draw_pairs, belief);
   return belief;
 }
 
-void StepSurrogate::average_over_posterior(const std::vector<Simulated*>& points,
+void StepSurrogate::average_over_posterior(const std::vector<Simulated*>& points, int draw_pairs,
                                            Belief& belief) const {
   std::vector<Eigen::Index> order(points.size());
   std::iota(order.begin(), order.end(), 0);
@@ -441,7 +440,7 @@ void StepSurrogate::average_over_posterior(const std::vector<Simulated*>& points
   std::normal_distribution<double> normal;
   const Eigen::MatrixXd factor = covariance_.llt().matrixL();
   std::vector<Simulator> draws{simulator(constants_)};
-  for (int pair = 0; pair < kDrawPairs; ++pair) {
+  for (int pair = 0; pair < draw_pairs; ++pair) {
     Eigen::VectorXd direction(constants_.size());
     for (double& value : direction) value = normal(random);
     direction = factor * direction;

@@ -48,7 +48,11 @@ class StepSurrogate final : public Surrogate {
   StepSurrogate(const Space& space, StepModel model);
 
   void fit(std::span<const Observation> told, std::span<const Observation> pending) override;
-  Belief believe(std::span<const UnitPoint> points) override;
+  Belief believe(std::span<const UnitPoint> points) override { return believe(points, kDrawPairs); }
+  /// Pairs of draws from the posterior of the constants; most of a belief's time is theirs.
+  static constexpr int kDrawPairs = 4;
+  /// As believe(), averaged over `draw_pairs`, at least one.
+  Belief believe(std::span<const UnitPoint> points, int draw_pairs);
   double noise() const override { return hyper_.noise; }
   std::string basis() const override;
   /// Returns whether other steps are to be considered: the step is a nominal one, its profile is
@@ -117,7 +121,8 @@ class StepSurrogate final : public Surrogate {
   Eigen::VectorXd predict_observed(const Eigen::VectorXd& constants, std::size_t first = 0) const;
   /// Simulates the points that may be among the best, so that their times are exact.
   void simulate_best(const Simulator& by, const std::vector<Simulated*>& points) const;
-  void average_over_posterior(const std::vector<Simulated*>& points, Belief& belief) const;
+  void average_over_posterior(const std::vector<Simulated*>& points, int draw_pairs,
+                              Belief& belief) const;
 
   const Space& space_;
   StepModel model_;

@@ -254,8 +254,8 @@ TEST(Transfer, ASimilarStudySavesTrials) {
 
 TEST(Transfer, AnUnrelatedOrOppositeStudyCostsLittleMoreThanItsReplays) {
   int without = 0, unrelated = 0, opposite = 0;
-  constexpr int kSeeds = rounds(30);
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  const int kSeeds = static_cast<int>(rounds(30));
+  for (std::uint64_t seed = 0; seed < rounds(30); ++seed) {
     const Valley function(seed, 0);
     without += trials_to(0.02, 40, function, std::nullopt, seed);
     unrelated += trials_to(0.02, 40, function, donor_of(Valley(seed + 500, 0), seed), seed);

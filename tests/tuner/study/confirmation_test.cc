@@ -244,7 +244,7 @@ TEST(Confirmation, PromotesWhatWasMeasuredBestWhereTheSimulatorIsFarOff) {
 #ifdef HOCKET_SANITIZED  // simulates ten times as slowly
   constexpr std::uint64_t kSeeds = 2;
 #else
-  constexpr std::uint64_t kSeeds = 16;
+  constexpr std::uint64_t kSeeds = 6;
 #endif
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);

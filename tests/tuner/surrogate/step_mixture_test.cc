@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <span>
@@ -87,7 +88,8 @@ TEST(StepMixture, BelievesBetweenItsStepsAndIsUncertainWhereTheyDisagree) {
     if (weight == 0) continue;
     StepSurrogate one(space, models[i].model);
     one.fit(told, {});
-    const Belief belief = one.believe(points);
+    const int draw_pairs = std::max(1, static_cast<int>(weight * StepSurrogate::kDrawPairs));
+    const Belief belief = one.believe(points, draw_pairs);
     least = least.cwiseMin(belief.mean);
     most = most.cwiseMax(belief.mean);
     second += weight * (belief.mean.cwiseAbs2() + belief.deviation.cwiseAbs2());
@@ -97,6 +99,17 @@ TEST(StepMixture, BelievesBetweenItsStepsAndIsUncertainWhereTheyDisagree) {
   const Eigen::VectorXd variance = second - mixed.mean.cwiseAbs2();
   EXPECT_LT((mixed.deviation.cwiseAbs2() - variance).cwiseAbs().maxCoeff(), 1e-6);
   EXPECT_GT((most - least).maxCoeff(), 0.1) << "the nominal steps say the same";
+}
+
+TEST(StepMixture, DependsOnTheMeasurementsAndNotOnWhenTheyAreTold) {
+  const Space space = mixture_space();
+  const auto models = StepModel::make_possible(space, std::nullopt);
+  const auto told = measured_on(models[3].model, space, 12, 31);
+  StepMixture at_once(space, models), one_by_one(space, models);
+  at_once.fit(told, {});
+  for (std::size_t i = 1; i <= told.size(); ++i) one_by_one.fit(std::span(told).first(i), {});
+  EXPECT_EQ(at_once.weights(), one_by_one.weights());
+  EXPECT_EQ(at_once.weights().minCoeff(), 0) << "no step was left out; the test shows nothing";
 }
 
 TEST(StepMixture, AProfileWithoutDoubtIsTheOnlyStep) {

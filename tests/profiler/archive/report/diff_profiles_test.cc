@@ -33,8 +33,8 @@ std::vector<ProfileIteration> iterations(double mean_ns, double sigma_ns, std::u
 
 TEST(DiffIterations, ADifferenceIsBeyondTheNoiseOrWithinIt) {
   int beyond = 0;
-  constexpr int kRounds = rounds(200);
-  for (std::uint64_t seed = 0; seed < kRounds; ++seed) {
+  const int kRounds = static_cast<int>(rounds(200));
+  for (std::uint64_t seed = 0; seed < rounds(200); ++seed) {
     SCOPED_TRACE(seed);
     const auto before = iterations(1e6, 1e4, seed);
     const auto same = diff_iterations(before, iterations(1e6, 1e4, seed + 1'000'000));
