@@ -319,8 +319,7 @@ TEST(StudySession, ARuleEndsItForGoodAndWaitsForWhatIsOutstanding) {
 TEST(StudySession, TheLastTrialIsOfWhatIsRecommendedIfThatWasNotTried) {
   // The wider the credit window the better; the simulator soon believes in windows nobody tried.
   SessionOptions options = session_of(SearchMethod::model, 1);
-  const std::vector<std::string> knobs{"partition_bytes", "credit_bytes", "streams",
-                                       "comm_channels"};
+  const std::vector<std::string> knobs{"partition_bytes", "credit_bytes"};
   options.space = Space::make(schedule_parameters(knobs).value()).value();
   int untried = 0;
   for (std::int64_t trials = 3; trials <= 6; ++trials) {
