@@ -1,7 +1,6 @@
 #include "core/placement/address_ranges.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace hocket::placement {
 namespace {

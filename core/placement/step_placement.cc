@@ -61,7 +61,7 @@ class Placing {
     for (std::uint32_t task = 0; task <= tasks; ++task) {
       for (const std::uint32_t i : residencies_.evicted_before[task]) evict(i);
       if (task == tasks) break;
-      // What is needed first is fetched first.
+      // Fetches are submitted in the order in which tasks need them.
       std::ranges::stable_sort(fetched_before[task], {},
                                [&](std::uint32_t i) { return residencies_.all[i].first; });
       for (const std::uint32_t i : fetched_before[task]) fetch(i);

@@ -71,7 +71,7 @@ enum class PlacedKind : std::uint8_t {
 
 struct PlacedTask {
   PlacedKind kind = PlacedKind::task;
-  /// Where a task runs; of no meaning for copies.
+  /// Memory on whose side a task runs; unused for copies.
   Site site = Site::device;
   /// Index of the task, or of the copied data item.
   std::uint32_t source = 0;

@@ -67,16 +67,18 @@ constexpr double kLeastSlowdown = 0.002;
 /// steps.
 constexpr std::int64_t kIterations = 2;
 
-/// What the open constants cannot adjust smoothly: the sizes of layers decide how many parts a
-/// partition makes, and an overhead ten times as large is too far for Gauss-Newton steps.
+/// Shape of a nominal step: its two properties that the open constants cannot adjust smoothly. The
+/// sizes of layers decide how many parts a partition makes, and an overhead ten times as large is
+/// too far for Gauss-Newton steps.
 struct NominalShape {
   int layers;
   double overhead_ns;  ///< of a part; its latency is five times as long
 };
 
 constexpr std::array<NominalShape, 4> kNominalShapes{{{16, 2e5}, {3, 2e5}, {48, 2e5}, {16, 2e6}}};
-/// Of a described step against the nominal ones, once there is a reason to doubt its profile. Made
-/// from generated profiles of busy machines (docs/BENCHMARKS_SEARCH.md), where 0.5 is worse early.
+/// Prior probability of a described step against the nominal ones, once its profile is doubted.
+/// Chosen on generated profiles of busy machines (docs/BENCHMARKS_SEARCH.md): 0.5 was worse after 5
+/// trials.
 constexpr double kProbabilityIfDoubted = 0.1;
 
 /// Returns a step of one second with 60 % computation and 192 MiB that take 55 % on the link.
@@ -125,11 +127,6 @@ std::int64_t integer(const ParameterValue& value, std::int64_t otherwise) {
   return number ? *number : otherwise;
 }
 
-bool knows_some(const Space& space) {
-  return std::ranges::any_of(space.parameters(),
-                             [](const Parameter& p) { return is_known(p.name); });
-}
-
 /// Returns whether the step has communication, which knobs other than the number of streams affect.
 bool communicates(const StepDescription& step) {
   return std::ranges::any_of(step.layers,
@@ -141,21 +138,22 @@ bool communicates(const StepDescription& step) {
 }  // namespace
 
 std::optional<StepModel> StepModel::make(const Space& space, std::optional<StepDescription> step) {
-  if (!knows_some(space) || (step && !communicates(*step))) return std::nullopt;
+  const bool knows_some =
+      std::ranges::any_of(space.parameters(), [](const Parameter& p) { return is_known(p.name); });
+  if (!knows_some || (step && !communicates(*step))) return std::nullopt;
   if (step) return StepModel(std::move(*step), false);
   return StepModel(nominal_step(kNominalShapes.front()), true);
 }
 
 std::vector<PossibleStep> StepModel::make_possible(const Space& space,
                                                    std::optional<StepDescription> step) {
+  auto model = make(space, std::move(step));
+  if (!model) return {};
   std::vector<PossibleStep> steps;
-  const double nominal = step ? 1 - kProbabilityIfDoubted : 1;
-  if (step) {
-    auto model = make(space, std::move(step));
-    if (!model) return steps;
+  double nominal = 1;
+  if (!model->is_nominal()) {
     steps.push_back({std::move(*model), kProbabilityIfDoubted});
-  } else if (!knows_some(space)) {
-    return steps;
+    nominal -= kProbabilityIfDoubted;
   }
   for (const NominalShape& shape : kNominalShapes)
     steps.push_back({StepModel(nominal_step(shape), true), nominal / kNominalShapes.size()});

@@ -104,12 +104,20 @@ TEST(StepMixture, BelievesBetweenItsStepsAndIsUncertainWhereTheyDisagree) {
 TEST(StepMixture, DependsOnTheMeasurementsAndNotOnWhenTheyAreTold) {
   const Space space = mixture_space();
   const auto models = StepModel::make_possible(space, std::nullopt);
-  const auto told = measured_on(models[3].model, space, 12, 31);
-  StepMixture at_once(space, models), one_by_one(space, models);
-  at_once.fit(told, {});
-  for (std::size_t i = 1; i <= told.size(); ++i) one_by_one.fit(std::span(told).first(i), {});
-  EXPECT_EQ(at_once.weights(), one_by_one.weights());
-  EXPECT_EQ(at_once.weights().minCoeff(), 0) << "no step was left out; the test shows nothing";
+  int left_out = 0;
+  for (const std::size_t late : {0, 1, 2}) {
+    SCOPED_TRACE("late " + std::to_string(late));
+    // The step of the later measurements may be hopeless after the earlier ones.
+    auto told = measured_on(models[3].model, space, 10, 31);
+    for (const Observation& later : measured_on(models[late].model, space, 14, 32))
+      told.push_back(later);
+    StepMixture at_once(space, models), one_by_one(space, models);
+    at_once.fit(told, {});
+    for (std::size_t i = 1; i <= told.size(); ++i) one_by_one.fit(std::span(told).first(i), {});
+    EXPECT_EQ(at_once.weights(), one_by_one.weights());
+    left_out += at_once.weights()[static_cast<Eigen::Index>(late)] == 0 ? 1 : 0;
+  }
+  EXPECT_GT(left_out, 0) << "no step was left out; the test shows nothing";
 }
 
 TEST(StepMixture, AProfileWithoutDoubtIsTheOnlyStep) {

@@ -221,7 +221,7 @@ TEST_F(NcclPlugin, WhatIsMeasuredIsShownAndALateRankNamed) {
   const auto metrics = client_->send("GET", "/metrics").value().body;
   EXPECT_THAT(metrics, HasSubstr("hocket_job_value{name=\"nccl all_reduce 4MiB\""));
   EXPECT_THAT(metrics, HasSubstr("value=\"transfer_us\""));
-  // What the ranks counted follows with the next report.
+  // The ranks' counters reach the daemon with a later report than the note.
   const std::string path = "/v1/jobs/" + job["job"].get<std::string>() + "/stragglers";
   Json found;
   EXPECT_TRUE(eventually([&] {

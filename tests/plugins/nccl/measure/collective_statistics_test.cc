@@ -249,7 +249,7 @@ TEST(WaitingOf, AnIterationIsTheSumOfItsCollectives) {
       for (std::size_t i = 0; i < of_rank.collectives.size(); ++i)
         of_rank.collectives[i].start_ns =
             static_cast<std::int64_t>(1000 * (i / static_cast<std::size_t>(each)) + 99 + i % 6);
-    // What a rank does not know is left out on all.
+    // A collective that only one rank has measured is left out.
     const bool has_more = below(random, 2) == 0;
     if (has_more) {
       its.ranks[0].collectives.push_back(its.ranks[0].collectives.back());
