@@ -53,6 +53,10 @@ class IdleDriver final : public DeviceDriver {
   void free_host(void*) override {}
   Result<void> copy(void*, const void*, std::size_t, DeviceStream) override { return {}; }
   Result<void> fill_zero(void*, std::size_t, DeviceStream) override { return {}; }
+  Result<void> run_on_host(DeviceStream, void (*function)(void*), void* argument) override {
+    function(argument);
+    return {};
+  }
   Result<std::string> bus_id() override { return std::string(); }
   Result<std::int64_t> memory_bytes() override { return std::int64_t{1} << 32; }
   Result<void> begin_capture(DeviceStream) override { return {}; }

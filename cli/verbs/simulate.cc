@@ -18,6 +18,7 @@
 #include "cli/views/profile_view.h"
 #include "cli/views/simulation_view.h"
 #include "core/base/json.h"
+#include "core/sim/offload/offload_choice.h"
 #include "core/sim/simulator.h"
 #include "profiler/archive/export_profile.h"
 
@@ -32,7 +33,7 @@ struct SimulateOptions {
   StepChanges changes;
   std::int64_t iterations = 0, rank = 0;
   std::string trace, record;
-  bool json = false;
+  bool offload = false, json = false;
 };
 
 constexpr std::int64_t kMaxIterations = 1'000'000;
@@ -47,6 +48,7 @@ constexpr const char* kSimulateFooter =
     "      --link host=300gbit,5us --link network=25gbit,20us\n"
     "  hocket simulate vgg16.json --sweep partition_bytes=1MiB,4MiB --sweep order=fifo,static\n"
     "  hocket simulate vgg16.json --trace out.json       open it at https://ui.perfetto.dev\n"
+    "  hocket simulate placed.json --offload     how many layers a device of limited memory keeps\n"
     "  hocket simulate --profile gpt2-3 --set credit_bytes=8MiB\n"
     "  hocket simulate --profile gpt2-3 --ranks 8 --link network=10gbit,20us\n";
 
@@ -92,6 +94,14 @@ Result<void> check(const SimulateOptions& options, const StepDescription& step) 
   if (!options.sweep.empty() && !(options.trace.empty() && options.record.empty())) {
     return invalid("--trace and --record are of one configuration, --sweep has many");
   }
+  const bool asks_more = !options.sweep.empty() || !options.trace.empty() ||
+                         !options.record.empty() || !options.baseline.empty() ||
+                         options.iterations != 0;
+  if (options.offload && asks_more) {
+    return invalid(
+        "--offload judges every offload_k by its steady period, without --sweep, --trace, "
+        "--record, --baseline and --iterations");
+  }
   return {};
 }
 
@@ -107,7 +117,7 @@ struct Question {
   Subject subject;
   NamedConfig present;    ///< before --set and --sweep
   ScheduleConfig config;  ///< after --set
-  Baseline baseline;
+  Baseline baseline;      ///< absent with --offload
 };
 
 /// Returns the present configuration with --set applied.
@@ -118,15 +128,32 @@ Result<ScheduleConfig> changed_config(const SimulateOptions& options, ScheduleCo
   return config;
 }
 
+/// Returns the configuration that is asked about first.
+Result<ScheduleConfig> first_asked(const SimulateOptions& options, ScheduleConfig asked) {
+  for (const std::string& sweep : options.sweep) {
+    if (auto ok = set_knob(asked, sweep.substr(0, sweep.find(','))); !ok)
+      return failure(ok.error().in("--sweep"));
+  }
+  return asked;
+}
+
 /// Simulates the configuration that speed-ups are against: the one given, else what the measured
-/// job ran with, else the present one.
+/// job ran with, else the present one. Where that does not fit into a device's memory, it is the
+/// first that is asked about.
 Result<Baseline> make_baseline(const SimulateOptions& options, const Subject& subject,
                                const NamedConfig& recorded, const NamedConfig& present,
                                const ScheduleConfig& asked, std::ostream& err) {
   auto config = options.baseline.empty() ? Result<NamedConfig>(subject.job ? recorded : present)
                                          : read_baseline(options.baseline, err);
   HOCKET_TRY(config);
-  const auto simulation = simulate(subject.step, simulation_options(config->config, options));
+  auto simulation = simulate(subject.step, simulation_options(config->config, options));
+  if (!simulation && options.baseline.empty() && subject.step.device_memory_bytes > 0) {
+    auto first = first_asked(options, asked);
+    HOCKET_TRY(first);
+    *config = NamedConfig{"the first configuration asked about", std::move(*first)};
+    simulation = simulate(subject.step, simulation_options(config->config, options));
+    if (!simulation) return failure(simulation.error());
+  }
   if (!simulation && config->config == asked) return failure(simulation.error());
   if (!simulation) {
     return failure(
@@ -147,10 +174,13 @@ Result<Question> make_question(const SimulateOptions& options, std::ostream& err
   HOCKET_TRY(present);
   auto config = changed_config(options, present->config);
   HOCKET_TRY(config);
-  auto baseline = make_baseline(options, *subject, recorded, *present, *config, err);
+  Question question{std::move(*subject), std::move(*present), std::move(*config), {}};
+  if (options.offload) return question;
+  auto baseline =
+      make_baseline(options, question.subject, recorded, question.present, question.config, err);
   HOCKET_TRY(baseline);
-  return Question{std::move(*subject), std::move(*present), std::move(*config),
-                  std::move(*baseline)};
+  question.baseline = std::move(*baseline);
+  return question;
 }
 
 const MeasuredJob* job_of(const Subject& subject) {
@@ -166,6 +196,9 @@ nlohmann::json with_notes(nlohmann::json document, const Question& question,
   for (auto& doubt : doubts_on(job_of(question.subject), prediction.config))
     notes.push_back(std::move(doubt));
   document["notes"] = std::move(notes);
+  const StepDescription& step = question.subject.step;
+  if (step.device_memory_bytes > 0)
+    document["placement"] = placement_json(step, prediction.simulation);
   if (question.subject.job)
     document["profile"] = job_json(*question.subject.job, prediction.config);
   return document;
@@ -207,6 +240,11 @@ void print_pointer(const SimulateOptions& options, const Question& question,
   const bool is_slower = prediction.simulation.iteration_ns > question.baseline.iteration_ns;
   if (question.subject.job || options.step == "-") return;  // the step is in no file
   if (!is_slower && prediction.config != hockets_defaults().config) return;
+  if (question.subject.step.device_memory_bytes > 0) {
+    err << "hocket: `hocket simulate " << options.step
+        << " --offload` compares how many layers the device keeps" << std::endl;
+    return;
+  }
   err << "hocket: `hocket explain " << options.step << "`"
       << (options.changes.is_empty() ? "" : " with the same changes of the step")
       << " chooses a configuration for these ranks" << std::endl;
@@ -283,6 +321,21 @@ Result<void> simulate_sweep(const SimulateOptions& options, const Question& ques
   return {};
 }
 
+/// Judges how many layers a device of limited memory keeps.
+Result<void> simulate_offload(const SimulateOptions& options, const Question& question,
+                              Context& context) {
+  const StepDescription& step = question.subject.step;
+  const auto choice = choose_offload(step, question.config);
+  if (!choice) return failure(choice.error().in("--offload"));
+  print_notes(context.err, question.present.notes);
+  if (options.json) {
+    context.out << json_text(offload_json(step, *choice, question.config)) << '\n';
+  } else {
+    print_offload(context.out, step, *choice);
+  }
+  return {};
+}
+
 Result<int> simulate_verb(const SimulateOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "simulate"));
   const auto question = make_question(options, context.err);
@@ -291,7 +344,9 @@ Result<int> simulate_verb(const SimulateOptions& options, Context& context) {
     const std::string text = to_json(question->subject.step).dump(2) + "\n";
     HOCKET_TRY(write_whole_file(options.step_out, text));
   }
-  const auto run = options.sweep.empty() ? simulate_once : simulate_sweep;
+  const auto run = options.offload         ? simulate_offload
+                   : options.sweep.empty() ? simulate_once
+                                           : simulate_sweep;
   HOCKET_TRY(run(options, *question, context));
   return kDone;
 }
@@ -320,6 +375,8 @@ void add_simulate(CLI::App& program, Action& action) {
   verb->add_option("--sweep", options->sweep,
                    "KNOB=A,B,C: a row for each value; repeat it for all combinations")
       ->allow_extra_args(false);
+  verb->add_flag("--offload", options->offload,
+                 "compare how many layers a device of limited memory keeps (offload_k)");
   verb->add_option("--iterations", options->iterations,
                    "how many to simulate (default: until the period repeats)");
   verb->add_option("--trace", options->trace, "write the timeline to this file");

@@ -57,6 +57,18 @@ std::string ranks_text(const StepDescription& step, const Simulation& simulation
   return text;
 }
 
+std::string size(std::int64_t bytes) {
+  return value_text(static_cast<double>(bytes), Unit::bytes);
+}
+
+void add_placement(Table& table, const StepDescription& step, const Simulation& simulation) {
+  table.add({"device memory",
+             size(simulation.device_peak_bytes) + " of " + size(step.device_memory_bytes)});
+  table.add({"updates on the host", time(simulation.host_ns)});
+  table.add({"copies to the device", time(simulation.to_device_ns)});
+  table.add({"copies to the host", time(simulation.to_host_ns)});
+}
+
 /// Returns the standard deviation and range of the second half of the iterations, over which a
 /// simulation with jitter averages.
 std::string spread_text(const Simulation& simulation) {
@@ -102,12 +114,21 @@ void print_prediction(std::ostream& out, const StepDescription& step, const Pred
   table.add({"exposed communication", exposed_text(s)});
   table.add({"computation", time(s.compute_ns)});
   table.add({"communication", time(s.communication_ns)});
+  if (step.device_memory_bytes > 0) add_placement(table, step, s);
   table.add({"bound T*", time(s.bound_ns)});
   table.add({"overlap efficiency η", percent_text(s.efficiency)});
   table.add({"parts a step", std::to_string(s.parts)});
   table.add({"ranks", ranks_text(step, s)});
   table.add({"configuration", config_text(prediction.config)});
   table.print(out);
+}
+
+nlohmann::json placement_json(const StepDescription& step, const Simulation& simulation) {
+  return {{"device_memory_bytes", step.device_memory_bytes},
+          {"peak_bytes", simulation.device_peak_bytes},
+          {"host_ns", simulation.host_ns},
+          {"to_device_ns", simulation.to_device_ns},
+          {"to_host_ns", simulation.to_host_ns}};
 }
 
 nlohmann::json sweep_json(const StepDescription& step, std::span<const SweepRow> rows,
@@ -138,6 +159,47 @@ void print_sweep(std::ostream& out, std::span<const KnobSweep> sweeps,
   }
   table.print(out);
   out << "speed-up " << against_text(baseline) << '\n';
+}
+
+void print_offload(std::ostream& out, const StepDescription& step, const OffloadChoice& choice) {
+  Table table({"offload_k", "prefetch_layers", "iteration", "device memory", ""});
+  for (const OffloadCandidate& candidate : choice.candidates) {
+    const std::string offload_k = std::to_string(candidate.offload_k);
+    if (!candidate.fits()) {
+      table.add({offload_k, "-", "-", "-", "does not fit: " + candidate.why_not});
+      continue;
+    }
+    table.add({offload_k, std::to_string(candidate.prefetch_layers), time(candidate.iteration_ns),
+               size(candidate.peak_bytes),
+               candidate.offload_k == choice.chosen().offload_k ? "best" : ""});
+  }
+  table.print(out);
+  out << "of " << size(step.device_memory_bytes)
+      << " of device memory; CoTrain's rule gives offload_k=" << cotrain_offload_k(step) << '\n';
+}
+
+nlohmann::json offload_json(const StepDescription& step, const OffloadChoice& choice,
+                            const ScheduleConfig& config) {
+  auto candidates = nlohmann::json::array();
+  for (const OffloadCandidate& candidate : choice.candidates) {
+    candidates.push_back({{"offload_k", candidate.offload_k}});
+    nlohmann::json& row = candidates.back();
+    if (candidate.fits()) {
+      row["prefetch_layers"] = candidate.prefetch_layers;
+      row["iteration_ns"] = candidate.iteration_ns;
+      row["peak_bytes"] = candidate.peak_bytes;
+    } else {
+      row["why_not"] = candidate.why_not;
+    }
+    row["best"] = candidate.offload_k == choice.chosen().offload_k;
+  }
+  ScheduleConfig chosen = config;
+  chosen.offload_k = choice.chosen().offload_k;
+  chosen.prefetch_layers = choice.chosen().prefetch_layers;
+  return {{"device_memory_bytes", step.device_memory_bytes},
+          {"cotrain_offload_k", cotrain_offload_k(step)},
+          {"candidates", std::move(candidates)},
+          {"config", to_json(chosen)}};
 }
 
 }  // namespace hocket

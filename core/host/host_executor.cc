@@ -48,14 +48,18 @@ void HostExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& lane
     threads_.emplace_back([this, lane] { run_stream(lane); });
   for (int lane = 0; lane < lanes.channels; ++lane)
     threads_.emplace_back([this, lane] { run_channel(lane); });
+  for (const TaskLane lane : kOtherLanes)
+    if (lanes.is_placed) threads_.emplace_back([this, lane] { run_lane(lane); });
   if (!source.order_is_announced()) return;
   threads_.emplace_back(
       [this] { (rank() == 0 ? send_order : follow_order)(*source_, collective_); });
 }
 
-void HostExecutor::wake(std::size_t streams, std::size_t channels) {
-  stream_leave_.release(streams);
-  channel_leave_.release(channels);
+void HostExecutor::wake(const Wakes& wakes) {
+  stream_leave_.release(wakes.streams);
+  channel_leave_.release(wakes.channels);
+  for (std::size_t lane = 0; lane < kTaskLanes; ++lane)
+    if (wakes.lanes[lane]) lane_leave_[lane].release(1);
 }
 
 void HostExecutor::stop(bool failed) {
@@ -63,21 +67,51 @@ void HostExecutor::stop(bool failed) {
   if (failed) collective_.abort();
   stream_leave_.release(static_cast<std::size_t>(lanes_.streams));
   channel_leave_.release(static_cast<std::size_t>(lanes_.channels));
+  for (Semaphore& leave : lane_leave_) leave.release(1);
   threads_.clear();
   stream_leave_.clear();
   channel_leave_.clear();
+  for (Semaphore& leave : lane_leave_) leave.clear();
+}
+
+void HostExecutor::run_body(const ComputeWork& task) {
+  try {
+    (*task.body)();
+  } catch (const std::exception& e) {
+    source_->fail(
+        {ErrorCode::unavailable, "task \"" + std::string(*task.name) + "\" threw: " + e.what()});
+  }
+  if (task.once) task.body->reset();
+}
+
+void HostExecutor::run_lane(TaskLane lane) {
+  ComputeWork work;
+  bool taken = false;
+  for (;;) {
+    taken = source_->take_lane(lane, taken ? &work : nullptr, work);
+    if (!taken) {
+      lane_leave_[static_cast<std::size_t>(lane)].acquire();
+      if (stopping_) return;
+      continue;
+    }
+    const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
+    run_body(work);
+    if (!trace_) continue;
+    trace_->record({.kind = lane == TaskLane::host ? TraceKind::compute : TraceKind::copy,
+                    .lane = traced_lane(lane, lanes_.streams),
+                    .name = *work.name,
+                    .step = work.step,
+                    .begin_ns = begin_ns,
+                    .end_ns = clock_.now_ns(),
+                    .bytes = work.bytes,
+                    .task = work.task});
+  }
 }
 
 void HostExecutor::run_batch(std::span<ComputeWork> work, int lane) {
   for (const ComputeWork& task : work) {
     const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
-    try {
-      (*task.body)();
-    } catch (const std::exception& e) {
-      source_->fail(
-          {ErrorCode::unavailable, "task \"" + std::string(*task.name) + "\" threw: " + e.what()});
-    }
-    if (task.once) task.body->reset();
+    run_body(task);
     if (trace_) {
       trace_->record({TraceKind::compute, lane, *task.name, task.step, begin_ns, clock_.now_ns(), 0,
                       task.task});

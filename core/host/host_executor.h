@@ -1,10 +1,13 @@
 #pragma once
 
 // Runs a schedule on the host: compute tasks with a thread per stream, parts of collectives over a
-// Collective with a thread per channel.
+// Collective with a thread per channel. A step that is placed on a device with memory of its own
+// (core/placement/step_placement.h) has a thread more for each of its other lanes; so the streams
+// are the device, which this executor emulates.
 
 #include <semaphore.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <thread>
@@ -24,8 +27,9 @@ class HostExecutor final : public Executor {
   ~HostExecutor() override;
 
   void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) override;
-  void wake(std::size_t streams, std::size_t channels) override;
+  void wake(const Wakes& wakes) override;
   void stop(bool failed) override;
+  bool runs_lanes() const override { return true; }
   int rank() const override { return collective_.rank(); }
   int world_size() const override { return collective_.world_size(); }
   int ranks_per_host() const override { return collective_.ranks_per_host(); }
@@ -45,6 +49,8 @@ class HostExecutor final : public Executor {
 
   void run_stream(int lane);
   void run_channel(int lane);
+  void run_lane(TaskLane lane);
+  void run_body(const ComputeWork& task);
   /// Runs a part. `scratch` belongs to the channel.
   Result<void> run_part(const PartWork& part, std::vector<float>& scratch);
   void run_batch(std::span<ComputeWork> work, int lane);
@@ -56,6 +62,8 @@ class HostExecutor final : public Executor {
   Lanes lanes_;
   std::atomic<bool> stopping_ = false;
   Semaphore stream_leave_, channel_leave_;
+  // by TaskLane; that of streams is unused
+  std::array<Semaphore, kTaskLanes> lane_leave_;
   std::vector<std::jthread> threads_;
 };
 

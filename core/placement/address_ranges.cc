@@ -1,6 +1,7 @@
 #include "core/placement/address_ranges.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace hocket::placement {
 namespace {
@@ -15,6 +16,11 @@ bool meet(const Residency& a, const Residency& b, Taken taken) {
   return begin(a) <= b.last && begin(b) <= a.last;
 }
 
+/// When an item is on the device, for comparisons.
+std::tuple<std::uint32_t, std::uint32_t, std::uint32_t> span_of(const Residency& stay) {
+  return {stay.first, stay.last, stay.earliest};
+}
+
 class Fitting {
  public:
   Fitting(std::span<const DataToPlace> data, std::span<const Residency> residencies,
@@ -23,9 +29,12 @@ class Fitting {
     for (const Residency& each : residencies) stays_[each.data].push_back(each);
     for (std::uint32_t item = 0; item < data.size(); ++item)
       if (!stays_[item].empty()) order_.push_back(item);
+    // Items of one size go by their stays, so that the numbers of items decide nothing.
     std::ranges::stable_sort(order_, [&](std::uint32_t a, std::uint32_t b) {
       const bool a_stays = stays_[a].front().is_permanent, b_stays = stays_[b].front().is_permanent;
-      return a_stays != b_stays ? a_stays : data[a].bytes > data[b].bytes;
+      if (a_stays != b_stays) return a_stays;
+      if (data[a].bytes != data[b].bytes) return data[a].bytes > data[b].bytes;
+      return std::ranges::lexicographical_compare(stays_[a], stays_[b], {}, span_of, span_of);
     });
   }
 

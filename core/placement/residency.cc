@@ -42,8 +42,9 @@ class Finder {
   bool is_on_host(const Use& use) const { return found_.site[use.task] == Site::host; }
 
   bool outlives_step(std::uint32_t data) const {
-    return step_.data[data].layer != kNoLayer ||
-           (!uses_[data].empty() && mode_of(uses_[data].front()) != AccessMode::write);
+    if (step_.data[data].layer != kNoLayer) return true;
+    return !step_.data[data].is_transient && !uses_[data].empty() &&
+           mode_of(uses_[data].front()) != AccessMode::write;
   }
 
   Site home_of(std::uint32_t data) const {
@@ -59,13 +60,14 @@ class Finder {
     std::uint32_t stage = 0;
     for (std::uint32_t task = 0; task < step_.tasks.size(); ++task) {
       if (found_.site[task] == Site::device) {
+        // Of several layers the last, so that the order of accesses decides nothing.
+        std::int64_t next = kNoLayer;
         for (const Access& access : step_.tasks[task].accesses) {
           const DataToPlace& data = step_.data[access.data.index];
-          if (data.layer < options_.offload_k || data.bytes == 0 || data.layer == layer) continue;
-          if (layer != kNoLayer) ++stage;
-          layer = data.layer;
-          break;
+          if (data.layer >= options_.offload_k && data.bytes > 0 && data.layer != layer)
+            next = std::max(next, data.layer);
         }
+        if (next != kNoLayer && std::exchange(layer, next) != kNoLayer) ++stage;
       }
       found_.stage.push_back(stage);
     }
@@ -109,11 +111,13 @@ class Finder {
         open.reset();
       }
       if (!open) {
+        // What is nowhere yet begins with this task, even if it would read it.
+        const bool fetches = reads && (is_on_device || is_on_host_too);
         open = add({.data = data,
                     .first = use.task,
                     .last = use.task,
-                    .earliest = reads ? std::max(not_before, earliest(use.task)) : use.task,
-                    .is_fetched = reads});
+                    .earliest = fetches ? std::max(not_before, earliest(use.task)) : use.task,
+                    .is_fetched = fetches});
       }
       HOCKET_CHECK(!reads || is_on_device || found_.all[*open].first == use.task,
                    "the device reads what it does not have");

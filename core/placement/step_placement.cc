@@ -14,29 +14,43 @@ namespace {
 using placement::aligned;
 using placement::Residency;
 
-/// Returns the error of a step that cannot fit, if it cannot.
+/// What a task needs on the device at once.
+struct Need {
+  std::uint32_t task = 0;
+  std::int64_t bytes = 0;
+  const Residency* largest = nullptr;
+};
+
+Need need_of(std::uint32_t task, const StepToPlace& step,
+             const placement::Residencies& residencies) {
+  Need need{.task = task};
+  for (const Residency& each : residencies.all) {
+    if (each.first > task || each.last < task) continue;
+    need.bytes += aligned(step.data[each.data].bytes);
+    if (!need.largest || step.data[each.data].bytes > step.data[need.largest->data].bytes)
+      need.largest = &each;
+  }
+  return need;
+}
+
+/// Returns the error of a step that cannot fit, if it cannot: of the task that needs the most.
 Result<void> check_need(const StepToPlace& step, const placement::Residencies& residencies,
                         std::int64_t limit_bytes) {
+  Need most;
   for (std::uint32_t task = 0; task < step.tasks.size(); ++task) {
     if (residencies.site[task] == Site::host) continue;
-    std::int64_t needed_bytes = 0;
-    const Residency* largest = nullptr;
-    for (const Residency& each : residencies.all) {
-      if (each.first > task || each.last < task) continue;
-      needed_bytes += aligned(step.data[each.data].bytes);
-      if (!largest || step.data[each.data].bytes > step.data[largest->data].bytes) largest = &each;
-    }
-    if (needed_bytes <= limit_bytes) continue;
-    const DataToPlace& data = step.data[largest->data];
-    return failure(ErrorCode::invalid_argument,
-                   "task \"" + step.tasks[task].name + "\" needs " + std::to_string(needed_bytes) +
-                       " B on the device at once (the largest item is \"" + data.name + "\"" +
-                       (data.layer == kNoLayer ? "" : " of layer " + std::to_string(data.layer)) +
-                       ", " + std::to_string(data.bytes) + " B), but device_memory_bytes is " +
-                       std::to_string(limit_bytes) +
-                       "; raise it, lower offload_k, or use smaller micro-batches");
+    const Need need = need_of(task, step, residencies);
+    if (need.bytes > most.bytes) most = need;
   }
-  return {};
+  if (most.bytes <= limit_bytes) return {};
+  const DataToPlace& data = step.data[most.largest->data];
+  return failure(ErrorCode::invalid_argument,
+                 "task \"" + step.tasks[most.task].name + "\" needs " + std::to_string(most.bytes) +
+                     " B on the device at once (the largest item is \"" + data.name + "\"" +
+                     (data.layer == kNoLayer ? "" : " of layer " + std::to_string(data.layer)) +
+                     ", " + std::to_string(data.bytes) + " B), but device_memory_bytes is " +
+                     std::to_string(limit_bytes) +
+                     "; raise it, lower offload_k, or use smaller micro-batches");
 }
 
 class Placing {
@@ -138,10 +152,14 @@ class Placing {
         accesses.push_back(access);
         continue;
       }
-      accesses.push_back({of_residency(i), access.mode});
       const Residency& residency = residencies_.all[i];
-      const bool begins_here = residency.first == task && !residency.is_fetched;
-      if (begins_here && !residency.is_permanent) take_memory(i, accesses);
+      const bool begins_here =
+          residency.first == task && !residency.is_fetched && !residency.is_permanent;
+      // Others that only read transient data wait for the task that takes their memory.
+      const bool only_reads = access.mode == AccessMode::read;
+      accesses.push_back(
+          {of_residency(i), begins_here && only_reads ? AccessMode::update : access.mode});
+      if (begins_here) take_memory(i, accesses);
     }
     if (site == Site::device && end_of_stage_[residencies_.stage[task]] == task)
       accesses.push_back(write(of_stage(residencies_.stage[task])));

@@ -26,8 +26,6 @@ namespace hocket {
 
 enum class Site : std::uint8_t { device, host };
 
-inline constexpr std::int64_t kNoLayer = -1;
-
 /// A data item of the step to place.
 struct DataToPlace {
   std::string name;
@@ -36,6 +34,8 @@ struct DataToPlace {
   /// Layer whose parameters or optimizer state it holds, from 0, or kNoLayer. Other data outlive
   /// the step only if their first access reads them, and are then kept on the device.
   std::int64_t layer = kNoLayer;
+  /// It holds nothing from one step to the next, even if its first access reads it.
+  bool is_transient = false;
 };
 
 /// A compute task or a collective of the step to place.

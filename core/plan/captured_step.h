@@ -27,6 +27,7 @@ class CapturedStep {
     /// Size of the collective; 0 for a compute task.
     std::int64_t bytes = 0;
     std::vector<Access> accesses;
+    TaskLane lane = TaskLane::stream;
   };
 
   /// Derives the dependencies of `tasks`. Each launch submits them in this order, after the launch

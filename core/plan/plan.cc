@@ -40,7 +40,7 @@ TaskId Plan::submit(const TaskOptions& options, std::span<const Access> accesses
   const auto added = graph_.add(accesses);
   const std::uint32_t slot = added.task.slot;
   Task& task = graph_.fields(slot);
-  task = {options.priority, kCompute, 0};
+  task = {.priority = options.priority, .lane = options.lane};
   if (collective_bytes) {
     if (free_collectives_.empty()) {
       free_collectives_.push_back(static_cast<std::uint32_t>(collectives_.size()));
@@ -53,7 +53,8 @@ TaskId Plan::submit(const TaskOptions& options, std::span<const Access> accesses
   }
   if (observer_) {
     observer_->submitted({added.task, options.name, options.priority, accesses,
-                          collective_bytes.has_value(), collective_bytes.value_or(0)});
+                          collective_bytes.has_value(), collective_bytes.value_or(0),
+                          options.lane});
   }
   if (added.ready) became_ready(slot);
   return added.task;
@@ -84,8 +85,9 @@ void Plan::begin_launches(const std::shared_ptr<const CapturedStep>& step) {
   for (const std::uint32_t half : {0u, step->size()}) {
     for (std::uint32_t slot = 0; slot < step->size(); ++slot) {
       const CapturedStep::Task& task = step->task(step->index_in(slot));
-      captured_->fields(half + slot) = {task.priority, task.is_collective ? collective++ : kCompute,
-                                        0};
+      captured_->fields(half + slot) = {.priority = task.priority,
+                                        .lane = task.lane,
+                                        .collective = task.is_collective ? collective++ : kCompute};
     }
   }
 }
@@ -108,7 +110,7 @@ void Plan::became_ready(std::uint32_t slot) {
   if (observer_) observer_->ready(id_of(slot));
   const Task& ready = task(slot);
   if (ready.collective == kCompute) {
-    ready_computes_.push(ready.priority, slot, next_ready());
+    ready_computes_[static_cast<std::size_t>(ready.lane)].push(ready.priority, slot, next_ready());
     return;
   }
   collectives_[ready.collective].ready = true;
@@ -129,9 +131,10 @@ void Plan::inputs_arrived(TaskId id) {
   ready_collectives_.push(task(id.slot).priority, id.slot, next_ready());
 }
 
-std::optional<TaskId> Plan::next_compute() {
-  if (ready_computes_.empty()) return std::nullopt;
-  const TaskId task = id_of(ready_computes_.pop(next_ready()));
+std::optional<TaskId> Plan::next_compute(TaskLane lane) {
+  BucketQueue& ready = ready_computes_[static_cast<std::size_t>(lane)];
+  if (ready.empty()) return std::nullopt;
+  const TaskId task = id_of(ready.pop(next_ready()));
   if (observer_) observer_->started(task);
   return task;
 }

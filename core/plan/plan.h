@@ -4,8 +4,9 @@
 // same sequence of calls gives the same decisions, so simulated, real and repeated runs decide
 // alike. Not thread-safe.
 //
-// A compute task is handed out when all its dependencies are finished, most urgent first. A
-// collective is divided into parts, which start within the credit window in one of three orders:
+// A compute task is handed out when all its dependencies are finished, most urgent first among
+// those of its lane. A collective is divided into parts, which start within the credit window in
+// one of three orders:
 //  - fifo: order of submission, so ranks that submit in the same order start in the same order;
 //  - priority: the most urgent ready collective, chosen anew for each part, so that a more urgent
 //    one overtakes at a part boundary (ByteScheduler, SOSP 2019, section 4.2);
@@ -23,6 +24,7 @@
 //  2. no collective starts before an earlier one in the order has handed out the part that is due;
 //  3. each part is handed out once; a collective is finished when all its parts are.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -88,8 +90,8 @@ class Plan {
   /// Submits all tasks of `step` in its order; task i gets the id step->id_of(i, result).
   TaskId launch(const std::shared_ptr<const CapturedStep>& step);
 
-  /// Returns the next compute task to run, or nothing.
-  std::optional<TaskId> next_compute();
+  /// Returns the next compute task that `lane` may run, or nothing.
+  std::optional<TaskId> next_compute(TaskLane lane = TaskLane::stream);
   /// Returns the next part to start, or nothing when none is ready, the window is full, or the due
   /// collective cannot start.
   std::optional<PartDecision> next_part();
@@ -119,7 +121,9 @@ class Plan {
   /// part. They may be announced before they are submitted.
   void announce(std::span<const std::uint64_t> collectives);
 
-  std::size_t ready_computes() const { return ready_computes_.size(); }
+  std::size_t ready_computes(TaskLane lane = TaskLane::stream) const {
+    return ready_computes_[static_cast<std::size_t>(lane)].size();
+  }
   std::int64_t in_flight_bytes() const { return credit_.in_flight_bytes(); }
   /// Returns the number of tasks submitted and not finished.
   std::size_t unfinished() const { return captured_ ? captured_->live() : graph_.live(); }
@@ -132,7 +136,8 @@ class Plan {
 
   /// Kept small: there are many tasks, and most are compute tasks.
   struct Task {
-    std::uint32_t priority = 0;
+    std::uint32_t priority : 24 = 0;
+    TaskLane lane : 8 = TaskLane::stream;
     /// Index into collectives_, or kCompute.
     std::uint32_t collective = kCompute;
     /// Link of the ready queue.
@@ -182,7 +187,8 @@ class Plan {
   std::optional<CapturedLaunches<Task>> captured_;
   std::vector<Collective> collectives_;
   std::vector<std::uint32_t> free_collectives_;
-  BucketQueue ready_computes_;
+  // by lane
+  std::array<BucketQueue, kTaskLanes> ready_computes_;
   // Used by PartOrder::priority.
   BucketQueue ready_collectives_;
   // For fifo and announced: collectives from number first_waiting_ on. An exhausted one stays until

@@ -23,6 +23,7 @@ struct SubmittedTask {
   bool is_collective = false;
   /// Size of the collective; 0 for a compute task.
   std::int64_t bytes = 0;
+  TaskLane lane = TaskLane::stream;
 };
 
 /// Called by a Plan, never by two threads at once.

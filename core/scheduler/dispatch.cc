@@ -8,10 +8,11 @@
 namespace hocket {
 
 Dispatch::Dispatch(Schedule schedule, bool has_static_order, Executor& executor, TraceSink* trace,
-                   PlanObserver* observer)
+                   PlanObserver* observer, bool is_placed)
     : executor_(executor),
       trace_(trace),
       ahead_(executor.issues_ahead()),
+      is_placed_(is_placed),
       ranks_(executor.world_size()),
       schedule_(std::move(schedule)),
       plan_(schedule_.plan),
@@ -28,9 +29,10 @@ Dispatch::~Dispatch() {
 void Dispatch::start() {
   // No thread of the executor runs now.
   closed_ = false;
-  executor_.start(
-      *this, trace_,
-      {.streams = schedule_.config.streams, .channels = schedule_.config.comm_channels});
+  executor_.start(*this, trace_,
+                  {.streams = schedule_.config.streams,
+                   .channels = schedule_.config.comm_channels,
+                   .is_placed = is_placed_});
 }
 
 void Dispatch::stop(bool failed) {
@@ -41,6 +43,7 @@ void Dispatch::stop(bool failed) {
   announcing_.notify_all();
   executor_.stop(failed);
   sleeping_streams_ = sleeping_channels_ = 0;
+  sleeping_lanes_ = {};
 }
 
 Result<void> Dispatch::configure(Schedule schedule, bool has_static_order) {
@@ -101,6 +104,7 @@ void Dispatch::flush_into_plan() {
       } else {
         Payload& p = new_payload(plan_.submit_compute(s.options, own), s.options);
         p.body = std::move(s.body);
+        p.bytes = s.bytes;
         if (ahead_) p.accesses.assign(own.begin(), own.end());
       }
     }

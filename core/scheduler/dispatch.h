@@ -8,6 +8,7 @@
 // only. After a failure submissions are ignored, and every function that returns a Result returns
 // the first error.
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -35,8 +36,9 @@ class Dispatch final : public WorkSource {
  public:
   /// Starts `executor`. It must outlive the dispatch, and so must `trace` and `observer`, which may
   /// be null. `has_static_order` as in end_step(), for the first step.
+  /// `is_placed` says whether there are tasks for lanes other than the streams'.
   Dispatch(Schedule schedule, bool has_static_order, Executor& executor, TraceSink* trace,
-           PlanObserver* observer);
+           PlanObserver* observer, bool is_placed = false);
   /// Waits for everything submitted (or for the failure), then stops the executor.
   ~Dispatch() override;
 
@@ -77,6 +79,7 @@ class Dispatch final : public WorkSource {
   const StepWork* whole_step() const { return whole_step_; }
 
   std::size_t take_compute(std::span<const TaskId> finished, std::span<ComputeWork> work) override;
+  bool take_lane(TaskLane lane, const ComputeWork* finished, ComputeWork& work) override;
   bool take_part(const PartWork* finished, PartWork& work) override;
   bool order_is_announced() const override;
   bool wait_for_started(std::int64_t timeout_ns, std::vector<std::uint64_t>& collectives) override;
@@ -94,10 +97,6 @@ class Dispatch final : public WorkSource {
     PartDecision part;
     std::uint64_t index = 0;
   };
-  /// Numbers of sleeping streams and channels to wake.
-  struct Wakes {
-    std::size_t streams = 0, channels = 0;
-  };
   /// Holds mutex_; at the end unlocks it and wakes the sleepers for which there is work. Whatever
   /// may make work possible runs under it, so that no wake-up is forgotten.
   class Lock {
@@ -108,8 +107,7 @@ class Dispatch final : public WorkSource {
     ~Lock() {
       const Wakes wakes = claimed_ ? *claimed_ : dispatch_.claim_sleepers();
       lock_.unlock();
-      if (wakes.streams + wakes.channels > 0)
-        dispatch_.executor_.wake(wakes.streams, wakes.channels);
+      if (!wakes.empty()) dispatch_.executor_.wake(wakes);
     }
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
@@ -162,7 +160,8 @@ class Dispatch final : public WorkSource {
   }
   /// Returns the accesses of the task in `slot`; empty unless the executor issues ahead.
   std::span<const Access> accesses_of(std::uint32_t slot);
-  /// Moves ready tasks to `work`; returns their number.
+  ComputeWork work_of(TaskId task);
+  /// Moves ready tasks of streams to `work`; returns their number.
   std::size_t take_ready(std::span<ComputeWork> work);
   /// Like take_ready(), but includes offered tasks and leaves other streams their share.
   std::size_t take_share(std::span<ComputeWork> work);
@@ -188,6 +187,7 @@ class Dispatch final : public WorkSource {
   TraceSink* const trace_;
   /// The executor issues ahead: tasks that the plan calls finished are only issued.
   const bool ahead_;
+  const bool is_placed_;
   const int ranks_;
 
   // Used by the submitter's thread only:
@@ -237,6 +237,8 @@ class Dispatch final : public WorkSource {
   /// Number of tasks that a stream wants at once: more than one when they are tiny.
   std::size_t batch_ = 1;
   std::size_t sleeping_streams_ = 0, sleeping_channels_ = 0;
+  // by TaskLane; that of streams is unused
+  std::array<bool, kTaskLanes> sleeping_lanes_ = {};
   /// Unfinished tasks of steps first_step_, first_step_ + 1, …, and parts that were issued and have
   /// not completed; the last step is still being submitted.
   std::deque<std::int64_t> unfinished_{0};

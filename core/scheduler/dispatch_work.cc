@@ -11,10 +11,16 @@
 
 namespace hocket {
 
-Dispatch::Wakes Dispatch::claim_sleepers() {
+Wakes Dispatch::claim_sleepers() {
   if (error_) return {};
-  const Wakes wakes{std::min(sleeping_streams_, plan_.ready_computes() + exchange_.ready()),
-                    std::min(sleeping_channels_, started_parts_.size() + awaiting_inputs_.size())};
+  Wakes wakes{
+      .streams = std::min(sleeping_streams_, plan_.ready_computes() + exchange_.ready()),
+      .channels = std::min(sleeping_channels_, started_parts_.size() + awaiting_inputs_.size())};
+  for (std::size_t lane = 0; is_placed_ && lane < kTaskLanes; ++lane) {
+    wakes.lanes[lane] =
+        sleeping_lanes_[lane] && plan_.ready_computes(static_cast<TaskLane>(lane)) > 0;
+    if (wakes.lanes[lane]) sleeping_lanes_[lane] = false;
+  }
   sleeping_streams_ -= wakes.streams;
   sleeping_channels_ -= wakes.channels;
   return wakes;
@@ -90,15 +96,19 @@ std::span<const Access> Dispatch::accesses_of(std::uint32_t slot) {
   return captured_ ? captured_->accesses(slot) : payload(slot).accesses;
 }
 
+ComputeWork Dispatch::work_of(TaskId task) {
+  Payload& p = payload(task.slot);
+  __builtin_prefetch(&p.body);
+  return {task,        &p.body, &p.name, step_of(task), !captured_, accesses_of(task.slot),
+          whole_step_, p.bytes};
+}
+
 std::size_t Dispatch::take_ready(std::span<ComputeWork> work) {
   std::size_t taken = 0;
   for (; taken < work.size(); ++taken) {
     const auto task = plan_.next_compute();
     if (!task) break;
-    Payload& p = payload(task->slot);
-    __builtin_prefetch(&p.body);
-    work[taken] = {
-        *task, &p.body, &p.name, step_of(*task), !captured_, accesses_of(task->slot), whole_step_};
+    work[taken] = work_of(*task);
   }
   return taken;
 }
@@ -161,6 +171,22 @@ std::size_t Dispatch::take_compute(std::span<const TaskId> finished, std::span<C
     stream_sleeps_ = true;
   }
   return taken;
+}
+
+bool Dispatch::take_lane(TaskLane lane, const ComputeWork* finished, ComputeWork& work) {
+  Lock lock(*this);
+  if (finished) {
+    plan_.finish_compute(finished->task);
+    tasks_finished({&finished->task, 1});
+  }
+  settle();
+  const auto task = error_ ? std::nullopt : plan_.next_compute(lane);
+  if (!task) {
+    sleeping_lanes_[static_cast<std::size_t>(lane)] = true;
+    return false;
+  }
+  work = work_of(*task);
+  return true;
 }
 
 bool Dispatch::take_part(const PartWork* finished, PartWork& work) {

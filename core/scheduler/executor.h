@@ -12,6 +12,7 @@
 //    the one before was issued; the executor must make them run in this order;
 //  - completed() reports what has run; credit and the ends of steps follow from it.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -43,6 +44,8 @@ struct ComputeWork {
   /// If not null, run this whole step instead of the body, and trace it as one task. Only for an
   /// executor that runs whole steps.
   const StepWork* whole_step = nullptr;
+  /// Bytes of a copy; 0 for other tasks.
+  std::int64_t bytes = 0;
 };
 
 /// One part of a collective that may run now.
@@ -81,6 +84,11 @@ class WorkSource : public OrderSource {
   virtual std::size_t take_compute(std::span<const TaskId> finished,
                                    std::span<ComputeWork> work) = 0;
 
+  /// Reports the task `finished` of a lane other than the streams' (none if null), then takes the
+  /// lane's next one into `work`, which may be the same object. Returns false when there is none.
+  /// Only for an executor that runs lanes.
+  virtual bool take_lane(TaskLane lane, const ComputeWork* finished, ComputeWork& work) = 0;
+
   /// Reports the part `finished` (none if null), then takes the next one into `work`, which may be
   /// the same object. Returns false when there is none.
   virtual bool take_part(const PartWork* finished, PartWork& work) = 0;
@@ -104,6 +112,26 @@ class WorkSource : public OrderSource {
 struct Lanes {
   int streams = 1;
   int channels = 1;
+  /// There are tasks for the other lanes too, each of which runs one at a time.
+  bool is_placed = false;
+};
+
+/// The lanes that only a placed step has.
+inline constexpr TaskLane kOtherLanes[] = {TaskLane::host, TaskLane::to_device, TaskLane::to_host};
+
+/// Returns the number of such a lane in traces, where each kind has numbers of its own: the host
+/// follows the `streams`, copies to the device are lane 0, copies to the host lane 1.
+constexpr std::int32_t traced_lane(TaskLane lane, int streams) {
+  return lane == TaskLane::host ? streams : lane == TaskLane::to_device ? 0 : 1;
+}
+
+/// Numbers of sleeping streams and channels to wake, and whether to wake the other lanes, by
+/// TaskLane.
+struct Wakes {
+  std::size_t streams = 0, channels = 0;
+  std::array<bool, kTaskLanes> lanes = {};
+
+  bool empty() const { return streams + channels == 0 && lanes == decltype(lanes){}; }
 };
 
 class Executor {
@@ -114,8 +142,8 @@ class Executor {
   /// was not started, or was stopped since.
   virtual void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) = 0;
 
-  /// Lets that many sleeping streams and channels take again. Called without the source's lock.
-  virtual void wake(std::size_t streams, std::size_t channels) = 0;
+  /// Lets those that sleep take again. Called without the source's lock.
+  virtual void wake(const Wakes& wakes) = 0;
 
   /// Ends all threads when they have finished what they are running; earlier calls of wake() have
   /// no effect afterwards. After a failure, aborts what is blocked. Does nothing when stopped.
@@ -128,6 +156,10 @@ class Executor {
   /// Returns whether the executor can run captured steps as a whole (StepWork) and launch the same
   /// ones again; the configuration decides whether it gets them so. Does not change.
   virtual bool runs_whole_steps() const { return false; }
+
+  /// Returns whether the executor runs the lanes of a placed step beside its streams. Does not
+  /// change.
+  virtual bool runs_lanes() const { return false; }
 
   /// Place of this process among the ranks.
   virtual int rank() const = 0;

@@ -6,6 +6,7 @@
 #include "core/partitioning/step_partition.h"
 #include "core/scheduler/dispatch.h"
 #include "core/scheduler/partitioned_steps.h"
+#include "core/scheduler/placed_steps.h"
 #include "core/scheduler/schedule.h"
 #include "core/scheduler/step_capture.h"
 #include "core/scheduler/task_submission.h"
@@ -21,8 +22,12 @@ Scheduler::Scheduler(const ScheduleConfig& config, Executor& executor, Scheduler
       partitions_(is_partitioned(config)),
       dispatch_(std::make_unique<Dispatch>(
           schedule_of(config, std::move(options.static_order), rank(), world_size()), !partitions_,
-          executor, options.trace, options.observer)),
+          executor, options.trace, options.observer, options.memory != nullptr)),
       whole_steps_(std::make_unique<WholeSteps>(*dispatch_)) {
+  if (options.memory) {
+    HOCKET_CHECK(executor.runs_lanes(), "this executor runs no placed steps");
+    placed_ = std::make_unique<PlacedSteps>(*dispatch_, *options.memory, config);
+  }
   // No step is recognised yet, so the configuration fits.
   (void)configure_partition(config);
 }
@@ -43,6 +48,12 @@ Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
   HOCKET_CHECK(!capturing_ && !dispatch_->is_submitting(),
                "the configuration changes between steps");
   if (auto ok = validate(config); !ok) return ok;
+  if (placed_) {
+    if (auto ok = dispatch_->synchronize(); !ok) return ok;
+    if (auto ok = placed_->configure(config); !ok) return ok;
+    return dispatch_->configure(schedule_of(config, std::move(static_order), rank(), world_size()),
+                                true);
+  }
   if (auto ok = configure_partition(config); !ok) return ok;
   const bool partitions = is_partitioned(config);
   if (partitions || partitions_) {
@@ -56,8 +67,10 @@ Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
   return ok;
 }
 
-DataId Scheduler::add_data() {
-  return dispatch_->add_data();
+DataId Scheduler::add_data(const DataPlace& place, std::string_view name) {
+  const DataId data = dispatch_->add_data();
+  if (placed_) placed_->add_data(data, place, name);
+  return data;
 }
 
 void Scheduler::compute(const TaskOptions& options, std::span<const Access> accesses,
@@ -113,12 +126,14 @@ void Scheduler::submit_collective(const TaskOptions& options, DataId data, std::
 
 void Scheduler::submit(TaskSubmission&& submission, std::span<const Access> accesses) {
   if (capturing_) return capturing_->add(std::move(submission), accesses);
+  if (placed_) return placed_->submit(std::move(submission), accesses);
   if (partitions_) return partitioned_->submit(std::move(submission), accesses);
   dispatch_->submit(std::move(submission), accesses);
 }
 
 Result<void> Scheduler::end_step() {
   HOCKET_CHECK(!capturing_, "a step cannot end while it is captured");
+  if (placed_) return placed_->end_step();
   return partitions_ ? partitioned_->end_step() : dispatch_->end_step();
 }
 
@@ -142,6 +157,7 @@ bool Scheduler::launches_whole_steps() const {
 Result<void> Scheduler::launch(const std::shared_ptr<Capture>& step) {
   HOCKET_CHECK(!capturing_, "a step cannot be launched while one is captured");
   dispatch_->flush();
+  if (placed_) return placed_->launch(step);
   if (!launches_whole_steps())
     return partitions_ ? partitioned_->launch(step) : dispatch_->launch(step);
   if (!partitions_) return whole_steps_->launch(step);

@@ -22,6 +22,10 @@
 // as it is submitted and is recognised from then on: the tasks of the partitioned step run in its
 // place. A step that differs from it runs as it is submitted, after everything submitted before.
 //
+// If the job names the memory of a device (SchedulerOptions::memory), each step is placed on it and
+// its host (core/placement/step_placement.h) and runs when it has ended: tasks that update a layer
+// may run beside the device, and copies run between the two.
+//
 // One thread submits. Tasks that access the same data run as if one after the other in the order of
 // submission; all others may run at once. Every rank must submit the same collectives in the same
 // order.
@@ -30,6 +34,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,7 +50,9 @@
 namespace hocket {
 
 class Dispatch;
+class OffloadMemory;
 class PartitionedSteps;
+class PlacedSteps;
 class StepCapture;
 class WholeSteps;
 struct TaskSubmission;
@@ -59,6 +66,10 @@ struct SchedulerOptions {
   /// parts start; the same on every rank (core/sim/simulator.h, static_order()). If it is empty,
   /// order=static is order=negotiated.
   std::vector<std::uint32_t> static_order = {};
+  /// If not null, steps are placed on a device with this memory and on its host
+  /// (core/placement/step_placement.h), as offload_k and prefetch_layers say. The executor must run
+  /// lanes.
+  OffloadMemory* memory = nullptr;
 };
 
 /// Returns the options of the plan of rank `rank`, with a static order or without; for a tape's
@@ -77,8 +88,9 @@ class Scheduler final {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  /// Returns a new piece of data, which no task has accessed.
-  DataId add_data();
+  /// Returns a new piece of data, which no task has accessed. `place` and `name` matter where steps
+  /// are placed on a device; `name` is for messages and traces.
+  DataId add_data(const DataPlace& place = {}, std::string_view name = {});
 
   /// Submits `body`, which runs once, after all earlier tasks that it conflicts with. An exception
   /// from it fails the scheduler.
@@ -159,6 +171,8 @@ class Scheduler final {
   std::unique_ptr<WholeSteps> whole_steps_;
   /// Null until a configuration partitions.
   std::unique_ptr<PartitionedSteps> partitioned_;
+  /// Null unless steps are placed.
+  std::unique_ptr<PlacedSteps> placed_;
 };
 
 }  // namespace hocket

@@ -10,11 +10,13 @@ void StepCapture::add(TaskSubmission&& submission, std::span<const Access> acces
                     submission.options.priority,
                     submission.is_collective,
                     submission.bytes,
-                    {accesses.begin(), accesses.end()}});
+                    {accesses.begin(), accesses.end()},
+                    submission.options.lane});
   divisible_.push_back({submission.options, std::move(submission.pieces)});
   Payload& p = payloads_.emplace_back();
   p.body = std::move(submission.body);
   p.name = submission.options.name;
+  p.bytes = submission.is_collective ? 0 : submission.bytes;
   p.values = submission.values;
   p.special = std::move(submission.special);
 }

@@ -40,7 +40,7 @@ struct TaskSubmission {
   std::uint32_t accesses = 0;
   /// Values of a collective that are summed over all ranks; unused if `special` is not null.
   std::span<float> values = {};
-  /// Size of the collective; 0 for a compute task.
+  /// Size of the collective or copy; 0 for other tasks.
   std::int64_t bytes = 0;
   std::unique_ptr<const SpecialCollective> special = {};
   TaskBody body = {};
@@ -57,6 +57,8 @@ struct alignas(64) Payload {
   std::string_view name = {};
   /// Step of a task that was submitted by itself.
   std::int64_t step = 0;
+  /// Bytes of a copy; 0 for other tasks.
+  std::int64_t bytes = 0;
   /// Values of a collective that are summed over all ranks; unused if `special` is not null.
   std::span<float> values = {};
   /// Accesses of a task that was submitted by itself, for executors that issue ahead.

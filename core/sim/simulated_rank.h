@@ -3,6 +3,7 @@
 // One simulated rank: its plan, the tasks on its streams, and the time it has computed and
 // communicated. The caller provides the time. Not thread-safe.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -24,6 +25,8 @@ class SimulatedRank {
   };
   struct BusyTimes {
     std::int64_t compute_ns = 0, communication_ns = 0, exposed_ns = 0;
+    /// By TaskLane: time with its task running; that of streams is compute_ns.
+    std::array<std::int64_t, kTaskLanes> lanes_ns = {};
   };
 
   SimulatedRank(const PlanOptions& options, const RankGroup& group, int streams, int channels)
@@ -44,12 +47,16 @@ class SimulatedRank {
     if (computes) busy.compute_ns += passed_ns;
     if (communicates) busy.communication_ns += passed_ns;
     if (communicates && !computes) busy.exposed_ns += passed_ns;
+    for (std::size_t lane = 0; lane < kTaskLanes; ++lane)
+      if (lanes[lane].busy) busy.lanes_ns[lane] += passed_ns;
   }
 
   Plan plan;
   const RankGroup group;
   // by stream
   std::vector<Running> running;
+  /// By TaskLane, that of streams unused: the task on it, if `busy`.
+  std::array<Running, kTaskLanes> lanes;
   std::vector<std::uint32_t> free_streams;
   double slowdown = 0;  // slowdown of computation at the last update
   int free_channels = 0;

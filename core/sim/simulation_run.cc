@@ -60,6 +60,7 @@ Result<SimulationRun::Finished> SimulationRun::next_finished() {
 
 SimulatedRank::BusyTimes SimulationRun::mean_busy_times() {
   double ranks = 0, compute_ns = 0, communication_ns = 0, exposed_ns = 0;
+  std::array<double, kTaskLanes> lanes_ns = {};
   for (SimulatedRank& rank : ranks_) {
     rank.account(now_ns_);
     const auto weight = static_cast<double>(rank.group.ranks);
@@ -67,9 +68,15 @@ SimulatedRank::BusyTimes SimulationRun::mean_busy_times() {
     compute_ns += weight * static_cast<double>(rank.busy.compute_ns);
     communication_ns += weight * static_cast<double>(rank.busy.communication_ns);
     exposed_ns += weight * static_cast<double>(rank.busy.exposed_ns);
+    for (std::size_t lane = 0; lane < kTaskLanes; ++lane)
+      lanes_ns[lane] += weight * static_cast<double>(rank.busy.lanes_ns[lane]);
   }
-  return {std::llround(compute_ns / ranks), std::llround(communication_ns / ranks),
-          std::llround(exposed_ns / ranks)};
+  SimulatedRank::BusyTimes mean{std::llround(compute_ns / ranks),
+                                std::llround(communication_ns / ranks),
+                                std::llround(exposed_ns / ranks)};
+  for (std::size_t lane = 0; lane < kTaskLanes; ++lane)
+    mean.lanes_ns[lane] = std::llround(lanes_ns[lane] / ranks);
+  return mean;
 }
 
 void SimulationRun::handle(const EventData& event) {
@@ -77,6 +84,8 @@ void SimulationRun::handle(const EventData& event) {
     case EventKind::compute_end:
       return end_compute(event.rank, static_cast<std::uint32_t>(event.value),
                          static_cast<std::uint32_t>(event.value >> 32));
+    case EventKind::lane_end:
+      return end_lane(event.rank, static_cast<TaskLane>(event.value));
     case EventKind::on_link:
       return enter_link(event.value);
     case EventKind::link_end: {
@@ -114,6 +123,7 @@ void SimulationRun::pump(std::uint32_t rank) {
   take_channels(rank);
   follow_slowdown(rank);
   start_computes(rank);
+  start_lanes(rank);
 }
 
 void SimulationRun::start_parts(std::uint32_t rank) {
@@ -246,19 +256,66 @@ void SimulationRun::start_computes(std::uint32_t rank) {
     if (!task) return;
     const std::uint32_t stream = r.free_streams.back();
     r.free_streams.pop_back();
-    const std::uint32_t index = setup_.captured->index_of(*task);
-    double duration_ns = static_cast<double>(setup_.durations_ns[index]) * r.group.compute_scale;
-    if (setup_.jitter.kind != JitterKind::none) {
-      duration_ns *= jitter_factor(setup_.jitter, r.group.first_rank, task->generation, index);
-    }
     SimulatedRank::Running& running = r.running[stream];
     running.task = *task;
     running.begin_ns = now_ns_;
-    running.left_ns = duration_ns;
+    running.left_ns = duration_ns(r, *task);
     running.since_ns = now_ns_;
     running.busy = true;
     schedule_end(rank, stream);
   }
+}
+
+double SimulationRun::duration_ns(const SimulatedRank& rank, TaskId task) const {
+  const std::uint32_t index = setup_.captured->index_of(task);
+  auto ns = static_cast<double>(setup_.durations_ns[index]);
+  const TaskLane lane = setup_.captured->task(index).lane;
+  // The links to the host are alike on all ranks, however fast these compute.
+  if (lane == TaskLane::to_device || lane == TaskLane::to_host) return ns;
+  ns *= rank.group.compute_scale;
+  if (setup_.jitter.kind == JitterKind::none) return ns;
+  return ns * jitter_factor(setup_.jitter, rank.group.first_rank, task.generation, index);
+}
+
+void SimulationRun::start_lanes(std::uint32_t rank) {
+  if (setup_.copied_bytes.empty()) return;
+  SimulatedRank& r = ranks_[rank];
+  for (const TaskLane lane : {TaskLane::host, TaskLane::to_device, TaskLane::to_host}) {
+    SimulatedRank::Running& running = r.lanes[static_cast<std::size_t>(lane)];
+    if (running.busy) continue;
+    const auto task = r.plan.next_compute(lane);
+    if (!task) continue;
+    running.task = *task;
+    running.begin_ns = now_ns_;
+    running.busy = true;
+    events_to_come_.push(now_ns_ + rounded(duration_ns(r, *task)),
+                         {EventKind::lane_end, rank, static_cast<std::uint64_t>(lane)});
+  }
+}
+
+void SimulationRun::end_lane(std::uint32_t rank, TaskLane lane) {
+  SimulatedRank& r = ranks_[rank];
+  r.account(now_ns_);
+  ++events_;
+  SimulatedRank::Running& running = r.lanes[static_cast<std::size_t>(lane)];
+  running.busy = false;
+  const TaskId task = running.task;
+  if (watched(rank) && trace_) {
+    // The host's lane follows the streams; the copies' lanes are 0 to the device, 1 to the host.
+    const bool computes = lane == TaskLane::host;
+    const std::int32_t copies = lane == TaskLane::to_device ? 0 : 1;
+    trace_->record({.kind = computes ? TraceKind::compute : TraceKind::copy,
+                    .lane = computes ? setup_.streams : copies,
+                    .name = task_of(task).name,
+                    .step = task.generation,
+                    .begin_ns = running.begin_ns,
+                    .end_ns = now_ns_,
+                    .bytes = setup_.copied_bytes[setup_.captured->index_of(task)],
+                    .task = task});
+  }
+  r.plan.finish_compute(task);
+  task_finished(task);
+  pump(rank);
 }
 
 void SimulationRun::schedule_end(std::uint32_t rank, std::uint32_t stream) {

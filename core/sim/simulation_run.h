@@ -24,6 +24,9 @@ namespace hocket {
 struct SimulationSetup {
   std::shared_ptr<const CapturedStep> captured;
   std::vector<std::int64_t> durations_ns;  ///< by task; 0 for collectives
+  /// Bytes of copies by task; empty where steps are not placed.
+  std::vector<std::int64_t> copied_bytes;
+  std::int64_t device_peak_bytes = 0;  ///< of a placed step
   /// By collective: the cost of a full part, and that of its last part.
   std::vector<PartCost> full_part, last_part;
   std::vector<LinkTier> tiers;         ///< by collective: the links of its parts
@@ -74,11 +77,19 @@ class SimulationRun {
   }
 
  private:
-  enum class EventKind : std::uint8_t { compute_end, on_link, link_end, part_done, announce };
+  enum class EventKind : std::uint8_t {
+    compute_end,
+    lane_end,
+    on_link,
+    link_end,
+    part_done,
+    announce
+  };
   struct EventData {
     EventKind kind = EventKind::compute_end;
     std::uint32_t rank = 0;
-    std::uint64_t value = 0;  ///< the part, or the stream or tier together with a ticket
+    /// The part, the lane, or the stream or tier together with a ticket.
+    std::uint64_t value = 0;
   };
   /// A part, from its start on the first rank to its end on all.
   struct Part {
@@ -112,6 +123,10 @@ class SimulationRun {
   double slowdown(const SimulatedRank& rank) const;
   void follow_slowdown(std::uint32_t rank);
   void schedule_end(std::uint32_t rank, std::uint32_t stream);
+  void start_lanes(std::uint32_t rank);
+  void end_lane(std::uint32_t rank, TaskLane lane);
+  /// Returns the time of a task on `rank` in the launch that it is of.
+  double duration_ns(const SimulatedRank& rank, TaskId task) const;
   void end_compute(std::uint32_t rank, std::uint32_t stream, std::uint32_t ticket);
   void begin_transfer(std::uint64_t part);
   void enter_link(std::uint64_t part);

@@ -6,6 +6,7 @@
 
 #include "core/collective/collective_parts.h"
 #include "core/partitioning/step_partition.h"
+#include "core/placement/described_placement.h"
 #include "core/sim/part_cost.h"
 
 namespace hocket {
@@ -54,12 +55,17 @@ Result<void> check_pieces(const StepDescription& step, const ScheduleConfig& con
 }  // namespace
 
 Result<StepLayout> lay_out(const StepDescription& description) {
-  StepLayout layout{.step = expand(description), .durations_ns = {}, .captured = {}, .groups = {}};
+  StepLayout layout{.step = expand(description),
+                    .durations_ns = {},
+                    .copied_bytes = {},
+                    .device_peak_bytes = 0,
+                    .captured = {},
+                    .groups = {}};
   std::vector<CapturedStep::Task> tasks;
   tasks.reserve(layout.step.tasks.size());
   for (const StepTask& task : layout.step.tasks) {
-    tasks.push_back(
-        {task.name, task.priority, task.collective.has_value(), task.bytes, task.accesses});
+    tasks.push_back({task.name, task.priority, task.collective.has_value(), task.bytes,
+                     task.accesses, task.lane});
     layout.durations_ns.push_back(task.duration_ns);
   }
   layout.groups = rank_groups(layout.step);
@@ -93,6 +99,8 @@ Result<SimulationSetup> setup_of_parts(const StepLayout& layout, const ScheduleC
   if (parts > kMaxStepParts)
     return failure(too_many_parts(parts, config.partition_bytes, kMaxStepParts));
   setup.durations_ns = layout.durations_ns;
+  setup.copied_bytes = layout.copied_bytes;
+  setup.device_peak_bytes = layout.device_peak_bytes;
   setup.captured = layout.captured;
   setup.groups = layout.groups;
   setup.negotiated = config.order == CollectiveOrder::negotiated;
@@ -110,9 +118,23 @@ Result<SimulationSetup> setup_of_parts(const StepLayout& layout, const ScheduleC
   return setup;
 }
 
+Result<SimulationSetup> setup_of_placed(const StepLayout& layout, const ScheduleConfig& config) {
+  const auto placed = place_description(layout.step, config);
+  HOCKET_TRY(placed);
+  auto laid_out = lay_out(placed->step);
+  HOCKET_TRY(laid_out);
+  for (const PlacedTask& task : placed->placed.tasks) {
+    const bool copies = task.kind != PlacedKind::task;  // then its source is a data item
+    laid_out->copied_bytes.push_back(copies ? layout.step.data_places[task.source].bytes : 0);
+  }
+  laid_out->device_peak_bytes = placed->placed.peak_bytes;
+  return setup_of_parts(*laid_out, config);
+}
+
 }  // namespace
 
 Result<SimulationSetup> simulation_setup(const StepLayout& layout, const ScheduleConfig& config) {
+  if (layout.step.device_memory_bytes > 0) return setup_of_placed(layout, config);
   if (!is_partitioned(config)) return setup_of_parts(layout, config);
   HOCKET_TRY(check_pieces(layout.step, config));
   const auto pieces = partition_step(layout.step, config);

@@ -16,6 +16,9 @@ namespace hocket {
 struct StepLayout {
   StepDescription step;                    ///< in the general form
   std::vector<std::int64_t> durations_ns;  ///< by task; 0 for collectives
+  /// Bytes of copies by task; empty where the step is not placed.
+  std::vector<std::int64_t> copied_bytes;
+  std::int64_t device_peak_bytes = 0;  ///< of a placed step
   std::shared_ptr<const CapturedStep> captured;
   std::vector<RankGroup> groups;
 };
@@ -25,9 +28,10 @@ struct StepLayout {
 Result<StepLayout> lay_out(const StepDescription& step);
 
 /// Returns the tasks, costs and ranks of a step under `config`, which must be valid, after
-/// partitioning the step as the configuration says. The caller adds the order of order=static.
-/// Returns invalid_argument when the step cannot be partitioned so
-/// (core/partitioning/step_partition.h), or when there are too many parts to simulate.
+/// partitioning the step as the configuration says, or placing it where its device has limited
+/// memory. The caller adds the order of order=static. Returns invalid_argument when the step cannot
+/// be partitioned or placed so (core/partitioning/step_partition.h,
+/// core/placement/described_placement.h), or when there are too many parts to simulate.
 Result<SimulationSetup> simulation_setup(const StepLayout& layout, const ScheduleConfig& config);
 
 }  // namespace hocket

@@ -57,8 +57,9 @@ Result<Simulation> simulate(const StepDescription& step, const SimulationOptions
   const auto bound = bound_of(step, options.config);
   HOCKET_TRY(bound);
   result->bound_ns = bound->bound_ns;
-  result->efficiency = overlap_efficiency(bound->compute_ns, bound->communication_ns,
-                                          bound->bound_ns, result->iteration_ns);
+  result->efficiency =
+      overlap_efficiency(bound->compute_ns + bound->lanes_ns, bound->communication_ns,
+                         bound->bound_ns, result->iteration_ns);
   return result;
 }
 

@@ -40,7 +40,8 @@ struct SimulationOptions {
   std::int64_t iterations = 0;
   /// If not null, it receives the activity of one simulated rank. A part's interval lasts from when
   /// it takes a channel until it is done; lanes are chosen so that intervals of one lane never
-  /// overlap.
+  /// overlap. Updates on the host are on the lane after those of the streams; copies to the device
+  /// are on lane 0 of copies, those to the host on lane 1.
   TraceSink* trace = nullptr;
   /// If not null, it receives the decisions of that rank's plan, at virtual times.
   PlanObserver* observer = nullptr;
@@ -55,12 +56,18 @@ inline constexpr std::int64_t kJitterIterations = 32;
 /// Times of one steady iteration; busy times are means over the ranks.
 struct Simulation {
   std::int64_t iteration_ns = 0;      ///< steady period between iterations
-  std::int64_t compute_ns = 0;        ///< time with at least one compute task running
+  std::int64_t compute_ns = 0;        ///< time with at least one compute task on a stream
   std::int64_t communication_ns = 0;  ///< time with at least one part on a channel or not done
-  std::int64_t exposed_ns = 0;        ///< part of communication_ns with no compute task running
+  std::int64_t exposed_ns = 0;        ///< part of communication_ns with no compute task on a stream
+  /// Times with the lanes of a placed step busy: updates on the host, and copies. 0 where nothing
+  /// is placed.
+  std::int64_t host_ns = 0, to_device_ns = 0, to_host_ns = 0;
+  /// Device memory that the placed step takes; 0 where nothing is placed.
+  std::int64_t device_peak_bytes = 0;
   /// T*: no schedule on these streams and links is faster (core/sim/step_bound.h).
   std::int64_t bound_ns = 0;
-  /// η = (C + M − T) / (C + M − T*), see core/step/overlap_bound.h.
+  /// η = (C + M − T) / (C + M − T*), see core/step/overlap_bound.h. C includes the other lanes of a
+  /// placed step.
   double efficiency = 1;
   /// Durations of the simulated iterations, from the first.
   std::vector<std::int64_t> iterations_ns;
@@ -77,9 +84,11 @@ struct Simulation {
 };
 
 /// Simulates `step` under `options.config`, after partitioning it as the configuration says
-/// (core/partitioning/step_partition.h); collectives are then those of the partitioned step.
+/// (core/partitioning/step_partition.h); collectives are then those of the partitioned step. A step
+/// with a limit of the device's memory is placed instead (core/placement/described_placement.h).
 /// Returns invalid_argument when `step` or the configuration is not valid, when they do not fit
-/// each other, or when together they exceed kMaxStepParts parts or kMaxStepTasks pieces per step.
+/// each other, when the step does not fit into the device's memory, or when together they exceed
+/// kMaxStepParts parts or kMaxStepTasks pieces per step.
 Result<Simulation> simulate(const StepDescription& step, const SimulationOptions& options);
 
 /// A step prepared for simulation under many configurations; each then costs only its own events.
@@ -107,8 +116,8 @@ class PreparedStep {
   std::shared_ptr<const StepLayout> layout_;
 };
 
-/// Returns the order in which the parts of `step`, partitioned as `config` says, start when the
-/// most urgent goes first, without jitter. Every rank repeats it under order=static.
+/// Returns the order in which the parts of `step`, partitioned or placed as `config` says, start
+/// when the most urgent goes first, without jitter. Every rank repeats it under order=static.
 Result<std::vector<std::uint32_t>> static_order(const StepDescription& step,
                                                 const ScheduleConfig& config);
 

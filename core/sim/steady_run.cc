@@ -32,6 +32,14 @@ Result<Simulation> measure(SimulationRun& run, std::int64_t iterations, bool unt
   result.compute_ns = mean(to.busy.compute_ns - from.busy.compute_ns);
   result.communication_ns = mean(to.busy.communication_ns - from.busy.communication_ns);
   result.exposed_ns = mean(to.busy.exposed_ns - from.busy.exposed_ns);
+  const auto lane_mean = [&](TaskLane lane) {
+    const auto index = static_cast<std::size_t>(lane);
+    return mean(to.busy.lanes_ns[index] - from.busy.lanes_ns[index]);
+  };
+  result.host_ns = lane_mean(TaskLane::host);
+  result.to_device_ns = lane_mean(TaskLane::to_device);
+  result.to_host_ns = lane_mean(TaskLane::to_host);
+  result.device_peak_bytes = run.setup().device_peak_bytes;
   result.events = run.events();
   result.simulated_ranks = static_cast<std::int64_t>(run.setup().groups.size());
   result.part_order = run.part_order();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/partitioning/step_partition.h"
+#include "core/placement/described_placement.h"
 #include "core/sim/part_cost.h"
 #include "core/sim/simulation_setup.h"
 #include "core/sim/steady_run.h"
@@ -80,8 +81,16 @@ Result<TierTimes> tier_times(const StepDescription& step, const ScheduleConfig& 
   return times;
 }
 
+/// Returns the time of a compute task on the slowest rank, as the simulator rounds it. Copies take
+/// the same on all ranks.
+std::int64_t slowest_ns(const StepDescription& step, const StepTask& task) {
+  if (task.lane == TaskLane::to_device || task.lane == TaskLane::to_host) return task.duration_ns;
+  return std::llround(static_cast<double>(task.duration_ns) * slowest_scale(step));
+}
+
 /// Returns `step` with unlimited streams, channels and bandwidth, without overhead and jitter, on
-/// its slowest rank. Its period is a lower bound for every schedule.
+/// its slowest rank. The lanes of a placed step are streams as well. Its period is a lower bound
+/// for every schedule.
 SimulationSetup unlimited_setup(const StepDescription& step, const WireTimes& wire) {
   SimulationSetup setup;
   std::vector<CapturedStep::Task> tasks;
@@ -89,13 +98,13 @@ SimulationSetup unlimited_setup(const StepDescription& step, const WireTimes& wi
     const StepTask& task = step.tasks[i];
     tasks.push_back(
         {task.name, task.priority, task.collective.has_value(), task.bytes, task.accesses});
-    setup.durations_ns.push_back(task.duration_ns);
+    setup.durations_ns.push_back(slowest_ns(step, task));
     // Counts all of the time as overhead, which parts on the link do not share.
     if (task.collective) setup.full_part.push_back({wire[i], 0, 0});
   }
   setup.last_part = setup.full_part;
   setup.tiers.assign(setup.full_part.size(), LinkTier::network);
-  setup.groups = {{0, 1, slowest_scale(step)}};
+  setup.groups = {{0, 1, 1}};
   setup.streams = setup.comm_channels = 2 * static_cast<int>(tasks.size());
   setup.captured = std::make_shared<const CapturedStep>(std::move(tasks));
   setup.plan = {.partition_bytes = kMaxStepBytes,
@@ -157,19 +166,33 @@ Result<std::int64_t> chain_ns(const StepDescription& step, const ScheduleConfig&
 }  // namespace
 
 Result<StepBound> bound_of(const StepDescription& description, const ScheduleConfig& config) {
-  const StepDescription step = expand(description);
+  StepDescription step = expand(description);
+  const bool is_placed = description.device_memory_bytes > 0;
+  if (is_placed) {
+    auto placed = place_description(step, config);
+    HOCKET_TRY(placed);
+    step = std::move(placed->step);
+  }
   const auto times = tier_times(step, config);
   HOCKET_TRY(times);
   double compute_ns = 0, communication_ns = 0, busiest_link_ns = 0;
-  for (const StepTask& task : step.tasks) compute_ns += static_cast<double>(task.duration_ns);
+  std::array<std::int64_t, kTaskLanes> lanes_ns = {};
+  for (const StepTask& task : step.tasks) {
+    if (task.lane == TaskLane::stream) {
+      compute_ns += static_cast<double>(task.duration_ns);
+    } else {
+      lanes_ns[static_cast<std::size_t>(task.lane)] += slowest_ns(step, task);
+    }
+  }
   for (const WireTimes& wire : *times) {
     const double ns = std::accumulate(wire.begin(), wire.end(), 0.0);
     communication_ns += ns;
     busiest_link_ns = std::max(busiest_link_ns, ns);
   }
   StepBound bound{.compute_ns = std::llround(compute_ns * slowest_scale(step)),
-                  .communication_ns = std::llround(communication_ns)};
-  if (!description.layers.empty()) {
+                  .communication_ns = std::llround(communication_ns),
+                  .lanes_ns = std::accumulate(lanes_ns.begin(), lanes_ns.end(), std::int64_t{0})};
+  if (!description.layers.empty() && !is_placed) {
     for (const WireTimes& wire : *times) {
       const auto ns = overlap_bound_ns(layer_costs(description, step, wire));
       bound.bound_ns = std::max(bound.bound_ns, ns);
@@ -178,8 +201,9 @@ Result<StepBound> bound_of(const StepDescription& description, const ScheduleCon
   }
   const auto chain = chain_ns(step, config, *times);
   HOCKET_TRY(chain);
-  bound.bound_ns = std::max<std::int64_t>(
-      {*chain, bound.compute_ns / config.streams, std::llround(busiest_link_ns)});
+  bound.bound_ns =
+      std::max<std::int64_t>({*chain, bound.compute_ns / config.streams,
+                              std::llround(busiest_link_ns), *std::ranges::max_element(lanes_ns)});
   return bound;
 }
 

@@ -13,6 +13,8 @@ namespace hocket {
 struct StepBound {
   /// Times on the slowest rank, each on its own: all compute tasks, and all bytes without overhead.
   std::int64_t compute_ns = 0, communication_ns = 0;
+  /// Of a placed step: all tasks on lanes other than the streams'. compute_ns is without them.
+  std::int64_t lanes_ns = 0;
   /// T*: no schedule on these streams and links is faster.
   std::int64_t bound_ns = 0;
 };
@@ -26,7 +28,10 @@ struct StepBound {
 /// with unlimited streams and channels. Where computations may be divided, the last of these is
 /// that of the partitioned step.
 ///
-/// Returns invalid_argument when the step cannot be partitioned so.
+/// A step with a limit of the device's memory is placed as `config` says; the bound is then that of
+/// the general form of the placed step, and at least the time of each lane.
+///
+/// Returns invalid_argument when the step cannot be partitioned or placed so.
 Result<StepBound> bound_of(const StepDescription& step, const ScheduleConfig& config);
 
 }  // namespace hocket

@@ -78,6 +78,7 @@ class Replay final : private PlanObserver {
     TaskId id;
     bool is_collective = false;
     bool started = false;
+    TaskLane lane = TaskLane::stream;
   };
 
   static bool is_decision(TapeKind kind) {
@@ -95,14 +96,21 @@ class Replay final : private PlanObserver {
   Result<void> add_collective(std::int64_t bytes);
   void compare(const TapeRecord& record);
   void differs(std::uint64_t record, std::string on_tape);
-  void add_task(TaskId id, bool is_collective);
+  void add_task(TaskId id, bool is_collective, TaskLane lane);
+  /// Returns the lane of an unfinished task; that of streams for others, which no plan hands out.
+  TaskLane lane_of(std::uint64_t number) const {
+    const auto found = unfinished_.find(number);
+    return found == unfinished_.end() ? TaskLane::stream : found->second.lane;
+  }
   std::uint64_t number_of(TaskId id) const { return number_of_slot_[id.slot]; }
   std::string words(std::uint64_t number) const {
     return "task " + std::to_string(number) + " " + std::string(tape_.name_of(number));
   }
 
   void configured(const PlanOptions&) override {}
-  void submitted(const SubmittedTask& task) override { add_task(task.id, task.is_collective); }
+  void submitted(const SubmittedTask& task) override {
+    add_task(task.id, task.is_collective, task.lane);
+  }
   void launched(const CapturedStep& step, TaskId first) override;
   void announced(std::span<const std::uint64_t>) override {}
   void ready(TaskId task) override { decided(TapeKind::ready, task); }
@@ -165,7 +173,8 @@ void Replay::differs(std::uint64_t record, std::string on_tape) {
 }
 
 void Replay::compare(const TapeRecord& record) {
-  if (decided_.empty() && record.kind == TapeKind::started) plan_.next_compute();
+  if (decided_.empty() && record.kind == TapeKind::started)
+    plan_.next_compute(lane_of(record.number));
   if (decided_.empty() && record.kind == TapeKind::started_part) plan_.next_part();
   if (!decided_.empty()) decided_.front().time_ns = record.time_ns;
   if (decided_.empty() || decided_.front() != record) {
@@ -225,7 +234,7 @@ Result<void> Replay::submit(const TapeTask& task) {
   in_launch_ = false;
   const auto accesses = data_.renumbered(task.accesses);
   for (; added_data_ < data_.size(); ++added_data_) plan_.add_data();
-  const TaskOptions options{.name = task.name, .priority = task.priority};
+  const TaskOptions options{.name = task.name, .priority = task.priority, .lane = task.lane};
   if (!task.is_collective) {
     plan_.submit_compute(options, accesses);
     return {};
@@ -244,7 +253,8 @@ void Replay::capture(const TapeRecord& record) {
                      .priority = task.priority,
                      .is_collective = task.is_collective,
                      .bytes = task.bytes,
-                     .accesses = data.renumbered(task.accesses)});
+                     .accesses = data.renumbered(task.accesses),
+                     .lane = task.lane});
   }
   captured_.push_back(std::make_shared<const CapturedStep>(std::move(tasks)));
 }
@@ -298,15 +308,15 @@ Result<void> Replay::finish_part(std::uint64_t number, std::int64_t bytes) {
   return {};
 }
 
-void Replay::add_task(TaskId id, bool is_collective) {
+void Replay::add_task(TaskId id, bool is_collective, TaskLane lane) {
   if (id.slot >= number_of_slot_.size()) number_of_slot_.resize(id.slot + id.slot / 2 + 16);
   number_of_slot_[id.slot] = submitted_;
-  unfinished_.emplace(submitted_++, Task{id, is_collective, false});
+  unfinished_.emplace(submitted_++, Task{id, is_collective, false, lane});
 }
 
 void Replay::launched(const CapturedStep& step, TaskId first) {
   for (std::uint32_t i = 0; i < step.size(); ++i)
-    add_task(step.id_of(i, first), step.task(i).is_collective);
+    add_task(step.id_of(i, first), step.task(i).is_collective, step.task(i).lane);
 }
 
 void Replay::started(TaskId task) {

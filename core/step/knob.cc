@@ -5,6 +5,7 @@
 
 #include "core/base/nearest_name.h"
 #include "core/step/framework_knob.h"
+#include "core/step/schedule_config.h"
 #include "core/step/task.h"
 
 namespace hocket {
@@ -69,7 +70,7 @@ Knob compute_parts_knob() {
 
 // Never destroyed: an abandoned call may still read a configuration at exit.
 std::span<const Knob> schedule_knobs() {
-  static const auto& knobs = *new std::array<Knob, 13>{{
+  static const auto& knobs = *new std::array<Knob, 15>{{
       partition_knob(),
       {"credit_bytes",
        "most bytes of parts in flight",
@@ -112,6 +113,26 @@ std::span<const Knob> schedule_knobs() {
        1,
        16,
        true,
+       {},
+       {},
+       false},
+      {"offload_k",
+       "layers that a device of limited memory keeps and updates",
+       0,
+       kAllLayers,
+       0,
+       64,
+       false,
+       {},
+       {},
+       false},
+      {"prefetch_layers",
+       "layers by which copies to such a device run ahead",
+       0,
+       64,
+       0,
+       4,
+       false,
        {},
        {},
        false},

@@ -40,6 +40,8 @@ void visit_knobs(Visitor& visitor, Config& config) {
   visitor.integer("compute_parts", config.compute_parts);
   visitor.choice("compute_order", config.compute_order);
   visitor.integer("micro_batches_kept", config.micro_batches_kept);
+  visitor.integer("offload_k", config.offload_k);
+  visitor.integer("prefetch_layers", config.prefetch_layers);
   visitor.choice("step_issue", config.step_issue);
 }
 

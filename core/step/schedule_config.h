@@ -90,6 +90,9 @@ using JobValue = std::variant<std::int64_t, std::string>;
 inline constexpr std::int64_t kMaxJobInteger = std::int64_t{1} << 53;
 inline constexpr std::size_t kMaxJobWordBytes = 64;
 
+/// Largest value of ScheduleConfig::offload_k, which keeps every layer on the device.
+inline constexpr std::int64_t kAllLayers = 100'000;
+
 struct ScheduleConfig {
   /// Maximum bytes of a part.
   std::int64_t partition_bytes = 4 << 20;
@@ -118,6 +121,14 @@ struct ScheduleConfig {
   int micro_batches_kept = 1;
   /// Overrides by region name, as given by the tasks.
   std::map<std::string, RegionOverrides> regions = {};
+
+  // Placement of a step on a device with limited memory (core/placement/step_placement.h). Without
+  // effect where the job has no such device.
+
+  /// Layers that the device keeps and updates; the host keeps and updates those from here on.
+  std::int64_t offload_k = 0;
+  /// Layers by which copies to the device may run ahead of the tasks that need them.
+  std::int64_t prefetch_layers = 1;
 
   /// Ignored on hosts (core/scheduler/scheduler.h, Scheduler::launch()).
   StepIssue step_issue = StepIssue::tasks;

@@ -84,7 +84,7 @@ Totals totals_of(const StepDescription& step) {
     totals.link_bytes += static_cast<double>(layer.parameter_bytes);
   }
   for (const StepTask& task : step.tasks) {
-    totals.compute_ns += static_cast<double>(task.duration_ns);
+    totals.compute_ns += static_cast<double>(std::max(task.duration_ns, task.host_duration_ns));
     std::int64_t piece_ns = 0;
     for (const Dimension& dimension : task.place.dimensions)
       piece_ns = std::max(piece_ns, dimension.piece_ns);
@@ -94,6 +94,36 @@ Totals totals_of(const StepDescription& step) {
     totals.link_bytes += static_cast<double>(task.bytes) * static_cast<double>(groups);
   }
   return totals;
+}
+
+/// Checks the size of all data, and the time of a copy for each access to them, of which there are
+/// at least as many as a placement copies.
+Result<void> check_memory(const StepDescription& step) {
+  const auto& places = step.data_places;
+  const auto whole_of = [&](std::size_t i) {
+    return places[i].range_of == kNotARange ? i : std::size_t{places[i].range_of};
+  };
+  std::int64_t all_bytes = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (whole_of(i) == i) all_bytes += places[i].bytes;
+    if (all_bytes > kMaxStepBytes)
+      return wrong("data", "at most " + std::to_string(kMaxStepBytes) + " bytes in all", all_bytes);
+  }
+  if (places.empty()) return {};
+  double accesses = 0, bytes = 0;
+  for (const StepTask& task : step.tasks) {
+    for (const Access& access : task.accesses) {
+      ++accesses;
+      bytes += static_cast<double>(places[whole_of(access.data.index)].bytes);
+    }
+  }
+  Result<void> ok;
+  step::for_each_copy_cost(step, [&](const char* name, const PartCost& cost) {
+    const double ns = accesses * (cost.alpha_ns + cost.latency_ns) + bytes * cost.beta_ns_per_byte;
+    if (!ok || ns <= static_cast<double>(kMaxStepNs)) return;
+    ok = wrong(name, "at most " + std::to_string(kMaxStepNs) + " ns for a copy at each access", ns);
+  });
+  return ok;
 }
 
 Result<void> check_totals(const StepDescription& step) {
@@ -218,6 +248,38 @@ Result<void> check_dimensions(const StepDescription& step, const StepTask& task,
   return {};
 }
 
+/// Checks that only compute tasks say what they update and how long that takes on the host.
+Result<void> check_update(const StepTask& task, const std::string& path) {
+  if (!task.collective) return {};
+  constexpr const char* kNothing = "nothing, as it is no compute task";
+  const std::int64_t layer = task.place.updates_layer;
+  if (layer != kNoLayer) return wrong(path + ".updates_layer", kNothing, layer);
+  const std::int64_t ns = task.host_duration_ns;
+  if (ns != 0) return wrong(path + ".host_duration_ns", kNothing, ns);
+  return {};
+}
+
+Result<void> check_places(const StepDescription& step) {
+  const auto& places = step.data_places;
+  if (!places.empty() && places.size() != step.data.size()) {
+    return wrong("data", "places of all " + std::to_string(step.data.size()) + " data, or of none",
+                 places.size());
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::string path = element("data", i);
+    Checker checker(path);
+    step::visit_data(checker, places[i]);
+    if (!checker.result()) return checker.result();
+    const std::uint32_t whole = places[i].range_of;
+    if (whole == kNotARange) continue;
+    if (whole >= places.size())
+      return wrong(path + ".range_of", "data below " + std::to_string(places.size()), whole);
+    if (places[whole].range_of != kNotARange)
+      return wrong(path + ".range_of", "data that are no range themselves", step.data[whole]);
+  }
+  return {};
+}
+
 /// Checks that only collectives have a group, and that all hosts have equally many ranks.
 Result<void> check_group(const StepDescription& step, const StepTask& task,
                          const std::string& path) {
@@ -259,6 +321,7 @@ Result<void> check_tasks(const StepDescription& step) {
     }
     if (auto ok = check_group(step, task, path); !ok) return ok;
     if (auto ok = check_dimensions(step, task, path); !ok) return ok;
+    if (auto ok = check_update(task, path); !ok) return ok;
   }
   return {};
 }
@@ -272,6 +335,9 @@ Result<void> check_costs(const StepDescription& step) {
   };
   check("", [&](Checker& checker) { step::visit_step(checker, step); });
   step::for_each_cost(step, [&](const char* name, const PartCost& cost) {
+    check(name, [&](Checker& checker) { step::visit_collective(checker, cost); });
+  });
+  step::for_each_copy_cost(step, [&](const char* name, const PartCost& cost) {
     check(name, [&](Checker& checker) { step::visit_collective(checker, cost); });
   });
   if (step.cluster) {
@@ -293,7 +359,7 @@ bool StepTask::operator==(const StepTask& other) const {
   };
   return name == other.name && collective == other.collective && duration_ns == other.duration_ns &&
          bytes == other.bytes && priority == other.priority && place == other.place &&
-         group == other.group &&
+         group == other.group && host_duration_ns == other.host_duration_ns && lane == other.lane &&
          std::equal(accesses.begin(), accesses.end(), other.accesses.begin(), other.accesses.end(),
                     same);
 }
@@ -305,7 +371,8 @@ Result<void> validate(const StepDescription& step) {
                    "found " +
                        std::string(step.layers.empty() ? "none" : "both"));
   }
-  for (const auto check : {check_costs, check_ranks, check_layers, check_tasks, check_totals}) {
+  for (const auto check : {check_costs, check_ranks, check_layers, check_tasks, check_places,
+                           check_totals, check_memory}) {
     if (auto ok = check(step); !ok) return ok;
   }
   return {};

@@ -53,6 +53,10 @@ struct StepTask {
   TaskPlace place = {};
   /// Group of a collective.
   CollectiveGroup group = CollectiveGroup::world;
+  /// Time of an update (TaskPlace::updates_layer) where the host runs it; 0: duration_ns.
+  std::int64_t host_duration_ns = 0;
+  /// Set by placement (core/placement/described_placement.h); not part of the JSON form.
+  TaskLane lane = TaskLane::stream;
 
   bool operator==(const StepTask&) const;
 };
@@ -115,11 +119,17 @@ struct StepDescription {
   /// Data names and tasks of the general form; tasks are in order of submission.
   std::vector<std::string> data;
   std::vector<StepTask> tasks;
+  /// By data item, or empty: what placement needs to know of them.
+  std::vector<DataPlace> data_places;
 
   std::int64_t ranks = 1;
   std::int64_t ranks_per_host = 1;
   /// Activation bytes of one micro-batch, and the memory available for them; 0: no known limit.
   std::int64_t micro_batch_bytes = 0, memory_limit_bytes = 0;
+  /// Memory of the device that the step is placed on; 0: all data have room where tasks run.
+  std::int64_t device_memory_bytes = 0;
+  /// Cost of a copy to the device and of one to the host.
+  PartCost to_device, to_host;
   /// Cost of a part, independent of the ranks; used unless there is a cluster.
   PartCost collective;
   /// Cost of a part of an all-reduce in a group while all other groups of that kind run too; if
@@ -150,9 +160,10 @@ inline constexpr std::int64_t kMaxStepTasks = 1'000'000;
 inline constexpr std::int64_t kMaxStepRanks = 16'777'216;
 inline constexpr std::int64_t kMaxStepTaskNs = 3'600'000'000'000;         ///< an hour
 inline constexpr std::int64_t kMaxStepTaskBytes = std::int64_t{1} << 42;  ///< 4 TiB
-inline constexpr std::int64_t kMaxStepBytes = std::int64_t{1} << 50;  ///< all collectives together
-/// Limit on the time of all compute tasks on the slowest rank, and on that of all bytes at
-/// `beta_ns_per_byte` or over the slowest link.
+/// Limit on the bytes of all collectives together, and on those of all data.
+inline constexpr std::int64_t kMaxStepBytes = std::int64_t{1} << 50;
+/// Limit on the time of all compute tasks on the slowest rank, on that of all bytes at
+/// `beta_ns_per_byte` or over the slowest link, and on that of a copy for each access to data.
 inline constexpr std::int64_t kMaxStepNs = 1'000'000'000'000'000;
 
 /// Parses the JSON form. invalid_argument names the field ("layers[3].forward_ns"), the value found
@@ -168,14 +179,16 @@ nlohmann::json to_json(const StepQuality& quality);
 /// Reads the form that to_json() writes; a good measurement if it is not of that form.
 StepQuality step_quality_from_json(const nlohmann::json& document);
 
-/// Refuses values that the type allows and the format does not. invalid_argument names the field.
+/// Refuses values that the type allows and the format does not. invalid_argument names the field;
+/// data are numbered as in StepDescription::data.
 Result<void> validate(const StepDescription& step);
 
 /// Returns the general form of `step`. Layer i of the simple form becomes "forward i NAME", which
 /// reads the layer's parameters, "backward i NAME", which writes them (their gradient), and, if it
 /// has bytes, the all-reduce "all_reduce i NAME", which updates them; all have priority i and
 /// region NAME. Activations chain the compute tasks. Forward of the next step therefore waits only
-/// for the parts of its own layer.
+/// for the parts of its own layer. The data have no places, since layers do not say what memory
+/// they take.
 StepDescription expand(const StepDescription& step);
 
 }  // namespace hocket

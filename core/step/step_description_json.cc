@@ -44,7 +44,13 @@ class TaskReader {
   explicit TaskReader(StepDescription& step) : step_(step) {}
 
   void read(JsonReader& reader) {
-    const auto read_tasks = [&](const JsonValue& tasks) {
+    read_tasks(reader);
+    read_places(reader);
+  }
+
+ private:
+  void read_tasks(JsonReader& reader) {
+    const auto read_all = [&](const JsonValue& tasks) {
       // A task must know whether a later one names it in `after`.
       if (tasks.json().is_array()) {
         for (const json& task : tasks.json()) note_followed(task);
@@ -53,10 +59,9 @@ class TaskReader {
         value.object([&](JsonReader& task) { read_task(task); });
       });
     };
-    reader.value("tasks", read_tasks, kOptional);
+    reader.value("tasks", read_all, kOptional);
   }
 
- private:
   void note_followed(const json& task) {
     const auto after = task.is_object() ? task.find("after") : task.end();
     if (after == task.end() || !after->is_array()) return;
@@ -130,16 +135,83 @@ class TaskReader {
   }
 
   void access(StepTask& task, const std::string& name, AccessMode mode) {
+    task.accesses.push_back({DataId{number_of(name)}, mode});
+  }
+
+  /// Returns the index of the data, which it adds if they are new.
+  std::uint32_t number_of(const std::string& name) {
     const auto [at, is_new] =
         data_.try_emplace(name, static_cast<std::uint32_t>(step_.data.size()));
     if (is_new) step_.data.push_back(name);
-    task.accesses.push_back({DataId{at->second}, mode});
+    return at->second;
+  }
+
+  /// Reads the places of the data that tasks access, and of those that these are ranges of.
+  void read_places(JsonReader& reader) {
+    const auto read_all = [&](const JsonValue& list) {
+      if (list.json().is_array()) add_wholes(list.json());
+      step_.data_places.resize(step_.data.size());
+      list.array([&](const JsonValue& item) {
+        item.object([&](JsonReader& fields) { read_place(fields); });
+      });
+    };
+    reader.value("data", read_all, kOptional);
+    const auto is_default = [](const DataPlace& place) { return place == DataPlace{}; };
+    if (std::ranges::all_of(step_.data_places, is_default)) step_.data_places.clear();
+  }
+
+  /// Adds the listed data that no task accesses but that others are ranges of.
+  void add_wholes(const json& list) {
+    const auto text_of = [](const json& item, const char* field) -> const std::string* {
+      const auto found = item.is_object() ? item.find(field) : item.end();
+      return found == item.end() ? nullptr : found->get_ptr<const std::string*>();
+    };
+    std::unordered_set<std::string_view> wholes;
+    for (const json& item : list) {
+      const std::string* const whole = text_of(item, "range_of");
+      if (!whole) continue;
+      wholes.insert(*whole);
+      if (const std::string* const range = text_of(item, "name")) ranges_.insert(*range);
+    }
+    for (const json& item : list) {
+      const std::string* const name = text_of(item, "name");
+      if (name && wholes.contains(*name)) number_of(*name);
+    }
+  }
+
+  void read_place(JsonReader& reader) {
+    DataPlace place;
+    std::optional<std::uint32_t> number;
+    reader.value("name", [&](const JsonValue& name) {
+      const auto known = data_.find(name.text());
+      if (known == data_.end()) {
+        name.refuse("the name of data that a task accesses, or of which such data are a range");
+      } else if (!listed_.insert(known->second).second) {
+        name.refuse("data that are not listed before");
+      } else {
+        number = known->second;
+      }
+    });
+    step::visit_data(reader, place);
+    const auto read_whole = [&](const JsonValue& name) {
+      const auto known = data_.find(name.text());
+      if (known == data_.end() || ranges_.contains(known->first)) {
+        name.refuse("the name of data that a task accesses or that are listed, and no range");
+      } else {
+        place.range_of = known->second;
+      }
+    };
+    reader.value("range_of", read_whole, kOptional);
+    if (number) step_.data_places[*number] = place;
   }
 
   StepDescription& step_;
   /// Names in any task's `after`, and names of the tasks read so far.
   std::unordered_set<std::string> followed_, earlier_;
   std::unordered_map<std::string, std::uint32_t> data_;
+  /// Names of data that are ranges of others, and the data listed so far.
+  std::unordered_set<std::string> ranges_;
+  std::unordered_set<std::uint32_t> listed_;
 };
 
 void read_link(const JsonValue& value, std::optional<LinkSpec>& link) {
@@ -185,6 +257,10 @@ void read_step(JsonReader& reader, StepDescription& step) {
       "collective", [&](JsonReader& cost) { read_cost(cost, step.collective); }, kOptional);
   reader.part("collective_inside", step.collective_inside, read_cost);
   reader.part("collective_between", step.collective_between, read_cost);
+  step::for_each_copy_cost(step, [&](const char* name, PartCost& cost) {
+    reader.object(
+        name, [&](JsonReader& fields) { read_cost(fields, cost); }, kOptional);
+  });
   read_cluster(reader, step.cluster);
   reader.object(
       "jitter", [&](JsonReader& jitter) { step::visit_jitter(jitter, step.jitter); }, kOptional);
@@ -281,9 +357,36 @@ json task_to_json(const StepDescription& step, const StepTask& task) {
   return writer.take();
 }
 
+/// Returns the places of the data that tasks access, unless they are the default, and of those
+/// that these are ranges of.
+json places_to_json(const StepDescription& step) {
+  std::vector<bool> is_accessed(step.data.size()), is_whole(step.data.size());
+  for (const StepTask& task : step.tasks)
+    for (const Access& access : task.accesses) is_accessed[access.data.index] = true;
+  for (const DataPlace& place : step.data_places)
+    if (place.range_of != kNotARange) is_whole[place.range_of] = true;
+  json places = json::array();
+  for (std::size_t i = 0; i < step.data_places.size(); ++i) {
+    const DataPlace& place = step.data_places[i];
+    if (is_accessed[i] ? place == DataPlace{} : !is_whole[i]) continue;
+    Writer fields;
+    fields.value("name", step.data[i]);
+    step::visit_data(fields, place);
+    if (place.range_of != kNotARange) fields.value("range_of", step.data[place.range_of]);
+    places.push_back(fields.take());
+  }
+  return places;
+}
+
 void write_costs(Writer& writer, const StepDescription& step) {
   step::for_each_cost(step, [&](const char* name, const PartCost& cost) {
     if (&cost == &step.collective && step.cluster && cost == PartCost{}) return;
+    Writer fields;
+    step::visit_collective(fields, cost);
+    writer.value(name, fields.take());
+  });
+  step::for_each_copy_cost(step, [&](const char* name, const PartCost& cost) {
+    if (cost == PartCost{}) return;
     Writer fields;
     step::visit_collective(fields, cost);
     writer.value(name, fields.take());
@@ -352,6 +455,7 @@ json to_json(const StepDescription& step) {
   }
   for (const StepTask& task : step.tasks) elements.push_back(task_to_json(step, task));
   writer.value(step.layers.empty() ? "tasks" : "layers", std::move(elements));
+  if (json places = places_to_json(step); !places.empty()) writer.value("data", std::move(places));
   return writer.take();
 }
 

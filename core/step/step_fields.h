@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/base/json_reader.h"
+#include "core/step/schedule_config.h"
 #include "core/step/step_description.h"
 
 namespace hocket::step {
@@ -44,6 +45,8 @@ inline constexpr double kMaxRankComputeScale = 1000;
 
 inline constexpr std::int64_t kMaxMicroBatch = 65'535;
 inline constexpr std::int64_t kMaxDimensionExtent = std::int64_t{1} << 40;
+/// Above it, no ScheduleConfig::offload_k could keep the layer on the device.
+inline constexpr std::int64_t kMaxLayer = kAllLayers - 1;
 
 // `T` is the visited type or its const form.
 
@@ -63,6 +66,8 @@ void visit_task(Visitor& visitor, T& task) {
     visitor.integer("bytes", task.bytes, 1, kMaxStepTaskBytes);
   } else {
     visitor.time("duration_ns", task.duration_ns, kMaxStepTaskNs, 0);
+    visitor.integer("updates_layer", task.place.updates_layer, 0, kMaxLayer, kNoLayer);
+    visitor.time("host_duration_ns", task.host_duration_ns, kMaxStepTaskNs, 0);
   }
   visitor.integer("priority", task.priority, 0, kPriorityLevels - 1, 0);
   visitor.text("region", task.place.region, "");
@@ -88,6 +93,14 @@ void visit_slice(Visitor& visitor, T& slice) {
   visitor.flag("of_block", slice.of_block, false);
 }
 
+/// Visits all fields except the range.
+template <class Visitor, class T>
+void visit_data(Visitor& visitor, T& place) {
+  visitor.integer("bytes", place.bytes, 0, kMaxStepTaskBytes, 0);
+  visitor.integer("layer", place.layer, 0, kMaxLayer, kNoLayer);
+  visitor.flag("transient", place.is_transient, false);
+}
+
 template <class Visitor, class T>
 void visit_collective(Visitor& visitor, T& cost) {
   constexpr double max_ns = kMaxLatencyNs;
@@ -102,6 +115,13 @@ void for_each_cost(T& step, const Visit& visit) {
   visit("collective", step.collective);
   if (step.collective_inside) visit("collective_inside", *step.collective_inside);
   if (step.collective_between) visit("collective_between", *step.collective_between);
+}
+
+/// Calls `visit(name, cost)` for the costs of copies.
+template <class T, class Visit>
+void for_each_copy_cost(T& step, const Visit& visit) {
+  visit("to_device", step.to_device);
+  visit("to_host", step.to_host);
 }
 
 template <class Visitor, class T>
@@ -133,6 +153,7 @@ void visit_step(Visitor& visitor, T& step) {
   visitor.integer("ranks_per_host", step.ranks_per_host, 1, kMaxStepRanks, 1);
   visitor.integer("micro_batch_bytes", step.micro_batch_bytes, 0, kMaxStepBytes, 0);
   visitor.integer("memory_limit_bytes", step.memory_limit_bytes, 0, kMaxStepBytes, 0);
+  visitor.integer("device_memory_bytes", step.device_memory_bytes, 0, kMaxStepBytes, 0);
   visitor.number("channel_split", step.channel_split, 0, 1, 1);
   visitor.number("compute_slowdown", step.compute_slowdown, 0, 100, 0);
   visitor.number("compute_slowdown_per_channel", step.compute_slowdown_per_channel, 0, 10, 0);

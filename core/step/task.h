@@ -2,6 +2,7 @@
 
 // The scheduler's view of a task: its accesses, priority and place in the step. Plain values.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -89,19 +90,56 @@ struct Dimension {
   bool operator==(const Dimension&) const = default;
 };
 
+inline constexpr std::int64_t kNoLayer = -1;
+
 /// Place of a task in the step. Has an effect only where the configuration refers to it.
 struct TaskPlace {
   /// Name as in ScheduleConfig::regions, such as "backward_layer1"; empty: no region.
-  std::string region;
+  std::string region = {};
   /// Micro-batch of the step, from 0; kNoMicroBatch for other tasks.
   std::uint32_t micro_batch = ~std::uint32_t{0};
   /// Dimensions along which the computation may be divided, in order of preference.
-  std::vector<Dimension> dimensions;
+  std::vector<Dimension> dimensions = {};
+  /// Layer whose parameters the task updates, or kNoLayer.
+  std::int64_t updates_layer = kNoLayer;
 
   bool operator==(const TaskPlace&) const = default;
 };
 
 inline constexpr std::uint32_t kNoMicroBatch = ~std::uint32_t{0};
+
+/// What runs a compute task. A step on a device with memory of its own has tasks for the host and
+/// copies between the two (core/placement/step_placement.h); all others run on streams.
+enum class TaskLane : std::uint8_t {
+  stream,     ///< a stream of the device, or a thread of a host that is its own device
+  host,       ///< the host beside a device
+  to_device,  ///< copies from the host's memory to the device's
+  to_host,    ///< copies from the device's memory to the host's
+};
+inline constexpr std::size_t kTaskLanes = 4;
+
+constexpr std::string_view to_string(TaskLane lane) {
+  constexpr std::string_view kNames[kTaskLanes] = {"stream", "host", "to_device", "to_host"};
+  return kNames[static_cast<std::size_t>(lane)];
+}
+
+inline constexpr std::uint32_t kNotARange = ~std::uint32_t{0};
+
+/// What the placement of a step needs to know of a data item.
+struct DataPlace {
+  /// Bytes that it takes; 0: it only orders tasks.
+  std::int64_t bytes = 0;
+  /// Layer whose parameters or optimizer state it holds, from 0, or kNoLayer.
+  std::int64_t layer = kNoLayer;
+  /// It holds nothing from one step to the next, even if the first task of a step to access it
+  /// reads it.
+  bool is_transient = false;
+  /// Index of the data item of whose memory it is a range, or kNotARange. A range has no bytes of
+  /// its own.
+  std::uint32_t range_of = kNotARange;
+
+  bool operator==(const DataPlace&) const = default;
+};
 
 struct TaskOptions {
   /// Name for traces. The string must outlive the scheduler (a literal, or owned by the model).
@@ -111,6 +149,8 @@ struct TaskOptions {
   std::uint32_t priority = 0;
   /// Place in the step, or null. Must outlive the scheduler, as the name must.
   const TaskPlace* place = nullptr;
+  /// Only the scheduler submits to lanes other than the stream's.
+  TaskLane lane = TaskLane::stream;
 };
 
 /// Number of distinct priorities.

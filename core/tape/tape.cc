@@ -10,7 +10,7 @@ namespace hocket {
 namespace {
 
 constexpr const char* kTapeFormat = "hocket-tape";
-constexpr int kTapeVersion = 2;
+constexpr int kTapeVersion = 3;
 constexpr std::int64_t kMaxRanks = 1 << 24;
 
 constexpr std::string_view kKinds[] = {"submitted",     "captured",  "launched",     "announced",
@@ -43,7 +43,7 @@ std::string_view to_string(PartOrder order) {
 
 bool TapeTask::operator==(const TapeTask& other) const {
   return name == other.name && priority == other.priority && is_collective == other.is_collective &&
-         bytes == other.bytes &&
+         bytes == other.bytes && lane == other.lane &&
          std::ranges::equal(accesses, other.accesses, [](const Access& a, const Access& b) {
            return a.data == b.data && a.mode == b.mode;
          });
@@ -73,6 +73,8 @@ std::string describe(const TapeRecord& record, const TapeReader& tape) {
   text += number + ' ' + std::string(tape.name_of(record.number));
   if (record.kind == TapeKind::submitted && record.tasks.front().is_collective)
     text += ", " + std::to_string(record.tasks.front().bytes) + " bytes";
+  if (record.kind == TapeKind::submitted && record.tasks.front().lane != TaskLane::stream)
+    text += ", lane " + std::string(to_string(record.tasks.front().lane));
   if (record.kind == TapeKind::started_part || record.kind == TapeKind::finished_part)
     text += ", " + std::to_string(record.bytes) + " bytes";
   if (record.kind == TapeKind::started_part) text += " at " + std::to_string(record.offset_bytes);

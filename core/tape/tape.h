@@ -34,7 +34,7 @@ struct TapeHeader {
   bool operator==(const TapeHeader&) const = default;
 };
 
-/// Returns `{"format":"hocket-tape","version":2,"partition_bytes":…,…}`.
+/// Returns `{"format":"hocket-tape","version":3,"partition_bytes":…,…}`.
 nlohmann::json to_json(const TapeHeader& header);
 /// Parses a header. invalid_argument names the field and the allowed range.
 Result<TapeHeader> tape_header_from_json(const nlohmann::json& document);
@@ -63,6 +63,7 @@ struct TapeTask {
   /// Size of the collective; 0 for a compute task.
   std::int64_t bytes = 0;
   std::vector<Access> accesses;
+  TaskLane lane = TaskLane::stream;
 
   bool operator==(const TapeTask& other) const;
 };

@@ -124,11 +124,15 @@ TapeTask TapeReader::read_task() {
     task.name = names_[name];
     task_names_.push_back(static_cast<std::uint32_t>(name));
   }
-  task.priority = static_cast<std::uint32_t>(read_number("a priority", 0, kPriorityLevels - 1));
+  const std::uint64_t priority =
+      read_number("a priority", 0, std::uint64_t{kTaskLanes} * kPriorityLevels - 1);
+  task.priority = static_cast<std::uint32_t>(priority % kPriorityLevels);
+  task.lane = static_cast<TaskLane>(priority / kPriorityLevels);
   const std::uint64_t size =
       read_number("a collective's size", 0, static_cast<std::uint64_t>(kMaxTapeBytes) + 1);
   task.is_collective = size > 0;
   task.bytes = size > 0 ? static_cast<std::int64_t>(size - 1) : 0;
+  if (task.is_collective && task.lane != TaskLane::stream) damaged("a collective has no lane");
   const std::uint64_t accesses = read_count("a number of accesses");
   task.accesses.reserve(accesses);
   for (std::uint64_t i = 0; i < accesses && !error_; ++i) {

@@ -16,7 +16,8 @@ constexpr std::size_t kChunkBytes = 64 << 10;
 template <class Task>
 void append_task(std::string& bytes, std::uint64_t name, const Task& task) {
   append_varint(bytes, name);
-  append_varint(bytes, task.priority);
+  append_varint(bytes, std::uint64_t{task.priority} +
+                           static_cast<std::uint64_t>(task.lane) * kPriorityLevels);
   append_varint(bytes, task.is_collective ? static_cast<std::uint64_t>(task.bytes) + 1 : 0);
   append_varint(bytes, task.accesses.size());
   for (const Access& access : task.accesses) {

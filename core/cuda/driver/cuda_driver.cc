@@ -161,6 +161,10 @@ class CudaDriver final : public DeviceDriver {
   Result<void> fill_zero(void* memory, std::size_t bytes, DeviceStream stream) override {
     return checked("cudaMemsetAsync", cudaMemsetAsync(memory, 0, bytes, cuda_stream(stream)));
   }
+  Result<void> run_on_host(DeviceStream stream, void (*function)(void*), void* argument) override {
+    return checked("cudaLaunchHostFunc",
+                   cudaLaunchHostFunc(cuda_stream(stream), function, argument));
+  }
   Result<std::string> bus_id() override {
     char id[64] = {};
     return checked("cudaDeviceGetPCIBusId", cudaDeviceGetPCIBusId(id, sizeof id, ordinal_))

@@ -80,6 +80,11 @@ class DeviceDriver {
   /// from allocate_host(); otherwise it may.
   virtual Result<void> copy(void* to, const void* from, std::size_t bytes, DeviceStream stream) = 0;
   virtual Result<void> fill_zero(void* memory, std::size_t bytes, DeviceStream stream) = 0;
+  /// Calls `function(argument)` on a thread of the driver when `stream` reaches it; the stream goes
+  /// on when it has returned. It must not call the driver. Calls of all streams may wait for each
+  /// other. Not called after an error of the device.
+  virtual Result<void> run_on_host(DeviceStream stream, void (*function)(void*),
+                                   void* argument) = 0;
   /// Returns the device's PCI bus id, as "0000:17:00.0".
   virtual Result<std::string> bus_id() = 0;
   /// Returns the total memory of the device.

@@ -42,18 +42,22 @@ void DeviceExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& la
   source_ = &source;
   trace_ = trace;
   stopping_ = false;
-  // Initially both kinds of work may be taken.
-  streams_woken_ = channels_woken_ = true;
+  // Initially each kind of work may be taken.
+  woken_ = {.compute = true, .parts = true, .lanes = {}};
+  for (const TaskLane lane : kOtherLanes)
+    woken_.lanes[static_cast<std::size_t>(lane)] = lanes.is_placed;
   threads_.emplace_back([this, lanes] { run(lanes); });
   if (!source.order_is_announced()) return;
   threads_.emplace_back([this] { (rank() == 0 ? send_order : follow_order)(*source_, messages_); });
 }
 
-void DeviceExecutor::wake(std::size_t streams, std::size_t channels) {
+void DeviceExecutor::wake(const Wakes& wakes) {
   {
     std::lock_guard lock(mutex_);
-    streams_woken_ = streams_woken_ || streams > 0;
-    channels_woken_ = channels_woken_ || channels > 0;
+    woken_.compute = woken_.compute || wakes.streams > 0;
+    woken_.parts = woken_.parts || wakes.channels > 0;
+    for (std::size_t lane = 0; lane < kTaskLanes; ++lane)
+      woken_.lanes[lane] = woken_.lanes[lane] || wakes.lanes[lane];
   }
   told_.notify_one();
 }
@@ -95,28 +99,37 @@ Result<std::unique_ptr<Issuer>> DeviceExecutor::open(const Lanes& lanes) {
   return std::make_unique<Issuer>(parts, std::move(*queues));
 }
 
+Result<void> DeviceExecutor::issue_parts(Issuer& issuer, MayTake& may_take, int& idle_looks) {
+  // Terminates, since credit is returned only by completed work.
+  while (may_take.parts) {
+    const auto turn = issuer.issue_part();
+    HOCKET_TRY(turn);
+    if (*turn == Issuer::PartTurn::busy) break;
+    may_take.parts = *turn == Issuer::PartTurn::issued;
+    if (may_take.parts) idle_looks = 0;
+  }
+  return {};
+}
+
 Result<void> DeviceExecutor::issue(Issuer& issuer) {
-  bool may_take_compute = false, may_take_parts = false;
+  MayTake may_take;
   for (int idle_looks = 0;; ++idle_looks) {
-    if (!listen(issuer, idle_looks, may_take_compute, may_take_parts)) return {};
-    // Terminates, since credit is returned only below.
-    const auto issue_parts = [&]() -> Result<void> {
-      while (may_take_parts) {
-        const auto turn = issuer.issue_part();
-        HOCKET_TRY(turn);
-        if (*turn == Issuer::PartTurn::busy) break;
-        may_take_parts = *turn == Issuer::PartTurn::issued;
-        if (may_take_parts) idle_looks = 0;
-      }
-      return {};
-    };
-    HOCKET_TRY(issue_parts());
-    for (int batch = 0; may_take_compute && batch < kBatchesALook; ++batch) {
+    if (!listen(issuer, idle_looks, may_take)) return {};
+    HOCKET_TRY(issue_parts(issuer, may_take, idle_looks));
+    for (const TaskLane lane : kOtherLanes) {
+      bool& may_take_lane = may_take.lanes[static_cast<std::size_t>(lane)];
+      if (!may_take_lane) continue;
+      const auto issued = issuer.issue_lane(lane);
+      HOCKET_TRY(issued);
+      may_take_lane = *issued;
+      if (*issued) idle_looks = 0;
+    }
+    for (int batch = 0; may_take.compute && batch < kBatchesALook; ++batch) {
       const auto issued = issuer.issue_compute();
       HOCKET_TRY(issued);
-      may_take_compute = *issued;
+      may_take.compute = *issued;
       if (*issued) idle_looks = 0;
-      HOCKET_TRY(issue_parts());
+      HOCKET_TRY(issue_parts(issuer, may_take, idle_looks));
     }
     const auto completed = issuer.report_completed();
     HOCKET_TRY(completed);
@@ -124,12 +137,13 @@ Result<void> DeviceExecutor::issue(Issuer& issuer) {
   }
 }
 
-bool DeviceExecutor::listen(const Issuer& issuer, int idle_looks, bool& may_take_compute,
-                            bool& may_take_parts) {
+bool DeviceExecutor::listen(const Issuer& issuer, int idle_looks, MayTake& may_take) {
   std::unique_lock lock(mutex_);
-  const auto is_told = [this] { return stopping_ || streams_woken_ || channels_woken_; };
+  const auto is_told = [this] {
+    return stopping_ || woken_.compute || woken_.parts || woken_.any_lane();
+  };
   const bool part_in_hand = issuer.has_part_in_hand();
-  if (!may_take_compute && (!may_take_parts || part_in_hand)) {
+  if (!may_take.compute && !may_take.any_lane() && (!may_take.parts || part_in_hand)) {
     if (!part_in_hand && !issuer.has_work_in_flight()) {
       told_.wait(lock, is_told);
     } else if (idle_looks > kBusyLooks) {
@@ -141,8 +155,11 @@ bool DeviceExecutor::listen(const Issuer& issuer, int idle_looks, bool& may_take
       lock.lock();
     }
   }
-  may_take_compute = std::exchange(streams_woken_, false) || may_take_compute;
-  may_take_parts = std::exchange(channels_woken_, false) || may_take_parts;
+  const MayTake woken = std::exchange(woken_, {});
+  may_take.compute = woken.compute || may_take.compute;
+  may_take.parts = woken.parts || may_take.parts;
+  for (std::size_t lane = 0; lane < kTaskLanes; ++lane)
+    may_take.lanes[lane] = woken.lanes[lane] || may_take.lanes[lane];
   return !stopping_;
 }
 

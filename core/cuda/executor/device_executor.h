@@ -6,7 +6,8 @@
 // streams (stream_mapping.h). So a dependency costs the device an event and the host nothing. The
 // host learns later, by polling, which work has run, and reports it to the source for credit and
 // for the ends of steps. A step that the source hands out as a whole is launched as a graph
-// (step_graph.h) and counts as one task here.
+// (step_graph.h) and counts as one task here. Copies and tasks of the host of a placed step have
+// streams of their own; a task of the host runs when its stream reaches it (host_tasks.h).
 //
 // Bodies run on the one thread that issues tasks, in the order in which the source hands them out;
 // parts of collectives are put into their streams by a second one (exchange_thread.h). They must
@@ -21,6 +22,7 @@
 //
 // start(), stop() and the destructor are for the scheduler; wake() may be called by any thread.
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -59,10 +61,11 @@ class DeviceExecutor final : public Executor {
   /// Reports failures to create streams and to open the collectives to `source`. `trace` gets
   /// device times, once work is known to have run; lanes are streams and channels.
   void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) override;
-  void wake(std::size_t streams, std::size_t channels) override;
+  void wake(const Wakes& wakes) override;
   void stop(bool failed) override;
   bool issues_ahead() const override { return true; }
   bool runs_whole_steps() const override { return true; }
+  bool runs_lanes() const override { return true; }
   int rank() const override { return groups_.rank(); }
   int world_size() const override { return messages_.world_size(); }
   int ranks_per_host() const override { return messages_.ranks_per_host(); }
@@ -72,10 +75,18 @@ class DeviceExecutor final : public Executor {
   void run(const Lanes& lanes);
   Result<std::unique_ptr<Issuer>> open(const Lanes& lanes);
   Result<void> issue(Issuer& issuer);
-  /// Moves what wake() has reported into `may_take_…`. When nothing can be taken, it waits for
+  /// What the source may have work for.
+  struct MayTake {
+    bool compute = false, parts = false;
+    std::array<bool, kTaskLanes> lanes = {};
+
+    bool any_lane() const { return lanes != decltype(lanes){}; }
+  };
+  Result<void> issue_parts(Issuer& issuer, MayTake& may_take, int& idle_looks);
+  /// Moves what wake() has reported into `may_take`. When nothing can be taken, it waits for
   /// wake() or stop(): briefly while the device runs or a part is in hand, else without limit.
   /// Returns false when it is time to stop.
-  bool listen(const Issuer& issuer, int idle_looks, bool& may_take_compute, bool& may_take_parts);
+  bool listen(const Issuer& issuer, int idle_looks, MayTake& may_take);
 
   DeviceDriver& driver_;
   DeviceGroups& groups_;
@@ -88,7 +99,7 @@ class DeviceExecutor final : public Executor {
 
   std::mutex mutex_;
   // Guarded by mutex_; written by wake() and stop(), read by the issuing thread.
-  bool streams_woken_ = false, channels_woken_ = false;
+  MayTake woken_;
   bool stopping_ = false;
   std::condition_variable told_;
 

@@ -33,6 +33,7 @@ Issuer::Issuer(const IssuerParts& parts, std::unique_ptr<DeviceQueues> queues)
     : parts_(parts),
       queues_(std::move(queues)),
       issue_(parts.driver, *queues_, parts.memory, parts.groups),
+      host_tasks_(parts.driver),
       last_progress_ns_(parts.clock.now_ns()) {
   if (parts.groups.grid().ranks > 1)
     exchanges_ = std::make_unique<ExchangeThread>(parts.driver, parts.groups, parts.marker);
@@ -52,6 +53,30 @@ Result<bool> Issuer::issue_compute() {
   }
   for (const ComputeWork& task : std::span(work).first(taken))
     if (task.once) task.body->reset();
+  return true;
+}
+
+Result<bool> Issuer::issue_lane(TaskLane lane) {
+  auto& issued = issued_in_lane_[static_cast<std::size_t>(lane)];
+  ComputeWork work;
+  const bool taken = parts_.source.take_lane(lane, issued ? &*issued : nullptr, work);
+  issued.reset();
+  if (!taken) return false;
+  HOCKET_TRY(check_none_pending(parts_.driver, work));
+  const bool was_idle = !has_work_in_flight();
+  const bool computes = lane == TaskLane::host;
+  const int streams = static_cast<int>(queues_->mapping().compute_streams());
+  DeviceWork done{{.step = work.step, .is_part = false, .part_bytes = 0},
+                  {computes ? TraceKind::compute : TraceKind::copy, traced_lane(lane, streams),
+                   *work.name, work.step, 0, 0, work.bytes, work.task}};
+  {
+    const TaskMark mark(parts_.marker, work.step, work.task);
+    if (auto ok = issue_.in_lane(lane, work, host_tasks_, done); !ok)
+      return failure(ok.error().in(words_of(work)));
+  }
+  if (work.once) work.body->reset();
+  issued = work;
+  if (was_idle) last_progress_ns_ = parts_.clock.now_ns();
   return true;
 }
 
@@ -164,6 +189,8 @@ Result<bool> Issuer::report_completed() {
   completed_.clear();
   if (auto ok = queues_->poll(completed_); !ok) return failure(ok.error().in("the device"));
   HOCKET_TRY(parts_.groups.health());
+  if (auto error = host_tasks_.error()) return failure(std::move(*error));
+  host_tasks_.drop_run();
   const bool progress = queues_->in_flight() < before;
   if (!progress) {
     if (parts_.clock.now_ns() - last_progress_ns_ < parts_.limit_ns) return false;

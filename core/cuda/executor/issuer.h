@@ -21,6 +21,7 @@
 #include "core/cuda/driver/device_driver.h"
 #include "core/cuda/executor/device_memory.h"
 #include "core/cuda/executor/exchange_thread.h"
+#include "core/cuda/executor/host_tasks.h"
 #include "core/cuda/executor/step_graph.h"
 #include "core/cuda/executor/task_issue.h"
 #include "core/cuda/streams/device_queues.h"
@@ -48,6 +49,8 @@ class Issuer {
   /// Reports the compute tasks that the previous call issued, takes others and issues them. Returns
   /// false when there were none: the caller then owes the source a sleep.
   Result<bool> issue_compute();
+  /// Does the same for one task of a lane other than the streams'.
+  Result<bool> issue_lane(TaskLane lane);
   /// Does the same for one part. busy: another one is on its way into its stream, so ask again.
   enum class PartTurn { none, issued, busy };
   Result<PartTurn> issue_part();
@@ -89,12 +92,15 @@ class Issuer {
   const IssuerParts parts_;
   const std::unique_ptr<DeviceQueues> queues_;
   TaskIssue issue_;
+  HostTasks host_tasks_;
   std::unique_ptr<StepGraph> step_graph_;  // created for the first step that comes as a whole
   std::int64_t last_progress_ns_;
 
   std::array<TaskId, kBatch> issued_;
   std::size_t issued_count_ = 0;
   std::optional<PartWork> issued_part_;  // not reported yet
+  // by TaskLane; not reported yet
+  std::array<std::optional<ComputeWork>, kTaskLanes> issued_in_lane_;
   std::optional<PartInHand> part_in_hand_;
   std::vector<Watch> watches_;
 

@@ -38,6 +38,21 @@ Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, Task
   return position;
 }
 
+Result<void> TaskIssue::in_lane(TaskLane lane, const ComputeWork& task, HostTasks& host_tasks,
+                                DeviceWork& work) {
+  const StreamPlacement& placement = queues_.mapping().place_in_lane(lane, task.accesses);
+  const StreamPosition position = placement.position;
+  const auto stream = queues_.begin(placement, &work);
+  HOCKET_TRY(stream);
+  HOCKET_TRY(
+      lane == TaskLane::host
+          ? host_tasks.put(task, *stream)
+          : run_body(*task.body, {.stream = *stream, .lane = position.stream, .memory = &memory_}));
+  if (auto launched = driver_.take_launch_error(); !launched)
+    return failure(launched.error().in("putting it into its stream"));
+  return queues_.end(position, &work);
+}
+
 Result<StreamPosition> TaskIssue::part(const PartWork& part, DeviceWork* work,
                                        std::span<const StreamPosition> also_after) {
   const auto begun = begin_part(part, work, also_after);

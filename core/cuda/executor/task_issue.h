@@ -12,6 +12,7 @@
 #include "core/cuda/driver/device_driver.h"
 #include "core/cuda/executor/device_memory.h"
 #include "core/cuda/executor/device_task.h"
+#include "core/cuda/executor/host_tasks.h"
 #include "core/cuda/streams/stream_queues.h"
 #include "core/scheduler/executor.h"
 #include "core/step/task.h"
@@ -31,6 +32,10 @@ class TaskIssue {
   /// task's.
   Result<StreamPosition> compute(std::span<const Access> accesses, TaskBody& body,
                                  DeviceWork* work);
+  /// Does the same for a copy or a task of the host, in the stream of its lane, whose data are not
+  /// those that live within a step. The lane in `work` is as the trace counts it.
+  Result<void> in_lane(TaskLane lane, const ComputeWork& task, HostTasks& host_tasks,
+                       DeviceWork& work);
   /// A part whose stream waits for what must come before.
   struct BegunPart {
     StreamPosition position;

@@ -11,7 +11,7 @@ namespace hocket {
 
 DeviceQueues::DeviceQueues(DeviceDriver& driver, const Lanes& lanes, TraceSink* trace)
     : driver_(driver),
-      mapping_(lanes.streams, lanes.channels),
+      mapping_(lanes.streams, lanes.channels, lanes.is_placed),
       trace_(trace),
       untimed_(driver, EventTiming::none),
       timed_(driver, EventTiming::timed) {}

@@ -34,7 +34,7 @@ namespace hocket {
 
 class DeviceQueues final : public StreamQueues {
  public:
-  /// Creates the streams; those of channels and of memory release are urgent. `trace`, if not null,
+  /// Creates the streams; all but those that compute are urgent. `trace`, if not null,
   /// receives what it wants of the work that has run, with device times converted to the time of
   /// `clock`. All arguments must outlive the queues.
   static Result<std::unique_ptr<DeviceQueues>> open(DeviceDriver& driver, const Lanes& lanes,

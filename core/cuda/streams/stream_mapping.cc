@@ -6,9 +6,18 @@
 
 namespace hocket {
 
-StreamMapping::StreamMapping(int compute_streams, int channels)
+namespace {
+
+/// Lanes that have a stream of their own where steps are placed.
+constexpr int kOwnStreams = static_cast<int>(kTaskLanes) - 1;
+
+}  // namespace
+
+StreamMapping::StreamMapping(int compute_streams, int channels, bool has_lanes)
     : compute_streams_(static_cast<std::uint32_t>(compute_streams)),
-      order_(static_cast<std::uint32_t>(compute_streams + channels + 1)) {
+      channels_(static_cast<std::uint32_t>(channels)),
+      order_(static_cast<std::uint32_t>(compute_streams + channels + (has_lanes ? kOwnStreams : 0) +
+                                        1)) {
   HOCKET_CHECK(compute_streams > 0 && channels > 0, "at least one stream and one channel");
 }
 
@@ -75,6 +84,18 @@ const StreamPlacement& StreamMapping::place_compute(std::span<const Access> acce
     placement_.waits.swap(waits_);
   }
   placement_.position = order_.add(best, after_, placement_.waits);
+  note(std::nullopt, accesses);
+  return placement_;
+}
+
+const StreamPlacement& StreamMapping::place_in_lane(TaskLane lane,
+                                                    std::span<const Access> accesses) {
+  const std::uint32_t stream = compute_streams_ + channels_ + static_cast<std::uint32_t>(lane) - 1;
+  HOCKET_CHECK(lane != TaskLane::stream && stream < order_.streams() - 1,
+               "there is no stream for this lane");
+  find_predecessors(std::nullopt, accesses);
+  order_.find_waits(stream, after_, placement_.waits);
+  placement_.position = order_.add(stream, after_, placement_.waits);
   note(std::nullopt, accesses);
   return placement_;
 }

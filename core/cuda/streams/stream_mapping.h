@@ -4,8 +4,8 @@
 // accesses, in an order in which conflicting tasks follow each other as submitted. The placement
 // follows from these calls alone. Pure; not thread-safe.
 //
-// Streams are numbered: first those for computation, then one per channel, and last one for the
-// release of memory.
+// Streams are numbered: first those for computation, then one per channel, then, for placed steps,
+// one for each other lane (TaskLane), and last one for the release of memory.
 //
 //  - A compute task goes to the stream on which it could begin first if every task took equally
 //    long. If its last predecessor is the last task of a stream, it goes to that stream, since any
@@ -35,11 +35,13 @@ struct StreamPlacement {
 
 class StreamMapping {
  public:
-  /// Requires at least one of each.
-  StreamMapping(int compute_streams, int channels);
+  /// Requires at least one of each. `has_lanes` says whether there are lanes beside the streams.
+  StreamMapping(int compute_streams, int channels, bool has_lanes = false);
 
   /// Places a compute task. The placement is valid until the next call.
   const StreamPlacement& place_compute(std::span<const Access> accesses);
+  /// Places a task of a lane other than the streams', which has a stream of its own.
+  const StreamPlacement& place_in_lane(TaskLane lane, std::span<const Access> accesses);
   /// Places a part, which also comes after the positions `also_after`, at most one per stream.
   const StreamPlacement& place_part(TaskId collective, std::span<const Access> accesses,
                                     std::uint64_t index,
@@ -59,7 +61,7 @@ class StreamMapping {
   bool has_completed(StreamPosition position) const { return order_.has_completed(position); }
 
   std::uint32_t compute_streams() const { return compute_streams_; }
-  std::uint32_t channels() const { return order_.streams() - 1 - compute_streams_; }
+  std::uint32_t channels() const { return channels_; }
   std::uint32_t streams() const { return order_.streams(); }
 
  private:
@@ -78,7 +80,7 @@ class StreamMapping {
     for (const StreamPosition& other : others) join(positions, other);
   }
 
-  const std::uint32_t compute_streams_;
+  const std::uint32_t compute_streams_, channels_;
   StreamOrder order_;
   std::vector<Uses> uses_;  // by data
   StreamPlacement placement_;

@@ -38,6 +38,26 @@ constexpr const char* kJittery =
         "collective":{"alpha_ns":40000,"beta_ns_per_byte":0.2},
         "jitter":{"distribution":"normal","scale":0.1}})";
 
+// Two layers of 1 MB that the host updates in 3 ms, with 600 KB that the device keeps of them;
+// there is room for one layer and what the device fetches of the other.
+constexpr const char* kPlacedStep =
+    R"({"format":"hocket-step","version":1,"device_memory_bytes":3000000,
+        "to_device":{"beta_ns_per_byte":0.1},"to_host":{"beta_ns_per_byte":0.2},
+        "tasks":[{"name":"forward 0","duration_ns":1000000,"reads":["w0"],"writes":["x"]},
+                 {"name":"forward 1","duration_ns":1000000,"reads":["w1"],"updates":["x"]},
+                 {"name":"backward 1","duration_ns":2000000,"reads":["w1"],"updates":["x"],
+                  "writes":["g1"]},
+                 {"name":"update 1","duration_ns":100000,"host_duration_ns":3000000,
+                  "updates_layer":1,"reads":["g1"],"updates":["w1","m1"]},
+                 {"name":"backward 0","duration_ns":2000000,"reads":["w0"],"updates":["x"],
+                  "writes":["g0"]},
+                 {"name":"update 0","duration_ns":100000,"host_duration_ns":3000000,
+                  "updates_layer":0,"reads":["g0"],"updates":["w0","m0"]}],
+        "data":[{"name":"w0","bytes":500000,"layer":0},{"name":"w1","bytes":500000,"layer":1},
+                {"name":"m0","bytes":500000,"layer":0},{"name":"m1","bytes":1500000,"layer":1},
+                {"name":"g0","bytes":500000},{"name":"g1","bytes":500000},
+                {"name":"x","bytes":100000}]})";
+
 class Simulate : public ::testing::Test {
  protected:
   /// Runs `hocket simulate STEP ARGUMENTS…`.
@@ -55,6 +75,7 @@ class Simulate : public ::testing::Test {
 
   TemporaryFolder folder_;
   const std::string small_ = folder_.write("small.json", kSmallStep);
+  const std::string placed_ = folder_.write("placed.json", kPlacedStep);
 };
 
 TEST_F(Simulate, PrintsWhatItPredicts) {
@@ -165,6 +186,86 @@ TEST_F(Simulate, ReplaysTheTapeOfAPartitionedStep) {
   const auto answer = small({"--record", tape, "--set", "primitive=reduce_scatter_all_gather",
                              "--set", "partition_bytes=1MB", "--set", "order=static"});
   ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto replayed = ask_hocket({"tape", "replay", tape});
+  EXPECT_EQ(replayed.status, kDone) << replayed.out << replayed.err;
+}
+
+TEST_F(Simulate, PrintsMemoryAndCopiesOfAPlacedStep) {
+  const auto answer = simulate(placed_, {"--set", "offload_k=1"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  for (const char* line :
+       {"device memory ", " of 2.861 MiB\n", "updates on the host    3 ms\n",
+        "copies to the device   50 us\n", "copies to the host     100 us\n", "offload_k=1"}) {
+    EXPECT_THAT(answer.out, HasSubstr(line));
+  }
+  EXPECT_THAT(answer.out, Not(HasSubstr("speed-up"))) << "the defaults do not fit";
+  EXPECT_THAT(small().out, Not(HasSubstr("device memory")));
+
+  const auto document = simulate(placed_, {"--set", "offload_k=1", "--json"}).json();
+  const auto& placement = document.at("placement");
+  EXPECT_EQ(placement.at("device_memory_bytes"), 3'000'000);
+  EXPECT_EQ(placement.at("host_ns"), 3'000'000);
+  EXPECT_EQ(placement.at("to_device_ns"), 50'000);
+  EXPECT_EQ(placement.at("to_host_ns"), 100'000);
+  EXPECT_GT(placement.at("peak_bytes"), 1'600'000);
+  EXPECT_LE(placement.at("peak_bytes"), 3'000'000);
+  EXPECT_GE(document.at("iteration_ns"), document.at("bound_ns"));
+  EXPECT_FALSE(small({"--json"}).json().contains("placement"));
+
+  const auto refused = simulate(placed_);
+  EXPECT_EQ(refused.status, kBadInput);
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("device_memory_bytes is 3000000"), Not(HasSubstr("--baseline"))));
+  const auto sweep = simulate(placed_, {"--sweep", "offload_k=1,0"});
+  ASSERT_EQ(sweep.status, kDone) << sweep.err;
+  EXPECT_THAT(sweep.out, HasSubstr("speed-up against the first configuration asked about, "));
+  EXPECT_THAT(simulate(placed_, {"--set", "offload_k=0", "--baseline", "hocket"}).err,
+              HasSubstr("the baseline, hocket's defaults (--baseline gives another)"));
+}
+
+TEST_F(Simulate, ComparesHowManyLayersADeviceKeeps) {
+  const auto table = simulate(placed_, {"--offload"});
+  ASSERT_EQ(table.status, kDone) << table.err;
+  EXPECT_THAT(table.out, StartsWith("offload_k  prefetch_layers  iteration  device memory"));
+  EXPECT_THAT(table.out, HasSubstr("does not fit: "));
+  EXPECT_THAT(table.out,
+              HasSubstr("\nof 2.861 MiB of device memory; CoTrain's rule gives offload_k=2\n"));
+  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 1 + 3 + 1);
+
+  const auto document = simulate(placed_, {"--offload", "--json"}).json();
+  EXPECT_EQ(document.at("cotrain_offload_k"), 2);
+  EXPECT_EQ(document.at("device_memory_bytes"), 3'000'000);
+  const auto& candidates = document.at("candidates");
+  ASSERT_EQ(candidates.size(), 3U);
+  EXPECT_THAT(candidates[2].at("why_not").get<std::string>(), HasSubstr("device_memory_bytes"));
+  EXPECT_FALSE(candidates[2].contains("iteration_ns"));
+  EXPECT_EQ(candidates[2].at("best"), false);
+  for (int k : {0, 1}) {
+    const auto one =
+        simulate(placed_, {"--json", "--set", "offload_k=" + std::to_string(k), "--set",
+                           "prefetch_layers=" + candidates[k].at("prefetch_layers").dump()})
+            .json();
+    EXPECT_EQ(candidates[k].at("offload_k"), k);
+    EXPECT_EQ(candidates[k].at("iteration_ns"), one.at("iteration_ns"));
+    EXPECT_EQ(candidates[k].at("peak_bytes"), one.at("placement").at("peak_bytes"));
+    EXPECT_EQ(candidates[k].at("best"), document.at("config").at("offload_k") == k);
+  }
+  EXPECT_LT(candidates[1].at("iteration_ns"), candidates[0].at("iteration_ns"));
+  EXPECT_EQ(document.at("config").at("offload_k"), 1);
+
+  std::string roomy = kPlacedStep;
+  roomy.replace(roomy.find("3000000"), 7, "9000000");
+  const auto all = folder_.write("roomy.json", roomy);
+  EXPECT_EQ(simulate(all).err, "hocket: `hocket simulate " + all +
+                                   " --offload` compares how many layers the device keeps\n");
+}
+
+TEST_F(Simulate, ReplaysTheTapeOfAPlacedStep) {
+  const auto tape = folder_.file("placed.tape"), trace = folder_.file("placed.trace");
+  const auto answer =
+      simulate(placed_, {"--record", tape, "--trace", trace, "--set", "offload_k=0"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  EXPECT_THAT(*read_file(trace), AllOf(HasSubstr("fetch w1"), HasSubstr("evict g1")));
   const auto replayed = ask_hocket({"tape", "replay", tape});
   EXPECT_EQ(replayed.status, kDone) << replayed.out << replayed.err;
 }
@@ -432,6 +533,11 @@ TEST_F(Simulate, AnswersWrongArgumentsWithTwoAndTheirName) {
       {{"--algorithm", "ring"}, "--link"},
       {{"--algorithm", "star"}, "--algorithm"},
       {{"--iterations", "-1"}, "--iterations"},
+      {{"--offload"}, "no device_memory_bytes"},
+      {{"--offload", "--sweep", "streams=1"}, "without --sweep"},
+      {{"--offload", "--trace", folder_.file("x")}, "without --sweep, --trace"},
+      {{"--offload", "--baseline", "ddp"}, "--baseline"},
+      {{"--offload", "--iterations", "3"}, "--iterations"},
       {{"--seed", "-1"}, "--seed"},
       {{"--rank", "1"}, "--rank"},
       {{"--", "ls"}, "simulate"},

@@ -258,6 +258,22 @@ class ModelDevice final : public DeviceDriver {
     launch(stream, {{memory, bytes, true}}, [=] { std::memset(memory, 0, bytes); });
     return {};
   }
+  /// The function reports the memory that it accesses by touch().
+  Result<void> run_on_host(DeviceStream stream, void (*function)(void*), void* argument) override {
+    if (auto ok = call(); !ok) return ok;
+    launch_recorded(stream, [=] {
+      std::vector<Region> touched;
+      touched_by_function_ = &touched;
+      function(argument);
+      touched_by_function_ = nullptr;
+      return touched;
+    });
+    return {};
+  }
+  /// Call it in a function that the device runs on the host, for memory that it accesses.
+  static void touch(const Region& region) {
+    if (touched_by_function_) touched_by_function_->push_back(region);
+  }
   Result<std::string> bus_id() override {
     return call().map([] { return std::string("0000:17:00.0"); });
   }
@@ -427,6 +443,7 @@ class ModelDevice final : public DeviceDriver {
 
   static inline thread_local ModelDevice* used_by_this_thread_ = nullptr;
   static inline thread_local std::string launch_error_of_this_thread_;
+  static inline thread_local std::vector<Region>* touched_by_function_ = nullptr;
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:

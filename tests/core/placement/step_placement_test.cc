@@ -11,54 +11,13 @@
 
 #include "core/plan/dependency_graph.h"
 #include "tests/core/placement/placed_model.h"
+#include "tests/core/placement/placed_program.h"
 #include "tests/rounds.h"
 
 namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
-
-using Value = std::uint64_t;
-constexpr std::int64_t kCellBytes = 256;
-
-Value mixed(Value a, Value b) {
-  return (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccd;
-}
-
-/// Returns what `task` of step `round` writes into an item, given all values that it reads.
-Value result_of(std::uint32_t task, int round, std::uint32_t item, Value inputs) {
-  return mixed(mixed(inputs, task * 1000 + item), static_cast<Value>(round));
-}
-
-/// The host's memory, with a value for each data item of the step.
-using Memory = std::vector<Value>;
-
-Memory initial(const StepToPlace& step) {
-  Memory memory;
-  for (std::size_t i = 0; i < step.data.size(); ++i) memory.push_back(mixed(7, i));
-  return memory;
-}
-
-template <class Load, class Store>
-void perform(const StepToPlace& step, std::uint32_t task, int round, const Load& load,
-             const Store& store) {
-  Value inputs = 1;
-  for (const Access& access : step.tasks[task].accesses)
-    if (access.mode != AccessMode::write) inputs = mixed(inputs, load(access.data.index));
-  for (const Access& access : step.tasks[task].accesses)
-    if (access.mode != AccessMode::read)
-      store(access.data.index, result_of(task, round, access.data.index, inputs));
-}
-
-Memory run_in_order(const StepToPlace& step, int rounds) {
-  Memory memory = initial(step);
-  for (int round = 0; round < rounds; ++round)
-    for (std::uint32_t task = 0; task < step.tasks.size(); ++task)
-      perform(
-          step, task, round, [&](std::uint32_t i) { return memory[i]; },
-          [&](std::uint32_t i, Value value) { memory[i] = value; });
-  return memory;
-}
 
 /// Runs steps one after the other on a device of `memory_bytes`, each task at any time at which its
 /// dependencies allow it.
@@ -144,14 +103,6 @@ class Machine {
   Memory host_;
   std::vector<Value> device_;
 };
-
-bool outlives(const StepToPlace& step, std::uint32_t item) {
-  if (step.data[item].layer != kNoLayer) return true;
-  for (const TaskToPlace& task : step.tasks)
-    for (const Access& access : task.accesses)
-      if (access.data.index == item) return access.mode != AccessMode::write;
-  return true;
-}
 
 /// Places the step with the given limit, and compares what it computes with the step in order.
 /// Returns nothing if it does not fit.
@@ -308,6 +259,43 @@ TEST(StepPlacement, TheHostMayNotWriteWhatStaysOnTheDevice) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("task \"update.0\" runs on the host"));
   EXPECT_THAT(refused.error().message, HasSubstr("\"scale\", which stays on the device"));
+}
+
+TEST(StepPlacement, WhatHoldsNothingBetweenStepsIsNeitherFetchedNorKept) {
+  StepToPlace step = step_of({.layers = 2});
+  const std::uint32_t gradient = index_of(step, "layer.1.gradient");
+  step.data[gradient].is_transient = true;
+  for (TaskToPlace& task : step.tasks)
+    for (Access& access : task.accesses)
+      if (access.data.index == gradient) access.mode = AccessMode::update;
+  const auto placed = place_step(step, {.device_memory_bytes = 1 << 20, .offload_k = 0}).value();
+  EXPECT_EQ(copies(placed, PlacedKind::fetch, gradient), 0);
+  EXPECT_EQ(copies(placed, PlacedKind::evict, gradient), 1);
+  const auto kept = place_step(step, {.device_memory_bytes = 1 << 20, .offload_k = 2}).value();
+  EXPECT_EQ(copies(kept, PlacedKind::fetch, gradient), 0);
+  EXPECT_EQ(copies(kept, PlacedKind::evict, gradient), 0);
+}
+
+TEST(StepPlacement, ReadersOfWhatHasJustBegunWaitForTheTaskThatTookItsMemory) {
+  StepToPlace step;
+  step.data = {{"first", 1024}, {"second", 1024, kNoLayer, true}};
+  const DataId first{0}, second{1};
+  step.tasks = {{"write first", {write(first)}},
+                {"read first", {read(first)}},
+                {"read second", {read(second)}},
+                {"read second again", {read(second)}}};
+  const auto placed = place_step(step, {.device_memory_bytes = 1024}).value();
+  ASSERT_EQ(placed.address_bytes[0], placed.address_bytes[1]);
+  DependencyGraph<int> graph;
+  for (std::uint32_t i = 0; i < placed.data; ++i) graph.add_data();
+  std::vector<TaskId> tasks;
+  for (const PlacedTask& task : placed.tasks) tasks.push_back(graph.add(task.accesses).task);
+  std::vector<std::uint32_t> ready;
+  for (const TaskId task : tasks) {
+    EXPECT_LE(ready.size(), 1U) << "the two that read it do not run before what they wait for";
+    graph.finish(task, [&](std::uint32_t slot) { ready.push_back(slot); });
+    if (!ready.empty()) ready.erase(ready.begin());
+  }
 }
 
 }  // namespace

@@ -31,6 +31,35 @@ TEST(Plan, AMoreUrgentCollectiveOvertakesAtAPartsBoundary) {
   EXPECT_EQ(plan.next_part()->task, urgent);
 }
 
+TEST(Plan, EachLaneGetsItsOwnTasksMostUrgentFirst) {
+  for (const bool captured : {false, true}) {
+    Plan plan({.partition_bytes = 64, .credit_bytes = 64});
+    std::vector<CapturedStep::Task> tasks;
+    std::array<std::vector<TaskId>, kTaskLanes> expected;
+    for (const std::uint32_t priority : {5u, 1u, 3u})
+      for (std::size_t lane = 0; lane < kTaskLanes; ++lane)
+        tasks.push_back({.name = {},
+                         .priority = priority,
+                         .accesses = {},
+                         .lane = static_cast<TaskLane>(lane)});
+    std::vector<TaskId> ids;
+    if (captured) {
+      const auto step = std::make_shared<const CapturedStep>(tasks);
+      const TaskId first = plan.launch(step);
+      for (std::uint32_t i = 0; i < step->size(); ++i) ids.push_back(step->id_of(i, first));
+    } else {
+      for (const auto& task : tasks)
+        ids.push_back(plan.submit_compute({.priority = task.priority, .lane = task.lane}, {}));
+    }
+    for (std::size_t lane = 0; lane < kTaskLanes; ++lane) {
+      EXPECT_EQ(plan.ready_computes(static_cast<TaskLane>(lane)), 3U);
+      for (const std::size_t index : {1, 2, 0})
+        EXPECT_EQ(plan.next_compute(static_cast<TaskLane>(lane)), ids[index * kTaskLanes + lane]);
+      EXPECT_FALSE(plan.next_compute(static_cast<TaskLane>(lane)));
+    }
+  }
+}
+
 TEST(Plan, FifoKeepsTheOrderOfSubmissionEvenWhenALaterOneIsReadyFirst) {
   Plan plan({.partition_bytes = 1 << 20, .credit_bytes = 1 << 20, .order = PartOrder::fifo});
   const DataId gradient = plan.add_data();

@@ -290,9 +290,7 @@ class CountingExecutor final : public Executor {
     ++starts;
     executor_.start(source, trace, lanes);
   }
-  void wake(std::size_t streams, std::size_t channels) override {
-    executor_.wake(streams, channels);
-  }
+  void wake(const Wakes& wakes) override { executor_.wake(wakes); }
   void stop(bool failed) override { executor_.stop(failed); }
   int rank() const override { return executor_.rank(); }
   int world_size() const override { return executor_.world_size(); }

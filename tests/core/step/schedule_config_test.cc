@@ -167,12 +167,12 @@ TEST(ScheduleConfig, PriorityIsAnotherSpellingOfNegotiated) {
 TEST(ScheduleConfig, KeepsFieldsOfANewerVersionAndWarns) {
   std::vector<std::string> warnings;
   const auto config = parse_schedule_config(
-      R"({"format":"hocket-schedule","version":9,"streams":2,"offload_k":3})", &warnings);
+      R"({"format":"hocket-schedule","version":9,"streams":2,"copy_streams":3})", &warnings);
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->streams, 2);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_THAT(warnings[0], HasSubstr("offload_k"));
-  EXPECT_EQ(to_json(*config)["offload_k"], 3);
+  EXPECT_THAT(warnings[0], HasSubstr("copy_streams"));
+  EXPECT_EQ(to_json(*config)["copy_streams"], 3);
 }
 
 TEST(ScheduleConfig, ErrorsNameTheFieldAndTheRange) {

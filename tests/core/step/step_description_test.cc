@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "tests/core/random_step_description.h"
+#include "tests/core/step/random_places.h"
+#include "tests/core/step/step_text.h"
 #include "tests/mutate.h"
 
 namespace hocket {
@@ -25,40 +27,6 @@ constexpr const char* kSimple =
     R"("forward_ns":5000,"backward_ns":9000},{"name":"fc6","parameter_bytes":411060000,)"
     R"("forward_ns":2900000,"backward_ns":4600000}],"collective":{"alpha_ns":40000,)"
     R"("beta_ns_per_byte":0.14,"latency_ns":300000},"compute_slowdown":0.01})";
-
-/// Returns a document with these fields in addition to the format.
-std::string document(const std::string& fields) {
-  return R"({"format":"hocket-step","version":1,)" + fields + "}";
-}
-std::string with_layer(const std::string& fields) {
-  return document(R"("collective":{},"layers":[{},{)" + fields + "}]");
-}
-std::string with_tasks(const std::string& tasks) {
-  return document(R"("collective":{},"tasks":[)" + tasks + "]");
-}
-std::string with_top(const std::string& fields) {
-  return document(R"("collective":{},"layers":[{"forward_ns":1}],)" + fields);
-}
-
-StepDescription parsed(const std::string& text) {
-  auto step = parse_step_description(text);
-  EXPECT_TRUE(step) << (step ? "" : step.error().message) << "\n" << text;
-  return step ? std::move(*step) : StepDescription{};
-}
-
-std::string step_error(const std::string& text) {
-  const auto step = parse_step_description(text);
-  if (step) return "no error";
-  EXPECT_EQ(step.error().code, ErrorCode::invalid_argument);
-  EXPECT_EQ(step.error().message.find('\n'), std::string::npos);
-  EXPECT_LT(step.error().message.size(), 500u);
-  return step.error().message;
-}
-
-std::string validation_of(const StepDescription& step) {
-  const auto ok = validate(step);
-  return ok ? "no error" : ok.error().message;
-}
 
 /// Returns "MODE NAME" of each access.
 std::vector<std::string> accesses_of(const StepDescription& step, const StepTask& task) {
@@ -381,7 +349,8 @@ TEST(StepDescription, HugeAndDeepDocumentsAreRefused) {
 TEST(StepDescription, WhatIsWrittenIsReadBack) {
   for (std::uint64_t seed = 0; seed < 5000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const StepDescription step = RandomStepDescription(seed).make();
+    const StepDescription step = with_places(RandomStepDescription(seed).make(), seed);
+    ASSERT_EQ(validation_of(step), "no error");
     const auto read_back = parse_step_description(to_json(step).dump());
     ASSERT_TRUE(read_back) << read_back.error().message;
     ASSERT_EQ(*read_back, step) << to_json(step).dump(1) << to_json(*read_back).dump(1);
@@ -392,8 +361,8 @@ TEST(StepDescription, DamagedTextIsRefusedOrGivesAValidDescription) {
   int refused = 0;
   for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
     std::mt19937_64 random(seed);
-    const std::string text =
-        mutate(to_json(RandomStepDescription(seed % 50).make()).dump(), random);
+    const std::string text = mutate(
+        to_json(with_places(RandomStepDescription(seed % 50).make(), seed % 50)).dump(), random);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text);
     const auto step = parse_step_description(text);
     refused += !step;
@@ -432,6 +401,7 @@ TEST(StepDescription, ExpandingChainsComputationAndCommunicatesEachLayerOnItsOwn
   for (const StepTask& task : step.tasks)
     EXPECT_TRUE(task.name.ends_with(" " + task.place.region)) << task.name;
   EXPECT_EQ(expand(step), step);
+  EXPECT_TRUE(step.data_places.empty());
   EXPECT_EQ(parsed(to_json(step).dump()).tasks.size(), step.tasks.size());
 }
 

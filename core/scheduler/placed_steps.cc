@@ -1,0 +1,142 @@
+#include "core/scheduler/placed_steps.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace hocket {
+
+Result<void> PlacedSteps::configure(const ScheduleConfig& config) {
+  if (step_) {
+    const auto placed = place_description(*step_, config);
+    HOCKET_TRY(placed);
+  }
+  config_ = config;
+  step_.reset();
+  return {};
+}
+
+void PlacedSteps::add_data(DataId data, const DataPlace& place, std::string_view name) {
+  const auto number = static_cast<std::uint32_t>(data_.size());
+  data_.push_back(data);
+  if (data.index >= number_of_.size()) number_of_.resize(data.index + 1, kNotARange);
+  number_of_[data.index] = number;
+  held_step_.data.push_back(name.empty() ? "data " + std::to_string(number) : std::string(name));
+  held_step_.data_places.push_back(place);
+  std::uint32_t& whole = held_step_.data_places.back().range_of;
+  if (whole != kNotARange) whole = number_of_[whole];
+}
+
+void PlacedSteps::submit(TaskSubmission&& submission, std::span<const Access> accesses) {
+  StepTask& task = held_step_.tasks.emplace_back();
+  task.name = submission.options.name;
+  task.priority = submission.options.priority;
+  task.bytes = submission.bytes;
+  if (submission.is_collective) task.collective = submission.kind();
+  if (submission.options.place) task.place.updates_layer = submission.options.place->updates_layer;
+  for (const Access& access : accesses)
+    task.accesses.push_back({{number_of_[access.data.index]}, access.mode});
+  held_.push_back(std::move(submission));
+}
+
+bool PlacedSteps::is_placed() const {
+  return step_ && step_->tasks == held_step_.tasks && step_->data.size() == held_step_.data.size();
+}
+
+Result<void> PlacedSteps::place() {
+  HOCKET_TRY(dispatch_.synchronize());
+  held_step_.device_memory_bytes = memory_.device_memory_bytes();
+  auto placed = place_description(held_step_, config_);
+  HOCKET_TRY(placed);
+  placed_ = std::move(*placed);
+  HOCKET_TRY(move_data());
+  accesses_.clear();
+  for (const StepTask& task : placed_.step.tasks) {
+    std::vector<Access>& accesses = accesses_.emplace_back();
+    for (const Access& access : task.accesses)
+      accesses.push_back({id_of(access.data), access.mode});
+  }
+  step_ = held_step_;
+  return {};
+}
+
+Result<void> PlacedSteps::move_data() {
+  std::vector<DataAddress> addresses;
+  for (std::uint32_t number = 0; number < data_.size(); ++number) {
+    const DataPlace& place = held_step_.data_places[number];
+    if (place.bytes == 0 || place.range_of != kNotARange) continue;
+    addresses.push_back({.data = data_[number],
+                         .address_bytes = placed_.placed.address_bytes[number],
+                         .home = placed_.placed.home[number]});
+  }
+  return memory_.place(addresses);
+}
+
+DataId PlacedSteps::id_of(DataId placed_data) {
+  if (placed_data.index < data_.size()) return data_[placed_data.index];
+  const std::size_t own = placed_data.index - data_.size();
+  while (own >= own_data_.size()) own_data_.push_back(dispatch_.add_data());
+  return own_data_[own];
+}
+
+TaskSubmission PlacedSteps::submission_of(std::size_t placed_task) {
+  const PlacedTask& placed = placed_.placed.tasks[placed_task];
+  const StepTask& task = placed_.step.tasks[placed_task];
+  const auto accesses = static_cast<std::uint32_t>(accesses_[placed_task].size());
+  if (placed.kind == PlacedKind::task) {
+    TaskSubmission submission = std::move(held_[placed.source]);
+    submission.options.lane = task.lane;
+    submission.accesses = accesses;
+    if (submission.is_collective) redirect(submission, placed.source);
+    return submission;
+  }
+  auto known = known_names_.find(task.name);
+  if (known == known_names_.end())
+    known = known_names_.emplace(task.name, names_.emplace_back(task.name)).first;
+  const DataId data = data_[placed.source];
+  const bool fetches = placed.kind == PlacedKind::fetch;
+  TaskSubmission copy{
+      .options = {.name = known->second, .priority = task.priority, .lane = task.lane},
+      .accesses = accesses,
+      .bytes = step_->data_places[placed.source].bytes};
+  copy.body = [memory = &memory_, data, fetches] {
+    fetches ? memory->copy_to_device(data) : memory->copy_to_host(data);
+  };
+  return copy;
+}
+
+void PlacedSteps::redirect(TaskSubmission& collective, std::uint32_t source) const {
+  const DataId data = data_[step_->tasks[source].accesses.front().data.index];
+  if (!collective.special) {
+    if (!collective.values.empty()) collective.values = memory_.on_device(data, collective.values);
+    return;
+  }
+  auto special = std::make_unique<SpecialCollective>(*collective.special);
+  special->work.values = memory_.on_device(data, special->work.values);
+  collective.special = std::move(special);
+}
+
+Result<void> PlacedSteps::end_step() {
+  if (!is_placed()) {
+    if (auto ok = place(); !ok) {
+      dispatch_.fail(ok.error());
+      held_.clear();
+      held_step_.tasks.clear();
+      return dispatch_.end_step();
+    }
+  }
+  for (std::size_t task = 0; task < placed_.placed.tasks.size(); ++task)
+    dispatch_.submit(submission_of(task), accesses_[task]);
+  held_.clear();
+  held_step_.tasks.clear();
+  return dispatch_.end_step();
+}
+
+Result<void> PlacedSteps::launch(const std::shared_ptr<StepCapture>& step) {
+  for (std::uint32_t task = 0; task < step->step()->size(); ++task)
+    submit(step->submission_of(task), step->step()->task(task).accesses);
+  return end_step();
+}
+
+}  // namespace hocket

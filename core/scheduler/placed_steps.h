@@ -1,0 +1,78 @@
+#pragma once
+
+// Submits steps as they are placed on a device with limited memory and its host
+// (core/placement/described_placement.h): the job's tasks, each for the lane on whose side its data
+// are, and the copies between. Private to this folder; used by the submitter's thread only.
+//
+// A step is held until it ends, since it is placed as a whole. Steps that are alike are placed
+// once. A step that differs from the one before is placed anew when all before it has run.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/placement/described_placement.h"
+#include "core/placement/offload_memory.h"
+#include "core/scheduler/dispatch.h"
+#include "core/scheduler/step_capture.h"
+#include "core/scheduler/task_submission.h"
+
+namespace hocket {
+
+class PlacedSteps {
+ public:
+  /// `dispatch` and `memory` must outlive this.
+  PlacedSteps(Dispatch& dispatch, OffloadMemory& memory, const ScheduleConfig& config)
+      : dispatch_(dispatch), memory_(memory), config_(config) {}
+
+  /// Places steps as `config` says from now on. Requires that everything submitted has run. Returns
+  /// invalid_argument, and changes nothing, where the last step does not fit.
+  Result<void> configure(const ScheduleConfig& config);
+
+  void add_data(DataId data, const DataPlace& place, std::string_view name);
+  void submit(TaskSubmission&& submission, std::span<const Access> accesses);
+  /// Submits the placed step and ends it. Returns invalid_argument, and fails the dispatch, where
+  /// it does not fit.
+  Result<void> end_step();
+  /// Submits all tasks of a captured step and ends the step.
+  Result<void> launch(const std::shared_ptr<StepCapture>& step);
+
+ private:
+  /// Returns whether the held step is the one that is placed.
+  bool is_placed() const;
+  Result<void> place();
+  Result<void> move_data();
+  TaskSubmission submission_of(std::size_t placed_task);
+  /// Lets a collective, task `source` of the step, use the values that the device has.
+  void redirect(TaskSubmission& collective, std::uint32_t source) const;
+  DataId id_of(DataId placed_data);
+
+  Dispatch& dispatch_;
+  OffloadMemory& memory_;
+  ScheduleConfig config_;
+  /// Data of the job in the order of add_data(), and their numbers in it by DataId.
+  std::vector<DataId> data_;
+  std::vector<std::uint32_t> number_of_;
+  /// The held step, whose accesses name data by number.
+  StepDescription held_step_;
+  std::vector<TaskSubmission> held_;
+  /// The placed step and what it is placed from.
+  std::optional<StepDescription> step_;
+  PlacedDescription placed_;
+  /// Data that only placed steps have, reused from one to the next.
+  std::vector<DataId> own_data_;
+  /// By placed task.
+  std::vector<std::vector<Access>> accesses_;
+  /// Names of copies, which stay valid for traces.
+  std::deque<std::string> names_;
+  std::unordered_map<std::string, std::string_view> known_names_;
+};
+
+}  // namespace hocket
