@@ -7,6 +7,7 @@
 #include "core/cuda/driver/capability.h"
 #include "core/cuda/driver/cuda_driver.h"
 #include "core/cuda/executor/device_executor.h"
+#include "core/cuda/executor/placed_memory.h"
 #include "core/cuda/products/blas_lt.h"
 #include "examples/gpt2/cuda/device_backend.h"
 #include "profiler/cupti/cupti_library.h"
@@ -60,7 +61,7 @@ class CudaPlatform final : public Platform {
     return {};
   }
 
-  Result<void> open(int device, ElementType type, const Warn& warn) {
+  Result<void> open(int device, const CudaPlatformOptions& options, const Warn& warn) {
     auto driver = open_cuda_device(device);
     HOCKET_TRY(driver);
     driver_ = std::move(*driver);
@@ -75,9 +76,17 @@ class CudaPlatform final : public Platform {
       warn("attention is made of products: " + attention.error().message);
     }
 #endif
-    auto backend = DeviceBackend::open(
-        {.driver = *driver_, .products = *products_, .attention = attention_.get(), .warn = warn},
-        type);
+    if (options.placed_memory_bytes > 0) {
+      auto placed = PlacedMemory::open(*driver_, options.placed_memory_bytes);
+      if (!placed) return failure(placed.error().in("--memory-limit"));
+      placed_ = std::move(*placed);
+    }
+    auto backend = DeviceBackend::open({.driver = *driver_,
+                                        .products = *products_,
+                                        .attention = attention_.get(),
+                                        .placed = placed_.get(),
+                                        .warn = warn},
+                                       options.type);
     HOCKET_TRY(backend);
     backend_ = std::move(*backend);
     auto collective = connect_devices(messages_, *driver_);
@@ -93,6 +102,9 @@ class CudaPlatform final : public Platform {
   DeviceRecorder* recorder() override {
     return recorder_.get();
   }
+  OffloadMemory* memory() override {
+    return placed_.get();
+  }
 
   std::unique_ptr<Executor> make_executor() override {
     return std::make_unique<DeviceExecutor>(*driver_, *groups_, backend_->memory(), messages_,
@@ -102,6 +114,9 @@ class CudaPlatform final : public Platform {
 
   void describe(Topology& topology) const override {
     topology.accelerator = device_.name;
+    // Configurations of a device of limited memory are not those of the whole one.
+    if (placed_)
+      topology.accelerator += ", " + std::to_string(placed_->device_memory_bytes()) + " B";
     topology.library_versions["cuda"] = cuda_version_words(capability_.runtime_version);
   }
 
@@ -114,6 +129,7 @@ class CudaPlatform final : public Platform {
   std::unique_ptr<DeviceDriver> driver_;
   std::unique_ptr<MatrixProducts> products_;
   std::unique_ptr<FusedAttention> attention_;
+  std::unique_ptr<PlacedMemory> placed_;
   std::unique_ptr<DeviceBackend> backend_;
   std::unique_ptr<DeviceCollective> collective_;
   std::optional<DeviceGroups> groups_;
@@ -136,7 +152,7 @@ Result<std::unique_ptr<Platform>> open_cuda_platform(const CudaPlatformOptions& 
   if (!options.profile_level.empty()) {
     HOCKET_TRY(platform->open_recorder(options.profile_level, warn));
   }
-  HOCKET_TRY(platform->open(device, options.type, warn));
+  HOCKET_TRY(platform->open(device, options, warn));
   return platform;
 }
 

@@ -3,6 +3,7 @@
 // A platform on a CUDA device: cuBLASLt, cuDNN's attention where available, and NCCL between ranks.
 // One thread uses it.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +16,8 @@ struct CudaPlatformOptions {
   std::optional<int> device = {};  ///< empty: local_rank modulo the number of devices
   int local_rank = 0;
   ElementType type = ElementType::float32;
-  std::string profile_level = {};  ///< as in PlatformOptions
+  std::int64_t placed_memory_bytes = 0;  ///< as in PlatformOptions
+  std::string profile_level = {};        ///< as in PlatformOptions
 };
 
 /// Opens the platform as open_platform() does.

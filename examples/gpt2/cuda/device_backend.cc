@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include "core/scheduler/scheduler.h"
 #include "examples/gpt2/cuda/kernels.h"
 #include "examples/gpt2/cuda/product_attention.h"
+#include "examples/gpt2/model/host_backend.h"
 
 namespace hocket {
 namespace {
@@ -23,34 +25,11 @@ void require(const Result<void>& result) {
   if (!result) throw std::runtime_error(result.error().message);
 }
 
-void* address(const BufferSlice& slice) {
-  if (!slice.buffer) return nullptr;
-  const Buffer& buffer = *slice.buffer;
-  void* const memory = buffer.memory ? buffer.memory : this_device_task().memory->at(buffer.id);
-  return static_cast<std::byte*>(memory) + slice.offset * element_bytes(buffer.type);
-}
-
-float* float_address(const BufferSlice& slice) {
-  HOCKET_CHECK(slice.buffer && slice.buffer->type == ElementType::float32, "float32 is expected");
-  return static_cast<float*>(address(slice));
-}
-
 DeviceStream stream() {
   return this_device_task().stream;
 }
 
-/// Returns the operand that a product stored in `gradient` is added to; null if it overwrites.
-const void* added_to(const BufferSlice& gradient, GradientPart part, const GradientPart& whole) {
-  const bool adds = std::exchange(part.add, whole.add);
-  HOCKET_CHECK(part == whole, "a device computes a gradient at once");
-  return adds ? address(gradient) : nullptr;
-}
-
-DeviceMatrix matrix(const BufferSlice& slice, int rows, int columns) {
-  return {.values = address(slice), .type = slice.buffer->type, .rows = rows, .columns = columns};
-}
-
-std::int64_t* address(const Count& count) {
+std::int64_t* steps_of(const Count& count) {
   return static_cast<std::int64_t*>(count.memory);
 }
 
@@ -68,13 +47,19 @@ float from_bfloat16(std::uint16_t value) {
 
 Result<std::unique_ptr<DeviceBackend>> DeviceBackend::open(const DeviceBackendParts& parts,
                                                            ElementType type) {
+  if (parts.placed && type != ElementType::float32) {
+    return invalid(
+        "--precision: layers are kept on the host in float32 alone; leave out bfloat16, or the "
+        "limit of the device's memory");
+  }
   HOCKET_TRY(parts.driver.use_device());
   const auto memory_bytes = parts.driver.memory_bytes();
   HOCKET_TRY(memory_bytes);
   const auto setup = parts.driver.create_stream(StreamPriority::normal);
   HOCKET_TRY(setup);
   std::unique_ptr<DeviceBackend> backend(new DeviceBackend(parts, type, *setup));
-  backend->memory_limit_bytes_ = *memory_bytes;
+  backend->memory_limit_bytes_ = parts.placed ? host_memory_bytes() : *memory_bytes;
+  if (parts.placed) backend->host_update_.emplace();
   return backend;
 }
 
@@ -89,6 +74,41 @@ DeviceBackend::~DeviceBackend() {
   (void)parts_.driver.synchronize(setup_);
   for (void* memory : kept_on_host_) parts_.driver.free_host(memory);
   parts_.driver.destroy_stream(setup_);
+}
+
+void* DeviceBackend::address(const BufferSlice& slice) const {
+  if (!slice.buffer) return nullptr;
+  const Buffer& buffer = *slice.buffer;
+  void* const memory = parts_.placed   ? parts_.placed->at(buffer.id)
+                       : buffer.memory ? buffer.memory
+                                       : this_device_task().memory->at(buffer.id);
+  HOCKET_CHECK(memory, "a task of the device accesses what is there");
+  return static_cast<std::byte*>(memory) + slice.offset * element_bytes(buffer.type);
+}
+
+float* DeviceBackend::float_address(const BufferSlice& slice) const {
+  HOCKET_CHECK(slice.buffer && slice.buffer->type == ElementType::float32, "float32 is expected");
+  return static_cast<float*>(address(slice));
+}
+
+void* DeviceBackend::address_at_home(const BufferSlice& slice) const {
+  const Buffer& buffer = *slice.buffer;
+  const bool is_elsewhere = parts_.placed && parts_.placed->has(buffer.id) &&
+                            parts_.placed->home(buffer.id) == Site::device &&
+                            parts_.placed->at(buffer.id);
+  if (is_elsewhere) return address(slice);
+  return static_cast<std::byte*>(buffer.memory) + slice.offset * element_bytes(buffer.type);
+}
+
+DeviceMatrix DeviceBackend::matrix(const BufferSlice& slice, int rows, int columns) const {
+  return {.values = address(slice), .type = slice.buffer->type, .rows = rows, .columns = columns};
+}
+
+const void* DeviceBackend::added_to(const BufferSlice& gradient, GradientPart part,
+                                    const GradientPart& whole) const {
+  const bool adds = std::exchange(part.add, whole.add);
+  HOCKET_CHECK(part == whole, "a device computes a gradient at once");
+  return adds ? address(gradient) : nullptr;
 }
 
 void* DeviceBackend::allocate_bytes(std::size_t bytes) {
@@ -108,6 +128,13 @@ void* DeviceBackend::allocate_host_bytes(std::size_t bytes) {
   return *memory;
 }
 
+void* DeviceBackend::allocate_zeros_on_host(std::size_t bytes) {
+  bytes = std::max(bytes, std::size_t{1});
+  void* const memory = allocate_host_bytes(bytes);
+  std::memset(memory, 0, bytes);
+  return memory;
+}
+
 void* DeviceBackend::scratch(std::size_t bytes) {
   const std::uint32_t lane = this_device_task().lane;
   if (lane >= scratch_.size()) scratch_.resize(lane + 1);
@@ -124,7 +151,8 @@ void* DeviceBackend::scratch(std::size_t bytes) {
 Buffer DeviceBackend::allocate(BufferUse use, std::size_t size) {
   Buffer buffer{.id = {}, .size = size, .type = type_of(use), .memory = nullptr};
   if (use == BufferUse::master || use == BufferUse::weights)
-    buffer.memory = allocate_bytes(size * element_bytes(buffer.type));
+    buffer.memory = parts_.placed ? allocate_zeros_on_host(size * element_bytes(buffer.type))
+                                  : allocate_bytes(size * element_bytes(buffer.type));
   return buffer;
 }
 
@@ -137,7 +165,10 @@ std::span<float> DeviceBackend::allocate_losses(std::size_t size) {
 
 Count DeviceBackend::allocate_count(std::int64_t units) {
   HOCKET_CHECK(units == 1, kIsUndivided);
-  return {.memory = allocate_bytes(sizeof(std::int64_t)), .units = units};
+  // An update may run on either side, which both read pinned memory.
+  return {.memory = parts_.placed ? allocate_zeros_on_host(sizeof(std::int64_t))
+                                  : allocate_bytes(sizeof(std::int64_t)),
+          .units = units};
 }
 
 void DeviceBackend::allocate_batches(std::size_t batches, std::size_t tokens, std::size_t drawn) {
@@ -172,9 +203,18 @@ AttentionMemory DeviceBackend::attention_memory(const AttentionShape& shape) {
           .scratch_size = rows * shape.sequence};
 }
 
-void DeviceBackend::attached(std::span<const UsedBuffer> buffers) {
+void DeviceBackend::attached(const ModelBuffers& buffers) {
+  if (PlacedMemory* const placed = parts_.placed) {
+    require(placed->clear());
+    for (const auto& [buffer, uses] : buffers.within_step)
+      placed->add(buffer->id, nullptr, static_cast<std::size_t>(buffer->bytes()));
+    for (const auto& more : {buffers.kept, buffers.gradients})
+      for (const Buffer* const buffer : more)
+        placed->add(buffer->id, buffer->memory, static_cast<std::size_t>(buffer->bytes()));
+    return;
+  }
   memory_.clear();
-  for (const auto& [buffer, uses] : buffers)
+  for (const auto& [buffer, uses] : buffers.within_step)
     memory_.add(buffer->id, buffer->size * element_bytes(buffer->type), uses);
 }
 
@@ -187,7 +227,8 @@ void DeviceBackend::store(const BufferSlice& to, std::span<const float> values) 
     std::ranges::transform(values, rounded.begin(), to_bfloat16);
     from = rounded.data();
   }
-  require(parts_.driver.copy(address(to), from, to.size * element_bytes(to.buffer->type), setup_));
+  require(parts_.driver.copy(address_at_home(to), from, to.size * element_bytes(to.buffer->type),
+                             setup_));
   require(parts_.driver.synchronize(setup_));
 }
 
@@ -199,8 +240,8 @@ std::vector<float> DeviceBackend::load(const BufferSlice& from) const {
     rounded.resize(values.size());
     to = rounded.data();
   }
-  require(
-      parts_.driver.copy(to, address(from), from.size * element_bytes(from.buffer->type), setup_));
+  require(parts_.driver.copy(to, address_at_home(from),
+                             from.size * element_bytes(from.buffer->type), setup_));
   require(parts_.driver.synchronize(setup_));
   if (!rounded.empty()) std::ranges::transform(rounded, values.begin(), from_bfloat16);
   return values;
@@ -229,8 +270,8 @@ void DeviceBackend::load_batch(std::size_t batch, std::size_t index, const Count
   const kernels::DrawnBatches drawn{.first = drawn_batch(index, 0).inputs.data(),
                                     .tokens = 2 * batch_tokens_,
                                     .count = kDrawnSteps};
-  require(kernels::load_batch(drawn, address(loaded), inputs(batch), stream()));
-  require(kernels::advance(address(loaded), stream()));
+  require(kernels::load_batch(drawn, steps_of(loaded), inputs(batch), stream()));
+  require(kernels::advance(steps_of(loaded), stream()));
 }
 
 void DeviceBackend::embedding_forward(const EmbeddingShape& shape, std::size_t batch,
@@ -254,7 +295,7 @@ void DeviceBackend::cross_entropy(int vocabulary, std::size_t batch, const Buffe
   auto* const row_losses = static_cast<float*>(scratch(batch_tokens_ * sizeof(float)));
   require(kernels::cross_entropy(
       {.rows = rows, .vocabulary = vocabulary}, type_, address(logits), targets(batch), row_losses,
-      {.first = losses.first, .stride = losses.stride, .steps = address(losses.steps)}, stream()));
+      {.first = losses.first, .stride = losses.stride, .steps = steps_of(losses.steps)}, stream()));
 }
 
 void DeviceBackend::layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
@@ -425,9 +466,21 @@ void DeviceBackend::adamw_update(const AdamW& options, const Count& updates, std
                                  const BufferSlice& first_moment, const BufferSlice& second_moment,
                                  const BufferSlice& weights) {
   HOCKET_CHECK(units == updates.units, kIsUndivided);
+  if (parts_.placed && parts_.placed->home(parameters.buffer->id) == Site::host) {
+    const auto on_host = [](const BufferSlice& slice) {
+      return Floats(static_cast<float*>(slice.buffer->memory) + slice.offset, slice.size);
+    };
+    host_update_->update(options, *steps_of(updates) + 1, gradient_scale, ranges,
+                         {.gradients = on_host(gradients),
+                          .parameters = on_host(parameters),
+                          .first_moment = on_host(first_moment),
+                          .second_moment = on_host(second_moment)});
+    ++*steps_of(updates);
+    return;
+  }
   void* const copy = weights.buffer->type == ElementType::bfloat16 ? address(weights) : nullptr;
   auto* const corrections = static_cast<float*>(scratch(2 * sizeof(float)));
-  require(kernels::adamw_update(options, address(updates), gradient_scale, ranges,
+  require(kernels::adamw_update(options, steps_of(updates), gradient_scale, ranges,
                                 float_address(gradients), float_address(parameters),
                                 float_address(first_moment), float_address(second_moment), copy,
                                 corrections, stream()));

@@ -5,8 +5,12 @@
 // gradients and moments are float32; with bfloat16, activations and the weights that products read
 // are bfloat16.
 //
-// Activations are in DeviceMemory, which allocates and frees in the order of the streams; all other
-// memory is permanent. Threading as in Backend.
+// With a PlacedMemory, steps are placed on a device of limited memory and its host
+// (core/placement/step_placement.h): buffers have addresses there, and what is kept has pinned
+// memory of the host. The host's updates are HostUpdate's. Such a model computes in float32.
+//
+// Otherwise activations are in DeviceMemory, which allocates and frees in the order of the streams;
+// all other memory is permanent. Threading as in Backend.
 
 #include <functional>
 #include <memory>
@@ -19,9 +23,11 @@
 #include "core/cuda/driver/device_driver.h"
 #include "core/cuda/executor/device_memory.h"
 #include "core/cuda/executor/device_task.h"
+#include "core/cuda/executor/placed_memory.h"
 #include "core/cuda/products/matrix_product.h"
 #include "examples/gpt2/cuda/fused_attention.h"
 #include "examples/gpt2/model/backend.h"
+#include "examples/gpt2/model/host_update.h"
 
 namespace hocket {
 
@@ -30,6 +36,7 @@ struct DeviceBackendParts {
   DeviceDriver& driver;
   MatrixProducts& products;
   FusedAttention* attention = nullptr;  ///< used for bfloat16; null: none
+  PlacedMemory* placed = nullptr;       ///< null: the device has room for a whole step
   /// Called with the reason when attention uses products although a fused kernel is available, and
   /// once for each kind of product whose epilogue takes a kernel of its own.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
@@ -37,7 +44,8 @@ struct DeviceBackendParts {
 
 class DeviceBackend final : public Backend {
  public:
-  /// Returns unavailable, with the driver's message.
+  /// Returns unavailable, with the driver's message, and invalid_argument for bfloat16 with a
+  /// PlacedMemory.
   static Result<std::unique_ptr<DeviceBackend>> open(const DeviceBackendParts& parts,
                                                      ElementType type);
   ~DeviceBackend() override;
@@ -55,7 +63,8 @@ class DeviceBackend final : public Backend {
   void allocate_batches(std::size_t batches, std::size_t tokens, std::size_t drawn) override;
   BatchTokens drawn_batch(std::size_t index, std::int64_t step) override;
   AttentionMemory attention_memory(const AttentionShape& shape) override;
-  void attached(std::span<const UsedBuffer> buffers) override;
+  bool keeps_step_buffers() const override { return parts_.placed == nullptr; }
+  void attached(const ModelBuffers& buffers) override;
   void store(const BufferSlice& to, std::span<const float> values) override;
   std::vector<float> load(const BufferSlice& from) const override;
   bool fuses() const override { return true; }
@@ -120,9 +129,20 @@ class DeviceBackend final : public Backend {
  private:
   DeviceBackend(const DeviceBackendParts& parts, ElementType type, DeviceStream setup);
 
+  /// Returns where the device has a slice, in the body of a task, or where its value is between
+  /// two steps.
+  void* address(const BufferSlice& slice) const;
+  float* float_address(const BufferSlice& slice) const;
+  void* address_at_home(const BufferSlice& slice) const;
+  DeviceMatrix matrix(const BufferSlice& slice, int rows, int columns) const;
+  /// Returns the operand that a product stored in `gradient` is added to; null if it overwrites.
+  const void* added_to(const BufferSlice& gradient, GradientPart part,
+                       const GradientPart& whole) const;
+
   /// Allocates permanent memory.
   void* allocate_bytes(std::size_t bytes);
   void* allocate_host_bytes(std::size_t bytes);
+  void* allocate_zeros_on_host(std::size_t bytes);
   /// Returns scratch memory of the current stream, whose tasks use it one after another. Allocates
   /// when a stream needs more than before; not during the capture of a step, since the step has run
   /// in the same streams before.
@@ -140,6 +160,8 @@ class DeviceBackend final : public Backend {
   DeviceMemory memory_;
   std::int64_t memory_limit_bytes_ = 0;
   std::optional<bool> fuses_attention_;  // set when the first block asks
+
+  std::optional<HostUpdate> host_update_;  // only with placed memory
 
   std::set<std::string> warned_;  // about products
 

@@ -1,17 +1,51 @@
 #include "examples/gpt2/job/job_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "core/base/percent_text.h"
+#include "examples/gpt2/job/offload_options.h"
 #include "examples/gpt2/job/profiling.h"
 #include "tuner/client/link/environment.h"
 
 namespace hocket {
 namespace {
 
+/// Checks the options of a device of limited memory.
+Result<void> check_offload(const JobOptions& options) {
+  const auto layers = parse_offload_k(options.offload_k);
+  HOCKET_TRY(layers);
+  if (is_on_cuda(options) && !options.offload_k.empty() && !is_placed(options)) {
+    return invalid(
+        "--offload-k: a CUDA device keeps all layers unless its memory is limited; add "
+        "--memory-limit SIZE, like 8GiB");
+  }
+  if (!is_placed(options)) {
+    if (options.offload_k.empty()) return {};
+    return invalid(
+        "--offload-k: only a device of limited memory leaves layers to its host; add --device " +
+        std::string(kOffloadDeviceForm) + ", or --device cuda and --memory-limit");
+  }
+  if (is_offload_device(options.device)) {
+    const auto device = parse_offload_device(options.device);
+    HOCKET_TRY(device);
+  }
+  if (layers->source != OffloadK::Source::measured) return {};
+  if (!options.profile.empty())
+    return invalid("--offload-k auto: --profile measures whatever offload_k is; leave it out");
+  if (options.training.steps < steps_to_measure(options) + 2) {
+    return invalid("--steps: " + std::to_string(options.training.steps) +
+                   " steps leave nothing to measure after the " +
+                   std::to_string(steps_to_measure(options)) +
+                   " by which --offload-k auto decides; ask for at least " +
+                   std::to_string(steps_to_measure(options) + 2));
+  }
+  return {};
+}
+
 /// Returns invalid_argument for options that a device does not support.
 Result<void> check_device(const JobOptions& options) {
-  if (options.device == "host") return {};
+  if (!is_on_cuda(options)) return {};
   if (!options.link.empty())
     return invalid("--link: devices exchange sums by NCCL, whose link is not emulated");
   if (!options.record.empty())
@@ -54,7 +88,8 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
   app.add_flag("--shard-optimizer", options.training.shard_optimizer,
                "Keep the optimiser's moments of an equal share of the parameters on each rank");
   app.add_option("--memory-limit", options.training.memory_limit_bytes,
-                 "What the model may take, like 2GiB; without it what the machine has")
+                 "What the model may take, like 2GiB; without it what the machine has. With "
+                 "--offload-k, what it may take of a CUDA device")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--steps", options.training.steps, "Training steps")->capture_default_str();
   app.add_option("--warmup", options.warmup, "Steps that are not measured")
@@ -65,7 +100,14 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
   app.add_option("--vocabulary", options.model.vocabulary,
                  "Rows of the token table, of which bytes use the first 256")
       ->capture_default_str();
-  app.add_option("--device", options.device, "Where to train: host, cuda, or cuda:N")
+  app.add_option("--device", options.device,
+                 "Where to train: host, cuda, cuda:N, or emulated:SIZE[,link=RATE[,LATENCY]], a "
+                 "device of so much memory beside the host")
+      ->capture_default_str();
+  app.add_option(
+         "--offload-k", options.offload_k,
+         "Layers that a device of limited memory keeps and updates: configured (offload_k of the "
+         "configuration), auto (what first steps show to be best), or a number")
       ->capture_default_str();
   app.add_option("--precision", options.precision,
                  "Of activations and products: float32, or bfloat16 on a device")
@@ -137,7 +179,22 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
 
 Result<void> validate(const JobOptions& options) {
   if (auto ok = check_steps(options); !ok) return ok;
+  HOCKET_TRY(check_offload(options));
   return check_device(options);
+}
+
+std::int64_t steps_to_measure(const JobOptions& options) {
+  return std::max(options.warmup, kMinPlacedSteps);
+}
+
+bool is_placed(const JobOptions& options) {
+  if (is_offload_device(options.device)) return true;
+  return is_on_cuda(options) && !options.offload_k.empty() &&
+         options.training.memory_limit_bytes > 0;
+}
+
+bool is_on_cuda(const JobOptions& options) {
+  return options.device != "host" && !is_offload_device(options.device);
 }
 
 bool is_live(const JobOptions& options) {

@@ -17,6 +17,8 @@ struct JobOptions {
   TrainingOptions training{.steps = 20};
   std::int64_t warmup = 3;
   std::string device = "host", precision = "float32";
+  /// As parse_offload_k() parses it; empty: not given, which is "configured".
+  std::string offload_k = {};
   std::string text;  ///< a file or a folder
   std::string link;
   std::int64_t timeout_seconds = 30;
@@ -39,6 +41,16 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options);
 
 /// Returns invalid_argument for contradictory options.
 Result<void> validate(const JobOptions& options);
+
+/// Returns the number of steps by which --offload-k auto decides.
+std::int64_t steps_to_measure(const JobOptions& options);
+
+/// Returns whether steps are placed on a device of limited memory and its host: on an emulated
+/// device, and on a CUDA device with --offload-k and --memory-limit.
+bool is_placed(const JobOptions& options);
+
+/// Returns whether the job trains on a CUDA device.
+bool is_on_cuda(const JobOptions& options);
 
 /// Returns whether every step has a ballot.
 bool is_live(const JobOptions& options);

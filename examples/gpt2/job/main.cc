@@ -12,6 +12,9 @@
 //   bin/gpt2 --micro-batches 4 --steps 20                       four batches per step
 //   bin/hocket run --ranks 2 -- bin/gpt2 --shard-optimizer      each rank keeps half the moments
 //   bin/gpt2 --device cuda --precision bfloat16                 on a GPU
+//   bin/gpt2 --device emulated:48MiB,link=8gbit --offload-k auto
+//                                                               on an emulated device of so much
+//                                                               memory, beside its host
 //   HOCKET_DAEMON=http://127.0.0.1:7077 bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --watch
 //                                                               tuned while it trains
 //   bin/hocket run --ranks 2 -- bin/gpt2 --steps 500 --profile-on-request
@@ -41,6 +44,8 @@
 #include "examples/gpt2/job/job_options.h"
 #include "examples/gpt2/job/job_profile.h"
 #include "examples/gpt2/job/layer_costs.h"
+#include "examples/gpt2/job/offload_options.h"
+#include "examples/gpt2/job/offloading.h"
 #include "examples/gpt2/job/platform.h"
 #include "examples/gpt2/job/profiling.h"
 #include "examples/gpt2/job/step_recorder.h"
@@ -112,9 +117,10 @@ Result<Topology> topology_of(const Network& network) {
 }
 
 Result<FetchedConfig> fetch(const Topology& topology, const Workload& workload,
-                            Collective& collective) {
+                            Collective& collective, bool is_placed) {
   const auto path = default_store_path();
-  const RunnableValues can_run = what_it_can_run(collective.ranks_per_host(), false, false);
+  const RunnableValues can_run =
+      what_it_can_run({.ranks_per_host = collective.ranks_per_host(), .is_placed = is_placed});
   const auto source = path ? open_config_source(*path, can_run) : nullptr;
   return fetch_config(topology, workload, source.get(), collective, process_environment, can_run);
 }
@@ -178,9 +184,12 @@ Result<LivePhase> live_tuning(const JobOptions& options, const RunReport& report
       warn("order=static is not tried: " + step.error().message);
     }
   }
-  watch = watch_daemon(
-      report, fetched, options.explore, description,
-      what_it_can_run(training.collective.ranks_per_host(), true, description.has_value()), warn);
+  watch = watch_daemon(report, fetched, options.explore, description,
+                       what_it_can_run({.ranks_per_host = training.collective.ranks_per_host(),
+                                        .is_placed = training.memory != nullptr,
+                                        .is_watched = true,
+                                        .has_step = description.has_value()}),
+                       warn);
   live.link = watch.link.get();
   live.options.tuning.job = watch.job;
   live.options.tuning.version = fetched.version;
@@ -238,9 +247,10 @@ class LiveTrace final : public TraceSink {
   std::int64_t warmup = 0;
 };
 
-/// Trains all steps.
+/// Trains all steps but those that `before` has trained.
 Result<Measured> train(const JobOptions& options, const RunReport& report,
-                       const FetchedConfig& fetched, const Training& training) {
+                       const FetchedConfig& fetched, const Training& training,
+                       const MeasuredStep& before) {
   const ScheduleConfig& config = report.config;
   Measured measured{{}, options.warmup, config, 0};
   Watch watch;
@@ -250,18 +260,18 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
     HOCKET_TRY(tuning);
     live = std::move(*tuning);
   }
-  Phase phase{config, 0, options.training.steps, {}, false};
+  Phase phase{config, before.from_step, options.training.steps, {}, false};
   const bool knows_steps = !is_live(options) || !is_partitioned(config);
   if (config.order == CollectiveOrder::static_order && !knows_steps) warn(kNoStaticOrder);
   if (config.order == CollectiveOrder::static_order && knows_steps) {
-    auto order = find_static_order(training, config, options.step, options.warmup, warn);
+    auto order = find_static_order(training, config, options.step, before, options.warmup, warn);
     HOCKET_TRY(order);
     phase.options.static_order = std::move(order->parts);
     phase.first_step = order->from_step;
-    // A new phase begins with nothing in flight.
-    const std::int64_t left = phase.end_step - phase.first_step;
-    if (phase.first_step > 0) measured.warmup = left > 2 ? 1 : 0;
   }
+  // A new phase begins with nothing in flight.
+  const std::int64_t left = phase.end_step - phase.first_step;
+  if (phase.first_step > 0) measured.warmup = left > 2 ? 1 : 0;
   LiveTrace trace;
   TraceRecorder& recorder = trace.recorder;
   trace.warmup = measured.warmup;
@@ -312,8 +322,7 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
     };
     live.paused = save_profile;
   }
-  const auto why =
-      why_task_by_task(phase, options.device != "host", training.collective.world_size());
+  const auto why = why_task_by_task(phase, is_on_cuda(options), training.collective.world_size());
   if (why && training.collective.rank() == 0)
     warn("step_issue=graph: " + *why + "; steps go task by task");
   HOCKET_TRY(options.record.empty() ? run_phase(watched, phase)
@@ -337,7 +346,22 @@ Result<void> profile(const JobOptions& options, const RunReport& report, const T
   return write_step(*description, options.profile);
 }
 
-std::string describe(const ScheduleConfig& config) {
+/// Returns how many layers a device of limited memory keeps; empty for others.
+std::string describe_offload(const ScheduleConfig& config, const JobOptions& options) {
+  if (!is_placed(options)) return "";
+  const std::int64_t layers = options.model.layers + 2;  // with the embedding and the head
+  std::string text = ", offload_k ";
+  if (parse_offload_k(options.offload_k)->source == OffloadK::Source::measured) {
+    text += "to be measured";
+  } else if (config.offload_k >= layers) {
+    text += "of all " + std::to_string(layers) + " layers";
+  } else {
+    text += std::to_string(config.offload_k) + " of " + std::to_string(layers) + " layers";
+  }
+  return text + ", prefetch_layers " + std::to_string(config.prefetch_layers);
+}
+
+std::string describe(const ScheduleConfig& config, const JobOptions& options) {
   std::string text = "partition " + std::to_string(config.partition_bytes) + " B, credit " +
                      std::to_string(config.credit_bytes) + " B, " + std::to_string(config.streams) +
                      (config.streams == 1 ? " stream, " : " streams, ") +
@@ -349,13 +373,20 @@ std::string describe(const ScheduleConfig& config) {
     text += ", " + name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
   }
   if (config.step_issue == StepIssue::graph) text += ", steps as graphs";
-  return text;
+  return text + describe_offload(config, options);
 }
 
-/// Checks that the configuration can partition the job's steps, before any step runs.
-Result<void> check_partition(Gpt2& model, const ScheduleConfig& config) {
+/// Checks that the configuration can partition or place the job's steps, before any step runs.
+Result<void> check_steps(const Training& training, const ScheduleConfig& config,
+                         bool is_measured_first) {
+  if (training.memory) {
+    // How many layers fit shows when the number is decided.
+    if (is_measured_first && !is_partitioned(config)) return {};
+    const auto placed = check_placement(training, config);
+    return placed ? placed : failure(placed.error().in("configuration"));
+  }
   if (!is_partitioned(config)) return {};
-  const auto partitioned = partition_step(record_step(model), config);
+  const auto partitioned = partition_step(record_step(training.model), config);
   if (!partitioned) return failure(partitioned.error().in("configuration"));
   return {};
 }
@@ -391,9 +422,13 @@ void print_summary(const JobOptions& options, const RunReport& report, const Gpt
               spread(wall_ns) / 1e6, wall_ns.size());
   // Unknown for steps that ran as a whole.
   if (!exposed_ns.empty()) std::printf("exposed communication %.2f ms, ", median(exposed_ns) / 1e6);
-  std::printf("%s\n", report.topology.link.starts_with("emulated")
-                          ? ("emulated link " + report.topology.link.substr(9)).c_str()
-                          : report.topology.link.c_str());
+  const Topology& topology = report.topology;
+  const std::string on = is_placed(options) ? ", on device " + topology.accelerator : "";
+  std::printf("%s%s\n",
+              topology.link.starts_with("emulated")
+                  ? ("emulated link " + topology.link.substr(9)).c_str()
+                  : topology.link.c_str(),
+              on.c_str());
   if (options.training.shard_optimizer) {
     std::printf("sharded optimiser: %lld bytes on this rank\n",
                 static_cast<long long>(model.optimizer_bytes()));
@@ -423,9 +458,14 @@ Result<void> run(JobOptions options) {
   HOCKET_TRY(topology);
   const auto type = parse_element_type(options.precision);
   HOCKET_TRY(type);
+  // Where steps are placed on a CUDA device, the limit is the device's, not the model's.
+  const bool limits_cuda = is_on_cuda(options) && is_placed(options);
+  const std::int64_t limit_bytes = options.training.memory_limit_bytes;
+  if (limits_cuda) options.training.memory_limit_bytes = 0;
   const auto platform = open_platform({.device = options.device,
                                        .type = *type,
                                        .local_rank = network->local_rank,
+                                       .placed_memory_bytes = limits_cuda ? limit_bytes : 0,
                                        .profile_level = level_to_profile(options)},
                                       collective, clock, warn);
   HOCKET_TRY(platform);
@@ -436,28 +476,31 @@ Result<void> run(JobOptions options) {
                    .config = {},
                    .config_source = {},
                    .iterations = {}};
-  const auto fetched = fetch(report.topology, report.workload, collective);
+  const auto offload_k = parse_offload_k(options.offload_k);
+  HOCKET_TRY(offload_k);
+  const auto fetched =
+      fetch(report.topology, report.workload, collective, (*platform)->memory() != nullptr);
   HOCKET_TRY(fetched);
   report.config = fetched->config;
+  if (offload_k->source == OffloadK::Source::given) report.config.offload_k = offload_k->layers;
   report.config_source = fetched->source;
   if (collective.rank() == 0) {
     for (const auto& warning : fetched->warnings) warn(warning);
     std::fprintf(stderr, "configuration from %s (%s): %s\n", fetched->source.c_str(),
-                 fetched->detail.c_str(), describe(report.config).c_str());
+                 fetched->detail.c_str(), describe(report.config, options).c_str());
   }
   options.training.micro_batches_kept =
       std::min(report.config.micro_batches_kept, options.training.micro_batches);
   options.training.steps_as_graphs =
-      options.device != "host" && report.config.step_issue == StepIssue::graph;
+      is_on_cuda(options) && report.config.step_issue == StepIssue::graph;
   const auto model = Gpt2::create(options.model, options.training, *text, (*platform)->backend());
   HOCKET_TRY(model);
-  if (auto ok = check_partition(**model, report.config); !ok) return ok;
-
   const Training training{.model = **model,
                           .collective = collective,
                           .clock = clock,
                           .make_executor = [&] { return (*platform)->make_executor(); },
                           .recorder = (*platform)->recorder(),
+                          .memory = (*platform)->memory(),
                           .step_done =
                               [&](std::int64_t step) {
                                 if (collective.rank() != 0 || options.json) return;
@@ -465,8 +508,18 @@ Result<void> run(JobOptions options) {
                                 std::printf("step %lld: loss %.4f\n", static_cast<long long>(step),
                                             static_cast<double>(loss));
                               }};
+  const bool is_measured_first = offload_k->source == OffloadK::Source::measured;
+  HOCKET_TRY(check_steps(training, report.config, is_measured_first));
   if (!options.profile.empty()) return profile(options, report, training);
-  const auto measured = train(options, report, *fetched, training);
+  MeasuredStep before;
+  if (is_measured_first) {
+    auto decision = decide_offload(training, report.config, steps_to_measure(options));
+    HOCKET_TRY(decision);
+    if (collective.rank() == 0) say_live(options, decision->reason);
+    report.config = std::move(decision->config);
+    before = std::move(decision->measured);
+  }
+  const auto measured = train(options, report, *fetched, training, before);
   HOCKET_TRY(measured);
   if (collective.rank() != 0) return {};
   report.config = measured->config;

@@ -1,9 +1,12 @@
 #include "examples/gpt2/job/platform.h"
 
 #include <charconv>
+#include <utility>
 
 #include "core/host/host_executor.h"
+#include "examples/gpt2/job/offload_options.h"
 #include "examples/gpt2/model/host_backend.h"
+#include "examples/gpt2/offload/offload_backend.h"
 #ifdef HOCKET_GPT2_CUDA
 #include "examples/gpt2/cuda/cuda_platform.h"
 #endif
@@ -27,6 +30,27 @@ class HostPlatform final : public Platform {
   Collective& collective_;
   const Clock& clock_;
   HostBackend backend_;
+};
+
+class OffloadPlatform final : public Platform {
+ public:
+  OffloadPlatform(Collective& collective, const Clock& clock, const OffloadDevice& device,
+                  std::unique_ptr<OffloadBackend> backend)
+      : collective_(collective), clock_(clock), device_(device), backend_(std::move(backend)) {}
+
+  Backend& backend() override { return *backend_; }
+  std::unique_ptr<Executor> make_executor() override {
+    return std::make_unique<HostExecutor>(collective_, clock_);
+  }
+  DeviceRecorder* recorder() override { return nullptr; }
+  OffloadMemory* memory() override { return backend_.get(); }
+  void describe(Topology& topology) const override { topology.accelerator = to_string(device_); }
+
+ private:
+  Collective& collective_;
+  const Clock& clock_;
+  const OffloadDevice device_;
+  const std::unique_ptr<OffloadBackend> backend_;
 };
 
 /// Returns the number in "cuda:N"; empty for "cuda".
@@ -57,20 +81,28 @@ Result<ElementType> parse_element_type(std::string_view text) {
 Result<std::unique_ptr<Platform>> open_platform(const PlatformOptions& options,
                                                 Collective& collective, const Clock& clock,
                                                 [[maybe_unused]] const Warn& warn) {
-  if (options.device == "host") {
+  const bool is_emulated = is_offload_device(options.device);
+  if (options.device == "host" || is_emulated) {
     if (options.type != ElementType::float32)
       return invalid(
           "--precision: the host computes in float32 alone; with bfloat16 use --device cuda");
-    return std::make_unique<HostPlatform>(collective, clock);
+    if (!is_emulated) return std::make_unique<HostPlatform>(collective, clock);
+    const auto device = parse_offload_device(options.device);
+    HOCKET_TRY(device);
+    auto backend = OffloadBackend::create(*device, clock);
+    if (!backend) return failure(backend.error().in("--device"));
+    return std::make_unique<OffloadPlatform>(collective, clock, *device, std::move(*backend));
   }
   if (options.device != "cuda" && !options.device.starts_with("cuda:"))
-    return invalid("--device: expected host, cuda or cuda:N, found \"" + options.device + "\"");
+    return invalid("--device: expected host, cuda or cuda:N, or " +
+                   std::string(kOffloadDeviceForm) + ", found \"" + options.device + "\"");
   const auto number = parse_cuda(options.device);
   HOCKET_TRY(number);
 #ifdef HOCKET_GPT2_CUDA
   return open_cuda_platform({.device = *number,
                              .local_rank = options.local_rank,
                              .type = options.type,
+                             .placed_memory_bytes = options.placed_memory_bytes,
                              .profile_level = options.profile_level},
                             collective, clock, warn);
 #else

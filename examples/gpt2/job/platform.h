@@ -1,7 +1,7 @@
 #pragma once
 
-// The platform a job trains on: the host or a CUDA device. A build without the CUDA parts supports
-// the host only. One thread uses it.
+// The platform a job trains on: the host, a CUDA device, or an emulated device of limited memory. A
+// build without the CUDA parts has no CUDA device. One thread uses it.
 
 #include <functional>
 #include <memory>
@@ -13,6 +13,7 @@
 #include "core/base/result.h"
 #include "core/collective/collective.h"
 #include "core/cuda/driver/element_type.h"
+#include "core/placement/offload_memory.h"
 #include "core/protocol/topology.h"
 #include "core/scheduler/executor.h"
 #include "examples/gpt2/model/backend.h"
@@ -21,11 +22,13 @@
 namespace hocket {
 
 struct PlatformOptions {
-  /// "host", "cuda", or "cuda:N" with a device number. "cuda" alone selects local_rank modulo the
-  /// number of devices.
+  /// "host", "cuda", "cuda:N" with a device number, or "emulated:SIZE[,link=RATE[,LATENCY]]"
+  /// (offload_options.h). "cuda" alone selects local_rank modulo the number of devices.
   std::string device = "host";
   ElementType type = ElementType::float32;
   int local_rank = 0;
+  /// Limit of a CUDA device's memory, on which steps are then placed; 0: none.
+  std::int64_t placed_memory_bytes = 0;
   /// Level at which a profile records the device (profiler/cupti/level.h): "L0", "L1" or "L2";
   /// empty: the device is not profiled.
   std::string profile_level;
@@ -49,6 +52,8 @@ class Platform {
   virtual std::unique_ptr<Executor> make_executor() = 0;
   /// Returns the recorder of the device for profiles; null if the device is not recorded.
   virtual DeviceRecorder* recorder() = 0;
+  /// Returns the memories that steps are placed on; null if the device has room for a whole step.
+  virtual OffloadMemory* memory() { return nullptr; }
   /// Adds to `topology` the device and the versions of its libraries.
   virtual void describe(Topology& topology) const = 0;
 };
@@ -57,7 +62,7 @@ using Warn = std::function<void(const std::string&)>;
 
 /// Opens the platform; every rank must call it. `collective` and `clock` must outlive the platform.
 /// `warn` is called with what cannot be profiled of the device, and why. Returns invalid_argument
-/// for an unknown or missing device and for bfloat16 on the host; unavailable, with the reason,
+/// for an unknown or missing device and for bfloat16 without CUDA; unavailable, with the reason,
 /// where CUDA cannot be used.
 Result<std::unique_ptr<Platform>> open_platform(const PlatformOptions& options,
                                                 Collective& collective, const Clock& clock,

@@ -13,7 +13,10 @@
 #include "core/base/check.h"
 #include "core/base/json.h"
 #include "core/partitioning/step_partition.h"
+#include "core/placement/described_placement.h"
 #include "core/sim/simulator.h"
+#include "examples/gpt2/job/offload_profile.h"
+#include "examples/gpt2/job/rank_zero.h"
 #include "examples/gpt2/job/step_recorder.h"
 #include "profiler/calibration/step_profile.h"
 #include "profiler/metrics/profile_quality.h"
@@ -27,20 +30,22 @@ constexpr std::int64_t kSmallPartBytes = 256 << 10;
 /// Number of pieces of a divided computation in a profile, to measure the cost of dividing.
 constexpr int kProfiledPieces = 4;
 
-/// Returns whether the tasks of both steps have the same kinds, sizes and numbers of accesses.
-bool same_tasks(const StepDescription& a, const StepDescription& b) {
-  return std::ranges::equal(a.tasks, b.tasks, [](const StepTask& x, const StepTask& y) {
+/// Returns whether the tasks of both steps have the same kinds, sizes and numbers of accesses;
+/// those of a placed step may have other accesses.
+bool same_tasks(const StepDescription& a, const StepDescription& b, bool is_placed = false) {
+  return std::ranges::equal(a.tasks, b.tasks, [&](const StepTask& x, const StepTask& y) {
     return x.collective.has_value() == y.collective.has_value() && x.bytes == y.bytes &&
-           x.priority == y.priority && x.accesses.size() == y.accesses.size();
+           x.priority == y.priority && (is_placed || x.accesses.size() == y.accesses.size());
   });
 }
 
 /// Returns `measured`, whose tasks are those of `submitted`, with the properties that a measurement
-/// does not show: regions, micro-batches, dimensions and kinds of collectives.
+/// does not show: regions, micro-batches, dimensions, kinds of collectives and places of data.
 StepDescription with_places(StepDescription measured, const StepDescription& submitted) {
   std::vector<StepTask> tasks = submitted.tasks;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     tasks[i].duration_ns = measured.tasks[i].duration_ns;
+    tasks[i].host_duration_ns = measured.tasks[i].host_duration_ns;
     for (Dimension& dimension : tasks[i].place.dimensions) {
       for (const Dimension& known : measured.tasks[i].place.dimensions)
         if (known.name == dimension.name) dimension.piece_ns = known.piece_ns;
@@ -48,6 +53,8 @@ StepDescription with_places(StepDescription measured, const StepDescription& sub
   }
   measured.tasks = std::move(tasks);
   measured.data = submitted.data;
+  measured.data_places = submitted.data_places;
+  measured.device_memory_bytes = submitted.device_memory_bytes;
   measured.ranks = submitted.ranks;
   measured.ranks_per_host = submitted.ranks_per_host;
   measured.micro_batch_bytes = submitted.micro_batch_bytes;
@@ -60,11 +67,26 @@ Result<StepDescription> describe(const Training& training,
                                  const std::vector<ProfiledStep>& profiled) {
   auto measured = describe_step(profiled);
   if (!measured) return measured;
-  const StepDescription submitted = record_step(training.model);
-  HOCKET_CHECK(same_tasks(*measured, submitted), "a profile is of what the model submits");
+  const StepDescription submitted = described_step(training);
+  HOCKET_CHECK(same_tasks(*measured, submitted, training.memory != nullptr),
+               "a profile is of what the model submits");
   auto step = with_places(std::move(*measured), submitted);
   step.channel_split = 0;  // All TCP connections share one link.
   return step;
+}
+
+/// Returns the same from the steps of one or more placements; the first one gives the times of all
+/// tasks but updates.
+Result<StepDescription> describe_placed(const Training& training,
+                                        std::span<const OffloadedSteps> profiled) {
+  auto step = describe(training, profiled.front().steps);
+  HOCKET_TRY(step);
+  std::vector<CopyTime> copies;
+  for (const OffloadedSteps& each : profiled)
+    copies.insert(copies.end(), each.copies.begin(), each.copies.end());
+  step->to_device = fit_copy_cost(copies, true);
+  step->to_host = fit_copy_cost(copies, false);
+  return with_update_times(std::move(*step), profiled);
 }
 
 std::vector<std::int64_t> collective_bytes(const StepDescription& step) {
@@ -94,17 +116,32 @@ StepQuality quality_of(std::span<const ProfiledStep> profiled,
   return judge_profile(conditions);
 }
 
-/// Runs `phase` and appends its steps to `profiled`, except the first, from which a scheduler that
-/// divides computations learns. One channel carries all parts, so that parts do not slow each
-/// other.
-Result<void> run_profiled(const Training& training, Phase phase,
-                          std::vector<ProfiledStep>& profiled) {
-  StepProfile profile;
+/// Runs `phase`, and `profile` watches it. One channel carries all parts, so that parts do not slow
+/// each other.
+template <class Profile>
+Result<void> run_watched(const Training& training, Phase phase, Profile& profile) {
   phase.config.comm_channels = 1;
   phase.options.trace = &profile;
   phase.options.observer = &profile;
-  if (auto ok = run_phase(training, phase); !ok) return ok;
+  return run_phase(training, phase);
+}
+
+/// Runs `phase` and appends its steps to `profiled`, except the first, from which a scheduler that
+/// divides computations learns.
+Result<void> run_profiled(const Training& training, const Phase& phase,
+                          std::vector<ProfiledStep>& profiled) {
+  StepProfile profile;
+  if (auto ok = run_watched(training, phase, profile); !ok) return ok;
   std::ranges::move(profile.steps(1), std::back_inserter(profiled));
+  return {};
+}
+
+/// Does the same where steps are placed.
+Result<void> run_profiled(const Training& training, const Phase& phase, OffloadedSteps& profiled) {
+  OffloadProfile profile;
+  if (auto ok = run_watched(training, phase, profile); !ok) return ok;
+  profiled.offload_k = phase.config.offload_k;
+  profile.take(profiled);
   return {};
 }
 
@@ -118,7 +155,7 @@ Result<StepDescription> read_step(const std::string& path) {
 
 /// Returns `description` with the job's places, if it describes the job's step.
 Result<StepDescription> fit(const Training& training, const StepDescription& description) {
-  const StepDescription submitted = record_step(training.model);
+  const StepDescription submitted = described_step(training);
   const StepDescription general = expand(description);
   const auto described = collective_bytes(general), of_job = collective_bytes(submitted);
   if (described == of_job) {
@@ -146,21 +183,40 @@ Result<std::vector<std::uint32_t>> compute_order(const Training& training,
   return order;
 }
 
-/// Returns rank 0's `message` on every rank.
-Result<nlohmann::json> broadcast(Collective& collective, nlohmann::json message) {
-  if (collective.rank() == 0) {
-    HOCKET_TRY(collective.tell(message.dump()));
-    return message;
+constexpr const char* kOrder = "order of collectives";
+
+/// Profiles the first `steps` steps while they are trained.
+Result<OffloadedSteps> profile_warmup(const Training& training, const ScheduleConfig& config,
+                                      std::int64_t steps) {
+  Phase phase{unpartitioned(config), 0, steps, {}, false};
+  phase.config.order = CollectiveOrder::negotiated;
+  OffloadedSteps profiled;
+  auto ok = training.memory ? run_profiled(training, phase, profiled)
+                            : run_profiled(training, phase, profiled.steps);
+  HOCKET_TRY(ok);
+  return profiled;
+}
+
+/// Sets the least and the most layers with which the step fits.
+Result<void> find_range(const StepDescription& step, ScheduleConfig& fewest, ScheduleConfig& most) {
+  const std::int64_t layers = layers_of(step);
+  const auto fits = [&](const ScheduleConfig& config) {
+    return place_description(step, config).has_value();
+  };
+  for (fewest.offload_k = 0; fewest.offload_k < layers && !fits(fewest);) ++fewest.offload_k;
+  if (!fits(fewest)) {
+    fewest.offload_k = 0;
+    return failure(place_description(step, fewest).error());
   }
-  const auto heard = collective.hear();
-  if (!heard) return failure(heard.error().in("waiting for rank 0's order of collectives"));
-  return nlohmann::json::parse(*heard);
+  for (most.offload_k = layers; most.offload_k > fewest.offload_k && !fits(most);) --most.offload_k;
+  return {};
 }
 
 }  // namespace
 
 Result<StepDescription> profile_step(const Training& training, const ScheduleConfig& config,
                                      std::int64_t steps) {
+  if (training.memory) return profile_placed_step(training, config, steps);
   // Uses the unpartitioned configuration, since a partitioned step differs from the submitted one.
   const ScheduleConfig whole = unpartitioned(config);
   ScheduleConfig small_parts = whole, divided = whole, grouped = whole;
@@ -205,6 +261,38 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
   return with_piece_costs(std::move(*description), divided, profiled_in_pieces);
 }
 
+Result<StepDescription> profile_placed_step(const Training& training, const ScheduleConfig& config,
+                                            std::int64_t steps) {
+  ScheduleConfig fewest = unpartitioned(config), most = fewest;
+  HOCKET_TRY(find_range(described_step(training), fewest, most));
+  ScheduleConfig small_parts = fewest;
+  small_parts.partition_bytes = kSmallPartBytes;
+  std::vector<OffloadedSteps> profiled(most.offload_k == fewest.offload_k ? 1 : 2);
+  std::vector<std::pair<ScheduleConfig, OffloadedSteps*>> kinds = {
+      {fewest, &profiled.front()}, {small_parts, &profiled.front()}};
+  if (profiled.size() > 1) kinds.emplace_back(most, &profiled.back());
+  const auto use_before = read_host_use();
+  std::int64_t step = 0;
+  for (std::int64_t i = 0; i < std::ssize(kinds); ++i) {
+    const std::int64_t end_step = steps * (i + 1) / std::ssize(kinds);
+    auto& [kind, of_kind] = kinds[static_cast<std::size_t>(i)];
+    HOCKET_TRY(run_profiled(training, Phase{kind, step, end_step, {}, false}, *of_kind));
+    step = end_step;
+  }
+  const auto use_after = read_host_use();
+  auto description = describe_placed(training, profiled);
+  if (description && use_before && use_after)
+    description->quality =
+        quality_of(profiled.front().steps, shares_between(*use_before, *use_after));
+  return description;
+}
+
+StepDescription described_step(const Training& training) {
+  StepDescription step = record_step(training.model);
+  if (training.memory) step.device_memory_bytes = training.memory->device_memory_bytes();
+  return step;
+}
+
 Result<StepDescription> read_fitting_step(const Training& training, const std::string& path) {
   const auto step = read_step(path);
   if (!step) return step;
@@ -226,30 +314,36 @@ Result<void> write_step(const StepDescription& description, const std::string& p
 }
 
 Result<StaticOrder> find_static_order(const Training& training, const ScheduleConfig& config,
-                                      const std::string& step_path, std::int64_t warmup,
+                                      const std::string& step_path, const MeasuredStep& measured,
+                                      std::int64_t warmup,
                                       const std::function<void(const std::string&)>& warn) {
   Collective& collective = training.collective;
   // Only rank 0 may look at its options, so it tells the others what to do.
-  const auto profiles = broadcast(collective, step_path.empty());
+  const auto profiles = broadcast(collective, step_path.empty() && measured.from_step == 0, kOrder);
   HOCKET_TRY(profiles);
-  StaticOrder result;
-  std::vector<ProfiledStep> profiled;
+  StaticOrder result{.parts = {}, .from_step = measured.from_step};
+  OffloadedSteps profiled;
   if (*profiles == true) {
-    Phase phase{unpartitioned(config), 0, warmup, {}, false};
-    phase.config.order = CollectiveOrder::negotiated;
-    HOCKET_TRY(run_profiled(training, phase, profiled));
+    auto of_warmup = profile_warmup(training, config, warmup);
+    HOCKET_TRY(of_warmup);
+    profiled = std::move(*of_warmup);
     result.from_step = warmup;
   }
   if (collective.rank() == 0) {
-    auto order = compute_order(
-        training, config, step_path.empty() ? describe(training, profiled) : read_step(step_path));
+    const auto description = [&]() -> Result<StepDescription> {
+      if (!step_path.empty()) return read_step(step_path);
+      if (measured.description) return *measured.description;
+      return training.memory ? describe_placed(training, {&profiled, 1})
+                             : describe(training, profiled.steps);
+    };
+    auto order = compute_order(training, config, description());
     if (order) {
       result.parts = std::move(*order);
     } else {
       warn("order=static: " + order.error().message + "; the order is negotiated");
     }
   }
-  const auto order = broadcast(collective, result.parts);
+  const auto order = broadcast(collective, result.parts, kOrder);
   HOCKET_TRY(order);
   result.parts = order->get<std::vector<std::uint32_t>>();
   return result;

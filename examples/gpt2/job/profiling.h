@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,19 @@ namespace hocket {
 Result<StepDescription> profile_step(const Training& training, const ScheduleConfig& config,
                                      std::int64_t steps);
 
+/// Does the same where steps are placed on a device of limited memory. Trains steps with as few
+/// layers on the device as fit, with parts of two sizes, then with as many. None is serial.
+/// Returns invalid_argument, before a step runs, where none fits.
+Result<StepDescription> profile_placed_step(const Training& training, const ScheduleConfig& config,
+                                            std::int64_t steps);
+
+/// Least number of steps of profile_placed_step().
+inline constexpr std::int64_t kMinPlacedSteps = 6;
+
+/// Returns what the job submits in a step, without times, and the device that it is placed on. The
+/// model must be attached again afterwards.
+StepDescription described_step(const Training& training);
+
 /// Least number of steps: each of up to seven kinds needs one to warm up and one to measure.
 inline constexpr std::int64_t kMinProfiledSteps = 14;
 
@@ -32,16 +46,24 @@ Result<void> write_step(const StepDescription& description, const std::string& p
 /// attached to a submitter with unfinished tasks.
 Result<StepDescription> read_fitting_step(const Training& training, const std::string& path);
 
+/// A step that was measured while the job trained its first steps.
+struct MeasuredStep {
+  std::optional<StepDescription> description;  ///< rank 0's; empty: nothing was measured
+  std::int64_t from_step = 0;                  ///< number of steps trained for it
+};
+
 struct StaticOrder {
   std::vector<std::uint32_t> parts;  ///< has the format of SchedulerOptions::static_order
   std::int64_t from_step = 0;        ///< number of steps trained to find it
 };
 
 /// Returns the order for order=static. Rank 0 computes it from the description in the file
-/// `step_path`, or, if that is empty, from a profile of the first `warmup` steps, which are trained
-/// here. When no description fits the job, the order is empty and rank 0 calls `warn`.
+/// `step_path`, or, if that is empty, from `measured`, or, if that has trained no step, from a
+/// profile of the first `warmup` steps, which are trained here. When no description fits the job,
+/// the order is empty and rank 0 calls `warn`.
 Result<StaticOrder> find_static_order(const Training& training, const ScheduleConfig& config,
-                                      const std::string& step_path, std::int64_t warmup,
+                                      const std::string& step_path, const MeasuredStep& measured,
+                                      std::int64_t warmup,
                                       const std::function<void(const std::string&)>& warn);
 
 }  // namespace hocket

@@ -2,6 +2,7 @@
 
 // Submits a model's operations to the scheduler. Threading as in Scheduler.
 
+#include <string_view>
 #include <utility>
 
 #include "core/scheduler/scheduler.h"
@@ -14,7 +15,9 @@ class SchedulerSubmitter final : public Submitter {
   explicit SchedulerSubmitter(Scheduler& scheduler) : scheduler_(scheduler) {}
 
   RankGrid grid() const override { return scheduler_.grid(); }
-  DataId add_data() override { return scheduler_.add_data(); }
+  DataId add_data(const DataPlace& place, std::string_view name) override {
+    return scheduler_.add_data(place, name);
+  }
   void compute(const TaskOptions& options, std::span<const Access> accesses,
                TaskBody body) override {
     scheduler_.compute(options, accesses, std::move(body));

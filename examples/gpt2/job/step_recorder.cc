@@ -9,9 +9,10 @@ StepRecorder::StepRecorder(const RankGrid& grid) {
   step_.ranks_per_host = grid.ranks_per_host;
 }
 
-DataId StepRecorder::add_data() {
+DataId StepRecorder::add_data(const DataPlace& place, std::string_view name) {
   const auto index = static_cast<std::uint32_t>(step_.data.size());
-  step_.data.push_back("data " + std::to_string(index));
+  step_.data.emplace_back(name);
+  step_.data_places.push_back(place);
   return {index};
 }
 
@@ -60,7 +61,7 @@ StepDescription record_step(Gpt2& model) {
   model.attach(recorder);
   model.submit_tasks();
   StepDescription step = recorder.step();
-  if (model.options().micro_batches > 1) {
+  if (model.options().micro_batches > 1 && model.backend().keeps_step_buffers()) {
     step.micro_batch_bytes = model.micro_batch_bytes();
     step.memory_limit_bytes = model.micro_batches_limit_bytes();
   }

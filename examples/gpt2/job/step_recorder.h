@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "core/step/step_description.h"
 #include "examples/gpt2/model/model.h"
@@ -13,13 +14,13 @@
 
 namespace hocket {
 
-/// Runs nothing. Tasks that share a name are numbered, as in a profile.
+/// Runs nothing. Tasks that share a name are numbered, as in a profile. Data have their places.
 class StepRecorder final : public Submitter {
  public:
   explicit StepRecorder(const RankGrid& grid);
 
   RankGrid grid() const override { return {step_.ranks, step_.ranks_per_host}; }
-  DataId add_data() override;
+  DataId add_data(const DataPlace& place, std::string_view name) override;
   void compute(const TaskOptions& options, std::span<const Access> accesses,
                TaskBody body) override;
   void compute_pieces(const TaskOptions& options, std::span<const Access> accesses,

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <utility>
 
+#include "core/base/check.h"
 #include "core/host/host_executor.h"
 #include "core/partitioning/step_partition.h"
 #include "core/tape/tape.h"
@@ -17,7 +18,9 @@ class SerialSubmitter final : public Submitter {
   explicit SerialSubmitter(Scheduler& scheduler) : scheduler_(scheduler), submitter_(scheduler) {}
 
   RankGrid grid() const override { return submitter_.grid(); }
-  DataId add_data() override { return submitter_.add_data(); }
+  DataId add_data(const DataPlace& place, std::string_view name) override {
+    return submitter_.add_data(place, name);
+  }
   void compute(const TaskOptions& options, std::span<const Access> accesses,
                TaskBody body) override {
     submitter_.compute(options, accesses, std::move(body));
@@ -112,7 +115,10 @@ Result<void> run_phase(const Training& training, const Phase& phase) {
       training.make_executor ? training.make_executor()
                              : std::make_unique<HostExecutor>(training.collective, training.clock);
   std::optional<LiveJob> live;  // must outlive the tasks that it submits
-  Scheduler scheduler(phase.config, *executor, phase.options);
+  SchedulerOptions scheduler_options = phase.options;
+  scheduler_options.memory = training.memory;
+  HOCKET_CHECK(!phase.serial || !training.memory, "a placed step runs when it ends");
+  Scheduler scheduler(phase.config, *executor, std::move(scheduler_options));
   if (phase.live) {
     LiveJobOptions options = phase.live->options;
     options.tuning.config = phase.config;

@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/result.h"
 #include "core/collective/collective.h"
+#include "core/placement/offload_memory.h"
 #include "core/scheduler/executor.h"
 #include "core/scheduler/scheduler.h"
 #include "core/step/schedule_config.h"
@@ -31,6 +32,8 @@ struct Training {
   std::function<std::unique_ptr<Executor>()> make_executor = {};
   /// Records this rank's device in profiles; may be null.
   DeviceRecorder* recorder = nullptr;
+  /// The memories that steps are placed on; null: the device has room for a whole step.
+  OffloadMemory* memory = nullptr;
   /// Called for each finished step.
   std::function<void(std::int64_t)> step_done = [](std::int64_t) {};
 };
@@ -57,7 +60,7 @@ struct Phase {
   std::int64_t first_step = 0, end_step = 0;
   SchedulerOptions options = {};
   /// Runs no computation beside communication: a collective waits for everything submitted before
-  /// it, and everything after it waits for it.
+  /// it, and everything after it waits for it. Not where steps are placed, which run when they end.
   bool serial = false;
   /// If not null, every step has a ballot on every rank.
   const LivePhase* live = nullptr;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/step/knob.h"
@@ -34,16 +35,30 @@ Result<void> check_daemon_to_watch() {
                  "http://127.0.0.1:7077 (hocket serve)");
 }
 
-RunnableValues what_it_can_run(int ranks_per_host, bool is_watched, bool has_step) {
+RunnableValues what_it_can_run(const JobKind& kind) {
   RunnableValues can_run;
   ValuesByKnob& start = can_run.start.emplace();
   for (const Knob& knob : schedule_knobs()) start[std::string(knob.name)] = {};
   for (const Knob& knob : region_knobs()) start[std::string(knob.name)] = {};
   start["group_ranks"].numbers = {1};
-  if (ranks_per_host > 1) start["group_ranks"].numbers.push_back(ranks_per_host);
-  if (!is_watched) return can_run;
+  if (kind.is_placed) {
+    // All that partitions a step keeps its default.
+    const ScheduleConfig defaults;
+    for (const char* name : {"bucket_bytes", "primitive", "group_ranks", "launch", "compute_parts",
+                             "compute_order", "micro_batches_kept"}) {
+      const nlohmann::json value = knob_values(defaults).at(name);
+      if (value.is_string()) {
+        start[name].words = {value.get<std::string>()};
+      } else {
+        start[name].numbers = {value.get<std::int64_t>()};
+      }
+    }
+  } else if (kind.ranks_per_host > 1) {
+    start["group_ranks"].numbers.push_back(kind.ranks_per_host);
+  }
+  if (!kind.is_watched) return can_run;
   can_run.running = start;
-  if (!has_step) (*can_run.running)["order"].words = {"fifo", "negotiated"};
+  if (!kind.has_step) (*can_run.running)["order"].words = {"fifo", "negotiated"};
   return can_run;
 }
 

@@ -34,9 +34,15 @@ struct Watch {
 Watch watch_store(const RunReport& report, const std::string& store_path,
                   const std::function<void(const std::string&)>& warn);
 
-/// Returns what a job with so many ranks on each host can run. `is_watched`: it is tuned while it
-/// trains, and then changes to order=static only with `has_step`, a description of its step.
-RunnableValues what_it_can_run(int ranks_per_host, bool is_watched, bool has_step);
+struct JobKind {
+  int ranks_per_host = 1;
+  bool is_placed = false;   ///< on a device of limited memory, so that steps are not partitioned
+  bool is_watched = false;  ///< tuned while it trains
+  bool has_step = false;    ///< knows its step, without which it does not change to order=static
+};
+
+/// Returns what such a job can run.
+RunnableValues what_it_can_run(const JobKind& kind);
 
 /// Opens rank 0's link, which connects in the background. `report` describes the job and its
 /// configuration; `explore` is the exploration budget, a share of the job's time. Without a usable

@@ -77,11 +77,22 @@ class BufferAllocator {
   /// The allocator owns the memory. Throws std::bad_alloc.
   virtual Buffer allocate(BufferUse use, std::size_t size) = 0;
   virtual AttentionMemory attention_memory(const AttentionShape& shape) = 0;
+  /// Returns whether buffers that live within a step take memory of the backend's limit. Otherwise
+  /// the placement of each step finds room for them (core/placement/step_placement.h).
+  virtual bool keeps_step_buffers() const { return true; }
 };
 
+/// A buffer that lives within a step.
 struct UsedBuffer {
   const Buffer* buffer = nullptr;
   std::uint32_t uses = 0;  ///< tasks of a step that access it; > 0
+};
+
+/// The buffers of a model.
+struct ModelBuffers {
+  std::span<const UsedBuffer> within_step;
+  std::span<const Buffer* const> kept;       ///< keep their values from step to step
+  std::span<const Buffer* const> gradients;  ///< have no values between steps, but their own memory
 };
 
 class Backend : public BufferAllocator {
@@ -101,8 +112,8 @@ class Backend : public BufferAllocator {
   /// before it submits the step.
   virtual BatchTokens drawn_batch(std::size_t index, std::int64_t step) = 0;
 
-  /// Called when the model is attached. `buffers` are those that live within a step.
-  virtual void attached(std::span<const UsedBuffer> buffers) = 0;
+  /// Called when the model is attached, and its buffers have new names.
+  virtual void attached(const ModelBuffers& buffers) = 0;
 
   virtual void store(const BufferSlice& to, std::span<const float> values) = 0;
   virtual std::vector<float> load(const BufferSlice& from) const = 0;

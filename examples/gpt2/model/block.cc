@@ -25,12 +25,11 @@ BlockGradients::BlockGradients(BufferAllocator& allocator, const Gpt2Config& con
   up = activation(4 * stream_size(config));
 }
 
-std::vector<Buffer*> BlockGradients::buffers() {
-  return {&in, &attention_normed, &qkv, &attended, &middle, &mlp_normed, &up};
-}
-
-void BlockGradients::attach(Submitter& submitter) {
-  for (Buffer* buffer : buffers()) buffer->attach(submitter);
+std::vector<NamedBuffer> BlockGradients::buffers() {
+  return {{"in", &in},         {"attention_normed", &attention_normed},
+          {"qkv", &qkv},       {"attended", &attended},
+          {"middle", &middle}, {"mlp_normed", &mlp_normed},
+          {"up", &up}};
 }
 
 BlockActivations::BlockActivations(BufferAllocator& allocator, const Gpt2Config& config) {
@@ -49,13 +48,18 @@ BlockActivations::BlockActivations(BufferAllocator& allocator, const Gpt2Config&
   attention_kept = allocator.allocate(memory.kept_use, memory.kept_size);
 }
 
-std::vector<Buffer*> BlockActivations::buffers() {
-  return {&attention_normed, &attention_statistics, &qkv, &attention_kept, &attended, &middle,
-          &mlp_normed,       &mlp_statistics,       &up,  &gelu,           &out};
-}
-
-void BlockActivations::attach(Submitter& submitter) {
-  for (Buffer* buffer : buffers()) buffer->attach(submitter);
+std::vector<NamedBuffer> BlockActivations::buffers() {
+  return {{"attention_normed", &attention_normed},
+          {"attention_statistics", &attention_statistics},
+          {"qkv", &qkv},
+          {"attention_kept", &attention_kept},
+          {"attended", &attended},
+          {"middle", &middle},
+          {"mlp_normed", &mlp_normed},
+          {"mlp_statistics", &mlp_statistics},
+          {"up", &up},
+          {"gelu", &gelu},
+          {"out", &out}};
 }
 
 Block::Block(const Gpt2Config& config, ParameterGroup& attention, ParameterGroup& mlp,

@@ -18,8 +18,7 @@ AttentionShape attention_shape(const Gpt2Config& config);
 /// pass need not wait for weight gradients that still read this one's set.
 struct BlockGradients {
   BlockGradients(BufferAllocator& allocator, const Gpt2Config& config);
-  void attach(Submitter& submitter);
-  std::vector<Buffer*> buffers();
+  std::vector<NamedBuffer> buffers();
 
   Buffer in;  ///< gradient of the residual stream that enters the block
   Buffer attention_normed, qkv, attended;
@@ -30,8 +29,7 @@ struct BlockGradients {
 /// Activations that a block's forward pass keeps for its backward pass.
 struct BlockActivations {
   BlockActivations(BufferAllocator& allocator, const Gpt2Config& config);
-  void attach(Submitter& submitter);
-  std::vector<Buffer*> buffers();
+  std::vector<NamedBuffer> buffers();
 
   Buffer attention_normed, attention_statistics, qkv, attention_kept, attended;
   Buffer middle;

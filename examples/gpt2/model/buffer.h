@@ -4,6 +4,9 @@
 // (examples/gpt2/model/backend.h) knows its address. Plain values that own nothing.
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "core/base/check.h"
 #include "core/cuda/driver/element_type.h"
@@ -13,13 +16,25 @@
 namespace hocket {
 
 struct Buffer {
-  void attach(Submitter& submitter) { id = submitter.add_data(); }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(size * element_bytes(type)); }
+
+  /// Adds the buffer to the submitter's data. `place` says what the buffer does not know.
+  void attach(Submitter& submitter, std::string_view name, DataPlace place = {}) {
+    place.bytes = bytes();
+    id = submitter.add_data(place, name);
+  }
 
   DataId id;
   std::size_t size = 0;  ///< elements
   ElementType type = ElementType::float32;
   /// null: the buffer lives within a step, and the backend finds it by its id
   void* memory = nullptr;
+};
+
+/// A buffer that lives within a step, with its name in traces and messages.
+struct NamedBuffer {
+  std::string name;
+  Buffer* buffer = nullptr;
 };
 
 /// A contiguous range of a buffer's elements. The buffer must not move.

@@ -30,8 +30,12 @@ HostBackend::HostBackend(bool fuses) : fuses_(fuses) {
   use_one_blas_thread();
 }
 
-std::int64_t HostBackend::memory_limit_bytes() const {
+std::int64_t host_memory_bytes() {
   return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+}
+
+std::int64_t HostBackend::memory_limit_bytes() const {
+  return host_memory_bytes();
 }
 
 Buffer HostBackend::allocate(BufferUse, std::size_t size) {
@@ -85,51 +89,51 @@ void HostBackend::load_batch(std::size_t batch, std::size_t index, const Count& 
 void HostBackend::embedding_forward(const EmbeddingShape& shape, std::size_t batch,
                                     const BufferSlice& token_table,
                                     const BufferSlice& position_table, const BufferSlice& y) {
-  hocket::embedding_forward(shape, batches_[batch].inputs, floats(token_table),
-                            floats(position_table), floats(y));
+  hocket::embedding_forward(shape, batches_[batch].inputs, values(token_table),
+                            values(position_table), values(y));
 }
 
 void HostBackend::embedding_backward(const EmbeddingShape& shape, std::size_t batch,
                                      const BufferSlice& dy, const BufferSlice& dtoken_table,
                                      const BufferSlice& dposition_table, bool add) {
-  hocket::embedding_backward(shape, batches_[batch].inputs, floats(dy), floats(dtoken_table),
-                             floats(dposition_table), add);
+  hocket::embedding_backward(shape, batches_[batch].inputs, values(dy), values(dtoken_table),
+                             values(dposition_table), add);
 }
 
 void HostBackend::cross_entropy(int vocabulary, std::size_t batch, const BufferSlice& logits,
                                 const LossPlaces& losses) {
   losses.first[static_cast<std::size_t>(steps_of(losses.steps)) * losses.stride] =
-      hocket::cross_entropy(vocabulary, floats(logits), batches_[batch].targets);
+      hocket::cross_entropy(vocabulary, values(logits), batches_[batch].targets);
   ++units_of(losses.steps);
 }
 
 void HostBackend::layer_norm_forward(const LayerNormShape& shape, const BufferSlice& x,
                                      const BufferSlice& gain, const BufferSlice& bias,
                                      const BufferSlice& y, const BufferSlice& statistics) {
-  hocket::layer_norm_forward(shape, floats(x), floats(gain), floats(bias), floats(y),
-                             floats(statistics));
+  hocket::layer_norm_forward(shape, values(x), values(gain), values(bias), values(y),
+                             values(statistics));
 }
 
 void HostBackend::layer_norm_backward_input(const LayerNormShape& shape, const BufferSlice& x,
                                             const BufferSlice& gain, const BufferSlice& statistics,
                                             const BufferSlice& dy, const BufferSlice& skip,
                                             const BufferSlice& dx) {
-  hocket::layer_norm_backward_input(shape, floats(x), floats(gain), floats(statistics), floats(dy),
-                                    floats(skip), floats(dx));
+  hocket::layer_norm_backward_input(shape, values(x), values(gain), values(statistics), values(dy),
+                                    values(skip), values(dx));
 }
 
 void HostBackend::layer_norm_backward_weight(const LayerNormShape& shape, const BufferSlice& x,
                                              const BufferSlice& statistics, const BufferSlice& dy,
                                              const BufferSlice& dgain, const BufferSlice& dbias,
                                              bool add) {
-  hocket::layer_norm_backward_weight(shape, floats(x), floats(statistics), floats(dy),
-                                     floats(dgain), floats(dbias), add);
+  hocket::layer_norm_backward_weight(shape, values(x), values(statistics), values(dy),
+                                     values(dgain), values(dbias), add);
 }
 
 void HostBackend::linear_forward(const LinearShape& shape, const BufferSlice& x,
                                  const BufferSlice& weight, const BufferSlice& bias,
                                  const BufferSlice& residual, const BufferSlice& y) {
-  hocket::linear_forward(shape, floats(x), floats(weight), floats(bias), floats(y));
+  hocket::linear_forward(shape, values(x), values(weight), values(bias), values(y));
   if (residual.buffer) residual_add(residual, y);
 }
 
@@ -142,7 +146,7 @@ void HostBackend::linear_gelu_forward(const LinearShape& shape, const BufferSlic
 
 void HostBackend::linear_backward_input(const LinearShape& shape, const BufferSlice& dy,
                                         const BufferSlice& weight, const BufferSlice& dx) {
-  hocket::linear_backward_input(shape, floats(dy), floats(weight), floats(dx));
+  hocket::linear_backward_input(shape, values(dy), values(weight), values(dx));
 }
 
 void HostBackend::linear_gelu_backward_input(const LinearShape& shape, const BufferSlice& dy,
@@ -155,49 +159,49 @@ void HostBackend::linear_gelu_backward_input(const LinearShape& shape, const Buf
 void HostBackend::linear_backward_weight(const LinearShape& shape, const GradientPart& part,
                                          const BufferSlice& x, const BufferSlice& dy,
                                          const BufferSlice& dweight, const BufferSlice& dbias) {
-  hocket::linear_backward_weight(shape, part, floats(x), floats(dy), floats(dweight),
-                                 floats(dbias));
+  hocket::linear_backward_weight(shape, part, values(x), values(dy), values(dweight),
+                                 values(dbias));
 }
 
 void HostBackend::head_forward(const LinearShape& shape, const BufferSlice& x,
                                const BufferSlice& table, const BufferSlice& logits) {
-  hocket::head_forward(shape, floats(x), floats(table), floats(logits));
+  hocket::head_forward(shape, values(x), values(table), values(logits));
 }
 
 void HostBackend::head_backward_input(const LinearShape& shape, const BufferSlice& dlogits,
                                       const BufferSlice& table, const BufferSlice& dx) {
-  hocket::head_backward_input(shape, floats(dlogits), floats(table), floats(dx));
+  hocket::head_backward_input(shape, values(dlogits), values(table), values(dx));
 }
 
 void HostBackend::head_backward_weight(const LinearShape& shape, const GradientPart& part,
                                        const BufferSlice& x, const BufferSlice& dlogits,
                                        const BufferSlice& dtable) {
-  hocket::head_backward_weight(shape, part, floats(x), floats(dlogits), floats(dtable));
+  hocket::head_backward_weight(shape, part, values(x), values(dlogits), values(dtable));
 }
 
 void HostBackend::attention_forward(const AttentionShape& shape, const BufferSlice& qkv,
                                     const BufferSlice& kept, const BufferSlice& y) {
-  hocket::attention_forward(shape, floats(qkv), floats(kept), floats(y));
+  hocket::attention_forward(shape, values(qkv), values(kept), values(y));
 }
 
 void HostBackend::attention_backward(const AttentionShape& shape, const BufferSlice& qkv,
                                      const BufferSlice& kept, const BufferSlice&,
                                      const BufferSlice& dy, const BufferSlice& scratch,
                                      const BufferSlice& dqkv) {
-  hocket::attention_backward(shape, floats(qkv), floats(kept), floats(dy), floats(scratch),
-                             floats(dqkv));
+  hocket::attention_backward(shape, values(qkv), values(kept), values(dy), values(scratch),
+                             values(dqkv));
 }
 
 void HostBackend::gelu_forward(const BufferSlice& x, const BufferSlice& y) {
-  hocket::gelu_forward(floats(x), floats(y));
+  hocket::gelu_forward(values(x), values(y));
 }
 
 void HostBackend::gelu_backward(const BufferSlice& x, const BufferSlice& gradient) {
-  hocket::gelu_backward(floats(x), floats(gradient));
+  hocket::gelu_backward(values(x), values(gradient));
 }
 
 void HostBackend::residual_add(const BufferSlice& x, const BufferSlice& y) {
-  hocket::residual_add(floats(x), floats(y));
+  hocket::residual_add(values(x), values(y));
 }
 
 void HostBackend::adamw_update(const AdamW& options, const Count& updates, std::int64_t units,
@@ -205,15 +209,26 @@ void HostBackend::adamw_update(const AdamW& options, const Count& updates, std::
                                const BufferSlice& gradients, const BufferSlice& parameters,
                                const BufferSlice& first_moment, const BufferSlice& second_moment,
                                const BufferSlice&) {
+  update(options, updates, units, gradient_scale, ranges,
+         {.gradients = values(gradients),
+          .parameters = values(parameters),
+          .first_moment = values(first_moment),
+          .second_moment = values(second_moment)});
+}
+
+void HostBackend::update(const AdamW& options, const Count& updates, std::int64_t units,
+                         double gradient_scale, std::span<const AdamWRange> ranges,
+                         const AdamWMemory& memory, HostUpdate* host_update) {
   const std::int64_t update = steps_of(updates) + 1;
+  units_of(updates) += units;
+  if (host_update) return host_update->update(options, update, gradient_scale, ranges, memory);
   std::size_t begin = 0;
   for (const AdamWRange& range : ranges) {
-    const auto of = [&](const BufferSlice& all) { return floats(all).subspan(begin, range.size); };
-    hocket::adamw_update(options, update, range.decay, gradient_scale, of(gradients),
-                         of(parameters), of(first_moment), of(second_moment));
+    const auto of = [&](auto all) { return all.subspan(begin, range.size); };
+    hocket::adamw_update(options, update, range.decay, gradient_scale, of(memory.gradients),
+                         of(memory.parameters), of(memory.first_moment), of(memory.second_moment));
     begin += range.size;
   }
-  units_of(updates) += units;
 }
 
 void HostBackend::round_weights(const BufferSlice&, const BufferSlice&) {

@@ -9,13 +9,17 @@
 #include <vector>
 
 #include "examples/gpt2/model/backend.h"
+#include "examples/gpt2/model/host_update.h"
 
 namespace hocket {
 
-/// Returns the values of a slice of a HostBackend's buffer.
+/// Returns the values of a slice of a HostBackend's buffer, in the host's memory.
 Floats floats(const BufferSlice& slice);
 
-class HostBackend final : public Backend {
+/// Returns the memory that this machine has.
+std::int64_t host_memory_bytes();
+
+class HostBackend : public Backend {
  public:
   /// With `fuses`, fused operations do the same work as separate ones, in one task.
   explicit HostBackend(bool fuses = false);
@@ -28,7 +32,7 @@ class HostBackend final : public Backend {
   void allocate_batches(std::size_t batches, std::size_t tokens, std::size_t drawn) override;
   BatchTokens drawn_batch(std::size_t index, std::int64_t step) override;
   AttentionMemory attention_memory(const AttentionShape& shape) override;
-  void attached(std::span<const UsedBuffer>) override {}
+  void attached(const ModelBuffers&) override {}
   void store(const BufferSlice& to, std::span<const float> values) override;
   std::vector<float> load(const BufferSlice& from) const override;
   bool fuses() const override { return fuses_; }
@@ -89,6 +93,15 @@ class HostBackend final : public Backend {
                     const BufferSlice& first_moment, const BufferSlice& second_moment,
                     const BufferSlice& weights) override;
   void round_weights(const BufferSlice& parameters, const BufferSlice& weights) override;
+
+ protected:
+  /// Returns the memory in which operations find a slice.
+  virtual Floats values(const BufferSlice& slice) const { return floats(slice); }
+
+  /// Updates with `host_update`, or without one in a loop; the bits are the same.
+  void update(const AdamW& options, const Count& updates, std::int64_t units, double gradient_scale,
+              std::span<const AdamWRange> ranges, const AdamWMemory& memory,
+              HostUpdate* host_update = nullptr);
 
  private:
   /// Starts on a cache line, for wide vector instructions.

@@ -50,6 +50,7 @@ std::int64_t memory_bytes(const Gpt2Config& config, const TrainingOptions& optio
     if (allocator.element_type() != ElementType::float32)
       counter.allocate(BufferUse::weights, group.size());
   }
+  if (!allocator.keeps_step_buffers()) return counter.bytes;
   return counter.bytes + options.micro_batches_kept * micro_batch_bytes(config, options, allocator);
 }
 

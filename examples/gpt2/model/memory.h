@@ -17,8 +17,8 @@ std::int64_t activation_bytes(const Gpt2Config& config, BufferAllocator& allocat
 std::int64_t micro_batch_bytes(const Gpt2Config& config, const TrainingOptions& options,
                                BufferAllocator& allocator);
 
-/// Returns approximately the bytes that training the model takes. `config` and `options` must be
-/// valid.
+/// Returns approximately the bytes that training the model takes of the allocator's limit. `config`
+/// and `options` must be valid.
 std::int64_t memory_bytes(const Gpt2Config& config, const TrainingOptions& options,
                           BufferAllocator& allocator);
 

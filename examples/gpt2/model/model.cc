@@ -26,7 +26,7 @@ class UseCounter final : public Submitter {
   explicit UseCounter(const RankGrid& grid) : grid_(grid) {}
 
   RankGrid grid() const override { return grid_; }
-  DataId add_data() override {
+  DataId add_data(const DataPlace&, std::string_view) override {
     HOCKET_CHECK(false, "data is added before uses are counted");
     return {};
   }
@@ -136,15 +136,6 @@ Gpt2::Gpt2(const Gpt2Config& config, const TrainingOptions& options, const Text&
   }
 }
 
-std::vector<Buffer*> Gpt2::step_buffers() {
-  std::vector<Buffer*> buffers;
-  for (PassMemory& memory : memories_) {
-    const std::vector<Buffer*> more = memory.buffers();
-    buffers.insert(buffers.end(), more.begin(), more.end());
-  }
-  return buffers;
-}
-
 void Gpt2::attach(Submitter& submitter) {
   for (ParameterGroup& group : groups_) group.attach(submitter);
   for (PassMemory& memory : memories_) memory.attach(submitter);
@@ -154,12 +145,19 @@ void Gpt2::attach(Submitter& submitter) {
   submit_tasks();
   submitter_ = &submitter;
   std::vector<UsedBuffer> used;
-  for (const Buffer* buffer : step_buffers()) {
-    // With a single block, only one of the two alternating sets of gradients is used.
-    const std::uint32_t uses = counter.uses_of(buffer->id);
-    if (uses > 0) used.push_back({buffer, uses});
+  for (PassMemory& memory : memories_) {
+    for (const auto& [name, buffer] : memory.buffers()) {
+      // With a single block, only one of the two alternating sets of gradients is used.
+      const std::uint32_t uses = counter.uses_of(buffer->id);
+      if (uses > 0) used.push_back({buffer, uses});
+    }
   }
-  backend_.attached(used);
+  std::vector<const Buffer*> kept, gradients;
+  for (const ParameterGroup& group : groups_) {
+    for (const Buffer* buffer : group.kept_buffers()) kept.push_back(buffer);
+    gradients.push_back(&group.gradients());
+  }
+  backend_.attached({.within_step = used, .kept = kept, .gradients = gradients});
 }
 
 void Gpt2::draw(std::int64_t step) {

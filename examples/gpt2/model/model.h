@@ -67,7 +67,8 @@ class Gpt2 {
   const TrainingOptions& options() const { return options_; }
   /// Returns the bytes of this rank's share of the optimiser's moments.
   std::int64_t optimizer_bytes() const;
-  /// Returns the bytes of one micro-batch.
+  /// Returns the bytes of one micro-batch. Where the backend does not keep it from step to step, it
+  /// has no limit.
   std::int64_t micro_batch_bytes() const {
     return hocket::micro_batch_bytes(config_, options_, backend_);
   }
@@ -88,8 +89,6 @@ class Gpt2 {
   Gpt2(const Gpt2Config& config, const TrainingOptions& options, const Text& text,
        Backend& backend);
 
-  /// Returns the buffers that live within a step.
-  std::vector<Buffer*> step_buffers();
   std::span<float> losses_of(std::int64_t step) const;
 
   const Gpt2Config config_;

@@ -35,20 +35,22 @@ std::vector<GroupSpec> parameter_groups(const Gpt2Config& config) {
 
   std::vector<GroupSpec> groups;
   groups.push_back(
-      {"embedding", "embedding", {matrix(config.vocabulary, d, kDeviation), positions}});
+      {"embedding", "embedding", 0, {matrix(config.vocabulary, d, kDeviation), positions}});
   for (int layer = 0; layer < config.layers; ++layer) {
     const std::string block = "block." + std::to_string(layer);
     const std::string region = "layer" + std::to_string(layer);
     groups.push_back({block + ".attention",
                       region,
+                      1 + layer,
                       {gain, bias(d), matrix(d, 3 * d, kDeviation), bias(3 * d),
                        matrix(d, d, residual_deviation), bias(d)}});
     groups.push_back({block + ".mlp",
                       region,
+                      1 + layer,
                       {gain, bias(d), matrix(d, 4 * d, kDeviation), bias(4 * d),
                        matrix(4 * d, d, residual_deviation), bias(d)}});
   }
-  groups.push_back({"final_norm", "head", {gain, bias(d)}});
+  groups.push_back({"final_norm", "head", 1 + config.layers, {gain, bias(d)}});
   return groups;
 }
 
@@ -88,6 +90,7 @@ ParameterGroup::ParameterGroup(Backend& backend, const GroupSpec& spec, std::siz
       values[index] = parameter.initial_mean + parameter.initial_stddev * random_normal(key, index);
     }
   }
+  update_task_.place.updates_layer = spec_.layer_number;
   HOCKET_CHECK(offsets_.size() <= kMostAdamWRanges, "an update takes all parameters of a group");
   backend.store(parameters_, values);
   backend.store(weights_, values);
@@ -108,21 +111,31 @@ void ParameterGroup::divide_update() {
                              .bytes_per_unit = unit_bytes,
                              .tail_bytes = whole - update_units_ * unit_bytes,
                              .of_block = of_block};
+  DimensionSlice of_moment = slice;
+  of_moment.of_block = false;  // a rank has the moments of its own block alone
   update_task_.place.dimensions = {{.name = "elements",
                                     .kind = DimensionKind::outer,
                                     .extent = update_units_,
-                                    .slices = {slice, slice}}};
+                                    .slices = {slice, slice, of_moment, of_moment}}};
 }
 
 void ParameterGroup::attach(Submitter& submitter) {
   HOCKET_CHECK(!options_.shard_optimizer || submitter.grid() == options_.grid(),
                "a rank owns the same block of moments, gradients and parameters");
-  parameters_.attach(submitter);
-  gradients_.attach(submitter);
+  const DataPlace of_layer{.layer = spec_.layer_number};
+  parameters_.attach(submitter, spec_.name + ".parameters", of_layer);
+  // Where they are one buffer, its name is one, too.
+  weights_.id = parameters_.id;
+  first_moment_.attach(submitter, spec_.name + ".first_moment", of_layer);
+  second_moment_.attach(submitter, spec_.name + ".second_moment", of_layer);
+  gradients_.attach(submitter, spec_.name + ".gradients", {.is_transient = true});
   gradient_data_.clear();
-  for (std::size_t pair = 0; 2 * pair < offsets_.size(); ++pair)
-    gradient_data_.push_back(submitter.add_data());
-  update_task_.attach({gradients_.id, parameters_.id});
+  for (std::size_t pair = 0; 2 * pair < offsets_.size(); ++pair) {
+    gradient_data_.push_back(
+        submitter.add_data({.is_transient = true, .range_of = gradients_.id.index},
+                           spec_.name + ".gradients." + std::to_string(pair)));
+  }
+  update_task_.attach({gradients_.id, parameters_.id, first_moment_.id, second_moment_.id});
 }
 
 void ParameterGroup::submit_update(Submitter& submitter) {
@@ -135,7 +148,8 @@ void ParameterGroup::submit_update(Submitter& submitter) {
   }
   submit_divisible(submitter, update_task_, priorities_.forward,
                    // Gradients are overwritten only after this.
-                   std::array{hocket::update(gradients_.id), hocket::update(parameters_.id)},
+                   std::array{hocket::update(gradients_.id), hocket::update(parameters_.id),
+                              hocket::update(first_moment_.id), hocket::update(second_moment_.id)},
                    [this](const TaskPiece& piece) { update(piece); });
   if (!options_.shard_optimizer) return;
   submitter.all_gather(gather_task_.options(priorities_.communication), parameters_.id,

@@ -32,7 +32,8 @@ struct ParameterSpec {
 
 struct GroupSpec {
   std::string name;
-  std::string layer;  ///< as in region names: "embedding", "layer0", …, "head"
+  std::string layer;              ///< as in region names: "embedding", "layer0", …, "head"
+  std::int64_t layer_number = 0;  ///< of those that `layer` names, in the order of the forward pass
   std::vector<ParameterSpec> parameters;
 
   std::size_t size() const;
@@ -95,6 +96,10 @@ class ParameterGroup {
   /// Tasks that read weights access the parameters, whose name stands for both.
   const Buffer& parameters() const { return parameters_; }
   const Buffer& gradients() const { return gradients_; }
+  /// Returns the buffers that keep their values from step to step, in float32.
+  std::vector<const Buffer*> kept_buffers() const {
+    return {&parameters_, &first_moment_, &second_moment_};
+  }
 
   /// Returns the data of the gradients of a parameter and of the other one of its pair.
   DataId gradient_data(std::size_t parameter) const { return gradient_data_[parameter / 2]; }

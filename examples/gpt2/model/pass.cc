@@ -1,6 +1,7 @@
 #include "examples/gpt2/model/pass.h"
 
 #include <array>
+#include <string>
 
 namespace hocket {
 namespace {
@@ -23,20 +24,26 @@ PassMemory::PassMemory(BufferAllocator& allocator, const Gpt2Config& config, std
   for (int layer = 0; layer < config.layers; ++layer) blocks.emplace_back(allocator, config);
 }
 
-std::vector<Buffer*> PassMemory::buffers() {
-  std::vector<Buffer*> all = {&embedded, &normed,  &statistics,
-                              &logits,   &dnormed, &attention_scratch};
-  const auto add = [&](const std::vector<Buffer*>& more) {
-    all.insert(all.end(), more.begin(), more.end());
+std::vector<NamedBuffer> PassMemory::buffers() {
+  // Each kept micro-batch has such memory.
+  const std::string of = batch == 0 ? "" : "batch " + std::to_string(batch) + ".";
+  std::vector<NamedBuffer> all = {
+      {of + "embedded", &embedded},     {of + "normed", &normed},
+      {of + "statistics", &statistics}, {of + "logits", &logits},
+      {of + "dnormed", &dnormed},       {of + "attention_scratch", &attention_scratch}};
+  const auto add = [&](const std::string& owner, const std::vector<NamedBuffer>& more) {
+    for (const auto& [name, buffer] : more) all.push_back({of + owner + "." + name, buffer});
   };
-  for (BlockActivations& block : blocks) add(block.buffers());
-  for (BlockGradients& set : gradients) add(set.buffers());
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    add("block." + std::to_string(i), blocks[i].buffers());
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    add("gradients." + std::to_string(i), gradients[i].buffers());
   return all;
 }
 
 void PassMemory::attach(Submitter& submitter) {
-  batch_id = submitter.add_data();
-  for (Buffer* buffer : buffers()) buffer->attach(submitter);
+  batch_id = submitter.add_data({}, "tokens " + std::to_string(batch));
+  for (const auto& [name, buffer] : buffers()) buffer->attach(submitter, name);
 }
 
 Pass::Pass(const Shared& shared, PassMemory& memory, MicroBatch of, const LossPlaces& losses)

@@ -25,7 +25,7 @@ struct PassMemory {
   PassMemory(BufferAllocator& allocator, const Gpt2Config& config, std::size_t batch);
   void attach(Submitter& submitter);
   /// Returns the buffers that live within a step.
-  std::vector<Buffer*> buffers();
+  std::vector<NamedBuffer> buffers();
 
   /// Returns the residual stream that enters `block`; for the number of blocks, the one that enters
   /// the final norm.

@@ -4,6 +4,7 @@
 // (examples/gpt2/job/scheduler_submitter.h), simple loops in tests. One thread submits.
 
 #include <span>
+#include <string_view>
 
 #include "core/step/rank_grid.h"
 #include "core/step/task.h"
@@ -18,7 +19,7 @@ class Submitter {
 
   virtual RankGrid grid() const = 0;
 
-  virtual DataId add_data() = 0;
+  virtual DataId add_data(const DataPlace& place, std::string_view name) = 0;
   virtual void compute(const TaskOptions& options, std::span<const Access> accesses,
                        TaskBody body) = 0;
   virtual void compute_pieces(const TaskOptions& options, std::span<const Access> accesses,

@@ -86,6 +86,49 @@ TEST(StepRecorder, ComputationsOfPassesHaveTheirMicroBatchAndOthersNone) {
   for (const StepTask& task : record().tasks) EXPECT_EQ(task.place.micro_batch, kNoMicroBatch);
 }
 
+TEST(StepRecorder, DataHaveNamesOfTheirOwnAndPlaces) {
+  for (const int kept : {1, 2}) {
+    const StepDescription step = record({.micro_batches = 2, .micro_batches_kept = kept});
+    ASSERT_EQ(step.data_places.size(), step.data.size());
+    const std::set<std::string> names(step.data.begin(), step.data.end());
+    EXPECT_EQ(names.size(), step.data.size());
+    const auto place = [&](const std::string& name) {
+      const auto found = std::ranges::find(step.data, name);
+      EXPECT_NE(found, step.data.end()) << name;
+      return step.data_places.at(static_cast<std::size_t>(found - step.data.begin()));
+    };
+    const auto bytes = workload(kRecordedModel).tensors.at(2).bytes;
+    for (const char* kind : {"parameters", "first_moment", "second_moment"}) {
+      EXPECT_EQ(place(std::string("block.0.mlp.") + kind), (DataPlace{.bytes = bytes, .layer = 1}));
+    }
+    EXPECT_EQ(place("block.0.mlp.gradients"), (DataPlace{.bytes = bytes, .is_transient = true}));
+    const DataPlace range = place("block.0.mlp.gradients.1");
+    EXPECT_EQ(range.bytes, 0);
+    EXPECT_EQ(step.data.at(range.range_of), "block.0.mlp.gradients");
+    EXPECT_EQ(place("block.1.qkv"),
+              (DataPlace{.bytes = kRecordedModel.rows() * 3 * kRecordedModel.d_model * 4}));
+    EXPECT_EQ(place("tokens 0"), DataPlace{});
+    EXPECT_EQ(place("embedding.parameters").layer, 0);
+    EXPECT_EQ(place("final_norm.second_moment").layer, kRecordedModel.layers + 1);
+  }
+}
+
+TEST(StepRecorder, UpdatesSayTheirLayerAndAccessTheirMoments) {
+  const StepDescription step = record();
+  for (const StepTask& task : step.tasks) {
+    const bool updates = task.name.ends_with(".adamw");
+    EXPECT_EQ(task.place.updates_layer != kNoLayer, updates) << task.name;
+    if (!updates) continue;
+    int of_layer = 0;
+    for (const Access& access : task.accesses) {
+      if (step.data_places[access.data.index].layer != task.place.updates_layer) continue;
+      EXPECT_EQ(access.mode, AccessMode::update);
+      ++of_layer;
+    }
+    EXPECT_EQ(of_layer, 3) << task.name;
+  }
+}
+
 TEST(StepRecorder, WhatDoesNotFitTheStepIsRefusedByName) {
   const StepDescription step = record({.micro_batches = 3});
   const auto message = [&](const ScheduleConfig& config) {
@@ -109,7 +152,7 @@ class SliceChecker final : public Submitter {
   explicit SliceChecker(const TrainingOptions& options) : options_(options) {}
 
   RankGrid grid() const override { return options_.grid(); }
-  DataId add_data() override { return {data_++}; }
+  DataId add_data(const DataPlace&, std::string_view) override { return {data_++}; }
   void compute(const TaskOptions&, std::span<const Access>, TaskBody body) override { body(); }
   void compute_pieces(const TaskOptions& options, std::span<const Access>,
                       PieceBody body) override {

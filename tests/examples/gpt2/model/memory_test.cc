@@ -29,8 +29,7 @@ TEST(Gpt2Memory, CountsWhatAPassAllocates) {
   const Gpt2Config config{.layers = 3, .heads = 2, .d_model = 16, .sequence = 6, .batch = 2};
   PassMemory memory(backend, config, 0);
   std::int64_t bytes = 0;
-  for (const Buffer* buffer : memory.buffers())
-    bytes += static_cast<std::int64_t>(buffer->size * element_bytes(buffer->type));
+  for (const auto& [name, buffer] : memory.buffers()) bytes += buffer->bytes();
   EXPECT_EQ(activation_bytes(config, backend), bytes);
 }
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,7 @@ using Sum = std::function<void(std::span<float>)>;
 class ImmediateSubmitter final : public Submitter {
  public:
   RankGrid grid() const override { return ranks; }
-  DataId add_data() override { return {data_++}; }
+  DataId add_data(const DataPlace&, std::string_view) override { return {data_++}; }
   void compute(const TaskOptions& options, std::span<const Access>, TaskBody body) override {
     if (updates || !options.name.ends_with(".adamw")) body();
   }
@@ -85,7 +86,7 @@ struct RecordedTask {
 class RecordingSubmitter final : public Submitter {
  public:
   RankGrid grid() const override { return {}; }
-  DataId add_data() override {
+  DataId add_data(const DataPlace&, std::string_view) override {
     accesses_.emplace_back();
     return {static_cast<std::uint32_t>(accesses_.size() - 1)};
   }

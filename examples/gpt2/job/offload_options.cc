@@ -1,0 +1,73 @@
+#include "examples/gpt2/job/offload_options.h"
+
+#include <charconv>
+
+#include "core/step/schedule_config.h"
+#include "core/step/step_description.h"
+#include "tuner/space/size_text.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::string_view kPrefix = "emulated:", kLink = "link=";
+
+Error wrong_device(std::string_view text, const std::string& why) {
+  return {ErrorCode::invalid_argument, "--device: expected " + std::string(kOffloadDeviceForm) +
+                                           ", found \"" + std::string(text) + "\": " + why};
+}
+
+/// Returns the number with the largest unit that leaves a whole one.
+std::string size_text(std::int64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  for (; unit + 1 < std::size(kUnits) && bytes % 1024 == 0; ++unit) bytes /= 1024;
+  return std::to_string(bytes) + kUnits[unit];
+}
+
+}  // namespace
+
+bool is_offload_device(std::string_view device) {
+  return device.starts_with("emulated");
+}
+
+Result<OffloadDevice> parse_offload_device(std::string_view text) {
+  if (!text.starts_with(kPrefix)) return failure(wrong_device(text, "no size follows"));
+  const std::string_view options = text.substr(kPrefix.size());
+  const std::size_t comma = options.find(',');
+  const auto bytes = parse_size(options.substr(0, comma));
+  if (!bytes) return failure(wrong_device(text, bytes.error().message));
+  if (*bytes < DeviceArena::kAlignmentBytes || *bytes > kMaxStepTaskBytes) {
+    return failure(wrong_device(text, "a device has at least " +
+                                          std::to_string(DeviceArena::kAlignmentBytes) +
+                                          " B and at most " + size_text(kMaxStepTaskBytes)));
+  }
+  OffloadDevice device{.memory_bytes = *bytes};
+  if (comma == std::string_view::npos) return device;
+  const std::string_view link = options.substr(comma + 1);
+  if (!link.starts_with(kLink)) return failure(wrong_device(text, "only link= follows the size"));
+  const auto parsed = parse_link(link.substr(kLink.size()));
+  if (!parsed) return failure(wrong_device(text, parsed.error().message));
+  device.link = *parsed;
+  return device;
+}
+
+std::string to_string(const OffloadDevice& device) {
+  std::string text = std::string(kPrefix) + size_text(device.memory_bytes);
+  if (device.link) text += "," + std::string(kLink) + to_string(*device.link);
+  return text;
+}
+
+Result<OffloadK> parse_offload_k(std::string_view text) {
+  if (text.empty() || text == "configured") return OffloadK{};
+  if (text == "auto") return OffloadK{.source = OffloadK::Source::measured};
+  OffloadK given{.source = OffloadK::Source::given};
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, given.layers);
+  if (error == std::errc() && rest == end && given.layers >= 0 && given.layers <= kAllLayers)
+    return given;
+  return failure(ErrorCode::invalid_argument,
+                 "--offload-k: expected configured, auto or a number of layers from 0 to " +
+                     std::to_string(kAllLayers) + ", found \"" + std::string(text) + "\"");
+}
+
+}  // namespace hocket
