@@ -16,7 +16,9 @@
 #include "cli/views/explanation_view.h"
 #include "cli/views/partition_view.h"
 #include "cli/views/profile_view.h"
+#include "cli/views/simulation_view.h"
 #include "core/base/json.h"
+#include "core/sim/offload/offload_choice.h"
 #include "core/step/hidden_knob.h"
 #include "profiler/archive/export_profile.h"
 #include "tuner/archive/explanation/explanation_json.h"
@@ -35,7 +37,8 @@ struct ExplainOptions {
 constexpr const char* kExplainFooter =
     "Of a search each trial is left out once, to compare what the others predict with what was\n"
     "measured. Of a step description (docs/formats/step.md) the simulator tries how to partition\n"
-    "it: what is best, and what was rejected. docs/formats/explanation.md says what the JSON "
+    "it: what is best, and what was rejected; or how many layers a device of limited memory\n"
+    "keeps, if it is placed on one. docs/formats/explanation.md says what the JSON "
     "holds.\n"
     "Examples:\n"
     "  hocket explain gpt2-1\n"
@@ -52,11 +55,29 @@ bool names_step(const ExplanationSource& source) {
                                   std::filesystem::is_regular_file(source.study, ignored));
 }
 
+/// Explains how many layers a device of limited memory best keeps.
+Result<int> explain_placed_step(const ExplainOptions& options, const StepDescription& step,
+                                const ScheduleConfig& base, Context& context) {
+  const auto choice = choose_offload(step, base);
+  if (!choice) return failure(choice.error().in(options.source.study));
+  const nlohmann::json document = offload_json(step, *choice, base);
+  if (!options.output.empty())
+    HOCKET_TRY(write_whole_file(options.output, document.at("config").dump(2) + "\n"));
+  if (options.json) {
+    context.out << json_text(document) << '\n';
+  } else {
+    print_offload(context.out, step, *choice);
+  }
+  return kDone;
+}
+
 Result<int> explain_step(const ExplainOptions& options, Context& context) {
   const auto base = read_config(options.config, hockets_defaults(), context.err);
   HOCKET_TRY(base);
   const auto step = read_changed_step(options.source.study, options.changes, context.err);
   HOCKET_TRY(step);
+  if (step->device_memory_bytes > 0)
+    return explain_placed_step(options, *step, base->config, context);
   auto choice = choose_partition(*step, base->config);
   if (!choice) return failure(choice.error().in(options.source.study));
   auto notes = base->notes;

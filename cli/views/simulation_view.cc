@@ -161,17 +161,37 @@ void print_sweep(std::ostream& out, std::span<const KnobSweep> sweeps,
   out << "speed-up " << against_text(baseline) << '\n';
 }
 
+namespace {
+
+std::string_view busy_words(TaskLane lane) {
+  switch (lane) {
+    case TaskLane::stream:
+      return "device";
+    case TaskLane::host:
+      return "host";
+    case TaskLane::to_device:
+      return "copies to the device";
+    case TaskLane::to_host:
+      return "copies to the host";
+  }
+  return "";
+}
+
+}  // namespace
+
 void print_offload(std::ostream& out, const StepDescription& step, const OffloadChoice& choice) {
-  Table table({"offload_k", "prefetch_layers", "iteration", "device memory", ""});
+  Table table({"offload_k", "prefetch_layers", "iteration", "device memory", "busiest", ""});
   for (const OffloadCandidate& candidate : choice.candidates) {
     const std::string offload_k = std::to_string(candidate.offload_k);
     if (!candidate.fits()) {
-      table.add({offload_k, "-", "-", "-", "does not fit: " + candidate.why_not});
+      table.add({offload_k, "-", "-", "-", "-", "does not fit: " + candidate.why_not});
       continue;
     }
-    table.add({offload_k, std::to_string(candidate.prefetch_layers), time(candidate.iteration_ns),
-               size(candidate.peak_bytes),
-               candidate.offload_k == choice.chosen().offload_k ? "best" : ""});
+    table.add(
+        {offload_k, std::to_string(candidate.prefetch_layers), time(candidate.iteration_ns),
+         size(candidate.peak_bytes),
+         std::string(busy_words(candidate.busiest)) + ", " + percent_text(candidate.busy_share),
+         candidate.offload_k == choice.chosen().offload_k ? "best" : ""});
   }
   table.print(out);
   out << "of " << size(step.device_memory_bytes)
@@ -188,6 +208,8 @@ nlohmann::json offload_json(const StepDescription& step, const OffloadChoice& ch
       row["prefetch_layers"] = candidate.prefetch_layers;
       row["iteration_ns"] = candidate.iteration_ns;
       row["peak_bytes"] = candidate.peak_bytes;
+      row["busiest"] = to_string(candidate.busiest);
+      row["busy_share"] = candidate.busy_share;
     } else {
       row["why_not"] = candidate.why_not;
     }

@@ -40,8 +40,8 @@ nlohmann::json sweep_json(const StepDescription& step, std::span<const SweepRow>
 void print_sweep(std::ostream& out, std::span<const KnobSweep> sweeps,
                  std::span<const SweepRow> rows, const Baseline& baseline);
 
-/// Prints a row for each offload_k, with the fastest marked or the reason why the step does not
-/// fit, and then what CoTrain's rule chooses.
+/// Prints a row for each offload_k, with what is busiest, with the fastest marked, or the reason
+/// why the step does not fit; and then what CoTrain's rule chooses.
 void print_offload(std::ostream& out, const StepDescription& step, const OffloadChoice& choice);
 
 /// Returns `{"device_memory_bytes":…,"cotrain_offload_k":…,"candidates":[…],"config":{…}}`.

@@ -13,6 +13,20 @@ namespace {
 
 constexpr std::array<std::int64_t, 4> kPrefetchLayers{0, 1, 2, 4};
 
+void find_busiest(const Simulation& simulation, OffloadCandidate& candidate) {
+  const std::pair<TaskLane, std::int64_t> busy[] = {{TaskLane::stream, simulation.compute_ns},
+                                                    {TaskLane::host, simulation.host_ns},
+                                                    {TaskLane::to_device, simulation.to_device_ns},
+                                                    {TaskLane::to_host, simulation.to_host_ns}};
+  const auto& [lane, busy_ns] =
+      *std::ranges::max_element(busy, {}, &std::pair<TaskLane, std::int64_t>::second);
+  candidate.busiest = lane;
+  candidate.busy_share =
+      simulation.iteration_ns > 0
+          ? static_cast<double>(busy_ns) / static_cast<double>(simulation.iteration_ns)
+          : 0;
+}
+
 /// Judges one offload_k. Of values of prefetch_layers that are equally fast, the least takes the
 /// least memory.
 OffloadCandidate judge(const PreparedStep& step, ScheduleConfig config, std::int64_t offload_k) {
@@ -32,6 +46,7 @@ OffloadCandidate judge(const PreparedStep& step, ScheduleConfig config, std::int
     candidate.prefetch_layers = prefetch_layers;
     candidate.iteration_ns = simulation->iteration_ns;
     candidate.peak_bytes = simulation->device_peak_bytes;
+    find_busiest(*simulation, candidate);
   }
   if (fits) candidate.why_not.clear();
   return candidate;

@@ -12,6 +12,7 @@
 #include "core/base/result.h"
 #include "core/step/schedule_config.h"
 #include "core/step/step_description.h"
+#include "core/step/task.h"
 
 namespace hocket {
 
@@ -23,6 +24,10 @@ struct OffloadCandidate {
   std::int64_t iteration_ns = 0;
   /// Device memory that the placed step takes.
   std::int64_t peak_bytes = 0;
+  /// What is busy for the largest share of an iteration, and that share: nothing that leaves it as
+  /// it is makes the step much faster.
+  TaskLane busiest = TaskLane::stream;
+  double busy_share = 0;
   /// Why the step does not fit; empty if it does.
   std::string why_not = {};
 

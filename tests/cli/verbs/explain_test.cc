@@ -58,6 +58,27 @@ class Explain : public ::testing::Test {
   const std::string store_ = folder_.file("store.db");
 };
 
+TEST_F(Explain, SaysOfAPlacedStepHowManyLayersTheDeviceKeeps) {
+  const auto step = folder_.write("placed.json",
+                                  R"({"format":"hocket-step","version":1,
+      "device_memory_bytes":4000000,"to_device":{"beta_ns_per_byte":0.1},
+      "to_host":{"beta_ns_per_byte":0.2},
+      "tasks":[{"name":"forward","duration_ns":1000000,"reads":["w"],"writes":["x"]},
+               {"name":"backward","duration_ns":2000000,"reads":["w","x"],"writes":["g"]},
+               {"name":"update","duration_ns":100000,"host_duration_ns":9000000,
+                "updates_layer":0,"reads":["g"],"updates":["w","m"]}],
+      "data":[{"name":"w","bytes":500000,"layer":0},{"name":"m","bytes":1000000,"layer":0},
+              {"name":"g","bytes":500000},{"name":"x","bytes":100000}]})");
+  const auto better = folder_.file("better.json");
+  const auto answer = ask_as_it_is({"explain", step, "--output", better});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("host, "), HasSubstr("device, "), HasSubstr("best")));
+  const auto document = ask_as_it_is({"explain", step, "--json"}).json();
+  EXPECT_EQ(document.at("candidates")[0].at("busiest"), "host");
+  EXPECT_EQ(document.at("config").at("offload_k"), 1);
+  EXPECT_EQ(ask_as_it_is({"explain", step, "--json", "--config", better}).json(), document);
+}
+
 TEST_F(Explain, AStudyAsJson) {
   keep(parabola());
   const auto answer = ask({"explain", "parabola", "--json"});

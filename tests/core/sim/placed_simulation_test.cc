@@ -248,7 +248,8 @@ TEST(PlacedSimulation, OneStreamWithoutCommunicationIsAlwaysBusyWhereAllLayersSt
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const StepDescription step = described(random_step(random), random, false);
-    const ScheduleConfig config;
+    ScheduleConfig config;
+    config.offload_k = kAllLayers;
     const auto placed = simulate(step, {.config = config}).value();
     std::int64_t all_ns = 0;
     for (const StepTask& task : step.tasks) all_ns += task.duration_ns;
