@@ -122,6 +122,10 @@ bool is_known(std::string_view name) {
          name == "order" || name == "comm_channels" || name == "channels";
 }
 
+bool is_of_placement(std::string_view name) {
+  return name == "offload_k" || name == "prefetch_layers";
+}
+
 std::int64_t integer(const ParameterValue& value, std::int64_t otherwise) {
   const auto* number = std::get_if<std::int64_t>(&value);
   return number ? *number : otherwise;
@@ -138,9 +142,12 @@ bool communicates(const StepDescription& step) {
 }  // namespace
 
 std::optional<StepModel> StepModel::make(const Space& space, std::optional<StepDescription> step) {
-  const bool knows_some =
-      std::ranges::any_of(space.parameters(), [](const Parameter& p) { return is_known(p.name); });
-  if (!knows_some || (step && !communicates(*step))) return std::nullopt;
+  // Knobs of placement have an effect that is known where the step is placed.
+  const bool is_placed = step && step->device_memory_bytes > 0;
+  const bool knows_some = std::ranges::any_of(space.parameters(), [&](const Parameter& p) {
+    return is_known(p.name) || (is_placed && is_of_placement(p.name));
+  });
+  if (!knows_some || (step && !is_placed && !communicates(*step))) return std::nullopt;
   if (step) return StepModel(std::move(*step), false);
   return StepModel(nominal_step(kNominalShapes.front()), true);
 }
@@ -218,6 +225,8 @@ ScheduleConfig StepModel::config(const Params& params) const {
       config.streams = static_cast<int>(std::clamp<std::int64_t>(integer(value, 1), 1, 64));
     if (name == "comm_channels" || name == "channels")
       config.comm_channels = static_cast<int>(std::clamp<std::int64_t>(integer(value, 1), 1, 16));
+    if (name == "offload_k") config.offload_k = integer(value, config.offload_k);
+    if (name == "prefetch_layers") config.prefetch_layers = integer(value, config.prefetch_layers);
     if (name == "order") {
       // The simulator models negotiated order for every order that starts the most urgent
       // collective first.
@@ -233,6 +242,8 @@ ScheduleConfig StepModel::config(const Params& params) const {
   };
   config.partition_bytes = in_range(config.partition_bytes, "partition_bytes");
   config.credit_bytes = in_range(config.credit_bytes, "credit_bytes");
+  config.offload_k = in_range(config.offload_k, "offload_k");
+  config.prefetch_layers = in_range(config.prefetch_layers, "prefetch_layers");
   return config;
 }
 
@@ -244,7 +255,10 @@ StepDescription StepModel::step_with(const Constants& constants) const {
     scale(layer.forward_ns, computation);
     scale(layer.backward_ns, computation);
   }
-  for (StepTask& task : step.tasks) scale(task.duration_ns, computation);
+  for (StepTask& task : step.tasks) {
+    scale(task.duration_ns, computation);
+    scale(task.host_duration_ns, computation);
+  }
   step.collective.alpha_ns *= std::exp(constants[kOverhead]);
   step.collective.beta_ns_per_byte *= std::exp(constants[kBandwidth]);
   step.collective.latency_ns *= std::exp(constants[kLatency]);
@@ -279,6 +293,9 @@ double StepModel::Step::log_time(const ScheduleConfig& config) const {
 
 double StepModel::Step::log_time_at_least(const ScheduleConfig& config) const {
   const StepDescription& step = step_;
+  // What a placed step computes on the streams depends on where it is placed, and few of its
+  // periods settle within the iterations that log_time() simulates.
+  if (step.device_memory_bytes > 0) return 0;
   double compute_ns = 0, channel_ns = 0, window_byte_ns = 0;
   const PartCost& cost = step.collective;
   const double spread = 1 + step.channel_split * (config.comm_channels - 1);

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/sim/simulator.h"
+#include "tests/core/sim/random_placed_steps.h"
 
 namespace hocket {
 namespace {
@@ -144,6 +145,35 @@ TEST(StepModel, TheBoundIsNeverAboveTheTime) {
     ASSERT_LE(bound, log_time + 5e-3) << "the period may be a mean with the ends of its window in";
     ASSERT_TRUE(std::isfinite(bound) && std::isfinite(log_time));
   }
+}
+
+TEST(StepModel, TheBoundOfAPlacedStepIsNeverAboveItsTime) {
+  int fitting = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto model = StepModel::make(knobs(), random_placed_step(random)).value();
+    const auto constants = random_constants(model, random);
+    const auto config = random_placed_config(random);
+    const double log_time = model.with(constants).log_time(config);
+    ASSERT_LE(model.with(constants).log_time_at_least(config), log_time);
+    fitting += log_time < std::log(static_cast<double>(kMaxStepNs)) ? 1 : 0;
+  }
+  EXPECT_GT(fitting, 50);
+}
+
+TEST(StepModel, KnowsTheKnobsOfPlacementWhereTheStepIsPlaced) {
+  const auto space = Space::make({{"offload_k", IntegerRange{0, 8, false}, std::int64_t{0}},
+                                  {"prefetch_layers", IntegerRange{0, 4, false}, std::int64_t{1}}})
+                         .value();
+  EXPECT_FALSE(StepModel::make(space, std::nullopt));
+  std::mt19937_64 random(3);
+  const auto model = StepModel::make(space, random_placed_step(random));
+  ASSERT_TRUE(model);
+  const auto config =
+      model->config({{"offload_k", std::int64_t{3}}, {"prefetch_layers", std::int64_t{2}}});
+  EXPECT_EQ(config.offload_k, 3);
+  EXPECT_EQ(config.prefetch_layers, 2);
 }
 
 TEST(StepModel, AdmitsOnlyConstantsThatMeanSomething) {
