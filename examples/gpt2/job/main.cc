@@ -223,6 +223,12 @@ Result<std::unique_ptr<JobProfile>> begin_profile(const JobOptions& options,
   if (!*span && !takes_requests(options)) return nullptr;
   auto profile =
       std::make_unique<JobProfile>(training.collective, training.clock, warn, training.recorder);
+  if (training.memory) {
+    profile->note(
+        "steps are placed on a device of limited memory; a prediction from this profile takes "
+        "copies and the host's updates for computations of the device, `gpt2 --profile FILE` does "
+        "not");
+  }
   if (*span) {
     profile->watch(phase, **span);
   } else {
