@@ -12,6 +12,7 @@ Result<void> PlacedSteps::configure(const ScheduleConfig& config) {
     const auto placed = place_description(*step_, config);
     HOCKET_TRY(placed);
   }
+  HOCKET_CHECK(held_.empty(), "the configuration changes between steps");
   config_ = config;
   step_.reset();
   return {};
@@ -28,7 +29,24 @@ void PlacedSteps::add_data(DataId data, const DataPlace& place, std::string_view
   if (whole != kNotARange) whole = number_of_[whole];
 }
 
-void PlacedSteps::submit(TaskSubmission&& submission, std::span<const Access> accesses) {
+bool PlacedSteps::follows(const TaskSubmission& submission,
+                          std::span<const Access> accesses) const {
+  if (!step_ || followed_ < held_.size() || followed_ == step_->tasks.size()) return false;
+  const StepTask& task = step_->tasks[followed_];
+  const TaskOptions& options = submission.options;
+  const std::int64_t updates_layer = options.place ? options.place->updates_layer : kNoLayer;
+  const bool is_alike = task.name == options.name && task.priority == options.priority &&
+                        task.bytes == submission.bytes &&
+                        task.place.updates_layer == updates_layer &&
+                        task.collective.has_value() == submission.is_collective &&
+                        (!submission.is_collective || *task.collective == submission.kind());
+  return is_alike &&
+         std::ranges::equal(task.accesses, accesses, [&](const Access& a, const Access& b) {
+           return a.mode == b.mode && a.data.index == number_of_[b.data.index];
+         });
+}
+
+void PlacedSteps::record(const TaskSubmission& submission, std::span<const Access> accesses) {
   StepTask& task = held_step_.tasks.emplace_back();
   task.name = submission.options.name;
   task.priority = submission.options.priority;
@@ -37,14 +55,31 @@ void PlacedSteps::submit(TaskSubmission&& submission, std::span<const Access> ac
   if (submission.options.place) task.place.updates_layer = submission.options.place->updates_layer;
   for (const Access& access : accesses)
     task.accesses.push_back({{number_of_[access.data.index]}, access.mode});
+}
+
+void PlacedSteps::submit(TaskSubmission&& submission, std::span<const Access> accesses) {
+  if (follows(submission, accesses)) {
+    ++followed_;
+  } else {
+    if (followed_ == held_.size()) record_followed();
+    record(submission, accesses);
+  }
   held_.push_back(std::move(submission));
 }
 
+void PlacedSteps::record_followed() {
+  if (step_)
+    held_step_.tasks.assign(step_->tasks.begin(),
+                            step_->tasks.begin() + static_cast<std::ptrdiff_t>(followed_));
+}
+
 bool PlacedSteps::is_placed() const {
-  return step_ && step_->tasks == held_step_.tasks && step_->data.size() == held_step_.data.size();
+  return step_ && followed_ == held_.size() && followed_ == step_->tasks.size() &&
+         step_->data.size() == held_step_.data.size();
 }
 
 Result<void> PlacedSteps::place() {
+  if (followed_ == held_.size()) record_followed();
   HOCKET_TRY(dispatch_.synchronize());
   held_step_.device_memory_bytes = memory_.device_memory_bytes();
   auto placed = place_description(held_step_, config_);
@@ -118,17 +153,15 @@ void PlacedSteps::redirect(TaskSubmission& collective, std::uint32_t source) con
 }
 
 Result<void> PlacedSteps::end_step() {
-  if (!is_placed()) {
-    if (auto ok = place(); !ok) {
-      dispatch_.fail(ok.error());
-      held_.clear();
-      held_step_.tasks.clear();
-      return dispatch_.end_step();
-    }
+  const auto placed = is_placed() ? Result<void>() : place();
+  if (placed) {
+    for (std::size_t task = 0; task < placed_.placed.tasks.size(); ++task)
+      dispatch_.submit(submission_of(task), accesses_[task]);
+  } else {
+    dispatch_.fail(placed.error());
   }
-  for (std::size_t task = 0; task < placed_.placed.tasks.size(); ++task)
-    dispatch_.submit(submission_of(task), accesses_[task]);
   held_.clear();
+  followed_ = 0;
   held_step_.tasks.clear();
   return dispatch_.end_step();
 }

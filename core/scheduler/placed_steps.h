@@ -45,6 +45,12 @@ class PlacedSteps {
   Result<void> launch(const std::shared_ptr<StepCapture>& step);
 
  private:
+  /// Returns whether a task is the next one of the placed step, after others that were.
+  bool follows(const TaskSubmission& submission, std::span<const Access> accesses) const;
+  /// Appends a task to held_step_.
+  void record(const TaskSubmission& submission, std::span<const Access> accesses);
+  /// Records the held tasks, which are those of the placed step so far.
+  void record_followed();
   /// Returns whether the held step is the one that is placed.
   bool is_placed() const;
   Result<void> place();
@@ -60,9 +66,11 @@ class PlacedSteps {
   /// Data of the job in the order of add_data(), and their numbers in it by DataId.
   std::vector<DataId> data_;
   std::vector<std::uint32_t> number_of_;
-  /// The held step, whose accesses name data by number.
-  StepDescription held_step_;
   std::vector<TaskSubmission> held_;
+  /// Number of held tasks that are those of the placed step; if not all are, held_step_ has the
+  /// tasks, whose accesses name data by number.
+  std::size_t followed_ = 0;
+  StepDescription held_step_;
   /// The placed step and what it is placed from.
   std::optional<StepDescription> step_;
   PlacedDescription placed_;

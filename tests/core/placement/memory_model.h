@@ -32,7 +32,8 @@ class MemoryModel final : public OffloadMemory {
 
   Result<void> place(std::span<const DataAddress> data) override {
     for (const DataAddress& each : data)
-      if (addresses_[each.data.index].home == Site::device)
+      if (addresses_[each.data.index].home == Site::device &&
+          addresses_[each.data.index].address_bytes != kNotOnDevice)
         host_[each.data.index] = load(each.data.index);
     for (const DataAddress& each : data) addresses_[each.data.index] = each;
     for (const DataAddress& each : data)

@@ -47,6 +47,12 @@ class PlacedJob {
     return scheduler.synchronize();
   }
 
+  /// Runs a step of the first `tasks` tasks alone.
+  Result<void> run_first(std::size_t tasks) {
+    submit(tasks);
+    return scheduler.end_step();
+  }
+
   Result<void> run_captured(int steps) {
     scheduler.begin_capture();
     submit();
@@ -67,9 +73,10 @@ class PlacedJob {
 
  private:
   // Tasks of a round count the rounds themselves, since captured ones have the same bodies.
-  void submit() {
+  void submit() { submit(step_.tasks.size()); }
+  void submit(std::size_t tasks) {
     rounds_of_task_.resize(step_.tasks.size());
-    for (std::uint32_t task = 0; task < step_.tasks.size(); ++task) {
+    for (std::uint32_t task = 0; task < tasks; ++task) {
       std::vector<Access> accesses;
       for (const Access& access : step_.tasks[task].accesses)
         accesses.push_back({data_[access.data.index], access.mode});
@@ -159,6 +166,34 @@ TEST(PlacedSteps, ComputeTheSameWithEveryConfiguration) {
     if (HasFailure()) return;
   }
   EXPECT_GT(placed, static_cast<int>(rounds(100)));
+}
+
+TEST(PlacedSteps, StepsThatDifferArePlacedAnew) {
+  for (std::uint64_t seed = 0; seed < rounds(60); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const StepToPlace step = step_of({.layers = static_cast<int>(2 + random() % 3)});
+    PlacedJob job(step, {.offload_k = static_cast<std::int64_t>(random() % 4)}, 1 << 20);
+    Memory expected = initial(step);
+    std::vector<int> rounds_of(step.tasks.size());
+    for (int i = 0; i < 6; ++i) {
+      const std::size_t tasks =
+          random() % 2 == 0 ? step.tasks.size() : random() % step.tasks.size();
+      ASSERT_TRUE(job.run_first(tasks));
+      for (std::uint32_t task = 0; task < tasks; ++task) {
+        perform(
+            step, task, rounds_of[task]++, [&](std::uint32_t item) { return expected[item]; },
+            [&](std::uint32_t item, Value value) { expected[item] = value; });
+      }
+    }
+    ASSERT_TRUE(job.scheduler.synchronize());
+    for (std::uint32_t item = 0; item < step.data.size(); ++item) {
+      if (step.data[item].layer != kNoLayer) {
+        EXPECT_EQ(job.memory.value(item), expected[item]) << step.data[item].name;
+      }
+    }
+    if (HasFailure()) return;
+  }
 }
 
 TEST(PlacedSteps, AStepThatDoesNotFitIsRefusedBeforeItRuns) {
