@@ -8,9 +8,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
-#include <string_view>
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
