@@ -1,9 +1,39 @@
 #include "core/cuda/executor/host_tasks.h"
 
 #include <exception>
+#include <unordered_map>
 #include <utility>
 
 namespace hocket {
+
+/// The calls that are in streams. Those of a device that has failed never come.
+class HostTasks::Calls {
+ public:
+  static Calls& all() {
+    // Never destroyed: a call may come at exit.
+    static Calls& calls = *new Calls;
+    return calls;
+  }
+
+  Call* add(Call call) {
+    auto added = std::make_unique<Call>(std::move(call));
+    Call* const address = added.get();
+    const std::lock_guard lock(mutex_);
+    calls_.emplace(address, std::move(added));
+    return address;
+  }
+  std::unique_ptr<Call> take(Call* call) {
+    const std::lock_guard lock(mutex_);
+    const auto found = calls_.find(call);
+    std::unique_ptr<Call> taken = std::move(found->second);
+    calls_.erase(found);
+    return taken;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<Call*, std::unique_ptr<Call>> calls_;
+};
 
 HostTasks::~HostTasks() {
   std::lock_guard lock(shared_->mutex);
@@ -15,15 +45,18 @@ Result<void> HostTasks::put(const ComputeWork& work, DeviceStream stream) {
   task->name = *work.name;
   if (work.once) task->own = std::move(*work.body);
   task->body = work.once ? &task->own : work.body;
-  auto call = std::make_unique<Call>(Call{shared_, task});
-  HOCKET_TRY(driver_.run_on_host(stream, &HostTasks::run, call.get()));
-  static_cast<void>(call.release());  // the stream has it
+  Call* const call = Calls::all().add({shared_, task});
+  const auto put = driver_.run_on_host(stream, &HostTasks::run, call);
+  if (!put) {
+    Calls::all().take(call);
+    return put;
+  }
   tasks_.push_back(std::move(task));
   return {};
 }
 
 void HostTasks::run(void* argument) {
-  const std::unique_ptr<Call> call(static_cast<Call*>(argument));
+  const std::unique_ptr<Call> call = Calls::all().take(static_cast<Call*>(argument));
   Shared& shared = *call->shared;
   // Held while the body runs, so that the end waits for it; only bodies contend for it, which the
   // stream runs one by one, and looks at the error.

@@ -56,6 +56,7 @@ class HostTasks {
     std::shared_ptr<Shared> shared;
     std::shared_ptr<Task> task;
   };
+  class Calls;
   static void run(void* call);
 
   DeviceDriver& driver_;
