@@ -22,7 +22,8 @@ TEST(OffloadChoice, IsTheFastestThatFits) {
   for (std::uint64_t seed = 0; seed < rounds(150); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const StepDescription step = random_placed_step(random);
+    StepDescription step = random_placed_step(random);
+    if (seed % 8 == 7) step.device_memory_bytes = 256;  // hardly any step fits
     ScheduleConfig config = random_placed_config(random);
     const auto choice = choose_offload(step, config);
     const std::int64_t layers = layers_of(step);
