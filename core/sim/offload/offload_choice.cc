@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <utility>
 
 #include "core/placement/described_placement.h"
@@ -128,11 +127,17 @@ Result<OffloadChoice> choose_offload(const StepDescription& step, const Schedule
 std::int64_t cotrain_offload_k(const StepDescription& step) {
   const StepDescription general = expand(step);
   const BackwardPass pass = backward_pass(general);
-  const auto all = std::views::iota(std::int64_t{0}, layers_of(general) + 1);
-  // Fewer layers never keep the host longer.
-  const auto fewest = std::ranges::partition_point(
-      all, [&](std::int64_t offload_k) { return updated_ns(pass, offload_k) > pass.end_ns; });
-  return fewest == all.end() ? layers_of(general) : *fewest;
+  // Fewer layers never keep the host longer, so the first that is in time is found by bisection.
+  std::int64_t fewest = 0, enough = layers_of(general);
+  while (fewest < enough) {
+    const std::int64_t middle = fewest + (enough - fewest) / 2;
+    if (updated_ns(pass, middle) > pass.end_ns) {
+      fewest = middle + 1;
+    } else {
+      enough = middle;
+    }
+  }
+  return fewest;
 }
 
 }  // namespace hocket
