@@ -17,12 +17,12 @@
 
 namespace hocket {
 
-/// Where a data item is from now on.
+/// Address and home of a data item under a placement.
 struct DataAddress {
   DataId data;
   /// Beginning of its range in the device's memory, or kNotOnDevice.
   std::int64_t address_bytes = kNotOnDevice;
-  /// Where its value is between two steps.
+  /// Memory that holds its value between two steps.
   Site home = Site::device;
   bool operator==(const DataAddress&) const = default;
 };
@@ -34,9 +34,9 @@ class OffloadMemory {
   /// Limit of the device's memory.
   virtual std::int64_t device_memory_bytes() const = 0;
 
-  /// Moves data to where they are from now on. Items without bytes are not named, and neither are
-  /// values that live within a step kept. Unavailable when a copy fails; the values are then where
-  /// they were, or the memory must not be used any more.
+  /// Moves the values that outlive a step to their new homes; other values are lost. `data` names
+  /// every item that has bytes. Returns unavailable when a copy fails; the memory must not be used
+  /// after that.
   virtual Result<void> place(std::span<const DataAddress> data) = 0;
 
   /// Copies the item to the device's memory, or to the host's. Throws std::exception when the copy

@@ -60,7 +60,7 @@ class Finder {
     std::uint32_t stage = 0;
     for (std::uint32_t task = 0; task < step_.tasks.size(); ++task) {
       if (found_.site[task] == Site::device) {
-        // Of several layers the last, so that the order of accesses decides nothing.
+        // The highest of several layers counts, so that the order of accesses decides nothing.
         std::int64_t next = kNoLayer;
         for (const Access& access : step_.tasks[task].accesses) {
           const DataToPlace& data = step_.data[access.data.index];
@@ -111,7 +111,7 @@ class Finder {
         open.reset();
       }
       if (!open) {
-        // What is nowhere yet begins with this task, even if it would read it.
+        // An item that has no value yet is not fetched, even if this task reads it.
         const bool fetches = reads && (is_on_device || is_on_host_too);
         open = add({.data = data,
                     .first = use.task,

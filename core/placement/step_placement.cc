@@ -14,7 +14,7 @@ namespace {
 using placement::aligned;
 using placement::Residency;
 
-/// What a task needs on the device at once.
+/// Device memory of everything that a task needs at once.
 struct Need {
   std::uint32_t task = 0;
   std::int64_t bytes = 0;

@@ -13,7 +13,8 @@ namespace hocket {
 struct StepBound {
   /// Times on the slowest rank, each on its own: all compute tasks, and all bytes without overhead.
   std::int64_t compute_ns = 0, communication_ns = 0;
-  /// Of a placed step: all tasks on lanes other than the streams'. compute_ns is without them.
+  /// Time of all tasks on lanes other than the streams', which only a placed step has; compute_ns
+  /// leaves them out.
   std::int64_t lanes_ns = 0;
   /// T*: no schedule on these streams and links is faster.
   std::int64_t bound_ns = 0;

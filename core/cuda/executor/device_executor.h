@@ -75,7 +75,7 @@ class DeviceExecutor final : public Executor {
   void run(const Lanes& lanes);
   Result<std::unique_ptr<Issuer>> open(const Lanes& lanes);
   Result<void> issue(Issuer& issuer);
-  /// What the source may have work for.
+  /// Kinds of work that the source may have.
   struct MayTake {
     bool compute = false, parts = false;
     std::array<bool, kTaskLanes> lanes = {};

@@ -24,8 +24,8 @@ struct OffloadCandidate {
   std::int64_t iteration_ns = 0;
   /// Device memory that the placed step takes.
   std::int64_t peak_bytes = 0;
-  /// What is busy for the largest share of an iteration, and that share: nothing that leaves it as
-  /// it is makes the step much faster.
+  /// The lane that is busy for the largest share of an iteration, and that share. No schedule is
+  /// faster by more than what is left of the iteration.
   TaskLane busiest = TaskLane::stream;
   double busy_share = 0;
   /// Why the step does not fit; empty if it does.
