@@ -26,6 +26,9 @@ class PageEmpty(PageTest):
 
     def test_it_says_what_failed_and_tries_again(self):
         self.watch.allow("503")
+        # Without the stream of changes nothing but the button loads a view again.
+        self.watch.allow("404")
+        self.page.route("**/v1/changes", lambda route: route.fulfill(status=404))
         for fragment, path in {"#/jobs": "/v1/jobs", "#/configs": "/v1/configs",
                                "#/studies": "/v1/studies", "#/profiles": "/v1/profiles",
                                "#/timeline": "/v1/profiles"}.items():
