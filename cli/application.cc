@@ -99,6 +99,7 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   Action action;
   add_tune(program, action);
   add_run(program, action);
+  add_param_server(program, action);
   add_studies(program, action);
   add_trials(program, action);
   add_best(program, action);

@@ -2,6 +2,9 @@
 
 // Training steps for the simulator in which workers push each gradient to parameter servers and
 // pull the new parameters back, over full-duplex links. Pure.
+//
+// As many workers as servers, each with a link of its own, all alike: each worker then has as much
+// of the servers' links as of one server for itself, and that is what is simulated.
 
 #include <cstdint>
 #include <vector>
@@ -19,18 +22,21 @@ struct Overheads {
   double compute_share = 0;  ///< fraction by which all computation is slower
 };
 
-/// Returns the baseline, in the general form: whole tensors, in the order in which backward
-/// produces them. A tensor is pulled once all of it has been pushed, so the two directions overlap
-/// only between tensors; a layer's forward waits for its own parameters. Run it under
-/// fifo_config().
-StepDescription fifo_step(const std::vector<StepLayer>& layers, double bytes_per_second,
-                          const Overheads& overheads);
+inline constexpr std::int64_t kWholeTensors = 1 << 30;  ///< a partition that divides nothing
+
+/// Returns a step in the simple form, to run over servers in parts of at most `partition_bytes`.
+StepDescription served_step(const std::vector<StepLayer>& layers, double bytes_per_second,
+                            const Overheads& overheads, std::int64_t partition_bytes);
+
+/// Returns the baseline: whole tensors, in the order in which backward produces them. Over servers
+/// a tensor is pulled once all of it has been pushed, so the two directions overlap only between
+/// tensors; a layer's forward waits for its own parameters.
 ScheduleConfig fifo_config();
 
-/// Returns the same step in parts of at most `partition_bytes`, in the simple form: a part holds
-/// the link while it is pushed, and is done when it has been pulled, which takes as long as for a
-/// full part.
-StepDescription scheduled_step(const std::vector<StepLayer>& layers, double bytes_per_second,
-                               const Overheads& overheads, std::int64_t partition_bytes);
+/// Returns `config` with sums over servers.
+ScheduleConfig over_servers(ScheduleConfig config);
+
+/// Returns the time of the forward and backward pass of a served_step().
+double compute_ns(const StepDescription& step);
 
 }  // namespace hocket

@@ -25,7 +25,7 @@ double bisect(double low, double high, int steps, Middle middle, Predicate reach
 std::optional<double> fit_fifo(const std::vector<StepLayer>& layers, const PublishedPoint& point,
                                const Overheads& overheads) {
   return fit_bandwidth(point, [&](double bytes_per_second) {
-    return fifo_step(layers, bytes_per_second, overheads);
+    return served_step(layers, bytes_per_second, overheads, kWholeTensors);
   });
 }
 
@@ -36,7 +36,7 @@ PredictedPoint predict_on(double bytes_per_second, const std::vector<StepLayer>&
           .bytes_per_second = bytes_per_second,
           .tuned = tuned_schedule(layers, bytes_per_second, overheads),
           .default_ns = iteration_ns(
-              scheduled_step(layers, bytes_per_second, overheads, usual.partition_bytes), usual)};
+              served_step(layers, bytes_per_second, overheads, usual.partition_bytes), usual)};
 }
 
 double half(double low, double high) {
@@ -76,17 +76,6 @@ double fit_overhead(const std::vector<StepLayer>& layers, const PublishedPoint& 
   return possible;
 }
 
-/// Returns the time of the forward and backward pass of a fifo_step().
-double compute_ns(const StepDescription& step) {
-  double total_ns = 0;
-  for (const StepTask& task : step.tasks) {
-    if (!task.collective && !task.name.starts_with("pull")) {
-      total_ns += static_cast<double>(task.duration_ns);
-    }
-  }
-  return total_ns;
-}
-
 OverheadFit explain_by(const Hypothesis& hypothesis, const std::vector<StepLayer>& vgg16,
                        const std::vector<StepLayer>& resnet50) {
   OverheadFit explanation{.name = hypothesis.name,
@@ -112,7 +101,7 @@ OverheadFit explain_by(const Hypothesis& hypothesis, const std::vector<StepLayer
       explanation.vgg16.push_back(std::move(*prediction));
     }
   }
-  explanation.vgg16_compute_ns = compute_ns(fifo_step(vgg16, 1e9, overheads));
+  explanation.vgg16_compute_ns = compute_ns(served_step(vgg16, 1e9, overheads, kWholeTensors));
   return explanation;
 }
 
@@ -148,11 +137,12 @@ std::vector<StepLayer> tensors_of(const std::vector<StepLayer>& layers,
 
 std::optional<double> fit_bandwidth(const PublishedPoint& point,
                                     const std::function<StepDescription(double)>& baseline_on) {
-  constexpr double kLow = 1e7, kHigh = 1e14;  // bytes per second
+  constexpr double kLow = 1e7, kHigh = 1e12;  // bytes per second
   const double baseline_ns = point.step_ns(point.baseline_images_per_second);
   const auto fast_enough = [&](double bytes_per_second) {
-    return static_cast<double>(iteration_ns(baseline_on(bytes_per_second), fifo_config())) <=
-           baseline_ns;
+    const StepDescription step = baseline_on(bytes_per_second);
+    const ScheduleConfig config = step.servers ? over_servers(fifo_config()) : fifo_config();
+    return static_cast<double>(iteration_ns(step, config)) <= baseline_ns;
   };
   if (!fast_enough(kHigh)) return std::nullopt;
   const auto geometric_mean = [](double low, double high) { return std::sqrt(low * high); };
@@ -167,13 +157,15 @@ const std::vector<ScheduleConfig>& tuning_grid() {
 
 Tuned tuned_schedule(const std::vector<StepLayer>& layers, double bytes_per_second,
                      const Overheads& overheads) {
-  return fastest(tuning_grid(), [&](const ScheduleConfig& config) {
-    return scheduled_step(layers, bytes_per_second, overheads, config.partition_bytes);
+  std::vector<ScheduleConfig> grid = tuning_grid();
+  for (ScheduleConfig& config : grid) config = over_servers(config);
+  return fastest(grid, [&](const ScheduleConfig& config) {
+    return served_step(layers, bytes_per_second, overheads, config.partition_bytes);
   });
 }
 
 ScheduleConfig documented_default() {
-  return partition_and_credit_grid({kDefaultPartitionBytes}, {4}).front();
+  return over_servers(partition_and_credit_grid({kDefaultPartitionBytes}, {4}).front());
 }
 
 double PredictedPoint::images_per_second() const {
@@ -199,11 +191,12 @@ std::vector<WindowErrors> vary_window(const std::vector<StepLayer>& vgg16,
                                       const std::vector<StepLayer>& resnet50) {
   std::vector<WindowErrors> windows;
   for (const std::int64_t parts : {1, 2, 3, 4, 5, 6, 8, 16}) {
-    const ScheduleConfig config = partition_and_credit_grid({kDefaultPartitionBytes}, {parts})[0];
+    const ScheduleConfig config =
+        over_servers(partition_and_credit_grid({kDefaultPartitionBytes}, {parts})[0]);
     const auto error = [&](const std::vector<StepLayer>& layers, const PublishedPoint& point) {
       const auto bandwidth = fit_fifo(layers, point, {});
       HOCKET_CHECK(bandwidth, "no bandwidth fits the baseline");
-      const auto step = scheduled_step(layers, *bandwidth, {}, config.partition_bytes);
+      const auto step = served_step(layers, *bandwidth, {}, config.partition_bytes);
       return point.step_ns(point.scheduled_images_per_second) /
                  static_cast<double>(iteration_ns(step, config)) -
              1;
@@ -242,8 +235,8 @@ std::vector<SharedBandwidth> share_bandwidth(const std::vector<StepLayer>& vgg16
                             .compute_share = 0};
       const auto bandwidth = fit_fifo(vgg16, of_vgg16, tried);
       if (!bandwidth) return true;
-      const auto step = fifo_step(resnet50, *bandwidth, tried);
-      return static_cast<double>(iteration_ns(step, fifo_config())) >= baseline_ns;
+      const auto step = served_step(resnet50, *bandwidth, tried, kWholeTensors);
+      return static_cast<double>(iteration_ns(step, over_servers(fifo_config()))) >= baseline_ns;
     });
     const auto vgg16_prediction = predict(vgg16, of_vgg16, overheads);
     HOCKET_CHECK(vgg16_prediction, "no bandwidth fits VGG16's baseline");

@@ -1,5 +1,6 @@
 #include "benchmarks/papers/variants.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "core/base/check.h"
@@ -11,19 +12,19 @@ using Layers = std::vector<StepLayer>;
 using StepOn = std::function<StepDescription(const Layers&, double bytes_per_second)>;
 
 StepDescription duplex(const Layers& layers, double bytes_per_second) {
-  return fifo_step(layers, bytes_per_second, {});
+  return served_step(layers, bytes_per_second, {}, kWholeTensors);
 }
 
 /// Makes the first forward wait for the parameters of all layers.
 StepDescription duplex_with_barrier(const Layers& layers, double bytes_per_second) {
-  StepDescription step = duplex(layers, bytes_per_second);
+  StepDescription step = expand(duplex(layers, bytes_per_second));
   std::vector<Access>& first = step.tasks.front().accesses;
-  const DataId own = first.front().data;
   for (const StepTask& task : step.tasks) {
-    for (const Access& access : task.accesses) {
-      const bool pulled = access.mode == AccessMode::write && task.name.starts_with("pull");
-      if (pulled && access.data != own) first.push_back(read(access.data));
-    }
+    if (!task.collective) continue;
+    const DataId parameters = task.accesses.front().data;
+    const bool is_own =
+        std::ranges::any_of(first, [&](const Access& access) { return access.data == parameters; });
+    if (!is_own) first.push_back(read(parameters));
   }
   return step;
 }

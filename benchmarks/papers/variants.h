@@ -1,6 +1,6 @@
 #pragma once
 
-// Alternative readings of the published baseline to fifo_step(), and their predictions. Pure.
+// Alternative readings of the published baseline to the served step, and their predictions. Pure.
 
 #include <array>
 #include <string_view>
@@ -16,8 +16,8 @@ struct Variant {
   std::array<double, 3> vgg16{}, resnet50{};
 };
 
-/// Returns the variants: fifo_step(); with a barrier between iterations; and with push and pull as
-/// one transfer that holds the link once, so that parts gain only by their order.
+/// Returns the variants: the served step; with a barrier between iterations; and with push and pull
+/// as one transfer that holds the link once, so that parts gain only by their order.
 std::vector<Variant> vary_baseline(const std::vector<StepLayer>& vgg16,
                                    const std::vector<StepLayer>& resnet50);
 

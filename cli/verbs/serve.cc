@@ -11,6 +11,7 @@
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
+#include "cli/process/endpoint.h"
 #include "cli/verbs/verb.h"
 #include "core/base/clock.h"
 #include "core/protocol/daemon_token.h"
@@ -32,37 +33,6 @@ struct ServeOptions {
   double rate_limit = 0;
   std::int64_t connections = 16'384;
 };
-
-struct Endpoint {
-  std::string address;
-  std::uint16_t port = 0;
-};
-
-/// Parses "ADDRESS:PORT", with an IPv6 address in brackets.
-Result<Endpoint> parse_endpoint(const std::string& text) {
-  const auto wrong = [&] {
-    return failure(ErrorCode::invalid_argument,
-                   "--listen: expected ADDRESS:PORT (127.0.0.1:7077, [::1]:7077; port 0 for any), "
-                   "found \"" +
-                       text + "\"");
-  };
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return wrong();
-  Endpoint endpoint{.address = text.substr(0, colon)};
-  if (endpoint.address.front() == '[' && endpoint.address.back() == ']') {
-    endpoint.address = endpoint.address.substr(1, endpoint.address.size() - 2);
-  }
-  const std::string port = text.substr(colon + 1);
-  if (port.empty() || port.size() > 5) return wrong();
-  std::int64_t number = 0;
-  for (const char c : port) {
-    if (c < '0' || c > '9') return wrong();
-    number = 10 * number + (c - '0');
-  }
-  if (number > 65'535) return wrong();
-  endpoint.port = static_cast<std::uint16_t>(number);
-  return endpoint;
-}
 
 /// Raises the limit of open files, because every connection is a file.
 void raise_file_limit() {
@@ -114,7 +84,7 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   const auto level = parse_log_level(options.log_level);
   if (!level) return failure(level.error().in("--log-level"));
   daemon.log = Log({.level = *level, .json = options.json_log});
-  const auto endpoint = parse_endpoint(options.listen);
+  const auto endpoint = parse_endpoint("--listen", options.listen);
   HOCKET_TRY(endpoint);
   daemon.server.address = endpoint->address;
   daemon.server.port = endpoint->port;

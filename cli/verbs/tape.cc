@@ -85,20 +85,19 @@ nlohmann::json record_json(const TapeRecord& record, const TapeReader& tape) {
       object["partition_bytes"] = record.plan.partition_bytes;
       object["credit_bytes"] = record.plan.credit_bytes;
       object["order"] = to_string(record.plan.order);
+      if (record.plan.servers > 0) {
+        object["servers"] = record.plan.servers;
+        object["pull_credit_bytes"] = record.plan.pull_credit_bytes;
+      }
       return object;
     case TapeKind::submitted:
       object.update(task_json(record.tasks.front()));
       break;
-    case TapeKind::started_part:
-      object["offset_bytes"] = record.offset_bytes;
-      object["bytes"] = record.bytes;
-      break;
-    case TapeKind::finished_part:
-      object["bytes"] = record.bytes;
-      break;
     default:
       break;
   }
+  if (has_offset(record.kind)) object["offset_bytes"] = record.offset_bytes;
+  if (is_of_part(record.kind)) object["bytes"] = record.bytes;
   object["task"] = record.number;
   object["name"] = tape.name_of(record.number);
   return object;

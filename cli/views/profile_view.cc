@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/inputs/daemon_access.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "core/base/printable_text.h"
@@ -17,6 +18,7 @@
 #include "core/step/step_description.h"
 #include "profiler/archive/load_profile.h"
 #include "profiler/formats/category.h"
+#include "profiler/metrics/idle_lanes.h"
 #include "profiler/metrics/profile_quality.h"
 
 namespace hocket {
@@ -258,6 +260,29 @@ void print_collective_changes(std::ostream& out, const ProfileDifference& differ
   }
 }
 
+/// Prints for each iteration how long the lanes of a placed step were idle.
+void print_idle_lanes(std::ostream& out, const nlohmann::json& iterations) {
+  constexpr std::size_t kMostIterations = 20;
+  if (!iterations.is_array() || iterations.empty()) return;
+  Table table({"idle", "device", "host", "copies to the device", "copies to the host"});
+  std::array<std::vector<double>, kTaskLanes> shares;
+  for (const auto& iteration : iterations)
+    for (std::size_t lane = 0; lane < kTaskLanes; ++lane)
+      shares[lane].push_back(number_member(iteration, kIdleFigures[lane]));
+  TextCells medians{"median"};
+  for (const auto& of_lane : shares) medians.push_back(percent_text(median(of_lane)));
+  table.add(std::move(medians));
+  for (std::size_t i = 0; i < std::min(iterations.size(), kMostIterations); ++i) {
+    TextCells cells{"step " + std::to_string(integer_member(iterations[i], "step"))};
+    for (const auto& of_lane : shares) cells.push_back(percent_text(of_lane[i]));
+    table.add(std::move(cells));
+  }
+  table.print(out);
+  if (iterations.size() > kMostIterations)
+    out << iterations.size() - kMostIterations << " further iterations; --json has more\n";
+  out << '\n';
+}
+
 }  // namespace
 
 std::string profile_config_text(const nlohmann::json& config) {
@@ -321,6 +346,7 @@ void print_profile(std::ostream& out, const ProfileSummary& profile) {
   }
   table.print(out);
   out << '\n';
+  print_idle_lanes(out, row.detail.value("idle", nlohmann::json()));
   Table ranks({"rank", "host", "records", "lost", "left out", "clock", "trace"});
   for (const ProfileRank& rank : row.ranks) {
     ranks.add({std::to_string(rank.rank), printable(rank.host, kProfileViewNameLimitBytes),

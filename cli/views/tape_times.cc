@@ -19,6 +19,7 @@ void TapeTimes::add(const TapeRecord& record) {
       break;
     case TapeKind::finished:
     case TapeKind::finished_part:
+    case TapeKind::finished_pull:
       last_finish_ns_ = record.time_ns;
       finish(record.number, record.bytes, record.time_ns);
       break;

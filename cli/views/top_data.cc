@@ -1,6 +1,7 @@
 #include "cli/views/top_data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -25,6 +26,29 @@ std::optional<TraceKind> kind_of(const std::string& text) {
   return std::nullopt;
 }
 
+/// Returns a number that JSON may have as anything, within what all uses of it can bear.
+std::int64_t whole_member(const nlohmann::json& object, const char* name, std::int64_t otherwise) {
+  constexpr double kMost = 1e15;
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_number()) return otherwise;
+  return std::llround(std::clamp(found->get<double>(), 0.0, kMost));
+}
+
+std::optional<TopPlacement> placement_of(const nlohmann::json& document) {
+  const auto values = document.find("values"), config = document.find("config");
+  if (values == document.end() || !values->is_object()) return std::nullopt;
+  TopPlacement placement;
+  for (const auto& [name, value] : kPlacementFields)
+    placement.values.*value = whole_member(*values, std::string(name).c_str(), 0);
+  if (placement.values.limit_bytes <= 0) return std::nullopt;
+  if (config != document.end() && config->is_object()) {
+    placement.kept_layers =
+        std::min(whole_member(*config, "offload_k", 0), placement.values.layers);
+    placement.streams = whole_member(*config, "streams", 1);
+  }
+  return placement;
+}
+
 TopJob job_of(const nlohmann::json& document) {
   TopJob job{.name = text_of(document, "name"),
              .ranks = integer_member(document, "world_size"),
@@ -35,6 +59,7 @@ TopJob job_of(const nlohmann::json& document) {
              .note = text_of(document, "note"),
              .connected = flag_member(document, "connected")};
   if (job.name.empty()) job.name = text_of(document, "job");
+  job.placement = placement_of(document);
   const auto activity = document.find("activity");
   if (activity == document.end() || !activity->is_object()) return job;
   if (job.iteration_ns > 0) {

@@ -11,9 +11,21 @@
 
 #include "core/base/result.h"
 #include "core/protocol/job_message.h"
+#include "core/protocol/placement_values.h"
 #include "tuner/client/link/http_client.h"
 
 namespace hocket {
+
+/// The placement of a job on a device of limited memory.
+struct TopPlacement {
+  PlacementValues values = {};
+  /// Layers that the device keeps, at most all.
+  std::int64_t kept_layers = 0;
+  /// Lanes of computation that are the device's; the next one is its host's.
+  std::int64_t streams = 1;
+
+  bool operator==(const TopPlacement&) const = default;
+};
 
 struct TopJob {
   std::string name;        ///< name, otherwise id; printable
@@ -22,6 +34,7 @@ struct TopJob {
   double iteration_ns = 0;                   ///< 0: none yet
   std::optional<double> exposed_share = {};  ///< exposed communication as a share of the iteration
   std::vector<LaneActivity> lanes = {};
+  std::optional<TopPlacement> placement = {};
   std::int64_t version = 0;      ///< 0: the job's own configuration
   std::string last_change = {};  ///< printable
   std::string note = {};         ///< printable; what the job says of itself

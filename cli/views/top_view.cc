@@ -44,6 +44,47 @@ std::string busy_text(const std::vector<LaneActivity>& lanes) {
   return text.empty() ? "-" : text;
 }
 
+std::string memory_text(std::int64_t bytes) {
+  return value_text(static_cast<double>(bytes), Unit::bytes);
+}
+
+const char* name_of_placed_lane(const LaneActivity& lane, std::int64_t streams) {
+  if (lane.kind == TraceKind::compute) return lane.lane < streams ? "device" : "host";
+  return lane.lane == 0 ? "copies to the device" : "copies to the host";
+}
+
+/// Returns how busy the lanes of a placed step are: "; busy: device 71.3 %, 65 %; host 1.2 %; …".
+std::string placed_lanes_text(const std::vector<LaneActivity>& lanes, std::int64_t streams) {
+  std::string text;
+  std::string_view last;
+  for (const LaneActivity& lane : lanes) {
+    if (lane.kind != TraceKind::compute && lane.kind != TraceKind::copy) continue;
+    const std::string_view name = name_of_placed_lane(lane, streams);
+    text += name == last ? ", " : (text.empty() ? "; busy: " : "; ") + std::string(name) + " ";
+    text += percent_text(lane.busy);
+    last = name;
+  }
+  return text;
+}
+
+/// Returns the line of a placed job: its memory, the layers on the device, and what is busy.
+std::string placement_text(const TopJob& job) {
+  if (!job.placement) return "";
+  const auto& [values, kept_layers, streams] = *job.placement;
+  return memory_text(values.peak_bytes) + " of " + memory_text(values.limit_bytes) +
+         " of device memory, " + std::to_string(kept_layers) + " of " +
+         std::to_string(values.layers) + " layers on the device" +
+         placed_lanes_text(job.lanes, streams);
+}
+
+/// Returns what stands below the line of a job.
+std::vector<std::string> remarks_of(const TopJob& job) {
+  std::vector<std::string> remarks;
+  for (const std::string& remark : {placement_text(job), job.note})
+    if (!remark.empty()) remarks.push_back("  " + remark);
+  return remarks;
+}
+
 std::vector<Column> columns_of_jobs(const std::vector<const TopJob*>& jobs) {
   std::vector<Column> columns = {{"job", 8, false, 15},   {"ranks", 4, true, 0},
                                  {"step", 5, true, 0},    {"iteration", 7, true, 0},
@@ -136,12 +177,12 @@ std::string trimmed(const std::string& text, std::size_t width) {
   return line;
 }
 
-/// Returns how many of the jobs, which take a line each and one for a note, fit into `room` lines,
-/// one of which says that there are more if not all do.
+/// Returns how many of the jobs, which take a line each and one for each remark, fit into `room`
+/// lines, one of which says that there are more if not all do.
 std::size_t fitting_jobs(const std::vector<const TopJob*>& jobs, std::size_t room) {
   std::size_t lines = 0, fitting = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    lines += jobs[i]->note.empty() ? 1 : 2;
+    lines += 1 + remarks_of(*jobs[i]).size();
     if (lines + (i + 1 < jobs.size() ? 1 : 0) <= room) fitting = i + 1;
     if (lines > room) break;
   }
@@ -170,7 +211,8 @@ std::vector<std::string> top_lines(const TopShown& shown, const TopSize& size) {
   fit(columns, size.width);
   for (std::size_t row = 0; row <= jobs.size(); ++row) {
     lines.push_back(line_of(columns, row));
-    if (row > 0 && !jobs[row - 1]->note.empty()) lines.push_back("  " + jobs[row - 1]->note);
+    if (row == 0) continue;
+    for (std::string& remark : remarks_of(*jobs[row - 1])) lines.push_back(std::move(remark));
   }
   if (more > 0) lines.push_back("and " + std::to_string(more) + " more");
   lines.push_back(push_of(shown.data));

@@ -48,6 +48,12 @@ void HostExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& lane
     threads_.emplace_back([this, lane] { run_stream(lane); });
   for (int lane = 0; lane < lanes.channels; ++lane)
     threads_.emplace_back([this, lane] { run_channel(lane); });
+  HOCKET_CHECK(!lanes.is_served || servers_, "this executor has no parameter servers");
+  for (int lane = 0; lanes.is_served && lane < lanes.channels; ++lane)
+    threads_.emplace_back([this, lane] { run_pulls(lanes_.channels + lane); });
+  if (lanes.is_served) servers_->begin_waiting();
+  for (int server = 0; lanes.is_served && server < servers(); ++server)
+    threads_.emplace_back([this, server] { await_sums(server); });
   for (const TaskLane lane : kOtherLanes)
     if (lanes.is_placed) threads_.emplace_back([this, lane] { run_lane(lane); });
   if (!source.order_is_announced()) return;
@@ -58,6 +64,7 @@ void HostExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& lane
 void HostExecutor::wake(const Wakes& wakes) {
   stream_leave_.release(wakes.streams);
   channel_leave_.release(wakes.channels);
+  pull_leave_.release(wakes.pulls);
   for (std::size_t lane = 0; lane < kTaskLanes; ++lane)
     if (wakes.lanes[lane]) lane_leave_[lane].release(1);
 }
@@ -65,12 +72,16 @@ void HostExecutor::wake(const Wakes& wakes) {
 void HostExecutor::stop(bool failed) {
   stopping_ = true;
   if (failed) collective_.abort();
+  if (failed && servers_) servers_->abort();
+  if (lanes_.is_served) servers_->end_waiting();
   stream_leave_.release(static_cast<std::size_t>(lanes_.streams));
   channel_leave_.release(static_cast<std::size_t>(lanes_.channels));
+  pull_leave_.release(static_cast<std::size_t>(lanes_.channels));
   for (Semaphore& leave : lane_leave_) leave.release(1);
   threads_.clear();
   stream_leave_.clear();
   channel_leave_.clear();
+  pull_leave_.clear();
   for (Semaphore& leave : lane_leave_) leave.clear();
 }
 
@@ -141,6 +152,7 @@ void HostExecutor::run_stream(int lane) {
 }
 
 Result<void> HostExecutor::run_part(const PartWork& part, std::vector<float>& scratch) {
+  if (lanes_.is_served) return servers_->push(part.served, part.collective.values);
   if (part.bucket.empty()) return collective_.run(part.collective);
   scratch.clear();
   for (const std::span<float> values : part.bucket)
@@ -156,6 +168,22 @@ Result<void> HostExecutor::run_part(const PartWork& part, std::vector<float>& sc
   return done;
 }
 
+void HostExecutor::fail(const PartWork& part, CollectiveKind kind, const Error& error) {
+  source_->fail(error.in(std::string(in_words(kind)) + " of \"" + std::string(part.name) +
+                         "\" in step " + std::to_string(part.step)));
+}
+
+void HostExecutor::record_part(const PartWork& part, CollectiveKind kind, int lane,
+                               std::int64_t begin_ns) {
+  if (!trace_) return;
+  // Ranks push and pull in orders of their own, so no number of a part is the same on all.
+  const bool is_served = lanes_.is_served;
+  trace_->record({TraceKind::communication, lane, part.name, part.step, begin_ns, clock_.now_ns(),
+                  part.bytes, part.task,
+                  is_served ? kNoSequence : static_cast<std::int64_t>(part.collective.index), kind,
+                  part.collective.group});
+}
+
 void HostExecutor::run_channel(int lane) {
   PartWork part;
   std::vector<float> scratch;
@@ -167,18 +195,36 @@ void HostExecutor::run_channel(int lane) {
       if (stopping_) return;
       continue;
     }
+    const CollectiveKind kind = lanes_.is_served ? CollectiveKind::push : part.collective.kind;
     const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
-    if (const auto done = run_part(part, scratch); !done) {
-      source_->fail(done.error().in(std::string(in_words(part.collective.kind)) + " of \"" +
-                                    std::string(part.name) + "\" in step " +
-                                    std::to_string(part.step)));
+    if (const auto done = run_part(part, scratch); !done) fail(part, kind, done.error());
+    record_part(part, kind, lane, begin_ns);
+  }
+}
+
+void HostExecutor::await_sums(int server) {
+  for (;;) {
+    const auto part = servers_->next_sum(server);
+    if (!part) return source_->fail(part.error().in("sums of gradients"));
+    if (!*part) return;
+    source_->summed(**part);
+  }
+}
+
+void HostExecutor::run_pulls(int lane) {
+  PartWork part;
+  bool taken = false;
+  for (;;) {
+    taken = source_->take_pull(taken ? &part : nullptr, part);
+    if (!taken) {
+      pull_leave_.acquire();
+      if (stopping_) return;
+      continue;
     }
-    if (trace_) {
-      trace_->record({TraceKind::communication, lane, part.name, part.step, begin_ns,
-                      clock_.now_ns(), part.bytes, part.task,
-                      static_cast<std::int64_t>(part.collective.index), part.collective.kind,
-                      part.collective.group});
-    }
+    const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
+    if (const auto done = servers_->pull(part.served, part.collective.values); !done)
+      fail(part, CollectiveKind::pull, done.error());
+    record_part(part, CollectiveKind::pull, lane, begin_ns);
   }
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
 // Runs a schedule on the host: compute tasks with a thread per stream, parts of collectives over a
-// Collective with a thread per channel. A step that is placed on a device with memory of its own
-// (core/placement/step_placement.h) has a thread more for each of its other lanes; so the streams
-// are the device, which this executor emulates.
+// Collective with a thread per channel. Over parameter servers, a thread per channel pushes parts,
+// another one pulls them, and one per server waits for its sums. A step that is placed on a device
+// with memory of its own (core/placement/step_placement.h) has a thread more for each of its other
+// lanes; so the streams are the device, which this executor emulates.
 
 #include <semaphore.h>
 
@@ -15,21 +16,23 @@
 
 #include "core/base/clock.h"
 #include "core/collective/collective.h"
+#include "core/collective/parameter_servers.h"
 #include "core/scheduler/executor.h"
 
 namespace hocket {
 
 class HostExecutor final : public Executor {
  public:
-  /// `collective` and `clock` must outlive the executor.
-  HostExecutor(Collective& collective, const Clock& clock)
-      : collective_(collective), clock_(clock) {}
+  /// `collective`, `clock` and `servers`, which may be null, must outlive the executor.
+  HostExecutor(Collective& collective, const Clock& clock, ParameterServers* servers = nullptr)
+      : collective_(collective), clock_(clock), servers_(servers) {}
   ~HostExecutor() override;
 
   void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) override;
   void wake(const Wakes& wakes) override;
   void stop(bool failed) override;
   bool runs_lanes() const override { return true; }
+  int servers() const override { return servers_ ? servers_->servers() : 0; }
   int rank() const override { return collective_.rank(); }
   int world_size() const override { return collective_.world_size(); }
   int ranks_per_host() const override { return collective_.ranks_per_host(); }
@@ -49,19 +52,24 @@ class HostExecutor final : public Executor {
 
   void run_stream(int lane);
   void run_channel(int lane);
+  void run_pulls(int lane);
+  void await_sums(int server);
   void run_lane(TaskLane lane);
   void run_body(const ComputeWork& task);
   /// Runs a part. `scratch` belongs to the channel.
   Result<void> run_part(const PartWork& part, std::vector<float>& scratch);
+  void fail(const PartWork& part, CollectiveKind kind, const Error& error);
+  void record_part(const PartWork& part, CollectiveKind kind, int lane, std::int64_t begin_ns);
   void run_batch(std::span<ComputeWork> work, int lane);
 
   Collective& collective_;
   const Clock& clock_;
+  ParameterServers* const servers_;
   WorkSource* source_ = nullptr;
   TraceSink* trace_ = nullptr;
   Lanes lanes_;
   std::atomic<bool> stopping_ = false;
-  Semaphore stream_leave_, channel_leave_;
+  Semaphore stream_leave_, channel_leave_, pull_leave_;
   // by TaskLane; that of streams is unused
   std::array<Semaphore, kTaskLanes> lane_leave_;
   std::vector<std::jthread> threads_;

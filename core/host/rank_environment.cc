@@ -84,6 +84,14 @@ Result<RankEnvironment> read_rank_environment(
     HOCKET_TRY(number);
     environment.rendezvous = "tcp://" + *address + ":" + std::to_string(*number + 1);
   }
+  if (const auto servers = variable(kServersVariable); servers && !servers->empty()) {
+    std::string_view rest = *servers;
+    for (auto comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
+      environment.servers.emplace_back(rest.substr(0, comma));
+      rest.remove_prefix(comma + 1);
+    }
+    environment.servers.emplace_back(rest);
+  }
   environment.secret = variable(kRendezvousSecretVariable).value_or("");
   if (environment.world_size > 1 && environment.rendezvous.empty()) {
     return failure(

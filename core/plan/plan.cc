@@ -10,13 +10,18 @@ void Plan::configure(const PlanOptions& options) {
   HOCKET_CHECK(options.partition_bytes > 0 && options.credit_bytes > 0,
                "validate the configuration first");
   if (options == options_) return;
-  if (options.order != options_.order) {
+  HOCKET_CHECK(options.servers == 0 ||
+                   (options.pull_credit_bytes > 0 && options.order != PartOrder::announced),
+               "pulls need a window, and an order of this rank's own");
+  if (options.order != options_.order || options.servers != options_.servers) {
     HOCKET_CHECK(unfinished() == 0 && announced_.empty(), "the order changes while tasks run");
     // PartOrder::priority does not update it.
     first_waiting_ = submitted_collectives_;
   }
   options_ = options;
   credit_.resize(options.credit_bytes);
+  pull_credit_.resize(options.pull_credit_bytes);
+  server_assignment_.resize(options.servers);
   if (observer_) observer_->configured(options);
 }
 
@@ -48,7 +53,7 @@ TaskId Plan::submit(const TaskOptions& options, std::span<const Access> accesses
     }
     task.collective = free_collectives_.back();
     free_collectives_.pop_back();
-    reset_collective(task.collective, *collective_bytes);
+    reset_collective(task.collective, *collective_bytes, accesses);
     if (options_.order != PartOrder::priority) waiting_.push_back({slot});
   }
   if (observer_) {
@@ -60,15 +65,24 @@ TaskId Plan::submit(const TaskOptions& options, std::span<const Access> accesses
   return added.task;
 }
 
-void Plan::reset_collective(std::uint32_t index, std::int64_t bytes) {
-  const std::int64_t parts = part_count(bytes, options_.partition_bytes);
+void Plan::reset_collective(std::uint32_t index, std::int64_t bytes,
+                            std::span<const Access> accesses) {
+  const bool is_served = options_.servers > 0;
+  const std::int64_t partition_bytes =
+      is_served ? server_assignment_.partition_bytes(bytes, options_.partition_bytes)
+                : options_.partition_bytes;
+  const std::int64_t each_bytes = part_bytes(bytes, partition_bytes);
+  const std::int64_t parts = part_count(bytes, partition_bytes);
+  const int first_server =
+      is_served ? server_assignment_.first_server(accesses, bytes, each_bytes) : 0;
   collectives_[index] = {.number = submitted_collectives_++,
                          .ready = false,
+                         .first_server = first_server,
                          .bytes = bytes,
-                         .part_bytes = part_bytes(bytes, options_.partition_bytes),
+                         .part_bytes = each_bytes,
                          .next_offset = 0,
                          .parts_to_start = parts,
-                         .parts_unfinished = parts};
+                         .parts_unfinished = is_served ? 2 * parts : parts};
 }
 
 bool Plan::may_launch(const CapturedStep& step) const {
@@ -99,7 +113,7 @@ TaskId Plan::launch(const std::shared_ptr<const CapturedStep>& step) {
   for (std::uint32_t i = 0; i < step->size(); ++i) {
     if (!step->task(i).is_collective) continue;
     const std::uint32_t slot = step->id_of(i, first).slot;
-    reset_collective(task(slot).collective, step->task(i).bytes);
+    reset_collective(task(slot).collective, step->task(i).bytes, step->task(i).accesses);
     if (options_.order != PartOrder::priority) waiting_.push_back({slot});
   }
   captured_->launch([this](std::uint32_t slot) { became_ready(slot); });
@@ -168,12 +182,29 @@ std::optional<PartDecision> Plan::next_part() {
   const std::int64_t bytes = std::min(due.part_bytes, due.bytes - due.next_offset);
   if (!credit_.admits(bytes)) return std::nullopt;
 
-  const PartDecision part{id_of(*slot), due.number, due.next_offset, bytes};
+  const int server = options_.servers == 0
+                         ? 0
+                         : static_cast<int>((due.first_server + due.next_offset / due.part_bytes) %
+                                            options_.servers);
+  const PartDecision part{id_of(*slot), due.number, due.next_offset, bytes, server};
   credit_.take(bytes);
   due.next_offset += bytes;
   --due.parts_to_start;
   part_was_taken(*slot);
   if (observer_) observer_->started_part(part.task, part.offset_bytes, part.bytes);
+  return part;
+}
+
+std::optional<PartDecision> Plan::next_pull() {
+  if (ready_pulls_.empty()) return std::nullopt;
+  const PartDecision& next = summed_[ready_pulls_.front()].part;
+  if (!pull_credit_.admits(next.bytes)) return std::nullopt;
+  const std::uint32_t index = ready_pulls_.pop(
+      [this](std::uint32_t summed) -> std::uint32_t& { return summed_[summed].next; });
+  free_summed_.push_back(index);
+  const PartDecision part = summed_[index].part;
+  pull_credit_.take(part.bytes);
+  if (observer_) observer_->started_pull(part.task, part.offset_bytes, part.bytes);
   return part;
 }
 
@@ -210,14 +241,45 @@ void Plan::finish_computes(std::span<const TaskId> tasks) {
 }
 
 bool Plan::finish_part(TaskId id, std::int64_t bytes) {
-  HOCKET_CHECK(is_live(id), "a part of no live collective was finished");
+  HOCKET_CHECK(is_live(id) && options_.servers == 0, "a part of no live collective was finished");
   if (observer_) observer_->finished_part(id, bytes);
   return_credit(bytes);
   return end_part(id);
 }
 
+bool Plan::finish_push(const PartDecision& part) {
+  HOCKET_CHECK(is_live(part.task) && options_.servers > 0, "a part was pushed that nobody pulls");
+  if (observer_) observer_->finished_push(part.task, part.offset_bytes, part.bytes);
+  credit_.give_back(part.bytes);
+  return end_part(part.task);
+}
+
+void Plan::summed(const PartDecision& part) {
+  HOCKET_CHECK(is_live(part.task) && options_.servers > 0, "a sum was made that nobody pulls");
+  if (observer_) observer_->summed(part.task, part.offset_bytes, part.bytes);
+  if (free_summed_.empty()) {
+    free_summed_.push_back(static_cast<std::uint32_t>(summed_.size()));
+    summed_.emplace_back();
+  }
+  const std::uint32_t index = free_summed_.back();
+  free_summed_.pop_back();
+  summed_[index].part = part;
+  const std::uint32_t priority =
+      options_.order == PartOrder::priority ? task(part.task.slot).priority : 0;
+  ready_pulls_.push(priority, index, [this](std::uint32_t summed) -> std::uint32_t& {
+    return summed_[summed].next;
+  });
+}
+
+bool Plan::finish_pull(const PartDecision& part) {
+  HOCKET_CHECK(is_live(part.task) && options_.servers > 0, "a part was pulled that was not pushed");
+  if (observer_) observer_->finished_pull(part.task, part.bytes);
+  pull_credit_.give_back(part.bytes);
+  return end_part(part.task);
+}
+
 bool Plan::issue_part(TaskId id) {
-  HOCKET_CHECK(is_live(id), "a part of no live collective was issued");
+  HOCKET_CHECK(is_live(id) && options_.servers == 0, "a part of no live collective was issued");
   if (observer_) observer_->issued_part(id);
   return end_part(id);
 }

@@ -12,6 +12,12 @@
 //    one overtakes at a part boundary (ByteScheduler, SOSP 2019, section 4.2);
 //  - announced: the order given by announce(), which another rank decided or which was made before.
 //
+// With parameter servers a part has two ways: it is pushed to its server and, when the server has
+// the sum of all ranks, pulled. Each way has a window of its own, so that one part is pushed while
+// another is pulled. Pulls start in the order in which the sums were ready (fifo), or the most
+// urgent first. A part that waits for other ranks takes no credit: otherwise two ranks whose
+// windows are full of parts that the other has not pushed would wait for each other.
+//
 // A repeating step can be captured and launched: the decisions are the same, without deriving the
 // dependencies again. Launches of a captured step and single submissions do not mix: each begins
 // only after the other has finished.
@@ -20,9 +26,10 @@
 //  1. a part starts only if in_flight_bytes() including it is ≤ credit_bytes, or if it is alone in
 //     flight. So in_flight_bytes() ≤ credit_bytes, except while a single part larger than the
 //     window is alone in flight, and while parts are in flight that started before configure()
-//     shrank the window;
+//     shrank the window. With servers this holds for pushes and, with pull_credit_bytes, for pulls;
 //  2. no collective starts before an earlier one in the order has handed out the part that is due;
-//  3. each part is handed out once; a collective is finished when all its parts are.
+//  3. each part is handed out once, with servers once each way; a collective is finished when all
+//     its parts are.
 
 #include <array>
 #include <cstdint>
@@ -38,6 +45,7 @@
 #include "core/plan/dependency_graph.h"
 #include "core/plan/plan_observer.h"
 #include "core/plan/priority_queue.h"
+#include "core/plan/server_assignment.h"
 #include "core/step/task.h"
 
 namespace hocket {
@@ -50,6 +58,11 @@ struct PlanOptions {
   /// Size of the credit window; > 0.
   std::int64_t credit_bytes = 0;
   PartOrder order = PartOrder::fifo;
+  /// Parameter servers; 0: collectives run among the ranks. Not with PartOrder::announced, since
+  /// servers take the parts in whatever order ranks push them.
+  int servers = 0;
+  /// Size of the credit window of pulls; > 0 if there are servers.
+  std::int64_t pull_credit_bytes = 0;
 
   bool operator==(const PlanOptions&) const = default;
 };
@@ -61,6 +74,8 @@ struct PartDecision {
   std::uint64_t collective = 0;
   std::int64_t offset_bytes = 0;
   std::int64_t bytes = 0;
+  /// The parameter server of the part, the same on every rank; 0 without servers.
+  int server = 0;
 
   bool operator==(const PartDecision&) const = default;
 };
@@ -73,7 +88,7 @@ class Plan {
 
   const PlanOptions& options() const { return options_; }
   /// Changes the options. Later collectives are divided by the new `partition_bytes`, earlier ones
-  /// keep their parts; the new credit window applies at once. Changing the order requires
+  /// keep their parts; new credit windows apply at once. Changing the order or the servers requires
   /// unfinished() == 0 and no announced collective that has not started.
   void configure(const PlanOptions& options);
 
@@ -94,7 +109,10 @@ class Plan {
   std::optional<TaskId> next_compute(TaskLane lane = TaskLane::stream);
   /// Returns the next part to start, or nothing when none is ready, the window is full, or the due
   /// collective cannot start.
+  /// With servers it is a part to push.
   std::optional<PartDecision> next_part();
+  /// Returns the next part to pull, or nothing when no sum is ready or the window of pulls is full.
+  std::optional<PartDecision> next_pull();
 
   void finish_compute(TaskId task);
   /// Like finish_compute() for many tasks, faster than one by one.
@@ -102,6 +120,12 @@ class Plan {
   /// Finishes a part of `bytes` and returns its credit; true when it was the collective's last
   /// part.
   bool finish_part(TaskId task, std::int64_t bytes);
+  /// Replace finish_part() where there are servers: the part was pushed; was pulled.
+  bool finish_push(const PartDecision& part);
+  bool finish_pull(const PartDecision& part);
+  /// Says that the server has the sum of a part, which may be pulled from now on. It may come
+  /// before finish_push() of the part, but not before the part was handed out.
+  void summed(const PartDecision& part);
 
   /// Replaces finish_part() for an executor that issues ahead (core/scheduler/executor.h): the part
   /// was put into a device queue, which keeps the order of accesses to the same data. True when it
@@ -124,12 +148,17 @@ class Plan {
   std::size_t ready_computes(TaskLane lane = TaskLane::stream) const {
     return ready_computes_[static_cast<std::size_t>(lane)].size();
   }
+  /// Bytes of parts in flight; with servers of those on the way to them.
   std::int64_t in_flight_bytes() const { return credit_.in_flight_bytes(); }
+  std::int64_t pulled_in_flight_bytes() const { return pull_credit_.in_flight_bytes(); }
   /// Returns the number of tasks submitted and not finished.
   std::size_t unfinished() const { return captured_ ? captured_->live() : graph_.live(); }
   /// Returns the number of collectives submitted so far, which is the next collective's number.
   std::uint64_t submitted_collectives() const { return submitted_collectives_; }
-  std::int64_t parts_in_flight() const { return credit_.parts_in_flight(); }
+  /// Parts in flight, both ways.
+  std::int64_t parts_in_flight() const {
+    return credit_.parts_in_flight() + pull_credit_.parts_in_flight();
+  }
 
  private:
   static constexpr std::uint32_t kCompute = ~std::uint32_t{0};
@@ -146,18 +175,25 @@ class Plan {
   struct Collective {
     std::uint64_t number = 0;
     bool ready = false;
+    /// Server of the first part; the servers of the others follow in turn.
+    int first_server = 0;
     std::int64_t bytes = 0;
     std::int64_t part_bytes = 0;
     std::int64_t next_offset = 0;
     std::int64_t parts_to_start = 0;
-    /// Parts not finished, or not issued where issue_part() is used.
+    /// Parts not finished, each way, or not issued where issue_part() is used.
     std::int64_t parts_unfinished = 0;
+  };
+  /// A part whose sum is ready and that is not pulled.
+  struct SummedPart {
+    PartDecision part;
+    std::uint32_t next = 0;
   };
 
   TaskId submit(const TaskOptions& options, std::span<const Access> accesses,
                 std::optional<std::int64_t> collective_bytes);
   void begin_launches(const std::shared_ptr<const CapturedStep>& step);
-  void reset_collective(std::uint32_t index, std::int64_t bytes);
+  void reset_collective(std::uint32_t index, std::int64_t bytes, std::span<const Access> accesses);
   TaskId id_of(std::uint32_t slot) const {
     return captured_ ? captured_->id_of(slot) : graph_.id_of(slot);
   }
@@ -202,6 +238,13 @@ class Plan {
   std::uint64_t submitted_collectives_ = 0;
   std::deque<std::uint64_t> announced_;
   CreditWindow credit_;
+  // Used with servers:
+  CreditWindow pull_credit_;
+  ServerAssignment server_assignment_;
+  std::vector<SummedPart> summed_;
+  std::vector<std::uint32_t> free_summed_;
+  /// Indices into summed_.
+  BucketQueue ready_pulls_;
   bool awaits_inputs_ = false;
   std::deque<TaskId> awaiting_inputs_;
 };

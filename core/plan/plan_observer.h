@@ -26,26 +26,33 @@ struct SubmittedTask {
   TaskLane lane = TaskLane::stream;
 };
 
-/// Called by a Plan, never by two threads at once.
+/// Called by a Plan, never by two threads at once. An observer overrides what it wants to know.
 class PlanObserver {
  public:
   virtual ~PlanObserver() = default;
 
   /// Reports that the plan's options have changed.
-  virtual void configured(const PlanOptions& options) = 0;
-  virtual void submitted(const SubmittedTask& task) = 0;
+  virtual void configured(const PlanOptions&) {}
+  virtual void submitted(const SubmittedTask&) {}
   /// Reports a launch of a captured step; its task i has the id step.id_of(i, first).
-  virtual void launched(const CapturedStep& step, TaskId first) = 0;
+  virtual void launched(const CapturedStep& /*step*/, TaskId /*first*/) {}
   /// Reports that the parts of these collectives start next, one entry per part.
-  virtual void announced(std::span<const std::uint64_t> collectives) = 0;
+  virtual void announced(std::span<const std::uint64_t> /*collectives*/) {}
   /// Reports that all dependencies of the task are finished.
-  virtual void ready(TaskId task) = 0;
+  virtual void ready(TaskId) {}
   /// Reports that a compute task was handed out.
-  virtual void started(TaskId task) = 0;
+  virtual void started(TaskId) {}
   /// Reports that a part of a collective was handed out.
-  virtual void started_part(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) = 0;
-  virtual void finished(TaskId task) = 0;
-  virtual void finished_part(TaskId task, std::int64_t bytes) = 0;
+  virtual void started_part(TaskId, std::int64_t /*offset_bytes*/, std::int64_t /*bytes*/) {}
+  virtual void finished(TaskId) {}
+  virtual void finished_part(TaskId, std::int64_t /*bytes*/) {}
+  /// Replace finished_part() where there are parameter servers; started_part() is the push's start.
+  virtual void finished_push(TaskId, std::int64_t /*offset_bytes*/, std::int64_t /*bytes*/) {}
+  /// Reports that a server has the sum of a part.
+  virtual void summed(TaskId, std::int64_t /*offset_bytes*/, std::int64_t /*bytes*/) {}
+  /// Reports that a part was handed out to be pulled.
+  virtual void started_pull(TaskId, std::int64_t /*offset_bytes*/, std::int64_t /*bytes*/) {}
+  virtual void finished_pull(TaskId, std::int64_t /*bytes*/) {}
   /// Replaces finished_part() for an executor that issues ahead. The observer does not see when the
   /// credit returns, so such a plan can be observed, but not replayed from the observations.
   virtual void issued_part(TaskId) {}

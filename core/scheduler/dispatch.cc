@@ -1,11 +1,21 @@
 #include "core/scheduler/dispatch.h"
 
 #include <array>
+#include <string>
 #include <utility>
 
 #include "core/base/spin.h"
 
 namespace hocket {
+namespace {
+
+Error not_served(CollectiveKind kind) {
+  return {ErrorCode::invalid_argument,
+          "communication=parameter_server: servers only sum gradients, and the step has " +
+              std::string(in_words(kind)) + " collectives; set communication=all_reduce"};
+}
+
+}  // namespace
 
 Dispatch::Dispatch(Schedule schedule, bool has_static_order, Executor& executor, TraceSink* trace,
                    PlanObserver* observer, bool is_placed)
@@ -32,7 +42,8 @@ void Dispatch::start() {
   executor_.start(*this, trace_,
                   {.streams = schedule_.config.streams,
                    .channels = schedule_.config.comm_channels,
-                   .is_placed = is_placed_});
+                   .is_placed = is_placed_,
+                   .is_served = schedule_.is_served()});
 }
 
 void Dispatch::stop(bool failed) {
@@ -42,7 +53,7 @@ void Dispatch::stop(bool failed) {
   }
   announcing_.notify_all();
   executor_.stop(failed);
-  sleeping_streams_ = sleeping_channels_ = 0;
+  sleeping_streams_ = sleeping_channels_ = sleeping_pulls_ = 0;
   sleeping_lanes_ = {};
 }
 
@@ -50,7 +61,8 @@ Result<void> Dispatch::configure(Schedule schedule, bool has_static_order) {
   const ScheduleConfig &now = schedule_.config, &next = schedule.config;
   const bool restarts = next.order != now.order || next.streams != now.streams ||
                         next.comm_channels != now.comm_channels ||
-                        schedule.static_order != schedule_.static_order;
+                        schedule.static_order != schedule_.static_order ||
+                        schedule.is_served() != schedule_.is_served();
   if (restarts) {
     if (auto ok = synchronize(); !ok) return ok;
     stop(false);
@@ -118,6 +130,7 @@ void Dispatch::flush_into_plan() {
 }
 
 void Dispatch::submit_collective(TaskSubmission& s, std::span<const Access> accesses) {
+  if (s.special && schedule_.is_served()) return fail_locked(not_served(s.kind()));
   if (auto error = follow_static_order(s.bytes)) return fail_locked(std::move(*error));
   Payload& p = new_payload(plan_.submit_collective(s.options, accesses, s.bytes), s.options);
   p.values = s.values;
@@ -182,8 +195,13 @@ Result<void> Dispatch::launch(const std::shared_ptr<StepCapture>& capture) {
   {
     Lock lock(*this);
     if (auto ok = wait(lock.held(), [&] { return plan_.may_launch(*step); }); !ok) return ok;
-    for (const CapturedStep::Task& task : step->tasks()) {
+    for (std::uint32_t i = 0; i < step->size(); ++i) {
+      const CapturedStep::Task& task = step->task(i);
       if (!task.is_collective) continue;
+      if (const Payload& p = capture->payload_of(i); p.special && schedule_.is_served()) {
+        fail_locked(not_served(p.special->work.kind));
+        return failure(*error_);
+      }
       if (auto error = follow_static_order(task.bytes)) {
         fail_locked(std::move(*error));
         return failure(*error_);

@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -81,6 +82,8 @@ class Dispatch final : public WorkSource {
   std::size_t take_compute(std::span<const TaskId> finished, std::span<ComputeWork> work) override;
   bool take_lane(TaskLane lane, const ComputeWork* finished, ComputeWork& work) override;
   bool take_part(const PartWork* finished, PartWork& work) override;
+  bool take_pull(const PartWork* finished, PartWork& work) override;
+  void summed(const ServedPart& part) override;
   bool order_is_announced() const override;
   bool wait_for_started(std::int64_t timeout_ns, std::vector<std::uint64_t>& collectives) override;
   void announce(std::span<const std::uint64_t> collectives) override;
@@ -173,6 +176,8 @@ class Dispatch final : public WorkSource {
   void part_ended(const PartWork& part);
   /// Moves the next part, or question for inputs, to `work`. Requires that there is one.
   void take_started(PartWork& work);
+  /// Moves the first of `parts` to `work`. Requires that there is one.
+  void take_first(std::deque<StartedPart>& parts, PartWork& work);
   void start_parts();
   bool drop_finished_steps();
   /// True when nothing submitted is left, on the device either.
@@ -226,7 +231,9 @@ class Dispatch final : public WorkSource {
   std::size_t step_collectives_ = 0;
   /// The static order holds for the present step.
   bool has_static_order_ = true;
-  std::deque<StartedPart> started_parts_;
+  std::deque<StartedPart> started_parts_, started_pulls_;
+  /// Parts on the way to servers, or there without a sum, by collective and offset.
+  std::map<std::pair<std::uint64_t, std::int64_t>, PartDecision> unsummed_;
   /// Collectives that the executor has not been asked about.
   std::deque<TaskId> awaiting_inputs_;
   std::uint64_t part_index_ = 0;
@@ -236,7 +243,7 @@ class Dispatch final : public WorkSource {
   std::vector<TaskId> finished_;
   /// Number of tasks that a stream wants at once: more than one when they are tiny.
   std::size_t batch_ = 1;
-  std::size_t sleeping_streams_ = 0, sleeping_channels_ = 0;
+  std::size_t sleeping_streams_ = 0, sleeping_channels_ = 0, sleeping_pulls_ = 0;
   // by TaskLane; that of streams is unused
   std::array<bool, kTaskLanes> sleeping_lanes_ = {};
   /// Unfinished tasks of steps first_step_, first_step_ + 1, …, and parts that were issued and have

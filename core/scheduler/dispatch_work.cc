@@ -10,12 +10,22 @@
 #include "core/scheduler/dispatch.h"
 
 namespace hocket {
+namespace {
+
+/// Returns the decision of the plan that became `part`, of a collective over servers.
+PartDecision decision_of(const PartWork& part) {
+  return {part.task, part.served.collective, part.served.offset_bytes, part.bytes,
+          part.served.server};
+}
+
+}  // namespace
 
 Wakes Dispatch::claim_sleepers() {
   if (error_) return {};
   Wakes wakes{
       .streams = std::min(sleeping_streams_, plan_.ready_computes() + exchange_.ready()),
-      .channels = std::min(sleeping_channels_, started_parts_.size() + awaiting_inputs_.size())};
+      .channels = std::min(sleeping_channels_, started_parts_.size() + awaiting_inputs_.size()),
+      .pulls = std::min(sleeping_pulls_, started_pulls_.size())};
   for (std::size_t lane = 0; is_placed_ && lane < kTaskLanes; ++lane) {
     wakes.lanes[lane] =
         sleeping_lanes_[lane] && plan_.ready_computes(static_cast<TaskLane>(lane)) > 0;
@@ -23,6 +33,7 @@ Wakes Dispatch::claim_sleepers() {
   }
   sleeping_streams_ -= wakes.streams;
   sleeping_channels_ -= wakes.channels;
+  sleeping_pulls_ -= wakes.pulls;
   return wakes;
 }
 
@@ -30,12 +41,14 @@ void Dispatch::start_parts() {
   bool announced = false;
   while (const auto part = plan_.next_part()) {
     started_parts_.push_back({*part, part_index_++});
+    if (schedule_.is_served()) unsummed_[{part->collective, part->offset_bytes}] = *part;
     if (schedule_.announces && executor_.rank() == 0) {
       to_announce_.push_back(part->collective);
       announced = true;
     }
   }
   if (announced) announcing_.notify_one();
+  while (const auto pull = plan_.next_pull()) started_pulls_.push_back({*pull, part_index_++});
   while (const auto collective = plan_.next_awaiting_inputs())
     awaiting_inputs_.push_back(*collective);
 }
@@ -51,6 +64,10 @@ void Dispatch::tasks_finished(std::span<const TaskId> tasks) {
 }
 
 void Dispatch::part_ended(const PartWork& part) {
+  if (schedule_.is_served()) {
+    if (plan_.finish_push(decision_of(part))) tasks_finished({&part.task, 1});
+    return;
+  }
   if (!ahead_) {
     if (plan_.finish_part(part.task, part.bytes)) tasks_finished({&part.task, 1});
     return;
@@ -201,6 +218,27 @@ bool Dispatch::take_part(const PartWork* finished, PartWork& work) {
   return true;
 }
 
+bool Dispatch::take_pull(const PartWork* finished, PartWork& work) {
+  Lock lock(*this);
+  if (finished && plan_.finish_pull(decision_of(*finished))) tasks_finished({&finished->task, 1});
+  if (!error_) start_parts();
+  if (error_ || started_pulls_.empty()) {
+    ++sleeping_pulls_;
+    return false;
+  }
+  take_first(started_pulls_, work);
+  return true;
+}
+
+void Dispatch::summed(const ServedPart& part) {
+  Lock lock(*this);
+  const auto found = unsummed_.find({part.collective, part.offset_bytes});
+  if (error_ || found == unsummed_.end()) return;
+  plan_.summed(found->second);
+  unsummed_.erase(found);
+  start_parts();
+}
+
 void Dispatch::take_started(PartWork& work) {
   if (!awaiting_inputs_.empty()) {
     work = {};
@@ -210,8 +248,12 @@ void Dispatch::take_started(PartWork& work) {
     awaiting_inputs_.pop_front();
     return;
   }
-  const auto [part, index] = started_parts_.front();
-  started_parts_.pop_front();
+  take_first(started_parts_, work);
+}
+
+void Dispatch::take_first(std::deque<StartedPart>& parts, PartWork& work) {
+  const auto [part, index] = parts.front();
+  parts.pop_front();
   work = part_of(payload(part.task.slot), part, ranks_);
   work.collective.index = index;
   work.step = step_of(part.task);
@@ -249,6 +291,8 @@ void Dispatch::fail_locked(Error error) {
   error_ = std::move(error);
   exchange_.withdraw();
   started_parts_.clear();
+  started_pulls_.clear();
+  unsummed_.clear();
   awaiting_inputs_.clear();
   step_finished_.notify_all();
   announcing_.notify_all();

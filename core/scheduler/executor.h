@@ -21,6 +21,7 @@
 
 #include "core/base/result.h"
 #include "core/collective/collective.h"
+#include "core/collective/parameter_servers.h"
 #include "core/scheduler/order_source.h"
 #include "core/step/task.h"
 #include "core/step/task_body.h"
@@ -60,6 +61,9 @@ struct PartWork {
   std::int64_t bytes = 0;
   std::string_view name;
   std::int64_t step = 0;
+  /// The part for a parameter server, where the sum goes over those: values are pushed, or pulled
+  /// into `collective.values`.
+  ServedPart served = {};
   /// Accesses of the collective, of which every part is a piece; empty unless the executor issues
   /// ahead. Valid until the part is reported.
   std::span<const Access> accesses = {};
@@ -93,6 +97,13 @@ class WorkSource : public OrderSource {
   /// the same object. Returns false when there is none.
   virtual bool take_part(const PartWork* finished, PartWork& work) = 0;
 
+  /// Like take_part() for parts to pull from parameter servers; take_part() then hands out parts to
+  /// push. Only for an executor that has servers.
+  virtual bool take_pull(const PartWork* finished, PartWork& work) = 0;
+
+  /// Says that a server has the sum of a part that was handed out to be pushed. Errors: fail().
+  virtual void summed(const ServedPart& part) = 0;
+
   /// Returns whether rank 0 decides the order of collectives and sends it to the others while they
   /// run. Does not change while the executor runs.
   virtual bool order_is_announced() const = 0;
@@ -114,6 +125,8 @@ struct Lanes {
   int channels = 1;
   /// There are tasks for the other lanes too, each of which runs one at a time.
   bool is_placed = false;
+  /// Parts are pushed to parameter servers and pulled, by as many channels each way.
+  bool is_served = false;
 };
 
 /// The lanes that only a placed step has.
@@ -125,13 +138,13 @@ constexpr std::int32_t traced_lane(TaskLane lane, int streams) {
   return lane == TaskLane::host ? streams : lane == TaskLane::to_device ? 0 : 1;
 }
 
-/// Numbers of sleeping streams and channels to wake, and whether to wake the other lanes, by
-/// TaskLane.
+/// Numbers of sleeping streams, channels and channels of pulls to wake, and whether to wake the
+/// other lanes, by TaskLane.
 struct Wakes {
-  std::size_t streams = 0, channels = 0;
+  std::size_t streams = 0, channels = 0, pulls = 0;
   std::array<bool, kTaskLanes> lanes = {};
 
-  bool empty() const { return streams + channels == 0 && lanes == decltype(lanes){}; }
+  bool empty() const { return streams + channels + pulls == 0 && lanes == decltype(lanes){}; }
 };
 
 class Executor {
@@ -160,6 +173,10 @@ class Executor {
   /// Returns whether the executor runs the lanes of a placed step beside its streams. Does not
   /// change.
   virtual bool runs_lanes() const { return false; }
+
+  /// Returns the number of parameter servers that the executor can sum over; 0: none. Does not
+  /// change.
+  virtual int servers() const { return 0; }
 
   /// Place of this process among the ranks.
   virtual int rank() const = 0;

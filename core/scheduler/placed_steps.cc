@@ -93,6 +93,7 @@ Result<void> PlacedSteps::place() {
       accesses.push_back({id_of(access.data), access.mode});
   }
   step_ = held_step_;
+  if (trace_) trace_->placed(*step_);
   return {};
 }
 

@@ -23,14 +23,16 @@
 #include "core/scheduler/dispatch.h"
 #include "core/scheduler/step_capture.h"
 #include "core/scheduler/task_submission.h"
+#include "core/trace/trace_sink.h"
 
 namespace hocket {
 
 class PlacedSteps {
  public:
-  /// `dispatch` and `memory` must outlive this.
-  PlacedSteps(Dispatch& dispatch, OffloadMemory& memory, const ScheduleConfig& config)
-      : dispatch_(dispatch), memory_(memory), config_(config) {}
+  /// `dispatch`, `memory` and `trace`, which may be null, must outlive this.
+  PlacedSteps(Dispatch& dispatch, OffloadMemory& memory, const ScheduleConfig& config,
+              TraceSink* trace)
+      : dispatch_(dispatch), memory_(memory), trace_(trace), config_(config) {}
 
   /// Places steps as `config` says from now on. Requires that everything submitted has run. Returns
   /// invalid_argument, and changes nothing, where the last step does not fit.
@@ -62,6 +64,7 @@ class PlacedSteps {
 
   Dispatch& dispatch_;
   OffloadMemory& memory_;
+  TraceSink* const trace_;
   ScheduleConfig config_;
   /// Data of the job in the order of add_data(), and their numbers in it by DataId.
   std::vector<DataId> data_;

@@ -18,7 +18,16 @@ PartOrder part_order(CollectiveOrder order, bool has_static_order, int rank) {
 
 }  // namespace
 
-PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank) {
+PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank,
+                         int servers) {
+  if (servers > 0 && config.communication == Communication::parameter_server) {
+    return {.partition_bytes = config.partition_bytes,
+            .credit_bytes = config.credit_bytes,
+            .order = config.order == CollectiveOrder::fifo ? PartOrder::fifo : PartOrder::priority,
+            .servers = servers,
+            .pull_credit_bytes =
+                config.pull_credit_bytes > 0 ? config.pull_credit_bytes : config.credit_bytes};
+  }
   // Partitioning a step divides its collectives, too, so the plan leaves them whole.
   return {.partition_bytes = is_partitioned(config) ? kMaxStepTaskBytes : config.partition_bytes,
           .credit_bytes = config.credit_bytes,
@@ -26,13 +35,39 @@ PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, in
 }
 
 Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order,
-                     int rank, int ranks) {
-  if (config.order != CollectiveOrder::static_order) static_order.clear();
+                     int rank, int ranks, int servers) {
+  const bool is_served = servers > 0 && config.communication == Communication::parameter_server;
+  // Servers take parts in any order, so each rank decides its own.
+  if (is_served || config.order != CollectiveOrder::static_order) static_order.clear();
   const bool has_static_order = !static_order.empty();
   return {.config = config,
           .static_order = StaticPartOrder(std::move(static_order)),
-          .announces = config.order != CollectiveOrder::fifo && !has_static_order && ranks > 1,
-          .plan = plan_options(config, has_static_order, rank)};
+          .announces =
+              config.order != CollectiveOrder::fifo && !has_static_order && ranks > 1 && !is_served,
+          .plan = plan_options(config, has_static_order, rank, servers)};
+}
+
+Result<void> check_servers(const ScheduleConfig& config, int servers, bool is_placed) {
+  if (config.communication != Communication::parameter_server) return {};
+  const auto refused = [](const std::string& why) {
+    return failure(Error{ErrorCode::invalid_argument, "communication=parameter_server: " + why});
+  };
+  if (servers == 0) {
+    return refused(
+        "the job has no parameter servers; start it with hocket run --servers N, or "
+        "set communication=all_reduce");
+  }
+  if (is_partitioned(config)) {
+    return refused(
+        "servers sum whole steps' gradients only; set bucket_bytes, primitive, "
+        "group_ranks, launch, compute_parts, compute_order, micro_batches_kept and "
+        "regions to their defaults, or communication=all_reduce");
+  }
+  if (is_placed)
+    return refused(
+        "a step on a device of limited memory is not summed by servers; set "
+        "communication=all_reduce");
+  return {};
 }
 
 StaticPartOrder::StaticPartOrder(std::vector<std::uint32_t> order) : order_(std::move(order)) {

@@ -53,11 +53,17 @@ struct Schedule {
   /// Rank 0 sends its order of collectives to the others while they run.
   bool announces = false;
   PlanOptions plan;
+
+  bool is_served() const { return plan.servers > 0; }
 };
 
 /// Returns the schedule of rank `rank` among `ranks`. `static_order` is used with order=static
-/// only.
+/// only. `servers` is the number of the job's parameter servers.
 Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order,
-                     int rank, int ranks);
+                     int rank, int ranks, int servers = 0);
+
+/// Returns invalid_argument where `config` wants parameter servers and the job has none, or divides
+/// sums among ranks in ways that servers do not know.
+Result<void> check_servers(const ScheduleConfig& config, int servers, bool is_placed);
 
 }  // namespace hocket

@@ -20,14 +20,16 @@ Scheduler::Scheduler(const ScheduleConfig& config, Executor& executor, Scheduler
     : executor_(executor),
       is_observed_(options.observer != nullptr),
       partitions_(is_partitioned(config)),
-      dispatch_(std::make_unique<Dispatch>(
-          schedule_of(config, std::move(options.static_order), rank(), world_size()), !partitions_,
-          executor, options.trace, options.observer, options.memory != nullptr)),
+      dispatch_(std::make_unique<Dispatch>(schedule_of(config, std::move(options.static_order)),
+                                           !partitions_, executor, options.trace, options.observer,
+                                           options.memory != nullptr)),
       whole_steps_(std::make_unique<WholeSteps>(*dispatch_)) {
   if (options.memory) {
     HOCKET_CHECK(executor.runs_lanes(), "this executor runs no placed steps");
-    placed_ = std::make_unique<PlacedSteps>(*dispatch_, *options.memory, config);
+    placed_ = std::make_unique<PlacedSteps>(*dispatch_, *options.memory, config, options.trace);
   }
+  if (auto ok = check_servers(config, executor.servers(), placed_ != nullptr); !ok)
+    dispatch_->fail(ok.error());
   // No step is recognised yet, so the configuration fits.
   (void)configure_partition(config);
 }
@@ -35,6 +37,12 @@ Scheduler::Scheduler(const ScheduleConfig& config, Executor& executor, Scheduler
 Scheduler::~Scheduler() {
   // Ends first what still runs and uses the other members.
   dispatch_.reset();
+}
+
+Schedule Scheduler::schedule_of(const ScheduleConfig& config,
+                                std::vector<std::uint32_t> static_order) const {
+  return hocket::schedule_of(config, std::move(static_order), rank(), world_size(),
+                             executor_.servers());
 }
 
 Result<void> Scheduler::configure_partition(const ScheduleConfig& config) {
@@ -48,11 +56,11 @@ Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
   HOCKET_CHECK(!capturing_ && !dispatch_->is_submitting(),
                "the configuration changes between steps");
   if (auto ok = validate(config); !ok) return ok;
+  if (auto ok = check_servers(config, executor_.servers(), placed_ != nullptr); !ok) return ok;
   if (placed_) {
     if (auto ok = dispatch_->synchronize(); !ok) return ok;
     if (auto ok = placed_->configure(config); !ok) return ok;
-    return dispatch_->configure(schedule_of(config, std::move(static_order), rank(), world_size()),
-                                true);
+    return dispatch_->configure(schedule_of(config, std::move(static_order)), true);
   }
   if (auto ok = configure_partition(config); !ok) return ok;
   const bool partitions = is_partitioned(config);
@@ -61,7 +69,7 @@ Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
     // the two.
     if (auto ok = dispatch_->synchronize(); !ok) return ok;
   }
-  auto ok = dispatch_->configure(schedule_of(config, std::move(static_order), rank(), world_size()),
+  auto ok = dispatch_->configure(schedule_of(config, std::move(static_order)),
                                  !partitions || partitioned_->is_recognised());
   if (ok) partitions_ = partitions;
   return ok;

@@ -26,6 +26,10 @@
 // its host (core/placement/step_placement.h) and runs when it has ended: tasks that update a layer
 // may run beside the device, and copies run between the two.
 //
+// If the configuration says so and the executor has parameter servers, sums over all ranks are
+// pushed to them and pulled (core/collective/parameter_servers.h) instead of all-reduced. The other
+// collectives run among the ranks in any case, and a step with them is refused.
+//
 // One thread submits. Tasks that access the same data run as if one after the other in the order of
 // submission; all others may run at once. Every rank must submit the same collectives in the same
 // order.
@@ -53,6 +57,7 @@ class Dispatch;
 class OffloadMemory;
 class PartitionedSteps;
 class PlacedSteps;
+struct Schedule;
 class StepCapture;
 class WholeSteps;
 struct TaskSubmission;
@@ -72,14 +77,16 @@ struct SchedulerOptions {
   OffloadMemory* memory = nullptr;
 };
 
-/// Returns the options of the plan of rank `rank`, with a static order or without; for a tape's
-/// header.
-PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank);
+/// Returns the options of the plan of rank `rank`, with a static order or without, in a job with
+/// `servers` parameter servers; for a tape's header.
+PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank,
+                         int servers = 0);
 
 class Scheduler final {
  public:
-  /// Starts `executor`. `config` must be valid and equal on all ranks. The executor and the objects
-  /// that `options` points to must outlive the scheduler.
+  /// Starts `executor`. `config` must be valid and equal on all ranks; one that wants parameter
+  /// servers where there are none makes the first step fail. The executor and the objects that
+  /// `options` points to must outlive the scheduler.
   Scheduler(const ScheduleConfig& config, Executor& executor, SchedulerOptions options = {});
 
   /// Waits for everything submitted (or for the failure), then stops the executor.
@@ -160,6 +167,7 @@ class Scheduler final {
   /// Makes partitioned_ fit `config`, if that partitions steps.
   Result<void> configure_partition(const ScheduleConfig& config);
   bool launches_whole_steps() const;
+  Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order) const;
 
   // All used by the submitter's thread only. dispatch_ has the threads' common state.
   Executor& executor_;

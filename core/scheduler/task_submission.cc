@@ -31,6 +31,7 @@ PartWork part_of(const Payload& payload, const PartDecision& part, int ranks) {
   work.task = part.task;
   work.bytes = part.bytes;
   work.name = payload.name;
+  work.served = {part.collective, part.offset_bytes, part.server};
   if (!payload.special) {
     constexpr std::int64_t size = sizeof(float);
     work.collective.values =

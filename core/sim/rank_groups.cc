@@ -11,10 +11,14 @@ double scale_of(const StepDescription& step, std::int64_t rank) {
                                          : step.rank_compute_scale[static_cast<std::size_t>(rank)];
 }
 
+bool is_each_alone(const StepDescription& step) {
+  return step.jitter.kind != JitterKind::none || (step.servers && step.servers->colocated);
+}
+
 }  // namespace
 
 std::vector<RankGroup> rank_groups(const StepDescription& step) {
-  if (step.jitter.kind != JitterKind::none) {
+  if (is_each_alone(step)) {
     std::vector<RankGroup> groups;
     for (std::int64_t rank = 0; rank < step.ranks; ++rank)
       groups.push_back({rank, 1, scale_of(step, rank)});
@@ -34,7 +38,7 @@ std::vector<RankGroup> rank_groups(const StepDescription& step) {
 
 std::size_t group_of(const StepDescription& step, const std::vector<RankGroup>& groups,
                      std::int64_t rank) {
-  if (step.jitter.kind != JitterKind::none) return static_cast<std::size_t>(rank);
+  if (is_each_alone(step)) return static_cast<std::size_t>(rank);
   const double scale = scale_of(step, rank);
   const auto found = std::find_if(groups.begin(), groups.end(),
                                   [&](const RankGroup& g) { return g.compute_scale == scale; });

@@ -18,8 +18,8 @@ struct RankGroup {
   bool operator==(const RankGroup&) const = default;
 };
 
-/// Returns the groups of `step`'s ranks, that of rank 0 first. With jitter every rank has a group
-/// of its own.
+/// Returns the groups of `step`'s ranks, that of rank 0 first. With jitter, or with
+/// servers on the hosts of ranks, every rank has a group of its own.
 std::vector<RankGroup> rank_groups(const StepDescription& step);
 
 /// Returns the index of the group of `rank`, which must be < step.ranks.

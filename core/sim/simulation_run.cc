@@ -31,6 +31,7 @@ std::int64_t rounded(double ns) {
 SimulationRun::SimulationRun(SimulationSetup setup, const SimulationOptions& options)
     : setup_(std::move(setup)), trace_(options.trace), clock_(options.clock) {
   for (Link& link : links_) link.transfers = {setup_.comm_channels, setup_.channel_split};
+  if (setup_.servers) served_.emplace(*setup_.servers, setup_.groups, setup_.comm_channels);
   ranks_.reserve(setup_.groups.size());
   for (std::size_t group = 0; group < setup_.groups.size(); ++group) {
     ranks_.emplace_back(plan_options(setup_, group), setup_.groups[group], setup_.streams,
@@ -97,6 +98,15 @@ void SimulationRun::handle(const EventData& event) {
       return end_part(event.value);
     case EventKind::announce:
       return announce_to_others(event.value);
+    case EventKind::served_enters:
+      ++events_;
+      served_->enter_links(event.value, now_ns_);
+      return reschedule_served();
+    case EventKind::served_leaves:
+      if (static_cast<std::uint32_t>(event.value) == served_ticket_) leave_served_links();
+      return;
+    case EventKind::served_done:
+      return end_served_part(event.value);
   }
 }
 
@@ -119,8 +129,12 @@ void SimulationRun::launch_steps(std::uint32_t rank) {
 void SimulationRun::pump(std::uint32_t rank) {
   ranks_[rank].account(now_ns_);
   launch_steps(rank);
-  start_parts(rank);
-  take_channels(rank);
+  if (served_) {
+    start_served_parts(rank);
+  } else {
+    start_parts(rank);
+    take_channels(rank);
+  }
   follow_slowdown(rank);
   start_computes(rank);
   start_lanes(rank);
@@ -242,6 +256,65 @@ void SimulationRun::end_part(std::uint64_t index) {
   }
 }
 
+void SimulationRun::start_served_parts(std::uint32_t rank) {
+  SimulatedRank& r = ranks_[rank];
+  while (const auto push = r.plan.next_part()) {
+    served_->add(rank, false, *push);
+    if (rank != 0) continue;
+    launches_[push->task.generation - finished_launches_].part_order.push_back(
+        static_cast<std::uint32_t>(push->collective % setup_.captured->collectives()));
+  }
+  while (const auto pull = r.plan.next_pull()) served_->add(rank, true, *pull);
+  schedule(EventKind::served_enters, served_->take_channels(rank, now_ns_));
+}
+
+void SimulationRun::schedule(EventKind kind, const std::vector<ServedParts::Later>& later) {
+  for (const ServedParts::Later& each : later)
+    events_to_come_.push(each.time_ns, {kind, 0, each.part});
+}
+
+void SimulationRun::reschedule_served() {
+  ++served_ticket_;
+  if (const auto time_ns = served_->next_leaves_ns())
+    events_to_come_.push(*time_ns, {EventKind::served_leaves, 0, served_ticket_});
+}
+
+void SimulationRun::leave_served_links() {
+  ++events_;
+  schedule(EventKind::served_done, {served_->leave_links(now_ns_)});
+  reschedule_served();
+}
+
+void SimulationRun::end_served_part(std::uint64_t index) {
+  const auto [part, makes_sum] = served_->end(index);
+  const PartDecision& decision = part.decision;
+  const std::uint32_t rank = part.rank;
+  if (watched(rank) && trace_) {
+    trace_->record({.kind = TraceKind::communication,
+                    .lane = part.channel,
+                    .name = task_of(decision.task).name,
+                    .step = decision.task.generation,
+                    .begin_ns = part.taken_ns,
+                    .end_ns = now_ns_,
+                    .bytes = decision.bytes,
+                    .task = decision.task,
+                    .collective = part.is_pull ? CollectiveKind::pull : CollectiveKind::push});
+  }
+  ranks_[rank].account(now_ns_);
+  ++events_;
+  Plan& plan = ranks_[rank].plan;
+  if (part.is_pull ? plan.finish_pull(decision) : plan.finish_push(decision))
+    task_finished(decision.task);
+  pump(rank);
+  if (!makes_sum) return;
+  const std::vector<PartDecision> decisions = served_->decisions(decision);
+  for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
+    ranks_[other].account(now_ns_);
+    ranks_[other].plan.summed(decisions[other]);
+    pump(other);
+  }
+}
+
 void SimulationRun::announce_to_others(std::uint64_t collective) {
   for (std::uint32_t rank = 1; rank < ranks_.size(); ++rank) {
     ranks_[rank].plan.announce({&collective, 1});
@@ -329,9 +402,13 @@ void SimulationRun::schedule_end(std::uint32_t rank, std::uint32_t stream) {
 
 double SimulationRun::slowdown(const SimulatedRank& rank) const {
   if (rank.plan.parts_in_flight() == 0) return 0;
-  const int further_channels = std::max(0, setup_.comm_channels - rank.free_channels - 1);
+  const auto parts = static_cast<int>(rank.plan.parts_in_flight());
+  const int channels = served_ ? std::min(parts, 2 * setup_.comm_channels)
+                               : setup_.comm_channels - rank.free_channels;
+  const int further_channels = std::max(0, channels - 1);
   return setup_.compute_slowdown + setup_.compute_slowdown_per_channel * further_channels +
-         setup_.compute_slowdown_per_byte * static_cast<double>(rank.plan.in_flight_bytes());
+         setup_.compute_slowdown_per_byte *
+             static_cast<double>(rank.plan.in_flight_bytes() + rank.plan.pulled_in_flight_bytes());
 }
 
 void SimulationRun::follow_slowdown(std::uint32_t rank) {

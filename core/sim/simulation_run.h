@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/collective/shared_bandwidth.h"
@@ -14,6 +15,7 @@
 #include "core/sim/event_queue.h"
 #include "core/sim/part_cost.h"
 #include "core/sim/rank_groups.h"
+#include "core/sim/served_parts.h"
 #include "core/sim/simulated_rank.h"
 #include "core/sim/simulator.h"
 #include "core/step/step_description.h"
@@ -34,6 +36,8 @@ struct SimulationSetup {
   std::vector<CollectiveGroup> among;  ///< by collective: the group it runs in
   std::vector<RankGroup> groups;
   PlanOptions plan;
+  /// Set if `plan` has servers.
+  std::optional<StepServers> servers;
   int streams = 1;
   int comm_channels = 1;
   double channel_split = 0;
@@ -83,7 +87,10 @@ class SimulationRun {
     on_link,
     link_end,
     part_done,
-    announce
+    announce,
+    served_enters,  ///< a part to or from a server enters the links
+    served_leaves,
+    served_done,
   };
   struct EventData {
     EventKind kind = EventKind::compute_end;
@@ -133,6 +140,12 @@ class SimulationRun {
   void reschedule_link(LinkTier tier);
   void end_transfer(LinkTier tier);
   void end_part(std::uint64_t part);
+  // With parameter servers, in place of the functions of parts above:
+  void start_served_parts(std::uint32_t rank);
+  void schedule(EventKind kind, const std::vector<ServedParts::Later>& later);
+  void reschedule_served();
+  void leave_served_links();
+  void end_served_part(std::uint64_t part);
   void announce_to_others(std::uint64_t collective);
   void task_finished(TaskId task);
   SimulatedRank::BusyTimes mean_busy_times();
@@ -152,6 +165,8 @@ class SimulationRun {
   std::vector<SimulatedRank> ranks_;
   EventQueue<EventData> events_to_come_;
   std::array<Link, kLinkTiers> links_;
+  std::optional<ServedParts> served_;
+  std::uint32_t served_ticket_ = 0;  ///< identifies the one event that may end a flow
   std::deque<Part> parts_;
   std::uint64_t first_part_ = 0;
   std::vector<bool> part_lanes_;  // lanes of the watched rank; true while in use

@@ -86,6 +86,26 @@ Result<StepLayout> lay_out(const StepDescription& description) {
 
 namespace {
 
+/// Checks that servers can sum what the step communicates.
+Result<void> check_servers(const StepDescription& step, const ScheduleConfig& config) {
+  if (config.communication != Communication::parameter_server) return {};
+  const auto refused = [](const std::string& why) {
+    return failure(Error{ErrorCode::invalid_argument, "communication=parameter_server: " + why});
+  };
+  if (!step.servers) return refused("the step description has none; give it \"parameter_servers\"");
+  if (is_partitioned(config) || step.device_memory_bytes > 0)
+    return refused("steps that are partitioned or placed on a device are not summed by servers");
+  for (const StepTask& task : step.tasks) {
+    if (!task.collective ||
+        (*task.collective == CollectiveKind::all_reduce && task.group == CollectiveGroup::world))
+      continue;
+    return refused("servers only sum gradients over all ranks, and \"" + task.name + "\" is " +
+                   std::string(in_words(*task.collective)) + " of " +
+                   std::string(to_string(task.group)));
+  }
+  return {};
+}
+
 /// Returns the setup of a step whose collectives the plan cuts into parts.
 Result<SimulationSetup> setup_of_parts(const StepLayout& layout, const ScheduleConfig& config) {
   const StepDescription& step = layout.step;
@@ -103,10 +123,19 @@ Result<SimulationSetup> setup_of_parts(const StepLayout& layout, const ScheduleC
   setup.device_peak_bytes = layout.device_peak_bytes;
   setup.captured = layout.captured;
   setup.groups = layout.groups;
-  setup.negotiated = config.order == CollectiveOrder::negotiated;
+  const bool is_served = config.communication == Communication::parameter_server;
+  // Servers take parts in any order, so each rank decides its own.
+  setup.negotiated = !is_served && config.order == CollectiveOrder::negotiated;
   setup.plan = {.partition_bytes = config.partition_bytes,
                 .credit_bytes = config.credit_bytes,
                 .order = setup.negotiated ? PartOrder::priority : PartOrder::fifo};
+  if (is_served) {
+    if (config.order != CollectiveOrder::fifo) setup.plan.order = PartOrder::priority;
+    setup.plan.servers = static_cast<int>(step.servers->servers);
+    setup.plan.pull_credit_bytes =
+        config.pull_credit_bytes > 0 ? config.pull_credit_bytes : config.credit_bytes;
+    setup.servers = step.servers;
+  }
   setup.streams = config.streams;
   setup.comm_channels = config.comm_channels;
   setup.channel_split = step.channel_split;
@@ -134,6 +163,7 @@ Result<SimulationSetup> setup_of_placed(const StepLayout& layout, const Schedule
 }  // namespace
 
 Result<SimulationSetup> simulation_setup(const StepLayout& layout, const ScheduleConfig& config) {
+  HOCKET_TRY(check_servers(layout.step, config));
   if (layout.step.device_memory_bytes > 0) return setup_of_placed(layout, config);
   if (!is_partitioned(config)) return setup_of_parts(layout, config);
   HOCKET_TRY(check_pieces(layout.step, config));

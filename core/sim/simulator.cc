@@ -11,6 +11,12 @@
 namespace hocket {
 namespace {
 
+/// Servers take parts in any order, so that each rank decides its own.
+bool follows_static_order(const ScheduleConfig& config) {
+  return config.order == CollectiveOrder::static_order &&
+         config.communication != Communication::parameter_server;
+}
+
 Result<void> check(const StepDescription& step, const ScheduleConfig& config,
                    const SimulationOptions& options) {
   if (auto ok = validate(config); !ok) return ok;
@@ -41,7 +47,7 @@ Result<Simulation> simulate(const StepDescription& step, const SimulationOptions
   auto setup = simulation_setup(*layout, options.config);
   HOCKET_TRY(setup);
   setup->watched_group = group_of(step, setup->groups, options.watched_rank);
-  if (options.config.order == CollectiveOrder::static_order) {
+  if (follows_static_order(options.config)) {
     auto order = static_order(step, options.config);
     HOCKET_TRY(order);
     setup->static_order = std::move(*order);
@@ -88,7 +94,7 @@ Result<Simulation> PreparedStep::simulation(const ScheduleConfig& config,
   auto setup = simulation_setup(*layout_, config);
   HOCKET_TRY(setup);
   std::int64_t events_before = 0;
-  if (config.order == CollectiveOrder::static_order) {
+  if (follows_static_order(config)) {
     auto urgent = most_urgent_first(*layout_, config);
     if (!urgent) return urgent;
     setup->static_order = std::move(urgent->part_order);

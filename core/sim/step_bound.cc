@@ -165,7 +165,53 @@ Result<std::int64_t> chain_ns(const StepDescription& step, const ScheduleConfig&
 
 }  // namespace
 
+namespace {
+
+/// Returns the step as if each rank had the servers to itself and pulls took no time: no schedule
+/// over servers is faster. A rank exchanges parts with a server on its own host in no time.
+StepDescription without_servers(StepDescription step) {
+  const StepServers& servers = *step.servers;
+  const double bytes_per_second =
+      std::min(servers.rank_link.bytes_per_second, servers.server_link.bytes_per_second);
+  step.collective = {.alpha_ns = 0,
+                     .beta_ns_per_byte = servers.colocated ? 0 : 1e9 / bytes_per_second,
+                     .latency_ns = 0};
+  step.collective_inside.reset();
+  step.collective_between.reset();
+  step.cluster.reset();
+  step.servers.reset();
+  return step;
+}
+
+/// Returns the time for which the busiest link is busy in a step, one way, at least.
+std::int64_t busiest_served_ns(const StepDescription& step) {
+  double bytes = 0;
+  for (const StepTask& task : expand(step).tasks) bytes += static_cast<double>(task.bytes);
+  const StepServers& servers = *step.servers;
+  const auto ranks = static_cast<double>(step.ranks);
+  const double rank_ns = 1e9 * bytes / servers.rank_link.bytes_per_second;
+  // Each part is pushed by all ranks but that of its server, whose answers leave by the same link.
+  if (servers.colocated) return std::llround(2 * rank_ns * (ranks - 1) / ranks);
+  const double server_ns = 1e9 * bytes * ranks / static_cast<double>(servers.servers) /
+                           servers.server_link.bytes_per_second;
+  return std::llround(std::max(rank_ns, server_ns));
+}
+
+Result<StepBound> bound_over_servers(const StepDescription& step, const ScheduleConfig& config) {
+  ScheduleConfig reduced = config;
+  reduced.communication = Communication::all_reduce;
+  auto bound = bound_of(without_servers(step), reduced);
+  HOCKET_TRY(bound);
+  bound->communication_ns = busiest_served_ns(step);
+  bound->bound_ns = std::max(bound->bound_ns, bound->communication_ns);
+  return bound;
+}
+
+}  // namespace
+
 Result<StepBound> bound_of(const StepDescription& description, const ScheduleConfig& config) {
+  if (config.communication == Communication::parameter_server)
+    return bound_over_servers(description, config);
   StepDescription step = expand(description);
   const bool is_placed = description.device_memory_bytes > 0;
   if (is_placed) {

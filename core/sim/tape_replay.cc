@@ -3,6 +3,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -82,7 +84,8 @@ class Replay final : private PlanObserver {
   };
 
   static bool is_decision(TapeKind kind) {
-    return kind == TapeKind::ready || kind == TapeKind::started || kind == TapeKind::started_part;
+    return kind == TapeKind::ready || kind == TapeKind::started || kind == TapeKind::started_part ||
+           kind == TapeKind::started_pull;
   }
 
   Result<void> tell(const TapeRecord& record);
@@ -93,6 +96,11 @@ class Replay final : private PlanObserver {
   Result<void> announce(const std::vector<std::uint64_t>& collectives);
   Result<void> finish(std::uint64_t number);
   Result<void> finish_part(std::uint64_t number, std::int64_t bytes);
+  Result<void> finish_push(std::uint64_t number, std::int64_t offset_bytes, std::int64_t bytes);
+  Result<void> finish_pull(std::uint64_t number, std::int64_t bytes);
+  Result<void> sum(std::uint64_t number, std::int64_t offset_bytes, std::int64_t bytes);
+  /// Takes a part out of in_flight_.
+  Result<void> land(std::uint64_t number, std::int64_t bytes, const char* doing);
   Result<void> add_collective(std::int64_t bytes);
   void compare(const TapeRecord& record);
   void differs(std::uint64_t record, std::string on_tape);
@@ -107,17 +115,14 @@ class Replay final : private PlanObserver {
     return "task " + std::to_string(number) + " " + std::string(tape_.name_of(number));
   }
 
-  void configured(const PlanOptions&) override {}
   void submitted(const SubmittedTask& task) override {
     add_task(task.id, task.is_collective, task.lane);
   }
   void launched(const CapturedStep& step, TaskId first) override;
-  void announced(std::span<const std::uint64_t>) override {}
   void ready(TaskId task) override { decided(TapeKind::ready, task); }
   void started(TaskId task) override;
   void started_part(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override;
-  void finished(TaskId) override {}
-  void finished_part(TaskId, std::int64_t) override {}
+  void started_pull(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override;
   void decided(TapeKind kind, TaskId task, std::int64_t offset_bytes = 0, std::int64_t bytes = 0);
 
   TapeReader& tape_;
@@ -126,8 +131,10 @@ class Replay final : private PlanObserver {
   std::deque<TapeRecord> decided_;  // not yet matched with the tape
   std::uint64_t submitted_ = 0;
   std::unordered_map<std::uint64_t, Task> unfinished_;
-  /// Number of parts in flight, by collective and size.
+  /// Number of parts in flight, or with servers on the way back, by collective and size.
   std::map<std::pair<std::uint64_t, std::int64_t>, std::uint64_t> in_flight_;
+  /// Parts on the way to servers, and parts whose sum is not ready: collective, offset and size.
+  std::set<std::tuple<std::uint64_t, std::int64_t, std::int64_t>> pushed_, unsummed_;
   std::vector<std::uint64_t> number_of_slot_;
   DataNumbers data_;
   std::size_t added_data_ = 0;
@@ -176,6 +183,7 @@ void Replay::compare(const TapeRecord& record) {
   if (decided_.empty() && record.kind == TapeKind::started)
     plan_.next_compute(lane_of(record.number));
   if (decided_.empty() && record.kind == TapeKind::started_part) plan_.next_part();
+  if (decided_.empty() && record.kind == TapeKind::started_pull) plan_.next_pull();
   if (!decided_.empty()) decided_.front().time_ns = record.time_ns;
   if (decided_.empty() || decided_.front() != record) {
     return differs(tape_.records(), describe(record, tape_));
@@ -203,13 +211,19 @@ Result<void> Replay::tell(const TapeRecord& record) {
       return finish(record.number);
     case TapeKind::finished_part:
       return finish_part(record.number, record.bytes);
+    case TapeKind::finished_push:
+      return finish_push(record.number, record.offset_bytes, record.bytes);
+    case TapeKind::finished_pull:
+      return finish_pull(record.number, record.bytes);
+    case TapeKind::summed:
+      return sum(record.number, record.offset_bytes, record.bytes);
     default:
       return {};
   }
 }
 
 Result<void> Replay::configure(const PlanOptions& options) {
-  if (options.order != plan_.options().order) {
+  if (options.order != plan_.options().order || options.servers != plan_.options().servers) {
     if (plan_.unfinished() > 0 || !announcements_.none_left())
       return impossible("the order changes before all that was submitted or announced has ended");
     announcements_.begin_after(plan_.submitted_collectives());
@@ -298,13 +312,59 @@ Result<void> Replay::finish(std::uint64_t number) {
 }
 
 Result<void> Replay::finish_part(std::uint64_t number, std::int64_t bytes) {
-  const auto part = in_flight_.find({number, bytes});
-  if (part == in_flight_.end())
-    return impossible("a part of " + std::to_string(bytes) + " bytes of " + words(number) +
-                      " is finished without being in flight");
-  if (--part->second == 0) in_flight_.erase(part);
+  if (plan_.options().servers > 0)
+    return impossible("a part is finished that parameter servers sum");
+  if (auto ok = land(number, bytes, "finished"); !ok) return ok;
   const auto found = unfinished_.find(number);
   if (plan_.finish_part(found->second.id, bytes)) unfinished_.erase(found);
+  return {};
+}
+
+Result<void> Replay::land(std::uint64_t number, std::int64_t bytes, const char* doing) {
+  const auto part = in_flight_.find({number, bytes});
+  if (part == in_flight_.end())
+    return impossible("a part of " + std::to_string(bytes) + " bytes of " + words(number) + " is " +
+                      doing + " without being in flight");
+  if (--part->second == 0) in_flight_.erase(part);
+  return {};
+}
+
+Result<void> Replay::finish_push(std::uint64_t number, std::int64_t offset_bytes,
+                                 std::int64_t bytes) {
+  if (pushed_.erase({number, offset_bytes, bytes}) == 0)
+    return impossible("a part of " + std::to_string(bytes) + " bytes at " +
+                      std::to_string(offset_bytes) + " of " + words(number) +
+                      " is pushed without being in flight");
+  const auto found = unfinished_.find(number);
+  PartDecision part;
+  part.task = found->second.id;
+  part.offset_bytes = offset_bytes;
+  part.bytes = bytes;
+  if (plan_.finish_push(part)) unfinished_.erase(found);
+  return {};
+}
+
+Result<void> Replay::sum(std::uint64_t number, std::int64_t offset_bytes, std::int64_t bytes) {
+  if (unsummed_.erase({number, offset_bytes, bytes}) == 0)
+    return impossible("a part of " + std::to_string(bytes) + " bytes at " +
+                      std::to_string(offset_bytes) + " of " + words(number) +
+                      " is summed without being pushed");
+  PartDecision part;
+  part.task = unfinished_.at(number).id;
+  part.offset_bytes = offset_bytes;
+  part.bytes = bytes;
+  plan_.summed(part);
+  return {};
+}
+
+Result<void> Replay::finish_pull(std::uint64_t number, std::int64_t bytes) {
+  if (plan_.options().servers == 0) return impossible("a part is pulled without parameter servers");
+  if (auto ok = land(number, bytes, "pulled"); !ok) return ok;
+  const auto found = unfinished_.find(number);
+  PartDecision part;
+  part.task = found->second.id;
+  part.bytes = bytes;
+  if (plan_.finish_pull(part)) unfinished_.erase(found);
   return {};
 }
 
@@ -326,6 +386,16 @@ void Replay::started(TaskId task) {
 
 void Replay::started_part(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) {
   decided(TapeKind::started_part, task, offset_bytes, bytes);
+  if (plan_.options().servers > 0) {
+    pushed_.emplace(number_of(task), offset_bytes, bytes);
+    unsummed_.emplace(number_of(task), offset_bytes, bytes);
+  } else {
+    ++in_flight_[{number_of(task), bytes}];
+  }
+}
+
+void Replay::started_pull(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) {
+  decided(TapeKind::started_pull, task, offset_bytes, bytes);
   ++in_flight_[{number_of(task), bytes}];
 }
 

@@ -23,6 +23,7 @@ struct TapeDifference {
 struct TapeReplay {
   std::uint64_t records = 0;  ///< complete records read so far
   /// Decisions equal to those on the tape.
+  /// Pulls count as parts.
   std::uint64_t ready = 0, started = 0, started_parts = 0;
   std::int64_t end_ns = 0;                   ///< time of the last record
   std::optional<TapeDifference> difference;  ///< the first difference, at which the replay ends

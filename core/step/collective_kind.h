@@ -1,6 +1,9 @@
 #pragma once
 
 // Kinds of collectives in a step, and the groups of ranks among which they run. Any thread.
+//
+// Over parameter servers an all-reduce becomes parts that are pushed and parts that are pulled;
+// these two kinds are those of records of what ran, never of tasks.
 
 #include <array>
 #include <cstddef>
@@ -15,8 +18,14 @@ enum class CollectiveKind : std::uint8_t {
   all_gather,
   broadcast,
   all_to_all,
+  push,
+  pull,
 };
 
+/// Number of all kinds, with those of records.
+inline constexpr std::size_t kRecordedKinds = 7;
+
+/// Kinds of tasks.
 inline constexpr std::array<CollectiveKind, 5> kCollectiveKinds{
     CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
     CollectiveKind::broadcast, CollectiveKind::all_to_all};
@@ -26,13 +35,15 @@ inline constexpr std::array<std::string_view, 5> kCollectiveKindNames{
     "all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all"};
 
 constexpr std::string_view to_string(CollectiveKind kind) {
+  if (kind == CollectiveKind::push) return "push";
+  if (kind == CollectiveKind::pull) return "pull";
   return kCollectiveKindNames[static_cast<std::size_t>(kind)];
 }
 
 /// Returns the name for messages to people: "all-reduce", …
 constexpr std::string_view in_words(CollectiveKind kind) {
-  constexpr std::array<std::string_view, 5> names{"all-reduce", "reduce-scatter", "all-gather",
-                                                  "broadcast", "all-to-all"};
+  constexpr std::array<std::string_view, kRecordedKinds> names{
+      "all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "push", "pull"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -70,7 +70,7 @@ Knob compute_parts_knob() {
 
 // Never destroyed: an abandoned call may still read a configuration at exit.
 std::span<const Knob> schedule_knobs() {
-  static const auto& knobs = *new std::array<Knob, 15>{{
+  static const auto& knobs = *new std::array<Knob, 17>{{
       partition_knob(),
       {"credit_bytes",
        "most bytes of parts in flight",
@@ -91,6 +91,26 @@ std::span<const Knob> schedule_knobs() {
        false,
        {"fifo", "static", "negotiated"},
        {{"priority", "negotiated"}}},
+      {"communication",
+       "a sum of gradients among ranks or over parameter servers",
+       0,
+       0,
+       0,
+       0,
+       false,
+       {"all_reduce", "parameter_server"},
+       {},
+       false},
+      {"pull_credit_bytes",
+       "most bytes of parts being pulled from servers, 0: credit_bytes",
+       0,
+       16384 * MiB,
+       64 * KiB,
+       256 * MiB,
+       true,
+       {},
+       {},
+       false},
       bucket_knob(),
       primitive_knob(),
       group_knob(),

@@ -33,6 +33,8 @@ void visit_knobs(Visitor& visitor, Config& config) {
   visitor.integer("streams", config.streams);
   visitor.integer("comm_channels", config.comm_channels);
   visitor.choice("order", config.order);
+  visitor.choice("communication", config.communication);
+  visitor.integer("pull_credit_bytes", config.pull_credit_bytes);
   visitor.integer("bucket_bytes", config.bucket_bytes);
   visitor.choice("primitive", config.primitive);
   visitor.integer("group_ranks", config.group_ranks);

@@ -30,6 +30,14 @@ enum class CollectiveOrder {
   negotiated,
 };
 
+/// Ways of a sum of gradients.
+enum class Communication {
+  /// Collectives among the ranks.
+  all_reduce,
+  /// Parts are pushed to the job's parameter servers, which sum them, and pulled.
+  parameter_server,
+};
+
 /// Collectives that replace an all-reduce (Centauri, ASPLOS 2024, section 4, primitive
 /// partitioning).
 enum class CollectivePrimitive {
@@ -103,6 +111,10 @@ struct ScheduleConfig {
   /// Parts within the credit window that are on the wire at once; they share its bandwidth.
   int comm_channels = 1;
   CollectiveOrder order = CollectiveOrder::fifo;
+  Communication communication = Communication::all_reduce;
+  /// Maximum bytes of parts that are being pulled, where `credit_bytes` holds for those that are
+  /// being pushed; 0: the same.
+  std::int64_t pull_credit_bytes = 0;
 
   // Partitioning of a step (core/partitioning/step_partition.h):
 
@@ -177,6 +189,7 @@ void read_job_value(const JsonValue& found, JobValue& value);
 std::string job_value_text(const JobValue& value);
 
 std::string_view to_string(CollectiveOrder order);
+std::string_view to_string(Communication communication);
 std::string_view to_string(CollectivePrimitive primitive);
 std::string_view to_string(CollectiveLaunch launch);
 std::string_view to_string(ComputeOrder order);

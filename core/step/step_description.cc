@@ -147,6 +147,13 @@ Result<void> check_totals(const StepDescription& step) {
       ok = wrong(std::string(name) + ".beta_ns_per_byte", at_most + " for all bytes", ns);
   });
   if (!ok) return ok;
+  if (step.servers) {
+    // All ranks may share the link of one server.
+    const double ns = bytes * static_cast<double>(step.ranks) * 1e9 /
+                      std::min(step.servers->rank_link.bytes_per_second,
+                               step.servers->server_link.bytes_per_second);
+    if (ns > most_ns) return wrong("parameter_servers", at_most + " for all bytes", ns);
+  }
   if (!step.cluster) return {};
   const LinkSpec& host = step.cluster->host_link;
   const LinkSpec& network = step.cluster->network_link;
@@ -345,6 +352,14 @@ Result<void> check_costs(const StepDescription& step) {
           [&](Checker& checker) { step::visit_link(checker, step.cluster->host_link); });
     check("links.network",
           [&](Checker& checker) { step::visit_link(checker, step.cluster->network_link); });
+  }
+  if (step.servers) {
+    check("parameter_servers",
+          [&](Checker& checker) { step::visit_servers(checker, *step.servers); });
+    check("parameter_servers.rank_link",
+          [&](Checker& checker) { step::visit_link(checker, step.servers->rank_link); });
+    check("parameter_servers.server_link",
+          [&](Checker& checker) { step::visit_link(checker, step.servers->server_link); });
   }
   check("jitter", [&](Checker& checker) { step::visit_jitter(checker, step.jitter); });
   check("quality", [&](Checker& checker) { step::visit_quality(checker, step.quality); });

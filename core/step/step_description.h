@@ -86,6 +86,22 @@ struct Cluster {
   bool operator==(const Cluster&) const = default;
 };
 
+/// Parameter servers and the links to them. A link carries both ways at once.
+struct StepServers {
+  std::int64_t servers = 1;
+  /// Link of each rank and of each server.
+  LinkSpec rank_link, server_link;
+  /// Server s is on the host of rank s mod ranks: it shares that rank's link, and the two exchange
+  /// parts without it. `server_link` then has no effect.
+  bool colocated = false;
+  /// Time for which a part holds its channel before it is on the links, each way.
+  double alpha_ns = 0;
+  /// Bytes that a part adds on the links, each way.
+  double overhead_bytes = 0;
+
+  bool operator==(const StepServers&) const = default;
+};
+
 enum class JitterKind { none, uniform, normal, lognormal, exponential };
 
 /// Random variation of compute times: each is its duration times 1 + a draw, never less than 0.
@@ -136,6 +152,8 @@ struct StepDescription {
   /// absent it is a share of `collective`.
   std::optional<PartCost> collective_inside, collective_between;
   std::optional<Cluster> cluster;
+  /// Servers that sum gradients under communication=parameter_server, if there are any.
+  std::optional<StepServers> servers;
 
   /// Share of the bandwidth that is statically divided among the channels, used or not; the parts
   /// in flight share the rest.

@@ -243,6 +243,17 @@ void read_cluster(JsonReader& reader, std::optional<Cluster>& cluster) {
   }
 }
 
+void read_servers(JsonReader& fields, StepServers& servers) {
+  step::visit_servers(fields, servers);
+  std::optional<LinkSpec> rank_link, server_link;
+  fields.value("rank_link", [&](const JsonValue& value) { read_link(value, rank_link); });
+  fields.value(
+      "server_link", [&](const JsonValue& value) { read_link(value, server_link); }, kOptional);
+  if (!rank_link) return;
+  servers.rank_link = *rank_link;
+  servers.server_link = server_link.value_or(*rank_link);
+}
+
 void read_cost(JsonReader& fields, PartCost& cost) {
   step::visit_collective(fields, cost);
 }
@@ -262,6 +273,7 @@ void read_step(JsonReader& reader, StepDescription& step) {
         name, [&](JsonReader& fields) { read_cost(fields, cost); }, kOptional);
   });
   read_cluster(reader, step.cluster);
+  reader.part("parameter_servers", step.servers, read_servers);
   reader.object(
       "jitter", [&](JsonReader& jitter) { step::visit_jitter(jitter, step.jitter); }, kOptional);
   reader.object(
@@ -397,6 +409,13 @@ void write_costs(Writer& writer, const StepDescription& step) {
     writer.choice("algorithm", step.cluster->algorithm, step::kAlgorithms,
                   CollectiveAlgorithm::automatic);
   }
+  if (step.servers) {
+    Writer servers;
+    step::visit_servers(servers, *step.servers);
+    servers.value("rank_link", link_to_json(step.servers->rank_link));
+    servers.value("server_link", link_to_json(step.servers->server_link));
+    writer.value("parameter_servers", servers.take());
+  }
   if (step.jitter != Jitter{}) {
     Writer jitter;
     step::visit_jitter(jitter, step.jitter);
@@ -418,13 +437,13 @@ void read_step_description(JsonReader& reader, StepDescription& step) {
   reader.refuse_others();
   reader.format(kStepFormat, kStepVersion);
   read_step(reader, step);
-  const bool has_cost = reader.has("collective") || step.cluster;
+  const bool has_cost = reader.has("collective") || step.cluster || step.servers;
   if (!reader.finish()) return;
   if (const auto ok = validate(step); !ok) return reader.self().fail(ok.error());
   if (communicates(step) && !has_cost) {
     reader.self().fail({ErrorCode::invalid_argument,
-                        "field \"collective\" is missing; what is communicated needs it or "
-                        "\"links\""});
+                        "field \"collective\" is missing; what is communicated needs it, "
+                        "\"links\" or \"parameter_servers\""});
   }
 }
 

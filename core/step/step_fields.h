@@ -37,6 +37,8 @@ inline constexpr std::array<Word<DimensionKind>, 3> kDimensionKinds{
 
 /// Largest integer that every JSON reader represents exactly.
 inline constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
+inline constexpr std::int64_t kMaxStepServers = 65'536;
+inline constexpr double kMaxOverheadBytes = 1e12;
 /// Same limits as parse_link().
 inline constexpr double kMinBytesPerSecond = 125, kMaxBytesPerSecond = 1.25e12;
 inline constexpr std::int64_t kMaxLatencyNs = 10'000'000'000;
@@ -129,6 +131,15 @@ void visit_link(Visitor& visitor, T& link) {
   visitor.number("bandwidth_bytes_per_second", link.bytes_per_second, kMinBytesPerSecond,
                  kMaxBytesPerSecond);
   visitor.time("latency_ns", link.latency_ns, kMaxLatencyNs, 0);
+}
+
+/// Visits all fields except the links.
+template <class Visitor, class T>
+void visit_servers(Visitor& visitor, T& servers) {
+  visitor.integer("servers", servers.servers, 1, kMaxStepServers);
+  visitor.flag("colocated", servers.colocated, false);
+  visitor.number("alpha_ns", servers.alpha_ns, 0, kMaxLatencyNs, 0);
+  visitor.number("overhead_bytes", servers.overhead_bytes, 0, kMaxOverheadBytes, 0);
 }
 
 template <class Visitor, class T>

@@ -10,22 +10,28 @@ namespace hocket {
 namespace {
 
 constexpr const char* kTapeFormat = "hocket-tape";
-constexpr int kTapeVersion = 3;
+constexpr int kTapeVersion = 4;
 constexpr std::int64_t kMaxRanks = 1 << 24;
 
-constexpr std::string_view kKinds[] = {"submitted",     "captured",  "launched",     "announced",
-                                       "ready",         "started",   "started_part", "finished",
-                                       "finished_part", "configured"};
+constexpr std::string_view kKinds[] = {
+    "submitted",     "captured",     "launched",      "announced",     "ready",
+    "started",       "started_part", "finished",      "finished_part", "configured",
+    "finished_push", "started_pull", "finished_pull", "summed"};
 constexpr std::array<std::string_view, 3> kOrders{"fifo", "priority", "announced"};
 
 void read_header(JsonReader& reader, TapeHeader& header) {
   reader.format(kTapeFormat, kTapeVersion);
   reader.integer("partition_bytes", header.plan.partition_bytes, 1, kMaxTapeBytes);
   reader.integer("credit_bytes", header.plan.credit_bytes, 1, kMaxTapeBytes);
+  reader.integer("servers", header.plan.servers, 0, kMaxTapeServers, 0);
+  reader.integer("pull_credit_bytes", header.plan.pull_credit_bytes, 0, kMaxTapeBytes, 0);
   reader.integer("rank", header.rank, 0, kMaxRanks - 1);
   reader.integer("ranks", header.ranks, 1, kMaxRanks);
   reader.value("order", [&](const JsonValue& order) {
     header.plan.order = static_cast<PartOrder>(order.word(kOrders));
+    if (header.plan.servers == 0) return;
+    if (header.plan.order == PartOrder::announced || header.plan.pull_credit_bytes == 0)
+      order.refuse("\"fifo\" or \"priority\", and \"pull_credit_bytes\", with \"servers\"");
   });
   reader.flag("virtual_time", header.virtual_time);
   reader.text("name", header.name);
@@ -66,7 +72,11 @@ std::string describe(const TapeRecord& record, const TapeReader& tape) {
     case TapeKind::configured:
       return text + "partition_bytes " + std::to_string(record.plan.partition_bytes) +
              ", credit_bytes " + std::to_string(record.plan.credit_bytes) + ", order " +
-             std::string(to_string(record.plan.order));
+             std::string(to_string(record.plan.order)) +
+             (record.plan.servers == 0
+                  ? ""
+                  : ", servers " + std::to_string(record.plan.servers) + ", pull_credit_bytes " +
+                        std::to_string(record.plan.pull_credit_bytes));
     default:
       break;
   }
@@ -75,22 +85,26 @@ std::string describe(const TapeRecord& record, const TapeReader& tape) {
     text += ", " + std::to_string(record.tasks.front().bytes) + " bytes";
   if (record.kind == TapeKind::submitted && record.tasks.front().lane != TaskLane::stream)
     text += ", lane " + std::string(to_string(record.tasks.front().lane));
-  if (record.kind == TapeKind::started_part || record.kind == TapeKind::finished_part)
-    text += ", " + std::to_string(record.bytes) + " bytes";
-  if (record.kind == TapeKind::started_part) text += " at " + std::to_string(record.offset_bytes);
+  if (is_of_part(record.kind)) text += ", " + std::to_string(record.bytes) + " bytes";
+  if (has_offset(record.kind)) text += " at " + std::to_string(record.offset_bytes);
   return text;
 }
 
 nlohmann::json to_json(const TapeHeader& header) {
-  return {{"format", kTapeFormat},
-          {"version", kTapeVersion},
-          {"partition_bytes", header.plan.partition_bytes},
-          {"credit_bytes", header.plan.credit_bytes},
-          {"order", to_string(header.plan.order)},
-          {"rank", header.rank},
-          {"ranks", header.ranks},
-          {"virtual_time", header.virtual_time},
-          {"name", header.name}};
+  nlohmann::json document{{"format", kTapeFormat},
+                          {"version", kTapeVersion},
+                          {"partition_bytes", header.plan.partition_bytes},
+                          {"credit_bytes", header.plan.credit_bytes},
+                          {"order", to_string(header.plan.order)},
+                          {"rank", header.rank},
+                          {"ranks", header.ranks},
+                          {"virtual_time", header.virtual_time},
+                          {"name", header.name}};
+  if (header.plan.servers > 0) {
+    document["servers"] = header.plan.servers;
+    document["pull_credit_bytes"] = header.plan.pull_credit_bytes;
+  }
+  return document;
 }
 
 Result<TapeHeader> tape_header_from_json(const nlohmann::json& document) {

@@ -34,7 +34,7 @@ struct TapeHeader {
   bool operator==(const TapeHeader&) const = default;
 };
 
-/// Returns `{"format":"hocket-tape","version":3,"partition_bytes":…,…}`.
+/// Returns `{"format":"hocket-tape","version":4,"partition_bytes":…,…}`.
 nlohmann::json to_json(const TapeHeader& header);
 /// Parses a header. invalid_argument names the field and the allowed range.
 Result<TapeHeader> tape_header_from_json(const nlohmann::json& document);
@@ -50,7 +50,20 @@ enum class TapeKind : std::uint8_t {
   finished,       ///< a compute task is done
   finished_part,  ///< a part is done; the last one finishes the collective
   configured,     ///< the plan has new options
+  finished_push,  ///< with parameter servers in place of finished_part: the server has the part
+  started_pull,   ///< a part was handed out to be pulled
+  finished_pull,  ///< a part is pulled
+  summed,         ///< a server has the sum of a part, which may be pulled
 };
+
+/// Returns whether records of `kind` are about a part, and whether they give its offset.
+constexpr bool has_offset(TapeKind kind) {
+  return kind == TapeKind::started_part || kind == TapeKind::finished_push ||
+         kind == TapeKind::started_pull || kind == TapeKind::summed;
+}
+constexpr bool is_of_part(TapeKind kind) {
+  return has_offset(kind) || kind == TapeKind::finished_part || kind == TapeKind::finished_pull;
+}
 
 std::string_view to_string(TapeKind kind);
 std::string_view to_string(PartOrder order);
@@ -77,7 +90,7 @@ struct TapeRecord {
   std::uint64_t number = 0;
   /// For launched: number of the first of its tasks.
   std::uint64_t first_task = 0;
-  /// Range of a part; a finished part has no offset.
+  /// Range of a part; a part that is finished or pulled has no offset.
   std::int64_t offset_bytes = 0, bytes = 0;
   /// One task for submitted, all tasks for captured.
   std::vector<TapeTask> tasks;
@@ -99,8 +112,10 @@ std::string describe(const TapeRecord& record, const TapeReader& tape);
 inline constexpr std::size_t kMaxTapeNameBytes = 4096;
 /// Limit on data indices.
 inline constexpr std::uint32_t kMaxTapeData = 1u << 24;
-/// Maximum size of a collective, the credit window and a partition.
+/// Maximum size of a collective, a credit window and a partition.
 inline constexpr std::int64_t kMaxTapeBytes = std::int64_t{1} << 60;
+/// Limit on parameter servers.
+inline constexpr int kMaxTapeServers = 1 << 16;
 
 /// Writes a tape. Must observe a plan from its first task on. Passes whole records to `output` in
 /// chunks and, with the end mark, from the destructor; `output` must not throw.
@@ -122,6 +137,10 @@ class TapeWriter final : public PlanObserver {
   void started_part(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override;
   void finished(TaskId task) override;
   void finished_part(TaskId task, std::int64_t bytes) override;
+  void finished_push(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override;
+  void started_pull(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override;
+  void finished_pull(TaskId task, std::int64_t bytes) override;
+  void summed(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override;
 
  private:
   struct NameHash {
@@ -136,6 +155,7 @@ class TapeWriter final : public PlanObserver {
   void begin(TapeKind kind);
   void end();
   void add_task(std::uint32_t slot);
+  void add_part(TapeKind kind, TaskId task, std::int64_t offset_bytes, std::int64_t bytes);
   /// Returns the number of tasks submitted after `task`, a small number that identifies it.
   std::uint64_t back_to(TaskId task) const {
     HOCKET_CHECK(task.slot < number_of_slot_.size(), "watch a plan from its first task on");

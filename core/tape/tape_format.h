@@ -22,7 +22,9 @@ constexpr unsigned char code_of(TapeKind kind) {
   const int code = 1 + static_cast<int>(kind);
   return static_cast<unsigned char>(code < kName ? code : code + 2);
 }
-inline constexpr unsigned char kLastCode = code_of(TapeKind::configured);
+/// The field of an order has the order, plus this for each parameter server.
+inline constexpr std::uint64_t kOrders = 4;
+inline constexpr unsigned char kLastCode = code_of(TapeKind::summed);
 
 /// Returns the kind of a record. Requires `code` to be a record's.
 constexpr TapeKind kind_of(unsigned char code) {

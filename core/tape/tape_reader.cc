@@ -162,7 +162,17 @@ void TapeReader::read_options(PlanOptions& options) {
       static_cast<std::int64_t>(read_number("a partition's size", 1, kMaxBytes));
   options.credit_bytes = static_cast<std::int64_t>(read_number("a window's size", 1, kMaxBytes));
   constexpr auto kLastOrder = static_cast<std::uint64_t>(PartOrder::announced);
-  options.order = static_cast<PartOrder>(read_number("an order", 0, kLastOrder));
+  // The order, plus kOrders for each server.
+  constexpr std::uint64_t kOrders = tape_format::kOrders;
+  const std::uint64_t value = read_number("an order", 0, kMaxTapeServers * kOrders + kLastOrder);
+  if (value % kOrders > kLastOrder) damaged("an unknown order");
+  if (error_) return;
+  options.order = static_cast<PartOrder>(value % kOrders);
+  options.servers = static_cast<int>(value / kOrders);
+  if (options.servers == 0) return;
+  if (options.order == PartOrder::announced) damaged("servers that follow an announced order");
+  options.pull_credit_bytes =
+      static_cast<std::int64_t>(read_number("a window's size", 1, kMaxBytes));
 }
 
 void TapeReader::add_run(std::size_t first_index) {
@@ -214,11 +224,15 @@ TapeRecord TapeReader::read_record(TapeKind kind) {
       read_options(record.plan);
       break;
     case TapeKind::started_part:
+    case TapeKind::finished_push:
+    case TapeKind::started_pull:
+    case TapeKind::summed:
       record.number = read_task_number();
       record.offset_bytes = read_bytes("a part's offset");
       record.bytes = read_bytes("a part's size");
       break;
     case TapeKind::finished_part:
+    case TapeKind::finished_pull:
       record.number = read_task_number();
       record.bytes = read_bytes("a part's size");
       break;

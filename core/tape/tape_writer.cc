@@ -77,7 +77,10 @@ void TapeWriter::configured(const PlanOptions& options) {
   begin(TapeKind::configured);
   append_varint(buffer_, static_cast<std::uint64_t>(options.partition_bytes));
   append_varint(buffer_, static_cast<std::uint64_t>(options.credit_bytes));
-  append_varint(buffer_, static_cast<std::uint64_t>(options.order));
+  append_varint(buffer_, static_cast<std::uint64_t>(options.order) +
+                             static_cast<std::uint64_t>(options.servers) * tape_format::kOrders);
+  if (options.servers > 0)
+    append_varint(buffer_, static_cast<std::uint64_t>(options.pull_credit_bytes));
   end();
 }
 
@@ -135,24 +138,42 @@ void TapeWriter::started(TaskId task) {
   end();
 }
 
-void TapeWriter::started_part(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) {
-  begin(TapeKind::started_part);
+void TapeWriter::add_part(TapeKind kind, TaskId task, std::int64_t offset_bytes,
+                          std::int64_t bytes) {
+  begin(kind);
   append_varint(buffer_, back_to(task));
-  append_varint(buffer_, static_cast<std::uint64_t>(offset_bytes));
+  if (has_offset(kind)) append_varint(buffer_, static_cast<std::uint64_t>(offset_bytes));
   append_varint(buffer_, static_cast<std::uint64_t>(bytes));
   end();
+}
+
+void TapeWriter::started_part(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) {
+  add_part(TapeKind::started_part, task, offset_bytes, bytes);
+}
+
+void TapeWriter::finished_part(TaskId task, std::int64_t bytes) {
+  add_part(TapeKind::finished_part, task, 0, bytes);
+}
+
+void TapeWriter::finished_push(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) {
+  add_part(TapeKind::finished_push, task, offset_bytes, bytes);
+}
+
+void TapeWriter::started_pull(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) {
+  add_part(TapeKind::started_pull, task, offset_bytes, bytes);
+}
+
+void TapeWriter::finished_pull(TaskId task, std::int64_t bytes) {
+  add_part(TapeKind::finished_pull, task, 0, bytes);
+}
+
+void TapeWriter::summed(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) {
+  add_part(TapeKind::summed, task, offset_bytes, bytes);
 }
 
 void TapeWriter::finished(TaskId task) {
   begin(TapeKind::finished);
   append_varint(buffer_, back_to(task));
-  end();
-}
-
-void TapeWriter::finished_part(TaskId task, std::int64_t bytes) {
-  begin(TapeKind::finished_part);
-  append_varint(buffer_, back_to(task));
-  append_varint(buffer_, static_cast<std::uint64_t>(bytes));
   end();
 }
 

@@ -10,6 +10,8 @@
 
 namespace hocket {
 
+struct StepDescription;
+
 enum class TraceKind : std::uint8_t {
   /// A task's body or a kernel, on a compute stream.
   compute,
@@ -70,6 +72,12 @@ class TraceSink {
     static_cast<void>(step);
     return TraceDetail::tasks;
   }
+
+  /// Reports that the steps from here on are `step`, as the job submits it, placed on a device of
+  /// limited memory and its host (core/placement/step_placement.h): their tasks without the copies
+  /// are its tasks, in order. `step` has no times. Called by the submitter's thread, while nothing
+  /// runs.
+  virtual void placed(const StepDescription& step) { static_cast<void>(step); }
 };
 
 }  // namespace hocket

@@ -80,6 +80,7 @@ nlohmann::json to_json(const ProfileSummary& summary) {
           {"trace_bytes", summary.trace_bytes},
           {"overhead", row.detail.value("overhead", nlohmann::json())},
           {"quality", row.detail.value("quality", nlohmann::json())},
+          {"idle", row.detail.value("idle", nlohmann::json())},
           {"notes", notes_of(row)},
           {"ranks", std::move(ranks)}};
 }

@@ -14,12 +14,16 @@
 #include "profiler/archive/calibrate_profile.h"
 #include "profiler/archive/rank_ranges.h"
 #include "profiler/calibration/calibration.h"
+#include "profiler/metrics/idle_lanes.h"
 #include "profiler/metrics/metrics.h"
 #include "profiler/metrics/profile_quality.h"
 #include "store/trace_file.h"
 
 namespace hocket {
 namespace {
+
+/// Iterations whose idle times are kept one by one.
+constexpr std::size_t kMostIdleIterations = 100;
 
 Result<void> write_trace(const RankTrace& trace, const std::string& path) {
   auto file = create_trace_file(path, trace);
@@ -114,7 +118,7 @@ class Saving {
       }
     }
     if (rows.iterations.empty()) note("no iteration is whole, so nothing is measured");
-    add_metrics(rows, job, bound_ns(traces, fits));
+    add_metrics(rows, named_metrics(job, bound_ns(traces, fits)));
     const StepQuality quality = judge(traces, job);
     if (quality.uncertainty >= kPoorUncertainty)
       note("predictions from it may be far off: " + quality.reason);
@@ -127,6 +131,7 @@ class Saving {
           {"profiled", overhead->profiled},       {"plain", overhead->plain},
           {"share", overhead->share()},           {"share_margin", overhead->share_margin()}};
     }
+    if (profile_.structure.placed_from) add_idle_lanes(rows, traces);
     return rows;
   }
 
@@ -160,8 +165,26 @@ class Saving {
     }
   }
 
-  void add_metrics(NewProfile& rows, const JobMetrics& job, std::optional<double> bound_ns) {
-    for (const NamedMetric& metric : named_metrics(job, bound_ns)) {
+  /// Adds medians for each rank, and the iterations of the lowest one.
+  void add_idle_lanes(NewProfile& rows, const std::vector<RankTrace>& traces) {
+    std::vector<TaskLane> lane_of;
+    for (const StructureTask& task : profile_.structure.tasks) lane_of.push_back(task.lane);
+    for (const RankTrace& trace : traces) {
+      const auto iterations = measure_idle_lanes(trace, lane_of);
+      add_metrics(rows, named_metrics(trace.rank, iterations));
+      if (&trace != &traces.front()) continue;
+      auto& idle = rows.detail["idle"] = nlohmann::json::array();
+      for (std::size_t i = 0; i < std::min(iterations.size(), kMostIdleIterations); ++i) {
+        nlohmann::json one = {{"step", iterations[i].step}};
+        for (std::size_t lane = 0; lane < kTaskLanes; ++lane)
+          one[kIdleFigures[lane]] = iterations[i].share[lane];
+        idle.push_back(std::move(one));
+      }
+    }
+  }
+
+  void add_metrics(NewProfile& rows, const std::vector<NamedMetric>& metrics) {
+    for (const NamedMetric& metric : metrics) {
       if (std::isfinite(metric.value)) {
         rows.metrics.push_back({metric.rank, metric.name, metric.value});
       } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -102,6 +103,14 @@ class WholeSteps {
  public:
   WholeSteps(const StepStructure& structure, const RankTrace& trace, const Transfers& transfers)
       : structure_(structure), trace_(trace), transfers_(transfers), link_(trace) {
+    if (structure.placed_from)
+      placed_from_ = std::make_shared<const StepDescription>(*structure.placed_from);
+    std::size_t number = 0;
+    for (const StructureTask& task : structure.tasks) {
+      number_of_.push_back(number);
+      is_copied_.push_back(placed_from_ && is_copy(task.lane));
+      if (!is_copied_.back()) ++number;
+    }
     std::vector<Interval> parts;
     for (const TraceRecord& record : trace.records) {
       if (record.kind == TraceKind::communication)
@@ -142,9 +151,16 @@ class WholeSteps {
 
   Step empty_step() const {
     Step step;
-    for (const StructureTask& task : structure_.tasks) {
-      step.profiled.tasks.push_back(
-          {task.name, task.priority, task.accesses, task.collective.has_value(), task.bytes, 0, 0});
+    step.profiled.placed_from = placed_from_;
+    for (std::size_t i = 0; i < structure_.tasks.size(); ++i) {
+      const StructureTask& task = structure_.tasks[i];
+      if (is_copied_[i]) continue;
+      step.profiled.tasks.push_back({.name = task.name,
+                                     .priority = task.priority,
+                                     .accesses = task.accesses,
+                                     .is_collective = task.collective.has_value(),
+                                     .bytes = task.bytes,
+                                     .lane = task.lane});
     }
     step.traced_bytes.resize(structure_.tasks.size());
     step.has_run.resize(structure_.tasks.size());
@@ -153,8 +169,15 @@ class WholeSteps {
 
   void add(const TraceRecord& record, Step& step) const {
     const auto index = static_cast<std::size_t>(record.task);
-    ProfiledTask& task = step.profiled.tasks[index];
     step.has_run[index] = true;
+    if (is_copied_[index]) {
+      step.profiled.copies.push_back(
+          {.is_to_device = structure_.tasks[index].lane == TaskLane::to_device,
+           .bytes = record.bytes,
+           .duration_ns = record.end_ns - record.begin_ns});
+      return;
+    }
+    ProfiledTask& task = step.profiled.tasks[number_of_[index]];
     if (!task.is_collective) {
       task.duration_ns += record.end_ns - record.begin_ns;
       task.beside_ns += shared_with_communication(record);
@@ -196,6 +219,10 @@ class WholeSteps {
   const Transfers& transfers_;
   const LinkUse link_;
   std::vector<Interval> communication_;
+  std::shared_ptr<const StepDescription> placed_from_;
+  // By task of the structure: whether it is a copy, and the number of tasks before it that are not.
+  std::vector<bool> is_copied_;
+  std::vector<std::size_t> number_of_;
 };
 
 double numbers_median(std::vector<double> values, double otherwise) {
@@ -207,7 +234,8 @@ void take_slowdown_out(const std::vector<ProfiledStep>& steps, double slowdown,
                        StepDescription& description) {
   for (std::size_t i = 0; i < description.tasks.size(); ++i) {
     StepTask& task = description.tasks[i];
-    if (task.collective || task.duration_ns == 0) continue;
+    // The two times of a placed step's update are not of the same steps.
+    if (task.collective || task.duration_ns == 0 || task.host_duration_ns > 0) continue;
     std::vector<double> shares;
     for (const ProfiledStep& step : steps) {
       const ProfiledTask& measured = step.tasks[i];
@@ -323,7 +351,12 @@ void find_part_sizes(const std::vector<ProfiledStep>& steps, Calibration& calibr
   calibration.most_part_bytes = most;
 }
 
-Result<void> check(std::span<const RankTrace> traces, std::span<const ClockFit> fits) {
+Result<void> check(const StepStructure& structure, std::span<const RankTrace> traces,
+                   std::span<const ClockFit> fits) {
+  if (structure.placed_from && !can_be_placed_from(structure, *structure.placed_from)) {
+    return failure(ErrorCode::invalid_argument,
+                   "profile: its tasks are not those of the step that they were placed from");
+  }
   if (traces.empty() || fits.size() != traces.size()) {
     return failure(ErrorCode::invalid_argument, "profile: it has no traces to calibrate from");
   }
@@ -363,11 +396,38 @@ void fit_compute(const std::vector<ProfiledStep>& steps, Calibration& calibratio
   if (scatter >= kLeastScatter) step.jitter = {JitterKind::lognormal, scatter, 1};
 }
 
+/// Notes what a placed step did not show, so that predictions of other placements miss it.
+void note_unseen(const std::vector<ProfiledStep>& steps, std::vector<std::string>& notes) {
+  bool has_to_device = false, has_to_host = false;
+  for (const ProfiledStep& step : steps) {
+    for (const ProfiledCopy& copy : step.copies)
+      (copy.is_to_device ? has_to_device : has_to_host) = true;
+  }
+  const auto note_copies = [&](bool has_any, const std::string& where) {
+    if (!has_any)
+      notes.push_back("nothing was copied to the " + where +
+                      ": predictions that copy there take copies to cost nothing; profile with a "
+                      "smaller offload_k");
+  };
+  note_copies(has_to_device, "device");
+  note_copies(has_to_host, "host");
+  const StepDescription& source = *steps.front().placed_from;
+  bool has_device = false, has_host = false;
+  for (std::size_t i = 0; i < source.tasks.size(); ++i) {
+    if (source.tasks[i].place.updates_layer == kNoLayer) continue;
+    (steps.front().tasks[i].lane == TaskLane::host ? has_host : has_device) = true;
+  }
+  if (has_device == has_host) return;
+  notes.push_back(std::string("all updates ran on the ") + (has_host ? "host" : "device") +
+                  ": predictions take those of the " + (has_host ? "device" : "host") +
+                  " to be as fast");
+}
+
 }  // namespace
 
 Result<Calibration> calibrate(const StepStructure& structure, std::span<const RankTrace> traces,
                               std::span<const ClockFit> fits) {
-  HOCKET_TRY(check(traces, fits));
+  HOCKET_TRY(check(structure, traces, fits));
   const RankTrace& reference = traces[reference_of(traces)];
   const auto collectives = collectives_of(traces, fits);
   const Transfers transfers = transfers_of(collectives, reference.rank);
@@ -380,8 +440,9 @@ Result<Calibration> calibrate(const StepStructure& structure, std::span<const Ra
   calibration.step.ranks = reference.ranks;
   calibration.step.channel_split = 0;
   calibration.step.source = "profile of " + std::to_string(calibration.steps) + " steps";
+  if (structure.placed_from) note_unseen(*steps, calibration.notes);
   std::int64_t unknown = 0;
-  for (std::size_t i = 0; i < structure.tasks.size(); ++i) {
+  for (std::size_t i = 0; !structure.placed_from && i < structure.tasks.size(); ++i) {
     calibration.step.tasks[i].collective = structure.tasks[i].collective;
     unknown += structure.tasks[i].collective && structure.tasks[i].bytes == 0;
   }

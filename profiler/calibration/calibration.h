@@ -6,8 +6,9 @@
 // alpha and beta, is fitted to transfer times with Theil and Sen's robust line, as in
 // describe_step(). Where clocks can be compared, a transfer counts from the last rank's arrival;
 // otherwise it is the duration on the rank. Parts that shared the link count with their share of
-// it. gamma, the slow-down of computation beside communication, is that of
-// profiler/calibration/contention.h.
+// it. Of a placed step the description is that of the step that was placed, with times of updates
+// and copies as in describe_step(). gamma, the slow-down of computation beside communication, is
+// that of profiler/calibration/contention.h.
 
 #include <cstdint>
 #include <optional>

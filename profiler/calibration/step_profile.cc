@@ -13,6 +13,8 @@
 #include "core/base/intervals.h"
 #include "core/partitioning/step_partition.h"
 #include "core/plan/captured_step.h"
+#include "profiler/calibration/placed_times.h"
+#include "profiler/calibration/step_structure.h"
 
 namespace hocket {
 namespace {
@@ -54,12 +56,16 @@ void renumber_data(std::vector<ProfiledTask>& tasks) {
   }
 }
 
-bool same_task(const ProfiledTask& a, const ProfiledTask& b) {
-  return a.name == b.name && a.priority == b.priority && a.is_collective == b.is_collective &&
-         a.bytes == b.bytes &&
-         std::equal(
-             a.accesses.begin(), a.accesses.end(), b.accesses.begin(), b.accesses.end(),
-             [](const Access& x, const Access& y) { return x.data == y.data && x.mode == y.mode; });
+bool same_accesses(const ProfiledTask& a, const ProfiledTask& b) {
+  return std::equal(
+      a.accesses.begin(), a.accesses.end(), b.accesses.begin(), b.accesses.end(),
+      [](const Access& x, const Access& y) { return x.data == y.data && x.mode == y.mode; });
+}
+
+/// Returns whether both steps were placed from the same step, or neither was placed.
+bool same_source(const ProfiledStep& a, const ProfiledStep& b) {
+  if (a.placed_from == b.placed_from) return true;
+  return a.placed_from && b.placed_from && *a.placed_from == *b.placed_from;
 }
 
 Result<void> check_equal(const ProfiledStep& first, const ProfiledStep& other) {
@@ -69,6 +75,14 @@ Result<void> check_equal(const ProfiledStep& first, const ProfiledStep& other) {
                    "profile: one step has " + std::to_string(first.tasks.size()) +
                        " tasks, another " + std::to_string(other.tasks.size()) + advice);
   }
+  if (!same_source(first, other)) {
+    return failure(ErrorCode::invalid_argument,
+                   "profile: the steps are not placed from one step" + advice);
+  }
+  const auto same_task = [&](const ProfiledTask& a, const ProfiledTask& b) {
+    return a.name == b.name && a.priority == b.priority && a.is_collective == b.is_collective &&
+           a.bytes == b.bytes && (first.placed_from || same_accesses(a, b));
+  };
   for (std::size_t i = 0; i < first.tasks.size(); ++i) {
     if (same_task(first.tasks[i], other.tasks[i])) continue;
     return failure(ErrorCode::invalid_argument,
@@ -95,12 +109,22 @@ std::int64_t beside_ns(const ProfiledStep& step) {
   return sum;
 }
 
-/// Returns each task's median duration over `steps`; 0 for collectives. Scales them to add up to
-/// the median step: a median of each task alone omits what rare delays add.
+/// Returns whether the time of task `index` depends on the placement.
+bool is_placed_update(const ProfiledStep& step, std::size_t index) {
+  return step.placed_from && step.placed_from->tasks[index].place.updates_layer != kNoLayer;
+}
+
+/// Returns each task's median duration over `steps`; 0 for collectives and updates of placed steps.
+/// Scales them to add up to the median step: a median of each task alone omits what rare delays
+/// add.
 std::vector<double> median_durations(const std::vector<const ProfiledStep*>& steps) {
   std::vector<double> durations;
   double sum = 0;
   for (std::size_t i = 0; i < steps.front()->tasks.size(); ++i) {
+    if (is_placed_update(*steps.front(), i)) {
+      durations.push_back(0);
+      continue;
+    }
     std::vector<Weighted> values;
     for (const ProfiledStep* step : steps)
       values.push_back({static_cast<double>(step->tasks[i].duration_ns)});
@@ -109,8 +133,9 @@ std::vector<double> median_durations(const std::vector<const ProfiledStep*>& ste
   std::vector<Weighted> sums;
   for (const ProfiledStep* step : steps) {
     Weighted& of_step = sums.emplace_back(Weighted{0});
-    for (const ProfiledTask& task : step->tasks)
-      of_step.value += static_cast<double>(task.duration_ns);
+    for (std::size_t i = 0; i < step->tasks.size(); ++i)
+      if (!is_placed_update(*step, i))
+        of_step.value += static_cast<double>(step->tasks[i].duration_ns);
   }
   if (sum == 0) return durations;
   const double scale = weighted_median(std::move(sums)) / sum;
@@ -127,11 +152,11 @@ double fit_slowdown(const std::vector<const ProfiledStep*>& overlapped,
     double lost_ns = 0, beside_ns = 0;
     for (std::size_t i = 0; i < step->tasks.size(); ++i) {
       const ProfiledTask& task = step->tasks[i];
-      if (task.beside_ns == 0) continue;
+      if (task.beside_ns == 0 || is_placed_update(*step, i)) continue;
       lost_ns += static_cast<double>(task.duration_ns) - undisturbed_ns[i];
       beside_ns += static_cast<double>(task.beside_ns);
     }
-    lost_shares.push_back({lost_ns / beside_ns});
+    if (beside_ns > 0) lost_shares.push_back({lost_ns / beside_ns});
   }
   const double lost = std::clamp(weighted_median(std::move(lost_shares)), 0.0, kMaxLostShare);
   return lost / (1 - lost);
@@ -238,7 +263,7 @@ StepDescription structure_of(const ProfiledStep& step) {
 
 void StepProfile::add(ProfiledTask task, TaskId id) {
   index_of_[packed(id)] = tasks_.size();
-  tasks_.push_back({std::move(task), -1, 0, {}});
+  tasks_.push_back({std::move(task), -1, 0, {}, placed_from_});
 }
 
 void StepProfile::submitted(const SubmittedTask& task) {
@@ -249,7 +274,9 @@ void StepProfile::submitted(const SubmittedTask& task) {
        task.is_collective,
        task.bytes,
        0,
-       0},
+       0,
+       CollectiveKind::all_reduce,
+       task.lane},
       task.id);
 }
 
@@ -257,9 +284,16 @@ void StepProfile::launched(const CapturedStep& step, TaskId first) {
   std::lock_guard lock(mutex_);
   for (std::uint32_t i = 0; i < step.size(); ++i) {
     const CapturedStep::Task& task = step.task(i);
-    add({task.name, task.priority, task.accesses, task.is_collective, task.bytes, 0, 0},
+    add({task.name, task.priority, task.accesses, task.is_collective, task.bytes, 0, 0,
+         CollectiveKind::all_reduce, task.lane},
         step.id_of(i, first));
   }
+}
+
+void StepProfile::placed(const StepDescription& step) {
+  auto named = std::make_shared<const StepDescription>(with_unique_names(step));
+  std::lock_guard lock(mutex_);
+  placed_from_ = std::move(named);
 }
 
 void StepProfile::record(const TraceEvent& event) {
@@ -288,7 +322,15 @@ std::vector<ProfiledStep> StepProfile::steps(std::int64_t warmup) const {
   step = -1;
   for (const Task& task : tasks_) {
     if (!has_ended(task) || task.step < warmup || task.step >= whole_steps) continue;
-    if (task.step != std::exchange(step, task.step)) steps.emplace_back();
+    if (task.step != std::exchange(step, task.step))
+      steps.push_back({.tasks = {}, .placed_from = task.placed_from});
+    if (task.placed_from && is_copy(task.profiled.lane)) {
+      for (const TraceEvent& event : task.events)
+        steps.back().copies.push_back({.is_to_device = task.profiled.lane == TaskLane::to_device,
+                                       .bytes = event.bytes,
+                                       .duration_ns = event.end_ns - event.begin_ns});
+      continue;
+    }
     ProfiledTask profiled = task.profiled;
     for (const TraceEvent& event : task.events) {
       const Interval interval{event.begin_ns, event.end_ns};
@@ -317,7 +359,12 @@ Result<StepDescription> describe_step(std::span<const ProfiledStep> steps) {
     HOCKET_TRY(check_equal(steps.front(), step));
     (beside_ns(step) == 0 ? serial : overlapped).push_back(&step);
   }
-  StepDescription description = structure_of(steps.front());
+  const auto& placed_from = steps.front().placed_from;
+  if (placed_from && placed_from->tasks.size() != steps.front().tasks.size()) {
+    return failure(ErrorCode::invalid_argument,
+                   "profile: the steps are not those that they are said to be placed from");
+  }
+  StepDescription description = placed_from ? *placed_from : structure_of(steps.front());
   auto durations_ns = median_durations(serial.empty() ? overlapped : serial);
   if (!serial.empty() && !overlapped.empty()) {
     description.compute_slowdown = fit_slowdown(overlapped, durations_ns);
@@ -328,8 +375,16 @@ Result<StepDescription> describe_step(std::span<const ProfiledStep> steps) {
     description.tasks[i].duration_ns = std::llround(durations_ns[i]);
   description.collective =
       fit_part_cost(overlapped.empty() ? serial : overlapped, CollectiveGroup::world);
+  if (placed_from) set_placed_times(steps, description);
   if (auto ok = validate(description); !ok) return failure(ok.error().in("profile"));
   return description;
+}
+
+StepDescription with_unique_names(StepDescription step) {
+  UniqueNames of_tasks, of_data;
+  for (StepTask& task : step.tasks) task.name = of_tasks.next(task.name);
+  for (std::string& name : step.data) name = of_data.next(name);
+  return step;
 }
 
 Result<StepDescription> with_piece_costs(StepDescription step, const ScheduleConfig& config,

@@ -8,9 +8,14 @@
 //   … some steps, scheduler.synchronize() …
 //   auto description = describe_step(profile.steps(1));
 //
+// Of steps that are placed on a device of limited memory and its host
+// (core/placement/step_placement.h) it describes what the job submits, with the times on both
+// sides and the cost of copies.
+//
 // A StepProfile is thread-safe as PlanObserver and TraceSink require; the functions are pure.
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -36,6 +41,7 @@ struct ProfiledTask {
   std::int64_t duration_ns = 0;                      ///< compute tasks only
   std::int64_t beside_ns = 0;                        ///< time of it with a part on a channel
   CollectiveKind kind = CollectiveKind::all_reduce;  ///< collectives only
+  TaskLane lane = TaskLane::stream;                  ///< compute tasks only
 };
 
 struct ProfiledPart {
@@ -45,24 +51,29 @@ struct ProfiledPart {
   CollectiveGroup group = CollectiveGroup::world;
 };
 
+/// A copy between the memories of a device and its host.
+struct ProfiledCopy {
+  bool is_to_device = false;
+  std::int64_t bytes = 0;
+  std::int64_t duration_ns = 0;
+};
+
 struct ProfiledStep {
-  std::vector<ProfiledTask> tasks;  ///< in the order of submission
-  std::vector<ProfiledPart> parts;
+  std::vector<ProfiledTask> tasks;  ///< in the order of submission, without copies
+  std::vector<ProfiledPart> parts = {};
+  std::vector<ProfiledCopy> copies = {};
+  /// The step without times that the tasks were placed from, if they were placed. Its accesses
+  /// count then, not those of the tasks.
+  std::shared_ptr<const StepDescription> placed_from = {};
 };
 
 /// Records one scheduler's steps. Must watch it from its first task on.
 class StepProfile final : public PlanObserver, public TraceSink {
  public:
-  void configured(const PlanOptions&) override {}
   void submitted(const SubmittedTask& task) override;
   void launched(const CapturedStep& step, TaskId first) override;
-  void announced(std::span<const std::uint64_t>) override {}
-  void ready(TaskId) override {}
-  void started(TaskId) override {}
-  void started_part(TaskId, std::int64_t, std::int64_t) override {}
-  void finished(TaskId) override {}
-  void finished_part(TaskId, std::int64_t) override {}
   void record(const TraceEvent& event) override;
+  void placed(const StepDescription& step) override;
 
   /// Returns the steps that have ended, with all before them, in order, without the first `warmup`.
   std::vector<ProfiledStep> steps(std::int64_t warmup) const;
@@ -74,6 +85,7 @@ class StepProfile final : public PlanObserver, public TraceSink {
     std::int64_t step = -1;  ///< unknown until some of it has ended
     std::int64_t traced_bytes = 0;
     std::vector<TraceEvent> events;
+    std::shared_ptr<const StepDescription> placed_from;
   };
 
   void add(ProfiledTask task, TaskId id);
@@ -85,6 +97,7 @@ class StepProfile final : public PlanObserver, public TraceSink {
   // Guarded by mutex_:
   std::vector<Task> tasks_;                                  // in the order of submission
   std::unordered_map<std::uint64_t, std::size_t> index_of_;  // by task id
+  std::shared_ptr<const StepDescription> placed_from_;
 };
 
 /// Derives the description of the step that `steps` repeat; they may come from several profiles of
@@ -101,11 +114,18 @@ class StepProfile final : public PlanObserver, public TraceSink {
 /// size, fitted with Theil and Sen's method (Sen, JASA 1968), pairs weighted by their evidence.
 /// With a single size all of the cost is beta.
 ///
+/// Of placed steps, which may be under several placements, the times of updates are those of the
+/// side on which they ran (profiler/calibration/placed_times.h).
+///
 /// One outlier among the steps changes nothing; delays of a few tasks or parts in every step count.
 ///
 /// Returns invalid_argument without steps, if the steps differ in more than times, or if a value of
 /// the description is out of range.
 Result<StepDescription> describe_step(std::span<const ProfiledStep> steps);
+
+/// Returns `step` with names of tasks and of data that are unique, as the JSON form needs them:
+/// repeated ones get a number.
+StepDescription with_unique_names(StepDescription step);
 
 /// Returns `step` with the overhead of dividing its computations (Dimension::piece_ns), along the
 /// dimensions that `config` divides. `divided` are steps of the same job profiled under `config`.

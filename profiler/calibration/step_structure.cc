@@ -17,6 +17,12 @@ using nlohmann::json;
 constexpr const char* kFormat = "hocket-structure";
 constexpr int kVersion = 1;
 constexpr std::array<std::string_view, 3> kModes{"read", "write", "update"};
+constexpr auto kLaneWords = [] {
+  std::array<Word<TaskLane>, kTaskLanes> words;
+  for (std::size_t i = 0; i < kTaskLanes; ++i)
+    words[i] = {to_string(static_cast<TaskLane>(i)), static_cast<TaskLane>(i)};
+  return words;
+}();
 
 /// Reads the tasks in order; data are numbered from 0 in the order in which the step names them.
 class StructureReader {
@@ -29,6 +35,12 @@ class StructureReader {
       value.object([this](JsonReader& task) { read_task(task, structure_.tasks.emplace_back()); });
     };
     reader.array("tasks", read_one, Presence::required, kMaxStepTasks);
+    reader.part("placed_from", structure_.placed_from, read_step_description);
+    const auto refuse_other = [&](const JsonValue& step) {
+      if (structure_.placed_from && !can_be_placed_from(structure_, *structure_.placed_from))
+        step.refuse("a step with the tasks of \"tasks\" that are no copies");
+    };
+    reader.value("placed_from", refuse_other, kOptional);
   }
 
  private:
@@ -47,6 +59,7 @@ class StructureReader {
       reader.value("bytes", refuse, kOptional);
     }
     reader.integer("priority", task.priority, 0, kPriorityLevels - 1, 0);
+    if (!task.collective) reader.choice("lane", task.lane, kLaneWords, TaskLane::stream);
     const auto read_one = [&](const JsonValue& access) {
       task.accesses.push_back(read_access(access));
     };
@@ -76,6 +89,7 @@ json to_json(const StructureTask& task) {
     document["bytes"] = task.bytes;
   }
   if (task.priority > 0) document["priority"] = task.priority;
+  if (task.lane != TaskLane::stream) document["lane"] = to_string(task.lane);
   if (task.accesses.empty()) return document;
   json& accesses = document["accesses"] = json::array();
   for (const Access& access : task.accesses)
@@ -90,13 +104,33 @@ bool StructureTask::operator==(const StructureTask& other) const {
     return a.data == b.data && a.mode == b.mode;
   };
   return name == other.name && collective == other.collective && bytes == other.bytes &&
-         priority == other.priority && std::ranges::equal(accesses, other.accesses, same_access);
+         priority == other.priority && lane == other.lane &&
+         std::ranges::equal(accesses, other.accesses, same_access);
+}
+
+std::vector<std::size_t> submitted_tasks(const StepStructure& structure) {
+  std::vector<std::size_t> tasks;
+  for (std::size_t i = 0; i < structure.tasks.size(); ++i)
+    if (!is_copy(structure.tasks[i].lane)) tasks.push_back(i);
+  return tasks;
+}
+
+bool can_be_placed_from(const StepStructure& structure, const StepDescription& step) {
+  const auto is_alike = [&](std::size_t index, const StepTask& submitted) {
+    const StructureTask& task = structure.tasks[index];
+    return task.collective.has_value() == submitted.collective.has_value() &&
+           task.bytes == submitted.bytes && task.priority == submitted.priority;
+  };
+  return step.device_memory_bytes > 0 &&
+         std::ranges::equal(submitted_tasks(structure), step.tasks, is_alike);
 }
 
 json to_json(const StepStructure& structure) {
   json tasks = json::array();
   for (const StructureTask& task : structure.tasks) tasks.push_back(to_json(task));
-  return {{"format", kFormat}, {"version", kVersion}, {"tasks", std::move(tasks)}};
+  json document = {{"format", kFormat}, {"version", kVersion}, {"tasks", std::move(tasks)}};
+  if (structure.placed_from) document["placed_from"] = hocket::to_json(*structure.placed_from);
+  return document;
 }
 
 void number_data(StepStructure& structure) {

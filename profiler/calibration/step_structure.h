@@ -2,6 +2,9 @@
 
 // The structure of a step: its tasks and their accesses, without times. A profile stores it beside
 // its traces; together they yield a step description (profiler/calibration/calibration.h). Pure.
+//
+// Of a step that was placed on a device of limited memory and its host it has the tasks as they
+// were placed, with the copies, and the step that they were placed from.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -11,6 +14,7 @@
 
 #include "core/base/result.h"
 #include "core/step/collective_kind.h"
+#include "core/step/step_description.h"
 #include "core/step/task.h"
 #include "core/trace/rank_trace.h"
 
@@ -18,21 +22,35 @@ namespace hocket {
 
 struct StructureTask {
   std::string name;
-  std::optional<CollectiveKind> collective;
+  std::optional<CollectiveKind> collective = {};
   std::int64_t bytes = 0;  ///< collectives only
   std::uint32_t priority = 0;
   /// Data are numbered from 0 in the order in which the step names them.
-  std::vector<Access> accesses;
+  std::vector<Access> accesses = {};
+  TaskLane lane = TaskLane::stream;  ///< compute tasks only
 
   bool operator==(const StructureTask&) const;
 };
 
-/// Tasks in the order of submission; TraceRecord::task indexes them.
 struct StepStructure {
+  /// In the order of submission; TraceRecord::task indexes them.
   std::vector<StructureTask> tasks;
+  /// The step, without times, whose tasks are those of `tasks` but the copies, in order.
+  std::optional<StepDescription> placed_from = {};
 
   bool operator==(const StepStructure&) const = default;
 };
+
+constexpr bool is_copy(TaskLane lane) {
+  return lane == TaskLane::to_device || lane == TaskLane::to_host;
+}
+
+/// Returns the indices of the tasks that the job submitted: all but copies.
+std::vector<std::size_t> submitted_tasks(const StepStructure& structure);
+
+/// Returns whether the submitted tasks of `structure` can be those of `step`, placed: of the same
+/// number, kinds, bytes and priorities.
+bool can_be_placed_from(const StepStructure& structure, const StepDescription& step);
 
 /// Renumbers the data as StructureTask::accesses requires.
 void number_data(StepStructure& structure);

@@ -85,6 +85,8 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
     case CollectiveKind::all_to_all:
       return share;
     case CollectiveKind::broadcast:
+    case CollectiveKind::push:
+    case CollectiveKind::pull:
       break;
   }
   return 1;

@@ -10,6 +10,7 @@
 
 #include "core/base/intervals.h"
 #include "core/base/statistics.h"
+#include "profiler/calibration/step_profile.h"
 #include "profiler/session/communication_groups.h"
 #include "profiler/session/span_log.h"
 
@@ -83,6 +84,7 @@ class Assembly {
     const auto is_of_group = [](const TraceRecord& record) { return record.group != kAllRanks; };
     if (std::ranges::none_of(trace.records, is_of_group)) trace.groups.clear();
     result.structure = make_structure();
+    if (log_.placed_from) set_placed_from(result);
     result.overhead = overhead();
     if (log_.host_at_start && log_.host_at_end)
       result.host = shares_between(*log_.host_at_start, *log_.host_at_end);
@@ -278,9 +280,30 @@ class Assembly {
     return structure;
   }
 
+  void set_placed_from(ProfileResult& result) const {
+    StepDescription step = *log_.placed_from;
+    for (std::string& name : step.data) name = text_of(name);
+    for (StepTask& task : step.tasks) task.name = text_of(task.name);
+    step = with_unique_names(std::move(step));
+    if (result.structure.tasks.empty()) return;
+    const auto valid = validate(step);
+    if (valid && can_be_placed_from(result.structure, step)) {
+      result.structure.placed_from = std::move(step);
+      return;
+    }
+    result.notes.push_back(
+        "predictions take copies and the host's updates for computations of the device, because "
+        "the profile does not say what the step was placed from: " +
+        (valid ? std::string("the profiled steps are others") : valid.error().message));
+  }
+
   StructureTask structure_task(const Submission& submission,
                                std::unordered_map<std::uint32_t, std::uint32_t>& data) const {
-    StructureTask task{text_of(submission.name), {}, submission.bytes, submission.priority, {}};
+    StructureTask task{.name = text_of(submission.name),
+                       .collective = {},
+                       .bytes = submission.bytes,
+                       .priority = submission.priority,
+                       .lane = submission.lane};
     for (std::uint32_t i = 0; i < submission.accesses; ++i) {
       const Access& access = log_.accesses[submission.first_access + i];
       const auto next = static_cast<std::uint32_t>(data.size());

@@ -43,6 +43,10 @@ void ProfileSession::record(const TraceEvent& event) {
   if (on_.load(std::memory_order_relaxed)) recorder_->record(event);
 }
 
+void ProfileSession::placed(const StepDescription& step) {
+  recorder_->placed(step);
+}
+
 TraceDetail ProfileSession::detail(std::int64_t step) const {
   return on_.load(std::memory_order_acquire) ? recorder_->detail(step) : TraceDetail::steps;
 }

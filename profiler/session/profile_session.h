@@ -118,16 +118,12 @@ class ProfileSession final : public PlanObserver, public TraceSink {
   void stop();
 
   // Callbacks of PlanObserver and TraceSink, for the scheduler.
-  void configured(const PlanOptions&) override {}
   void submitted(const SubmittedTask& task) override;
   void launched(const CapturedStep& step, TaskId first) override;
-  void announced(std::span<const std::uint64_t>) override {}
   void ready(TaskId task) override;
-  void started(TaskId) override {}
-  void started_part(TaskId, std::int64_t, std::int64_t) override {}
-  void finished(TaskId) override {}
-  void finished_part(TaskId, std::int64_t) override {}
   void record(const TraceEvent& event) override;
+  /// Keeps the step also while no span is active.
+  void placed(const StepDescription& step) override;
   /// Wants the tasks of the profiled steps alone, so the cost measured with `interleave` includes
   /// that of their times.
   TraceDetail detail(std::int64_t step) const override;

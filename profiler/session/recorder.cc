@@ -107,6 +107,7 @@ std::optional<ProfileResult> ProfileSession::Recorder::take() {
   hand_out(nullptr);
   const std::unique_ptr<SpanLog> log = std::move(log_);
   done_ = false;
+  log->placed_from = placed_from_;
   // The next span must not begin before the device's recorder has delivered this one's.
   if (!options_.device) control.unlock();
   ProfileResult result = assemble(*log, options_);
@@ -147,6 +148,11 @@ void ProfileSession::Recorder::record(const TraceEvent& event) {
   if (!keeping_.load(std::memory_order_relaxed) || begins_step_only(event)) return;
   if (event.step < first_kept_step_.load(std::memory_order_relaxed)) return;
   keep(*log, lane.cursor, event);
+}
+
+void ProfileSession::Recorder::placed(const StepDescription& step) {
+  std::lock_guard control(control_);
+  placed_from_ = step;
 }
 
 TraceDetail ProfileSession::Recorder::detail(std::int64_t step) const {
@@ -216,7 +222,7 @@ void ProfileSession::Recorder::submit(SpanLog& log, const SubmittedTask& task,
   if (log.accesses.left() < task.accesses.size() ||
       !log.submissions.push_back({task.id, now_ns, task.name, task.bytes, log.accesses.size(),
                                   static_cast<std::uint32_t>(task.accesses.size()), task.priority,
-                                  task.is_collective})) {
+                                  task.is_collective, task.lane})) {
     log.submissions_full_ns = std::min(log.submissions_full_ns, now_ns);
     return;
   }
@@ -239,7 +245,7 @@ void ProfileSession::Recorder::launched(const CapturedStep& step, TaskId first) 
     const CapturedStep::Task& task = step.task(i);
     submit(*decisions_.log,
            {step.id_of(i, first), task.name, task.priority, task.accesses, task.is_collective,
-            task.bytes},
+            task.bytes, task.lane},
            now_ns);
   }
 }

@@ -34,6 +34,8 @@ class ProfileSession::Recorder {
   void ready(TaskId task);
   void record(const TraceEvent& event);
   TraceDetail detail(std::int64_t step) const;
+  /// Called at any time.
+  void placed(const StepDescription& step);
 
  private:
   /// The state of one lane; lanes beyond the limits share one.
@@ -74,6 +76,7 @@ class ProfileSession::Recorder {
   std::mutex control_;
   // Guarded by control_:
   std::unique_ptr<SpanLog> log_;
+  std::optional<StepDescription> placed_from_;
 
   std::array<Lane, kComputeLanes + kChannels + kOtherLanes> lanes_;
 

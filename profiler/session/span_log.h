@@ -30,6 +30,7 @@ struct Submission {
   std::uint32_t accesses = 0;
   std::uint32_t priority = 0;
   bool is_collective = false;
+  TaskLane lane = TaskLane::stream;
 };
 
 struct Readiness {
@@ -93,6 +94,8 @@ struct SpanLog {
 
   std::vector<ClockSample> clock_samples;
   std::optional<HostUse> host_at_start, host_at_end;
+  /// The step that the scheduler placed last, if it places steps.
+  std::optional<StepDescription> placed_from;
 };
 
 /// Assembles the profile of `log`.

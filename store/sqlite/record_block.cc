@@ -102,7 +102,7 @@ bool unpack(Unpacker& in, const TraceRecord& last, std::int64_t last_sequence,
   record.kind = static_cast<TraceKind>(head & kKindMask);
   if ((head & kHasCollective) != 0) {
     const unsigned collective = in.byte();
-    if (collective >= kCollectiveKinds.size()) return false;
+    if (collective >= kRecordedKinds) return false;
     record.collective = static_cast<CollectiveKind>(collective);
   }
   const std::uint64_t lane = in.number(), name = in.number();

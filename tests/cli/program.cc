@@ -70,6 +70,10 @@ void Program::signal(int number) const {
   kill(pid_, number);
 }
 
+std::string Program::output() const {
+  return read_file(out_path_).value_or("");
+}
+
 Ended Program::wait() {
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

@@ -41,6 +41,8 @@ class Program {
 
   pid_t pid() const { return pid_; }
   void signal(int number) const;
+  /// Returns what it has written to stdout so far.
+  std::string output() const;
   Ended wait();
 
  private:

@@ -24,6 +24,8 @@ class OnePartSource final : public WorkSource {
 
   std::size_t take_compute(std::span<const TaskId>, std::span<ComputeWork>) override { return 0; }
   bool take_lane(TaskLane, const ComputeWork*, ComputeWork&) override { return false; }
+  bool take_pull(const PartWork*, PartWork&) override { return false; }
+  void summed(const ServedPart&) override {}
   bool take_part(const PartWork* finished, PartWork& work) override {
     if (finished) end(std::nullopt);
     if (is_taken_) return false;

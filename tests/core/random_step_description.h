@@ -32,6 +32,14 @@ class RandomStepDescription {
     step_.memory_limit_bytes = below(2) * below(kMaxStepBytes);
     step_.compute_slowdown = number(100);
     if (below(2)) step_.cluster = Cluster{link(), link(), CollectiveAlgorithm(below(3))};
+    if (below(2)) {
+      step_.servers = StepServers{.servers = 1 + below(5),
+                                  .rank_link = link(),
+                                  .server_link = link(),
+                                  .colocated = below(2) == 1,
+                                  .alpha_ns = number(1e6),
+                                  .overhead_bytes = number(1e5)};
+    }
     if (below(2))
       for (int i = 0; i < step_.ranks; ++i) step_.rank_compute_scale.push_back(0.1 + number(9));
     if (below(2))

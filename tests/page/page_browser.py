@@ -76,6 +76,7 @@ class PageTest(unittest.TestCase):
     studies = profiles = live = False
     daemon = True
     explore = "5%"
+    device = ()  # options of the job
     viewport = WIDE
     color_scheme = "light"
 
@@ -89,7 +90,7 @@ class PageTest(unittest.TestCase):
         if cls.daemon:
             cls.world.serve()
         if cls.live:
-            cls.world.start_job(cls.explore)
+            cls.world.start_job(cls.explore, cls.device)
         playwright = sync_playwright().start()
         cls.addClassCleanup(playwright.stop)
         cls.browser = launch(playwright)

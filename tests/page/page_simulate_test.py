@@ -78,7 +78,8 @@ class PageSimulate(PageTest):
     def test_the_address_has_all_settings(self):
         self.open_profile("&credit_bytes=262144&ranks=8&network_link=25gbit,10us")
         expect(self.prediction()).to_contain_text("8 ranks")
-        expect(self.page.get_by_label("credit_bytes, exact value")).to_have_value("256 KiB")
+        expect(self.page.get_by_label("credit_bytes, exact value",
+                                               exact=True)).to_have_value("256 KiB")
         expect(self.page.get_by_role("checkbox", name="Network between hosts")).to_be_checked()
 
     def test_a_step_description_is_opened(self):

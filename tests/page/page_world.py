@@ -186,14 +186,14 @@ class World:
 
     # The job
 
-    def start_job(self, explore="5%"):
+    def start_job(self, explore="5%", device=()):
         """Two ranks that train until the world ends. Returns once the daemon has measured some
-        of its iterations."""
+        of its iterations. `device`: options of the job that choose another device than the host."""
         with open(self.folder / "job.log", "w", encoding="utf-8") as log:
             self._job = subprocess.Popen(
                 [PROGRAM, "run", "--ranks", "2", "--", GPT2, *MODEL, "--link", "100mbit",
-                 "--steps", "10000000", "--watch", "--explore", explore], stdout=log, stderr=log,
-                cwd=self.folder, env=self.environment)
+                 "--steps", "10000000", "--watch", "--explore", explore, *device], stdout=log,
+                stderr=log, cwd=self.folder, env=self.environment)
         return self.wait_for(lambda: next((job for job in self.jobs() if job["step"] > 3), None),
                              "the job to report")
 

@@ -16,20 +16,12 @@ namespace hocket {
 /// Builds a RankTrace and a StepStructure from one simulated rank.
 class SimulatedTrace final : public PlanObserver, public TraceSink {
  public:
-  void configured(const PlanOptions&) override {}
-  void submitted(const SubmittedTask&) override {}
   void launched(const CapturedStep& step, TaskId first) override {
     if (structure.tasks.empty()) {
       for (std::uint32_t i = 0; i < step.size(); ++i) add(step.task(i));
     }
     for (std::uint32_t i = 0; i < step.size(); ++i) task_of_[key(step.id_of(i, first))] = i;
   }
-  void announced(std::span<const std::uint64_t>) override {}
-  void ready(TaskId) override {}
-  void started(TaskId) override {}
-  void started_part(TaskId, std::int64_t, std::int64_t) override {}
-  void finished(TaskId) override {}
-  void finished_part(TaskId, std::int64_t) override {}
 
   void record(const TraceEvent& event) override {
     TraceRecord record;
@@ -71,6 +63,7 @@ class SimulatedTrace final : public PlanObserver, public TraceSink {
     entry.bytes = task.bytes;
     entry.priority = task.priority;
     entry.accesses = task.accesses;
+    entry.lane = task.lane;
     structure.tasks.push_back(std::move(entry));
   }
 
@@ -90,6 +83,11 @@ inline SimulatedTrace simulated_trace(const StepDescription& step, SimulationOpt
   options.observer = &simulated;
   options.watched_rank = rank;
   (void)simulate(step, options).value();
+  if (step.device_memory_bytes > 0) {
+    StepDescription& source = simulated.structure.placed_from.emplace(step);
+    for (StepTask& task : source.tasks) task.duration_ns = task.host_duration_ns = 0;
+    source.to_device = source.to_host = source.collective = {};
+  }
   simulated.finish();
   return simulated;
 }

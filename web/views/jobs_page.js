@@ -10,6 +10,7 @@ import { keyTools } from "./configs_actions.js";
 import { configTable, settingsTable } from "./configs_settings.js";
 import { budgetShare, budgetText, busyBars, exposedShare, fact, iterationText, jobState,
          measuredText, subjectText, verdictBadge, versionText } from "./jobs_parts.js";
+import { otherValues, placementFacts } from "./jobs_placement.js";
 import { strip } from "./jobs_strip.js";
 
 /// Returns a value that the job measured itself; its name ends in the unit.
@@ -60,6 +61,7 @@ export class JobPage {
       exposed: fact("Exposed", "share of the iteration in which rank 0 communicates and computes " +
                                "nothing"),
       version: fact("Version", "\"own\" is not one of the daemon's"),
+      placement: placementFacts(),
       trying: h("div"), config: h("div"), verdicts: h("ol", { class: "job-verdicts" }),
       noVerdict: h("p", { class: "hint" }), values: h("div"), note: h("p"),
     };
@@ -70,7 +72,8 @@ export class JobPage {
       parts.state, parts.gone, parts.stopped,
       h("section", { class: "panel", "aria-label": "Now" }, h("h2", null, "Now"),
         parts.strip, h("dl", { class: "facts" }, parts.step, parts.iteration, parts.exposed,
-          fact("Busy").put(parts.busy), parts.version, fact("Explored").put(parts.budget)),
+          fact("Busy").put(parts.busy), parts.version, fact("Explored").put(parts.budget),
+          parts.placement),
         parts.note, parts.values),
       h("div", { class: "columns" },
         h("section", { class: "panel" }, h("h2", null, "Tried against it"), parts.trying),
@@ -123,12 +126,13 @@ export class JobPage {
     parts.busy.update(job);
     parts.version.update(versionText(job));
     parts.budget.update(budgetShare(job), budgetText(job));
+    parts.placement.update(job);
     this.#once("note", job.note ?? "", () => {
       replace(parts.note, job.note && ["It says: ", longText(job.note)]);
       parts.note.hidden = !job.note;
     });
     this.#once("values", job.values ?? {}, () => {
-      const values = Object.entries(job.values ?? {});
+      const values = otherValues(job);
       replace(parts.values, values.length > 0 && [h("h3", null, "Measured by the job itself"),
         facts(values.map(([name, value]) =>
           [h("bdi", null, printable(name)), measuredValue(name, value)]))]);

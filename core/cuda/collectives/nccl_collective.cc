@@ -215,6 +215,8 @@ class NcclCollective final : public DeviceCollective {
         return nccl().broadcast(values, values, size, ncclFloat32, owner, communicator, stream);
       case CollectiveKind::broadcast:
       case CollectiveKind::all_to_all:
+      case CollectiveKind::push:
+      case CollectiveKind::pull:
         break;
     }
     return ncclInvalidArgument;

@@ -226,7 +226,6 @@ void JobProfile::save(const RunReport& report, const Result<std::string>& store_
   const bool is_first = collective_.rank() == 0;
   // The profile keeps only rank 0's notes; other ranks contribute their trace alone, so they print
   // theirs.
-  if (own && is_first) own->notes.insert(own->notes.end(), remarks_.begin(), remarks_.end());
   if (own && !is_first) std::ranges::for_each(own->notes, warn_);
   Result<Target> target = failure(ErrorCode::not_found, "rank 0 has recorded nothing");
   if (is_first) {

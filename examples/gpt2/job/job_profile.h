@@ -50,8 +50,6 @@ class JobProfile {
   /// Profiles `steps` steps from `first_step` on, counted from 0 in the phase. Every rank must call
   /// it before it submits the first of them.
   void request(std::int64_t first_step, std::int64_t steps);
-  /// Adds a remark for people to the profiles of rank 0.
-  void note(std::string remark) { remarks_.push_back(std::move(remark)); }
 
   /// Returns whether the requested span is over before `step`; the same on every rank.
   bool is_due(std::int64_t step) const { return due_ == step; }
@@ -73,6 +71,10 @@ class JobProfile {
       const TraceDetail wanted = session->detail(step);
       return other ? std::max(wanted, other->detail(step)) : wanted;
     }
+    void placed(const StepDescription& step) override {
+      session->placed(step);
+      if (other) other->placed(step);
+    }
     TraceSink *session = nullptr, *other = nullptr;
   };
 
@@ -82,7 +84,6 @@ class JobProfile {
   ProfileSession session_;
   Both both_;
   std::optional<std::int64_t> due_;
-  std::vector<std::string> remarks_;
 };
 
 }  // namespace hocket

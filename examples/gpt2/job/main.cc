@@ -9,6 +9,8 @@
 //   bin/hocket run --ranks 2 -- bin/gpt2 --record run.tape      record decisions for hocket tape
 //   bin/hocket run --ranks 2 -- bin/gpt2 --profile-at 5         profile iterations into the store;
 //                                                               or HOCKET_PROFILE=at=5
+//   HOCKET_CONFIG='{"communication":"parameter_server"}'
+//       bin/hocket run --ranks 2 --servers 2 -- bin/gpt2        gradients summed by servers
 //   bin/gpt2 --micro-batches 4 --steps 20                       four batches per step
 //   bin/hocket run --ranks 2 -- bin/gpt2 --shard-optimizer      each rank keeps half the moments
 //   bin/gpt2 --device cuda --precision bfloat16                 on a GPU
@@ -36,11 +38,10 @@
 #include <set>
 
 #include "core/base/statistics.h"
-#include "core/host/emulated_link.h"
-#include "core/host/gloo_collective.h"
 #include "core/host/topology_probe.h"
 #include "core/partitioning/step_partition.h"
 #include "core/sim/simulator.h"
+#include "examples/gpt2/job/job_network.h"
 #include "examples/gpt2/job/job_options.h"
 #include "examples/gpt2/job/job_profile.h"
 #include "examples/gpt2/job/layer_costs.h"
@@ -63,52 +64,14 @@ extern "C" char* openblas_get_config(void);
 namespace hocket {
 namespace {
 
-/// The collective that tasks use, and the objects it depends on.
-struct Network {
-  std::unique_ptr<Collective> sockets;
-  std::optional<LinkSpec> emulated;
-  std::unique_ptr<EmulatedLink> emulation;
-  int local_rank = 0;
-
-  Collective& collective() const {
-    return emulation ? static_cast<Collective&>(*emulation) : *sockets;
-  }
-  std::string name() const {
-    if (emulated) return "emulated " + to_string(*emulated);
-    return sockets->world_size() > 1 ? "tcp" : "local";
-  }
-};
-
-Result<Network> connect(const JobOptions& options, const Clock& clock) {
-  Network network;
-  if (!options.link.empty()) {
-    const auto link = parse_link(options.link);
-    HOCKET_TRY(link);
-    network.emulated = *link;
-  }
-  const auto ranks = read_rank_environment();
-  HOCKET_TRY(ranks);
-  network.local_rank = ranks->local_rank;
-  const auto interface = process_environment("GLOO_SOCKET_IFNAME");
-  auto sockets = connect_gloo({.ranks = *ranks,
-                               .timeout = std::chrono::seconds(options.timeout_seconds),
-                               .interface = interface.value_or("")});
-  HOCKET_TRY(sockets);
-  network.sockets = std::move(*sockets);
-  if (network.emulated) {
-    network.emulation = std::make_unique<EmulatedLink>(*network.sockets, *network.emulated, clock);
-  }
-  return network;
-}
-
-Result<Topology> topology_of(const Network& network) {
+Result<Topology> topology_of(const JobNetwork& network) {
   auto topology = probe_topology();
   if (!topology) return topology;
   topology->link = network.name();
-  const RankGrid grid = network.sockets->grid();
-  topology->world_size = network.sockets->world_size();
+  const RankGrid grid = network.collective().grid();
+  topology->world_size = network.collective().world_size();
   if (grid.hosts() > 1 && grid.ranks_per_host > 1)
-    topology->ranks_per_host = network.sockets->ranks_per_host();
+    topology->ranks_per_host = network.collective().ranks_per_host();
   const std::string openblas = openblas_get_config();  // for example "OpenBLAS 0.3.21 NO_LAPACKE …"
   const auto begin = openblas.find(' ') + 1;
   topology->library_versions["openblas"] =
@@ -117,10 +80,9 @@ Result<Topology> topology_of(const Network& network) {
 }
 
 Result<FetchedConfig> fetch(const Topology& topology, const Workload& workload,
-                            Collective& collective, bool is_placed) {
+                            Collective& collective, const JobKind& kind) {
   const auto path = default_store_path();
-  const RunnableValues can_run =
-      what_it_can_run({.ranks_per_host = collective.ranks_per_host(), .is_placed = is_placed});
+  const RunnableValues can_run = what_it_can_run(kind);
   const auto source = path ? open_config_source(*path, can_run) : nullptr;
   return fetch_config(topology, workload, source.get(), collective, process_environment, can_run);
 }
@@ -186,6 +148,7 @@ Result<LivePhase> live_tuning(const JobOptions& options, const RunReport& report
   }
   watch = watch_daemon(report, fetched, options.explore, description,
                        what_it_can_run({.ranks_per_host = training.collective.ranks_per_host(),
+                                        .servers = training.servers,
                                         .is_placed = training.memory != nullptr,
                                         .is_watched = true,
                                         .has_step = description.has_value()}),
@@ -223,12 +186,6 @@ Result<std::unique_ptr<JobProfile>> begin_profile(const JobOptions& options,
   if (!*span && !takes_requests(options)) return nullptr;
   auto profile =
       std::make_unique<JobProfile>(training.collective, training.clock, warn, training.recorder);
-  if (training.memory) {
-    profile->note(
-        "steps are placed on a device of limited memory; a prediction from this profile takes "
-        "copies and the host's updates for computations of the device, `gpt2 --profile FILE` does "
-        "not");
-  }
   if (*span) {
     profile->watch(phase, **span);
   } else {
@@ -306,6 +263,18 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
     trace.measures_activity = true;
     phase.options.static_order = with_ballot(std::move(phase.options.static_order),
                                              training.collective.world_size(), config);
+    if (training.memory && training.collective.rank() == 0) {
+      // Recorded now, since the model cannot be recorded while it trains.
+      live.measured = [step = described_step(training),
+                       said = std::optional<ScheduleConfig>()](LiveJob& job) mutable {
+        if (said == job.config()) return;
+        said = job.config();
+        const auto values = placement_values(step, job.config());
+        if (!values) return;
+        for (const auto& [name, value] : kPlacementFields)
+          job.measured(std::string(name), static_cast<double>((*values).*value));
+      };
+    }
     live.done = [&](const LiveJob& job) {
       measured.config = job.config();
       measured.explored = job.explored();
@@ -372,6 +341,7 @@ std::string describe(const ScheduleConfig& config, const JobOptions& options) {
                      std::to_string(config.credit_bytes) + " B, " + std::to_string(config.streams) +
                      (config.streams == 1 ? " stream, " : " streams, ") +
                      std::string(to_string(config.order));
+  if (config.communication == Communication::parameter_server) text += ", parameter servers";
   // Lists the knobs that partition steps, if they have effect.
   const nlohmann::json values = knob_values(config);
   for (const std::string& name : changed_knobs(unpartitioned(config), config)) {
@@ -454,7 +424,7 @@ Result<void> run(JobOptions options) {
   HOCKET_TRY(text);
 
   const SteadyClock clock;
-  const auto network = connect(options, clock);
+  const auto network = connect_job(options, clock);
   HOCKET_TRY(network);
   Collective& collective = network->collective();
   options.training.rank = collective.rank();
@@ -470,7 +440,8 @@ Result<void> run(JobOptions options) {
   if (limits_cuda) options.training.memory_limit_bytes = 0;
   const auto platform = open_platform({.device = options.device,
                                        .type = *type,
-                                       .local_rank = network->local_rank,
+                                       .local_rank = network->local_rank(),
+                                       .servers = network->servers(),
                                        .placed_memory_bytes = limits_cuda ? limit_bytes : 0,
                                        .profile_level = level_to_profile(options)},
                                       collective, clock, warn);
@@ -484,8 +455,11 @@ Result<void> run(JobOptions options) {
                    .iterations = {}};
   const auto offload_k = parse_offload_k(options.offload_k);
   HOCKET_TRY(offload_k);
-  const auto fetched =
-      fetch(report.topology, report.workload, collective, (*platform)->memory() != nullptr);
+  const int servers = (*platform)->make_executor()->servers();
+  const auto fetched = fetch(report.topology, report.workload, collective,
+                             {.ranks_per_host = collective.ranks_per_host(),
+                              .servers = servers,
+                              .is_placed = (*platform)->memory() != nullptr});
   HOCKET_TRY(fetched);
   report.config = fetched->config;
   if (offload_k->source == OffloadK::Source::given) report.config.offload_k = offload_k->layers;
@@ -507,6 +481,7 @@ Result<void> run(JobOptions options) {
                           .make_executor = [&] { return (*platform)->make_executor(); },
                           .recorder = (*platform)->recorder(),
                           .memory = (*platform)->memory(),
+                          .servers = servers,
                           .step_done =
                               [&](std::int64_t step) {
                                 if (collective.rank() != 0 || options.json) return;
@@ -531,9 +506,9 @@ Result<void> run(JobOptions options) {
   report.config = measured->config;
   report.iterations = measure_iterations(measured->events, measured->warmup);
   std::vector<LayerCost> layers;
-  if (network->emulated) {
+  if (network->emulated_link()) {
     layers = layer_costs(measured->events, measured->warmup, report.workload,
-                         collective.world_size(), *network->emulated);
+                         collective.world_size(), *network->emulated_link());
   }
   print_summary(options, report, **model, layers, measured->explored);
   return write_report(report);

@@ -46,6 +46,15 @@ Result<void> check_placement(const Training& training, const ScheduleConfig& con
   return {};
 }
 
+Result<PlacementValues> placement_values(const StepDescription& step,
+                                         const ScheduleConfig& config) {
+  const auto placed = place_description(step, config);
+  HOCKET_TRY(placed);
+  return PlacementValues{.peak_bytes = placed->placed.peak_bytes,
+                         .limit_bytes = step.device_memory_bytes,
+                         .layers = layers_of(step)};
+}
+
 Result<OffloadDecision> decide_offload(const Training& training, const ScheduleConfig& config,
                                        std::int64_t steps) {
   auto step = profile_placed_step(training, config, steps);

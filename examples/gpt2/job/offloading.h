@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/protocol/placement_values.h"
 #include "core/step/schedule_config.h"
 #include "core/step/step_description.h"
 #include "examples/gpt2/job/profiling.h"
@@ -18,6 +19,10 @@ namespace hocket {
 /// Checks that the job's steps can be placed as `config` says, before any step runs. Returns
 /// invalid_argument that names the task or the knob. Requires a Training with memory.
 Result<void> check_placement(const Training& training, const ScheduleConfig& config);
+
+/// Returns what a job reports of the placement of `step` (described_step()) under `config`. Returns
+/// invalid_argument where it does not fit.
+Result<PlacementValues> placement_values(const StepDescription& step, const ScheduleConfig& config);
 
 struct OffloadDecision {
   ScheduleConfig config;  ///< with the offload_k and prefetch_layers of rank 0's choice

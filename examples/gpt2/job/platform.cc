@@ -16,12 +16,12 @@ namespace {
 
 class HostPlatform final : public Platform {
  public:
-  HostPlatform(Collective& collective, const Clock& clock)
-      : collective_(collective), clock_(clock) {}
+  HostPlatform(Collective& collective, const Clock& clock, ParameterServers* servers)
+      : collective_(collective), clock_(clock), servers_(servers) {}
 
   Backend& backend() override { return backend_; }
   std::unique_ptr<Executor> make_executor() override {
-    return std::make_unique<HostExecutor>(collective_, clock_);
+    return std::make_unique<HostExecutor>(collective_, clock_, servers_);
   }
   DeviceRecorder* recorder() override { return nullptr; }
   void describe(Topology&) const override {}
@@ -29,6 +29,7 @@ class HostPlatform final : public Platform {
  private:
   Collective& collective_;
   const Clock& clock_;
+  ParameterServers* const servers_;
   HostBackend backend_;
 };
 
@@ -86,7 +87,7 @@ Result<std::unique_ptr<Platform>> open_platform(const PlatformOptions& options,
     if (options.type != ElementType::float32)
       return invalid(
           "--precision: the host computes in float32 alone; with bfloat16 use --device cuda");
-    if (!is_emulated) return std::make_unique<HostPlatform>(collective, clock);
+    if (!is_emulated) return std::make_unique<HostPlatform>(collective, clock, options.servers);
     const auto device = parse_offload_device(options.device);
     HOCKET_TRY(device);
     auto backend = OffloadBackend::create(*device, clock);

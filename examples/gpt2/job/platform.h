@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/result.h"
 #include "core/collective/collective.h"
+#include "core/collective/parameter_servers.h"
 #include "core/cuda/driver/element_type.h"
 #include "core/placement/offload_memory.h"
 #include "core/protocol/topology.h"
@@ -27,6 +28,8 @@ struct PlatformOptions {
   std::string device = "host";
   ElementType type = ElementType::float32;
   int local_rank = 0;
+  /// Parameter servers of a job on the host; may be null. Must outlive the platform.
+  ParameterServers* servers = nullptr;
   /// Limit of a CUDA device's memory, on which steps are then placed; 0: none.
   std::int64_t placed_memory_bytes = 0;
   /// Level at which a profile records the device (profiler/cupti/level.h): "L0", "L1" or "L2";

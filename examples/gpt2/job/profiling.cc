@@ -15,7 +15,6 @@
 #include "core/partitioning/step_partition.h"
 #include "core/placement/described_placement.h"
 #include "core/sim/simulator.h"
-#include "examples/gpt2/job/offload_profile.h"
 #include "examples/gpt2/job/rank_zero.h"
 #include "examples/gpt2/job/step_recorder.h"
 #include "profiler/calibration/step_profile.h"
@@ -30,12 +29,11 @@ constexpr std::int64_t kSmallPartBytes = 256 << 10;
 /// Number of pieces of a divided computation in a profile, to measure the cost of dividing.
 constexpr int kProfiledPieces = 4;
 
-/// Returns whether the tasks of both steps have the same kinds, sizes and numbers of accesses;
-/// those of a placed step may have other accesses.
-bool same_tasks(const StepDescription& a, const StepDescription& b, bool is_placed = false) {
-  return std::ranges::equal(a.tasks, b.tasks, [&](const StepTask& x, const StepTask& y) {
+/// Returns whether the tasks of both steps have the same kinds, sizes and numbers of accesses.
+bool same_tasks(const StepDescription& a, const StepDescription& b) {
+  return std::ranges::equal(a.tasks, b.tasks, [](const StepTask& x, const StepTask& y) {
     return x.collective.has_value() == y.collective.has_value() && x.bytes == y.bytes &&
-           x.priority == y.priority && (is_placed || x.accesses.size() == y.accesses.size());
+           x.priority == y.priority && x.accesses.size() == y.accesses.size();
   });
 }
 
@@ -68,25 +66,10 @@ Result<StepDescription> describe(const Training& training,
   auto measured = describe_step(profiled);
   if (!measured) return measured;
   const StepDescription submitted = described_step(training);
-  HOCKET_CHECK(same_tasks(*measured, submitted, training.memory != nullptr),
-               "a profile is of what the model submits");
+  HOCKET_CHECK(same_tasks(*measured, submitted), "a profile is of what the model submits");
   auto step = with_places(std::move(*measured), submitted);
   step.channel_split = 0;  // All TCP connections share one link.
   return step;
-}
-
-/// Returns the same from the steps of one or more placements; the first one gives the times of all
-/// tasks but updates.
-Result<StepDescription> describe_placed(const Training& training,
-                                        std::span<const OffloadedSteps> profiled) {
-  auto step = describe(training, profiled.front().steps);
-  HOCKET_TRY(step);
-  std::vector<CopyTime> copies;
-  for (const OffloadedSteps& each : profiled)
-    copies.insert(copies.end(), each.copies.begin(), each.copies.end());
-  step->to_device = fit_copy_cost(copies, true);
-  step->to_host = fit_copy_cost(copies, false);
-  return with_update_times(std::move(*step), profiled);
 }
 
 std::vector<std::int64_t> collective_bytes(const StepDescription& step) {
@@ -116,32 +99,17 @@ StepQuality quality_of(std::span<const ProfiledStep> profiled,
   return judge_profile(conditions);
 }
 
-/// Runs `phase`, and `profile` watches it. One channel carries all parts, so that parts do not slow
-/// each other.
-template <class Profile>
-Result<void> run_watched(const Training& training, Phase phase, Profile& profile) {
+/// Runs `phase` and appends its steps to `profiled`, except the first, from which a scheduler that
+/// divides computations learns. One channel carries all parts, so that parts do not slow each
+/// other.
+Result<void> run_profiled(const Training& training, Phase phase,
+                          std::vector<ProfiledStep>& profiled) {
+  StepProfile profile;
   phase.config.comm_channels = 1;
   phase.options.trace = &profile;
   phase.options.observer = &profile;
-  return run_phase(training, phase);
-}
-
-/// Runs `phase` and appends its steps to `profiled`, except the first, from which a scheduler that
-/// divides computations learns.
-Result<void> run_profiled(const Training& training, const Phase& phase,
-                          std::vector<ProfiledStep>& profiled) {
-  StepProfile profile;
-  if (auto ok = run_watched(training, phase, profile); !ok) return ok;
+  if (auto ok = run_phase(training, phase); !ok) return ok;
   std::ranges::move(profile.steps(1), std::back_inserter(profiled));
-  return {};
-}
-
-/// Does the same where steps are placed.
-Result<void> run_profiled(const Training& training, const Phase& phase, OffloadedSteps& profiled) {
-  OffloadProfile profile;
-  if (auto ok = run_watched(training, phase, profile); !ok) return ok;
-  profiled.offload_k = phase.config.offload_k;
-  profile.take(profiled);
   return {};
 }
 
@@ -186,14 +154,12 @@ Result<std::vector<std::uint32_t>> compute_order(const Training& training,
 constexpr const char* kOrder = "order of collectives";
 
 /// Profiles the first `steps` steps while they are trained.
-Result<OffloadedSteps> profile_warmup(const Training& training, const ScheduleConfig& config,
-                                      std::int64_t steps) {
+Result<std::vector<ProfiledStep>> profile_warmup(const Training& training,
+                                                 const ScheduleConfig& config, std::int64_t steps) {
   Phase phase{unpartitioned(config), 0, steps, {}, false};
   phase.config.order = CollectiveOrder::negotiated;
-  OffloadedSteps profiled;
-  auto ok = training.memory ? run_profiled(training, phase, profiled)
-                            : run_profiled(training, phase, profiled.steps);
-  HOCKET_TRY(ok);
+  std::vector<ProfiledStep> profiled;
+  HOCKET_TRY(run_profiled(training, phase, profiled));
   return profiled;
 }
 
@@ -267,23 +233,25 @@ Result<StepDescription> profile_placed_step(const Training& training, const Sche
   HOCKET_TRY(find_range(described_step(training), fewest, most));
   ScheduleConfig small_parts = fewest;
   small_parts.partition_bytes = kSmallPartBytes;
-  std::vector<OffloadedSteps> profiled(most.offload_k == fewest.offload_k ? 1 : 2);
-  std::vector<std::pair<ScheduleConfig, OffloadedSteps*>> kinds = {
-      {fewest, &profiled.front()}, {small_parts, &profiled.front()}};
-  if (profiled.size() > 1) kinds.emplace_back(most, &profiled.back());
+  std::vector<ScheduleConfig> kinds = {fewest, small_parts};
+  if (most.offload_k != fewest.offload_k) kinds.push_back(most);
+  std::vector<ProfiledStep> profiled;
+  // The steps of one placement, whose times can be compared.
+  std::size_t of_fewest = 0;
   const auto use_before = read_host_use();
   std::int64_t step = 0;
   for (std::int64_t i = 0; i < std::ssize(kinds); ++i) {
     const std::int64_t end_step = steps * (i + 1) / std::ssize(kinds);
-    auto& [kind, of_kind] = kinds[static_cast<std::size_t>(i)];
-    HOCKET_TRY(run_profiled(training, Phase{kind, step, end_step, {}, false}, *of_kind));
+    const ScheduleConfig& kind = kinds[static_cast<std::size_t>(i)];
+    HOCKET_TRY(run_profiled(training, Phase{kind, step, end_step, {}, false}, profiled));
+    if (kind.offload_k == fewest.offload_k) of_fewest = profiled.size();
     step = end_step;
   }
   const auto use_after = read_host_use();
-  auto description = describe_placed(training, profiled);
+  auto description = describe(training, profiled);
   if (description && use_before && use_after)
     description->quality =
-        quality_of(profiled.front().steps, shares_between(*use_before, *use_after));
+        quality_of(std::span(profiled).first(of_fewest), shares_between(*use_before, *use_after));
   return description;
 }
 
@@ -322,7 +290,7 @@ Result<StaticOrder> find_static_order(const Training& training, const ScheduleCo
   const auto profiles = broadcast(collective, step_path.empty() && measured.from_step == 0, kOrder);
   HOCKET_TRY(profiles);
   StaticOrder result{.parts = {}, .from_step = measured.from_step};
-  OffloadedSteps profiled;
+  std::vector<ProfiledStep> profiled;
   if (*profiles == true) {
     auto of_warmup = profile_warmup(training, config, warmup);
     HOCKET_TRY(of_warmup);
@@ -333,8 +301,7 @@ Result<StaticOrder> find_static_order(const Training& training, const ScheduleCo
     const auto description = [&]() -> Result<StepDescription> {
       if (!step_path.empty()) return read_step(step_path);
       if (measured.description) return *measured.description;
-      return training.memory ? describe_placed(training, {&profiled, 1})
-                             : describe(training, profiled.steps);
+      return describe(training, profiled);
     };
     auto order = compute_order(training, config, description());
     if (order) {

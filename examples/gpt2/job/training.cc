@@ -62,7 +62,9 @@ void report_iteration(const Phase& phase, std::int64_t step, LiveJob& live) {
                  {.waited_ns = activity->exposed_ns, .computed_ns = activity->computed_ns});
   }
   const auto ns = phase.live->iteration_ns ? phase.live->iteration_ns(step - 1) : std::nullopt;
-  if (ns) live.iteration(step - 1, *ns, activity);
+  if (!ns) return;
+  phase.live->measured(live);
+  live.iteration(step - 1, *ns, activity);
 }
 
 /// Captures a step if the phase's steps are to be launched; otherwise returns null.
@@ -156,12 +158,12 @@ Result<void> run_recorded_phase(const Training& training, Phase phase, const std
   std::ofstream output(file, std::ios::binary);
   const Error cannot_write{ErrorCode::unavailable, "cannot write the tape " + file};
   if (!output) return failure(cannot_write);
-  const TapeHeader header{
-      .plan = plan_options(phase.config, !phase.options.static_order.empty(), rank),
-      .rank = rank,
-      .ranks = training.collective.world_size(),
-      .virtual_time = false,
-      .name = "gpt2"};
+  const TapeHeader header{.plan = plan_options(phase.config, !phase.options.static_order.empty(),
+                                               rank, training.servers),
+                          .rank = rank,
+                          .ranks = training.collective.world_size(),
+                          .virtual_time = false,
+                          .name = "gpt2"};
   Result<void> trained;
   {
     TapeWriter tape(header, training.clock, [&output](std::string_view bytes) {

@@ -34,6 +34,8 @@ struct Training {
   DeviceRecorder* recorder = nullptr;
   /// The memories that steps are placed on; null: the device has room for a whole step.
   OffloadMemory* memory = nullptr;
+  /// Parameter servers that the executors can sum over.
+  int servers = 0;
   /// Called for each finished step.
   std::function<void(std::int64_t)> step_done = [](std::int64_t) {};
 };
@@ -46,6 +48,8 @@ struct LivePhase {
   std::function<std::optional<std::int64_t>(std::int64_t step)> iteration_ns = {};
   /// On every rank: returns the activity in a finished step; empty: it is not measured.
   std::function<std::optional<IterationActivity>(std::int64_t step)> activity = {};
+  /// Called on rank 0 before the time of a step is reported, to add values of the job to reports.
+  std::function<void(LiveJob&)> measured = [](LiveJob&) {};
   /// Called on every rank before each step, counted from 0 in the phase: returns whether the
   /// training pauses there. All ranks must return the same value. Empty: never.
   std::function<bool(std::int64_t step)> pauses = {};

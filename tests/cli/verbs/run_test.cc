@@ -168,5 +168,74 @@ TEST(Run, SaysAsJsonHowItEnded) {
   EXPECT_EQ(ended.json().at("exit_status"), 1);
 }
 
+TEST(Run, StartsParameterServersAndTellsRanksWhereTheyAre) {
+  const TemporaryFolder folder;
+  const auto ended = hocket_run(folder, {"run", "--ranks", "2", "--servers", "2", "--json", "--",
+                                         "sh", "-c", "echo $HOCKET_SERVERS >>servers"});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(ended.json()["servers"], 2);
+  EXPECT_TRUE(ended.json()["failed_server"].is_null());
+  const auto told = lines(read_file(folder.file("servers")).value_or(""));
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0], told[1]);
+  EXPECT_THAT(told[0], ::testing::MatchesRegex("127.0.0.1:[0-9]+,127.0.0.1:[0-9]+"));
+  EXPECT_EQ(ended.err, "") << "servers without ranks end quietly";
+}
+
+TEST(Run, AServerThatIsKilledEndsTheRanks) {
+  const TemporaryFolder folder;
+  Fifo fifo(folder.file("pids"));
+  Program program(folder, {"run", "--ranks", "1", "--servers", "2", "--", "sh", "-c", R"(
+exec 3>pids
+echo $$ >&3
+exec sleep 1000)"});
+  ASSERT_EQ(fifo.read_pids(1).size(), 1U);
+  // The launcher's children are the servers, then the rank.
+  const std::string task = "/proc/" + std::to_string(program.pid());
+  std::istringstream children(
+      read_file(task + "/task/" + std::to_string(program.pid()) + "/children").value_or(""));
+  pid_t first = 0, second = 0;
+  children >> first >> second;
+  ASSERT_GT(second, 0);
+  kill(second, SIGKILL);
+  const auto ended = program.wait();
+  EXPECT_EQ(ended.status, 128 + SIGKILL);
+  EXPECT_THAT(ended.err, HasSubstr("hocket: parameter server 1 ended with exit status 137"));
+  fifo.wait_for_end();
+  EXPECT_FALSE(is_alive(first));
+}
+
+TEST(Run, RefusesImpossibleNumbersOfServers) {
+  const TemporaryFolder folder;
+  for (const char* servers : {"-1", "65"}) {
+    const auto ended =
+        hocket_run(folder, {"run", "--ranks", "1", "--servers", servers, "--", "true"});
+    EXPECT_EQ(ended.status, 2);
+    EXPECT_THAT(ended.err, HasSubstr("--servers: expected a number from 0 to 64"));
+  }
+}
+
+TEST(ParamServer, PrintsItsAddressAndEndsOnASignal) {
+  const TemporaryFolder folder;
+  Program program(folder, {"param-server", "--ranks", "1"});
+  std::string printed;
+  while (printed.find('\n') == std::string::npos) printed = program.output();
+  EXPECT_THAT(printed, ::testing::MatchesRegex("127.0.0.1:[0-9]+\n"));
+  program.signal(SIGTERM);
+  const auto ended = program.wait();
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.err, "");
+}
+
+TEST(ParamServer, RefusesAnAddressThatOthersReachWithoutASecret) {
+  const TemporaryFolder folder;
+  const auto ended = hocket_run(folder, {"param-server", "--ranks", "1", "--listen", "0.0.0.0:0"});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("HOCKET_RENDEZVOUS_SECRET"));
+  const auto wrong = hocket_run(folder, {"param-server", "--ranks", "1", "--listen", "here"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--listen: expected ADDRESS:PORT"));
+}
+
 }  // namespace
 }  // namespace hocket

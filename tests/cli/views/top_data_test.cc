@@ -40,6 +40,34 @@ TEST(TopData, ReadsJobsAsTheDaemonListsThem) {
   EXPECT_FALSE(jobs[1].exposed_share);
 }
 
+TEST(TopData, ReadsThePlacementOfAJobOnADeviceOfLimitedMemory) {
+  json job = {
+      {"job", "j-1"},
+      {"config", {{"offload_k", 2}, {"streams", 3}}},
+      {"values",
+       {{"device_peak_bytes", 40 << 20}, {"device_memory_bytes", 64 << 20}, {"layers", 8}}}};
+  const auto read = [&] { return top_jobs_of({{"jobs", {job}}})[0].placement; };
+  TopPlacement expected{.values = {.peak_bytes = 40 << 20, .limit_bytes = 64 << 20, .layers = 8},
+                        .kept_layers = 2,
+                        .streams = 3};
+  EXPECT_EQ(read(), expected);
+  job["config"]["offload_k"] = 100'000;
+  expected.kept_layers = 8;
+  EXPECT_EQ(read(), expected);
+  job.erase("config");
+  expected.kept_layers = 0;
+  expected.streams = 1;
+  EXPECT_EQ(read(), expected);
+  for (const json& value : {json("much"), json(-1), json(1e300), json(), json(0)}) {
+    job["values"]["layers"] = value;
+    EXPECT_TRUE(read()) << value;
+  }
+  job["values"]["device_memory_bytes"] = 0;
+  EXPECT_FALSE(read());
+  job["values"] = 3;
+  EXPECT_FALSE(read());
+}
+
 TEST(TopData, WhatAnotherVersionLeavesOutIsEmpty) {
   for (const char* text : {"{}", R"({"jobs":3})", R"({"jobs":[3,null]})"})
     EXPECT_TRUE(top_jobs_of(json::parse(text)).empty()) << text;

@@ -72,6 +72,33 @@ TEST(TopView, ANoteIsALineBelowItsJob) {
   }
 }
 
+TEST(TopView, APlacementIsALineBelowItsJob) {
+  TopShown shown = sample();
+  TopJob& job = shown.data.jobs[0];
+  job.placement = TopPlacement{
+      .values = {.peak_bytes = 40 << 20, .limit_bytes = 64 << 20, .layers = 8}, .kept_layers = 2};
+  job.lanes = {{TraceKind::compute, 0, 0.93},
+               {TraceKind::compute, 1, 0.02},
+               {TraceKind::communication, 0, 0.26},
+               {TraceKind::copy, 0, 0.5},
+               {TraceKind::copy, 1, 0.25}};
+  job.note = "a note";
+  const auto lines = top_lines(shown, {160, 24});
+  ASSERT_EQ(lines.size(), 7u);
+  EXPECT_EQ(
+      lines[3],
+      "  40 MiB of 64 MiB of device memory, 2 of 8 layers on the device; busy: device 93.0 %; "
+      "host 2.0 %; copies to the device 50.0 %; copies to the host 25.0 %");
+  EXPECT_EQ(lines[4], "  a note");
+  job.placement->streams = 2;
+  EXPECT_THAT(top_lines(shown, {160, 24})[3], HasSubstr("busy: device 93.0 %, 2.0 %; copies"));
+  job.lanes.clear();
+  EXPECT_EQ(top_lines(shown, {160, 24})[3],
+            "  40 MiB of 64 MiB of device memory, 2 of 8 layers on the device");
+  for (std::size_t height = 1; height < 7; ++height)
+    EXPECT_LE(top_lines(shown, {80, height}).size(), height);
+}
+
 TEST(TopView, AtFortyColumnsTheMostTellingStay) {
   EXPECT_THAT(
       top_lines(sample(), {40, 24}),

@@ -122,6 +122,13 @@ TEST(RankEnvironment, KnowsTheSecretOfTheRendezvous) {
   EXPECT_EQ(read({}).value().secret, "");
 }
 
+TEST(RankEnvironment, KnowsTheParameterServersInOrder) {
+  EXPECT_THAT(read({{"HOCKET_SERVERS", "a:1,[::1]:2,b:3"}}).value().servers,
+              testing::ElementsAre("a:1", "[::1]:2", "b:3"));
+  EXPECT_THAT(read({{"HOCKET_SERVERS", ""}}).value().servers, testing::IsEmpty());
+  EXPECT_THAT(read({}).value().servers, testing::IsEmpty());
+}
+
 TEST(RankEnvironment, ErrorsNameTheVariable) {
   EXPECT_THAT(read({{"RANK", "2"}, {"WORLD_SIZE", "2"}}).error().message,
               testing::HasSubstr("RANK: expected an integer from 0 to 1, found \"2\""));

@@ -123,6 +123,66 @@ TEST(Plan, ChoosesAmongCollectivesWhoseInputsHaveArrived) {
   EXPECT_EQ(plan.next_part()->task, urgent);
 }
 
+TEST(Plan, OnePartIsPushedWhileAnotherIsPulledTheMostUrgentFirstEachWay) {
+  Plan plan({.partition_bytes = 64,
+             .credit_bytes = 64,
+             .order = PartOrder::priority,
+             .servers = 2,
+             .pull_credit_bytes = 64});
+  const auto submit = [&](std::uint32_t priority) {
+    return plan.submit_collective({.name = {}, .priority = priority}, updates(plan.add_data()), 64);
+  };
+  const TaskId late = submit(5), urgent = submit(1), next = submit(2);
+  const auto push = [&] {
+    const auto part = plan.next_part();
+    EXPECT_FALSE(plan.next_part()) << "the window of pushes is full";
+    return *part;
+  };
+  const PartDecision first = push();
+  EXPECT_EQ(first.task, urgent);
+  EXPECT_FALSE(plan.finish_push(first));
+  EXPECT_FALSE(plan.next_pull()) << "its sum is not ready";
+  plan.summed(first);
+  EXPECT_EQ(plan.next_pull(), first);
+  const PartDecision second = push();
+  EXPECT_EQ(second.task, next);
+  EXPECT_NE(second.server, first.server);
+  plan.summed(second);
+  plan.finish_push(second);
+  EXPECT_FALSE(plan.next_pull()) << "the window of pulls is full";
+  const PartDecision third = push();
+  EXPECT_EQ(third.task, late);
+  plan.finish_push(third);
+  plan.summed(third);
+  EXPECT_TRUE(plan.finish_pull(first)) << "its only part";
+  EXPECT_EQ(plan.next_pull(), second);
+  plan.finish_pull(second);
+  EXPECT_EQ(plan.next_pull(), third);
+  plan.finish_pull(third);
+  EXPECT_EQ(plan.unfinished(), 0U);
+}
+
+TEST(Plan, TasksWaitForAllOfBothWays) {
+  Plan plan({.partition_bytes = 64, .credit_bytes = 256, .servers = 1, .pull_credit_bytes = 256});
+  const DataId gradient = plan.add_data();
+  plan.submit_collective({}, updates(gradient), 128);
+  const TaskId reader = plan.submit_compute({}, {});
+  EXPECT_EQ(plan.next_compute(), reader);
+  plan.finish_compute(reader);
+  const TaskId update = plan.submit_compute({}, updates(gradient));
+  const PartDecision first = *plan.next_part(), second = *plan.next_part();
+  plan.summed(second);
+  plan.summed(first);
+  for (const PartDecision& part : {second, first}) {
+    EXPECT_EQ(plan.next_pull(), part) << "fifo: in the order in which sums were ready";
+    EXPECT_FALSE(plan.finish_pull(part)) << "no push has been acknowledged";
+  }
+  EXPECT_FALSE(plan.finish_push(first));
+  EXPECT_FALSE(plan.next_compute()) << "a push has not finished";
+  EXPECT_TRUE(plan.finish_push(second));
+  EXPECT_EQ(plan.next_compute(), update);
+}
+
 TEST(Plan, AnEmptyCollectiveIsOnePartOfNoBytes) {
   Plan plan({.partition_bytes = 64, .credit_bytes = 64});
   const TaskId empty =
@@ -202,15 +262,17 @@ class RandomRun {
       for (auto n = random_() % 4; n > 0; --n) advance();
     }
     while (plan_.unfinished() > 0) {
-      const std::size_t before =
-          plan_.unfinished() + running_.size() + in_flight_.size() + started_.size();
+      const auto state = [this] {
+        return plan_.unfinished() + running_.size() + in_flight_.size() + started_.size() +
+               2 * pulls_.size() + pulled_ + 3 * unsummed_.size();
+      };
+      const std::size_t before = state();
       advance();
-      stalls_ = before == plan_.unfinished() + running_.size() + in_flight_.size() + started_.size()
-                    ? stalls_ + 1
-                    : 0;
+      stalls_ = before == state() ? stalls_ + 1 : 0;
       ASSERT_LT(stalls_, 1000) << "deadlock";
     }
     for (const auto& [task, bytes] : bytes_) ASSERT_EQ(started_bytes_[task], bytes);
+    ASSERT_TRUE(summed_.empty()) << "parts were pushed and never pulled";
   }
 
   /// Returns the collective of each started part, in order.
@@ -222,8 +284,13 @@ class RandomRun {
     // The partition must not depend on timing; the window may.
     options_.partition_bytes = static_cast<std::int64_t>(1 + submissions_() % 600);
     options_.credit_bytes = static_cast<std::int64_t>(1 + random_() % 1200);
-    if (plan_.unfinished() == 0 && options_.order != PartOrder::announced)
+    if (plan_.unfinished() == 0 && options_.order != PartOrder::announced) {
       options_.order = random_() % 2 ? PartOrder::fifo : PartOrder::priority;
+      options_.servers = static_cast<int>(random_() % 4);
+      first_server_.clear();
+    }
+    options_.pull_credit_bytes =
+        options_.servers > 0 ? static_cast<std::int64_t>(1 + random_() % 1200) : 0;
     plan_.configure(options_);
     order_since_ = started_.size();
   }
@@ -242,12 +309,14 @@ class RandomRun {
       const auto bytes = static_cast<std::int64_t>(submissions_() % 1000);
       plan_.submit_collective({.name = {}, .priority = priority}, accesses, bytes);
       partition_[bytes_.size()] = options_.partition_bytes;
+      priority_[bytes_.size()] = priority;
+      if (!accesses.empty()) data_of_[bytes_.size()] = accesses.front().data.index;
       bytes_[bytes_.size()] = bytes;
     }
   }
 
   void advance() {
-    switch (random_() % 4) {
+    switch (random_() % 7) {
       case 0:
         if (const auto task = plan_.next_compute()) running_.push_back(*task);
         break;
@@ -261,13 +330,65 @@ class RandomRun {
           running_.pop_back();
         }
         break;
+      case 3:
+        if (const auto part = plan_.next_pull()) pull(*part);
+        break;
+      case 4:
+        if (!pulls_.empty()) {
+          std::swap(pulls_[random_() % pulls_.size()], pulls_.back());
+          plan_.finish_pull(pulls_.back());
+          ++pulled_;
+          pulls_.pop_back();
+        }
+        break;
+      case 5:
+        if (!unsummed_.empty()) {
+          std::swap(unsummed_[random_() % unsummed_.size()], unsummed_.back());
+          plan_.summed(unsummed_.back());
+          summed_.push_back(unsummed_.back());
+          unsummed_.pop_back();
+        }
+        break;
       default:
         if (!in_flight_.empty()) {
           std::swap(in_flight_[random_() % in_flight_.size()], in_flight_.back());
-          plan_.finish_part(in_flight_.back().task, in_flight_.back().bytes);
+          const PartDecision part = in_flight_.back();
           in_flight_.pop_back();
+          options_.servers > 0 ? plan_.finish_push(part) : plan_.finish_part(part.task, part.bytes);
         }
     }
+  }
+
+  /// Checks a part that is handed out to be pulled.
+  void pull(const PartDecision& part) {
+    const auto found = std::ranges::find(summed_, part);
+    ASSERT_NE(found, summed_.end()) << "a part is pulled once, when its sum is ready";
+    if (options_.order == PartOrder::fifo) {
+      ASSERT_EQ(found, summed_.begin()) << "pulls keep the order in which sums were ready";
+    } else if (options_.order == PartOrder::priority) {
+      for (const PartDecision& other : summed_)
+        ASSERT_LE(priority_[part.collective], priority_[other.collective]);
+    }
+    summed_.erase(found);
+    pulls_.push_back(part);
+    ASSERT_TRUE(plan_.pulled_in_flight_bytes() <= options_.pull_credit_bytes || pulls_.size() == 1)
+        << "credit of pulls exceeded";
+  }
+
+  /// Checks the server of a part.
+  void expect_server(const PartDecision& part) {
+    if (options_.servers == 0) {
+      ASSERT_EQ(part.server, 0);
+      return;
+    }
+    const std::int64_t each = part_bytes(bytes_[part.collective], partition_[part.collective]);
+    const auto index = static_cast<int>(part.offset_bytes / each);
+    const int first =
+        ((part.server - index) % options_.servers + options_.servers) % options_.servers;
+    ASSERT_TRUE(part.server >= 0 && part.server < options_.servers);
+    if (!data_of_.contains(part.collective)) return;
+    const auto [known, is_new] = first_server_.try_emplace(data_of_[part.collective], first);
+    ASSERT_EQ(known->second, first) << "the same data begin at the same server";
   }
 
   void start(const PartDecision& part) {
@@ -279,7 +400,9 @@ class RandomRun {
         << "parts start in order, each once";
     started_bytes_[part.collective] += part.bytes;
     in_flight_.push_back(part);
+    if (options_.servers > 0) unsummed_.push_back(part);
     started_.push_back(part.collective);
+    ASSERT_NO_FATAL_FAILURE(expect_server(part));
     ASSERT_TRUE(plan_.in_flight_bytes() <= options_.credit_bytes || in_flight_.size() == 1)
         << "credit exceeded";
     if (options_.order == PartOrder::fifo && started_.size() > order_since_ + 1) {
@@ -294,9 +417,14 @@ class RandomRun {
   std::vector<DataId> data_;
   std::vector<TaskId> running_;
   std::vector<PartDecision> in_flight_;
+  /// With servers: parts without a sum, with one, in this order, and parts that are being pulled.
+  std::vector<PartDecision> unsummed_, summed_, pulls_;
+  std::size_t pulled_ = 0;
   std::vector<std::uint64_t> started_;
   std::size_t order_since_ = 0;  // index in started_
   std::map<std::uint64_t, std::int64_t> bytes_, partition_, started_bytes_;
+  std::map<std::uint64_t, std::uint32_t> priority_, data_of_;
+  std::map<std::uint32_t, int> first_server_;
   int stalls_ = 0;
 };
 
@@ -307,10 +435,17 @@ PlanOptions random_options(std::uint64_t seed, PartOrder order) {
           .order = order};
 }
 
+PlanOptions with_servers(PlanOptions options, std::uint64_t seed) {
+  options.servers = static_cast<int>(seed % 4);
+  if (options.servers > 0) options.pull_credit_bytes = static_cast<std::int64_t>(1 + seed % 1200);
+  return options;
+}
+
 TEST(Plan, RandomRunsFinishWithinTheCreditWindowEachPartOnce) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
-    RandomRun run(seed, random_options(seed, seed % 2 ? PartOrder::fifo : PartOrder::priority));
+    const PartOrder order = seed % 2 ? PartOrder::fifo : PartOrder::priority;
+    RandomRun run(seed, with_servers(random_options(seed, order), seed / 2));
     ASSERT_NO_FATAL_FAILURE(run.run());
   }
 }

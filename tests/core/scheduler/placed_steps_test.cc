@@ -25,14 +25,14 @@ using testing::HasSubstr;
 class PlacedJob {
  public:
   PlacedJob(const StepToPlace& step, const ScheduleConfig& config, std::int64_t memory_bytes,
-            PlanObserver* observer = nullptr)
+            PlanObserver* observer = nullptr, TraceSink* trace = nullptr)
       : step_(step),
         group_(1),
         collective_(group_.join(0)),
         executor_(*collective_, clock_),
         memory(step, memory_bytes),
         offload_k_(config.offload_k),
-        scheduler(config, executor_, {.observer = observer, .memory = &memory}) {
+        scheduler(config, executor_, {.trace = trace, .observer = observer, .memory = &memory}) {
     for (const DataToPlace& item : step.data)
       data_.push_back(scheduler.add_data({.bytes = item.bytes, .layer = item.layer}, item.name));
     for (const TaskToPlace& task : step.tasks)
@@ -145,6 +145,36 @@ ScheduleConfig random_placing(std::mt19937_64& random) {
   config.offload_k = static_cast<std::int64_t>(random() % 5);
   config.prefetch_layers = static_cast<std::int64_t>(random() % 4);
   return config;
+}
+
+/// Keeps what a scheduler says of placed steps.
+class PlacedWitness final : public TraceSink {
+ public:
+  void record(const TraceEvent&) override {}
+  void placed(const StepDescription& step) override { steps.push_back(step); }
+  std::vector<StepDescription> steps;
+};
+
+TEST(PlacedSteps, ATraceHearsWhatIsPlacedWheneverItIsPlaced) {
+  const StepToPlace step = step_of({.layers = 2});
+  PlacedWitness witness;
+  PlacedJob job(step, {.offload_k = 1}, 1 << 20, nullptr, &witness);
+  ASSERT_TRUE(job.run(3));
+  ASSERT_EQ(witness.steps.size(), 1u) << "steps that are alike are placed once";
+  const StepDescription& placed = witness.steps[0];
+  EXPECT_EQ(placed.device_memory_bytes, 1 << 20);
+  ASSERT_EQ(placed.tasks.size(), step.tasks.size());
+  for (std::size_t task = 0; task < step.tasks.size(); ++task) {
+    EXPECT_EQ(placed.tasks[task].name, step.tasks[task].name);
+    EXPECT_EQ(placed.tasks[task].place.updates_layer, step.tasks[task].updates_layer);
+    // The job counts rounds in one more item.
+    EXPECT_EQ(placed.tasks[task].accesses.size(), step.tasks[task].accesses.size() + 1);
+  }
+  EXPECT_EQ(placed.data[1], step.data[1].name);
+  EXPECT_EQ(placed.data_places[1].bytes, step.data[1].bytes);
+  ASSERT_TRUE(job.reconfigure({.offload_k = 2}));
+  ASSERT_TRUE(job.run(2));
+  EXPECT_EQ(witness.steps.size(), 2u);
 }
 
 TEST(PlacedSteps, ComputeTheSameWithEveryConfiguration) {

@@ -18,7 +18,8 @@ Result<TapeReplay> replay(std::string_view bytes) {
 }
 
 bool is_decision(TapeKind kind) {
-  return kind == TapeKind::ready || kind == TapeKind::started || kind == TapeKind::started_part;
+  return kind == TapeKind::ready || kind == TapeKind::started || kind == TapeKind::started_part ||
+         kind == TapeKind::started_pull;
 }
 
 TEST(TapeReplay, DecidesAsOnTheTape) {
@@ -35,8 +36,12 @@ TEST(TapeReplay, DecidesAsOnTheTape) {
     EXPECT_EQ(result->records, records.size());
     EXPECT_EQ(result->decisions(), std::ranges::count_if(records, is_decision, &TapeRecord::kind));
     EXPECT_EQ(result->started, std::ranges::count(records, TapeKind::finished, &TapeRecord::kind));
-    EXPECT_EQ(result->started_parts,
-              std::ranges::count(records, TapeKind::finished_part, &TapeRecord::kind));
+    const auto count = [&](TapeKind kind) {
+      return static_cast<std::uint64_t>(std::ranges::count(records, kind, &TapeRecord::kind));
+    };
+    EXPECT_EQ(result->started_parts, count(TapeKind::finished_part) +
+                                         count(TapeKind::finished_push) +
+                                         count(TapeKind::finished_pull));
     EXPECT_EQ(result->end_ns, records.empty() ? 0 : records.back().time_ns);
   }
 }
@@ -192,6 +197,34 @@ TEST(TapeReplay, RefusesWhatNoPlanCouldHaveWritten) {
 
   EXPECT_EQ(Script().compute().outcome(), "the end / ready 0 compute");
   EXPECT_EQ(Script().compute().compute().outcome(), "submitted 1 compute / ready 0 compute");
+}
+
+TEST(TapeReplay, RefusesPushesAndPullsThatNoPlanCouldHave) {
+  const PlanOptions served{
+      .partition_bytes = 64, .credit_bytes = 64, .servers = 2, .pull_credit_bytes = 64};
+  const auto pushing =
+      Script().configured(served).collective(64).does(kReady, 0).does(kStartedPart, 0, 64);
+  const auto pulling = Script(pushing)
+                           .does(TapeKind::finished_push, 0, 64)
+                           .does(TapeKind::summed, 0, 64)
+                           .does(TapeKind::started_pull, 0, 64);
+  EXPECT_EQ(Script(pulling).does(TapeKind::finished_pull, 0, 64).outcome(), "as on the tape");
+  EXPECT_EQ(Script(pushing).does(TapeKind::started_pull, 0, 64).outcome(),
+            "started_pull 0 collective, 64 bytes at 0 / nothing");
+  EXPECT_THAT(Script(pushing).does(kFinishedPart, 0, 64).outcome(),
+              HasSubstr("a part is finished that parameter servers sum"));
+  EXPECT_THAT(Script(pushing).does(TapeKind::finished_push, 0, 65).outcome(),
+              HasSubstr("a part of 65 bytes at 0 of task 0 collective is pushed without"));
+  EXPECT_THAT(Script(pulling).does(TapeKind::summed, 0, 64).outcome(),
+              HasSubstr("a part of 64 bytes at 0 of task 0 collective is summed without"));
+  EXPECT_THAT(Script(pulling).does(TapeKind::finished_push, 0, 64).outcome(),
+              HasSubstr("is pushed without"));
+  EXPECT_THAT(Script(pushing).does(TapeKind::finished_pull, 0, 64).outcome(),
+              HasSubstr("a part of 64 bytes of task 0 collective is pulled without"));
+  EXPECT_THAT(Script().collective(64).does(kReady, 0).does(TapeKind::finished_pull, 0).outcome(),
+              HasSubstr("without parameter servers"));
+  EXPECT_THAT(Script(pulling).configured({.partition_bytes = 64, .credit_bytes = 64}).outcome(),
+              HasSubstr("the order changes before"));
 }
 
 TEST(TapeReplay, RefusesLaunchesThatAPlanWouldRefuse) {

@@ -51,11 +51,16 @@ class RandomPlan {
     PlanOptions options = plan_.options();
     options.partition_bytes = static_cast<std::int64_t>(1 + submissions_() % 600);
     options.credit_bytes = static_cast<std::int64_t>(1 + submissions_() % 1200);
+    const auto servers = static_cast<int>(submissions_() % 4);
+    const auto pull_credit_bytes = static_cast<std::int64_t>(1 + submissions_() % 1200);
     if (submissions_() % 4 == 0) {
       while (plan_.unfinished() > 0) advance();
-      if (options.order != PartOrder::announced)
+      if (options.order != PartOrder::announced) {
         options.order = options.order == PartOrder::fifo ? PartOrder::priority : PartOrder::fifo;
+        options.servers = servers;
+      }
     }
+    options.pull_credit_bytes = options.servers > 0 ? pull_credit_bytes : 0;
     pass_time();
     plan_.configure(options);
   }
@@ -114,7 +119,7 @@ class RandomPlan {
   /// Lets one random possible event happen.
   void advance() {
     pass_time();
-    switch (timing_() % 5) {
+    switch (timing_() % 8) {
       case 0:
         if (const auto task = plan_.next_compute()) running_.push_back(*task);
         break;
@@ -122,6 +127,7 @@ class RandomPlan {
         if (const auto part = plan_.next_part()) {
           in_flight_.push_back(*part);
           started_.push_back(part->collective);
+          if (plan_.options().servers > 0) unsummed_.push_back(*part);
         }
         break;
       case 2:
@@ -130,8 +136,18 @@ class RandomPlan {
       case 3:
         if (!in_flight_.empty()) {
           const PartDecision part = take(in_flight_);
-          plan_.finish_part(part.task, part.bytes);
+          plan_.options().servers > 0 ? plan_.finish_push(part)
+                                      : plan_.finish_part(part.task, part.bytes);
         }
+        break;
+      case 4:
+        if (const auto part = plan_.next_pull()) pulled_.push_back(*part);
+        break;
+      case 6:
+        if (!unsummed_.empty()) plan_.summed(take(unsummed_));
+        break;
+      case 5:
+        if (!pulled_.empty()) plan_.finish_pull(take(pulled_));
         break;
       default:
         announce();
@@ -162,16 +178,20 @@ class RandomPlan {
   std::uint32_t data_ = 0;
   std::vector<std::shared_ptr<const CapturedStep>> steps_;
   std::vector<TaskId> running_;
-  std::vector<PartDecision> in_flight_;
+  std::vector<PartDecision> in_flight_, unsummed_, pulled_;
   std::vector<std::uint64_t> started_, to_announce_;
   std::size_t announced_ = 0;
 };
 
 inline PlanOptions random_plan_options(std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  return {.partition_bytes = static_cast<std::int64_t>(1 + random() % 600),
-          .credit_bytes = static_cast<std::int64_t>(1 + random() % 1200),
-          .order = static_cast<PartOrder>(seed % 3)};
+  PlanOptions options{.partition_bytes = static_cast<std::int64_t>(1 + random() % 600),
+                      .credit_bytes = static_cast<std::int64_t>(1 + random() % 1200),
+                      .order = static_cast<PartOrder>(seed % 3)};
+  if (options.order != PartOrder::announced) options.servers = static_cast<int>(seed / 3 % 4);
+  if (options.servers > 0)
+    options.pull_credit_bytes = static_cast<std::int64_t>(1 + random() % 1200);
+  return options;
 }
 
 /// Runs the random plan of `seed` under `observer`.
@@ -283,6 +303,18 @@ inline std::string tape_of(const TapeHeader& header, const std::vector<TapeRecor
         break;
       case TapeKind::finished_part:
         writer.finished_part(id(record.number), record.bytes);
+        break;
+      case TapeKind::finished_push:
+        writer.finished_push(id(record.number), record.offset_bytes, record.bytes);
+        break;
+      case TapeKind::started_pull:
+        writer.started_pull(id(record.number), record.offset_bytes, record.bytes);
+        break;
+      case TapeKind::summed:
+        writer.summed(id(record.number), record.offset_bytes, record.bytes);
+        break;
+      case TapeKind::finished_pull:
+        writer.finished_pull(id(record.number), record.bytes);
         break;
     }
   }

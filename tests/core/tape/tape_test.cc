@@ -87,6 +87,33 @@ class Witness final : public PlanObserver {
     record.bytes = bytes;
     next_.finished_part(task, bytes);
   }
+  void finished_push(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override {
+    TapeRecord& record = add(TapeKind::finished_push);
+    record.number = numbers_.at(key(task));
+    record.offset_bytes = offset_bytes;
+    record.bytes = bytes;
+    next_.finished_push(task, offset_bytes, bytes);
+  }
+  void summed(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override {
+    TapeRecord& record = add(TapeKind::summed);
+    record.number = numbers_.at(key(task));
+    record.offset_bytes = offset_bytes;
+    record.bytes = bytes;
+    next_.summed(task, offset_bytes, bytes);
+  }
+  void started_pull(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override {
+    TapeRecord& record = add(TapeKind::started_pull);
+    record.number = numbers_.at(key(task));
+    record.offset_bytes = offset_bytes;
+    record.bytes = bytes;
+    next_.started_pull(task, offset_bytes, bytes);
+  }
+  void finished_pull(TaskId task, std::int64_t bytes) override {
+    TapeRecord& record = add(TapeKind::finished_pull);
+    record.number = numbers_.at(key(task));
+    record.bytes = bytes;
+    next_.finished_pull(task, bytes);
+  }
 
  private:
   static std::pair<std::uint32_t, std::uint32_t> key(TaskId task) {
@@ -251,12 +278,16 @@ TEST(Tape, SaysWhereItIsDamaged) {
   } cases[] = {
       {start + '\x0b' + "more", "damaged at byte " + std::to_string(start.size() + 1)},
       {start + '\x0b' + "more", "something follows the end mark"},
-      {start + '\x0d', "damaged" + at + ", after 0 whole records: unknown kind of record 13"},
+      {start + '\x11', "damaged" + at + ", after 0 whole records: unknown kind of record 17"},
       {start + std::string(1, '\0'), "unknown kind of record 0"},
-      {start + task + '\x0d', "after 1 whole records"},
+      {start + task + '\x11', "after 1 whole records"},
       {start + std::string("\x0c\x00\x00\x01\x00", 5), "a partition's size must be from 1"},
       {start + std::string("\x0c\x00\x01\x00\x00", 5), "a window's size must be from 1"},
-      {start + std::string("\x0c\x00\x01\x01\x03", 5), "an order must be from 0 to 2"},
+      {start + std::string("\x0c\x00\x01\x01\x03", 5), "an unknown order"},
+      {start + std::string("\x0c\x00\x01\x01\x83\x80\x10", 7), "an order must be from 0 to 262146"},
+      {start + std::string("\x0c\x00\x01\x01\x06\x01", 6),
+       "servers that follow an announced order"},
+      {start + std::string("\x0c\x00\x01\x01\x05\x00", 6), "a window's size must be from 1"},
       {start + std::string("\x05\x00\x00", 3), "a task's distance is 0 of 0 so far"},
       {start + std::string("\x03\x00\x00", 3), "a captured step's number is 0 of 0"},
       {start + std::string("\x01\x00\x00", 3), "a name's number is 0 of 0"},
@@ -288,6 +319,7 @@ TEST(Tape, RefusesAHeaderThatIsNone) {
   };
   EXPECT_EQ(read_tape(with("rank", 0)).error, "");
   EXPECT_EQ(read_tape(with("version", 1)).error, "");
+  EXPECT_THAT(read_tape(with("servers", 2)).error, HasSubstr("\"pull_credit_bytes\""));
   const struct {
     std::string bytes, error;
   } cases[] = {{"a letter", "this is no tape"},
@@ -297,7 +329,7 @@ TEST(Tape, RefusesAHeaderThatIsNone) {
                {"hocktape\xff\xff\xff\x01 ", "the header's size must be"},
                {"hocktape\x02[]", "must be a JSON object"},
                {with("format", "hocket-report"), "field \"format\""},
-               {with("version", 4), "use a newer hocket"},
+               {with("version", 5), "use a newer hocket"},
                {with("partition_bytes", 0), "field \"partition_bytes\""},
                {with("credit_bytes", -1), "field \"credit_bytes\""},
                {with("order", "static"), "field \"order\""},

@@ -6,10 +6,16 @@
 
 #include <fstream>
 #include <map>
+#include <random>
 
+#include "core/sim/offload/offload_choice.h"
 #include "core/sim/simulator.h"
 #include "core/step/schedule_config.h"
+#include "profiler/archive/calibrate_profile.h"
+#include "profiler/archive/profile_summary.h"
 #include "store/trace_file.h"
+#include "tests/core/sim/random_placed_steps.h"
+#include "tests/profiler/archive/profiled_job.h"
 #include "tests/store/faulty_store.h"
 #include "tests/store/fixtures.h"
 
@@ -192,6 +198,69 @@ TEST_F(SaveProfile, NothingMeasuredIsSaid) {
   const auto row = must(save_profile(*store_, path_, std::move(to_save)));
   EXPECT_TRUE(must(store_->profile_iterations(row.id)).empty());
   EXPECT_THAT(row.detail["notes"].dump(), HasSubstr("no iteration is whole"));
+}
+
+/// Two layers whose parameters are on the host.
+StepDescription offloaded_step() {
+  std::mt19937_64 random(3);
+  StepDescription step = described(step_of({.layers = 2}), random, false);
+  for (StepTask& task : step.tasks) {
+    task.duration_ns = 20'000;
+    if (task.place.updates_layer != kNoLayer) task.host_duration_ns = 30'000;
+  }
+  return step;
+}
+
+/// Data have other numbers in a description that was read.
+std::map<std::string, std::int64_t> places_by_name(const StepDescription& step) {
+  std::map<std::string, std::int64_t> bytes;
+  for (std::size_t i = 0; i < step.data.size(); ++i)
+    bytes[step.data[i]] = step.data_places[i].bytes;
+  return bytes;
+}
+
+TEST(SaveProfileOfAPlacedStep, HasIdleTimesOfItsLanes) {
+  ProfiledJob job;
+  const StepDescription step = offloaded_step();
+  const SimulationOptions options{.config = {}, .iterations = 8};
+  const ProfileRow row = job.add(step, options);
+  const Simulation simulation = must(simulate(step, options));
+  const auto iteration_ns = static_cast<double>(simulation.iteration_ns);
+  std::map<std::string, double> figures;
+  for (const ProfileMetric& metric : must(job.store->profile_metrics(row.id)))
+    if (metric.rank == 0) figures[metric.name] = metric.value;
+  const auto idle = [&](std::int64_t busy_ns) {
+    return 1 - static_cast<double>(busy_ns) / iteration_ns;
+  };
+  EXPECT_NEAR(figures.at("device_idle_share"), idle(simulation.compute_ns), 1e-3);
+  EXPECT_NEAR(figures.at("host_idle_share"), idle(simulation.host_ns), 1e-3);
+  EXPECT_NEAR(figures.at("to_device_idle_share"), idle(simulation.to_device_ns), 1e-3);
+  EXPECT_NEAR(figures.at("to_host_idle_share"), idle(simulation.to_host_ns), 1e-3);
+  const auto& iterations = row.detail["idle"];
+  ASSERT_EQ(iterations.size(), 8u);
+  EXPECT_EQ(iterations[3]["step"], 3);
+  EXPECT_NEAR(iterations[3]["host_idle_share"].get<double>(), idle(simulation.host_ns), 1e-3);
+  EXPECT_EQ(to_json(must(summarize_profile(*job.store, row)))["idle"], iterations);
+  const ProfileRow plain = job.add();
+  EXPECT_FALSE(plain.detail.contains("idle"));
+}
+
+TEST(SaveProfileOfAPlacedStep, PredictsWithoutAWordOnPlacement) {
+  ProfiledJob job;
+  const StepDescription step = offloaded_step();
+  const auto row = job.add(step, {.config = {.offload_k = 1}, .iterations = 8});
+  const auto profile = must(calibrate_profile(must(load_profile(row))));
+  EXPECT_EQ(profile.config.offload_k, 1);
+  EXPECT_EQ(places_by_name(profile.calibration.step), places_by_name(step));
+  EXPECT_EQ(profile.calibration.step.device_memory_bytes, step.device_memory_bytes);
+  const auto choice = choose_offload(profile.calibration.step, profile.config);
+  const auto expected = choose_offload(step, profile.config);
+  ASSERT_TRUE(choice && expected);
+  EXPECT_EQ(choice->candidates.size(), expected->candidates.size());
+  EXPECT_EQ(choice->chosen().peak_bytes, expected->chosen().peak_bytes);
+  EXPECT_NEAR(static_cast<double>(choice->chosen().iteration_ns),
+              static_cast<double>(expected->chosen().iteration_ns),
+              0.05 * static_cast<double>(expected->chosen().iteration_ns));
 }
 
 }  // namespace

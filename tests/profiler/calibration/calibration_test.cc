@@ -6,12 +6,14 @@
 #include <cmath>
 #include <random>
 
+#include "tests/core/sim/random_placed_steps.h"
 #include "tests/profiler/simulated_trace.h"
 
 namespace hocket {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 SimulationOptions with_parts(std::int64_t partition_bytes, std::int64_t iterations = 8) {
   SimulationOptions options;
@@ -183,6 +185,73 @@ TEST(Calibration, RefusesWhatItCannotUse) {
   other_job.trace.ranks = 5;
   other_job.trace.rank = 9;
   EXPECT_THAT(calibrate_one(other_job).error().message, HasSubstr("rank 9 of 5"));
+}
+
+/// A model of layers on a device that holds some of them.
+StepDescription placed_model() {
+  std::mt19937_64 random(7);
+  StepDescription step = described(step_of({.layers = 6,
+                                            .parameter_bytes = 64 << 10,
+                                            .state_bytes = 128 << 10,
+                                            .activation_bytes = 16 << 10}),
+                                   random, false);
+  for (StepTask& task : step.tasks) {
+    task.duration_ns = 20'000 + static_cast<std::int64_t>(random() % 50'000);
+    if (task.place.updates_layer != kNoLayer) task.host_duration_ns = 3 * task.duration_ns;
+  }
+  // Copies of different sizes tell what a copy costs from what its bytes cost.
+  for (std::size_t i = 0; i < step.data_places.size(); ++i)
+    step.data_places[i].bytes *= 1 + static_cast<std::int64_t>(i % 3);
+  step.to_device = {2000, 0.4, 0};
+  step.to_host = {3000, 0.3, 0};
+  return step;
+}
+
+TEST(Calibration, OfAPlacedStepPredictsOtherNumbersOfLayers) {
+  const StepDescription step = placed_model();
+  SimulationOptions options;
+  options.config.offload_k = 2;
+  const auto calibration = calibrate_one(simulated_trace(step, options));
+  ASSERT_TRUE(calibration) << calibration.error().message;
+  EXPECT_EQ(calibration->step.device_memory_bytes, step.device_memory_bytes);
+  EXPECT_EQ(calibration->step.data_places, step.data_places);
+  EXPECT_NEAR(calibration->step.to_device.beta_ns_per_byte, 0.4, 0.01);
+  EXPECT_NEAR(calibration->step.to_host.alpha_ns, 3000, 100);
+  for (const std::int64_t offload_k : {0, 1, 2, 4, 6}) {
+    options.config.offload_k = offload_k;
+    const auto truth = simulate(step, options).value(),
+               found = simulate(calibration->step, options).value();
+    EXPECT_NEAR(static_cast<double>(found.iteration_ns) / static_cast<double>(truth.iteration_ns),
+                1, offload_k == 2 ? 0.002 : 0.1)
+        << offload_k;
+    EXPECT_EQ(found.device_peak_bytes, truth.device_peak_bytes);
+    EXPECT_NEAR(static_cast<double>(found.to_device_ns), static_cast<double>(truth.to_device_ns),
+                1000);
+  }
+}
+
+TEST(Calibration, SaysWhatAPlacedStepDidNotShow) {
+  const auto notes_at = [](std::int64_t offload_k) {
+    SimulationOptions options;
+    options.config.offload_k = offload_k;
+    const auto calibration = calibrate_one(simulated_trace(placed_model(), options));
+    if (!calibration) return calibration.error().message;
+    std::string notes;
+    for (const std::string& note : calibration->notes) notes += note + "\n";
+    return notes;
+  };
+  EXPECT_THAT(notes_at(2), Not(HasSubstr("copied to the")));
+  EXPECT_THAT(notes_at(2), Not(HasSubstr("all updates")));
+  EXPECT_THAT(notes_at(0), HasSubstr("all updates ran on the host"));
+  EXPECT_THAT(notes_at(6), HasSubstr("nothing was copied to the device"));
+  EXPECT_THAT(notes_at(6), HasSubstr("nothing was copied to the host"));
+  EXPECT_THAT(notes_at(6), HasSubstr("all updates ran on the device"));
+}
+
+TEST(Calibration, AStructureOfOtherTasksThanWereSubmittedIsRefused) {
+  auto simulated = simulated_trace(placed_model(), {});
+  simulated.structure.placed_from->tasks.pop_back();
+  EXPECT_THAT(calibrate_one(simulated).error().message, HasSubstr("placed from"));
 }
 
 }  // namespace

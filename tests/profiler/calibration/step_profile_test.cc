@@ -7,7 +7,9 @@
 #include <random>
 #include <set>
 
+#include "core/placement/described_placement.h"
 #include "core/sim/simulator.h"
+#include "tests/core/sim/random_placed_steps.h"
 
 namespace hocket {
 namespace {
@@ -304,6 +306,126 @@ TEST(StepProfile, FindsWhatDividingAComputationAdds) {
     config.compute_parts = 1;
     EXPECT_FALSE(with_piece_costs(unknown, config, profile.steps(1)));
   }
+}
+
+/// Simulates a placed step and returns its profiled steps, as the scheduler reports them.
+std::vector<ProfiledStep> placed_steps(const StepDescription& step, const ScheduleConfig& config) {
+  StepProfile profile;
+  StepDescription without_times = step;
+  for (StepTask& task : without_times.tasks) task.duration_ns = task.host_duration_ns = 0;
+  without_times.to_device = without_times.to_host = {};
+  profile.placed(without_times);
+  EXPECT_TRUE(
+      simulate(step, {.config = config, .iterations = 5, .trace = &profile, .observer = &profile}));
+  return profile.steps(1);
+}
+
+TEST(StepProfile, DescribesWhatAJobSubmitsOfPlacedSteps) {
+  int placed = 0, copied = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    StepDescription step = random_placed_step(random);
+    step.compute_slowdown = 0;
+    step.ranks = 1;
+    step.rank_compute_scale.clear();
+    for (StepTask& task : step.tasks)
+      if (task.place.updates_layer != kNoLayer)
+        task.duration_ns = 3 * (task.host_duration_ns = 1000 + static_cast<int>(random() % 50'000));
+    const std::int64_t layers = layers_of(step);
+    auto profiled = std::vector<ProfiledStep>();
+    for (const std::int64_t offload_k : {std::int64_t{0}, layers}) {
+      const ScheduleConfig config{.offload_k = offload_k};
+      if (!place_description(step, config)) continue;
+      for (ProfiledStep& each : placed_steps(step, config)) profiled.push_back(std::move(each));
+    }
+    if (profiled.empty()) continue;
+    ++placed;
+    const auto described = describe_step(profiled);
+    ASSERT_TRUE(described) << described.error().message;
+    EXPECT_EQ(described->device_memory_bytes, step.device_memory_bytes);
+    EXPECT_EQ(described->data, step.data);
+    EXPECT_EQ(described->data_places, step.data_places);
+    ASSERT_EQ(described->tasks.size(), step.tasks.size());
+    const bool has_all = profiled.front().tasks.size() == step.tasks.size();
+    EXPECT_TRUE(has_all);
+    copied += described->to_device != PartCost{};
+    for (std::size_t i = 0; i < step.tasks.size(); ++i) {
+      const StepTask &task = step.tasks[i], &found = described->tasks[i];
+      EXPECT_EQ(found.name, task.name);
+      EXPECT_EQ(found.collective, task.collective);
+      EXPECT_EQ(found.bytes, task.bytes);
+      EXPECT_EQ(found.place, task.place);
+      if (task.place.updates_layer == kNoLayer) {
+        EXPECT_NEAR(static_cast<double>(found.duration_ns), static_cast<double>(task.duration_ns),
+                    1);
+        continue;
+      }
+      const auto near = [](std::int64_t a, std::int64_t b) { return std::abs(a - b) <= 1; };
+      EXPECT_TRUE(near(found.host_duration_ns, task.host_duration_ns) ||
+                  near(found.duration_ns, task.duration_ns));
+    }
+  }
+  EXPECT_GT(placed, 50);
+  EXPECT_GT(copied, 20);
+}
+
+TEST(StepProfile, KeepsCopiesApartFromTheTasksOfTheJob) {
+  StepProfile profile;
+  StepDescription submitted;
+  submitted.tasks.emplace_back().name = "task";
+  submitted.device_memory_bytes = 1000;
+  profile.placed(submitted);
+  std::uint32_t slot = 0;
+  for (std::uint32_t step = 0; step < 4; ++step) {
+    for (const TaskLane lane : {TaskLane::to_device, TaskLane::stream, TaskLane::to_host}) {
+      const TaskId task{slot++, 0};
+      const bool copies = lane != TaskLane::stream;
+      profile.submitted(
+          {.id = task, .name = copies ? "copy" : "task", .accesses = {}, .lane = lane});
+      profile.record({.kind = copies ? TraceKind::copy : TraceKind::compute,
+                      .name = copies ? "copy" : "task",
+                      .step = step,
+                      .end_ns = lane == TaskLane::to_host ? 8 : 7,
+                      .bytes = copies ? 100 : 0,
+                      .task = task});
+    }
+  }
+  const auto steps = profile.steps(1);
+  ASSERT_EQ(steps.size(), 3u) << "without the first";
+  for (const ProfiledStep& step : steps) {
+    ASSERT_EQ(step.tasks.size(), 1u);
+    EXPECT_EQ(step.tasks[0].duration_ns, 7);
+    EXPECT_EQ(step.copies.size(), 2u);
+  }
+  const auto described = describe_step(steps);
+  ASSERT_TRUE(described) << described.error().message;
+  EXPECT_EQ(described->tasks.size(), 1u);
+  EXPECT_EQ(described->to_device, (PartCost{.beta_ns_per_byte = 0.07}));
+  EXPECT_EQ(described->to_host, (PartCost{.beta_ns_per_byte = 0.08}));
+}
+
+TEST(StepProfile, NamesOfPlacedStepsAreUnique) {
+  StepDescription step;
+  for (const char* name : {"same", "same", "same #1"}) step.tasks.emplace_back().name = name;
+  step.data = {"x", "x"};
+  const StepDescription named = with_unique_names(step);
+  EXPECT_NE(named.tasks[0].name, named.tasks[1].name);
+  EXPECT_NE(named.tasks[1].name, named.tasks[2].name);
+  EXPECT_NE(named.data[0], named.data[1]);
+  EXPECT_EQ(with_unique_names(named), named);
+}
+
+TEST(StepProfile, StepsPlacedFromDifferentOnesDoNotMakeOne) {
+  std::mt19937_64 random(3);
+  StepDescription step = random_placed_step(random);
+  step.device_memory_bytes = kRoomForAll;
+  auto profiled = placed_steps(step, {.offload_k = 1});
+  ASSERT_GT(profiled.size(), 1u);
+  StepDescription other = *profiled.front().placed_from;
+  other.device_memory_bytes += 256;
+  profiled.back().placed_from = std::make_shared<const StepDescription>(other);
+  EXPECT_THAT(describe_step(profiled).error().message, HasSubstr("not placed from one step"));
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ StepStructure random_structure(std::uint64_t seed) {
       task.bytes = static_cast<std::int64_t>(random() % (std::uint64_t{1} << 42));
     }
     task.priority = static_cast<std::uint32_t>(random() % kPriorityLevels);
+    if (!task.collective) task.lane = static_cast<TaskLane>(random() % kTaskLanes);
     for (auto n = random() % 5; n > 0; --n) {
       const auto index = static_cast<std::uint32_t>(random() % (data + 1));
       data = std::max(data, index + 1);
@@ -101,6 +102,51 @@ TEST(StepStructure, AFieldThatIsWrongIsNamed) {
   }
   EXPECT_FALSE(step_structure_from_json(json::array()));
   EXPECT_FALSE(step_structure_from_json({{"format", "hocket-structure"}, {"version", 1}}));
+}
+
+/// A step of one task that updates a layer on the host, between two copies.
+StepStructure placed_structure() {
+  StepStructure structure{{{.name = "fetch x", .lane = TaskLane::to_device},
+                           {.name = "update", .priority = 2, .lane = TaskLane::host},
+                           {.name = "evict x", .lane = TaskLane::to_host}}};
+  StepDescription& step = structure.placed_from.emplace();
+  step.data = {"x"};
+  step.data_places = {{.bytes = 512, .layer = 3}};
+  step.tasks.push_back(
+      {.name = "update", .collective = {}, .priority = 2, .accesses = {update(DataId{0})}});
+  step.tasks[0].place.updates_layer = 3;
+  step.device_memory_bytes = 4096;
+  return structure;
+}
+
+TEST(StepStructure, HasTheStepThatItWasPlacedFrom) {
+  const StepStructure structure = placed_structure();
+  EXPECT_EQ(submitted_tasks(structure), (std::vector<std::size_t>{1}));
+  EXPECT_TRUE(can_be_placed_from(structure, *structure.placed_from));
+  const json document = to_json(structure);
+  EXPECT_EQ(document["tasks"][1]["lane"], "host");
+  EXPECT_EQ(document["placed_from"]["device_memory_bytes"], 4096);
+  const auto back = step_structure_from_json(json::parse(document.dump()));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_TRUE(*back == structure) << document.dump();
+}
+
+TEST(StepStructure, AStepOfOtherTasksIsNotWhatItWasPlacedFrom) {
+  const json good = to_json(placed_structure());
+  const std::vector<std::pair<const char*, json>> cases = {
+      {"/tasks/1/lane", "to_host"}, {"/tasks/0/lane", "stream"},
+      {"/tasks/1/priority", 3},     {"/placed_from/tasks/0/priority", 3},
+      {"/placed_from/tasks", "no"}, {"/placed_from/device_memory_bytes", 0}};
+  for (const auto& [at, value] : cases) {
+    json document = good;
+    document[json::json_pointer(at)] = value;
+    const auto read = step_structure_from_json(document);
+    ASSERT_FALSE(read) << document.dump();
+    EXPECT_THAT(read.error().message, HasSubstr("placed_from"));
+  }
+  json wrong_lane = good;
+  wrong_lane["tasks"][0]["lane"] = "road";
+  EXPECT_THAT(step_structure_from_json(wrong_lane).error().message, HasSubstr("tasks[0].lane"));
 }
 
 }  // namespace

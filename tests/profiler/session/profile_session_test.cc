@@ -9,6 +9,7 @@
 #include "core/base/intervals.h"
 #include "core/base/statistics.h"
 #include "core/sim/simulator.h"
+#include "profiler/calibration/step_profile.h"
 #include "tests/core/sim/random_steps.h"
 #include "tests/profiler/session/session_fixtures.h"
 
@@ -457,6 +458,61 @@ TEST(ProfileSession, NamesThatAreNoTextAreMadeOne) {
                 .value()
                 .tasks.size(),
             1u);
+}
+
+TEST(ProfileSession, ItsStructureHasTheStepThatWasPlaced) {
+  StepDescription step;
+  step.data = {"x", "y"};
+  step.data_places = {{.bytes = 512, .layer = 0}, {.bytes = 512}};
+  step.tasks.push_back({.name = "task",
+                        .collective = {},
+                        .duration_ns = 1000,
+                        .priority = 1,
+                        .accesses = {read(DataId{0}), write(DataId{1})}});
+  step.tasks.push_back({.name = "task",
+                        .collective = {},
+                        .duration_ns = 1000,
+                        .accesses = {update(DataId{0}), read(DataId{1})},
+                        .host_duration_ns = 2000});
+  step.tasks[1].place.updates_layer = 0;
+  step.device_memory_bytes = 4096;
+  step.to_device = step.to_host = {.beta_ns_per_byte = 1};
+  step = with_unique_names(step);
+  StepDescription reported = step;
+  for (StepTask& task : reported.tasks) {
+    task.name = "task";
+    task.duration_ns = task.host_duration_ns = 0;
+  }
+  reported.to_device = reported.to_host = {};
+  for (const bool is_reported : {true, false}) {
+    SCOPED_TRACE(is_reported);
+    SimulatedRun simulated(1);
+    simulated.step = step;
+    simulated.config = {};
+    StepDescription other = reported;
+    other.tasks[0].priority = 0;
+    simulated.session.placed(is_reported ? reported : other);
+    ASSERT_TRUE(simulated.session.start({.first_step = 2, .steps = 3}));
+    const auto done = simulated.simulate_steps(12);
+    const auto result = simulated.session.take();
+    ASSERT_TRUE(result);
+    ASSERT_EQ(result->structure.tasks.size(), 4u) << "with two copies";
+    ASSERT_EQ(result->structure.placed_from.has_value(), is_reported);
+    if (!is_reported) {
+      EXPECT_THAT(result->notes, testing::ElementsAre(HasSubstr("the profiled steps are others")));
+      continue;
+    }
+    EXPECT_EQ(submitted_tasks(result->structure).size(), 2u);
+    EXPECT_EQ(result->structure.placed_from->device_memory_bytes, 4096);
+    EXPECT_EQ(result->structure.placed_from->data_places, step.data_places);
+    EXPECT_EQ(result->structure.placed_from->tasks[1].place.updates_layer, 0);
+    for (const TraceRecord& record : result->trace.records) {
+      const auto lane = result->structure.tasks[static_cast<std::size_t>(record.task)].lane;
+      EXPECT_EQ(is_copy(lane), record.kind == TraceKind::copy);
+      EXPECT_EQ(lane == TaskLane::host, record.kind == TraceKind::compute && record.lane == 1);
+    }
+    EXPECT_TRUE(step_structure_from_json(to_json(result->structure)));
+  }
 }
 
 }  // namespace

@@ -63,6 +63,9 @@ class LiveJob {
   /// Keeps what this rank counted in a step, see LiveBallot::counted().
   void counted(std::int64_t step, const RankCounters& counters) { ballot_.counted(step, counters); }
 
+  /// Rank 0: adds what the job has measured itself to the next reports, see LiveBallot::measured().
+  bool measured(const std::string& name, double value) { return ballot_.measured(name, value); }
+
   /// Sends the last report. Call when the job ends, after all submitted work is done.
   void finish() { ballot_.finish(); }
 

@@ -14,6 +14,7 @@
 #include "core/step/step_description.h"
 #include "profiler/formats/chrome_import.h"
 #include "tests/cli/answer.h"
+#include "tests/core/sim/random_placed_steps.h"
 #include "tests/profiler/archive/profiled_job.h"
 #include "tests/tuner/explain/well_formed.h"
 
@@ -365,6 +366,28 @@ TEST_F(Profiles, TracesShowSaysWhatItCannotDraw) {
   EXPECT_THAT(half.err, HasSubstr("rank 1 is left out"));
   std::filesystem::remove(row_.ranks[0].trace_path);
   EXPECT_EQ(ask({"traces", "show", name_, "--iteration", "3"}).status, kBadInput);
+}
+
+TEST_F(Profiles, OfAPlacedStepShowsHowIdleItsLanesAre) {
+  std::mt19937_64 random(3);
+  StepDescription step = described(step_of({.layers = 2}), random, false);
+  for (StepTask& task : step.tasks) task.duration_ns = 20'000;
+  const auto placed = job_.add(step, {.config = {}, .iterations = 30});
+  const auto text = profiles({"show", placed.name});
+  ASSERT_EQ(text.status, kDone) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("copies to the device  copies to the host\nmedian  "));
+  EXPECT_THAT(text.out, HasSubstr("\nstep 5 "));
+  EXPECT_THAT(text.out, HasSubstr("10 further iterations; --json has more"));
+  EXPECT_EQ(profiles({"show", placed.name, "--json"}).json()["idle"].size(), 30U);
+  EXPECT_THAT(profiles({"metrics", placed.name}).out, HasSubstr("to_host_idle_share"));
+  EXPECT_THAT(profiles({"show", name_}).out, Not(HasSubstr("idle")));
+  // It is predicted as a placed step.
+  const auto simulated = ask({"simulate", "--profile", placed.name, "--offload"});
+  ASSERT_EQ(simulated.status, kDone) << simulated.err;
+  EXPECT_THAT(simulated.out, HasSubstr("CoTrain's rule gives"));
+  const auto other = ask({"simulate", "--profile", placed.name, "--set", "offload_k=1", "--json"});
+  ASSERT_EQ(other.status, kDone) << other.err;
+  EXPECT_EQ(other.json()["placement"]["device_memory_bytes"], step.device_memory_bytes);
 }
 
 }  // namespace

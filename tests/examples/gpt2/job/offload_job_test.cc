@@ -7,11 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
+#include "core/placement/described_placement.h"
 #include "core/protocol/job_report.h"
 #include "core/sim/simulator.h"
 #include "core/sim/tape_replay.h"
 #include "core/step/step_description.h"
+#include "profiler/archive/calibrate_profile.h"
 #include "tests/examples/gpt2/job/run_job.h"
+#include "tests/store/fixtures.h"
 
 namespace hocket {
 namespace {
@@ -76,6 +79,32 @@ TEST(OffloadJob, ATapeAndAProfileAreOfThePlacedStep) {
   EXPECT_EQ(step->device_memory_bytes, 2 << 20);
   EXPECT_TRUE(simulate(*step, {.config = {.offload_k = 1}}));
   std::filesystem::remove_all(folder);
+}
+
+TEST(OffloadJob, AProfileInTheStorePredictsOtherNumbersOfLayers) {
+  const TemporaryFolder dir;
+  const std::string path = dir.file("hocket.db");
+  const auto process =
+      run_job(with(kOffloadedArguments, {"--device", "emulated:3MiB,link=8gbit", "--offload-k", "1",
+                                         "--profile-at", "3", "--profile-iterations", "6"}),
+              {{"HOCKET_STORE", path}});
+  ASSERT_TRUE(process.succeeded()) << describe_end(process) << process.stderr_text;
+  const auto store = must(open_store(path));
+  const auto rows = must(store->profiles());
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].config["offload_k"], 1);
+  EXPECT_EQ(rows[0].detail["idle"].size(), 6u);
+  const auto profile = must(calibrate_profile(must(load_profile(rows[0]))));
+  const StepDescription& step = profile.calibration.step;
+  EXPECT_EQ(step.device_memory_bytes, 3 << 20);
+  EXPECT_EQ(layers_of(step), 4);
+  EXPECT_GT(step.to_device.alpha_ns + step.to_device.beta_ns_per_byte, 0);
+  EXPECT_GT(step.to_host.alpha_ns + step.to_host.beta_ns_per_byte, 0);
+  for (const std::int64_t offload_k : {0, 1, 2}) {
+    const auto simulated = simulate(step, {.config = {.offload_k = offload_k}});
+    ASSERT_TRUE(simulated) << simulated.error().message;
+    EXPECT_GT(simulated->device_peak_bytes, 0);
+  }
 }
 
 TEST(OffloadJob, WrongOptionsAreExitStatusTwoAndSayWhy) {

@@ -1,119 +1,21 @@
-#include "examples/gpt2/job/offload_profile.h"
+#include "examples/gpt2/job/offloading.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "core/placement/described_placement.h"
 #include "core/sim/simulator.h"
-#include "examples/gpt2/job/offloading.h"
 #include "tests/examples/gpt2/job/offloaded_job.h"
 
 namespace hocket {
 namespace {
 
 using testing::HasSubstr;
-
-std::vector<CopyTime> copies_of(const std::map<std::int64_t, std::vector<std::int64_t>>& times) {
-  std::vector<CopyTime> copies;
-  for (const auto& [bytes, of_size] : times)
-    for (const std::int64_t ns : of_size)
-      copies.push_back({.to_device = true, .bytes = bytes, .duration_ns = ns});
-  return copies;
-}
-
-TEST(CopyCost, IsALineThroughTheMedians) {
-  auto copies = copies_of({{1000, {2100, 2000, 90'000}}, {2000, {3000}}, {9000, {10'000, 10'000}}});
-  copies.push_back({.to_device = false, .bytes = 10, .duration_ns = 70});
-  const PartCost to_device = fit_copy_cost(copies, true);
-  EXPECT_NEAR(to_device.alpha_ns, 1000, 150);
-  EXPECT_NEAR(to_device.beta_ns_per_byte, 1, 0.05);
-  EXPECT_EQ(fit_copy_cost(copies, false), (PartCost{.beta_ns_per_byte = 7}));
-}
-
-TEST(CopyCost, IsNeverNegative) {
-  EXPECT_EQ(fit_copy_cost({}, true), PartCost{});
-  const auto falls = copies_of({{1000, {3000}}, {2000, {1000}}});
-  EXPECT_EQ(fit_copy_cost(falls, true), (PartCost{.alpha_ns = 2000}));
-  const auto steep = copies_of({{1000, {1000}}, {3000, {5000}}});
-  EXPECT_EQ(fit_copy_cost(steep, true), (PartCost{.beta_ns_per_byte = 1.5}));
-}
-
-/// Two updates of 100 and 300 bytes, of the layers 0 and 1.
-StepDescription two_updates() {
-  StepDescription step;
-  step.data = {"first", "second"};
-  step.data_places = {{.bytes = 100, .layer = 0}, {.bytes = 300, .layer = 1}};
-  for (std::uint32_t i = 0; i < 2; ++i) {
-    StepTask& task = step.tasks.emplace_back();
-    task.name = "update " + step.data[i];
-    task.accesses = {update(DataId{i})};
-    task.place.updates_layer = i;
-  }
-  return step;
-}
-
-OffloadedSteps steps_with(std::int64_t offload_k, std::int64_t first_ns, std::int64_t second_ns) {
-  ProfiledStep step;
-  for (const std::int64_t ns : {first_ns, second_ns})
-    step.tasks.push_back({.name = "update", .accesses = {}, .duration_ns = ns});
-  return {.offload_k = offload_k, .steps = {step, step}, .copies = {}};
-}
-
-TEST(UpdateTimes, AreOfTheSideOnWhichTheyRan) {
-  const std::vector<OffloadedSteps> both{steps_with(0, 20, 66), steps_with(2, 4, 9)};
-  const auto step = with_update_times(two_updates(), both).value();
-  EXPECT_EQ(step.tasks[0].host_duration_ns, 20);
-  EXPECT_EQ(step.tasks[1].host_duration_ns, 66);
-  EXPECT_EQ(step.tasks[0].duration_ns, 4);
-  EXPECT_EQ(step.tasks[1].duration_ns, 9);
-}
-
-TEST(UpdateTimes, FollowFromTheRateOrElseFromTheOtherSide) {
-  const std::vector<OffloadedSteps> mixed{steps_with(1, 5, 60)};
-  const auto step = with_update_times(two_updates(), mixed).value();
-  EXPECT_EQ(step.tasks[0].duration_ns, 5);
-  EXPECT_EQ(step.tasks[1].duration_ns, 15) << "5 ns for 100 bytes";
-  EXPECT_EQ(step.tasks[0].host_duration_ns, 20) << "60 ns for 300 bytes";
-  EXPECT_EQ(step.tasks[1].host_duration_ns, 60);
-  const std::vector<OffloadedSteps> host_alone{steps_with(0, 20, 66)};
-  EXPECT_EQ(with_update_times(two_updates(), host_alone).value().tasks[1].duration_ns, 66);
-}
-
-TEST(OffloadProfile, KeepsCopiesApartFromTheTasksOfTheJob) {
-  OffloadProfile profile;
-  constexpr TaskId kCopy{0, 0};
-  profile.submitted({.id = kCopy, .name = "fetch x", .accesses = {}, .lane = TaskLane::to_device});
-  for (std::uint32_t step = 0; step < 3; ++step) {
-    const TaskId task{1 + step, 0};
-    profile.submitted({.id = task, .name = "task", .accesses = {}});
-    profile.record({.name = "task", .step = step, .begin_ns = 10, .end_ns = 15, .task = task});
-    for (const std::int32_t lane : {0, 1}) {
-      profile.record({.kind = TraceKind::copy,
-                      .lane = lane,
-                      .name = "copy",
-                      .step = step,
-                      .end_ns = 7 + lane,
-                      .bytes = 100,
-                      .task = kCopy});
-    }
-  }
-  OffloadedSteps taken;
-  profile.take(taken);
-  ASSERT_EQ(taken.steps.size(), 2u) << "without the first";
-  for (const ProfiledStep& step : taken.steps) {
-    ASSERT_EQ(step.tasks.size(), 1u);
-    EXPECT_EQ(step.tasks[0].duration_ns, 5);
-  }
-  ASSERT_EQ(taken.copies.size(), 4u) << "without those of the first step";
-  EXPECT_EQ(fit_copy_cost(taken.copies, true), (PartCost{.beta_ns_per_byte = 0.07}));
-  EXPECT_EQ(fit_copy_cost(taken.copies, false), (PartCost{.beta_ns_per_byte = 0.08}));
-}
 
 /// A rank of a training in phases.
 struct PhasedRank {
@@ -188,6 +90,21 @@ TEST(Offloading, AConfigurationThatDoesNotFitIsRefusedBeforeItRuns) {
                 HasSubstr("lower offload_k"));
     EXPECT_THAT(check_placement(*rank.training, {.compute_parts = 2}).error().message,
                 HasSubstr("is not partitioned"));
+  });
+}
+
+TEST(Offloading, ReportsSayWhatAPlacementTakes) {
+  run_local_ranks(1, [&](int, Collective& collective) {
+    const PhasedRank rank(collective, {}, 1 << 20);
+    const StepDescription step = described_step(*rank.training);
+    const auto some = placement_values(step, {.offload_k = 1});
+    const auto more = placement_values(step, {.offload_k = 2});
+    ASSERT_TRUE(some && more);
+    EXPECT_EQ(some->limit_bytes, 1 << 20);
+    EXPECT_EQ(some->layers, kOffloadedLayers);
+    EXPECT_EQ(some->peak_bytes, place_description(step, {.offload_k = 1})->placed.peak_bytes);
+    EXPECT_GT(more->peak_bytes, some->peak_bytes);
+    EXPECT_FALSE(placement_values(step, {.compute_parts = 2}));
   });
 }
 

@@ -1,0 +1,82 @@
+#include "core/sim/fair_links.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/check.h"
+
+namespace hocket {
+namespace {
+
+/// Longer than any simulation, and far from overflow.
+constexpr double kMaxFlowNs = 0x1p60;
+
+}  // namespace
+
+void FairLinks::begin(std::uint64_t flow, double bytes, std::span<const Use> uses,
+                      std::int64_t now_ns) {
+  advance(now_ns);
+  flows_.push_back({flow, bytes, 0, {uses.begin(), uses.end()}});
+  share();
+}
+
+double FairLinks::end_after_ns(const Flow& flow) const {
+  if (flow.bytes_left <= 0 || flow.uses.empty()) return 0;
+  return std::min(flow.bytes_left / flow.bytes_per_ns, kMaxFlowNs);
+}
+
+std::optional<FairLinks::End> FairLinks::next_end() const {
+  if (flows_.empty()) return std::nullopt;
+  const auto first =
+      std::ranges::min_element(flows_, {}, [this](const Flow& flow) { return end_after_ns(flow); });
+  return End{now_ns_ + std::llround(end_after_ns(*first)), first->id};
+}
+
+void FairLinks::end_next(std::int64_t now_ns) {
+  HOCKET_CHECK(!flows_.empty(), "no flow is under way");
+  const auto first =
+      std::ranges::min_element(flows_, {}, [this](const Flow& flow) { return end_after_ns(flow); });
+  const auto index = first - flows_.begin();
+  advance(now_ns);
+  flows_.erase(flows_.begin() + index);
+  share();
+}
+
+void FairLinks::advance(std::int64_t now_ns) {
+  const auto passed_ns = static_cast<double>(now_ns - now_ns_);
+  now_ns_ = now_ns;
+  for (Flow& flow : flows_)
+    flow.bytes_left = std::max(0.0, flow.bytes_left - flow.bytes_per_ns * passed_ns);
+}
+
+void FairLinks::share() {
+  left_ = bytes_per_second_;
+  has_rate_.assign(flows_.size(), false);
+  for (;;) {
+    wanted_.assign(left_.size(), 0);
+    for (std::size_t i = 0; i < flows_.size(); ++i)
+      if (!has_rate_[i])
+        for (const Use& use : flows_[i].uses) wanted_[use.link] += use.times;
+    // The link that is full first as the rates of all flows grow together.
+    std::size_t full = left_.size();
+    double rate = std::numeric_limits<double>::infinity();
+    for (std::size_t link = 0; link < left_.size(); ++link) {
+      if (wanted_[link] == 0 || left_[link] / wanted_[link] >= rate) continue;
+      rate = left_[link] / wanted_[link];
+      full = link;
+    }
+    if (full == left_.size()) return;
+    for (std::size_t i = 0; i < flows_.size(); ++i) {
+      Flow& flow = flows_[i];
+      const auto is_full = [&](const Use& use) { return use.link == full; };
+      if (has_rate_[i] || std::ranges::none_of(flow.uses, is_full)) continue;
+      has_rate_[i] = true;
+      flow.bytes_per_ns = rate / 1e9;
+      for (const Use& use : flow.uses)
+        left_[use.link] = std::max(0.0, left_[use.link] - rate * use.times);
+    }
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,65 @@
+#pragma once
+
+// Links that flows share max-min fairly, as TCP connections of equal round-trip times do
+// approximately: no flow gets more at the expense of one that has less. Each flow uses one or more
+// links at once, such as a rank's and a server's. Pure: time is an argument.
+//
+// Rates follow by progressive filling (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2),
+// anew at each begin and end.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace hocket {
+
+class FairLinks {
+ public:
+  /// A flow's use of a link: `times` its rate, which is > 0. A flow that stands for n alike flows
+  /// uses the link that they share n times.
+  struct Use {
+    std::uint32_t link = 0;
+    double times = 1;
+  };
+  struct End {
+    std::int64_t time_ns = 0;
+    std::uint64_t flow = 0;
+  };
+
+  FairLinks() = default;
+  explicit FairLinks(std::vector<double> bytes_per_second)
+      : bytes_per_second_(std::move(bytes_per_second)) {}
+
+  /// Begins a flow of `bytes` over the links in `uses`, of which there may be none.
+  void begin(std::uint64_t flow, double bytes, std::span<const Use> uses, std::int64_t now_ns);
+
+  /// Returns the flow that ends first if no other begins before its end; of equal ones, the flow
+  /// that began first.
+  std::optional<End> next_end() const;
+  /// Ends the flow that next_end() returned.
+  void end_next(std::int64_t now_ns);
+
+ private:
+  struct Flow {
+    std::uint64_t id = 0;
+    double bytes_left = 0;
+    double bytes_per_ns = 0;
+    std::vector<Use> uses;
+  };
+
+  void advance(std::int64_t now_ns);
+  void share();
+  double end_after_ns(const Flow& flow) const;
+
+  std::vector<double> bytes_per_second_;
+  std::vector<Flow> flows_;
+  std::int64_t now_ns_ = 0;
+  // share()'s, kept so that it allocates nothing.
+  std::vector<double> left_, wanted_;
+  std::vector<bool> has_rate_;
+};
+
+}  // namespace hocket

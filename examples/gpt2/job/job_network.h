@@ -1,0 +1,46 @@
+#pragma once
+
+// How the ranks of the job are connected: their collectives, over an emulated link if the options
+// ask for one, and the job's parameter servers. One thread uses it.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/base/clock.h"
+#include "core/base/result.h"
+#include "core/collective/collective.h"
+#include "core/collective/parameter_servers.h"
+#include "core/host/emulated_link.h"
+#include "core/step/link.h"
+#include "examples/gpt2/job/job_options.h"
+
+namespace hocket {
+
+class JobNetwork {
+ public:
+  Collective& collective() const {
+    return emulation_ ? static_cast<Collective&>(*emulation_) : *sockets_;
+  }
+  /// Returns null if the job has no parameter servers.
+  ParameterServers* servers() const { return servers_.get(); }
+  const std::optional<LinkSpec>& emulated_link() const { return emulated_link_; }
+  int local_rank() const { return local_rank_; }
+  /// Returns what a topology says of the connection.
+  std::string name() const;
+
+ private:
+  friend Result<JobNetwork> connect_job(const JobOptions& options, const Clock& clock);
+
+  std::unique_ptr<Collective> sockets_;
+  std::optional<LinkSpec> emulated_link_;
+  std::unique_ptr<EmulatedLink> emulation_;
+  std::unique_ptr<ParameterServers> servers_;
+  int local_rank_ = 0;
+};
+
+/// Connects this rank to the others, and to the parameter servers if its launcher names some. Every
+/// rank must call it. `clock` must outlive the network.
+Result<JobNetwork> connect_job(const JobOptions& options, const Clock& clock);
+
+}  // namespace hocket

@@ -1,0 +1,97 @@
+// Jobs whose gradients are summed by parameter servers, as programs.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/sim/tape_replay.h"
+#include "core/step/schedule_config.h"
+#include "core/tape/tape.h"
+#include "tests/examples/gpt2/job/run_job.h"
+#include "tests/temporary_folder.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<std::string> kServedModel{"--steps", "10", "--layers",   "2",  "--d-model", "64",
+                                            "--batch", "2",  "--sequence", "32", "--json"};
+
+ProcessResult run_served(const std::string& ranks, const std::string& servers,
+                         const ScheduleConfig& config, std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments = kServedModel;
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_command(
+      {program("hocket"), "run", "--ranks", ranks, "--servers", servers, "--", program("gpt2")},
+      arguments, {{"HOCKET_CONFIG", to_json(config).dump()}});
+}
+
+TEST(Gpt2ServersJob, TheLossCurveIsThatOfAllReducesToTheBit) {
+  const auto reduced = run_served("2", "0", {});
+  ASSERT_TRUE(reduced.succeeded()) << reduced.stderr_text;
+  const auto expected = parse_object(reduced.stdout_text, "output").value();
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    std::mt19937_64 random(seed);
+    ScheduleConfig config;
+    config.communication = Communication::parameter_server;
+    config.partition_bytes = std::int64_t{4096} << random() % 8;
+    config.credit_bytes = std::int64_t{4096} << random() % 10;
+    config.pull_credit_bytes = random() % 2 ? 0 : std::int64_t{4096} << random() % 10;
+    config.comm_channels = 1 + static_cast<int>(random() % 3);
+    config.order = static_cast<CollectiveOrder>(random() % 3);
+    SCOPED_TRACE(to_json(config).dump());
+    const std::string servers = std::to_string(1 + seed % 3);
+    const auto job = run_served("2", servers, config);
+    ASSERT_TRUE(job.succeeded()) << job.stderr_text;
+    const auto result = parse_object(job.stdout_text, "output").value();
+    EXPECT_EQ(result["losses"], expected["losses"]);
+    EXPECT_EQ(result["parameters_hash"], expected["parameters_hash"]);
+    EXPECT_EQ(result["topology"]["link"], "tcp, parameter servers: " + servers);
+    EXPECT_GT(result["iterations"].size(), 3U);
+    EXPECT_THAT(job.stderr_text, HasSubstr(", parameter servers"));
+  }
+}
+
+TEST(Gpt2ServersJob, ATapeOfPushesAndPullsReplays) {
+  const TemporaryFolder folder;
+  ScheduleConfig config;
+  config.communication = Communication::parameter_server;
+  config.partition_bytes = 32 << 10;
+  config.order = CollectiveOrder::negotiated;
+  const auto job = run_served("2", "2", config, {"--record", folder.file("run.tape")});
+  ASSERT_TRUE(job.succeeded()) << job.stderr_text;
+  for (const char* name : {"run.tape", "run.tape.1"}) {
+    const std::string bytes = read_file(folder.file(name)).value();
+    auto tape = TapeReader::open(bytes);
+    ASSERT_TRUE(tape) << tape.error().message;
+    EXPECT_EQ(tape->header().plan.servers, 2);
+    const auto replay = replay_tape(*tape);
+    ASSERT_TRUE(replay) << replay.error().message;
+    EXPECT_FALSE(replay->incomplete);
+    EXPECT_FALSE(replay->difference);
+    EXPECT_GT(replay->started_parts, 100U);
+  }
+}
+
+TEST(Gpt2ServersJob, WhatServersCannotDoIsRefusedByName) {
+  ScheduleConfig config;
+  config.communication = Communication::parameter_server;
+  const auto without = run_served("2", "0", config);
+  EXPECT_FALSE(without.succeeded());
+  EXPECT_THAT(without.stderr_text, HasSubstr("the job can start with all_reduce"));
+  const auto sharded = run_served("2", "1", config, {"--shard-optimizer"});
+  EXPECT_FALSE(sharded.succeeded());
+  EXPECT_THAT(sharded.stderr_text, HasSubstr("reduce-scatter collectives"));
+  const auto emulated = run_served("2", "1", config, {"--link", "500mbit"});
+  EXPECT_FALSE(emulated.succeeded());
+  EXPECT_THAT(emulated.stderr_text, HasSubstr("--link: only the link between ranks is emulated"));
+}
+
+}  // namespace
+}  // namespace hocket
