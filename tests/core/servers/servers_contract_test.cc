@@ -166,7 +166,7 @@ TEST_P(ServersContract, AnEndOfWaitingLosesNoSum) {
       };
       wait();
       for (std::uint64_t part = 0; part < 40; ++part) {
-        ASSERT_TRUE(push_ones(servers, {.collective = part, .server = static_cast<int>(part % 2)}));
+        EXPECT_TRUE(push_ones(servers, {.collective = part, .server = static_cast<int>(part % 2)}));
         if (part % 4 != static_cast<std::uint64_t>(rank)) continue;
         servers.end_waiting();
         waiting.clear();
