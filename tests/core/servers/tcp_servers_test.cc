@@ -85,15 +85,19 @@ TEST(TcpServers, GivesUpOnAServerThatDoesNotStartInTime) {
   EXPECT_GT(clock.sleeps, 1000);
 }
 
-TEST(TcpServers, LeavesNoTraceOfAnAttemptThatFailed) {
-  TcpWorld world({.ranks = 1});
-  const ReservedPort port;
+TEST(TcpServers, ARankThatDoesNotReachEveryServerIsGone) {
+  ParameterServerOptions server_options;
+  server_options.servers = 2;
+  const auto first = ParameterServer::listen(server_options).value();
+  const ReservedPort second;
   const WaitingClock clock;
-  auto options = world.options(0);
-  options.addresses.push_back("127.0.0.1:" + std::to_string(port.port()));
+  auto options = only_rank("127.0.0.1:" + std::to_string(first->port()));
+  options.addresses.push_back("127.0.0.1:" + std::to_string(second.port()));
   options.clock = &clock;
-  EXPECT_THAT(connect_servers(options).error().message, HasSubstr("number 0 of 1 servers"));
-  EXPECT_TRUE(push_ones(*world.join(0), {}));
+  EXPECT_THAT(connect_servers(options).error().message, HasSubstr("parameter server 1"));
+  const auto ended = first->wait();
+  ASSERT_FALSE(ended);
+  EXPECT_THAT(ended.error().message, HasSubstr("rank 0 went away without a goodbye"));
 }
 
 /// What a server says to let a rank without a secret in.
@@ -163,7 +167,9 @@ TEST(TcpServers, SaysWhatIsWrongWithAServer) {
 }
 
 TEST(TcpServers, NoticesADeadServerAtOnceAndASilentOneInTime) {
-  TcpWorld world({.ranks = 2});
+  ParameterServerOptions server_options;
+  server_options.secret = "of no other program's server at that port";
+  TcpWorld world({.ranks = 2}, server_options);
   const auto zero = world.join(0);
   world.server().stop();
   const auto pushed = push_ones(*zero, {}, 1 << 20);
